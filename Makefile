@@ -1,0 +1,66 @@
+# Everything a developer types. "make" lists it; "make test" is what CI runs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO       ?= go
+TOOL     := $(GO) tool -modfile=tools/go.mod
+# Without a tag the program keeps the version in its source.
+VERSION  ?= $(shell git describe --tags --match 'v*' --dirty 2>/dev/null | sed 's/^v//')
+LDFLAGS  := -s -w $(if $(VERSION),-X main.version=$(VERSION))
+FUZZTIME ?= 10s
+ARGS     ?=
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build bin/hearth
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/hearth ./cmd/hearth
+
+.PHONY: run
+run: ## start the server; ARGS="--port 8080" passes flags
+	$(GO) run ./cmd/hearth serve $(ARGS)
+
+.PHONY: test
+test: ## everything that must be clean: format, vet, lint, tests on both databases, end to end, browser, cross-builds
+	@GO='$(GO)' build/test.sh
+
+.PHONY: fmt
+fmt: ## format all Go files
+	@$(TOOL) gofumpt -w $$(build/gofiles.sh)
+
+.PHONY: lint
+lint: ## format check, vet, staticcheck, tidy check and the rules of internal/archtest
+	@GO='$(GO)' build/lint.sh
+
+.PHONY: cross
+cross: ## compile for darwin, windows and arm64
+	@GO='$(GO)' build/cross.sh
+
+.PHONY: generate
+generate: ## write the generated pages and files anew
+	$(GO) generate ./...
+
+.PHONY: bench
+bench: ## compare with the bare bound and print ratios
+	$(GO) run ./test/bench $(ARGS)
+
+.PHONY: crash
+crash: ## kill -9 the server at random, again and again, and look for lost writes
+	$(GO) run ./test/crash $(ARGS)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@GO='$(GO)' FUZZTIME='$(FUZZTIME)' build/fuzz.sh
+
+.PHONY: cover
+cover: ## test coverage of all packages
+	$(GO) test -coverpkg=./internal/...,./client/... -coverprofile=cover.out ./...
+	@$(GO) tool cover -func=cover.out | tail -1
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin cover.out

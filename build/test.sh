@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The whole check, as CI runs it: lint, cross-builds, then all tests under the
+# race detector on SQLite and on a real PostgreSQL, the built binary end to
+# end, and /docs in a real browser. Says loudly what it had to skip, and how
+# long it took. With CI=true nothing may be skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export GO=${GO:-go}
+step="the beginning"
+say() {
+	step=$1
+	printf '\n=== %s  (%ds)\n' "$1" "$SECONDS"
+}
+skipped=()
+finish() {
+	local status=$?
+	printf '\n'
+	for name in ${skipped[@]+"${skipped[@]}"}; do
+		printf '!!! SKIPPED: %s\n' "$name"
+	done
+	if ((status)); then
+		printf 'FAILED in %s after %d min %02d s\n' "$step" $((SECONDS / 60)) $((SECONDS % 60))
+	else
+		printf 'All clean in %d min %02d s\n' $((SECONDS / 60)) $((SECONDS % 60))
+	fi
+}
+trap finish EXIT
+
+if [[ ${CI:-} == true ]]; then
+	export HEARTH_TEST_REQUIRE=${HEARTH_TEST_REQUIRE:-all}
+fi
+
+say "what is needed"
+race=(-race)
+while read -r name; do
+	case $name in
+	postgresql) skipped+=("every test on PostgreSQL: no server programs found and none could be installed") ;;
+	chromium) skipped+=("/docs in a browser: no Chromium found and none could be installed") ;;
+	gcc)
+		skipped+=("the race detector: no C compiler found and none could be installed")
+		race=()
+		;;
+	esac
+done < <(build/need.sh)
+if [[ ${HEARTH_TEST_REQUIRE:-} == all ]] && ((${#skipped[@]})); then
+	echo "HEARTH_TEST_REQUIRE=all: nothing may be missing"
+	exit 1
+fi
+if bin=$(build/need.sh pgbin); then
+	export PATH="$PATH:$bin"
+fi
+
+say "lint"
+build/lint.sh
+
+say "cross-builds"
+build/cross.sh
+
+say "tests"
+"$GO" test ${race[@]+"${race[@]}"} -shuffle=on -timeout=6m -json ./... | "$GO" run ./build/report
