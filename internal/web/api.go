@@ -1,0 +1,243 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Scope says who may call a route: the name of a scope ("entities:read"),
+// Public, Operator, or Signed.
+type Scope string
+
+// Scopes that are not names of rights.
+const (
+	// Public routes ignore credentials altogether.
+	Public Scope = "public"
+	// Operator routes answer a direct loopback peer or a caller with
+	// operations:read; to anyone else they do not exist.
+	Operator Scope = "operator"
+	// Signed routes need a known caller and no particular right.
+	Signed Scope = "signed"
+)
+
+// Gate knows who calls and whether they may. The auth package has one.
+type Gate interface {
+	// Admit returns the caller of r, or the fault to refuse it with.
+	Admit(r *http.Request, scope Scope) (Caller, error)
+}
+
+// Doc describes a route for the reference and says who may call it.
+type Doc struct {
+	Summary     string
+	Description string
+	Tag         string   // group in the reference; the API's name by default
+	Status      int      // of the usual success; 200 by default
+	Scope       Scope    // a route without one does not build
+	Patch       bool     // the body is application/merge-patch+json
+	Form        bool     // a form body is accepted too (area C)
+	MaxBody     int64    // bytes; 0: the API's limit
+	Example     any      // a body that works, sent by the test of the reference
+	Answer      any      // a value of the answer's type, for plain handlers
+	Produces    string   // media type of the answer; application/json by default
+	Query       []Param  // query parameters of plain handlers
+	Codes       []string // further error codes worth naming, for the reference
+}
+
+// Param documents one query parameter of a plain handler.
+type Param struct{ Name, Doc, Example string }
+
+// Route is one line of the table.
+type Route struct {
+	Method, Path string
+	Doc          Doc
+	In, Out      reflect.Type // nil for plain handlers
+}
+
+// APIConfig configures an API.
+type APIConfig struct {
+	Name    string      // group in the reference
+	Errors  ErrorWriter // the dialect
+	Gate    Gate
+	Log     *slog.Logger
+	MaxBody int64 // bytes of a body; 1 MiB by default
+	Lenient bool  // ignore members and query parameters we do not know
+}
+
+// API is the table of an area's routes. Fill it before Mount; it does not
+// change afterwards.
+type API struct {
+	cfg    APIConfig
+	routes []Route
+	serve  []http.HandlerFunc
+}
+
+// NewAPI makes an empty table.
+func NewAPI(cfg APIConfig) *API {
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = 1 << 20
+	}
+	if cfg.Errors == nil {
+		cfg.Errors = Problem
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &API{cfg: cfg}
+}
+
+// Routes lists the table, in the order it was filled.
+func (a *API) Routes() []Route { return a.routes }
+
+// Name is the group of the API in the reference.
+func (a *API) Name() string { return a.cfg.Name }
+
+// Errors is the API's dialect.
+func (a *API) Errors() ErrorWriter { return a.cfg.Errors }
+
+// Mount enters the table into mux.
+func (a *API) Mount(mux *http.ServeMux) {
+	for i, r := range a.routes {
+		mux.HandleFunc(r.Method+" "+r.Path, a.serve[i])
+	}
+}
+
+// HandlerFunc is an http.HandlerFunc that may fail before it has answered.
+type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
+
+// Handle adds a plain handler: USSD text, streams, sockets.
+func (a *API) Handle(method, path string, h HandlerFunc, d Doc) {
+	a.add(Route{Method: method, Path: path, Doc: d}, h)
+}
+
+// Get adds a route that reads.
+func Get[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
+	typed(a, http.MethodGet, path, h, d)
+}
+
+// Post adds a route that creates or does something.
+func Post[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
+	typed(a, http.MethodPost, path, h, d)
+}
+
+// Put adds a route that replaces.
+func Put[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
+	typed(a, http.MethodPut, path, h, d)
+}
+
+// Patch adds a route that changes part of something.
+func Patch[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
+	typed(a, http.MethodPatch, path, h, d)
+}
+
+// Delete adds a route that removes.
+func Delete[I, O any](a *API, path string, h func(context.Context, *I) (O, error), d Doc) {
+	typed(a, http.MethodDelete, path, h, d)
+}
+
+func typed[I, O any](a *API, method, path string, h func(context.Context, *I) (O, error), d Doc) {
+	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
+	b := newBinder(in, a.limits(d), path)
+	a.add(Route{Method: method, Path: path, Doc: d, In: in, Out: out}, func(w http.ResponseWriter, r *http.Request) error {
+		v := new(I)
+		r, err := b.bind(w, r, reflect.ValueOf(v).Elem())
+		if err != nil {
+			return err
+		}
+		answer, err := h(r.Context(), v)
+		if err != nil {
+			return err
+		}
+		return reply(w, r, d, answer)
+	})
+}
+
+func (a *API) limits(d Doc) bodyRules {
+	rules := bodyRules{max: a.cfg.MaxBody, lenient: a.cfg.Lenient, patch: d.Patch}
+	if d.MaxBody != 0 {
+		rules.max = d.MaxBody
+	}
+	return rules
+}
+
+// add enters a route. A route without a rule is a mistake in the program, not
+// something that can happen at run time, so it panics.
+func (a *API) add(r Route, h HandlerFunc) {
+	if r.Doc.Scope == "" {
+		panic(fmt.Sprintf("route %s %s has no scope", r.Method, r.Path))
+	}
+	if r.Doc.Summary == "" {
+		panic(fmt.Sprintf("route %s %s has no summary", r.Method, r.Path))
+	}
+	if r.Doc.Tag == "" {
+		r.Doc.Tag = a.cfg.Name
+	}
+	if r.Doc.Status == 0 {
+		r.Doc.Status = http.StatusOK
+	}
+	a.routes = append(a.routes, r)
+	a.serve = append(a.serve, Adapt(a.cfg.Log, a.cfg.Errors, a.admit(r, h)))
+}
+
+// admit asks the gate before h runs.
+func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
+	scope := route.Doc.Scope
+	return func(w http.ResponseWriter, r *http.Request) error {
+		note(w, func(p *response) { p.route = route.Path })
+		if scope == Public {
+			return h(w, r)
+		}
+		c, err := a.cfg.Gate.Admit(r, scope)
+		if err != nil {
+			return err
+		}
+		note(w, func(p *response) { p.caller = c })
+		return h(w, r.WithContext(WithCaller(r.Context(), c)))
+	}
+}
+
+// Adapt turns a handler that returns errors into an http.Handler. A fault is
+// written in the given dialect. Any other error is logged, once, and reaches
+// the caller as "Internal error." only.
+func Adapt(log *slog.Logger, write ErrorWriter, h HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			Fail(log, write, w, r, err)
+		}
+	}
+}
+
+// Fail logs err when it is not the caller's and writes it in a dialect.
+func Fail(log *slog.Logger, write ErrorWriter, w http.ResponseWriter, r *http.Request, err error) {
+	f := fault.As(err)
+	switch {
+	case r.Context().Err() != nil && f == nil:
+		log.InfoContext(r.Context(), "client left", "err", err.Error())
+		f = fault.New(fault.Unavailable, "CLIENT_LEFT", "The request was cancelled.")
+	case f == nil || f.Kind == fault.Internal:
+		log.ErrorContext(r.Context(), "request failed", "err", err.Error())
+		f = internal()
+	case f.Kind == fault.Unavailable:
+		log.WarnContext(r.Context(), "request refused", "code", f.Code, "err", err.Error())
+	}
+	if started(w) {
+		return // half an answer is out; the connection is all that can end now
+	}
+	write(w, r, f)
+}
+
+// pathNames lists the names in a pattern: "/v1/x/{id}/y/{rest...}".
+func pathNames(path string) []string {
+	var names []string
+	for _, part := range strings.Split(path, "/") {
+		if strings.HasPrefix(part, "{") && part != "{$}" {
+			names = append(names, strings.TrimSuffix(strings.Trim(part, "{}"), "..."))
+		}
+	}
+	return names
+}

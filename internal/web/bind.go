@@ -1,0 +1,233 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// bodyRules says how a route reads its body.
+type bodyRules struct {
+	max     int64
+	lenient bool
+	patch   bool
+}
+
+// binder fills a handler's input from a request. It is made once per route;
+// what it finds in the type's tags is a mistake in the program when wrong, so
+// making one panics rather than fails.
+type binder struct {
+	params []param
+	known  []string // query names
+	body   []int    // index of Body; nil when the route takes none
+	raw    []int    // index of RawBody
+	rules  bodyRules
+}
+
+type param struct {
+	in, name string
+	index    []int
+}
+
+func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
+	b := &binder{rules: rules}
+	names := pathNames(path)
+	for _, f := range reflect.VisibleFields(t) {
+		switch f.Name {
+		case "Body":
+			b.body = f.Index
+			continue
+		case "RawBody":
+			b.raw = f.Index
+			continue
+		}
+		for _, in := range []string{"path", "query", "header"} {
+			name, ok := f.Tag.Lookup(in)
+			if !ok {
+				continue
+			}
+			if in == "path" && !slices.Contains(names, name) {
+				panic(fmt.Sprintf("%s has no path value %q", path, name))
+			}
+			if in == "query" {
+				b.known = append(b.known, name)
+			}
+			b.params = append(b.params, param{in: in, name: name, index: f.Index})
+		}
+	}
+	return b
+}
+
+// bind reads r into in. It returns the request whose context carries the
+// Idempotency-Key. Every wrong parameter is named at once.
+func (b *binder) bind(w http.ResponseWriter, r *http.Request, in reflect.Value) (*http.Request, error) {
+	var c fault.Checks
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return r, fault.New(fault.Invalid, "INVALID_QUERY", "The query string is not well-formed.").Wrap(err)
+	}
+	if !b.rules.lenient {
+		b.refuseUnknown(query, &c)
+	}
+	for _, p := range b.params {
+		text, given := p.read(r, query, &c)
+		if !given {
+			continue
+		}
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			c.Add(p.in+"/"+p.name, "not_text", "The value must be UTF-8 text without U+0000.")
+			continue
+		}
+		if detail := setText(in.FieldByIndex(p.index), text); detail != "" {
+			c.Add(p.in+"/"+p.name, "invalid", detail)
+		}
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return r, err
+	}
+	return b.bindBody(w, r, in)
+}
+
+func (b *binder) refuseUnknown(query url.Values, c *fault.Checks) {
+	for name := range query {
+		if !slices.Contains(b.known, name) {
+			c.Add("query/"+name, "unknown", "This query parameter is not known here.")
+		}
+	}
+}
+
+func (p param) read(r *http.Request, query url.Values, c *fault.Checks) (string, bool) {
+	switch p.in {
+	case "path":
+		return r.PathValue(p.name), true
+	case "query":
+		if len(query[p.name]) > 1 {
+			c.Add("query/"+p.name, "repeated", "This parameter is given more than once.")
+		}
+		return query.Get(p.name), query.Has(p.name)
+	}
+	return r.Header.Get(p.name), r.Header.Get(p.name) != ""
+}
+
+// bindBody reads the body once, checks its media type and decodes it.
+func (b *binder) bindBody(w http.ResponseWriter, r *http.Request, in reflect.Value) (*http.Request, error) {
+	if b.body == nil && b.raw == nil {
+		return withIdempotency(r, nil)
+	}
+	body, err := ReadBody(w, r, b.rules.max)
+	if err != nil {
+		return r, err
+	}
+	if len(body) > 0 {
+		if err := checkMedia(r, b.rules.patch); err != nil {
+			return r, err
+		}
+	}
+	if b.raw != nil {
+		in.FieldByIndex(b.raw).SetBytes(body)
+	}
+	if b.body != nil {
+		if err := DecodeStrict(body, in.FieldByIndex(b.body).Addr().Interface(), b.rules.lenient); err != nil {
+			return r, err
+		}
+	}
+	return withIdempotency(r, body)
+}
+
+// ReadBody reads the whole body, at most limit bytes of it. Compressed bodies
+// are refused: a small one could unpack to a large one.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, fault.New(fault.Unsupported, "UNSUPPORTED_ENCODING", "Send the body without a content encoding.").
+			With(fault.Field{Pointer: "header/Content-Encoding", Code: "unsupported", Detail: "Only identity is accepted."})
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, fault.New(fault.TooLarge, "BODY_TOO_LARGE", fmt.Sprintf("The body is larger than %d bytes.", limit))
+	case err != nil:
+		return nil, fault.New(fault.Invalid, "BODY_UNREADABLE", "The body could not be read to its end.").Wrap(err)
+	}
+	return body, nil
+}
+
+func checkMedia(r *http.Request, patch bool) error {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	good := err == nil && (media == "application/json" || patch && media == "application/merge-patch+json")
+	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
+		good = false
+	}
+	if good {
+		return nil
+	}
+	want := "application/json"
+	if patch {
+		want = "application/merge-patch+json"
+	}
+	return fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be "+want+".").
+		With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use " + want + "."})
+}
+
+// withIdempotency puts the Idempotency-Key and the hash of the request into
+// its context.
+func withIdempotency(r *http.Request, body []byte) (*http.Request, error) {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" || r.Method != http.MethodPost {
+		return r, nil
+	}
+	if len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c < 0x20 || c > 0x7e }) {
+		return r, fault.New(fault.Invalid, "INVALID_IDEMPOTENCY_KEY", "The Idempotency-Key must be 1 to 255 printable ASCII characters.").
+			With(fault.Field{Pointer: "header/Idempotency-Key", Code: "invalid", Detail: "1 to 255 printable ASCII characters."})
+	}
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s %s\n", r.Method, r.URL.RequestURI()) // a hash never fails
+	_, _ = h.Write(body)
+	ctx := withInfo(r.Context(), func(q *request) {
+		q.idem.Key = key
+		h.Sum(q.idem.Hash[:0])
+	})
+	return r.WithContext(ctx), nil
+}
+
+// setText parses text into v. It returns what is wrong, "" when nothing is.
+func setText(v reflect.Value, text string) string {
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if u.UnmarshalText([]byte(text)) != nil {
+			return "The value is not well-formed."
+		}
+		return ""
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return "The value must be true or false."
+		}
+		v.SetBool(text == "true")
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return "The value must be a whole number."
+		}
+		v.SetInt(n)
+	case reflect.Slice: // comma-separated strings
+		v.Set(reflect.ValueOf(strings.Split(text, ",")))
+	default:
+		panic("no way to read a " + v.Type().String() + " from text")
+	}
+	return ""
+}

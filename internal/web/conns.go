@@ -1,0 +1,117 @@
+package web
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
+
+// ConnLimits says how many connections may be open.
+type ConnLimits struct {
+	Total      int // on the whole listener; 0 is no limit
+	PerAddress int // from one address (an IPv6 /64); 0 is no limit
+	// Exempt addresses are not held to PerAddress: trusted proxies, behind
+	// which everybody has the same address.
+	Exempt func(netip.Addr) bool
+}
+
+// ConnListener is a listener that closes connections over its limits at once,
+// before a byte is read. It is what keeps slow clients from using up all
+// memory and file descriptors.
+type ConnListener struct {
+	net.Listener
+	limits  ConnLimits
+	refused atomic.Int64
+
+	mu    sync.Mutex
+	open  int
+	names map[string]int
+}
+
+// LimitConns puts limits on l.
+func LimitConns(l net.Listener, limits ConnLimits) *ConnListener {
+	return &ConnListener{Listener: l, limits: limits, names: map[string]int{}}
+}
+
+// Open is how many connections are open.
+func (l *ConnListener) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
+
+// Refused is how many connections were closed for being over a limit.
+func (l *ConnListener) Refused() int64 { return l.refused.Load() }
+
+// Accept waits for a connection within the limits.
+func (l *ConnListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		name := l.name(c)
+		if l.enter(name) {
+			return &countedConn{Conn: c, leave: sync.OnceFunc(func() { l.leave(name) })}, nil
+		}
+		l.refused.Add(1)
+		if tcp, ok := c.(*net.TCPConn); ok {
+			// A reset leaves no state behind on our side. If it cannot be
+			// set, the plain close below does.
+			_ = tcp.SetLinger(0)
+		}
+		_ = c.Close() // refused either way
+	}
+}
+
+// name is what the connection is counted under, "" when only in the total.
+func (l *ConnListener) name(c net.Conn) string {
+	addr := hostAddr(c.RemoteAddr().String())
+	if !addr.IsValid() || l.limits.PerAddress <= 0 || l.limits.Exempt != nil && l.limits.Exempt(addr) {
+		return ""
+	}
+	return AddrName(addr)
+}
+
+func (l *ConnListener) enter(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.limits.Total > 0 && l.open >= l.limits.Total {
+		return false
+	}
+	if name != "" {
+		if l.names[name] >= l.limits.PerAddress {
+			return false
+		}
+		l.names[name]++
+	}
+	l.open++
+	return true
+}
+
+func (l *ConnListener) leave(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if name == "" {
+		return
+	}
+	if l.names[name]--; l.names[name] == 0 {
+		delete(l.names, name)
+	}
+}
+
+// countedConn gives its place back when it is closed, once. Hijacked
+// connections are counted until their new owner closes them.
+type countedConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection.
+func (c *countedConn) Close() error {
+	err := c.Conn.Close()
+	c.leave()
+	return err
+}

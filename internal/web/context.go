@@ -1,0 +1,110 @@
+package web
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Caller is who sends a request, as far as the areas need to know. The zero
+// value is nobody.
+type Caller struct {
+	Workspace string   // every query carries it
+	DID       string   // the principal
+	Key       string   // public id of the API key; "" for other credentials
+	Scopes    []string // what the caller may do: "entities:read", "entities:*", "*"
+	Projects  []string // when not empty, only these projects exist for the caller
+}
+
+// May tells whether one of the caller's scopes covers scope.
+func (c Caller) May(scope string) bool {
+	resource, _, _ := strings.Cut(scope, ":")
+	return slices.ContainsFunc(c.Scopes, func(s string) bool {
+		return s == scope || s == "*" || s == resource+":*"
+	})
+}
+
+// Known tells whether the caller was authenticated.
+func (c Caller) Known() bool { return c.DID != "" }
+
+// request is all that the edge keeps about one request: one context value, so
+// that one look-up finds it.
+type request struct {
+	id     string
+	addr   netip.Addr
+	caller Caller
+	idem   Idempotency
+}
+
+// Idempotency is the Idempotency-Key of a request and the hash of what it
+// asks for. Key is "" when the client sent none.
+type Idempotency struct {
+	Key  string
+	Hash [32]byte
+}
+
+type requestKey struct{}
+
+func infoFrom(ctx context.Context) *request {
+	q, _ := ctx.Value(requestKey{}).(*request)
+	return q
+}
+
+// withInfo gives ctx a copy of its request that change has altered: contexts
+// derived earlier keep what they had.
+func withInfo(ctx context.Context, change func(*request)) context.Context {
+	var q request
+	if old := infoFrom(ctx); old != nil {
+		q = *old
+	}
+	change(&q)
+	return context.WithValue(ctx, requestKey{}, &q)
+}
+
+func withRequestID(ctx context.Context, id string) context.Context {
+	return withInfo(ctx, func(q *request) { q.id = id })
+}
+
+func withClientAddr(ctx context.Context, addr netip.Addr) context.Context {
+	return withInfo(ctx, func(q *request) { q.addr = addr })
+}
+
+// RequestID is the id of the request ctx belongs to, "" outside one.
+func RequestID(ctx context.Context) string {
+	if q := infoFrom(ctx); q != nil {
+		return q.id
+	}
+	return ""
+}
+
+// ClientAddr is the address the request came from; behind a trusted proxy the
+// one it reports. It is invalid outside a request.
+func ClientAddr(ctx context.Context) netip.Addr {
+	if q := infoFrom(ctx); q != nil {
+		return q.addr
+	}
+	return netip.Addr{}
+}
+
+// WithCaller gives ctx a caller. Background work uses it too, to act for the
+// one who asked for the work.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return withInfo(ctx, func(q *request) { q.caller = c })
+}
+
+// CallerFrom is the caller of ctx, the zero Caller when nobody is known.
+func CallerFrom(ctx context.Context) Caller {
+	if q := infoFrom(ctx); q != nil {
+		return q.caller
+	}
+	return Caller{}
+}
+
+// IdempotencyFrom is the Idempotency-Key the request carries.
+func IdempotencyFrom(ctx context.Context) Idempotency {
+	if q := infoFrom(ctx); q != nil {
+		return q.idem
+	}
+	return Idempotency{}
+}

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"net/http"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Document describes the routes of apis as OpenAPI 3.1. It is built from the
+// table that serves, so the two cannot differ. We use huma for the document
+// model and the schemas of Go types; routing, decoding and errors are ours.
+func Document(title, version string, apis ...*API) *huma.OpenAPI {
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: title, Version: version, License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			Description: "Digital twins, household surveys, USSD and an oracle in one server. Lists are paged by cursor: follow hasMore, a page may be short. Every answer carries X-Request-Id.",
+		},
+		Servers: []*huma.Server{{URL: "/", Description: "this server"}},
+		Components: &huma.Components{
+			Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"key":    {Type: "http", Scheme: "bearer", Description: "An API key: hearth keys create, or POST /v1/api-keys."},
+				"header": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "The same key in a header of its own."},
+			},
+		},
+	}
+	for _, a := range apis {
+		for _, r := range a.routes {
+			if !slices.ContainsFunc(doc.Tags, func(t *huma.Tag) bool { return t.Name == r.Doc.Tag }) {
+				doc.Tags = append(doc.Tags, &huma.Tag{Name: r.Doc.Tag})
+			}
+			doc.AddOperation(operation(doc.Components.Schemas, a, r))
+		}
+	}
+	return doc
+}
+
+// schemaName puts the package before the type, so that two areas may each
+// have a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	pkg := path.Base(t.PkgPath())
+	if name == "" || pkg == "." || pkg == "web" {
+		return name
+	}
+	pkg = strings.ToUpper(pkg[:1]) + pkg[1:]
+	if strings.HasPrefix(name, pkg) {
+		return name
+	}
+	return pkg + name
+}
+
+var pathRest = regexp.MustCompile(`\{(\w+)\.\.\.\}`)
+
+func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
+	url := strings.TrimSuffix(pathRest.ReplaceAllString(r.Path, "{$1}"), "{$}")
+	op := &huma.Operation{
+		Method: r.Method, Path: url, OperationID: operationID(r.Method, url),
+		Summary: r.Doc.Summary, Description: describe(r.Doc), Tags: []string{r.Doc.Tag},
+		Responses: map[string]*huma.Response{},
+	}
+	if s := r.Doc.Scope; s != Public {
+		op.Security = []map[string][]string{{"key": {}}, {"header": {}}}
+		op.Extensions = map[string]any{"x-scope": string(s)}
+	}
+	if r.In != nil {
+		parameters(reg, op, r)
+	}
+	for _, q := range r.Doc.Query {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: q.Name, In: "query", Description: q.Doc, Schema: &huma.Schema{Type: "string"}, Example: example(q.Example)})
+	}
+	for _, name := range missingPath(op, url) {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
+	}
+	responses(reg, op, a, r)
+	return op
+}
+
+func describe(d Doc) string {
+	text := d.Description
+	switch d.Scope {
+	case Public:
+	case Operator:
+		text += "\n\nOperators only: a loopback peer, or the scope `operations:read`."
+	case Signed:
+		text += "\n\nAny valid key."
+	default:
+		text += "\n\nScope: `" + string(d.Scope) + "`."
+	}
+	return strings.TrimSpace(text)
+}
+
+func example(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// operationID makes "get-v1-api-keys-id" of a route: stable, and readable in
+// generated clients.
+func operationID(method, path string) string {
+	id := strings.ToLower(method) + strings.NewReplacer("/", "-", "{", "", "}", "", ".", "-").Replace(path)
+	return strings.Trim(id, "-")
+}
+
+// parameters describes what the binder reads.
+func parameters(reg huma.Registry, op *huma.Operation, r Route) {
+	for _, f := range reflect.VisibleFields(r.In) {
+		if f.Name == "Body" {
+			media := &huma.MediaType{Schema: reg.Schema(f.Type, true, operationTypeHint(op)), Example: r.Doc.Example}
+			name := "application/json"
+			if r.Doc.Patch {
+				name = "application/merge-patch+json"
+			}
+			op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{name: media}}
+			continue
+		}
+		for _, in := range []string{"path", "query", "header"} {
+			name, ok := f.Tag.Lookup(in)
+			if !ok {
+				continue
+			}
+			s := huma.SchemaFromField(reg, f, "")
+			p := &huma.Param{Name: name, In: in, Required: in == "path", Description: s.Description, Schema: s}
+			if len(s.Examples) > 0 {
+				p.Example = s.Examples[0]
+			}
+			op.Parameters = append(op.Parameters, p)
+		}
+	}
+	if r.Method == http.MethodPost && op.RequestBody != nil {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: "Idempotency-Key", In: "header",
+			Description: "Send the same key again to get the stored answer instead of doing it twice.", Schema: &huma.Schema{Type: "string"},
+		})
+	}
+}
+
+func operationTypeHint(op *huma.Operation) string { return op.OperationID + "-body" }
+
+func missingPath(op *huma.Operation, path string) []string {
+	return slices.DeleteFunc(pathNames(path), func(name string) bool {
+		return slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "path" && p.Name == name })
+	})
+}
+
+// responses describes the usual answer and the shape of every refusal.
+func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
+	ok := &huma.Response{Description: http.StatusText(r.Doc.Status)}
+	media := r.Doc.Produces
+	if media == "" {
+		media = "application/json"
+	}
+	if t := answerType(r); t != nil {
+		ok.Content = map[string]*huma.MediaType{media: {Schema: reg.Schema(t, true, op.OperationID+"-answer")}}
+	} else if r.Doc.Produces != "" {
+		ok.Content = map[string]*huma.MediaType{media: {Schema: &huma.Schema{Type: "string"}}}
+	}
+	op.Responses[strconv.Itoa(r.Doc.Status)] = ok
+	refusal := &huma.Response{Description: "Refused; code says why. See /docs/errors."}
+	if len(r.Doc.Codes) > 0 {
+		refusal.Description = "Refused: " + strings.Join(r.Doc.Codes, ", ") + ", or a code every route may give. See /docs/errors."
+	}
+	switch reflect.ValueOf(a.cfg.Errors).Pointer() {
+	case reflect.ValueOf(End).Pointer():
+		refusal.Content = map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: "string"}}}
+	case reflect.ValueOf(Nest).Pointer():
+		refusal.Content = map[string]*huma.MediaType{"application/json": {Schema: reg.Schema(reflect.TypeFor[nest](), true, "Error")}}
+	default:
+		refusal.Content = map[string]*huma.MediaType{"application/problem+json": {Schema: reg.Schema(reflect.TypeFor[problem](), true, "Problem")}}
+	}
+	op.Responses["default"] = refusal
+}
+
+func answerType(r Route) reflect.Type {
+	if r.Out == nil {
+		return reflect.TypeOf(r.Doc.Answer)
+	}
+	if v, ok := reflect.Zero(r.Out).Interface().(replier); ok {
+		return v.valueType()
+	}
+	return r.Out
+}

@@ -1,0 +1,141 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// maxTags is how many entity tags of one header are looked at.
+const maxTags = 64
+
+// ETag is the strong entity tag of a revision: its number in quotes.
+func ETag(revision int64) string {
+	return `"` + strconv.FormatInt(revision, 10) + `"`
+}
+
+// tags are the entity tags of a conditional header.
+type tags struct {
+	any  bool // "*"
+	list []tag
+}
+
+type tag struct {
+	value string // with its quotes
+	weak  bool
+}
+
+// parseTags reads If-Match or If-None-Match: "*" or a list of tags, some of
+// them weak. ok is false when the header is not well-formed.
+func parseTags(header string) (t tags, ok bool) {
+	rest := strings.Trim(header, " \t")
+	if rest == "*" {
+		return tags{any: true}, true
+	}
+	for rest != "" {
+		if rest[0] == ',' || rest[0] == ' ' || rest[0] == '\t' { // empty list members are legal
+			rest = rest[1:]
+			continue
+		}
+		one, after, ok := cutTag(rest)
+		if !ok || len(t.list) == maxTags {
+			return tags{}, false
+		}
+		t.list = append(t.list, one)
+		rest = strings.TrimLeft(after, " \t")
+		if rest != "" && rest[0] != ',' {
+			return tags{}, false
+		}
+	}
+	return t, len(t.list) > 0
+}
+
+// cutTag takes one tag off the front of s.
+func cutTag(s string) (t tag, rest string, ok bool) {
+	s, t.weak = strings.CutPrefix(s, "W/")
+	if s == "" || s[0] != '"' {
+		return tag{}, "", false
+	}
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			t.value = s[:i+1]
+			return t, s[i+1:], true
+		case c <= ' ' || c == 0x7f:
+			return tag{}, "", false
+		}
+	}
+	return tag{}, "", false
+}
+
+// CheckMatch compares If-Match with the revision a change is about to replace,
+// 0 when there is none. Without the header the fault is PRECONDITION_REQUIRED,
+// with tags of other revisions STALE_REVISION. Call it in the transaction that
+// makes the change. A weak tag never matches: RFC 9110 asks for a strong
+// comparison here.
+func CheckMatch(ifMatch string, revision int64) error {
+	const field = "header/If-Match"
+	if strings.TrimSpace(ifMatch) == "" {
+		return fault.New(fault.Unconditional, "PRECONDITION_REQUIRED", "Send If-Match with the ETag of the version you have read.").
+			With(fault.Field{Pointer: field, Code: "required", Detail: "This header is required."})
+	}
+	t, ok := parseTags(ifMatch)
+	if !ok {
+		return fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: field, Code: "invalid", Detail: `The header must be * or a list of entity tags such as "7".`})
+	}
+	if revision > 0 && (t.any || t.has(ETag(revision), false)) {
+		return nil
+	}
+	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this meanwhile. Read it again.").
+		With(fault.Field{Pointer: field, Code: "stale", Detail: "No tag in this header is the current one."})
+}
+
+// CheckAbsent serves "If-None-Match: *" on a PUT: create, but never replace.
+// revision is that of the stored resource, 0 when there is none. Without the
+// header nothing is checked.
+func CheckAbsent(ifNoneMatch string, revision int64) error {
+	if strings.TrimSpace(ifNoneMatch) == "" || revision == 0 {
+		return nil
+	}
+	t, ok := parseTags(ifNoneMatch)
+	if ok && !t.any && !t.has(ETag(revision), true) {
+		return nil
+	}
+	return fault.New(fault.Stale, "ALREADY_EXISTS", "This exists already.").
+		With(fault.Field{Pointer: "header/If-None-Match", Code: "exists", Detail: "The resource this header asks not to have is there."})
+}
+
+// has tells whether value is among the tags; weak tags count only if asked.
+func (t tags) has(value string, weak bool) bool {
+	for _, one := range t.list {
+		if one.value == value && (weak || !one.weak) {
+			return true
+		}
+	}
+	return false
+}
+
+// NotModified tells whether the client of a GET or HEAD already has the
+// version with this tag, so that 304 is the answer. A header that cannot be
+// read is ignored: the whole answer is always right.
+func NotModified(r *http.Request, etag string) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	t, ok := parseTags(strings.Join(r.Header.Values("If-None-Match"), ","))
+	return ok && (t.any || t.has(strings.TrimPrefix(etag, "W/"), true))
+}
+
+// ServeNotModified answers 304 and returns true when the client has this
+// version. It sets the ETag either way.
+func ServeNotModified(w http.ResponseWriter, r *http.Request, etag string) bool {
+	w.Header().Set("ETag", etag)
+	if !NotModified(r, etag) {
+		return false
+	}
+	w.WriteHeader(http.StatusNotModified)
+	return true
+}

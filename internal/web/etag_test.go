@@ -1,0 +1,119 @@
+package web_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+func TestCheckMatch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, header string
+		revision     int64
+		kind         fault.Kind
+		code         string
+	}{
+		{"current", `"7"`, 7, 0, ""},
+		{"in a list", `"5", "7" ,"9"`, 7, 0, ""},
+		{"empty list members", `,, "7",`, 7, 0, ""},
+		{"any", `*`, 7, 0, ""},
+		{"comma in a tag", `"a,b", "7"`, 7, 0, ""},
+		{"absent", ``, 7, fault.Unconditional, "PRECONDITION_REQUIRED"},
+		{"blank", ` `, 7, fault.Unconditional, "PRECONDITION_REQUIRED"},
+		{"old", `"6"`, 7, fault.Stale, "STALE_REVISION"},
+		{"weak", `W/"7"`, 7, fault.Stale, "STALE_REVISION"},
+		{"any of nothing", `*`, 0, fault.Stale, "STALE_REVISION"},
+		{"tag of nothing", `"0"`, 0, fault.Stale, "STALE_REVISION"},
+		{"other spelling", `"07"`, 7, fault.Stale, "STALE_REVISION"},
+		{"no quotes", `7`, 7, fault.Invalid, "INVALID_PARAMETER"},
+		{"open quote", `"7`, 7, fault.Invalid, "INVALID_PARAMETER"},
+		{"two without comma", `"7" "8"`, 7, fault.Invalid, "INVALID_PARAMETER"},
+		{"lower-case weak", `w/"7"`, 7, fault.Invalid, "INVALID_PARAMETER"},
+		{"star in a list", `*, "7"`, 7, fault.Invalid, "INVALID_PARAMETER"},
+		{"only commas", `,,`, 7, fault.Invalid, "INVALID_PARAMETER"},
+		{"control character", "\"7\x01\"", 7, fault.Invalid, "INVALID_PARAMETER"},
+		{"too many", strings.Repeat(`"1",`, 65) + `"7"`, 7, fault.Invalid, "INVALID_PARAMETER"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := web.CheckMatch(tt.header, tt.revision)
+			if got := fault.CodeOf(err); got != tt.code {
+				t.Fatalf("CheckMatch(%q, %d) = %v, want code %q", tt.header, tt.revision, err, tt.code)
+			}
+			if err == nil {
+				return
+			}
+			f := fault.As(err)
+			if f.Kind != tt.kind || len(f.Fields) != 1 || f.Fields[0].Pointer != "header/If-Match" {
+				t.Errorf("fault = %+v, want kind %d and the field header/If-Match", f, tt.kind)
+			}
+		})
+	}
+}
+
+func TestCheckAbsent(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		header   string
+		revision int64
+		code     string
+	}{
+		{"", 7, ""}, {"*", 0, ""}, {"*", 7, "ALREADY_EXISTS"}, {`"6"`, 7, ""}, {`W/"7"`, 7, "ALREADY_EXISTS"}, {`garbage`, 7, "ALREADY_EXISTS"},
+	} {
+		if got := fault.CodeOf(web.CheckAbsent(tt.header, tt.revision)); got != tt.code {
+			t.Errorf("CheckAbsent(%q, %d) = %q, want %q", tt.header, tt.revision, got, tt.code)
+		}
+	}
+}
+
+func TestServeNotModified(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		method string
+		header []string
+		want   bool
+	}{
+		{"GET", nil, false},
+		{"GET", []string{`"7"`}, true},
+		{"HEAD", []string{`W/"7"`}, true},
+		{"GET", []string{`"5"`, `"7"`}, true},
+		{"GET", []string{`*`}, true},
+		{"GET", []string{`"8"`}, false},
+		{"GET", []string{`7`}, false},
+		{"POST", []string{`"7"`}, false},
+	} {
+		r := httptest.NewRequest(tt.method, "/", nil)
+		if tt.header != nil {
+			r.Header["If-None-Match"] = tt.header
+		}
+		w := httptest.NewRecorder()
+		got := web.ServeNotModified(w, r, web.ETag(7))
+		if got != tt.want || w.Header().Get("ETag") != `"7"` || got && w.Code != 304 {
+			t.Errorf("%s %q: not modified = %v, status %d, want %v", tt.method, tt.header, got, w.Code, tt.want)
+		}
+	}
+}
+
+// FuzzCheckMatch checks that only a header with the tag itself, or a star,
+// lets a change through.
+func FuzzCheckMatch(f *testing.F) {
+	for _, s := range []string{`"7"`, `*`, `W/"7"`, `"a,b","7"`, `"`, `,`, "\x00", `"7" "7"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		err := web.CheckMatch(header, 7)
+		if err != nil {
+			if fault.As(err) == nil {
+				t.Fatalf("CheckMatch(%q) = %v, want a fault", header, err)
+			}
+			return
+		}
+		if strings.TrimSpace(header) != "*" && !strings.Contains(header, `"7"`) {
+			t.Fatalf("CheckMatch(%q) let a change through", header)
+		}
+	})
+}

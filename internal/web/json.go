@@ -1,0 +1,150 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// maxDepth is how deep arrays and objects may nest in a body. The decoder's
+// own limit is 10,000, far past any honest document.
+const maxDepth = 64
+
+// DecodeStrict reads one JSON document into v. Duplicate members, names in
+// the wrong case, invalid UTF-8, data after the end and nesting past 64 are
+// each refused with a code of their own. Members v does not have are refused
+// unless lenient, when only those that differ from a known name by case are.
+func DecodeStrict(body []byte, v any, lenient bool) error {
+	deepest, nul := survey(body)
+	if deepest > maxDepth {
+		return fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
+	}
+	if nul {
+		return fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
+	}
+	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
+	if err == nil {
+		return nil
+	}
+	if lenient && errors.Is(err, json.ErrUnknownName) {
+		return decodeLenient(body, v)
+	}
+	return jsonFault(body, err)
+}
+
+// decodeLenient decodes again without the unknown members, unless one of them
+// is a known name in other letters: that is a client's mistake, not an extra.
+func decodeLenient(body []byte, v any) error {
+	if name, ok := caseVariant(body, v); ok {
+		return unknownMember("/"+name, nil)
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return jsonFault(body, err)
+	}
+	return nil
+}
+
+// caseVariant finds a member of the outermost object whose name differs from
+// one of v's only by case.
+func caseVariant(body []byte, v any) (string, bool) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(body, &members) != nil {
+		return "", false // the decoder proper names the trouble
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v).Elem()) {
+		known, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		for name := range members {
+			if name != known && strings.EqualFold(name, known) {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// survey finds the deepest nesting of brackets outside strings, and whether a
+// string has an escaped NUL, which PostgreSQL cannot store. It reads bytes,
+// not tokens: broken JSON is found later.
+func survey(b []byte) (deepest int, nul bool) {
+	level, quoted := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case quoted && c == '\\':
+			i++
+			nul = nul || bytes.HasPrefix(b[i:], []byte("u0000"))
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest, nul
+}
+
+// jsonFault names what is wrong with a body without repeating its content:
+// an echo would carry secrets and bytes that are not text into the answer.
+func jsonFault(body []byte, err error) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return fault.New(fault.Invalid, "BODY_REQUIRED", "A JSON body is required.")
+	}
+	if !utf8.Valid(body) {
+		return fault.New(fault.Invalid, "INVALID_UTF8", "The body is not valid UTF-8.").Wrap(err)
+	}
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) {
+		return syntaxFault(syntax)
+	}
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) {
+		return semanticFault(semantic)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fault.New(fault.Invalid, "MALFORMED_JSON", "The JSON body ends too early.").Wrap(err)
+	}
+	return fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not valid JSON.").Wrap(err)
+}
+
+func syntaxFault(err *jsontext.SyntacticError) error {
+	pointer := string(err.JSONPointer)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return fault.New(fault.Invalid, "DUPLICATE_MEMBER", "A member appears twice.").Wrap(err).
+			With(fault.Field{Pointer: pointer, Code: "duplicate", Detail: "This member appears twice in its object."})
+	case strings.Contains(err.Err.Error(), "after top-level value"):
+		return fault.New(fault.Invalid, "TRAILING_DATA", "There is data after the end of the JSON document.").Wrap(err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fault.New(fault.Invalid, "MALFORMED_JSON", "The JSON body ends too early.").Wrap(err)
+	}
+	return fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not valid JSON.").Wrap(err).
+		With(fault.Field{Pointer: pointer, Code: "syntax", Detail: "The JSON is broken here."})
+}
+
+func semanticFault(err *json.SemanticError) error {
+	pointer := string(err.JSONPointer)
+	if errors.Is(err, json.ErrUnknownName) {
+		return unknownMember(pointer, err)
+	}
+	detail := "The value has the wrong type."
+	if want := jsonTypeName(err); want != "" {
+		detail = "The value must be " + want + "."
+	}
+	return fault.New(fault.Invalid, "WRONG_TYPE", "A member has a value of the wrong type.").Wrap(err).
+		With(fault.Field{Pointer: pointer, Code: "wrong_type", Detail: detail})
+}
+
+func unknownMember(pointer string, cause error) error {
+	return fault.New(fault.Invalid, "UNKNOWN_MEMBER", "The body has a member that is not known here; names are case-sensitive.").Wrap(cause).
+		With(fault.Field{Pointer: pointer, Code: "unknown", Detail: "This member is not known here."})
+}

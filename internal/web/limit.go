@@ -1,0 +1,220 @@
+package web
+
+import (
+	"hash/maphash"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// LimiterConfig configures a Limiter.
+type LimiterConfig struct {
+	PerMinute int // how many a name may do in the long run; at least 1
+	Burst     int // how many at once; PerMinute by default
+	// Step adds tokens in lumps, this often, counted from the first use of a
+	// full bucket. 0 adds them as time passes. With Step = time.Minute and no
+	// Burst of its own, exactly PerMinute pass in the minute after the first.
+	Step     time.Duration
+	MaxNames int              // names remembered at most; 65,536 by default
+	Now      func() time.Time // time.Now by default
+}
+
+// Limiter is a token bucket per name: an address, a key, a DID, a phone
+// number. It is safe for concurrent use and its memory is bounded whatever
+// names are tried: it keeps a hash of each, and forgets the least spent first.
+type Limiter struct {
+	period  time.Duration // time one token takes to come back
+	full    time.Duration // debt of an empty bucket
+	step    time.Duration
+	burst   int
+	perPart int
+	now     func() time.Time
+	start   time.Time
+	seed    maphash.Seed
+	parts   [limiterParts]limiterPart
+}
+
+// limiterParts is how many locks share the names.
+const limiterParts = 32
+
+type limiterPart struct {
+	mu      sync.Mutex
+	buckets map[uint64]bucket
+}
+
+// bucket holds what was spent, as the time it takes to come back, so that all
+// sums are whole nanoseconds. at is the time since the limiter's start up to
+// which that time was counted.
+type bucket struct{ debt, at time.Duration }
+
+// NewLimiter makes a limiter.
+func NewLimiter(c LimiterConfig) *Limiter {
+	rate := max(c.PerMinute, 1)
+	if c.Burst <= 0 {
+		c.Burst = rate
+	}
+	if c.MaxNames <= 0 {
+		c.MaxNames = 1 << 16
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	period := time.Minute / time.Duration(rate)
+	l := &Limiter{
+		period: period, full: period * time.Duration(c.Burst), step: c.Step, burst: c.Burst,
+		perPart: max(c.MaxNames/limiterParts, 1), now: c.Now, start: c.Now(), seed: maphash.MakeSeed(),
+	}
+	for i := range l.parts {
+		l.parts[i].buckets = map[uint64]bucket{}
+	}
+	return l
+}
+
+// Verdict is what a Limiter says about one try.
+type Verdict struct {
+	OK         bool
+	Limit      int           // tries a full bucket holds
+	Remaining  int           // tries left right now
+	Reset      time.Duration // until the bucket is full again
+	RetryAfter time.Duration // until the next try can pass; 0 when OK
+}
+
+// Allow takes one token from the bucket of name, if there is one.
+func (l *Limiter) Allow(name string) Verdict {
+	hash := maphash.String(l.seed, name)
+	part := &l.parts[hash%limiterParts]
+	now := l.now().Sub(l.start)
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	b, known := part.buckets[hash]
+	if !known && len(part.buckets) >= l.perPart {
+		l.evict(part, now)
+	}
+	l.refill(&b, now)
+	v := Verdict{Limit: l.burst}
+	if b.debt+l.period <= l.full {
+		b.debt += l.period
+		v.OK = true
+	} else {
+		v.RetryAfter = l.wait(b, now, b.debt+l.period-l.full)
+	}
+	part.buckets[hash] = b
+	v.Remaining = int((l.full - b.debt) / l.period)
+	v.Reset = l.wait(b, now, b.debt)
+	return v
+}
+
+// refill pays b's debt with the time that passed.
+func (l *Limiter) refill(b *bucket, now time.Duration) {
+	passed := max(now-b.at, 0) // a clock set back gives nothing and takes nothing
+	if l.step > 0 {
+		passed -= passed % l.step
+	}
+	b.debt = max(b.debt-passed, 0)
+	b.at += passed
+	if b.debt == 0 {
+		b.at = now
+	}
+}
+
+// wait is how long it takes until need of b's debt is paid.
+func (l *Limiter) wait(b bucket, now, need time.Duration) time.Duration {
+	if l.step > 0 {
+		need = (need + l.step - 1) / l.step * l.step
+	}
+	return max(need-(now-b.at), 0)
+}
+
+// evict makes room for one name. It looks at a few buckets, chosen by the
+// map's random order, and drops the full ones, else the least spent: a flood
+// of new names pushes out its own, not the bucket somebody has just emptied.
+func (l *Limiter) evict(part *limiterPart, now time.Duration) {
+	const sample = 8
+	var least uint64
+	leastDebt, seen, dropped := time.Duration(math.MaxInt64), 0, false
+	for hash, b := range part.buckets {
+		l.refill(&b, now)
+		if b.debt == 0 {
+			delete(part.buckets, hash)
+			dropped = true
+		} else if b.debt < leastDebt {
+			least, leastDebt = hash, b.debt
+		}
+		if seen++; seen == sample {
+			break
+		}
+	}
+	if !dropped {
+		delete(part.buckets, least)
+	}
+}
+
+// Len is how many names are remembered.
+func (l *Limiter) Len() int {
+	n := 0
+	for i := range l.parts {
+		l.parts[i].mu.Lock()
+		n += len(l.parts[i].buckets)
+		l.parts[i].mu.Unlock()
+	}
+	return n
+}
+
+// SetHeaders tells the caller about the limit: X-RateLimit-Limit, -Remaining,
+// -Reset and, on a refusal, Retry-After. Times are whole seconds, rounded up.
+func (v Verdict) SetHeaders(h http.Header) {
+	h.Set("X-RateLimit-Limit", strconv.Itoa(v.Limit))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.Remaining))
+	h.Set("X-RateLimit-Reset", strconv.Itoa(wholeSeconds(v.Reset)))
+	if !v.OK {
+		h.Set("Retry-After", strconv.Itoa(max(wholeSeconds(v.RetryAfter), 1)))
+	}
+}
+
+func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// Err is nil when the try passed, else the TooMany fault RATE_LIMITED.
+func (v Verdict) Err() error {
+	if v.OK {
+		return nil
+	}
+	return fault.New(fault.TooMany, "RATE_LIMITED", "Too many requests. Try again later.").After(max(v.RetryAfter, time.Second))
+}
+
+// Guard limits what reaches next by the name of the request; "" is not
+// limited. refuse answers the rest.
+func (l *Limiter) Guard(name func(*http.Request) string, refuse ErrorWriter, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := name(r)
+		if n == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		v := l.Allow(n)
+		v.SetHeaders(w.Header())
+		if err := v.Err(); err != nil {
+			refuse(w, r, fault.As(err))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// AddrName is the name under which an address is limited. An IPv6 customer
+// owns at least a /64, so all of it counts as one.
+func AddrName(a netip.Addr) string {
+	a = a.Unmap().WithZone("")
+	if !a.Is6() {
+		return a.String()
+	}
+	p, err := a.Prefix(64)
+	if err != nil {
+		return a.String()
+	}
+	return p.String()
+}

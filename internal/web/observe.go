@@ -1,0 +1,96 @@
+package web
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Seen is what a finished request was.
+type Seen struct {
+	Route    string // the pattern, "unmatched" without one
+	Method   string
+	Status   int
+	Bytes    int64
+	Duration time.Duration
+	Caller   Caller
+}
+
+// Observer learns of every finished request.
+type Observer func(r *http.Request, s Seen)
+
+// Observe runs next, survives its panics, and tells see and the log what came
+// of the request: one line each. write answers after a panic.
+func Observe(log *slog.Logger, write ErrorWriter, see Observer, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		p := &response{ResponseWriter: w}
+		defer func() {
+			if v := recover(); v != nil {
+				failPanic(log, write, p, r, v)
+			}
+			s := Seen{Route: p.route, Method: r.Method, Status: p.status, Bytes: p.bytes, Duration: time.Since(start), Caller: p.caller}
+			if s.Route == "" {
+				s.Route = "unmatched"
+			}
+			if see != nil {
+				see(r, s)
+			}
+			logSeen(log, r, s)
+		}()
+		next.ServeHTTP(p, r)
+	})
+}
+
+// failPanic answers and logs a panic. http.ErrAbortHandler is a handler's way
+// to cut the connection and stays one.
+func failPanic(log *slog.Logger, write ErrorWriter, p *response, r *http.Request, v any) {
+	if v == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
+		panic(v)
+	}
+	log.ErrorContext(r.Context(), "panic", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	if !started(p) {
+		write(p, r, internal())
+	}
+}
+
+func logSeen(log *slog.Logger, r *http.Request, s Seen) {
+	level := slog.LevelInfo
+	if s.Route == "/livez" || s.Route == "/readyz" || s.Route == "/health" || s.Route == "/metrics" {
+		level = slog.LevelDebug // probes would drown the rest
+	}
+	if !log.Enabled(r.Context(), level) {
+		return
+	}
+	log.LogAttrs(r.Context(), level, "request",
+		slog.String("method", r.Method), slog.String("route", s.Route), slog.Int("status", s.Status),
+		slog.Int64("bytes", s.Bytes), slog.Float64("duration_ms", float64(s.Duration.Microseconds())/1000),
+		slog.String("client", ClientAddr(r.Context()).String()), slog.String("workspace", s.Caller.Workspace), slog.String("key", s.Caller.Key))
+}
+
+// codeMethod marks a route that exists under another method.
+const codeMethod = "METHOD_NOT_ALLOWED"
+
+// Unknown answers a request no route takes. known tells whether a route
+// exists for a method and the same path.
+func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request, method string) bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		write := pick(r)
+		allow := ""
+		for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			if known(r, m) {
+				allow += ", " + m
+			}
+		}
+		if allow == "" {
+			write(w, r, fault.New(fault.NotFound, "ROUTE_NOT_FOUND", "Cannot "+r.Method+" "+r.URL.EscapedPath()))
+			return
+		}
+		w.Header().Set("Allow", allow[2:])
+		write(w, r, fault.New(fault.NotFound, codeMethod, "Cannot "+r.Method+" "+r.URL.EscapedPath()))
+	}
+}

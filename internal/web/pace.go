@@ -1,0 +1,140 @@
+package web
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Pace is the least speed a client must keep. Zero values are the defaults,
+// chosen so that a phone on a 2G network passes.
+type Pace struct {
+	ReadBase  time.Duration // a body may take this long before its speed counts; 10 s
+	WriteBase time.Duration // one write of an answer may take this long; 30 s
+	MinRate   int           // bytes a second, both ways; 2 KiB
+}
+
+// Middleware times the body of a request and each write of its answer. A body
+// must arrive within ReadBase plus the time its bytes take at MinRate, checked
+// as they come. Each write and flush of the answer has a deadline of its own,
+// so a stream lives as long as its reader reads.
+func (p Pace) Middleware(next http.Handler) http.Handler {
+	p.ReadBase = orDefault(p.ReadBase, 10*time.Second)
+	p.WriteBase = orDefault(p.WriteBase, 30*time.Second)
+	p.MinRate = orDefault(p.MinRate, 2<<10)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pw := &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w), pace: p}
+		if r.ProtoMajor == 1 {
+			// A deadline left over from the last request of this connection
+			// must not hit the "100 Continue" of this one.
+			pw.armWrite(0)
+		}
+		if r.Body != nil && r.Body != http.NoBody {
+			pw.body = &pacedBody{ReadCloser: r.Body, rc: pw.rc, pace: p}
+			r.Body = pw.body
+		}
+		next.ServeHTTP(pw, r)
+		if !pw.hijacked {
+			pw.arm(0) // for what net/http still reads and writes
+		}
+	})
+}
+
+func (p Pace) transfer(bytes int64) time.Duration {
+	return time.Duration(bytes) * time.Second / time.Duration(p.MinRate)
+}
+
+// pacedBody moves the read deadline on with every byte that arrives. Only the
+// time spent waiting for the client counts. Outside its Read, and the writes
+// of the answer, no deadline stands: under HTTP/2 one that passes ends the
+// body, and once the body is read net/http takes one for the client's leaving
+// and cancels the request.
+type pacedBody struct {
+	io.ReadCloser
+	rc     *http.ResponseController
+	pace   Pace
+	waited time.Duration
+	read   int64
+	ended  bool
+}
+
+// Read reads on, until the client has fallen behind.
+func (b *pacedBody) Read(p []byte) (int, error) {
+	start := time.Now()
+	b.deadline(start.Add(b.pace.ReadBase + b.pace.transfer(b.read) - b.waited))
+	n, err := b.ReadCloser.Read(p)
+	b.waited += time.Since(start)
+	b.read += int64(n)
+	b.ended = b.ended || errors.Is(err, io.EOF)
+	b.deadline(time.Time{})
+	return n, err
+}
+
+// deadline sets what can be set: a test's recorder has no deadlines.
+func (b *pacedBody) deadline(t time.Time) { _ = b.rc.SetReadDeadline(t) }
+
+// pacedWriter gives every write its own deadline.
+type pacedWriter struct {
+	http.ResponseWriter
+	rc       *http.ResponseController
+	pace     Pace
+	body     *pacedBody // nil when there is none
+	hijacked bool
+}
+
+// arm starts the clock for a write of n bytes, and for the rest of the body:
+// net/http reads that away before it sends the header.
+func (w *pacedWriter) arm(n int) {
+	w.armWrite(n)
+	if w.body != nil && !w.body.ended {
+		w.body.deadline(time.Now().Add(w.pace.ReadBase))
+	}
+}
+
+func (w *pacedWriter) armWrite(n int) {
+	_ = w.rc.SetWriteDeadline(time.Now().Add(w.pace.WriteBase + w.pace.transfer(int64(n)))) // see deadline
+}
+
+// disarm stops both: under HTTP/2 a deadline that passes ends the stream even
+// when nobody is writing.
+func (w *pacedWriter) disarm() {
+	_ = w.rc.SetWriteDeadline(time.Time{}) // see deadline
+	if w.body != nil && !w.body.ended {
+		w.body.deadline(time.Time{})
+	}
+}
+
+// Write writes b before its deadline.
+func (w *pacedWriter) Write(b []byte) (int, error) {
+	w.arm(len(b))
+	defer w.disarm()
+	return w.ResponseWriter.Write(b)
+}
+
+// FlushError sends what is buffered before its deadline.
+func (w *pacedWriter) FlushError() error {
+	w.arm(0)
+	defer w.disarm()
+	return w.rc.Flush()
+}
+
+// Flush is FlushError for those who look for an http.Flusher.
+func (w *pacedWriter) Flush() { _ = w.FlushError() } // the next write says so too
+
+// Hijack hands the connection over; net/http clears its deadlines.
+func (w *pacedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	w.hijacked = true
+	return w.rc.Hijack()
+}
+
+// Unwrap lets an http.ResponseController find the writer below.
+func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// ExtendWrite gives the connection behind w another d to take what is written
+// next. Streams that do not pass through Pace call it before each event.
+func ExtendWrite(w http.ResponseWriter, d time.Duration) error {
+	return http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d))
+}

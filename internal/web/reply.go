@@ -1,0 +1,113 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Reply is an answer with more than a body. A handler that needs a header or
+// sends stored bytes returns one; Raw wins over Value.
+type Reply[T any] struct {
+	Value    T
+	Raw      []byte // sent as it is: the rendered record as stored
+	Status   int    // 0: the route's usual one
+	ETag     string // with its quotes
+	Location string
+	Link     string
+	Replayed bool // the stored answer to an Idempotency-Key
+}
+
+func (p Reply[T]) parts() parts {
+	return parts{
+		value: p.Value, raw: p.Raw, status: p.Status, replayed: p.Replayed,
+		head: [...][2]string{{"ETag", p.ETag}, {"Location", p.Location}, {"Link", p.Link}},
+	}
+}
+
+func (Reply[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
+
+// replier is what every Reply is, whatever its type parameter.
+type replier interface {
+	parts() parts
+	valueType() reflect.Type
+}
+
+type parts struct {
+	value    any
+	raw      []byte
+	status   int
+	replayed bool
+	head     [3][2]string
+}
+
+// reply writes a handler's answer.
+func reply(w http.ResponseWriter, r *http.Request, d Doc, answer any) error {
+	p := parts{value: answer}
+	if a, ok := answer.(replier); ok {
+		p = a.parts()
+	}
+	h := w.Header()
+	for _, nv := range p.head {
+		if nv[1] != "" {
+			h.Set(nv[0], nv[1])
+		}
+	}
+	if p.replayed {
+		h.Set("Idempotent-Replayed", "true")
+	}
+	if etag := h.Get("ETag"); etag != "" && r.Method == http.MethodGet && NotModified(r, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	body := p.raw
+	if body == nil {
+		var err error
+		if body, err = Encode(p.value); err != nil {
+			return err
+		}
+	}
+	status := p.status
+	if status == 0 {
+		status = max(d.Status, http.StatusOK)
+	}
+	writeBody(w, "application/json", status, body)
+	return nil
+}
+
+// Encode renders v as every answer is rendered: members in a fixed order, times
+// in UTC with milliseconds, so that they also sort as text.
+func Encode(v any) ([]byte, error) {
+	b, err := json.Marshal(v, answerOptions)
+	if err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return b, nil
+}
+
+var answerOptions = json.JoinOptions(json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(encodeTime)))
+
+// TimeFormat is how times are written in answers.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+func encodeTime(e *jsontext.Encoder, t time.Time) error {
+	return e.WriteToken(jsontext.String(t.UTC().Format(TimeFormat)))
+}
+
+// Page is one page of a list. Follow HasMore, not the number of items: a page
+// may be short, or empty, and the list still go on.
+type Page[T any] struct {
+	Items []T      `json:"items"`
+	Page  PageInfo `json:"page"`
+}
+
+// PageInfo tells where a page ends.
+type PageInfo struct {
+	Limit      int    `json:"limit" doc:"How many items were asked for at most."`
+	NextCursor string `json:"nextCursor,omitempty" doc:"Give this as cursor to read on."`
+	HasMore    bool   `json:"hasMore" doc:"Whether there is more. A page may be short although there is."`
+}

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// ShedConfig configures a Shedder.
+type ShedConfig struct {
+	InFlight int           // requests served at once; 512 by default
+	Queue    int           // requests that may wait for a place; as many by default
+	Wait     time.Duration // how long one waits at most; 500 ms by default
+	// Exempt requests are served whatever the load; HealthRoute by default.
+	Exempt func(*http.Request) bool
+	Refuse ErrorWriter // answers the rest
+}
+
+// Shedder bounds how many requests are served at once. What comes on top waits
+// a moment and is then refused, so that the ones inside finish in time.
+type Shedder struct {
+	cfg     ShedConfig
+	places  chan struct{}
+	waiting atomic.Int64
+	refused atomic.Int64
+}
+
+// NewShedder makes a shedder.
+func NewShedder(c ShedConfig) *Shedder {
+	c.InFlight = orDefault(c.InFlight, 512)
+	c.Queue = orDefault(c.Queue, c.InFlight)
+	c.Wait = orDefault(c.Wait, 500*time.Millisecond)
+	if c.Exempt == nil {
+		c.Exempt = HealthRoute
+	}
+	return &Shedder{cfg: c, places: make(chan struct{}, c.InFlight)}
+}
+
+// HealthRoute tells whether r asks how we are. Under load this is asked more
+// often, and no answer would be taken for an answer.
+func HealthRoute(r *http.Request) bool {
+	switch r.URL.Path {
+	case "/health", "/livez", "/readyz", "/metrics":
+		return true
+	}
+	return false
+}
+
+// InFlight is how many requests hold a place.
+func (s *Shedder) InFlight() int { return len(s.places) }
+
+// Waiting is how many requests wait for one.
+func (s *Shedder) Waiting() int64 { return s.waiting.Load() }
+
+// Refused is how many requests were turned away.
+func (s *Shedder) Refused() int64 { return s.refused.Load() }
+
+type placeKey struct{}
+
+// Middleware lets requests through to next while there are places.
+func (s *Shedder) Middleware(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.cfg.Exempt(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if !s.enter(r.Context()) {
+			s.refused.Add(1)
+			s.cfg.Refuse(w, r, fault.New(fault.Unavailable, "OVERLOADED", "The server is busy. Try again in a moment.").After(time.Second))
+			return
+		}
+		leave := sync.OnceFunc(func() { <-s.places })
+		defer leave()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), placeKey{}, leave)))
+	})
+}
+
+// enter takes a place, after a wait if need be.
+func (s *Shedder) enter(ctx context.Context) bool {
+	select {
+	case s.places <- struct{}{}:
+		return true
+	default:
+	}
+	if s.waiting.Add(1) > int64(s.cfg.Queue) {
+		s.waiting.Add(-1)
+		return false
+	}
+	defer s.waiting.Add(-1)
+	t := time.NewTimer(s.cfg.Wait)
+	defer t.Stop()
+	select {
+	case s.places <- struct{}{}:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// LeavePlace gives the place of a request back before it is over. Streams and
+// sockets call it once they have started: they wait more than they work, and
+// connection limits bound them.
+func LeavePlace(ctx context.Context) {
+	if leave, ok := ctx.Value(placeKey{}).(func()); ok {
+		leave()
+	}
+}
