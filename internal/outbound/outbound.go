@@ -1,0 +1,135 @@
+// Package outbound is the only way out: the HTTP client that everything uses
+// that calls a URL somebody else chose. It checks the address a name resolves
+// to at the moment it dials, so that neither DNS nor a redirect nor an odd
+// spelling leads it to the machines around us; it bounds time, size and
+// redirects; it knows no proxy of the environment and keeps no cookies. What
+// an operator lists in Allow is reachable all the same.
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// ErrTooLarge is what reading a response past MaxBytes gives.
+var ErrTooLarge = errors.New("outbound: the response is too large")
+
+// Lookup resolves a host name to its addresses.
+type Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+
+// Config configures a Client. Zero values are the defaults.
+type Config struct {
+	// Allow lists what may be called although it is refused by default:
+	// networks, addresses, host names, each with or without a port. Without
+	// one any port is allowed there.
+	Allow         []string
+	Ports         []int         // allowed everywhere else; 80, 443, 8080, 8443
+	Timeout       time.Duration // of the whole exchange with its body; 30 s; negative: only the context ends it
+	DialTimeout   time.Duration // of one connection attempt; 5 s
+	HeaderTimeout time.Duration // from the request sent to the answer's headers; 15 s
+	MaxBytes      int64         // of a response, unpacked; 1 MiB
+	MaxRedirects  int           // 3; negative: none
+	MaxPerHost    int           // connections at once; 16
+	UserAgent     string        // "Hearth"
+	Lookup        Lookup        // the system's resolver
+	TLS           *tls.Config   // roots and client certificates; TLS 1.2 at least in any case
+}
+
+// Client calls other servers. It is safe for concurrent use.
+type Client struct {
+	cfg   Config
+	allow allowList
+	http  *http.Client
+}
+
+// New makes a client. It fails on an entry of Allow that cannot be read.
+func New(c Config) (*Client, error) {
+	allow, err := parseAllow(c.Allow)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Ports) == 0 {
+		c.Ports = []int{80, 443, 8080, 8443}
+	}
+	c.Timeout = orDefault(c.Timeout, 30*time.Second)
+	c.DialTimeout = orDefault(c.DialTimeout, 5*time.Second)
+	c.HeaderTimeout = orDefault(c.HeaderTimeout, 15*time.Second)
+	c.MaxBytes = orDefault(c.MaxBytes, 1<<20)
+	c.MaxRedirects = orDefault(c.MaxRedirects, 3)
+	c.MaxPerHost = orDefault(c.MaxPerHost, 16)
+	c.UserAgent = orDefault(c.UserAgent, "Hearth")
+	if c.Lookup == nil {
+		c.Lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	cl := &Client{cfg: c, allow: allow}
+	cl.http = &http.Client{Transport: &guard{client: cl, next: cl.transport()}, CheckRedirect: cl.checkRedirect}
+	if c.Timeout > 0 {
+		cl.http.Timeout = c.Timeout
+	}
+	return cl, nil
+}
+
+func orDefault[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+func (c *Client) transport() *http.Transport {
+	conf := &tls.Config{}
+	if c.cfg.TLS != nil {
+		conf = c.cfg.TLS.Clone()
+	}
+	conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
+	return &http.Transport{
+		Proxy:                  nil, // the environment's would dial for us, unchecked
+		DialContext:            c.dial,
+		TLSClientConfig:        conf,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  c.cfg.HeaderTimeout,
+		ExpectContinueTimeout:  time.Second,
+		IdleConnTimeout:        60 * time.Second,
+		MaxIdleConns:           64,
+		MaxIdleConnsPerHost:    4,
+		MaxConnsPerHost:        c.cfg.MaxPerHost,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// Do sends req. A URL or address that may not be called gives the fault
+// OUTBOUND_REFUSED, a body read past the limit ErrTooLarge. The caller closes
+// the body of the answer.
+func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.http.Do(req) }
+
+// HTTP is the same client for libraries that ask for one. All guards hold.
+func (c *Client) HTTP() *http.Client { return c.http }
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// refuse is the fault of everything that may not be called. The reason goes
+// into the message; what a name resolved to stays in the log, for it tells
+// about our network.
+func refuse(reason string, cause error) *fault.Error {
+	return fault.New(fault.Invalid, "OUTBOUND_REFUSED", reason).Wrap(cause)
+}
+
+// portAllowed tells whether a port may be called on hosts nobody listed.
+func (c *Client) portAllowed(port int) bool { return slices.Contains(c.cfg.Ports, port) }
+
+// dialError says what could not be reached without saying where it is.
+func dialError(host string, err error) error { return fmt.Errorf("dial %s: %w", host, err) }
