@@ -1,0 +1,145 @@
+package db
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Backup describes a backup file.
+type Backup struct {
+	File    string
+	Dialect Dialect
+	Bytes   int64
+	Pages   int64  // SQLite only
+	Schema  int    // newest migration in it, -1 when it cannot be told
+	SHA256  string // also in the file beside it, named .sha256
+	At      time.Time
+}
+
+// Backup writes a consistent copy of the running store to a new file, checks
+// it, and gives it its name only then. A file with its checksum lies beside it.
+// PostgreSQL needs pg_dump.
+func (d *DB) Backup(ctx context.Context, file string) (*Backup, error) {
+	start := time.Now().UTC()
+	if _, err := os.Lstat(file); err == nil {
+		return nil, fmt.Errorf("back up: %s already exists", file)
+	}
+	part, err := partFor(file)
+	if err != nil {
+		return nil, fmt.Errorf("back up: %w", err)
+	}
+	b, err := d.backupTo(ctx, part)
+	if err != nil {
+		os.Remove(part)
+		return nil, fmt.Errorf("back up to %s: %w", file, err)
+	}
+	b.File, b.At = file, start
+	// The checksum first: a backup under its final name always has one.
+	if err := writeSum(file, b.SHA256); err != nil {
+		os.Remove(part)
+		return nil, fmt.Errorf("back up: %w", err)
+	}
+	if err := publish(part, file); err != nil {
+		os.Remove(part)
+		return nil, fmt.Errorf("back up: %w", err)
+	}
+	return b, nil
+}
+
+func (d *DB) backupTo(ctx context.Context, part string) (*Backup, error) {
+	if d.dialect == Postgres {
+		if err := pgDump(ctx, d.cfg.URL, part); err != nil {
+			return nil, err
+		}
+	} else {
+		c, err := openLiteConn(ctx, d.cfg.Path, busyPragma(d.cfg.Busy))
+		if err != nil {
+			return nil, err
+		}
+		err = c.runUntil(ctx, "VACUUM INTO "+quote(part))
+		if err := errors.Join(err, c.close()); err != nil {
+			return nil, err
+		}
+	}
+	return VerifyFile(ctx, part)
+}
+
+// BackupName is a name for a backup taken now; names sort by time.
+func (d *DB) BackupName(now time.Time) string {
+	ext := ".db"
+	if d.dialect == Postgres {
+		ext = ".pgdump"
+	}
+	return "hearth-" + now.UTC().Format("20060102T150405Z") + ext
+}
+
+// PruneBackups removes all but the newest keep backups with names made by
+// BackupName from a folder, and returns what it removed.
+func PruneBackups(dir string, keep int) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("prune backups: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		n := e.Name()
+		stamp := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(n, "hearth-"), ".db"), ".pgdump")
+		if _, err := time.Parse("20060102T150405Z", stamp); err == nil && e.Type().IsRegular() {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	var removed []string
+	for len(names) > max(keep, 0) {
+		file := filepath.Join(dir, names[0])
+		if err := os.Remove(file); err != nil {
+			return removed, fmt.Errorf("prune backups: %w", err)
+		}
+		os.Remove(file + ".sha256")
+		removed, names = append(removed, file), names[1:]
+	}
+	return removed, nil
+}
+
+// writeSum writes the checksum file in the form of sha256sum.
+func writeSum(file, sum string) error {
+	part := file + ".sha256.part"
+	if err := os.WriteFile(part, []byte(sum+"  "+filepath.Base(file)+"\n"), 0o600); err != nil {
+		return err
+	}
+	return publish(part, file+".sha256")
+}
+
+// readSum reads it; "" when there is none.
+func readSum(file string) (string, error) {
+	text, err := os.ReadFile(file + ".sha256")
+	if os.IsNotExist(err) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	sum, _, _ := strings.Cut(string(text), " ")
+	return strings.TrimSpace(sum), nil
+}
+
+func sumFile(file string) (string, int64, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), n, err
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -1,0 +1,165 @@
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Cluster is a throw-away PostgreSQL in a temporary folder, reached over a
+// socket in it. It does not sync to disk.
+type Cluster struct {
+	dir   string
+	leash io.Closer // the keeper stops the server when this end closes
+	done  chan error
+}
+
+// keeper runs the server and removes it when its standard input ends, which
+// is when the process that started it calls Stop, exits or is killed.
+const keeper = `
+trap '' INT TERM HUP
+"$1/postgres" -D "$2/data" >"$2/log" 2>&1 </dev/null &
+pid=$!
+cat >/dev/null
+kill -QUIT $pid 2>/dev/null
+wait $pid 2>/dev/null
+rm -rf "$2"
+`
+
+// settings are for speed: nothing here has to survive.
+const settings = `
+listen_addresses = ''
+unix_socket_permissions = 0777
+max_connections = 400
+shared_buffers = 32MB
+fsync = off
+full_page_writes = off
+autovacuum = off
+log_min_messages = fatal
+`
+
+// Start makes and starts a cluster. Stop it, or just end the process.
+func Start(ctx context.Context) (*Cluster, error) {
+	if runtime.GOOS == "windows" {
+		return nil, errors.New("a cluster cannot be started on Windows: set HEARTH_TEST_POSTGRES_URL")
+	}
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "hearth-pg-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir}
+	if err := c.start(ctx, bin); err != nil {
+		text, _ := os.ReadFile(filepath.Join(dir, "log"))
+		if c.leash != nil {
+			c.leash.Close()
+		}
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w: %s", err, text), os.RemoveAll(dir))
+	}
+	return c, nil
+}
+
+// URL names a database of the cluster; "postgres" always exists.
+func (c *Cluster) URL(database string) string {
+	q := url.Values{"host": {c.dir}, "user": {"hearth"}, "sslmode": {"disable"}}
+	return "postgres:///" + database + "?" + q.Encode()
+}
+
+// Dir is the folder of the cluster.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Stop ends the server and removes its folder.
+func (c *Cluster) Stop() error {
+	if err := c.leash.Close(); err != nil {
+		return err
+	}
+	return <-c.done
+}
+
+func (c *Cluster) start(ctx context.Context, bin string) error {
+	if err := handOver(c.dir); err != nil {
+		return err
+	}
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
+		"-U", "hearth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--no-instructions")
+	initdb.Dir = c.dir
+	if err := asServerUser(initdb); err != nil {
+		return err
+	}
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	conf, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(conf, "%sunix_socket_directories = '%s'\n", settings, c.dir)
+	if err := errors.Join(err, conf.Close()); err != nil {
+		return err
+	}
+	keep := exec.Command("/bin/sh", "-c", keeper, "sh", bin, c.dir)
+	keep.Dir = c.dir
+	if err := asServerUser(keep); err != nil {
+		return err
+	}
+	if c.leash, err = keep.StdinPipe(); err != nil {
+		return err
+	}
+	if err := keep.Start(); err != nil {
+		return err
+	}
+	c.done = make(chan error, 1)
+	go func() { c.done <- keep.Wait() }()
+	return c.await(ctx)
+}
+
+// await waits until the server answers.
+func (c *Cluster) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, c.URL("postgres"))
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case err := <-c.done:
+			return fmt.Errorf("server ended: %w", err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// binaries finds the folder of PostgreSQL's server programs, newest first.
+func binaries() (string, error) {
+	if p, err := exec.LookPath("initdb"); err == nil {
+		if p, err = filepath.EvalSymlinks(p); err == nil {
+			return filepath.Dir(p), nil
+		}
+	}
+	for _, pattern := range []string{
+		"/usr/lib/postgresql/*/bin/initdb", "/usr/pgsql-*/bin/initdb",
+		"/opt/homebrew/opt/postgresql*/bin/initdb", "/usr/local/opt/postgresql*/bin/initdb",
+	} {
+		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+			slices.Sort(found)
+			return filepath.Dir(found[len(found)-1]), nil
+		}
+	}
+	return "", errors.New("initdb is neither on PATH nor in the usual places: install PostgreSQL or set HEARTH_TEST_POSTGRES_URL")
+}

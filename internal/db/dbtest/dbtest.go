@@ -1,0 +1,148 @@
+// Package dbtest gives tests real stores: SQLite in a temporary folder and a
+// throw-away PostgreSQL. Both come migrated, empty, and one per test.
+//
+// PostgreSQL is the server HEARTH_TEST_POSTGRES_URL names (a user that may
+// create databases), or a cluster this package starts from the installed
+// binaries, never as root, and removes when the test binary ends, however it
+// ends. Where there is neither, tests on PostgreSQL are skipped and say so;
+// HEARTH_TEST_REQUIRE=all makes that a failure.
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Option changes the store a test gets.
+type Option func(*db.Config)
+
+// Migrations replaces the embedded migrations.
+func Migrations(fsys fs.FS) Option { return func(c *db.Config) { c.Migrations = fsys } }
+
+// With changes the configuration before the store is opened.
+func With(f func(*db.Config)) Option { return f }
+
+// Each runs f as two subtests in parallel, on SQLite and on PostgreSQL.
+func Each(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		f(t, SQLite(t, opts...))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		f(t, Postgres(t, opts...))
+	})
+}
+
+// SQLite opens a migrated store in a temporary folder.
+func SQLite(t testing.TB, opts ...Option) *db.DB {
+	t.Helper()
+	cfg := db.Config{Path: filepath.Join(t.TempDir(), "hearth.db"), Log: Log(t)}
+	for _, o := range opts {
+		o(&cfg)
+	}
+	if cfg.Migrations != nil {
+		return open(t, cfg, true)
+	}
+	template, err := migratedFile()
+	if err != nil {
+		t.Fatalf("prepare test store: %v", err)
+	}
+	if err := os.WriteFile(cfg.Path, template, 0o600); err != nil {
+		t.Fatalf("prepare test store: %v", err)
+	}
+	return open(t, cfg, false)
+}
+
+// migratedFile is a migrated, empty SQLite store, made once per test binary.
+var migratedFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "hearth-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "hearth.db")
+	if err := migrate(context.Background(), db.Config{Path: path}); err != nil { // no test owns it
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func migrate(ctx context.Context, cfg db.Config) error {
+	d, err := db.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Migrate(ctx), d.Close())
+}
+
+// Postgres opens a migrated store in a PostgreSQL database of its own, or
+// skips the test when there is no PostgreSQL.
+func Postgres(t testing.TB, opts ...Option) *db.DB {
+	t.Helper()
+	s := server(t)
+	cfg := db.Config{Log: Log(t), Conns: 8}
+	for _, o := range opts {
+		o(&cfg)
+	}
+	if cfg.Migrations != nil { // not what the template holds
+		cfg.URL = s.database(t, "template0")
+		return open(t, cfg, true)
+	}
+	cfg.URL = s.database(t, s.template(t))
+	return open(t, cfg, false)
+}
+
+// URL gives an empty PostgreSQL database of the test's own.
+func URL(t testing.TB) string {
+	t.Helper()
+	return server(t).database(t, "template0")
+}
+
+func open(t testing.TB, cfg db.Config, migrate bool) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("open test store: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close test store: %v", err)
+		}
+	})
+	if migrate {
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("migrate test store: %v", err)
+		}
+	}
+	return d
+}
+
+// Log writes to the log of a test: warnings and worse.
+func Log(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// cleanupContext is for work after the test's own context has ended.
+func cleanupContext(t testing.TB) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+}
+
+// missing skips a test that needs PostgreSQL, or fails it where all is required.
+func missing(t testing.TB, why error) {
+	t.Helper()
+	if os.Getenv("HEARTH_TEST_REQUIRE") == "all" {
+		t.Fatalf("PostgreSQL is required and cannot be had: %v", why)
+	}
+	t.Skipf("SKIPPED: no PostgreSQL to test on: %v", why)
+}

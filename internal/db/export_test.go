@@ -1,0 +1,64 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// SetMaxFill lets a test keep a batch open for longer than 10 ms, so that a
+// slow machine does not split it. Call it before the first InTx.
+func (d *DB) SetMaxFill(limit time.Duration) { d.e.(*lite).w.maxFill = limit }
+
+// OnWriter runs a script on the writer's connection; only inside a function
+// given to InTx, whose goroutine owns the connection.
+func (d *DB) OnWriter(script string) error { return d.e.(*lite).w.c.run(script) }
+
+// FailWriter makes statements on the writer's connection fail; nil heals it.
+func (d *DB) FailWriter(f func(sql string) error) {
+	if f == nil {
+		d.e.(*lite).w.fail.Store(nil)
+		return
+	}
+	d.e.(*lite).w.fail.Store(&f)
+}
+
+// StatementsCached tells how many statements the writer keeps; only inside a
+// function given to InTx.
+func (d *DB) StatementsCached() int { return len(d.e.(*lite).w.c.stmts) }
+
+// MaxStmts is the bound of the statement cache.
+const MaxStmts = maxStmts
+
+// Pool is the PostgreSQL pool.
+func (d *DB) Pool() *pgxpool.Pool { return d.e.(*pg).pool }
+
+// NIDs makes numbers from a clock of the test's own.
+func NIDs(instance int, now func() time.Time) func() int64 {
+	n := newNIDs(instance)
+	n.now = now
+	return n.next
+}
+
+// TruncateWAL is what the store does when idle.
+var TruncateWAL = truncateWAL
+
+// Path is the SQLite file.
+func (d *DB) Path() string { return d.cfg.Path }
+
+// RunOn runs a script on a connection of its own.
+func RunOn(path, script string) error {
+	c, err := openLiteConn(context.Background(), path, "busy_timeout=5000")
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.run(script), c.close())
+}
+
+// CloseSoon makes Close wait briefly for rows left open.
+func CloseSoon(c *Config) { c.closeWait = 50 * time.Millisecond }
+
+// Look has the store notice that its file was moved.
+func (d *DB) Look() { d.e.(*lite).w.look() }

@@ -1,0 +1,104 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// begin waits for work and opens a transaction for it. It returns false once
+// the queue is closed and empty. When the transaction cannot be opened, all
+// who wait are told, and w.b stays nil.
+func (w *writer) begin() bool {
+	var r *request
+	if len(w.again) > 0 {
+		r = w.again[0]
+		w.again = w.again[1:]
+	} else {
+		var ok bool
+		if r, ok = <-w.queue; !ok {
+			return false
+		}
+		if r.state.Load() == dropped {
+			return true
+		}
+	}
+	if err := w.openTx(); err != nil {
+		w.refuse(r, err)
+		return true
+	}
+	w.b = &batch{first: r, alone: r.alone, start: time.Now()}
+	return true
+}
+
+// openTx begins. A connection in a bad state is first rolled back, then
+// replaced: trouble with the disk heals without a restart.
+func (w *writer) openTx() error {
+	const begin = `BEGIN IMMEDIATE`
+	if w.moved.Load() {
+		return unavailable(errMoved)
+	}
+	if w.c != nil {
+		_, err := w.c.exec(context.Background(), begin, nil)
+		if err == nil || busy(err) {
+			return err
+		}
+		w.abort()
+	}
+	// The background context: the writer outlives every caller.
+	if openErr := w.reopen(context.Background()); openErr != nil {
+		return openErr
+	}
+	_, err := w.c.exec(context.Background(), begin, nil)
+	return err
+}
+
+func busy(err error) bool { return liteCode(err)&0xff == sqlite3.SQLITE_BUSY }
+
+// refuse answers r, those to run again, and all who wait now.
+func (w *writer) refuse(r *request, err error) {
+	w.cfg.Log.Error("cannot begin a transaction", "error", err)
+	w.counters.failures.Add(1)
+	fail := func(r *request) {
+		if r.alone || r.state.CompareAndSwap(queued, running) {
+			r.answer(result{err: lostError(err)})
+		}
+	}
+	fail(r)
+	for _, r := range w.again {
+		fail(r)
+	}
+	w.again = nil
+	for n := len(w.queue); n > 0; n-- {
+		if r := w.poll(); r != nil {
+			fail(r)
+		}
+	}
+}
+
+// commit makes the batch durable and answers its callers.
+func (w *writer) commit() {
+	b := w.b
+	w.b = nil
+	if b.lost {
+		return
+	}
+	start := time.Now()
+	_, err := w.c.exec(context.Background(), `COMMIT`, nil)
+	if err == nil {
+		w.counters.commit(len(b.waiting), time.Since(start))
+		for _, r := range b.waiting {
+			r.answer(result{})
+		}
+		return
+	}
+	w.cfg.Log.Error("commit", "error", err, "callers", len(b.waiting))
+	w.counters.failures.Add(1)
+	w.abort()
+	// One caller's rows may be too many for the disk while the others fit.
+	for _, r := range b.waiting {
+		r.alone = r.alone || len(b.waiting) == 1
+		w.retry(r, err)
+	}
+}

@@ -1,0 +1,178 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+var errLeft = errors.New("rows were left open")
+
+// readers is the pool of SQLite connections that only read.
+type readers struct {
+	cfg   Config
+	slots chan *liteConn // cap Readers; nil stands for one not yet opened
+	mu    sync.Mutex
+	done  chan struct{} // closed by close
+}
+
+func newReaders(cfg Config) *readers {
+	p := &readers{cfg: cfg, slots: make(chan *liteConn, cfg.Readers), done: make(chan struct{})}
+	for range cfg.Readers {
+		p.slots <- nil
+	}
+	return p
+}
+
+// get waits for a free connection.
+func (p *readers) get(ctx context.Context) (*liteConn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var c *liteConn
+	select {
+	case c = <-p.slots:
+	default:
+		select {
+		case c = <-p.slots:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-p.done:
+			return nil, errClosed()
+		}
+	}
+	select {
+	case <-p.done:
+		p.slots <- c
+		return nil, errClosed()
+	default:
+	}
+	if c != nil {
+		return c, nil
+	}
+	c, err := openLiteConn(ctx, p.cfg.Path, busyPragma(p.cfg.Busy), "query_only=ON", "foreign_keys=ON")
+	if err != nil {
+		p.slots <- nil
+		return nil, err
+	}
+	return c, nil
+}
+
+// put gives a connection back. One with a troubled file is opened anew.
+func (p *readers) put(c *liteConn, err error) {
+	if err != nil && liteTrouble(err) {
+		p.drop(c)
+		return
+	}
+	p.slots <- c
+}
+
+// drop closes a connection and leaves its place empty.
+func (p *readers) drop(c *liteConn) {
+	if err := c.close(); err != nil {
+		p.cfg.Log.Warn("close reader", "error", err)
+	}
+	p.slots <- nil
+}
+
+// close waits for the readers in use, then closes all.
+func (p *readers) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.done:
+		return nil
+	default:
+		close(p.done)
+	}
+	var errs []error
+	late := time.After(p.cfg.closeWait)
+	for range p.cfg.Readers {
+		select {
+		case c := <-p.slots:
+			if c != nil {
+				errs = append(errs, c.close())
+			}
+		case <-late:
+			return errors.Join(append(errs, errLeft)...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// poolRows are rows that give their reader back: when closed, when read to
+// the end, or at the latest when the caller's context ends.
+type poolRows struct {
+	mu   sync.Mutex
+	ctx  context.Context //nolint:containedctx // the rows end with it
+	p    *readers
+	c    *liteConn // nil once given back
+	r    *liteRows
+	stop func() bool
+	err  error
+}
+
+func newPoolRows(ctx context.Context, p *readers, c *liteConn, r *liteRows) *poolRows {
+	pr := &poolRows{ctx: ctx, p: p, c: c, r: r}
+	pr.mu.Lock() // abandon may run before stop is set
+	defer pr.mu.Unlock()
+	pr.stop = context.AfterFunc(ctx, pr.abandon)
+	return pr
+}
+
+// abandon ends rows whose caller has gone.
+func (r *poolRows) abandon() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.c != nil {
+		r.err = r.ctx.Err()
+		r.giveBack()
+	}
+}
+
+func (r *poolRows) Next() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.c == nil {
+		return false
+	}
+	if r.r.Next() {
+		return true
+	}
+	r.err = r.r.err
+	r.giveBack()
+	return false
+}
+
+func (r *poolRows) Scan(dest ...any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return r.err
+	}
+	return r.r.Scan(dest...)
+}
+
+func (r *poolRows) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+func (r *poolRows) Close() error {
+	r.stop()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.c != nil {
+		r.giveBack()
+	}
+	return nil
+}
+
+func (r *poolRows) giveBack() {
+	err := r.r.Close()
+	r.p.put(r.c, errors.Join(r.err, err))
+	r.c = nil
+	r.stop()
+}

@@ -1,0 +1,365 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// The bounds of one group commit. There is no artificial wait: a batch fills
+// by itself while the one before is being synced.
+const (
+	maxBatch  = 512
+	maxFill   = 10 * time.Millisecond
+	maxQueued = 4096
+)
+
+// The states of a request. Its caller may leave while it is queued only.
+const (
+	queued int32 = iota
+	running
+	dropped
+)
+
+// request is one InTx call on its way through the writer.
+type request struct {
+	ctx   context.Context //nolint:containedctx // it travels with the call
+	fn    func(*Tx) error
+	state atomic.Int32
+	alone bool // it runs again, in a transaction of its own
+	after []func()
+	done  chan result // cap 1
+}
+
+func (r *request) answer(res result) { r.done <- res }
+
+// writer owns the one SQLite connection that writes. Exactly one goroutine
+// runs loop; the watchdog may hand its role to a new one.
+type writer struct {
+	cfg      Config
+	sync     string
+	maxFill  time.Duration
+	counters counters
+	file     os.FileInfo                            // the store as it was opened
+	moved    atomic.Bool                            // another file, or none, has its name now
+	fail     atomic.Pointer[func(sql string) error] // tests only
+
+	mu     sync.RWMutex // guards closed against a send on the closed queue
+	closed bool
+	queue  chan *request
+	gone   chan struct{} // closed when the loop has ended
+	turn   atomic.Pointer[turn]
+
+	// Below: for the goroutine in the role only.
+	c     *liteConn
+	b     *batch     // the open transaction, nil between two
+	again []*request // to be run alone, after their batch was lost
+}
+
+// batch is an open transaction and the callers waiting for its commit.
+type batch struct {
+	first   *request
+	waiting []*request
+	alone   bool
+	lost    bool // SQLite ended the transaction by itself
+	start   time.Time
+}
+
+// turn is one function in the writer's hands.
+type turn struct {
+	r     *request
+	tx    Tx
+	start time.Time
+}
+
+func newWriter(ctx context.Context, cfg Config, sync string) (*writer, error) {
+	w := &writer{cfg: cfg, sync: sync, maxFill: maxFill, queue: make(chan *request, maxQueued), gone: make(chan struct{})}
+	if err := createLite(ctx, cfg.Path); err != nil {
+		return nil, err
+	}
+	if err := w.reopen(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.file, err = os.Stat(cfg.Path); err != nil {
+		return nil, errors.Join(err, w.c.close())
+	}
+	go w.loop()
+	return w, nil
+}
+
+// reopen replaces the connection.
+func (w *writer) reopen(ctx context.Context) error {
+	if w.c != nil {
+		if err := w.c.close(); err != nil {
+			w.cfg.Log.Warn("close writer connection", "error", err)
+		}
+		w.c = nil
+	}
+	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", "synchronous="+w.sync, "foreign_keys=ON")
+	if err != nil {
+		return err
+	}
+	c.fail = func(sql string) error {
+		if f := w.fail.Load(); f != nil {
+			return (*f)(sql)
+		}
+		return nil
+	}
+	w.c = c
+	return nil
+}
+
+// inTx queues fn and waits for its answer.
+func (w *writer) inTx(ctx context.Context, fn func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{ctx: ctx, fn: fn, done: make(chan result, 1)}
+	if err := w.send(ctx, r); err != nil {
+		return err
+	}
+	var res result
+	select {
+	case res = <-r.done:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(queued, dropped) {
+			return ctx.Err()
+		}
+		// It runs or has run: only its true answer will do.
+		res = <-r.done
+	}
+	switch {
+	case res.panic != nil:
+		panic(res.panic)
+	case res.goexit:
+		runtime.Goexit()
+	case res.err != nil:
+		return res.err
+	}
+	for _, f := range r.after {
+		f()
+	}
+	return nil
+}
+
+func (w *writer) send(ctx context.Context, r *request) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return errClosed()
+	}
+	select {
+	case w.queue <- r:
+		return nil
+	default:
+	}
+	select {
+	case w.queue <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// close lets the queue run empty and closes the connection.
+func (w *writer) close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	close(w.queue)
+	w.mu.Unlock()
+	<-w.gone
+	if w.c == nil {
+		return nil
+	}
+	return w.c.close()
+}
+
+// loop serves batches until the queue is closed, or until the watchdog took
+// the role away while a function ran.
+func (w *writer) loop() {
+	for {
+		if w.b == nil && !w.begin() {
+			close(w.gone)
+			return
+		}
+		if w.b == nil {
+			continue
+		}
+		if !w.fill() {
+			return
+		}
+		w.commit()
+	}
+}
+
+// fill runs functions until nobody waits or the batch is full. It returns
+// false when this goroutine has lost the role.
+func (w *writer) fill() bool {
+	b := w.b
+	r := b.first
+	b.first = nil
+	for {
+		if r == nil && !b.full(w.maxFill) {
+			r = w.poll()
+		}
+		if r == nil {
+			return true
+		}
+		if !w.serve(r) {
+			return false
+		}
+		r = nil
+	}
+}
+
+func (b *batch) full(limit time.Duration) bool {
+	return b.lost || b.alone || len(b.waiting) >= maxBatch || time.Since(b.start) > limit
+}
+
+// poll takes a waiting request, nil when there is none.
+func (w *writer) poll() *request {
+	select {
+	case r := <-w.queue:
+		return r
+	default:
+		return nil
+	}
+}
+
+// serve runs one function inside its savepoint. It returns false when the
+// watchdog took over meanwhile.
+func (w *writer) serve(r *request) bool {
+	if !r.alone && !r.state.CompareAndSwap(queued, running) {
+		return true // its caller has left
+	}
+	if err := r.ctx.Err(); err != nil {
+		r.answer(result{err: err})
+		return true
+	}
+	if _, err := w.c.exec(r.ctx, `SAVEPOINT fn`, nil); err != nil {
+		w.lose(err)
+		w.retry(r, err)
+		return true
+	}
+	t := &turn{r: r, tx: Tx{s: w.c}, start: time.Now()}
+	w.turn.Store(t)
+	res := w.call(t)
+	mine, failed := t.tx.end(errTxOver)
+	if !mine {
+		return false
+	}
+	w.turn.Store(nil)
+	if res.err == nil && res.panic == nil && failed != nil {
+		res.err = failed
+	}
+	w.settle(t, res)
+	return true
+}
+
+// call runs the function of a turn. A panic is a result; when the function
+// ends the goroutine, as t.FailNow does, a new one takes the role.
+func (w *writer) call(t *turn) (res result) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			res.panic = &Panic{Value: v, Stack: string(debug.Stack())}
+			return
+		}
+		w.exited(t)
+	}()
+	res.err = t.r.fn(&t.tx)
+	returned = true
+	return res
+}
+
+// exited goes on in a new goroutine after fn ended this one.
+func (w *writer) exited(t *turn) {
+	if mine, _ := t.tx.end(errTxOver); !mine {
+		return
+	}
+	w.turn.Store(nil)
+	go func() {
+		w.settle(t, result{goexit: true})
+		w.loop()
+	}()
+}
+
+// settle keeps or undoes what a function did.
+func (w *writer) settle(t *turn, res result) {
+	ok := res.err == nil && res.panic == nil && !res.goexit
+	if !ok {
+		_, err := w.c.exec(t.r.ctx, `ROLLBACK TO fn`, nil)
+		if err == nil {
+			_, err = w.c.exec(t.r.ctx, `RELEASE fn`, nil)
+		}
+		if err != nil {
+			w.lose(err)
+		}
+		t.r.answer(res)
+		return
+	}
+	if _, err := w.c.exec(t.r.ctx, `RELEASE fn`, nil); err != nil {
+		w.lose(err)
+		w.retry(t.r, err)
+		return
+	}
+	t.r.after = t.tx.after
+	w.b.waiting = append(w.b.waiting, t.r)
+}
+
+// lose gives up the open transaction: SQLite has ended it, or may have. Those
+// who wait for it run again, each alone.
+func (w *writer) lose(cause error) {
+	w.cfg.Log.Warn("transaction lost, running its callers again", "error", cause, "callers", len(w.b.waiting))
+	w.b.lost = true
+	for _, r := range w.b.waiting {
+		w.retry(r, cause)
+	}
+	w.b.waiting = nil
+	w.abort()
+}
+
+// retry runs r again alone, once.
+func (w *writer) retry(r *request, cause error) {
+	if r.alone {
+		r.answer(result{err: lostError(cause)})
+		return
+	}
+	w.counters.retries.Add(1)
+	r.alone, r.after = true, nil
+	w.again = append(w.again, r)
+}
+
+// abort ends the transaction if there is one. A connection that cannot is
+// replaced by begin.
+func (w *writer) abort() {
+	if err := w.c.run("ROLLBACK"); err != nil && liteTrouble(err) {
+		w.cfg.Log.Warn("roll back", "error", err)
+	}
+}
+
+// lostError is what the caller of a lost transaction gets: the broken rule
+// when it is one, else the fault for a store in trouble.
+func lostError(cause error) error {
+	if fault.As(cause) != nil || liteCode(cause)&0xff == sqlite3.SQLITE_CONSTRAINT {
+		return cause
+	}
+	return unavailable(cause)
+}

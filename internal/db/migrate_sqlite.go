@@ -1,0 +1,128 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// keepCopies is how many copies made before migrations stay.
+const keepCopies = 3
+
+// migrate works on a connection of its own: a migration may take longer than
+// the writer lets a function run. Foreign keys are off, as SQLite asks for
+// when tables are rebuilt, and checked before each commit.
+func (l *lite) migrate(ctx context.Context, all []migration) error {
+	c, err := openLiteConn(ctx, l.cfg.Path, busyPragma(l.cfg.Busy), "journal_mode=WAL", "synchronous="+l.w.sync, "foreign_keys=OFF")
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if err := c.run(createMigrations); err != nil {
+		return err
+	}
+	have, err := readApplied(c.query(ctx, selectMigrations, nil))
+	if err != nil {
+		return err
+	}
+	todo, err := pending(all, have)
+	if err != nil || len(todo) == 0 {
+		return err
+	}
+	if len(have) > 0 {
+		if err := copyBefore(c, l.cfg.Path, todo[0].version); err != nil {
+			return fmt.Errorf("copy before migration: %w", err)
+		}
+	}
+	for _, m := range todo {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := l.apply(ctx, c, m); err != nil {
+			return fmt.Errorf("%s: %w", m, err)
+		}
+	}
+	return nil
+}
+
+// apply runs one migration, unless another process was faster.
+func (l *lite) apply(ctx context.Context, c *liteConn, m migration) (err error) {
+	if err := c.run("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.run("ROLLBACK"))
+		}
+	}()
+	have, err := readApplied(c.query(ctx, selectMigrations, nil))
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(have, func(a applied) bool { return a.version == m.version }) {
+		return c.run("ROLLBACK")
+	}
+	if err := c.run(m.sql); err != nil {
+		return err
+	}
+	if bad, err := brokenKeys(ctx, c); err != nil {
+		return err
+	} else if len(bad) > 0 {
+		return fmt.Errorf("it breaks foreign keys: %v", bad)
+	}
+	if _, err := c.exec(ctx, insertMigration, []any{m.version, m.name, m.checksum, time.Now().UnixMilli()}); err != nil {
+		return err
+	}
+	if err := c.run("COMMIT"); err != nil {
+		return err
+	}
+	l.cfg.Log.Info("migration applied", "migration", m.String())
+	return nil
+}
+
+// brokenKeys lists up to ten tables and rows that break a foreign key.
+func brokenKeys(ctx context.Context, c *liteConn) ([]string, error) {
+	rows, err := c.query(ctx, `SELECT "table", rowid, parent FROM pragma_foreign_key_check LIMIT 10`, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var table, parent string
+		var row *int64
+		if err := rows.Scan(&table, &row, &parent); err != nil {
+			return nil, err
+		}
+		id := "?"
+		if row != nil {
+			id = fmt.Sprint(*row)
+		}
+		out = append(out, fmt.Sprintf("%s row %s refers to a missing row of %s", table, id, parent))
+	}
+	return out, rows.Err()
+}
+
+// copyBefore keeps the store as it was: hearth.db.before-0005.
+func copyBefore(c *liteConn, file string, version int) error {
+	dest := fmt.Sprintf("%s.before-%04d", file, version)
+	if err := vacuumInto(c, dest); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(globEscape(file) + ".before-[0-9][0-9][0-9][0-9]")
+	if err != nil {
+		return err
+	}
+	byAge(old)
+	for len(old) > keepCopies {
+		if err := os.Remove(old[0]); err != nil {
+			return err
+		}
+		old = old[1:]
+	}
+	return nil
+}

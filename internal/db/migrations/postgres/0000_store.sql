@@ -1,0 +1,5 @@
+-- The row readiness probes write.
+CREATE TABLE store_probe (
+	id BIGINT PRIMARY KEY,
+	at BIGINT NOT NULL
+);

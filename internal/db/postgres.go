@@ -1,0 +1,253 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	maxTries     = 8                // of a transaction PostgreSQL asks to repeat
+	stmtTimeout  = 30 * time.Second // of one statement, on the server
+	defaultConns = 16
+)
+
+// pg is the PostgreSQL engine.
+type pg struct {
+	cfg      Config
+	pool     *pgxpool.Pool
+	level    string
+	counters counters
+	slot     *slot
+}
+
+func openPostgres(ctx context.Context, cfg Config, n *nids) (*pg, error) {
+	pc, err := pgConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, err
+	}
+	e := &pg{cfg: cfg, pool: pool}
+	if e.level, err = pgDurability(ctx, pool); err != nil {
+		pool.Close()
+		return nil, mapPg(ctx, err)
+	}
+	if cfg.Instance == 0 {
+		e.slot = startSlot(ctx, cfg, pc.ConnConfig, n)
+	}
+	return e, nil
+}
+
+// pgConfig adds our limits to what the URL says; the URL wins.
+func pgConfig(cfg Config) (*pgxpool.Config, error) {
+	pc, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, errors.New("the URL is not a PostgreSQL URL") // pgx's text may hold the password
+	}
+	if cfg.Conns > 0 {
+		pc.MaxConns = int32(min(cfg.Conns, 10_000))
+	} else if !strings.Contains(cfg.URL, "pool_max_conns") {
+		pc.MaxConns = max(pc.MaxConns, defaultConns)
+	}
+	set := func(name, value string) {
+		if _, given := pc.ConnConfig.RuntimeParams[name]; !given {
+			pc.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	set("application_name", "hearth")
+	set("timezone", "UTC")
+	set("lock_timeout", strconv.FormatInt(cfg.Busy.Milliseconds(), 10))
+	set("statement_timeout", strconv.FormatInt(stmtTimeout.Milliseconds(), 10))
+	set("idle_in_transaction_session_timeout", strconv.FormatInt(2*stmtTimeout.Milliseconds(), 10))
+	if pc.ConnConfig.ConnectTimeout == 0 {
+		pc.ConnConfig.ConnectTimeout = max(cfg.Busy, 5*time.Second)
+	}
+	// A context that ends in mid-statement asks the server to stop it. By
+	// default pgx closes the connection, and a crowd of leaving clients would
+	// empty the pool.
+	pc.ConnConfig.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
+	}
+	return pc, nil
+}
+
+func pgDurability(ctx context.Context, pool *pgxpool.Pool) (string, error) {
+	var sync, fsync string
+	err := pool.QueryRow(ctx, `SELECT current_setting('synchronous_commit', true), coalesce(current_setting('fsync', true), 'on')`).
+		Scan(&sync, &fsync)
+	switch {
+	case err != nil:
+		return "", err
+	case fsync != "on":
+		return "fsync off", nil
+	case sync == "off":
+		return "synchronous_commit off", nil
+	}
+	return "full", nil
+}
+
+// inTx runs fn on one connection, again when the server asks for it.
+func (e *pg) inTx(ctx context.Context, fn func(*Tx) error) error {
+	for try := 1; ; try++ {
+		after, err := e.once(ctx, fn)
+		if err == nil {
+			for _, f := range after { // the connection is free again
+				f()
+			}
+			return nil
+		}
+		if try == maxTries || !repeatable(err) {
+			return mapPg(ctx, err)
+		}
+		e.counters.retries.Add(1)
+		pause := time.NewTimer(time.Duration(rand.Int64N(int64(try) * int64(5*time.Millisecond))))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// repeatable is true for errors after which the same transaction may succeed:
+// serialisation failure, deadlock, and a plan made before a migration.
+func repeatable(err error) bool {
+	switch pgCode(err) {
+	case "40001", "40P01":
+		return !OutcomeUnknown(err)
+	case "0A000":
+		return strings.Contains(err.Error(), "cached plan")
+	}
+	return false
+}
+
+// once is one try. Only waiting for a connection can be cancelled: statements
+// check ctx first and then run to their end, bounded by the server's timeouts,
+// as they do on SQLite.
+func (e *pg) once(ctx context.Context, fn func(*Tx) error) ([]func(), error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e.counters.waits.Add(1)
+	c, err := e.pool.Acquire(ctx)
+	e.counters.waits.Add(-1)
+	if err != nil {
+		return nil, lostConn(ctx, err)
+	}
+	defer c.Release()
+	free := context.WithoutCancel(ctx)
+	ptx, err := c.BeginTx(free, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return nil, err
+	}
+	tx := newTx(pgSession{ptx})
+	kept := false
+	defer func() {
+		if !kept { // an error, a panic, or runtime.Goexit
+			tx.end(errTxOver)
+			ptx.Rollback(free)
+		}
+	}()
+	if err := fn(tx); err != nil {
+		return nil, err
+	}
+	if _, failed := tx.end(errTxOver); failed != nil {
+		return nil, failed
+	}
+	kept = true
+	return tx.after, e.commit(free, ptx)
+}
+
+func (e *pg) commit(ctx context.Context, ptx pgx.Tx) error {
+	start := time.Now()
+	err := ptx.Commit(ctx)
+	if err == nil {
+		e.counters.commit(1, time.Since(start))
+		return nil
+	}
+	e.counters.failures.Add(1)
+	if pgCode(err) == "" && pgLost(err) {
+		return unavailable(fmt.Errorf("%w: %w", errUnknown, err))
+	}
+	return err
+}
+
+// lostConn is the fault for a connection that could not be had.
+func lostConn(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return unavailable(err)
+}
+
+// view is a read-only snapshot on one connection.
+func (e *pg) view(ctx context.Context, fn func(Querier) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return lostConn(ctx, err)
+	}
+	defer c.Release()
+	ptx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return mapPg(ctx, err)
+	}
+	tx := newTx(pgView{ptx})
+	defer func() {
+		tx.end(errTxOver)
+		ptx.Rollback(context.WithoutCancel(ctx))
+	}()
+	return mapPg(ctx, fn(tx))
+}
+
+func (e *pg) query(ctx context.Context, sql string, args []any) (Rows, error) {
+	r, err := e.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, mapPg(ctx, err)
+	}
+	return &pgRows{ctx: ctx, Rows: r}, nil
+}
+
+func (e *pg) queryRow(ctx context.Context, sql string, args []any) Row {
+	r, err := e.query(ctx, sql, args)
+	return oneRow{rows: r, err: err}
+}
+
+func (e *pg) durability() string { return e.level }
+
+func (e *pg) stats() Stats {
+	s := e.counters.stats()
+	p := e.pool.Stat()
+	s.Conns, s.ConnsBusy = int64(p.TotalConns()), int64(p.AcquiredConns())
+	return s
+}
+
+func (e *pg) close() error {
+	e.slot.stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.pool.Close() // waits for every connection in use
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(e.cfg.closeWait):
+		return errLeft
+	}
+}
