@@ -1,0 +1,146 @@
+// Package bus carries wake-ups: short messages that say "look at the store,
+// something is new" from one goroutine to others, in this process (New) or in
+// all instances on one PostgreSQL (NewPostgres). It promises speed, not
+// delivery: what must not be lost is a row. When messages were lost, because a
+// connection broke or a subscriber was slow, the subscriber is told so and
+// looks at everything.
+package bus
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// The limits of a message, in bytes. PostgreSQL takes 8,000 for both.
+const (
+	MaxTopic   = 128
+	MaxPayload = 7 << 10
+)
+
+// Bus carries messages from publishers to subscribers of a topic.
+type Bus interface {
+	// Publish sends payload to all subscribers of topic, the caller's own
+	// included. It does not wait for them. Never call it inside a write
+	// transaction: wake-ups follow the commit.
+	Publish(ctx context.Context, topic, payload string) error
+	// Subscribe calls f for every message on topic, one at a time and in
+	// order of arrival, on a goroutine of its own. No call begins after
+	// cancel has returned.
+	Subscribe(topic string, f func(Message)) (cancel func())
+	// Close ends all subscriptions and waits for calls that are running. It
+	// must not be called from a subscriber.
+	Close()
+}
+
+// Message is one wake-up.
+type Message struct {
+	Payload string
+	// Missed means that messages were lost: Payload is "", and anything may
+	// be new.
+	Missed bool
+}
+
+var (
+	_ Bus = (*Local)(nil)
+	_ Bus = (*Postgres)(nil)
+)
+
+// checkMessage refuses what PostgreSQL could not carry, on every kind of bus,
+// so that a program does not fail only where it is hard to see.
+func checkMessage(topic, payload string) error {
+	switch {
+	case topic == "" || len(topic) > MaxTopic || strings.ContainsAny(topic, "\n\x00") || !utf8.ValidString(topic):
+		return fmt.Errorf("publish: topic %q is not 1 to %d bytes of one line", topic, MaxTopic)
+	case len(payload) > MaxPayload:
+		return fmt.Errorf("publish on %s: %d bytes, at most %d", topic, len(payload), MaxPayload)
+	case !utf8.ValidString(payload) || strings.ContainsRune(payload, 0):
+		return fmt.Errorf("publish on %s: the payload is not UTF-8 text without U+0000", topic)
+	}
+	return nil
+}
+
+// Local is a bus within this process.
+type Local struct {
+	mu     sync.Mutex
+	topics map[string]map[*subscriber]struct{}
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// New makes a bus within this process.
+func New() *Local {
+	return &Local{topics: map[string]map[*subscriber]struct{}{}}
+}
+
+// Publish sends a message to this process's subscribers. It fails only on a
+// message over the limits.
+func (l *Local) Publish(_ context.Context, topic, payload string) error {
+	if err := checkMessage(topic, payload); err != nil {
+		return err
+	}
+	l.deliver(topic, payload)
+	return nil
+}
+
+func (l *Local) deliver(topic, payload string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for s := range l.topics[topic] {
+		s.put(Message{Payload: payload})
+	}
+}
+
+// missed tells every subscriber that messages were lost.
+func (l *Local) missed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, subs := range l.topics {
+		for s := range subs {
+			s.put(Message{Missed: true})
+		}
+	}
+}
+
+// Subscribe calls f for every message on topic. On a closed bus it does
+// nothing.
+func (l *Local) Subscribe(topic string, f func(Message)) (cancel func()) {
+	s := newSubscriber(f)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return func() {}
+	}
+	if l.topics[topic] == nil {
+		l.topics[topic] = map[*subscriber]struct{}{}
+	}
+	l.topics[topic][s] = struct{}{}
+	l.wg.Go(s.run)
+	return func() { l.unsubscribe(topic, s) }
+}
+
+func (l *Local) unsubscribe(topic string, s *subscriber) {
+	l.mu.Lock()
+	delete(l.topics[topic], s)
+	if len(l.topics[topic]) == 0 {
+		delete(l.topics, topic)
+	}
+	l.mu.Unlock()
+	s.stop()
+}
+
+// Close ends all subscriptions and waits for running calls.
+func (l *Local) Close() {
+	l.mu.Lock()
+	l.closed = true
+	for _, subs := range l.topics {
+		for s := range subs {
+			s.stop()
+		}
+	}
+	clear(l.topics)
+	l.mu.Unlock()
+	l.wg.Wait()
+}
