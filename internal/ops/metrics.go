@@ -1,0 +1,185 @@
+package ops
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Unmatched is the route label of a request no route took.
+const Unmatched = "unmatched"
+
+// maxRoutes bounds the distinct route labels. Routes come from our own table;
+// the bound holds even when somebody passes a path by mistake.
+const maxRoutes = 512
+
+// Build says what is running.
+type Build struct {
+	Version string
+	Commit  string
+}
+
+// Metrics is the registry of one process and the measures of the HTTP edge.
+// All methods may be called from any goroutine; a nil *Metrics measures
+// nothing.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	refusals *prometheus.CounterVec
+
+	mu     sync.RWMutex
+	routes map[string]bool // labels in use, at most maxRoutes
+}
+
+// NewMetrics makes a registry with the measures of the edge, the build, the Go
+// runtime and the process.
+func NewMetrics(b Build) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hearth_http_requests_total", Help: "Requests by route pattern, method and status class.",
+		}, []string{"route", "method", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "hearth_http_request_duration_seconds", Help: "Time from the request head to the end of the answer.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route", "method"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "hearth_http_requests_in_flight", Help: "Requests being answered now.",
+		}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "hearth_refusals_total", Help: "Requests and connections refused by a limit.",
+		}, []string{"limit"}),
+		routes: map[string]bool{},
+	}
+	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "hearth_build_info", Help: "Always 1; the labels say what is running.",
+		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": runtime.Version()},
+	}, func() float64 { return 1 })
+	m.registry.MustRegister(
+		m.requests, m.duration, m.inFlight, m.refusals, info,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// Registry is where other packages register measures of their own. Their
+// labels must be bounded: no ids, numbers of people or DIDs.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+// Start counts a request in and returns the function that counts it out.
+// route is the pattern of the route table, with or without its method, "" when
+// none took the request; it is asked for at the end, when routing is done.
+func (m *Metrics) Start() (done func(route, method string, status int)) {
+	if m == nil {
+		return func(string, string, int) {}
+	}
+	begin := time.Now()
+	m.inFlight.Inc()
+	return func(route, method string, status int) {
+		m.inFlight.Dec()
+		m.Observe(route, method, status, time.Since(begin))
+	}
+}
+
+// Observe counts one answered request.
+func (m *Metrics) Observe(route, method string, status int, took time.Duration) {
+	if m == nil {
+		return
+	}
+	route, method = m.routeLabel(route), methodLabel(method)
+	m.requests.WithLabelValues(route, method, statusLabel(status)).Inc()
+	m.duration.WithLabelValues(route, method).Observe(took.Seconds())
+}
+
+// Refused counts a refusal by the named limit: "rate_key", "rate_address",
+// "connections", "in_flight". Names are code, never input.
+func (m *Metrics) Refused(limit string) {
+	if m == nil {
+		return
+	}
+	m.refusals.WithLabelValues(limit).Inc()
+}
+
+// Gauge registers a number that is asked for when metrics are read.
+func (m *Metrics) Gauge(name, help string, read func() float64) error {
+	return m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+}
+
+// Counter registers a number that only grows and is asked for when metrics are
+// read.
+func (m *Metrics) Counter(name, help string, read func() float64) error {
+	return m.registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
+}
+
+// Trace registers the number of spans t has lost.
+func (m *Metrics) Trace(t *Tracer) error {
+	return m.Counter("hearth_trace_spans_dropped_total", "Spans that were not exported: the queue was full or the collector failed.",
+		func() float64 { return float64(t.Dropped()) })
+}
+
+// Handler serves the metrics page.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		Registry:            m.registry,
+		MaxRequestsInFlight: 4, // reading all measures is not free
+		Timeout:             10 * time.Second,
+	})
+}
+
+// routeLabel is the pattern without its method, Unmatched for none and for
+// every one past the bound.
+func (m *Metrics) routeLabel(pattern string) string {
+	if _, path, ok := strings.Cut(pattern, " "); ok {
+		pattern = path
+	}
+	if pattern == "" {
+		return Unmatched
+	}
+	m.mu.RLock()
+	known := m.routes[pattern]
+	m.mu.RUnlock()
+	if known {
+		return pattern
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.routes[pattern] && len(m.routes) >= maxRoutes {
+		return Unmatched
+	}
+	m.routes[pattern] = true
+	return pattern
+}
+
+// methodLabel is the method, or "other": any word can stand in a request line.
+func methodLabel(method string) string {
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return method
+	}
+	return "other"
+}
+
+// statusLabel is the class of a status: 2xx.
+func statusLabel(status int) string {
+	switch status / 100 {
+	case 1:
+		return "1xx"
+	case 2:
+		return "2xx"
+	case 3:
+		return "3xx"
+	case 4:
+		return "4xx"
+	case 5:
+		return "5xx"
+	}
+	return "other"
+}
