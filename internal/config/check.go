@@ -1,0 +1,144 @@
+package config
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// checker finds what is wrong between settings that are right by themselves.
+type checker struct {
+	c      *Config
+	failed map[string]bool // settings whose value was refused already
+	bad    Problems
+}
+
+func check(c *Config, failed map[string]bool) Problems {
+	k := &checker{c: c, failed: failed}
+	k.server()
+	k.listeners()
+	k.tls()
+	k.secrets()
+	k.ussd()
+	k.model()
+	return k.bad
+}
+
+// add notes a problem unless one of the settings it is about was refused.
+func (k *checker) add(detail string, envs ...string) {
+	for _, env := range envs {
+		if k.failed[env] {
+			return
+		}
+	}
+	source := k.c.sources[envs[0]]
+	if source == sourceDefault {
+		source = "not given"
+	}
+	k.bad = append(k.bad, Problem{Key: envs[0], Source: source, Detail: detail})
+}
+
+func (k *checker) server() {
+	s := &k.c.Server
+	if len(s.Areas) == 0 {
+		k.add("names no area: want some of a, b, c, d", "HEARTH_AREAS")
+	}
+	slices.Sort(s.Areas)
+	s.Areas = slices.Compact(s.Areas)
+	if len(s.CORSOrigins) > 1 && slices.Contains(s.CORSOrigins, "*") {
+		k.add("mixes * with other origins: want * alone or exact origins", "CORS_ORIGIN")
+	}
+	if strings.TrimSpace(k.c.Data.Dir) == "" {
+		k.add("is empty: want a folder", "HEARTH_DATA_DIR")
+	}
+	if strings.TrimSpace(k.c.Oracle.Name) == "" {
+		k.add("is empty: want a name", "ORACLE_NAME")
+	}
+	if strings.TrimSpace(k.c.Observe.ServiceName) == "" {
+		k.add("is empty: want a name", "OTEL_SERVICE_NAME")
+	}
+}
+
+// listeners refuses one address for two listeners and an address for an area
+// that does not run: nobody would answer there.
+func (k *checker) listeners() {
+	s := k.c.Server
+	taken := map[string]string{}
+	if s.Port != 0 {
+		taken[net.JoinHostPort(s.Host, strconv.Itoa(s.Port))] = "PORT"
+	}
+	for _, l := range []struct {
+		env, addr string
+		runs      bool
+	}{
+		{"HEARTH_API_ADDR", s.APIAddr, k.c.HasArea("a") || k.c.HasArea("b")},
+		{"HEARTH_USSD_ADDR", s.USSDAddr, k.c.HasArea("c")},
+		{"HEARTH_ORACLE_ADDR", s.OracleAddr, k.c.HasArea("d")},
+		{"HEARTH_ADMIN_ADDR", s.AdminAddr, true},
+		{"HEARTH_ACME_HTTP_ADDR", k.c.TLS.ACMEHTTPAddr, true},
+	} {
+		if l.addr == "" {
+			continue
+		}
+		if !l.runs {
+			k.add("is given for an area that HEARTH_AREAS leaves out", l.env, "HEARTH_AREAS")
+		}
+		if strings.HasSuffix(l.addr, ":0") {
+			continue
+		}
+		if other, ok := taken[l.addr]; ok {
+			k.add("is the address of "+other+" too: want one address for each", l.env, other)
+		}
+		taken[l.addr] = l.env
+	}
+}
+
+func (k *checker) tls() {
+	t := k.c.TLS
+	switch {
+	case t.CertFile != "" && t.KeyFile == "":
+		k.add("is missing: a certificate (HEARTH_TLS_CERT) needs its key", "HEARTH_TLS_KEY", "HEARTH_TLS_CERT")
+	case t.KeyFile != "" && t.CertFile == "":
+		k.add("is missing: a key (HEARTH_TLS_KEY) needs its certificate", "HEARTH_TLS_CERT", "HEARTH_TLS_KEY")
+	}
+	if len(t.ACMEDomains) > 0 && (t.CertFile != "" || t.KeyFile != "") {
+		k.add("cannot be used together with HEARTH_TLS_CERT and HEARTH_TLS_KEY", "HEARTH_ACME_DOMAINS")
+	}
+	if t.ACMEEmail != "" && !strings.Contains(t.ACMEEmail, "@") {
+		k.add("is not valid: want an e-mail address", "HEARTH_ACME_EMAIL")
+	}
+	if len(t.ACMEDomains) > 0 {
+		return
+	}
+	for _, s := range []struct{ env, value string }{
+		{"HEARTH_ACME_EMAIL", t.ACMEEmail},
+		{"HEARTH_ACME_DIRECTORY", t.ACMEDirectory},
+		{"HEARTH_ACME_HTTP_ADDR", t.ACMEHTTPAddr},
+	} {
+		if s.value != "" {
+			k.add("has no effect without HEARTH_ACME_DOMAINS", s.env, "HEARTH_ACME_DOMAINS")
+		}
+	}
+}
+
+// secrets: production must not depend on keys that exist only in one data
+// folder and were chosen by nobody.
+func (k *checker) secrets() {
+	if k.c.Production() && k.c.Auth.ServerKey == "" {
+		k.add("is missing: production does not run with a generated key; want 32 characters or more", "HEARTH_SERVER_KEY")
+	}
+	if k.c.Production() && k.c.HasArea("c") && k.c.USSD.PINKey == "" {
+		k.add("is missing: production does not run area C with a generated key; want "+pinKey().want, "PIN_ENCRYPTION_KEY", "HEARTH_AREAS")
+	}
+	if k.c.Oracle.Mnemonic != "" && k.c.Oracle.DID == "" {
+		k.add("is missing: ORACLE_MNEMONIC is the key of a DID that must be named", "ORACLE_DID", "ORACLE_MNEMONIC")
+	}
+}
+
+func (k *checker) ussd() {
+	u := k.c.USSD
+	if u.GatewayOnly && len(u.GatewayNetworks) == 0 && u.GatewaySecret == "" {
+		k.add("refuses everybody: want USSD_GATEWAY_NETWORKS or USSD_GATEWAY_SECRET as well", "USSD_GATEWAY_ONLY", "USSD_GATEWAY_NETWORKS", "USSD_GATEWAY_SECRET")
+	}
+}

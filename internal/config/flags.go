@@ -1,0 +1,134 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Register adds a flag for every setting, and --config, to fs. What a later
+// fs.Parse finds is stored in the map it returns, ready for Input.Flags. Most
+// callers want Parse.
+func Register(fs *flag.FlagSet) map[string]string {
+	given := map[string]string{}
+	fs.Func(configFlag, "configuration `file`", func(text string) error {
+		given[configFlag] = text
+		return nil
+	})
+	for _, s := range Settings() {
+		fs.Var(&flagValue{name: s.Flag(), given: given, boolean: s.value.kind == kindBool}, s.Flag(), s.Doc)
+	}
+	return given
+}
+
+// flagValue notes the text of one flag. Load reads it with all other values,
+// so that a bad one is reported in the same list.
+type flagValue struct {
+	name    string
+	given   map[string]string
+	boolean bool
+}
+
+var _ flag.Value = (*flagValue)(nil)
+
+// String is the text that was given. The flag package also asks a zero value.
+func (v *flagValue) String() string {
+	if v == nil || v.given == nil {
+		return ""
+	}
+	return v.given[v.name]
+}
+
+// Set notes text.
+func (v *flagValue) Set(text string) error {
+	v.given[v.name] = text
+	return nil
+}
+
+// IsBoolFlag lets --trust-proxy-enabled stand without a value.
+func (v *flagValue) IsBoolFlag() bool { return v.boolean }
+
+// Parse registers all settings in fs, which may hold flags of its own, and
+// parses args with it. It returns what was given for settings; fs.Args() has
+// the rest. Unknown flags are Problems, all at once, each with the flag that
+// may have been meant. Help is flag.ErrHelp, and nothing is printed.
+func Parse(fs *flag.FlagSet, args []string) (map[string]string, error) {
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	given := Register(fs)
+	if bad := unknownFlags(fs, args); len(bad) > 0 {
+		return nil, bad
+	}
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	return given, nil
+}
+
+// unknownFlags looks through args in the way the flag package does, without
+// stopping at the first name it does not know.
+func unknownFlags(fs *flag.FlagSet, args []string) Problems {
+	var known []string
+	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	var bad Problems
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if len(arg) < 2 || arg[0] != '-' || arg == "--" {
+			break
+		}
+		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		f := fs.Lookup(name)
+		switch {
+		case name == "help" || name == "h":
+			return nil // help answers before any complaint
+		case f == nil:
+			bad = append(bad, unknownFlag(name, known))
+			if !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++ // most likely its value
+			}
+		case !hasValue && !isBool(f):
+			i++
+		}
+	}
+	return bad
+}
+
+func isBool(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+func unknownFlag(name string, known []string) Problem {
+	best := suggest(name, known)
+	if best != "" {
+		best = "--" + best
+	}
+	return Problem{Key: "--" + name, Source: "flag", Detail: "is not a flag" + didYouMean(best)}
+}
+
+// Usage writes the help of all settings: grouped flags with their kind, their
+// environment name, default and description.
+func Usage(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Configuration file\n  --%s file  (%s)\n        YAML or JSON; else hearth.yaml, hearth.yml or hearth.json in the data folder or here.\n", configFlag, configEnv)
+	for _, g := range Groups() {
+		fmt.Fprintf(&b, "\n%s\n", g.Title)
+		for _, s := range Settings() {
+			if s.Group() != g.Key {
+				continue
+			}
+			kind := " " + s.Kind()
+			if s.Kind() == kindBool {
+				kind = ""
+			}
+			fmt.Fprintf(&b, "  --%s%s  (%s", s.Flag(), kind, s.Env)
+			if s.Default != "" {
+				fmt.Fprintf(&b, ", default %s", s.Default)
+			}
+			fmt.Fprintf(&b, ")\n        %s\n", strings.ReplaceAll(s.Doc, "`", ""))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+func level(c *Config) *slog.Level { return &c.Observe.LogLevel }
+
+func ussdSettings() []Setting {
+	return []Setting{
+		{
+			Env: "PIN_ENCRYPTION_KEY", Key: "ussd.pinEncryptionKey", Default: "", Secret: true,
+			Doc:   "Key that encrypts PINs. Nothing makes one in the data folder, which production refuses.",
+			value: at(func(c *Config) *Secret { return &c.USSD.PINKey }, pinKey()),
+		},
+		{
+			Env: "USSD_GATEWAY_NETWORKS", Key: "ussd.gatewayNetworks", Default: "",
+			Doc:   "Networks of the telecom gateways; they are exempt from the limit per address.",
+			value: at(func(c *Config) *[]netip.Prefix { return &c.USSD.GatewayNetworks }, list(network())),
+		},
+		{
+			Env: "USSD_GATEWAY_SECRET", Key: "ussd.gatewaySecret", Default: "", Secret: true,
+			Doc:   "Shared secret by which a gateway proves itself.",
+			value: at(func(c *Config) *Secret { return &c.USSD.GatewaySecret }, secret(16)),
+		},
+		{
+			Env: "USSD_GATEWAY_ONLY", Key: "ussd.gatewayOnly", Default: "false",
+			Doc:   "Refuse everybody who is not a known gateway.",
+			value: at(func(c *Config) *bool { return &c.USSD.GatewayOnly }, boolean()),
+		},
+		{
+			Env: "USSD_SESSION_TTL", Key: "ussd.sessionTtl", Default: "180s",
+			Doc:   "How long a handset session may be silent.",
+			value: at(func(c *Config) *time.Duration { return &c.USSD.SessionTTL }, duration(10*time.Second, 24*time.Hour, false)),
+		},
+		{
+			Env: "USSD_RATE_LIMIT", Key: "ussd.rateLimit", Default: "100",
+			Doc:   "Requests a minute and address; 0 is no limit.",
+			value: at(func(c *Config) *int { return &c.USSD.RateLimit }, integer(0, perMinute)),
+		},
+		{
+			Env: "USSD_TEXT_MODE", Key: "ussd.textMode", Default: "auto",
+			Doc:   "What the text field holds: the whole dialog so far, the newest input, or find out.",
+			value: at(func(c *Config) *string { return &c.USSD.TextMode }, oneOf("auto", "accumulated", "latest")),
+		},
+		{
+			Env: "USSD_SERVICE_CODES", Aliases: []string{"ZM_SERVICE_CODES"}, Key: "ussd.serviceCodes", Default: "",
+			Doc:   "Codes people dial, for texts and checks; nothing accepts any code.",
+			value: at(func(c *Config) *[]string { return &c.USSD.ServiceCodes }, list(serviceCode())),
+		},
+	}
+}
+
+func oracleSettings() []Setting {
+	return []Setting{
+		{
+			Env: "ORACLE_DID", Key: "oracle.did", Default: "",
+			Doc:   "DID of the oracle; nothing uses the oracle twin made on the first start.",
+			value: at(func(c *Config) *string { return &c.Oracle.DID }, oracleDID()),
+		},
+		{
+			Env: "ORACLE_NAME", Key: "oracle.name", Default: "Hearth",
+			Doc:   "Name of the oracle.",
+			value: at(func(c *Config) *string { return &c.Oracle.Name }, text(128)),
+		},
+		{
+			Env: "ORACLE_MNEMONIC", Aliases: []string{"SECP_MNEMONIC"}, Key: "oracle.mnemonic", Default: "", Secret: true,
+			Doc:   "Phrase of the key that belongs to ORACLE_DID; without it callers are still authenticated, but nothing can be signed.",
+			value: at(func(c *Config) *Secret { return &c.Oracle.Mnemonic }, mnemonic()),
+		},
+		{
+			Env: "BLOCKSYNC_GRAPHQL_URL", Key: "oracle.blocksyncGraphqlUrl", Default: "",
+			Doc:   "Outside resolver for did:ixo documents that are not stored here; nothing is off.",
+			value: at(func(c *Config) *string { return &c.Oracle.BlocksyncURL }, httpURL()),
+		},
+		{
+			Env: "UCAN_AUTH_MAX_TTL_SECONDS", Key: "oracle.ucanAuthMaxTtlSeconds", Default: "900",
+			Doc:   "Longest life of a UCAN invocation, in seconds.",
+			value: at(func(c *Config) *time.Duration { return &c.Oracle.UCANAuthMaxTTL }, counted("seconds", time.Second, 10, 31_536_000)),
+		},
+		{
+			Env: "UCAN_DELEGATION_MAX_TTL_SECONDS", Key: "oracle.ucanDelegationMaxTtlSeconds", Default: "31536000",
+			Doc:   "How far away the expiry of a UCAN delegation may be, in seconds; 0 is no limit.",
+			value: at(func(c *Config) *time.Duration { return &c.Oracle.UCANDelegationMaxTTL }, counted("seconds", time.Second, 0, 2_000_000_000)),
+		},
+		{
+			Env: "THROTTLE_LIMIT", Key: "oracle.throttleLimit", Default: "300",
+			Doc:   "Requests one caller DID may send within THROTTLE_TTL_MS, twice that per address; 0 is no limit.",
+			value: at(func(c *Config) *int { return &c.Oracle.ThrottleLimit }, integer(0, perMinute)),
+		},
+		{
+			Env: "THROTTLE_TTL_MS", Key: "oracle.throttleTtlMs", Default: "60000",
+			Doc:   "The window of THROTTLE_LIMIT, in milliseconds.",
+			value: at(func(c *Config) *time.Duration { return &c.Oracle.ThrottleTTL }, counted("milliseconds", time.Millisecond, 1000, 86_400_000)),
+		},
+	}
+}
+
+func modelSettings() []Setting {
+	return []Setting{
+		{
+			Env: "LLM_BASE_URL", Key: "model.baseUrl", Default: "",
+			Doc:   "Base address of an OpenAI-compatible server; nothing follows LLM_PROVIDER and its key, and without those the built-in offline model answers.",
+			value: at(func(c *Config) *string { return &c.Model.BaseURL }, httpURL()),
+		},
+		{
+			Env: "LLM_API_KEY", Key: "model.apiKey", Default: "", Secret: true,
+			Doc:   "Key for that server.",
+			value: at(func(c *Config) *Secret { return &c.Model.APIKey }, secret(0)),
+		},
+		{
+			Env: "DEFAULT_MODEL", Key: "model.default", Default: "",
+			Doc:   "Name of the model when a request names none.",
+			value: at(func(c *Config) *string { return &c.Model.Default }, text(256)),
+		},
+		{
+			Env: "LLM_PROVIDER", Key: "model.provider", Default: "auto",
+			Doc:   "Provider when LLM_BASE_URL is not given; auto takes the first one whose key is given.",
+			value: at(func(c *Config) *string { return &c.Model.Provider }, oneOf("auto", "openrouter", "nebius", "openai")),
+		},
+		{
+			Env: "OPEN_ROUTER_API_KEY", Key: "model.openRouterApiKey", Default: "", Secret: true,
+			Doc:   "Key for the provider openrouter.",
+			value: at(func(c *Config) *Secret { return &c.Model.OpenRouterKey }, secret(0)),
+		},
+		{
+			Env: "NEBIUS_API_KEY", Key: "model.nebiusApiKey", Default: "", Secret: true,
+			Doc:   "Key for the provider nebius.",
+			value: at(func(c *Config) *Secret { return &c.Model.NebiusKey }, secret(0)),
+		},
+		{
+			Env: "OPENAI_API_KEY", Key: "model.openAiApiKey", Default: "", Secret: true,
+			Doc:   "Key for the provider openai.",
+			value: at(func(c *Config) *Secret { return &c.Model.OpenAIKey }, secret(0)),
+		},
+	}
+}
+
+// headerPairs is empty or name=value pairs, as OTEL_EXPORTER_OTLP_HEADERS has
+// them.
+func headerPairs() kind[Secret] {
+	return kind[Secret]{
+		name: "secret", want: "name=value pairs separated by commas", list: true,
+		parse: func(s string) (Secret, error) {
+			for _, pair := range strings.Split(s, ",") {
+				if strings.TrimSpace(pair) == "" {
+					continue
+				}
+				name, _, ok := strings.Cut(pair, "=")
+				if !ok || strings.TrimSpace(name) == "" || strings.ContainsAny(strings.TrimSpace(name), " :\t") {
+					return "", errors.New("has an entry that is not name=value")
+				}
+			}
+			return Secret(s), plain(s)
+		},
+		format: Secret.Reveal,
+	}
+}

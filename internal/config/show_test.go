@@ -1,0 +1,177 @@
+package config_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+)
+
+// canary stands for every secret; it must never come out again.
+const canary = "Kx7vQ2mZp9Lr4Tn8Bw3Yc6Hd1Fs5Gj0A"
+
+func secrets() []string {
+	return []string{
+		"HEARTH_OWNER_KEY=" + canary, "HEARTH_SERVER_KEY=" + canary, "PIN_ENCRYPTION_KEY=" + canary, "USSD_GATEWAY_SECRET=" + canary,
+		"LLM_API_KEY=" + canary, "LLM_BASE_URL=https://llm.example/v1", "OPEN_ROUTER_API_KEY=" + canary, "NEBIUS_API_KEY=" + canary, "OPENAI_API_KEY=" + canary,
+		"DATABASE_URL=postgres://hearth:" + canary + "@db.example/hearth?sslmode=disable&password=" + canary,
+		"NATS_URL=nats://" + canary + "@n1:4222,nats://u:" + canary + "@n2:4222",
+		"OTEL_EXPORTER_OTLP_HEADERS=authorization=" + canary,
+	}
+}
+
+func TestSecretsAreNeverShown(t *testing.T) {
+	t.Parallel()
+	c := load(t, secrets()...)
+	var b strings.Builder
+	if err := c.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(&b, "%v %+v %#v %s %q %x\n", c, c, *c, c.Auth, c.USSD.PINKey, c.USSD.PINKey)
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("x", "config", c.Auth, "key", c.USSD.PINKey)
+	raw, err := json.Marshal(c.Model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(raw)
+	fmt.Fprint(&b, c.Warnings())
+	if strings.Contains(b.String(), canary) || strings.Contains(b.String(), fmt.Sprintf("%x", canary)) {
+		t.Errorf("a secret is shown:\n%s", b.String())
+	}
+	for _, want := range []string{"postgres://hearth:****@db.example/hearth?password=****&sslmode=disable", "nats://****@n1:4222,nats://u:****@n2:4222", "environment HEARTH_OWNER_KEY"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not shown in\n%s", want, b.String())
+		}
+	}
+}
+
+func TestPrint(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := load(t, "PORT=8080", "HEARTH_AREAS=c,a").Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	for _, want := range []string{"SETTING VALUE SOURCE", "PORT 8080 environment PORT", "HEARTH_AREAS a,c environment HEARTH_AREAS", "HOST - default", "HEARTH_MAX_BODY_BYTES 1MiB default", "USSD_SESSION_TTL 3m default"} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Join(strings.Fields(l), " ") == want }) {
+			t.Errorf("no line %q in\n%s", want, b.String())
+		}
+	}
+	if got, want := len(lines), len(config.Settings())+2; got != want {
+		t.Errorf("%d lines, want %d", got, want)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := config.Check(&b, config.Input{Env: []string{"CORS_ORIGIN=*"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.HasPrefix(got, "The configuration is valid") || !strings.Contains(got, "warning: CORS_ORIGIN=*") {
+		t.Errorf("Check wrote %q", got)
+	}
+	b.Reset()
+	if err := config.Check(&b, config.Input{Env: []string{"PORT=x"}}); err == nil || b.Len() > 0 {
+		t.Errorf("Check of a bad port: %v, wrote %q", err, b.String())
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	prod := []string{"HEARTH_ENV=production", serverKey, "PIN_ENCRYPTION_KEY=" + goodKey}
+	for _, tt := range []struct {
+		name string
+		env  []string
+		want []string // beginnings; the list must be exactly these
+	}{
+		{"synchronous", []string{"HEARTH_SQLITE_SYNCHRONOUS=normal"}, []string{"HEARTH_SQLITE_SYNCHRONOUS=NORMAL"}},
+		{"synchronous is of no matter on PostgreSQL", []string{"HEARTH_SQLITE_SYNCHRONOUS=NORMAL", "DATABASE_URL=postgres://h/d"}, nil},
+		{"cors chosen", []string{"CORS_ORIGIN=*"}, []string{"CORS_ORIGIN=*"}},
+		{"exact origins", []string{"CORS_ORIGIN=https://a.example"}, nil},
+		{"proxy", []string{"TRUST_PROXY_ENABLED=true"}, []string{"TRUST_PROXY_ENABLED without"}},
+		{"proxy with list", []string{"TRUST_PROXY_ENABLED=true", "HEARTH_TRUSTED_PROXIES=10.0.0.1"}, nil},
+		{"list without proxy", []string{"HEARTH_TRUSTED_PROXIES=10.0.0.1"}, []string{"HEARTH_TRUSTED_PROXIES has no effect"}},
+		{"proxy for all", []string{"TRUST_PROXY_ENABLED=true", "HEARTH_TRUSTED_PROXIES=0.0.0.0/0"}, []string{"HEARTH_TRUSTED_PROXIES holds 0.0.0.0/0"}},
+		{"production as it comes", prod, []string{"CORS_ORIGIN=*", "no TLS on :3000", "USSD is open"}},
+		{"production done well", append(prod, "CORS_ORIGIN=https://a.example", "HEARTH_TLS_CERT=c", "HEARTH_TLS_KEY=k", "USSD_GATEWAY_ONLY=true", "USSD_GATEWAY_NETWORKS=198.51.100.0/24"), nil},
+		{"production on loopback", append(prod, "CORS_ORIGIN=https://a.example", "HOST=127.0.0.1", "HEARTH_AREAS=a"), nil},
+		{"admin", []string{"HEARTH_ADMIN_ADDR=:9000"}, []string{"HEARTH_ADMIN_ADDR=:9000"}},
+		{"admin at home", []string{"HEARTH_ADMIN_ADDR=127.0.0.1:9000"}, nil},
+		{"outbound", []string{"HEARTH_OUTBOUND_ALLOW=10.0.0.0/8,hooks.local,169.254.0.0/16,::/0"}, []string{
+			"HEARTH_OUTBOUND_ALLOW lets webhooks reach 10.0.0.0/8", "HEARTH_OUTBOUND_ALLOW holds 169.254.0.0/16", "HEARTH_OUTBOUND_ALLOW holds ::/0", "HEARTH_OUTBOUND_ALLOW lets webhooks reach hooks.local",
+		}},
+		{"no limits", []string{"HEARTH_RATE_LIMIT=0", "HEARTH_ADDRESS_RATE_LIMIT=0", "USSD_RATE_LIMIT=0", "THROTTLE_LIMIT=0"}, []string{"HEARTH_RATE_LIMIT", "HEARTH_ADDRESS_RATE_LIMIT", "USSD_RATE_LIMIT", "THROTTLE_LIMIT"}},
+		{"backups beside the data", []string{"HEARTH_BACKUP_EVERY=1d"}, []string{"backups are kept in the data folder"}},
+		{"DID without key", []string{"ORACLE_DID=did:ixo:entity:1"}, []string{"ORACLE_DID without"}},
+		{"model key over http", []string{"LLM_BASE_URL=http://llm.example", "LLM_API_KEY=k"}, []string{"LLM_BASE_URL is not https"}},
+		{"local model", []string{"LLM_BASE_URL=http://127.0.0.1:11434/v1", "LLM_API_KEY=k"}, nil},
+		{"slip", []string{"USSD_SESION_TTL=5"}, []string{"USSD_SESION_TTL in the environment is not a setting; did you mean USSD_SESSION_TTL?"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := load(t, tt.env...).Warnings()
+			if !slices.EqualFunc(got, tt.want, strings.HasPrefix) {
+				t.Errorf("Warnings() = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSecretAsFlagIsWarned(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(config.Input{Flags: map[string]string{"owner-key": canary}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Warnings(); len(got) != 1 || !strings.HasPrefix(got[0], "--owner-key holds a secret") || strings.Contains(got[0], canary) {
+		t.Errorf("Warnings() = %q", got)
+	}
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		env       []string
+		base, key string
+	}{
+		{"none", nil, "", ""},
+		{"own server", []string{"LLM_BASE_URL=http://localhost:1/v1/", "OPENAI_API_KEY=o"}, "http://localhost:1/v1", ""},
+		{"openrouter by key", []string{"OPEN_ROUTER_API_KEY=r", "OPENAI_API_KEY=o"}, "https://openrouter.ai/api/v1", "r"},
+		{"nebius by name", []string{"LLM_PROVIDER=nebius", "NEBIUS_API_KEY=n", "OPEN_ROUTER_API_KEY=r"}, "https://api.studio.nebius.com/v1", "n"},
+		{"openai with the general key", []string{"LLM_PROVIDER=openai", "LLM_API_KEY=k"}, "https://api.openai.com/v1", "k"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := load(t, tt.env...).Model
+			if m.BaseURL != tt.base || m.APIKey.Reveal() != tt.key {
+				t.Errorf("got %q with key %q, want %q with %q", m.BaseURL, m.APIKey.Reveal(), tt.base, tt.key)
+			}
+		})
+	}
+}
+
+func TestOutboundAllow(t *testing.T) {
+	t.Parallel()
+	c := load(t, "HEARTH_OUTBOUND_ALLOW=10.1.2.3/8, Hooks.Local. ,::1,::ffff:192.0.2.1")
+	if got := fmt.Sprint(c.OutboundPrefixes()); got != "[10.0.0.0/8 ::1/128 192.0.2.1/32]" {
+		t.Errorf("OutboundPrefixes() = %s", got)
+	}
+	if got := fmt.Sprint(c.OutboundHosts()); got != "[hooks.local]" {
+		t.Errorf("OutboundHosts() = %s", got)
+	}
+}
+
+func TestOriginsAsBrowsersSendThem(t *testing.T) {
+	t.Parallel()
+	c := load(t, "CORS_ORIGIN=https://App.Example:443, http://localhost:5173")
+	if got := strings.Join(c.Server.CORSOrigins, " "); got != "https://app.example http://localhost:5173" {
+		t.Errorf("origins = %q", got)
+	}
+}
