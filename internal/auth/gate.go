@@ -1,0 +1,177 @@
+package auth
+
+import (
+	"context"
+	"crypto/subtle"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+var _ web.Gate = (*Service)(nil)
+
+// Admit finds out who sends r and whether they have scope. A request without
+// a good credential is refused with 401, one without the right with 403, and
+// an operator's route does not exist for anyone else.
+func (s *Service) Admit(r *http.Request, scope web.Scope) (web.Caller, error) {
+	switch scope {
+	case web.Public:
+		return web.Caller{}, nil
+	case web.Operator:
+		return s.admitOperator(r)
+	}
+	c, err := s.identify(r, answerHeader(r.Context()))
+	if err != nil {
+		return web.Caller{}, err
+	}
+	if scope != web.Signed && !May(c, string(scope)) {
+		return web.Caller{}, scopeMissing(string(scope))
+	}
+	return c, nil
+}
+
+// admitOperator lets in a direct peer on this machine and whoever has the
+// scope. Everybody else gets the answer of a route that does not exist, also
+// for a wrong key: the route is not there to try keys on.
+func (s *Service) admitOperator(r *http.Request) (web.Caller, error) {
+	const scope = "operations:read"
+	if web.IsDirectLoopback(r) {
+		return web.Caller{Workspace: OperatorWorkspace, Scopes: []string{scope}}, nil
+	}
+	c, err := s.identify(r, nil) // headers about limits would give the route away
+	if k := fault.KindOf(err); err != nil && (k == fault.Internal || k == fault.Unavailable) {
+		return web.Caller{}, err
+	}
+	if err != nil || !May(c, scope) {
+		return web.Caller{}, fault.New(fault.NotFound, "ROUTE_NOT_FOUND", "Cannot "+r.Method+" "+r.URL.EscapedPath())
+	}
+	return c, nil
+}
+
+// identify finds the caller by what the request carries. It writes what is
+// left of the key's rate limit into answer, if there is one.
+func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, error) {
+	if strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") {
+		return s.identifyUCAN(r)
+	}
+	text, err := credential(r.Header)
+	if err != nil {
+		return web.Caller{}, err
+	}
+	g, err := s.authenticate(r.Context(), text)
+	if err != nil {
+		return web.Caller{}, err
+	}
+	if !g.allows(web.ClientAddr(r.Context())) {
+		return web.Caller{}, fault.New(fault.Forbidden, "KEY_NETWORK_FORBIDDEN", "This key does not work from your network.")
+	}
+	v := s.requests.Allow(g.caller.Key)
+	if answer != nil {
+		v.SetHeaders(answer)
+	}
+	if err := v.Err(); err != nil {
+		return web.Caller{}, err
+	}
+	s.used.note(g.caller.Key, s.now())
+	return g.caller, nil
+}
+
+func (s *Service) identifyUCAN(r *http.Request) (web.Caller, error) {
+	if s.cfg.UCAN == nil {
+		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_NOT_ACCEPTED", "UCAN invocations are not accepted here. Send an API key.")
+	}
+	c, err := s.cfg.UCAN(r)
+	c.Scopes = Effective(c.Workspace, c.Scopes)
+	return c, err
+}
+
+// credential takes the key's text out of the headers. The query is never
+// looked at: addresses end up in logs.
+func credential(h http.Header) (string, error) {
+	var found []string
+	for _, v := range h.Values("Authorization") {
+		if scheme, text, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
+			found = append(found, strings.TrimSpace(text))
+		}
+	}
+	found = append(found, h.Values("X-Api-Key")...)
+	found = slices.Compact(slices.DeleteFunc(found, func(text string) bool { return text == "" }))
+	switch {
+	case len(found) > 1:
+		return "", fault.New(fault.Unauthenticated, "KEY_AMBIGUOUS", "The request carries two different keys. Send one.")
+	case len(found) == 0:
+		return "", fault.New(fault.Unauthenticated, "KEY_MISSING", "An API key is needed: Authorization: Bearer <key>.")
+	}
+	return found[0], nil
+}
+
+// authenticate finds the grant of a key's text. Texts nobody knows and keys
+// that were revoked take the same way and get the same answer.
+func (s *Service) authenticate(ctx context.Context, text string) (*grant, error) {
+	name := web.AddrName(web.ClientAddr(ctx))
+	if len(text) > maxText {
+		return nil, s.failures.count(name, keyInvalid())
+	}
+	s.stamp.check(s.cache.flush)
+	hash, now := digest(text), s.now()
+	g, fresh := s.cache.get(hash, now)
+	if g == nil {
+		// Keys that have worked are served whatever their neighbours try.
+		if err := s.failures.check(name); err != nil {
+			return nil, err
+		}
+	}
+	if !fresh {
+		k, err := s.load(ctx, hash, now)
+		if err != nil {
+			return nil, err
+		}
+		g = k
+	}
+	switch {
+	case g == nil || subtle.ConstantTimeCompare(g.hash[:], hash[:]) != 1:
+		s.cache.drop(hash)
+		return nil, s.failures.count(name, keyInvalid())
+	case !g.until.IsZero() && !now.Before(g.until):
+		s.cache.drop(hash)
+		return nil, s.failures.count(name, fault.New(fault.Unauthenticated, "KEY_EXPIRED", "This API key has expired."))
+	}
+	return g, nil
+}
+
+func keyInvalid() *fault.Error {
+	return fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid.")
+}
+
+// load looks a key up and keeps its grant. It returns nil for a text nobody
+// knows and for a key that was revoked.
+func (s *Service) load(ctx context.Context, hash Digest, now time.Time) (*grant, error) {
+	era := s.cache.begin()
+	k, err := findHash(ctx, s.db, hash)
+	if err != nil || k == nil || !k.RevokedAt.IsZero() {
+		return nil, err
+	}
+	g := &grant{
+		hash: k.hash, networks: parsed(k.Networks), until: k.until(), loaded: now, era: era,
+		caller: web.Caller{
+			Workspace: k.Workspace, DID: k.Principal, Key: k.ID,
+			Scopes: slices.Clip(Effective(k.Workspace, k.Scopes)), Projects: slices.Clip(k.Projects),
+		},
+	}
+	s.cache.put(g)
+	return g, nil
+}
+
+// allows tells whether the key works from an address.
+func (g *grant) allows(addr netip.Addr) bool {
+	if len(g.networks) == 0 {
+		return true
+	}
+	addr = addr.Unmap()
+	return slices.ContainsFunc(g.networks, func(n netip.Prefix) bool { return n.Contains(addr) })
+}

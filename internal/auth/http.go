@@ -1,0 +1,234 @@
+package auth
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	keysPath       = "/v1/api-keys"
+	workspacesPath = "/v1/workspaces"
+)
+
+// Routes adds keys and workspaces to a.
+func (s *Service) Routes(a *web.API) {
+	web.Post(a, keysPath, s.serveCreate, web.Doc{
+		Summary: "Make an API key", Tag: "keys", Status: 201, Scope: "keys:write",
+		Description: "The answer holds the key's text, this once. A key cannot make one that is allowed more than itself.",
+		Example:     Draft{Name: "tablet of the Kitui team", Role: "collector"},
+		Codes:       []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED"},
+	})
+	web.Get(a, keysPath, s.serveList, web.Doc{Summary: "List the keys of the workspace", Tag: "keys", Scope: "keys:read"})
+	web.Get(a, keysPath+"/current", s.serveCurrent, web.Doc{Summary: "Read the key this request uses", Tag: "keys", Scope: web.Signed})
+	web.Get(a, keysPath+"/{id}", s.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
+	web.Post(a, keysPath+"/{id}/rotate", s.serveRotate, web.Doc{
+		Summary: "Replace a key by a new one", Tag: "keys", Status: 201, Scope: "keys:write",
+		Description: "The old key works until the grace period ends. Rotating takes every scope the key has.",
+		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope},
+	})
+	web.Delete(a, keysPath+"/{id}", s.serveRevoke, web.Doc{
+		Summary: "Revoke a key", Tag: "keys", Scope: "keys:write",
+		Description: "It stops working at once. Revoking it again changes nothing.", Codes: []string{"KEY_NOT_FOUND", "STALE_REVISION"},
+	})
+	web.Post(a, workspacesPath, s.serveCreateWorkspace, web.Doc{
+		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write",
+		Description: "For operators. The answer holds the text of its first owner key, this once.",
+		Example:     WorkspaceDraft{ID: "kitui", Name: "Kitui stove programme"},
+		Codes:       []string{"WORKSPACE_DRAFT_INVALID", "WORKSPACE_EXISTS"},
+	})
+	web.Get(a, workspacesPath, s.serveListWorkspaces, web.Doc{
+		Summary: "List workspaces", Tag: "workspaces", Scope: "workspaces:read", Description: "All for operators, their own for others.",
+	})
+	web.Get(a, workspacesPath+"/{id}", s.serveGetWorkspace, web.Doc{
+		Summary: "Read a workspace", Tag: "workspaces", Scope: "workspaces:read", Codes: []string{"WORKSPACE_NOT_FOUND"},
+	})
+}
+
+type (
+	none    struct{}
+	keyPath struct {
+		ID string `path:"id" doc:"Id of the key."`
+	}
+	createIn struct{ Body Draft }
+	rotateIn struct {
+		keyPath
+		Body *Rotation
+	}
+	revokeIn struct {
+		keyPath
+		IfMatch string `header:"If-Match" doc:"ETag of the version you have read; without it the key is revoked whatever it is like."`
+	}
+	createWorkspaceIn struct{ Body WorkspaceDraft }
+	workspacePath     struct {
+		ID string `path:"id" doc:"Id of the workspace." example:"default"`
+	}
+	listIn struct {
+		Limit  pageSize `query:"limit" doc:"How many items at most." example:"50"`
+		Cursor string   `query:"cursor" doc:"Where to go on: nextCursor of the page before."`
+	}
+)
+
+func (s *Service) serveCreate(ctx context.Context, in *createIn) (web.Reply[Issued], error) {
+	step, err := s.creation(ctx, in.Body)
+	if err != nil {
+		return web.Reply[Issued]{}, err
+	}
+	return once(ctx, s, step, issuedReply)
+}
+
+func (s *Service) serveRotate(ctx context.Context, in *rotateIn) (web.Reply[Issued], error) {
+	var r Rotation
+	if in.Body != nil {
+		r = *in.Body
+	}
+	step, err := s.rotation(ctx, in.ID, r)
+	if err != nil {
+		return web.Reply[Issued]{}, err
+	}
+	return once(ctx, s, step, issuedReply)
+}
+
+func issuedReply(i Issued) web.Reply[any] {
+	return web.Reply[any]{Value: i, ETag: web.ETag(i.Revision), Location: keysPath + "/" + i.ID}
+}
+
+func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Key]], error) {
+	p, err := s.page(ctx, keysPath, in)
+	if err != nil {
+		return web.Reply[web.Page[Key]]{}, err
+	}
+	keys, more, err := s.List(ctx, p.after, p.limit)
+	if err != nil {
+		return web.Reply[web.Page[Key]]{}, err
+	}
+	return pageReply(s, p, keys, more, func(k Key) string { return k.ID })
+}
+
+func (s *Service) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {
+	return keyReply(s.Current(ctx))
+}
+
+func (s *Service) serveGet(ctx context.Context, in *keyPath) (web.Reply[Key], error) {
+	return keyReply(s.Get(ctx, in.ID))
+}
+
+func (s *Service) serveRevoke(ctx context.Context, in *revokeIn) (web.Reply[Key], error) {
+	return keyReply(s.Revoke(ctx, in.ID, in.IfMatch))
+}
+
+func keyReply(k *Key, err error) (web.Reply[Key], error) {
+	if err != nil {
+		return web.Reply[Key]{}, err
+	}
+	return web.Reply[Key]{Value: *k, ETag: web.ETag(k.Revision)}, nil
+}
+
+func (s *Service) serveCreateWorkspace(ctx context.Context, in *createWorkspaceIn) (web.Reply[Opened], error) {
+	step, err := s.opening(ctx, in.Body)
+	if err != nil {
+		return web.Reply[Opened]{}, err
+	}
+	return once(ctx, s, step, func(o Opened) web.Reply[any] {
+		return web.Reply[any]{Value: o, ETag: web.ETag(o.Revision), Location: workspacesPath + "/" + o.ID}
+	})
+}
+
+func (s *Service) serveListWorkspaces(ctx context.Context, in *listIn) (web.Reply[web.Page[Workspace]], error) {
+	p, err := s.page(ctx, workspacesPath, in)
+	if err != nil {
+		return web.Reply[web.Page[Workspace]]{}, err
+	}
+	list, more, err := s.ListWorkspaces(ctx, p.after, p.limit)
+	if err != nil {
+		return web.Reply[web.Page[Workspace]]{}, err
+	}
+	return pageReply(s, p, list, more, func(w Workspace) string { return w.ID })
+}
+
+func (s *Service) serveGetWorkspace(ctx context.Context, in *workspacePath) (web.Reply[Workspace], error) {
+	w, err := s.GetWorkspace(ctx, in.ID)
+	if err != nil {
+		return web.Reply[Workspace]{}, err
+	}
+	return web.Reply[Workspace]{Value: *w, ETag: web.ETag(w.Revision)}, nil
+}
+
+// once runs a step at most once per Idempotency-Key.
+func once[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), reply func(T) web.Reply[any]) (web.Reply[T], error) {
+	p, err := s.cfg.Once(ctx, func(tx *db.Tx) (web.Reply[any], error) {
+		v, err := step(tx)
+		if err != nil {
+			return web.Reply[any]{}, err
+		}
+		return reply(v), nil
+	})
+	if err != nil {
+		return web.Reply[T]{}, err
+	}
+	out := web.Reply[T]{Raw: p.Raw, Status: p.Status, ETag: p.ETag, Location: p.Location, Link: p.Link, Replayed: p.Replayed}
+	out.Value, _ = p.Value.(T) // a stored answer has bytes instead
+	return out, nil
+}
+
+// page is a request for a part of a list.
+type page struct {
+	scope web.CursorScope
+	after string // id of the last item before the page
+	limit int
+	query url.Values
+}
+
+func (s *Service) page(ctx context.Context, route string, in *listIn) (page, error) {
+	p := page{scope: web.CursorScope{Workspace: web.CallerFrom(ctx).Workspace, Route: route}, limit: 50, query: url.Values{}}
+	if in.Limit.given {
+		p.limit = in.Limit.n
+		p.query.Set("limit", strconv.Itoa(p.limit))
+	}
+	if p.limit < 1 || p.limit > 1000 {
+		return page{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/limit", Code: "out_of_range", Detail: "The value must be from 1 to 1000."})
+	}
+	if in.Cursor == "" {
+		return p, nil
+	}
+	return p, s.cfg.Cursors.Decode(p.scope, in.Cursor, &p.after)
+}
+
+func pageReply[T any](s *Service, p page, items []T, more bool, id func(T) string) (web.Reply[web.Page[T]], error) {
+	out := web.Reply[web.Page[T]]{Value: web.Page[T]{Items: items, Page: web.PageInfo{Limit: p.limit, HasMore: more}}}
+	if more {
+		next, err := s.cfg.Cursors.Encode(p.scope, id(items[len(items)-1]))
+		if err != nil {
+			return web.Reply[web.Page[T]]{}, err
+		}
+		out.Value.Page.NextCursor = next
+	}
+	out.Link = web.PageLinks(&url.URL{Path: p.scope.Route, RawQuery: p.query.Encode()}, out.Value.Page.NextCursor)
+	return out, nil
+}
+
+// pageSize tells a limit that was not given from 0.
+type pageSize struct {
+	n     int
+	given bool
+}
+
+// UnmarshalText reads a whole number.
+func (p *pageSize) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	p.n, p.given = n, true
+	return err
+}
+
+// Schema describes the parameter in the reference.
+func (pageSize) Schema(huma.Registry) *huma.Schema {
+	lo, hi := 1.0, 1000.0
+	return &huma.Schema{Type: huma.TypeInteger, Minimum: &lo, Maximum: &hi, Default: 50}
+}

@@ -1,0 +1,253 @@
+package auth
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Create makes a key in the caller's workspace. The caller cannot grant more
+// than it has: not scopes (SCOPE_MISSING), nor a wider project or network
+// restriction or a later expiry than its own key's (RESTRICTION_EXCEEDED);
+// what the draft leaves out is taken from the caller's key. To speak for
+// another principal than oneself or a new one takes an owner.
+func (s *Service) Create(ctx context.Context, d Draft) (Issued, error) {
+	step, err := s.creation(ctx, d)
+	if err != nil {
+		return Issued{}, err
+	}
+	return inTx(ctx, s, step)
+}
+
+// creation checks a draft and returns the step that stores its key.
+func (s *Service) creation(ctx context.Context, d Draft) (func(*db.Tx) (Issued, error), error) {
+	now, c := s.moment(), web.CallerFrom(ctx)
+	if err := d.Validate(now); err != nil {
+		return nil, err
+	}
+	if err := CheckGrant(c, "/scopes", d.scopes()); err != nil {
+		return nil, err
+	}
+	p, err := principalFor(c, d, now)
+	if err != nil {
+		return nil, err
+	}
+	k := Key{
+		Workspace: c.Workspace, Principal: p.DID.String(), Name: d.Name, Scopes: d.scopes(), Projects: tidy(d.Projects),
+		Networks: tidyNetworks(d.Networks), CreatedBy: c.DID, ExpiresAt: d.ExpiresAt.UTC().Truncate(time.Millisecond),
+	}
+	text := newText()
+	s.stampKey(&k, text, now)
+	return func(tx *db.Tx) (Issued, error) {
+		k := k // a second run must not see what the first one has filled in
+		if err := s.restrict(ctx, tx, c, &k); err != nil {
+			return Issued{}, err
+		}
+		if err := insertPrincipal(ctx, tx, p); err != nil {
+			return Issued{}, err
+		}
+		return s.issue(ctx, tx, k, text)
+	}, nil
+}
+
+// stampKey fills in what every new key has.
+func (s *Service) stampKey(k *Key, text string, now time.Time) {
+	k.ID, k.Prefix, k.hash = "key_"+s.cfg.NewID(), publicPrefix(text), digest(text)
+	k.CreatedAt, k.Revision = now, 1
+}
+
+// issue stores a new key and its event.
+func (s *Service) issue(ctx context.Context, tx *db.Tx, k Key, text string) (Issued, error) {
+	if err := insertKey(ctx, tx, &k); err != nil {
+		return Issued{}, err
+	}
+	if err := s.record(ctx, tx, "key.created", k.ID, k.Revision); err != nil {
+		return Issued{}, err
+	}
+	return Issued{Key: *k.at(k.CreatedAt), Text: text}, nil
+}
+
+// principalFor decides whom a new key speaks for.
+func principalFor(c web.Caller, d Draft, now time.Time) (Principal, error) {
+	p := Principal{DID: did.DID(d.Principal), Workspace: c.Workspace, Kind: ExternalPrincipal, Name: d.Name, CreatedAt: now}
+	switch {
+	case d.Principal == "":
+		p.DID, p.Kind = did.NewEntity(), ServicePrincipal
+	case d.Principal != c.DID && !grants(c, all):
+		return Principal{}, fault.New(fault.Forbidden, codeScope, "Only an owner makes keys for somebody else.").
+			With(fault.Field{Pointer: "/principal", Code: "scope_missing", Detail: "To name another principal you need the scope *."})
+	}
+	return p, nil
+}
+
+// restrict holds a new key inside the restrictions of the key that makes it.
+func (s *Service) restrict(ctx context.Context, tx *db.Tx, c web.Caller, k *Key) error {
+	maker := &Key{Projects: c.Projects}
+	if c.Key != "" {
+		var err error
+		if maker, err = findKey(ctx, tx, c.Workspace, c.Key); err != nil {
+			return err
+		}
+		if st := maker.at(s.now()).Status; st == Revoked || st == Expired {
+			return keyInvalid() // since the gate let the request in
+		}
+	}
+	return inherit(maker, k)
+}
+
+// inherit gives k the restrictions of its maker where it has none, and
+// refuses wider ones.
+func inherit(maker, k *Key) error {
+	var c fault.Checks
+	if len(k.Projects) == 0 {
+		k.Projects = maker.Projects
+	}
+	if len(maker.Projects) > 0 && slices.ContainsFunc(k.Projects, func(p string) bool { return !slices.Contains(maker.Projects, p) }) {
+		c.Add("/projects", "too_wide", "Your own key is restricted to other projects.")
+	}
+	if len(k.Networks) == 0 {
+		k.Networks = maker.Networks
+	}
+	if len(maker.Networks) > 0 && !within(parsed(k.Networks), parsed(maker.Networks)) {
+		c.Add("/networks", "too_wide", "Your own key is restricted to other networks.")
+	}
+	if k.ExpiresAt.IsZero() {
+		k.ExpiresAt = maker.until()
+	}
+	if u := maker.until(); !u.IsZero() && k.ExpiresAt.After(u) {
+		c.Add("/expiresAt", "too_late", "Your own key expires earlier.")
+	}
+	if f := fault.As(c.Err("RESTRICTION_EXCEEDED", "You cannot make a key that is less restricted than your own.")); f != nil {
+		f.Kind = fault.Forbidden
+		return f
+	}
+	return nil
+}
+
+// Get finds a key of the caller's workspace. A foreign key is as missing as
+// one that never was: KEY_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, id string) (*Key, error) {
+	k, err := findKey(ctx, s.db, web.CallerFrom(ctx).Workspace, id)
+	if err != nil {
+		return nil, err
+	}
+	return k.at(s.now()), nil
+}
+
+// Current is the key the caller uses; KEY_NOT_FOUND when it uses none.
+func (s *Service) Current(ctx context.Context) (*Key, error) {
+	return s.Get(ctx, web.CallerFrom(ctx).Key)
+}
+
+// List gives at most limit keys of the caller's workspace, the oldest first,
+// that come after the one with id after. more tells whether the list goes on.
+func (s *Service) List(ctx context.Context, after string, limit int) (keys []Key, more bool, err error) {
+	keys, err = listKeys(ctx, s.db, web.CallerFrom(ctx).Workspace, after, limit+1)
+	if err != nil {
+		return nil, false, err
+	}
+	now := s.now()
+	for i := range keys {
+		keys[i].at(now)
+	}
+	if more = len(keys) > limit; more {
+		keys = keys[:limit]
+	}
+	return keys, more, nil
+}
+
+// Rotate replaces a key by a new one with the same rights. The old one works
+// until the grace period ends. Whoever rotates a key learns its successor, so
+// it takes all the scopes the key has. A key that no longer works or has been
+// replaced cannot be rotated: KEY_NOT_ACTIVE.
+func (s *Service) Rotate(ctx context.Context, id string, r Rotation) (Issued, error) {
+	step, err := s.rotation(ctx, id, r)
+	if err != nil {
+		return Issued{}, err
+	}
+	return inTx(ctx, s, step)
+}
+
+// rotation checks a request and returns the step that carries it out.
+func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db.Tx) (Issued, error), error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	now, c, text := s.moment(), web.CallerFrom(ctx), newText()
+	var fresh Key
+	s.stampKey(&fresh, text, now)
+	return func(tx *db.Tx) (Issued, error) {
+		old, err := s.lockOwned(ctx, tx, c, id)
+		if err != nil {
+			return Issued{}, err
+		}
+		if old.at(now).Status != Active {
+			return Issued{}, fault.New(fault.Conflict, "KEY_NOT_ACTIVE", "Only a key that works and was not replaced can be rotated.")
+		}
+		k := fresh
+		k.Workspace, k.Principal, k.Name, k.Scopes = old.Workspace, old.Principal, old.Name, old.Scopes
+		k.Projects, k.Networks, k.ExpiresAt = old.Projects, old.Networks, old.ExpiresAt
+		k.CreatedBy, k.Replaces = c.DID, old.ID
+		if c.Key != old.ID {
+			if err := s.restrict(ctx, tx, c, &k); err != nil {
+				return Issued{}, err
+			}
+		}
+		old.ReplacedBy, old.Revision = k.ID, old.Revision+1
+		if g := r.grace(); g > 0 {
+			old.GraceUntil = now.Add(g)
+		} else {
+			old.RevokedAt = now
+		}
+		if err := updateKey(ctx, tx, old); err != nil {
+			return Issued{}, err
+		}
+		if err := s.record(ctx, tx, "key.rotated", old.ID, old.Revision); err != nil {
+			return Issued{}, err
+		}
+		return s.issue(ctx, tx, k, text)
+	}, nil
+}
+
+// lockOwned locks a key the caller may decide about: its own, or one that is
+// not allowed more than the caller.
+func (s *Service) lockOwned(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
+	k, err := lockKey(ctx, tx, c.Workspace, id)
+	if err != nil || k.ID == c.Key {
+		return k, err
+	}
+	if err := CheckGrant(c, "path/id", k.Scopes); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// Revoke ends a key at once, in every process. Revoking it again changes
+// nothing. ifMatch, when given, must name the current revision.
+func (s *Service) Revoke(ctx context.Context, id, ifMatch string) (*Key, error) {
+	now, c := s.moment(), web.CallerFrom(ctx)
+	return inTx(ctx, s, func(tx *db.Tx) (*Key, error) {
+		k, err := s.lockOwned(ctx, tx, c, id)
+		if err != nil {
+			return nil, err
+		}
+		if !k.RevokedAt.IsZero() {
+			return k.at(now), nil // final, so no If-Match can be too old
+		}
+		if ifMatch != "" {
+			if err := web.CheckMatch(ifMatch, k.Revision); err != nil {
+				return nil, err
+			}
+		}
+		k.RevokedAt, k.Revision = now, k.Revision+1
+		if err := updateKey(ctx, tx, k); err != nil {
+			return nil, err
+		}
+		return k.at(now), s.record(ctx, tx, "key.revoked", k.ID, k.Revision)
+	})
+}

@@ -1,0 +1,61 @@
+package auth
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// PrincipalKind says how a workspace came to know a principal.
+type PrincipalKind string
+
+// The kinds of principals.
+const (
+	OwnerPrincipal    PrincipalKind = "owner"    // made with the workspace
+	ServicePrincipal  PrincipalKind = "service"  // made for a key
+	ExternalPrincipal PrincipalKind = "external" // named by an owner: a person, an organisation
+)
+
+// Principal is somebody who can act in a workspace: a DID.
+type Principal struct {
+	DID       did.DID
+	Workspace string
+	Kind      PrincipalKind
+	Name      string
+	CreatedAt time.Time
+}
+
+func validDID(s string) bool {
+	_, err := did.Parse(s)
+	return err == nil
+}
+
+// checkName wants text a person can read on one line.
+func checkName(c *fault.Checks, pointer, name string) {
+	switch {
+	case strings.TrimSpace(name) == "":
+		c.Add(pointer, "required", "This member is required.")
+	case utf8.RuneCountInString(name) > maxName:
+		c.Add(pointer, "too_long", "The text must have 200 characters or fewer.")
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
+		c.Add(pointer, "control_character", "The text must be one line without control characters.")
+	}
+}
+
+// checkList checks each member with a function that says what is wrong.
+func checkList(c *fault.Checks, pointer string, list []string, wrong func(string) string) {
+	if len(list) > maxList {
+		c.Add(pointer, "too_many", "The list must have 100 members or fewer.")
+		return
+	}
+	for i, s := range list {
+		if detail := wrong(s); detail != "" {
+			c.Add(pointer+"/"+strconv.Itoa(i), "invalid", detail)
+		}
+	}
+}

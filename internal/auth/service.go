@@ -1,0 +1,153 @@
+package auth
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Recorder appends an event in the transaction of the change it tells of.
+// Workspace and actor are those of the caller in ctx.
+type Recorder func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error
+
+// Once runs fn in a transaction, at most once per Idempotency-Key in ctx.
+type Once func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[any], error)) (web.Reply[any], error)
+
+// Config configures a Service. Only DB is needed; the server also gives
+// Record, Once, Cursors, and Stamp or Publish.
+type Config struct {
+	DB      *db.DB
+	Log     *slog.Logger // discards by default
+	Record  Recorder     // nothing is recorded by default
+	Once    Once         // a plain transaction by default
+	Cursors web.Cursors  // signs places in lists; needed by the list routes
+
+	// Stamp is a file beside the database that grows by a byte with every
+	// change of a key, so that other processes on the same folder see it.
+	Stamp string
+	// Publish tells other instances to call Flush.
+	Publish func()
+	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes
+	// are what the caller's groups give.
+	UCAN func(r *http.Request) (web.Caller, error)
+
+	KeyLimit     int           // requests a minute and key; 6,000
+	FailureLimit int           // wrong keys a minute and address; 20
+	CacheSize    int           // keys kept in memory; 10,000
+	CacheAge     time.Duration // until a key in memory is looked up again; 1 minute
+
+	Now   func() time.Time // time.Now by default
+	NewID func() string    // db.NewID by default
+}
+
+// Service keeps workspaces, principals and keys, and is the gate of the API.
+// It is safe for concurrent use.
+type Service struct {
+	cfg      Config
+	db       *db.DB
+	log      *slog.Logger
+	now      func() time.Time
+	cache    *cache
+	stamp    stamp
+	used     *usage
+	requests *web.Limiter
+	failures *failures
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	cfg = cfg.withDefaults()
+	return &Service{
+		cfg: cfg, db: cfg.DB, log: cfg.Log, now: cfg.Now,
+		cache: newCache(cfg.CacheSize, cfg.CacheAge), stamp: stamp{path: cfg.Stamp}, used: newUsage(),
+		requests: web.NewLimiter(web.LimiterConfig{PerMinute: cfg.KeyLimit, Now: cfg.Now}),
+		failures: newFailures(cfg.FailureLimit, cfg.Now),
+	}
+}
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Record == nil {
+		c.Record = func(context.Context, *db.Tx, string, string, int64) error { return nil }
+	}
+	if c.Once == nil {
+		c.Once = plain(c.DB)
+	}
+	if c.Publish == nil {
+		c.Publish = func() {}
+	}
+	if c.KeyLimit <= 0 {
+		c.KeyLimit = 6000
+	}
+	if c.FailureLimit <= 0 {
+		c.FailureLimit = 20
+	}
+	if c.CacheSize <= 0 {
+		c.CacheSize = 10_000
+	}
+	if c.CacheAge <= 0 {
+		c.CacheAge = time.Minute
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = db.NewID
+	}
+	return c
+}
+
+// plain is Once for a server without stored answers.
+func plain(d *db.DB) Once {
+	return func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[any], error)) (web.Reply[any], error) {
+		var out web.Reply[any]
+		err := d.InTx(ctx, func(tx *db.Tx) (err error) {
+			out, err = fn(tx)
+			return err
+		})
+		return out, err
+	}
+}
+
+// inTx runs a step in a transaction of its own.
+func inTx[T any](ctx context.Context, s *Service, step func(tx *db.Tx) (T, error)) (T, error) {
+	var out, none T
+	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		out, err = step(tx)
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	return out, nil
+}
+
+// moment is now as it is stored.
+func (s *Service) moment() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+
+// record notes an event and has every cache forget what it knows once the
+// change is stored.
+func (s *Service) record(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
+	tx.AfterCommit(s.changed)
+	return s.cfg.Record(ctx, tx, typ, subject, revision)
+}
+
+// changed drops what is cached here and tells the other processes.
+func (s *Service) changed() {
+	s.cache.flush()
+	if err := s.stamp.touch(); err != nil {
+		// The change is stored; other processes see it when CacheAge is over.
+		s.log.Error("key change not announced", "err", err.Error())
+	}
+	s.cfg.Publish()
+}
+
+// Flush drops what is cached. The bus calls it when another instance has
+// changed a key, and after a time in which it may have missed that.
+func (s *Service) Flush() { s.cache.flush() }

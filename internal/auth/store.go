@@ -1,0 +1,258 @@
+package auth
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const keyColumns = `id, workspace, principal, name, prefix, hash, scopes, projects, networks, created_by, created_at,
+	expires_at, revoked_at, last_used_at, grace_until, replaces, replaced_by, revision`
+
+const (
+	insertKeySQL = `INSERT INTO api_keys(` + keyColumns + `)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+	findKeySQL   = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id = $2`
+	findHashSQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = $1`
+	listKeysSQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3`
+	lockKeySQL   = `UPDATE api_keys SET revision = revision WHERE workspace = $1 AND id = $2 RETURNING ` + keyColumns
+	updateKeySQL = `UPDATE api_keys SET revoked_at = $3, grace_until = $4, replaced_by = $5, revision = $6 WHERE workspace = $1 AND id = $2`
+)
+
+func insertKey(ctx context.Context, q db.Querier, k *Key) error {
+	lists, err := encodeLists(k.Scopes, k.Projects, k.Networks)
+	if err != nil {
+		return err
+	}
+	_, err = q.Exec(ctx, insertKeySQL, k.ID, k.Workspace, k.Principal, k.Name, k.Prefix, k.hash[:], lists[0], lists[1], lists[2],
+		k.CreatedBy, k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), millis(k.LastUsedAt), millis(k.GraceUntil),
+		optional(k.Replaces), optional(k.ReplacedBy), k.Revision)
+	if err != nil {
+		return fmt.Errorf("insert key: %w", err)
+	}
+	return nil
+}
+
+// findKey finds a key of a workspace. A key of another one is as missing as
+// one that never was.
+func findKey(ctx context.Context, q db.Querier, workspace, id string) (*Key, error) {
+	return oneKey(q.QueryRow(ctx, findKeySQL, workspace, id))
+}
+
+// lockKey is findKey that keeps others from changing the key until the
+// transaction ends. The update changes nothing; it is the one lock both
+// databases know.
+func lockKey(ctx context.Context, tx *db.Tx, workspace, id string) (*Key, error) {
+	return oneKey(tx.QueryRow(ctx, lockKeySQL, workspace, id))
+}
+
+// findHash finds a key by the digest of its text, nil when there is none.
+func findHash(ctx context.Context, q db.Querier, hash Digest) (*Key, error) {
+	k, err := scanKey(q.QueryRow(ctx, findHashSQL, hash[:]))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find key: %w", err)
+	}
+	return k, nil
+}
+
+func oneKey(row db.Row) (*Key, error) {
+	k, err := scanKey(row)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, keyNotFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find key: %w", err)
+	}
+	return k, nil
+}
+
+func keyNotFound() error {
+	return fault.New(fault.NotFound, "KEY_NOT_FOUND", "There is no such key.")
+}
+
+func listKeys(ctx context.Context, q db.Querier, workspace, after string, limit int) ([]Key, error) {
+	rows, err := q.Query(ctx, listKeysSQL, workspace, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below tells what went wrong
+	out := []Key{}
+	for rows.Next() {
+		k, err := scanKey(rows)
+		if err != nil {
+			return nil, fmt.Errorf("list keys: %w", err)
+		}
+		out = append(out, *k)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return out, nil
+}
+
+// updateKey stores what can change about a key.
+func updateKey(ctx context.Context, tx *db.Tx, k *Key) error {
+	_, err := tx.Exec(ctx, updateKeySQL, k.Workspace, k.ID, millis(k.RevokedAt), millis(k.GraceUntil), optional(k.ReplacedBy), k.Revision)
+	if err != nil {
+		return fmt.Errorf("update key: %w", err)
+	}
+	return nil
+}
+
+// touchKey notes when a key was last used, never an earlier time than stored.
+func touchKey(ctx context.Context, tx *db.Tx, id string, at int64) error {
+	_, err := tx.Exec(ctx,
+		`UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, id, at)
+	if err != nil {
+		return fmt.Errorf("note use of key: %w", err)
+	}
+	return nil
+}
+
+// insertWorkspace returns false when the id is taken.
+func insertWorkspace(ctx context.Context, tx *db.Tx, w *Workspace) (bool, error) {
+	n, err := tx.Exec(ctx,
+		`INSERT INTO workspaces(id, name, created_by, created_at, revision) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+		w.ID, w.Name, w.CreatedBy, w.CreatedAt.UnixMilli(), w.Revision)
+	if err != nil {
+		return false, fmt.Errorf("insert workspace: %w", err)
+	}
+	return n > 0, nil
+}
+
+func findWorkspace(ctx context.Context, q db.Querier, id string) (*Workspace, error) {
+	w, err := scanWorkspace(q.QueryRow(ctx, `SELECT id, name, created_by, created_at, revision FROM workspaces WHERE id = $1`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "WORKSPACE_NOT_FOUND", "There is no such workspace.")
+	} else if err != nil {
+		return nil, fmt.Errorf("find workspace: %w", err)
+	}
+	return w, nil
+}
+
+func listWorkspaces(ctx context.Context, q db.Querier, after string, limit int) ([]Workspace, error) {
+	rows, err := q.Query(ctx,
+		`SELECT id, name, created_by, created_at, revision FROM workspaces WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below tells what went wrong
+	out := []Workspace{}
+	for rows.Next() {
+		w, err := scanWorkspace(rows)
+		if err != nil {
+			return nil, fmt.Errorf("list workspaces: %w", err)
+		}
+		out = append(out, *w)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return out, nil
+}
+
+// insertPrincipal makes a principal known; one that is known stays as it is.
+func insertPrincipal(ctx context.Context, tx *db.Tx, p Principal) error {
+	_, err := tx.Exec(ctx,
+		`INSERT INTO principals(workspace, did, kind, name, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+		p.Workspace, p.DID, p.Kind, p.Name, p.CreatedAt.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("insert principal: %w", err)
+	}
+	return nil
+}
+
+// findOwner finds the principal a workspace was made with.
+func findOwner(ctx context.Context, q db.Querier, workspace string) (did.DID, error) {
+	var d did.DID
+	err := q.QueryRow(ctx,
+		`SELECT did FROM principals WHERE workspace = $1 AND kind = 'owner' ORDER BY created_at LIMIT 1`, workspace).Scan(&d)
+	if err != nil {
+		return "", fmt.Errorf("find owner of workspace %s: %w", workspace, err)
+	}
+	return d, nil
+}
+
+func scanWorkspace(row db.Row) (*Workspace, error) {
+	var w Workspace
+	var created int64
+	if err := row.Scan(&w.ID, &w.Name, &w.CreatedBy, &created, &w.Revision); err != nil {
+		return nil, err
+	}
+	w.CreatedAt = time.UnixMilli(created).UTC()
+	w.Operator = w.ID == OperatorWorkspace
+	return &w, nil
+}
+
+func scanKey(row db.Row) (*Key, error) {
+	var k Key
+	var hash []byte
+	var scopes, projects, networks string
+	var created int64
+	var expires, revoked, used, grace *int64
+	var replaces, replacedBy *string
+	err := row.Scan(&k.ID, &k.Workspace, &k.Principal, &k.Name, &k.Prefix, &hash, &scopes, &projects, &networks, &k.CreatedBy, &created,
+		&expires, &revoked, &used, &grace, &replaces, &replacedBy, &k.Revision)
+	if err != nil {
+		return nil, err
+	}
+	copy(k.hash[:], hash)
+	k.CreatedAt = time.UnixMilli(created).UTC()
+	k.ExpiresAt, k.RevokedAt, k.LastUsedAt, k.GraceUntil = moment(expires), moment(revoked), moment(used), moment(grace)
+	if replaces != nil {
+		k.Replaces = *replaces
+	}
+	if replacedBy != nil {
+		k.ReplacedBy = *replacedBy
+	}
+	for text, list := range map[*string]*[]string{&scopes: &k.Scopes, &projects: &k.Projects, &networks: &k.Networks} {
+		if err := json.Unmarshal([]byte(*text), list); err != nil {
+			return nil, fmt.Errorf("decode list of key %s: %w", k.ID, err)
+		}
+	}
+	return &k, nil
+}
+
+func encodeLists(lists ...[]string) ([]string, error) {
+	out := make([]string, len(lists))
+	for i, l := range lists {
+		b, err := json.Marshal(l)
+		if err != nil {
+			return nil, fmt.Errorf("encode list: %w", err)
+		}
+		out[i] = string(b)
+	}
+	return out, nil
+}
+
+// millis is a moment as it is stored; zero is NULL.
+func millis(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	ms := t.UnixMilli()
+	return &ms
+}
+
+func moment(ms *int64) time.Time {
+	if ms == nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(*ms).UTC()
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,90 @@
+package auth
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+const (
+	saveEvery = time.Minute
+	saveChunk = 100 // keys in one transaction; others wait for it
+	saveLimit = 5 * time.Second
+)
+
+// usage remembers when keys were used until it is saved. Its size is bounded
+// by the keys there are.
+type usage struct {
+	mu   sync.Mutex
+	last map[string]int64 // key id → milliseconds
+}
+
+func newUsage() *usage { return &usage{last: map[string]int64{}} }
+
+func (u *usage) note(id string, at time.Time) {
+	ms := at.UnixMilli()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.last[id] = max(u.last[id], ms)
+}
+
+// take empties u.
+func (u *usage) take() map[string]int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	out := u.last
+	u.last = map[string]int64{}
+	return out
+}
+
+// Run saves once a minute when keys were last used, and a last time when ctx
+// ends.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(saveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			s.trySave(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
+			defer cancel()
+			s.trySave(last)
+			return
+		}
+	}
+}
+
+func (s *Service) trySave(ctx context.Context) {
+	if err := s.SaveUsed(ctx); err != nil {
+		s.log.Warn("last use of keys not saved", "err", err.Error())
+	}
+}
+
+// SaveUsed stores when keys were last used. What could not be stored is kept
+// for the next time.
+func (s *Service) SaveUsed(ctx context.Context) error {
+	pending := s.used.take()
+	ids := slices.Sorted(maps.Keys(pending)) // one order in every process: no deadlock
+	for chunk := range slices.Chunk(ids, saveChunk) {
+		err := s.db.InTx(ctx, func(tx *db.Tx) error {
+			for _, id := range chunk {
+				if err := touchKey(ctx, tx, id, pending[id]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			for id, ms := range pending {
+				s.used.note(id, time.UnixMilli(ms))
+			}
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package auth
+
+import (
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Workspace is a tenant: every record belongs to one, and nobody sees past
+// the walls of theirs.
+type Workspace struct {
+	ID        string    `json:"id" example:"kitui"`
+	Name      string    `json:"name"`
+	Operator  bool      `json:"operator" doc:"Whether its keys may run the server."`
+	CreatedAt time.Time `json:"createdAt"`
+	CreatedBy string    `json:"createdBy" doc:"DID of who made it."`
+	Revision  int64     `json:"revision"`
+}
+
+// Opened is a workspace that was just made, with its first owner key.
+type Opened struct {
+	Workspace
+	OwnerKey Issued `json:"ownerKey" doc:"The first key of the workspace. Keep its text now."`
+}
+
+// String leaves the key's text out, so that no print of the value shows it.
+func (o Opened) String() string { return o.ID + ", owner key " + o.OwnerKey.String() }
+
+// WorkspaceDraft asks for a workspace.
+type WorkspaceDraft struct {
+	ID   string `json:"id" minLength:"2" maxLength:"63" pattern:"^[a-z0-9][a-z0-9-]*[a-z0-9]$" doc:"Chosen once, for ever." example:"kitui"`
+	Name string `json:"name" minLength:"1" maxLength:"200" example:"Kitui stove programme"`
+}
+
+// Validate names every wrong member at once, in a fault
+// WORKSPACE_DRAFT_INVALID.
+func (d WorkspaceDraft) Validate() error {
+	var c fault.Checks
+	c.Require(d.ID != "", "/id")
+	if d.ID != "" && !validSlug(d.ID) {
+		c.Add("/id", "invalid", "The value must be 2 to 63 characters of a-z, 0-9 and -, with a letter or digit at both ends.")
+	}
+	checkName(&c, "/name", d.Name)
+	return c.Err("WORKSPACE_DRAFT_INVALID", "The workspace cannot be made like this.")
+}
+
+func validSlug(s string) bool {
+	return len(s) >= 2 && len(s) <= 63 && strings.Trim(s, "-") == s &&
+		strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
