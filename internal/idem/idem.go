@@ -1,0 +1,207 @@
+// Package idem runs a use case at most once per Idempotency-Key. The key, what
+// the use case stored and the answer are one transaction, so a client that
+// sends again after a lost answer, a crash or a restart gets the first answer
+// and never a second effect.
+//
+// A key belongs to a workspace and a principal: nobody else's equal key finds
+// the answer. A refused request leaves no key behind, so that a corrected one
+// may use it. Resources with an id of the client's choice need none of this;
+// their primary key does the same.
+package idem
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Store.
+type Config struct {
+	DB  *db.DB
+	Key secret.Key       // seals the answers
+	Now func() time.Time // time.Now by default
+}
+
+// Store keeps the answers.
+type Store struct {
+	db  *db.DB
+	key secret.Key
+	now func() time.Time
+}
+
+// New makes a Store.
+func New(cfg Config) *Store {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Store{db: cfg.DB, key: cfg.Key, now: cfg.Now}
+}
+
+// Once runs fn in a transaction, at most once for the Idempotency-Key of the
+// request in ctx, and returns its answer or the stored one. Both have Raw set
+// to the same bytes; the stored one has Replayed set and no Value. Without a
+// key, and for a caller nobody knows, fn just runs.
+//
+// fn obeys the rules of db.InTx: it may run twice and touches only tx and
+// locals. Its faults come out as they are and roll the key back. Faults of
+// Once itself: IDEMPOTENCY_KEY_REUSED when the key was used for another
+// request, IDEMPOTENCY_IN_PROGRESS when the first one still runs, and
+// IDEMPOTENCY_ANSWER_LOST when the request was done but its answer cannot be
+// shown again.
+func Once[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
+	n, ok := nameOf(ctx)
+	if !ok {
+		return plain(ctx, s, fn)
+	}
+	stored, err := s.look(ctx, s.db, n)
+	if err != nil {
+		return web.Reply[T]{}, err
+	}
+	if stored != nil {
+		return replay[T](stored), nil
+	}
+	var fresh web.Reply[T]
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		fresh, stored = web.Reply[T]{}, nil
+		taken, err := s.take(ctx, tx, n)
+		if err != nil || !taken {
+			stored, err = s.settled(ctx, tx, n, err)
+			return err
+		}
+		if fresh, err = fn(tx); err != nil {
+			return err
+		}
+		return keep(ctx, tx, s, n, &fresh)
+	})
+	switch {
+	case err != nil:
+		return web.Reply[T]{}, err
+	case stored != nil:
+		return replay[T](stored), nil
+	}
+	return fresh, nil
+}
+
+// plain is Once without a key.
+func plain[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
+	var fresh web.Reply[T]
+	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		fresh, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		return web.Reply[T]{}, err
+	}
+	return fresh, nil
+}
+
+// keep stores the answer in the row that take made, and makes sure that the
+// bytes sent now are the ones sent later.
+func keep[T any](ctx context.Context, tx *db.Tx, s *Store, n name, fresh *web.Reply[T]) error {
+	if fresh.Raw == nil {
+		body, err := web.Encode(fresh.Value)
+		if err != nil {
+			return err
+		}
+		fresh.Raw = body
+	}
+	a := answer{Status: fresh.Status, ETag: fresh.ETag, Location: fresh.Location, Link: fresh.Link, body: fresh.Raw}
+	sealed, err := s.seal(n, a)
+	if err != nil {
+		return err
+	}
+	return update(ctx, tx, n, sealed)
+}
+
+func replay[T any](a *answer) web.Reply[T] {
+	return web.Reply[T]{Raw: a.body, Status: a.Status, ETag: a.ETag, Location: a.Location, Link: a.Link, Replayed: true}
+}
+
+// name is whose key it is, which, and for what request.
+type name struct {
+	ws      string
+	key     [sha256.Size]byte
+	request [sha256.Size]byte
+}
+
+// nameOf reads the name off a request. A key restricted to projects sees less
+// of an answer than its principal may, so the restriction is part of the name.
+func nameOf(ctx context.Context) (name, bool) {
+	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
+	if k.Key == "" || !c.Known() {
+		return name{}, false
+	}
+	projects := slices.Clone(c.Projects)
+	slices.Sort(projects)
+	var msg []byte
+	for _, part := range append([]string{c.DID, k.Key}, projects...) {
+		msg = binary.AppendUvarint(msg, uint64(len(part)))
+		msg = append(msg, part...)
+	}
+	return name{ws: c.Workspace, key: sha256.Sum256(msg), request: k.Hash}, true
+}
+
+// look finds the answer stored for n; nil when there is none yet.
+func (s *Store) look(ctx context.Context, q db.Querier, n name) (*answer, error) {
+	request, sealed, err := find(ctx, q, n)
+	switch {
+	case err != nil:
+		return nil, err
+	case request == nil:
+		return nil, nil
+	case string(request) != string(n.request[:]):
+		return nil, fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request.").
+			With(fault.Field{Pointer: "header/Idempotency-Key", Code: "reused", Detail: "Use a new key for a new request."})
+	}
+	return s.open(n, sealed)
+}
+
+// take enters n; false when somebody was there first.
+func (s *Store) take(ctx context.Context, tx *db.Tx, n name) (bool, error) {
+	return insert(ctx, tx, n, s.now().UnixMilli())
+}
+
+// settled is the answer of whoever was first, when n could not be taken. On
+// PostgreSQL the second waits for the first; err is set when it waited too
+// long.
+func (s *Store) settled(ctx context.Context, tx *db.Tx, n name, err error) (*answer, error) {
+	switch {
+	case db.IsLocked(err):
+		return nil, errBusy().Wrap(err)
+	case err != nil:
+		return nil, err
+	}
+	a, err := s.look(ctx, tx, n)
+	if err == nil && a == nil { // it expired between two statements
+		return nil, errBusy().Wrap(errors.New("the row of the key is gone"))
+	}
+	return a, err
+}
+
+func errBusy() *fault.Error {
+	return fault.New(fault.Conflict, "IDEMPOTENCY_IN_PROGRESS", "A request with this Idempotency-Key is still being worked on.").
+		After(time.Second)
+}
+
+// Expire removes at most limit answers stored before a time, the oldest
+// first, and tells how many. Call it again while it removes limit.
+func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	total := 0
+	for total < limit {
+		chunk := min(limit-total, expireChunk)
+		n, err := remove(ctx, s.db, before.UnixMilli(), chunk)
+		total += n
+		if err != nil || n < chunk {
+			return total, err
+		}
+	}
+	return total, nil
+}
