@@ -1,0 +1,169 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// errLost says that another claim has the job now. Every write of a run names
+// its claim, so a run that lost its job changes nothing any more.
+var errLost = errors.New("the lease of the job is lost")
+
+const claimColumns = `nid, id, ws, kind, payload, state, attempts, max_attempts, cancel, created_by, caller, request_id, done, total, note`
+
+// The kinds of $2 are joined by commas, with one at each end; see kindForm.
+const (
+	claimSQLite = `UPDATE jobs SET status = 'running', owner = $1, due_at = $4, attempts = attempts + 1,
+		started_at = coalesce(started_at, $3), revision = revision + 1
+		WHERE nid IN (SELECT nid FROM jobs WHERE due_at <= $3 AND $2 LIKE '%,' || kind || ',%' ORDER BY due_at LIMIT $5)
+		RETURNING ` + claimColumns
+
+	// SKIP LOCKED lets instances claim at the same time without waiting for, or
+	// getting, each other's jobs. The common table is MATERIALIZED so that the
+	// planner cannot run it twice and lock more than the limit.
+	claimPostgres = `WITH due AS MATERIALIZED (
+			SELECT nid AS due_nid FROM jobs WHERE due_at <= $3 AND $2 LIKE '%,' || kind || ',%'
+			ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)
+		UPDATE jobs SET status = 'running', owner = $1, due_at = $4, attempts = attempts + 1,
+		started_at = coalesce(started_at, $3), revision = revision + 1
+		FROM due WHERE nid = due_nid RETURNING ` + claimColumns
+)
+
+// claim is one look for work.
+type claim struct {
+	owner      string // unique to this claim
+	kinds      string
+	now, until int64
+	limit      int
+}
+
+// claimDue takes jobs whose time has come, or whose lease has run out.
+func claimDue(ctx context.Context, tx *db.Tx, dialect db.Dialect, c claim) ([]*row, error) {
+	var rows db.Rows
+	var err error
+	if dialect == db.Postgres {
+		rows, err = tx.Query(ctx, claimPostgres, c.owner, c.kinds, c.now, c.until, c.limit)
+	} else {
+		rows, err = tx.Query(ctx, claimSQLite, c.owner, c.kinds, c.now, c.until, c.limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claim jobs: %w", err)
+	}
+	defer rows.Close()
+	var out []*row
+	for rows.Next() {
+		r := &row{}
+		if err := rows.Scan(&r.nid, &r.id, &r.ws, &r.kind, &r.payload, &r.state, &r.attempts, &r.max, &r.cancel,
+			&r.createdBy, &r.caller, &r.requestID, &r.progress.Done, &r.progress.Total, &r.progress.Note); err != nil {
+			return nil, fmt.Errorf("claim jobs: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("claim jobs: %w", err)
+	}
+	return out, nil
+}
+
+// nextDue is when the first job of kinds may be claimed; false without one.
+func nextDue(ctx context.Context, q db.Querier, kinds string) (int64, bool, error) {
+	var due int64
+	err := q.QueryRow(ctx, `SELECT due_at FROM jobs WHERE due_at IS NOT NULL AND $1 LIKE '%,' || kind || ',%'
+		ORDER BY due_at LIMIT 1`, kinds).Scan(&due)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	} else if err != nil {
+		return 0, false, fmt.Errorf("find next job: %w", err)
+	}
+	return due, true, nil
+}
+
+// held names a job and the claim on it.
+type held struct {
+	nid   int64
+	owner string
+}
+
+// renewal is what a heartbeat stores.
+type renewal struct {
+	until    int64
+	progress Progress
+	changed  int // 1 when readers see something new
+}
+
+// extend keeps a claim and stores progress. It tells whether somebody asked to
+// cancel, and returns errLost when the claim is gone.
+func extend(ctx context.Context, tx *db.Tx, h held, n renewal) (cancel bool, err error) {
+	err = tx.QueryRow(ctx, `UPDATE jobs SET due_at = $3, done = $4, total = $5, note = $6, revision = revision + $7
+		WHERE nid = $1 AND owner = $2 AND status = 'running' RETURNING cancel`,
+		h.nid, h.owner, n.until, n.progress.Done, n.progress.Total, n.progress.Note, n.changed).Scan(&cancel)
+	return cancel, lost("extend lease", err)
+}
+
+// hold keeps a claim in a handler's own transaction, and with it the row: on
+// PostgreSQL nobody can take the job over before that transaction ends.
+func hold(ctx context.Context, tx *db.Tx, h held, until int64) error {
+	var nid int64
+	err := tx.QueryRow(ctx, `UPDATE jobs SET due_at = $3 WHERE nid = $1 AND owner = $2 AND status = 'running' RETURNING nid`,
+		h.nid, h.owner, until).Scan(&nid)
+	return lost("hold job", err)
+}
+
+func saveState(ctx context.Context, tx *db.Tx, h held, until int64, state string) error {
+	var nid int64
+	err := tx.QueryRow(ctx, `UPDATE jobs SET due_at = $3, state = $4 WHERE nid = $1 AND owner = $2 AND status = 'running' RETURNING nid`,
+		h.nid, h.owner, until, state).Scan(&nid)
+	return lost("save state of job", err)
+}
+
+// ending is how a run ends for good.
+type ending struct {
+	status         Status
+	result, errors *string
+	progress       Progress
+	now            int64
+}
+
+// finish ends a job and returns its revision.
+func finish(ctx context.Context, tx *db.Tx, h held, e ending) (int64, error) {
+	var revision int64
+	err := tx.QueryRow(ctx, `UPDATE jobs SET status = $3, result = $4, errors = $5, done = $6, total = $7, note = $8, finished_at = $9,
+		due_at = NULL, owner = NULL, state = NULL, revision = revision + 1
+		WHERE nid = $1 AND owner = $2 AND status = 'running' RETURNING revision`,
+		h.nid, h.owner, e.status, e.result, e.errors, e.progress.Done, e.progress.Total, e.progress.Note, e.now).Scan(&revision)
+	return revision, lost("finish job", err)
+}
+
+// pause is how a run ends for now.
+type pause struct {
+	due      int64
+	errors   *string
+	progress Progress
+	uncount  int // 1 when the attempt does not count
+}
+
+// release queues a job again. A job that is to be cancelled is not: it
+// returns false then.
+func release(ctx context.Context, tx *db.Tx, h held, p pause) (bool, error) {
+	var cancel bool
+	err := tx.QueryRow(ctx, `UPDATE jobs SET status = CASE WHEN cancel THEN status ELSE 'queued' END,
+		owner = CASE WHEN cancel THEN owner ELSE NULL END,
+		due_at = CASE WHEN cancel THEN due_at ELSE $3 END, errors = coalesce($4, errors), attempts = attempts - $5,
+		done = $6, total = $7, note = $8, revision = revision + 1
+		WHERE nid = $1 AND owner = $2 AND status = 'running' RETURNING cancel`,
+		h.nid, h.owner, p.due, p.errors, p.uncount, p.progress.Done, p.progress.Total, p.progress.Note).Scan(&cancel)
+	return !cancel, lost("release job", err)
+}
+
+func lost(doing string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return errLost
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}

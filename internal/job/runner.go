@@ -1,0 +1,173 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// RunnerConfig configures a Runner. Handlers is needed.
+type RunnerConfig struct {
+	Handlers map[string]Handler // by kind; others' jobs are left alone
+	Every    []Every            // enqueued by time
+	Workers  int                // jobs run at once here; 4 by default
+	Lease    time.Duration      // how long a silent run keeps its job; 30 s by default
+	Grace    time.Duration      // how long runs may go on when the server stops; 8 s by default
+	Beat     time.Duration      // how often a run renews its lease; a third of it by default
+	Backoff  func(attempt int) time.Duration
+}
+
+// The waits of the loop. The idle one is for wake-ups that got lost.
+const (
+	idleWait  = 30 * time.Second
+	storeWait = 2 * time.Second        // after trouble with the store
+	raceWait  = 100 * time.Millisecond // after another instance was faster
+)
+
+// Runner claims jobs and runs them. Instances on one store share the work;
+// their clocks must agree to within a fraction of the lease.
+type Runner struct {
+	s     *Service
+	cfg   RunnerConfig
+	id    string
+	kinds string // of the handlers, as the claim wants them
+
+	// For the goroutine of Run only.
+	claims int
+	busy   int
+	ended  chan struct{} // a run has ended
+}
+
+// NewRunner makes the Runner of the service's jobs. There is one per service:
+// a wake-up reaches one only.
+func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
+	if cfg.Workers <= 0 {
+		cfg.Workers = 4
+	}
+	if cfg.Lease <= 0 {
+		cfg.Lease = 30 * time.Second
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = 8 * time.Second
+	}
+	if cfg.Beat <= 0 {
+		cfg.Beat = cfg.Lease / 3
+	}
+	if cfg.Backoff == nil {
+		cfg.Backoff = backoff
+	}
+	var kinds []string
+	var bad []error
+	for kind, h := range cfg.Handlers {
+		kinds = append(kinds, kind)
+		if !kindForm.MatchString(kind) || h == nil {
+			bad = append(bad, fmt.Errorf("handler %q: want lower-case words joined by dots or dashes, and a function", kind))
+		}
+	}
+	for _, e := range cfg.Every {
+		if cfg.Handlers[e.Kind] == nil || e.Interval < time.Second {
+			bad = append(bad, fmt.Errorf("every %s of %s: want a handler and at least a second", e.Kind, e.Interval))
+		}
+	}
+	if err := errors.Join(bad...); err != nil {
+		return nil, err
+	}
+	slices.Sort(kinds)
+	return &Runner{s: s, cfg: cfg, id: db.NewID(), kinds: "," + strings.Join(kinds, ",") + ",", ended: make(chan struct{}, cfg.Workers)}, nil
+}
+
+// Run works until ctx ends. Then it claims nothing more, lets runs go on for
+// the grace, ends their contexts, and puts back what has not finished: queued,
+// with the attempt not counted. It returns when all runs have; one that does
+// not heed its context is left behind, and its job taken over after the lease.
+// Call it once.
+func (r *Runner) Run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		timer.Reset(r.pass(ctx))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-r.s.wake:
+		case <-r.ended:
+			r.busy--
+		}
+	}
+	for ; r.busy > 0; r.busy-- {
+		<-r.ended
+	}
+}
+
+// pass starts all it can and returns how long to wait for more.
+func (r *Runner) pass(ctx context.Context) time.Duration {
+	wait := min(idleWait, r.enqueuePeriodic(ctx))
+	for r.busy < r.cfg.Workers && ctx.Err() == nil {
+		now := r.s.cfg.Now()
+		due, any, err := nextDue(ctx, r.s.cfg.DB, r.kinds)
+		switch {
+		case err != nil:
+			return min(wait, r.trouble(ctx, err))
+		case !any:
+			return wait
+		case due > now.UnixMilli():
+			return min(wait, time.UnixMilli(due).Sub(now))
+		}
+		jobs, err := r.claim(ctx, now)
+		if err != nil {
+			return min(wait, r.trouble(ctx, err))
+		}
+		if len(jobs) == 0 {
+			return min(wait, raceWait)
+		}
+		for _, j := range jobs {
+			r.busy++
+			go func() {
+				defer func() { r.ended <- struct{}{} }()
+				r.attempt(ctx, j)
+			}()
+		}
+	}
+	return wait // until a run ends
+}
+
+// trouble logs an error of the store and says how long to leave it alone.
+func (r *Runner) trouble(ctx context.Context, err error) time.Duration {
+	if ctx.Err() == nil {
+		r.s.cfg.Log.WarnContext(ctx, "jobs wait for the store", "err", err.Error())
+	}
+	return storeWait
+}
+
+// claimed is a job in our hands.
+type claimed struct {
+	*row
+	held held
+}
+
+func (r *Runner) claim(ctx context.Context, now time.Time) ([]claimed, error) {
+	r.claims++
+	c := claim{
+		owner: r.id + "/" + strconv.Itoa(r.claims), kinds: r.kinds, limit: r.cfg.Workers - r.busy,
+		now: now.UnixMilli(), until: now.Add(r.cfg.Lease).UnixMilli(),
+	}
+	var out []claimed
+	err := r.s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		rows, err := claimDue(ctx, tx, r.s.cfg.DB.Dialect(), c)
+		out = make([]claimed, len(rows))
+		for i, row := range rows {
+			out[i] = claimed{row: row, held: held{nid: row.nid, owner: c.owner}}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,284 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// system is the creator of jobs nobody asked for.
+const system = "system"
+
+// Config configures a Service. DB and Cursors are needed.
+type Config struct {
+	DB      *db.DB
+	Cursors web.Cursors
+	Log     *slog.Logger     // discards by default
+	Now     func() time.Time // time.Now by default
+
+	// Publish tells other instances: of new work when id is "", of a cancelled
+	// job when it is the job's. Theirs give it to Heard. It must not block.
+	Publish func(id string)
+
+	// Record notes job.finished, job.failed and job.cancelled in the
+	// transaction that ends a job. The caller in ctx is who asked for it.
+	Record func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error
+}
+
+// Service enqueues jobs and shows them. A Runner runs them.
+type Service struct {
+	cfg  Config
+	wake chan struct{} // cap 1: there may be work
+
+	mu      sync.Mutex
+	running map[string]*stopper // the runs of this process, by job
+}
+
+// New makes a Service.
+func New(cfg Config) *Service {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Publish == nil {
+		cfg.Publish = func(string) {}
+	}
+	if cfg.Record == nil {
+		cfg.Record = func(context.Context, *db.Tx, string, string, int64) error { return nil }
+	}
+	return &Service{cfg: cfg, wake: make(chan struct{}, 1), running: map[string]*stopper{}}
+}
+
+// Enqueue stores a job in tx and returns its id. It becomes visible, and its
+// work begins, when tx is committed. With a Key that a job of the same
+// workspace and kind has, finished or not, it returns that job's id instead.
+func (s *Service) Enqueue(ctx context.Context, tx *db.Tx, d Draft) (string, error) {
+	if err := d.Validate(); err != nil {
+		return "", err
+	}
+	c := web.CallerFrom(ctx)
+	now := s.cfg.Now()
+	r := &row{
+		nid: s.cfg.DB.NewNID(), id: db.NewID(), ws: c.Workspace, kind: d.Kind, status: Queued, max: d.MaxAttempts,
+		createdBy: c.DID, requestID: web.RequestID(ctx), created: now.UnixMilli(), due: new(int64),
+	}
+	if *r.due = r.created; d.RunAt.After(now) {
+		*r.due = d.RunAt.UnixMilli()
+	}
+	if r.max == 0 {
+		r.max = defaultAttempts
+	}
+	if r.createdBy == "" {
+		r.createdBy = system
+	}
+	if d.Key != "" {
+		r.dedupe = &d.Key
+	}
+	var err, errOwner error
+	r.payload, err = encode("payload", d.Payload)
+	r.caller, errOwner = encode("caller", owner{Key: c.Key, Scopes: c.Scopes, Projects: c.Projects})
+	if err := errors.Join(err, errOwner); err != nil {
+		return "", fmt.Errorf("enqueue %s: %w", d.Kind, err)
+	}
+	made, err := insert(ctx, tx, r)
+	if err != nil {
+		return "", err
+	}
+	if !made {
+		return findByKey(ctx, tx, r.ws, r.kind, d.Key)
+	}
+	tx.AfterCommit(s.announce)
+	return r.id, nil
+}
+
+// Accepted is the answer of a route whose work goes on in a job: 202, the
+// address of the job, and the job. q is the transaction that enqueued it.
+func (s *Service) Accepted(ctx context.Context, q db.Querier, id string) (web.Reply[Job], error) {
+	r, err := find(ctx, q, web.CallerFrom(ctx), id)
+	if err != nil {
+		return web.Reply[Job]{}, err
+	}
+	p, err := reply(r)
+	p.Status, p.Location = 202, Path(id)
+	return p, err
+}
+
+// Get reads a job of the caller's workspace. The fault is JOB_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, id string) (Job, error) {
+	r, err := find(ctx, s.cfg.DB, web.CallerFrom(ctx), id)
+	if err != nil {
+		return Job{}, err
+	}
+	return r.job()
+}
+
+// Filter chooses jobs; empty members choose all.
+type Filter struct {
+	Status Status
+	Kind   string
+}
+
+// scanBudget is how many jobs one page looks at when an index does not give
+// exactly those it wants.
+const scanBudget = 1000
+
+// List gives at most limit jobs of the caller's workspace below a place, 0 for
+// the first page, newest first and without their results. next is the place of
+// the next page, 0 when there is none. A page may be short although next is
+// set.
+func (s *Service) List(ctx context.Context, f Filter, below int64, limit int) (jobs []Job, next int64, err error) {
+	c := web.CallerFrom(ctx)
+	if below == 0 {
+		below = math.MaxInt64
+	}
+	budget := limit
+	if f.Status != "" && f.Kind != "" || len(c.Projects) > 0 {
+		budget = max(limit, scanBudget)
+	}
+	var bad error
+	looked, last, more := 0, int64(0), false
+	jobs = []Job{}
+	err = candidates(ctx, s.cfg.DB, place{ws: c.Workspace, kind: f.Kind, status: f.Status, below: below}, budget+1, func(r *row) bool {
+		if len(jobs) == limit || looked == budget {
+			more = true
+			return false
+		}
+		looked, last = looked+1, r.nid
+		if visible(c, r) && (f.Kind == "" || r.kind == f.Kind) {
+			var j Job
+			j, bad = r.job()
+			jobs = append(jobs, j)
+		}
+		return bad == nil
+	})
+	if err := errors.Join(err, bad); err != nil {
+		return nil, 0, err
+	}
+	if more {
+		next = last
+	}
+	return jobs, next, nil
+}
+
+// Cancel stops a job of the caller's workspace: a queued one at once, a
+// running one by its context, wherever it runs. It returns the job as it then
+// stands. The fault for one that has ended otherwise is JOB_FINISHED.
+func (s *Service) Cancel(ctx context.Context, id string) (Job, error) {
+	var j Job
+	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		r, err := find(ctx, tx, web.CallerFrom(ctx), id)
+		if err != nil {
+			return err
+		}
+		status, revision, changed, err := requestCancel(ctx, tx, r.nid, s.cfg.Now().UnixMilli())
+		if err != nil {
+			return err
+		}
+		if changed && status == Cancelled {
+			if err := s.record(ctx, tx, r, Cancelled, revision); err != nil {
+				return err
+			}
+		}
+		if changed {
+			tx.AfterCommit(func() {
+				s.Heard(id)
+				s.cfg.Publish(id)
+			})
+		}
+		if r, err = find(ctx, tx, web.CallerFrom(ctx), id); err != nil {
+			return err
+		}
+		if r.status == Succeeded || r.status == Failed {
+			return fault.New(fault.Conflict, "JOB_FINISHED", "The job has already ended.")
+		}
+		j, err = r.job()
+		return err
+	})
+	if err != nil {
+		return Job{}, err
+	}
+	return j, nil
+}
+
+// record notes the end of a job of a workspace.
+func (s *Service) record(ctx context.Context, tx *db.Tx, r *row, ended Status, revision int64) error {
+	typ := map[Status]string{Succeeded: "job.finished", Failed: "job.failed", Cancelled: "job.cancelled"}[ended]
+	if r.ws == "" || typ == "" {
+		return nil
+	}
+	if err := s.cfg.Record(ctx, tx, typ, r.id, revision); err != nil {
+		return fmt.Errorf("record %s: %w", typ, err)
+	}
+	return nil
+}
+
+// expireChunk is how many rows one transaction removes; other writers wait
+// for it.
+const expireChunk = 100
+
+// Expire removes at most limit jobs that ended before a time, the oldest
+// first, and tells how many. Call it again while it removes limit.
+func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	total := 0
+	for total < limit {
+		chunk := min(limit-total, expireChunk)
+		n, err := expire(ctx, s.cfg.DB, before.UnixMilli(), chunk)
+		total += n
+		if err != nil || n < chunk {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// Heard takes what another instance published: new work when id is "", a
+// cancelled job otherwise.
+func (s *Service) Heard(id string) {
+	if id == "" {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
+	s.mu.Lock()
+	run := s.running[id]
+	s.mu.Unlock()
+	if run != nil {
+		run.stop()
+	}
+}
+
+// announce says here and elsewhere that there may be work.
+func (s *Service) announce() {
+	s.Heard("")
+	s.cfg.Publish("")
+}
+
+// stopper cancels one run.
+type stopper struct{ stop func() }
+
+// track lets Heard stop a run until the returned function is called.
+func (s *Service) track(id string, stop func()) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run := &stopper{stop}
+	s.running[id] = run
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.running[id] == run { // not a later run of the same job
+			delete(s.running, id)
+		}
+	}
+}

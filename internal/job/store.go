@@ -1,0 +1,220 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// row is a job as stored.
+type row struct {
+	nid                int64
+	id, ws, kind       string
+	status             Status
+	errors, result     *string
+	progress           Progress
+	attempts, max      int
+	due                *int64
+	cancel             bool
+	revision           int64
+	createdBy          string
+	caller             string // JSON of owner
+	created            int64
+	started, finished  *int64
+	payload, requestID string // of a new or claimed job only
+	state, dedupe      *string
+}
+
+// owner is what is kept of the caller beyond workspace and DID, so that the
+// job may do what the caller may, and no more.
+type owner struct {
+	Key      string   `json:"key,omitzero"`
+	Scopes   []string `json:"scopes,omitempty"`
+	Projects []string `json:"projects,omitempty"`
+}
+
+func (r *row) asCaller() (web.Caller, error) {
+	var o owner
+	if err := json.Unmarshal([]byte(r.caller), &o); err != nil {
+		return web.Caller{}, fmt.Errorf("decode caller of job %s: %w", r.id, err)
+	}
+	return web.Caller{Workspace: r.ws, DID: r.createdBy, Key: o.Key, Scopes: o.Scopes, Projects: o.Projects}, nil
+}
+
+// job is the row as readers see it.
+func (r *row) job() (Job, error) {
+	j := Job{
+		ID: r.id, Kind: r.kind, Status: r.status, Progress: r.progress, Attempts: min(r.attempts, r.max), MaxAttempts: r.max,
+		CancelRequested: r.cancel, CreatedBy: r.createdBy, CreatedAt: *timeOf(&r.created), Revision: r.revision,
+		Links: Links{Self: Path(r.id)},
+	}
+	if r.errors != nil {
+		if err := json.Unmarshal([]byte(*r.errors), &j.Errors); err != nil {
+			return Job{}, fmt.Errorf("decode errors of job %s: %w", r.id, err)
+		}
+	}
+	if r.result != nil {
+		j.Result = jsontext.Value(*r.result)
+	}
+	if t := timeOf(r.started); t != nil {
+		j.StartedAt = *t
+	}
+	if t := timeOf(r.finished); t != nil {
+		j.FinishedAt = *t
+	}
+	if t := timeOf(r.due); t != nil && r.status == Queued {
+		j.RunAt = *t
+	}
+	if !r.status.Final() && !r.cancel {
+		j.Links.Cancel = Path(r.id) + "/cancel"
+	}
+	return j, nil
+}
+
+func timeOf(ms *int64) *time.Time {
+	if ms == nil {
+		return nil
+	}
+	t := time.UnixMilli(*ms).UTC()
+	return &t
+}
+
+const (
+	listColumns = `nid, id, ws, kind, status, errors, done, total, note, attempts, max_attempts, due_at, cancel, revision, created_by, caller, created_at, started_at, finished_at`
+	findByID    = `SELECT ` + listColumns + `, result FROM jobs WHERE id = $1 AND ws = $2`
+	listAll     = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listStatus  = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND status = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	listKind    = `SELECT ` + listColumns + ` FROM jobs WHERE ws = $1 AND kind = $4 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+)
+
+// fields are the places of listColumns, in their order.
+func (r *row) fields(more ...any) []any {
+	return append([]any{
+		&r.nid, &r.id, &r.ws, &r.kind, &r.status, &r.errors, &r.progress.Done, &r.progress.Total, &r.progress.Note,
+		&r.attempts, &r.max, &r.due, &r.cancel, &r.revision, &r.createdBy, &r.caller, &r.created, &r.started, &r.finished,
+	}, more...)
+}
+
+// insert stores a new job. It returns false when one of the kind has its key.
+func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
+	n, err := tx.Exec(ctx, `INSERT INTO jobs(nid, id, ws, kind, dedupe, status, payload, max_attempts, due_at, created_by, caller, request_id, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (ws, kind, dedupe) WHERE dedupe IS NOT NULL DO NOTHING`,
+		r.nid, r.id, r.ws, r.kind, r.dedupe, r.status, r.payload, r.max, r.due, r.createdBy, r.caller, r.requestID, r.created)
+	if err != nil {
+		return false, fmt.Errorf("insert job: %w", err)
+	}
+	return n > 0, nil
+}
+
+func findByKey(ctx context.Context, q db.Querier, ws, kind, key string) (string, error) {
+	var id string
+	err := q.QueryRow(ctx, `SELECT id FROM jobs WHERE ws = $1 AND kind = $2 AND dedupe = $3`, ws, kind, key).Scan(&id)
+	if err != nil {
+		return "", fmt.Errorf("find job by key: %w", err)
+	}
+	return id, nil
+}
+
+// find reads a job. A foreign one is missing.
+func find(ctx context.Context, q db.Querier, c web.Caller, id string) (*row, error) {
+	r := &row{}
+	err := q.QueryRow(ctx, findByID, id, c.Workspace).Scan(r.fields(&r.result)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find job: %w", err)
+	}
+	if !visible(c, r) {
+		return nil, notFound()
+	}
+	return r, nil
+}
+
+func notFound() error { return fault.New(fault.NotFound, "JOB_NOT_FOUND", "No job has this id.") }
+
+// visible tells whether c may know of a job. Jobs without a workspace are the
+// server's own. A key restricted to projects knows its own jobs only: what
+// others of the workspace have in theirs is not for it.
+func visible(c web.Caller, r *row) bool {
+	if r.ws == "" || r.ws != c.Workspace {
+		return false
+	}
+	if len(c.Projects) == 0 {
+		return true
+	}
+	made, err := r.asCaller()
+	return err == nil && made.DID == c.DID && made.Key == c.Key
+}
+
+// candidates reads at most limit jobs below a nid, newest first, and gives
+// each to keep until that returns false.
+func candidates(ctx context.Context, q db.Querier, p place, limit int, keep func(*row) bool) error {
+	var rows db.Rows
+	var err error
+	switch {
+	case p.status != "":
+		rows, err = q.Query(ctx, listStatus, p.ws, p.below, limit, p.status)
+	case p.kind != "":
+		rows, err = q.Query(ctx, listKind, p.ws, p.below, limit, p.kind)
+	default:
+		rows, err = q.Query(ctx, listAll, p.ws, p.below, limit)
+	}
+	if err != nil {
+		return fmt.Errorf("list jobs: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := &row{}
+		if err := rows.Scan(r.fields()...); err != nil {
+			return fmt.Errorf("list jobs: %w", err)
+		}
+		if !keep(r) {
+			return nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("list jobs: %w", err)
+	}
+	return nil
+}
+
+// place is where in which list a page begins.
+type place struct {
+	ws, kind string
+	status   Status
+	below    int64
+}
+
+// requestCancel ends a queued job and marks a running one. It returns the new
+// status and revision; changed is false when there was nothing to do.
+func requestCancel(ctx context.Context, tx *db.Tx, nid, now int64) (s Status, revision int64, changed bool, err error) {
+	err = tx.QueryRow(ctx, `UPDATE jobs SET cancel = TRUE, revision = revision + 1,
+		status = CASE WHEN status = 'queued' THEN 'cancelled' ELSE status END,
+		due_at = CASE WHEN status = 'queued' THEN NULL ELSE due_at END,
+		finished_at = CASE WHEN status = 'queued' THEN $2 ELSE finished_at END
+		WHERE nid = $1 AND status IN ('queued', 'running') AND NOT cancel RETURNING status, revision`, nid, now).Scan(&s, &revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", 0, false, nil
+	} else if err != nil {
+		return "", 0, false, fmt.Errorf("cancel job: %w", err)
+	}
+	return s, revision, true, nil
+}
+
+func expire(ctx context.Context, q db.Querier, before int64, limit int) (int, error) {
+	n, err := q.Exec(ctx, `DELETE FROM jobs WHERE nid IN
+		(SELECT nid FROM jobs WHERE finished_at < $1 ORDER BY finished_at LIMIT $2)`, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("expire jobs: %w", err)
+	}
+	return int(n), nil
+}
