@@ -2,13 +2,8 @@ package auth
 
 import (
 	"context"
-	"net/url"
-	"strconv"
-
-	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -69,10 +64,7 @@ type (
 	workspacePath     struct {
 		ID string `path:"id" doc:"Id of the workspace." example:"default"`
 	}
-	listIn struct {
-		Limit  pageSize `query:"limit" doc:"How many items at most." example:"50"`
-		Cursor string   `query:"cursor" doc:"Where to go on: nextCursor of the page before."`
-	}
+	listIn struct{ web.Paging }
 )
 
 func (s *Service) serveCreate(ctx context.Context, in *createIn) (web.Reply[Issued], error) {
@@ -100,15 +92,16 @@ func issuedReply(i Issued) web.Reply[any] {
 }
 
 func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Key]], error) {
-	p, err := s.page(ctx, keysPath, in)
+	var after string
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	keys, more, err := s.List(ctx, p.after, p.limit)
+	keys, more, err := s.List(ctx, after, limit)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	return pageReply(s, p, keys, more, func(k Key) string { return k.ID })
+	return pageReply(ctx, s, limit, keys, more, func(k Key) string { return k.ID })
 }
 
 func (s *Service) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {
@@ -141,15 +134,16 @@ func (s *Service) serveCreateWorkspace(ctx context.Context, in *createWorkspaceI
 }
 
 func (s *Service) serveListWorkspaces(ctx context.Context, in *listIn) (web.Reply[web.Page[Workspace]], error) {
-	p, err := s.page(ctx, workspacesPath, in)
+	var after string
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
 	if err != nil {
 		return web.Reply[web.Page[Workspace]]{}, err
 	}
-	list, more, err := s.ListWorkspaces(ctx, p.after, p.limit)
+	list, more, err := s.ListWorkspaces(ctx, after, limit)
 	if err != nil {
 		return web.Reply[web.Page[Workspace]]{}, err
 	}
-	return pageReply(s, p, list, more, func(w Workspace) string { return w.ID })
+	return pageReply(ctx, s, limit, list, more, func(w Workspace) string { return w.ID })
 }
 
 func (s *Service) serveGetWorkspace(ctx context.Context, in *workspacePath) (web.Reply[Workspace], error) {
@@ -177,58 +171,11 @@ func once[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), 
 	return out, nil
 }
 
-// page is a request for a part of a list.
-type page struct {
-	scope web.CursorScope
-	after string // id of the last item before the page
-	limit int
-	query url.Values
-}
-
-func (s *Service) page(ctx context.Context, route string, in *listIn) (page, error) {
-	p := page{scope: web.CursorScope{Workspace: web.CallerFrom(ctx).Workspace, Route: route}, limit: 50, query: url.Values{}}
-	if in.Limit.given {
-		p.limit = in.Limit.n
-		p.query.Set("limit", strconv.Itoa(p.limit))
-	}
-	if p.limit < 1 || p.limit > 1000 {
-		return page{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "query/limit", Code: "out_of_range", Detail: "The value must be from 1 to 1000."})
-	}
-	if in.Cursor == "" {
-		return p, nil
-	}
-	return p, s.cfg.Cursors.Decode(p.scope, in.Cursor, &p.after)
-}
-
-func pageReply[T any](s *Service, p page, items []T, more bool, id func(T) string) (web.Reply[web.Page[T]], error) {
-	out := web.Reply[web.Page[T]]{Value: web.Page[T]{Items: items, Page: web.PageInfo{Limit: p.limit, HasMore: more}}}
+// pageReply is a page of things named by their ids, in the order of ids.
+func pageReply[T any](ctx context.Context, s *Service, limit int, items []T, more bool, id func(T) string) (web.Reply[web.Page[T]], error) {
+	var next any
 	if more {
-		next, err := s.cfg.Cursors.Encode(p.scope, id(items[len(items)-1]))
-		if err != nil {
-			return web.Reply[web.Page[T]]{}, err
-		}
-		out.Value.Page.NextCursor = next
+		next = id(items[len(items)-1])
 	}
-	out.Link = web.PageLinks(&url.URL{Path: p.scope.Route, RawQuery: p.query.Encode()}, out.Value.Page.NextCursor)
-	return out, nil
-}
-
-// pageSize tells a limit that was not given from 0.
-type pageSize struct {
-	n     int
-	given bool
-}
-
-// UnmarshalText reads a whole number.
-func (p *pageSize) UnmarshalText(text []byte) error {
-	n, err := strconv.Atoi(string(text))
-	p.n, p.given = n, true
-	return err
-}
-
-// Schema describes the parameter in the reference.
-func (pageSize) Schema(huma.Registry) *huma.Schema {
-	lo, hi := 1.0, 1000.0
-	return &huma.Schema{Type: huma.TypeInteger, Minimum: &lo, Maximum: &hi, Default: 50}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
 }

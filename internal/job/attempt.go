@@ -27,9 +27,9 @@ var (
 // attempt runs one claimed job and stores how it ended. stop ends when the
 // server stops.
 func (r *Runner) attempt(stop context.Context, j claimed) {
-	log := r.s.cfg.Log.With("job", j.id, "kind", j.kind, "attempt", j.attempts, "request_id", j.requestID)
+	log := r.s.cfg.Log.With("job", j.id, "kind", j.kind, "attempt", j.attempts)
 	caller, err := j.asCaller()
-	base := web.WithCaller(context.WithoutCancel(stop), caller)
+	base := web.WithRequestID(web.WithCaller(context.WithoutCancel(stop), caller), j.requestID)
 	ctx, cancel := context.WithCancelCause(base)
 	defer cancel(nil)
 	defer r.s.track(j.id, func() { cancel(errCancelled) })()

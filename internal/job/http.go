@@ -2,9 +2,7 @@ package job
 
 import (
 	"context"
-	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -24,23 +22,14 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-const (
-	defaultLimit = 50
-	maxLimit     = 1000
-)
-
 type listIn struct {
 	Status Status `query:"status" enum:"queued,running,succeeded,failed,cancelled" doc:"Only jobs that stand here."`
 	Kind   string `query:"kind" doc:"Only jobs of this kind." example:"survey.export"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"50" doc:"How many at most."`
-	Cursor string `query:"cursor" doc:"nextCursor of the page before."`
+	web.Paging
 }
 
 func (in *listIn) validate() error {
 	var c fault.Checks
-	if in.Limit < 0 || in.Limit > maxLimit {
-		c.Add("query/limit", "out_of_range", "The limit must be 1 to 1000.")
-	}
 	if all := []Status{"", Queued, Running, Succeeded, Failed, Cancelled}; !slices.Contains(all, in.Status) {
 		c.Add("query/status", "unknown", "The status must be queued, running, succeeded, failed or cancelled.")
 	}
@@ -50,49 +39,25 @@ func (in *listIn) validate() error {
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
-// filter is the part of the query that shapes the list.
-func (in *listIn) filter() url.Values {
-	v := url.Values{}
-	if in.Status != "" {
-		v.Set("status", string(in.Status))
-	}
-	if in.Kind != "" {
-		v.Set("kind", in.Kind)
-	}
-	return v
-}
-
 func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Job]], error) {
 	var none web.Reply[web.Page[Job]]
 	if err := in.validate(); err != nil {
 		return none, err
 	}
-	scope := web.CursorScope{Workspace: web.CallerFrom(ctx).Workspace, Route: "/v1/jobs", Filter: in.filter().Encode()}
 	var below int64
-	if in.Cursor != "" {
-		if err := s.cfg.Cursors.Decode(scope, in.Cursor, &below); err != nil {
-			return none, err
-		}
-	}
-	u := &url.URL{Path: "/v1/jobs", RawQuery: in.filter().Encode()}
-	if in.Limit == 0 {
-		in.Limit = defaultLimit
-	} else {
-		query := in.filter()
-		query.Set("limit", strconv.Itoa(in.Limit))
-		u.RawQuery = query.Encode()
-	}
-	jobs, next, err := s.List(ctx, Filter{Status: in.Status, Kind: in.Kind}, below, in.Limit)
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
 	if err != nil {
 		return none, err
 	}
-	page := web.Page[Job]{Items: jobs, Page: web.PageInfo{Limit: in.Limit, HasMore: next != 0}}
-	if next != 0 {
-		if page.Page.NextCursor, err = s.cfg.Cursors.Encode(scope, next); err != nil {
-			return none, err
-		}
+	jobs, last, err := s.List(ctx, Filter{Status: in.Status, Kind: in.Kind}, below, limit)
+	if err != nil {
+		return none, err
 	}
-	return web.Reply[web.Page[Job]]{Value: page, Link: web.PageLinks(u, page.Page.NextCursor)}, nil
+	var next any
+	if last != 0 {
+		next = last
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, jobs, next)
 }
 
 type jobIn struct {

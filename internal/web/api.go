@@ -197,7 +197,9 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 			return err
 		}
 		note(w, func(p *response) { p.caller = c })
-		return h(w, r.WithContext(WithCaller(r.Context(), c)))
+		return h(w, r.WithContext(withInfo(r.Context(), func(q *request) {
+			q.caller, q.route, q.url = c, route.Path, r.URL
+		})))
 	}
 }
 

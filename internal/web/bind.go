@@ -32,8 +32,10 @@ type binder struct {
 	params []param
 	known  []string // query names
 	body   []int    // index of Body; nil when the route takes none
-	raw    []int    // index of RawBody
-	rules  bodyRules
+	// optional: Body is a pointer, and stays nil when there is no body
+	optional bool
+	raw      []int // index of RawBody
+	rules    bodyRules
 }
 
 type param struct {
@@ -47,7 +49,7 @@ func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
 	for _, f := range reflect.VisibleFields(t) {
 		switch f.Name {
 		case "Body":
-			b.body = f.Index
+			b.body, b.optional = f.Index, f.Type.Kind() == reflect.Pointer
 			continue
 		case "RawBody":
 			b.raw = f.Index
@@ -138,7 +140,7 @@ func (b *binder) bindBody(w http.ResponseWriter, r *http.Request, in reflect.Val
 	if b.raw != nil {
 		in.FieldByIndex(b.raw).SetBytes(body)
 	}
-	if b.body != nil {
+	if b.body != nil && !(len(body) == 0 && b.optional) {
 		if err := DecodeStrict(body, in.FieldByIndex(b.body).Addr().Interface(), b.rules.lenient); err != nil {
 			return r, err
 		}

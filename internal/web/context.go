@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -33,6 +34,8 @@ func (c Caller) Known() bool { return c.DID != "" }
 type request struct {
 	id     string
 	addr   netip.Addr
+	route  string   // the pattern that matched
+	url    *url.URL // what was asked for
 	caller Caller
 	idem   Idempotency
 }
@@ -62,7 +65,9 @@ func withInfo(ctx context.Context, change func(*request)) context.Context {
 	return context.WithValue(ctx, requestKey{}, &q)
 }
 
-func withRequestID(ctx context.Context, id string) context.Context {
+// WithRequestID gives ctx the id of a request. Background work uses it to carry
+// on under the id of the request that asked for it.
+func WithRequestID(ctx context.Context, id string) context.Context {
 	return withInfo(ctx, func(q *request) { q.id = id })
 }
 

@@ -120,7 +120,7 @@ func parameters(reg huma.Registry, op *huma.Operation, r Route) {
 			if r.Doc.Patch {
 				name = "application/merge-patch+json"
 			}
-			op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{name: media}}
+			op.RequestBody = &huma.RequestBody{Required: f.Type.Kind() != reflect.Pointer, Content: map[string]*huma.MediaType{name: media}}
 			continue
 		}
 		for _, in := range []string{"path", "query", "header"} {

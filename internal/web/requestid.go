@@ -16,7 +16,7 @@ func WithRequestIDs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := requestID(r.Header[requestIDHeader])
 		w.Header().Set(requestIDHeader, id)
-		next.ServeHTTP(w, r.WithContext(withRequestID(r.Context(), id)))
+		next.ServeHTTP(w, r.WithContext(WithRequestID(r.Context(), id)))
 	})
 }
 

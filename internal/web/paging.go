@@ -1,0 +1,93 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Number is a whole number in a query that need not be there: nothing and 0
+// are different questions.
+type Number struct {
+	Value int64
+	Given bool
+}
+
+// UnmarshalText reads the number.
+func (n *Number) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseInt(string(text), 10, 64)
+	*n = Number{Value: v, Given: err == nil}
+	return err
+}
+
+// Schema describes the number in the API reference.
+func (Number) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64"}
+}
+
+// In returns the number, or otherwise when it was not given. It notes a number
+// outside least to most.
+func (n Number) In(c *fault.Checks, pointer string, least, most, otherwise int64) int64 {
+	if !n.Given {
+		return otherwise
+	}
+	if n.Value < least || n.Value > most {
+		c.Add(pointer, "out_of_range", fmt.Sprintf("The value must be %d to %d.", least, most))
+	}
+	return n.Value
+}
+
+// Paging is the part of a list route's input that all of them share. Embed it.
+type Paging struct {
+	Limit  Number `query:"limit" doc:"How many items at most: 1 to 1000, 50 by default." example:"50"`
+	Cursor string `query:"cursor" doc:"Where to go on: nextCursor of the page before."`
+}
+
+// Begin checks the page and reads where it starts into position, which stays
+// as it is on the first page. Faults: INVALID_PARAMETER, INVALID_CURSOR. It
+// works in a handler only: the list is the one the request asks for.
+func (p Paging) Begin(ctx context.Context, cs Cursors, position any) (limit int, err error) {
+	var c fault.Checks
+	limit = int(p.Limit.In(&c, "query/limit", 1, 1000, 50))
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return 0, err
+	}
+	if p.Cursor == "" {
+		return limit, nil
+	}
+	scope, _ := listOf(ctx)
+	return limit, cs.Decode(scope, p.Cursor, position)
+}
+
+// PageOf is the answer of a list route: the items, and the cursor of next, the
+// position from which the list goes on; nil when it has ended.
+func PageOf[T any](ctx context.Context, cs Cursors, limit int, items []T, next any) (Reply[Page[T]], error) {
+	if items == nil {
+		items = []T{}
+	}
+	scope, u := listOf(ctx)
+	p := Page[T]{Items: items, Page: PageInfo{Limit: limit, HasMore: next != nil}}
+	if next != nil {
+		cursor, err := cs.Encode(scope, next)
+		if err != nil {
+			return Reply[Page[T]]{}, err
+		}
+		p.Page.NextCursor = cursor
+	}
+	return Reply[Page[T]]{Value: p, Link: PageLinks(u, p.Page.NextCursor)}, nil
+}
+
+// listOf is the list the request of ctx asks for. Everything in the query but
+// the page itself shapes it.
+func listOf(ctx context.Context) (CursorScope, *url.URL) {
+	q := infoFrom(ctx)
+	if q == nil || q.url == nil {
+		return CursorScope{}, &url.URL{Path: "/"}
+	}
+	return CursorScope{Workspace: q.caller.Workspace, Route: q.route, Filter: FilterOf(q.url.Query())}, q.url
+}
