@@ -30,6 +30,7 @@ type listIn struct {
 
 func (in *listIn) validate() error {
 	var c fault.Checks
+	in.Size(&c)
 	if all := []Status{"", Queued, Running, Succeeded, Failed, Cancelled}; !slices.Contains(all, in.Status) {
 		c.Add("query/status", "unknown", "The status must be queued, running, succeeded, failed or cancelled.")
 	}

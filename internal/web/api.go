@@ -198,7 +198,7 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 		}
 		note(w, func(p *response) { p.caller = c })
 		return h(w, r.WithContext(withInfo(r.Context(), func(q *request) {
-			q.caller, q.route, q.url = c, route.Path, r.URL
+			q.caller, q.url = c, r.URL
 		})))
 	}
 }

@@ -34,7 +34,6 @@ func (c Caller) Known() bool { return c.DID != "" }
 type request struct {
 	id     string
 	addr   netip.Addr
-	route  string   // the pattern that matched
 	url    *url.URL // what was asked for
 	caller Caller
 	idem   Idempotency

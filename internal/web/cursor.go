@@ -33,7 +33,7 @@ type Cursors struct {
 // CursorScope is the list a cursor belongs to.
 type CursorScope struct {
 	Workspace string
-	Route     string // the pattern of the route
+	Route     string // the path of the list
 	Filter    string // all that shapes the list; see FilterOf
 }
 

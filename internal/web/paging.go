@@ -48,12 +48,18 @@ type Paging struct {
 	Cursor string `query:"cursor" doc:"Where to go on: nextCursor of the page before."`
 }
 
+// Size is how many items the page holds. It notes one out of range: routes
+// with further parameters name all that are wrong at once.
+func (p Paging) Size(c *fault.Checks) int {
+	return int(p.Limit.In(c, "query/limit", 1, 1000, 50))
+}
+
 // Begin checks the page and reads where it starts into position, which stays
 // as it is on the first page. Faults: INVALID_PARAMETER, INVALID_CURSOR. It
 // works in a handler only: the list is the one the request asks for.
 func (p Paging) Begin(ctx context.Context, cs Cursors, position any) (limit int, err error) {
 	var c fault.Checks
-	limit = int(p.Limit.In(&c, "query/limit", 1, 1000, 50))
+	limit = p.Size(&c)
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return 0, err
 	}
@@ -89,5 +95,5 @@ func listOf(ctx context.Context) (CursorScope, *url.URL) {
 	if q == nil || q.url == nil {
 		return CursorScope{}, &url.URL{Path: "/"}
 	}
-	return CursorScope{Workspace: q.caller.Workspace, Route: q.route, Filter: FilterOf(q.url.Query())}, q.url
+	return CursorScope{Workspace: q.caller.Workspace, Route: q.url.EscapedPath(), Filter: FilterOf(q.url.Query())}, q.url
 }

@@ -1,0 +1,173 @@
+package event
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// clockSlack is how far apart the clocks of two writers may be without events
+// being left out of a search by time: numbers follow time only roughly.
+const clockSlack = 24 * time.Hour
+
+const auditRoute = "/v1/audit"
+
+type auditInput struct {
+	Actor   string    `query:"actor" doc:"Only what this principal did." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
+	Subject string    `query:"subject" doc:"Only what happened to this." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
+	Type    string    `query:"type" doc:"Only events of this type; entity.* is all that begin with entity." example:"entity.*"`
+	Since   time.Time `query:"since" doc:"Only events at or after this time." example:"2026-01-01T00:00:00Z"`
+	Until   time.Time `query:"until" doc:"Only events before this time." example:"2030-01-01T00:00:00Z"`
+	web.Paging
+}
+
+// audit is a checked question to the audit view.
+type audit struct {
+	ws, actor, subject string
+	types              Filter
+	since, until       time.Time
+	limit              int
+	before             int64 // numbers below this one
+	seek               bool  // first page: find where until is
+}
+
+func (l *Log) serveAudit(ctx context.Context, in *auditInput) (web.Reply[web.Page[Item]], error) {
+	var none web.Reply[web.Page[Item]]
+	ws, err := WholeWorkspace(ctx)
+	if err != nil {
+		return none, err
+	}
+	a, err := in.check(ws)
+	if err != nil {
+		return none, err
+	}
+	if a.limit, err = in.Begin(ctx, l.cfg.Cursors, &a.before); err != nil {
+		return none, err
+	}
+	b, err := l.audit(ctx, a)
+	if err != nil {
+		return none, err
+	}
+	var next any
+	if b.HasMore {
+		next = b.Next
+	}
+	return web.PageOf(ctx, l.cfg.Cursors, a.limit, b.Items, next)
+}
+
+func (in *auditInput) check(ws string) (audit, error) {
+	var c fault.Checks
+	a := audit{ws: ws, actor: in.Actor, subject: in.Subject, since: in.Since, until: in.Until, before: math.MaxInt64}
+	in.Size(&c)
+	if in.Type != "" {
+		a.types = Filter{in.Type}
+		a.types.Check("query/type", &c)
+	}
+	if !in.Since.IsZero() && !in.Until.IsZero() && !in.Since.Before(in.Until) {
+		c.Add("query/until", "out_of_range", "until must be after since.")
+	}
+	a.seek = in.Cursor == "" && !in.Until.IsZero() && in.Actor == "" && in.Subject == ""
+	return a, c.Err("INVALID_AUDIT_QUERY", "The question to the audit view is not valid.")
+}
+
+// audit reads one page from the newest back. Subject and actor have an index;
+// the other filters look at no more than the scan budget. Next is the last
+// number looked at.
+func (l *Log) audit(ctx context.Context, a audit) (Batch, error) {
+	if err := l.number(ctx, a.ws); err != nil {
+		return Batch{}, err
+	}
+	var b Batch
+	err := l.db.View(ctx, func(q db.Querier) (err error) {
+		if a.seek {
+			if a.before, err = seek(ctx, q, a.ws, a.until); err != nil {
+				return err
+			}
+		}
+		b, err = l.auditPage(ctx, q, a)
+		return err
+	})
+	return b, err
+}
+
+func (l *Log) auditPage(ctx context.Context, q db.Querier, a audit) (Batch, error) {
+	budget := a.limit
+	if a.residual() {
+		budget = max(l.cfg.ScanBudget, a.limit)
+	}
+	b, seen := Batch{Items: []Item{}, Next: a.before}, 0
+	rows, err := a.query(ctx, q, budget+1)
+	err = each(rows, err, func(it Item) bool {
+		if !a.since.IsZero() && it.Time.Before(a.since.Add(-clockSlack)) {
+			return false // nothing older can be in question
+		}
+		if seen == budget || len(b.Items) == a.limit {
+			b.HasMore = true
+			return false
+		}
+		seen++
+		b.Next = it.Seq
+		if a.match(it) {
+			b.Items = append(b.Items, it)
+		}
+		return true
+	})
+	if err != nil {
+		return Batch{}, err
+	}
+	return b, nil
+}
+
+// query drives by the most selective name.
+func (a audit) query(ctx context.Context, q db.Querier, limit int) (db.Rows, error) {
+	switch {
+	case a.subject != "":
+		return q.Query(ctx, selectSubjectBefore, key(a.ws, a.subject), a.ws, a.subject, a.before, limit)
+	case a.actor != "":
+		return q.Query(ctx, selectActorBefore, key(a.ws, a.actor), a.ws, a.actor, a.before, limit)
+	}
+	return q.Query(ctx, selectBefore, a.ws, a.before, limit)
+}
+
+// residual tells whether rows are left to be compared one by one.
+func (a audit) residual() bool {
+	return len(a.types) > 0 || !a.since.IsZero() || !a.until.IsZero() || a.subject != "" && a.actor != ""
+}
+
+func (a audit) match(it Item) bool {
+	return a.types.Match(it.Type) && (a.actor == "" || a.actor == it.Actor) &&
+		(a.since.IsZero() || !it.Time.Before(a.since)) && (a.until.IsZero() || it.Time.Before(a.until))
+}
+
+// seek finds a number from which on every event is too young: a search by
+// halves over the numbers, which have no gap, so that the first page of an old
+// year does not walk through all the years since.
+func seek(ctx context.Context, q db.Querier, ws string, until time.Time) (int64, error) {
+	r, err := findRange(ctx, q, ws)
+	if err != nil {
+		return 0, err
+	}
+	young := until.Add(clockSlack).UnixMilli()
+	low, high := r.Oldest, r.Newest+1
+	for low < high {
+		mid := low + (high-low)/2
+		var at int64
+		err := q.QueryRow(ctx, selectAt, ws, mid).Scan(&at)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return 0, fmt.Errorf("search events by time: %w", err)
+		}
+		if err == nil && at > young {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return high, nil
+}

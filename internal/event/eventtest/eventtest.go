@@ -1,0 +1,86 @@
+// Package eventtest helps tests of the event log and its webhooks: callers of
+// all kinds behind a gate, and route cases read from JSON files.
+package eventtest
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Cursors signs the cursors of tests.
+func Cursors() web.Cursors { return web.Cursors{Key: []byte("0123456789abcdef0123456789abcdef")} }
+
+// Caller makes a caller of a workspace: "owner" may everything, "reader" only
+// reads events, "hooker" only handles webhooks, "project" is limited to one.
+func Caller(ws, role string) web.Caller {
+	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
+	switch role {
+	case "owner":
+		c.Scopes = []string{"*"}
+	case "reader":
+		c.Scopes = []string{"events:read"}
+	case "hooker":
+		c.Scopes = []string{"webhooks:*"}
+	case "project":
+		c.Scopes, c.Projects = []string{"*"}, []string{"did:ixo:entity:1"}
+	}
+	return c
+}
+
+// Context is that of a request by an owner.
+func Context(ctx context.Context, ws string) context.Context {
+	return web.WithCaller(ctx, Caller(ws, "owner"))
+}
+
+// Gate admits "Authorization: Bearer <workspace> <role>".
+type Gate struct{}
+
+var _ web.Gate = Gate{}
+
+// Admit reads the caller off the header.
+func (Gate) Admit(r *http.Request, scope web.Scope) (web.Caller, error) {
+	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
+	if !ok {
+		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "Send a key.")
+	}
+	c := Caller(ws, role)
+	if !c.May(string(scope)) {
+		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
+	}
+	return c, nil
+}
+
+// Serve makes a handler of the routes add enters.
+func Serve(t testing.TB, add ...func(*web.API)) http.Handler {
+	t.Helper()
+	a := web.NewAPI(web.APIConfig{Name: "test", Gate: Gate{}, Errors: web.Problem})
+	for _, f := range add {
+		f(a)
+	}
+	mux := http.NewServeMux()
+	a.Mount(mux)
+	return mux
+}
+
+// Append stores events of the given types, each with its own subject, in one
+// transaction each.
+func Append(t testing.TB, d *db.DB, l *event.Log, ws string, types ...string) {
+	t.Helper()
+	ctx := Context(t.Context(), ws)
+	for _, typ := range types {
+		typ, subject, _ := strings.Cut(typ, " ")
+		err := d.InTx(ctx, func(tx *db.Tx) error {
+			return l.Append(ctx, tx, event.Event{Type: typ, Subject: subject, Revision: 1})
+		})
+		if err != nil {
+			t.Fatalf("append %s: %v", typ, err)
+		}
+	}
+}

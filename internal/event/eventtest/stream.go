@@ -1,0 +1,118 @@
+package eventtest
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Frame is one frame of a stream of server-sent events.
+type Frame struct {
+	ID, Event, Data, Comment, Retry string
+}
+
+// Stream is an open stream, read in the background.
+type Stream struct {
+	Status int
+	Header http.Header
+	Body   string     // of a refusal
+	Frames chan Frame // closed at the end of the stream
+	Cut    func()     // ends it from our side
+}
+
+// Open asks for a stream as a role of a workspace. header may be nil.
+func Open(t testing.TB, url, ws, role string, header map[string]string) *Stream {
+	t.Helper()
+	ctx, cut := context.WithCancel(t.Context())
+	t.Cleanup(cut)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+ws+" "+role)
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Stream{Status: resp.StatusCode, Header: resp.Header, Frames: make(chan Frame), Cut: cut}
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		s.Body = string(body)
+		close(s.Frames)
+		return s
+	}
+	go s.read(ctx, resp.Body)
+	return s
+}
+
+func (s *Stream) read(ctx context.Context, body io.ReadCloser) {
+	defer body.Close()
+	defer close(s.Frames)
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 1<<20)
+	var f Frame
+	for lines.Scan() {
+		name, value, _ := strings.Cut(lines.Text(), ": ")
+		switch name {
+		case "id":
+			f.ID = value
+		case "event":
+			f.Event = value
+		case "data":
+			f.Data = value
+		case "retry":
+			f.Retry = value
+		case "":
+			if value != "" {
+				f.Comment = value
+				continue
+			}
+			select {
+			case s.Frames <- f:
+			case <-ctx.Done():
+				return
+			}
+			f = Frame{}
+		}
+	}
+}
+
+// Next is the next frame that carries an event; false at the end. Heartbeats
+// and hints are passed over.
+func (s *Stream) Next(t testing.TB) (Frame, bool) {
+	t.Helper()
+	late := time.After(30 * time.Second)
+	for {
+		select {
+		case f, ok := <-s.Frames:
+			if !ok || f.Event != "" {
+				return f, ok
+			}
+		case <-late:
+			t.Fatal("no event came")
+		}
+	}
+}
+
+// Eventually waits until ok returns true.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	late := time.After(30 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("waited too long until %s", what)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package event
+
+import (
+	"context"
+	"math"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Routes adds the event API to a.
+func (l *Log) Routes(a *web.API) {
+	web.Get(a, "/v1/changes", l.serveChanges, web.Doc{
+		Summary: "Read events after a number", Scope: "events:read", Tag: "events",
+		Description: "Poll with after set to the next of the answer before. Follow hasMore, not the number of items: a filtered page may be empty and yet go on. " +
+			"Without after, or with 0, reading begins at the oldest event that is kept. When events after the position are no longer kept the answer is EVENTS_EXPIRED and names the oldest; " +
+			"a position past the end is EVENTS_AHEAD: it comes from another store.",
+		Codes: []string{"EVENTS_EXPIRED", "EVENTS_AHEAD", "INVALID_TYPE_FILTER", "KEY_RESTRICTED"},
+	})
+	a.Handle("GET", "/v1/events", l.serveStream, web.Doc{
+		Summary: "Follow events as they happen", Scope: "events:read", Tag: "events", Produces: "text/event-stream",
+		Description: "Server-sent events: id is the number, event the type, data one item as in /v1/changes. Last-Event-ID (or after) replays what came since; without either the stream begins now, and after=0 replays all that is kept. " +
+			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream; then connect again. A comment is sent every 15 seconds.",
+		Query: []web.Param{
+			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},
+			{Name: "types", Doc: "Comma-separated types; entity.* is all that begin with entity.", Example: "entity.*,job.failed"},
+		},
+		Codes: []string{"TOO_MANY_STREAMS", "SHUTTING_DOWN", "INVALID_TYPE_FILTER", "KEY_RESTRICTED"},
+	})
+	web.Get(a, "/v1/audit", l.serveAudit, web.Doc{
+		Summary: "Read who did what, newest first", Scope: "audit:read", Tag: "events",
+		Description: "The log of changes as an auditor reads it. Nothing can be added, changed or removed here. Follow hasMore: a filtered page may be short or empty and yet go on.",
+		Codes:       []string{"INVALID_CURSOR", "INVALID_AUDIT_QUERY", "KEY_RESTRICTED"},
+	})
+}
+
+type changesInput struct {
+	After web.Number `query:"after" doc:"Answer events after this number." example:"0"`
+	Limit web.Number `query:"limit" doc:"Events in one answer, 1 to 1000; 100 by default." example:"100"`
+	Types string     `query:"types" doc:"Comma-separated types; entity.* is all that begin with entity." example:"entity.*,job.failed"`
+}
+
+// changes is the answer of /v1/changes.
+type changes struct {
+	Items   []Item `json:"items"`
+	Next    int64  `json:"next" doc:"Give this as after to read on."`
+	HasMore bool   `json:"hasMore" doc:"Whether to read on at once. A page may be empty although there is more."`
+}
+
+func (l *Log) serveChanges(ctx context.Context, in *changesInput) (changes, error) {
+	ws, err := WholeWorkspace(ctx)
+	if err != nil {
+		return changes{}, err
+	}
+	var c fault.Checks
+	q := Query{
+		Workspace: ws,
+		After:     in.After.In(&c, "query/after", 0, math.MaxInt64, 0),
+		Limit:     int(in.Limit.In(&c, "query/limit", 1, 1000, 100)),
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return changes{}, err
+	}
+	if q.Types, err = ParseFilter(in.Types); err != nil {
+		return changes{}, err
+	}
+	b, err := l.Read(ctx, q)
+	return changes(b), err
+}

@@ -1,0 +1,109 @@
+package event
+
+import (
+	"slices"
+	"sync"
+)
+
+// hub wakes those in this process who wait for events. A wake-up says only
+// "look at the log": it is never lost, may be one too many, and nobody who is
+// slow holds up anybody else.
+type hub struct {
+	mu   sync.Mutex
+	subs map[string]map[*Subscription]struct{} // by workspace; "" is all
+}
+
+// Subscription is woken when a workspace has new events.
+type Subscription struct {
+	// C gets a value after new events were stored. Look at the log after
+	// each, and once before the first.
+	C <-chan struct{}
+
+	h     *hub
+	ws    string
+	c     chan struct{}
+	mu    sync.Mutex
+	fresh map[string]struct{}
+}
+
+func newHub() *hub { return &hub{subs: map[string]map[*Subscription]struct{}{}} }
+
+// subscribe waits for events of ws, of all workspaces for "".
+func (h *hub) subscribe(ws string) *Subscription {
+	c := make(chan struct{}, 1)
+	s := &Subscription{C: c, h: h, ws: ws, c: c}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.subs[ws] == nil {
+		h.subs[ws] = map[*Subscription]struct{}{}
+	}
+	h.subs[ws][s] = struct{}{}
+	return s
+}
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	delete(s.h.subs[s.ws], s)
+	if len(s.h.subs[s.ws]) == 0 {
+		delete(s.h.subs, s.ws)
+	}
+}
+
+// Workspaces takes the workspaces that have new events since the last call. It
+// is for subscriptions to all of them.
+func (s *Subscription) Workspaces() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]string, 0, len(s.fresh))
+	for ws := range s.fresh {
+		out = append(out, ws)
+	}
+	clear(s.fresh)
+	slices.Sort(out)
+	return out
+}
+
+// wake tells everyone who waits for ws.
+func (h *hub) wake(ws string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for s := range h.subs[ws] {
+		s.signal()
+	}
+	for s := range h.subs[""] {
+		s.note(ws)
+		s.signal()
+	}
+}
+
+// wakeAll tells everyone: wake-ups were lost, and anything may be new.
+func (h *hub) wakeAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for ws, subs := range h.subs {
+		for s := range subs {
+			s.signal()
+		}
+		for s := range h.subs[""] {
+			s.note(ws)
+		}
+	}
+}
+
+func (s *Subscription) note(ws string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fresh == nil {
+		s.fresh = map[string]struct{}{}
+	}
+	s.fresh[ws] = struct{}{}
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.c <- struct{}{}:
+	default: // it has not looked yet since the last one
+	}
+}

@@ -1,0 +1,167 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Log. DB and Cursors are needed; the zero value of
+// everything else is the sensible default.
+type Config struct {
+	DB      *db.DB
+	Cursors web.Cursors // signs the pages of the audit view
+	Log     *slog.Logger
+	Now     func() time.Time
+	// Publish tells other instances that a workspace has new events; they
+	// call Wake. It is called by Run, never on the path of a request.
+	Publish func(ctx context.Context, workspace string)
+	// StillAllowed tells whether the caller of ctx may go on reading. Streams
+	// ask at every heartbeat, so that a revoked key ends them.
+	StillAllowed func(ctx context.Context) error
+	Heartbeat    time.Duration // of streams; 15 s
+	WriteTimeout time.Duration // for one write to a stream; 10 s
+	Streams      int           // open streams in all; 1,000
+	KeyStreams   int           // open streams of one key; 20
+	ScanBudget   int           // events a filtered page looks at; 2,000
+}
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.StillAllowed == nil {
+		c.StillAllowed = func(context.Context) error { return nil }
+	}
+	c.Heartbeat = positive(c.Heartbeat, 15*time.Second)
+	c.WriteTimeout = positive(c.WriteTimeout, 10*time.Second)
+	c.Streams = positive(c.Streams, 1000)
+	c.KeyStreams = positive(c.KeyStreams, 20)
+	c.ScanBudget = positive(c.ScanBudget, 2000)
+	return c
+}
+
+func positive[T int | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+// Log is the event log of all workspaces. It is safe for many goroutines.
+type Log struct {
+	cfg     Config
+	db      *db.DB
+	hub     *hub // those who wait in this process
+	abroad  *hub // Run, for what was stored by this process
+	places  *places
+	gates   *gates
+	closing chan struct{}
+	close   func()
+}
+
+// New makes a log over a migrated store.
+func New(cfg Config) *Log {
+	cfg = cfg.withDefaults()
+	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), abroad: newHub(), gates: newGates(), closing: make(chan struct{})}
+	l.places = newPlaces(cfg.Streams, cfg.KeyStreams)
+	l.close = sync.OnceFunc(func() { close(l.closing) })
+	return l
+}
+
+// Append stores an event in the transaction of the change it speaks of. Those
+// who wait for events are woken after the commit, and not after a rollback.
+// An error is a mistake in the program: no workspace, a type that is not
+// dotted words, data that is no object or has more than 4 KiB.
+func (l *Log) Append(ctx context.Context, tx *db.Tx, e Event) error {
+	l.fill(ctx, &e)
+	if e.Workspace == "" {
+		return errors.New("event has no workspace")
+	}
+	if err := checkType(e.Type); err != nil {
+		return err
+	}
+	if len(e.Subject) > maxSubject {
+		return fmt.Errorf("event subject has %d bytes, at most %d", len(e.Subject), maxSubject)
+	}
+	data, err := encodeData(e.Data)
+	if err != nil {
+		return err
+	}
+	if err := l.insert(ctx, tx, e, data); err != nil {
+		return fmt.Errorf("append event: %w", err)
+	}
+	tx.AfterCommit(func() {
+		l.hub.wake(e.Workspace)
+		l.abroad.wake(e.Workspace)
+	})
+	return nil
+}
+
+// fill takes from the context what the event does not say.
+func (l *Log) fill(ctx context.Context, e *Event) {
+	caller := web.CallerFrom(ctx)
+	if e.Workspace == "" {
+		e.Workspace = caller.Workspace
+	}
+	if e.Actor == "" {
+		e.Actor = caller.DID
+	}
+	if e.Actor == "" {
+		e.Actor = system
+	}
+	if e.RequestID == "" {
+		e.RequestID = web.RequestID(ctx)
+	}
+	if e.At.IsZero() {
+		e.At = l.cfg.Now()
+	}
+}
+
+// Wake tells everyone in this process who waits for the workspace that it has
+// new events. The app calls it for what other instances publish.
+func (l *Log) Wake(workspace string) { l.hub.wake(workspace) }
+
+// WakeAll is Wake for every workspace somebody here waits for: the bus has lost
+// messages.
+func (l *Log) WakeAll() { l.hub.wakeAll() }
+
+// Subscribe waits for events of a workspace, of all for "". Close it.
+func (l *Log) Subscribe(workspace string) *Subscription { return l.hub.subscribe(workspace) }
+
+// Run publishes wake-ups to other instances until ctx ends. Without a Publish
+// in the configuration it does nothing. Wake-ups of one workspace that come
+// while another is on its way become one.
+func (l *Log) Run(ctx context.Context) {
+	if l.cfg.Publish == nil {
+		return
+	}
+	sub := l.abroad.subscribe("")
+	defer sub.Close()
+	for {
+		select {
+		case <-sub.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, ws := range sub.Workspaces() {
+			l.cfg.Publish(ctx, ws)
+		}
+	}
+}
+
+// Close tells every open stream that the server stops, and refuses new ones.
+// It does not wait: the HTTP server waits for its handlers.
+func (l *Log) Close() { l.close() }
+
+// Streams is how many streams are open.
+func (l *Log) Streams() int { return l.places.open() }

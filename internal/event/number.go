@@ -1,0 +1,108 @@
+package event
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+const (
+	numberChunk  = 2000 // events numbered in one transaction
+	numberRounds = 16   // transactions one reader makes; the next goes on
+)
+
+const (
+	selectFresh = `SELECT 1 FROM events WHERE ws = $1 AND seq IS NULL LIMIT 1`
+	// An update that changes nothing locks the counter and makes it when it
+	// is not there, in one statement.
+	lockCounter = `INSERT INTO event_counters (ws, last) VALUES ($1, 0)
+		ON CONFLICT (ws) DO UPDATE SET last = event_counters.last RETURNING last`
+	numberFresh = `UPDATE events SET seq = n.seq FROM (
+			SELECT f.id AS id, CAST($2 AS BIGINT) + row_number() OVER (ORDER BY f.id) AS seq
+			FROM (SELECT id FROM events WHERE ws = $1 AND seq IS NULL ORDER BY id LIMIT $3) AS f
+		) AS n WHERE events.id = n.id`
+	raiseCounter = `UPDATE event_counters SET last = last + CAST($2 AS BIGINT) WHERE ws = $1`
+)
+
+// number gives numbers to the committed events of ws that have none. On SQLite
+// the insert has done so. Every reader calls it first: there is no leader and
+// no background process, a caller sees its own writes, and the numbers have no
+// gap because only committed events are looked at, by one at a time.
+func (l *Log) number(ctx context.Context, ws string) error {
+	if l.db.Dialect() == db.SQLite {
+		return nil
+	}
+	for range numberRounds {
+		fresh, err := l.hasFresh(ctx, ws)
+		if err != nil || !fresh {
+			return err
+		}
+		if err := l.numberOnce(ctx, ws); err != nil {
+			return fmt.Errorf("number events: %w", err)
+		}
+	}
+	return nil
+}
+
+func (l *Log) hasFresh(ctx context.Context, ws string) (bool, error) {
+	var one int64
+	err := l.db.QueryRow(ctx, selectFresh, ws).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("look for new events: %w", err)
+	}
+	return true, nil
+}
+
+// numberOnce numbers up to one chunk. READ COMMITTED matters: the statement
+// after the lock sees everything the holder before us has numbered.
+func (l *Log) numberOnce(ctx context.Context, ws string) error {
+	gate := l.gates.of(ws)
+	select {
+	case gate <- struct{}{}:
+		defer func() { <-gate }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	// A crowd of readers woken together waits at the gate, not with a
+	// connection each; all but the first find nothing left to do.
+	if fresh, err := l.hasFresh(ctx, ws); err != nil || !fresh {
+		return err
+	}
+	return l.db.InTx(ctx, func(tx *db.Tx) error {
+		var last int64
+		if err := tx.QueryRow(ctx, lockCounter, ws).Scan(&last); err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, numberFresh, ws, last, numberChunk)
+		if err != nil || n == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, raiseCounter, ws, n)
+		return err
+	})
+}
+
+// gates let one goroutine of this process number a workspace at a time. A few
+// workspaces share a gate; that costs a wait, never an answer.
+type gates struct {
+	seed maphash.Seed
+	list [64]chan struct{}
+}
+
+func newGates() *gates {
+	g := &gates{seed: maphash.MakeSeed()}
+	for i := range g.list {
+		g.list[i] = make(chan struct{}, 1)
+	}
+	return g
+}
+
+func (g *gates) of(ws string) chan struct{} {
+	return g.list[maphash.String(g.seed, ws)%uint64(len(g.list))]
+}

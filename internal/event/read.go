@@ -1,0 +1,109 @@
+package event
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Range is what the log of a workspace holds: the numbers Oldest to Newest.
+// Both are 0 while nothing has happened.
+type Range struct{ Oldest, Newest int64 }
+
+// Range tells which events of a workspace are kept.
+func (l *Log) Range(ctx context.Context, ws string) (Range, error) {
+	if err := l.number(ctx, ws); err != nil {
+		return Range{}, err
+	}
+	return findRange(ctx, l.db, ws)
+}
+
+func findRange(ctx context.Context, q db.Querier, ws string) (Range, error) {
+	var r Range
+	if err := q.QueryRow(ctx, selectRange, ws).Scan(&r.Oldest, &r.Newest); err != nil {
+		return Range{}, fmt.Errorf("find range of events: %w", err)
+	}
+	return r, nil
+}
+
+// Query asks for events of a workspace after a number.
+type Query struct {
+	Workspace string
+	After     int64 // 0: from the oldest that is kept
+	Limit     int   // events wanted at most
+	Types     Filter
+}
+
+// Batch is what a Query found. Next is the number to go on after: the last one
+// looked at, whether it was picked or not. HasMore tells that the log went on
+// behind it; a batch may be empty and yet have more.
+type Batch struct {
+	Items   []Item
+	Next    int64
+	HasMore bool
+}
+
+// Read reads events in the order of their numbers. A filtered read looks at no
+// more than the scan budget. It returns the fault EVENTS_EXPIRED when events
+// after q.After are no longer kept, and EVENTS_AHEAD when q.After was never
+// reached.
+func (l *Log) Read(ctx context.Context, q Query) (Batch, error) {
+	if err := l.number(ctx, q.Workspace); err != nil {
+		return Batch{}, err
+	}
+	var b Batch
+	err := l.db.View(ctx, func(v db.Querier) error {
+		r, err := findRange(ctx, v, q.Workspace)
+		if err != nil {
+			return err
+		}
+		if err := r.check(q.After); err != nil {
+			return err
+		}
+		b, err = l.read(ctx, v, q)
+		return err
+	})
+	return b, err
+}
+
+// read reads without looking at the range. One event more than wanted tells
+// whether there is more.
+func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
+	budget := q.Limit
+	if len(q.Types) > 0 {
+		budget = max(l.cfg.ScanBudget, q.Limit)
+	}
+	b, seen := Batch{Items: []Item{}, Next: q.After}, 0
+	rows, err := v.Query(ctx, selectAfter, q.Workspace, q.After, budget+1)
+	err = each(rows, err, func(it Item) bool {
+		if seen == budget || len(b.Items) == q.Limit {
+			b.HasMore = true
+			return false
+		}
+		seen++
+		b.Next = it.Seq
+		if q.Types.Match(it.Type) {
+			b.Items = append(b.Items, it)
+		}
+		return true
+	})
+	if err != nil {
+		return Batch{}, err
+	}
+	return b, nil
+}
+
+// check refuses a position from which reading on would leave events out.
+func (r Range) check(after int64) error {
+	switch {
+	case after > r.Newest:
+		return fault.New(fault.Invalid, "EVENTS_AHEAD", fmt.Sprintf("The log ends at event %d; this position is from another log.", r.Newest)).
+			With(fault.Field{Pointer: "query/after", Code: "ahead", Detail: fmt.Sprintf("The newest event is %d.", r.Newest)})
+	case after > 0 && after < r.Oldest-1:
+		return fault.New(fault.Invalid, "EVENTS_EXPIRED", fmt.Sprintf("Events up to %d are no longer kept. Read the state anew, then go on after that.", r.Oldest-1)).
+			With(fault.Field{Pointer: "query/after", Code: "expired", Detail: fmt.Sprintf("The oldest event is %d.", r.Oldest)})
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// The two inserts differ: SQLite has one writer and numbers at once, on
+// PostgreSQL whoever reads does, so that writers never wait for each other.
+const (
+	insertNumbered = `INSERT INTO events (ws, seq, type, subject, revision, actor, request_id, at, data, subject_key, actor_key)
+		SELECT $1, coalesce((SELECT max(seq) FROM events WHERE ws = $1), 0) + 1, $2, $3,
+			CAST($4 AS BIGINT), $5, $6, CAST($7 AS BIGINT), $8, CAST($9 AS BIGINT), CAST($10 AS BIGINT)`
+	insertFresh = `INSERT INTO events (ws, type, subject, revision, actor, request_id, at, data, subject_key, actor_key)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+)
+
+func (l *Log) insert(ctx context.Context, tx *db.Tx, e Event, data string) error {
+	args := []any{
+		e.Workspace, e.Type, e.Subject, e.Revision, e.Actor, e.RequestID, e.At.UnixMilli(), data,
+		key(e.Workspace, e.Subject), key(e.Workspace, e.Actor),
+	}
+	var err error
+	if l.db.Dialect() == db.SQLite {
+		_, err = tx.Exec(ctx, insertNumbered, args...)
+	} else {
+		_, err = tx.Exec(ctx, insertFresh, args...)
+	}
+	return err
+}
+
+const selectAfter = `SELECT seq, type, subject, revision, actor, request_id, at, data
+	FROM events WHERE ws = $1 AND seq > $2 ORDER BY seq LIMIT $3`
+
+// The audit view reads from the newest back.
+const (
+	selectBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
+		FROM events WHERE ws = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+	selectSubjectBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
+		FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
+	selectActorBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
+		FROM events WHERE actor_key = $1 AND ws = $2 AND actor = $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
+)
+
+// Two probes: one min and max in a single statement would read every row.
+const selectRange = `SELECT coalesce((SELECT min(seq) FROM events WHERE ws = $1 AND seq IS NOT NULL), 0),
+	coalesce((SELECT max(seq) FROM events WHERE ws = $1 AND seq IS NOT NULL), 0)`
+
+const selectAt = `SELECT at FROM events WHERE ws = $1 AND seq = $2`
+
+// scan reads one event.
+func scan(rows db.Rows) (Item, error) {
+	var (
+		it   Item
+		at   int64
+		data string
+	)
+	err := rows.Scan(&it.Seq, &it.Type, &it.Subject, &it.Revision, &it.Actor, &it.RequestID, &at, &data)
+	it.Time = time.UnixMilli(at).UTC()
+	if data != "" {
+		it.Data = Object{jsontext.Value(data)}
+	}
+	return it, err
+}
+
+// each hands the rows of a query to keep until it returns false, and closes
+// them. The error of the query comes with rows, so that calls can be nested.
+func each(rows db.Rows, err error, keep func(Item) bool) error {
+	if err != nil {
+		return fmt.Errorf("read events: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		it, err := scan(rows)
+		if err != nil {
+			return fmt.Errorf("read events: %w", err)
+		}
+		if !keep(it) {
+			return rows.Close()
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read events: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	streamChunk = 200  // events read and sent at once
+	retryMillis = 2000 // how long a client waits before it connects again
+)
+
+// errGone says that the client does not read any more.
+var errGone = errors.New("client has left the stream")
+
+// serveStream is GET /v1/events.
+func (l *Log) serveStream(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	q, live, err := streamQuery(r)
+	if err != nil {
+		return err
+	}
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	// Subscribe before the first look, or what happens in between is slept over.
+	sub := l.Subscribe(q.Workspace)
+	defer sub.Close()
+	held, err := l.Range(ctx, q.Workspace)
+	if err != nil {
+		return err
+	}
+	web.LeavePlace(ctx) // it waits more than it works; its own caps bound it
+	s := &stream{log: l, w: w, rc: http.NewResponseController(w), query: q}
+	if live {
+		s.query.After = held.Newest
+	}
+	err = s.run(ctx, sub, held)
+	if errors.Is(err, errGone) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// enter checks that the server takes another stream of this caller.
+func (l *Log) enter(ctx context.Context) (func(), error) {
+	select {
+	case <-l.closing:
+		return nil, fault.New(fault.Unavailable, "SHUTTING_DOWN", "The server is stopping. Connect again shortly.").After(5 * time.Second)
+	default:
+	}
+	c := web.CallerFrom(ctx)
+	name := "key " + c.Key
+	if c.Key == "" {
+		name = "did " + c.DID
+	}
+	return l.places.take(name)
+}
+
+// streamQuery reads the request. live is true when no position is given.
+func streamQuery(r *http.Request) (q Query, live bool, err error) {
+	if q.Workspace, err = WholeWorkspace(r.Context()); err != nil {
+		return q, false, err
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return q, false, fault.New(fault.Invalid, "INVALID_QUERY", "The query string is not well-formed.").Wrap(err)
+	}
+	var c fault.Checks
+	for name, given := range values {
+		if name != "after" && name != "types" {
+			c.Add("query/"+name, "unknown", "This query parameter is not known here.")
+		} else if len(given) > 1 {
+			c.Add("query/"+name, "repeated", "This parameter is given more than once.")
+		}
+	}
+	pointer, position := "query/after", values.Get("after")
+	live = !values.Has("after")
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		pointer, position, live = "header/Last-Event-ID", id, false
+	}
+	if !live {
+		if q.After, err = strconv.ParseInt(position, 10, 64); err != nil || q.After < 0 {
+			c.Add(pointer, "invalid", "The value must be a whole number, 0 or more.")
+		}
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return q, false, err
+	}
+	q.Limit = streamChunk
+	q.Types, err = ParseFilter(values.Get("types"))
+	return q, live, err
+}
+
+// stream is one open connection.
+type stream struct {
+	log   *Log
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	query Query // After moves on with what was sent
+	buf   []byte
+}
+
+// run sends what the log holds and then what comes, until somebody leaves. It
+// never returns before a close event was sent or the client was gone.
+func (s *stream) run(ctx context.Context, sub *Subscription, held Range) error {
+	if err := s.open(held); err != nil {
+		return err
+	}
+	beat := time.NewTicker(s.log.cfg.Heartbeat)
+	defer beat.Stop()
+	for {
+		if err := s.catchUp(ctx); err != nil {
+			return s.fail(ctx, err)
+		}
+		select {
+		case <-sub.C:
+		case <-beat.C:
+			// The look at the log that follows finds what another process
+			// has stored, should its wake-up have been lost.
+			if err := s.beat(ctx); err != nil {
+				return s.fail(ctx, err)
+			}
+		case <-s.log.closing:
+			return s.end("shutdown")
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// open sends the headers, and a gap event when the position cannot be kept.
+func (s *stream) open(held Range) error {
+	_ = s.rc.SetReadDeadline(time.Time{}) // a deadline left from the request would end the stream
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies must not hold events back
+	s.w.WriteHeader(http.StatusOK)
+	s.buf = fmt.Appendf(s.buf, "retry: %d\n\n", retryMillis)
+	if held.check(s.query.After) != nil {
+		s.gap(held)
+	}
+	return s.flush()
+}
+
+// gap tells the client what it will not get and moves to where it goes on.
+func (s *stream) gap(held Range) {
+	after := s.query.After
+	reason := "expired"
+	s.query.After = held.Oldest - 1
+	if after > held.Newest {
+		reason = "ahead"
+		s.query.After = held.Newest
+	}
+	s.buf = fmt.Appendf(s.buf, "id: %d\nevent: gap\ndata: {\"reason\":%q,\"after\":%d,\"oldest\":%d,\"newest\":%d}\n\n",
+		s.query.After, reason, after, held.Oldest, held.Newest)
+}
+
+// catchUp sends everything the log holds behind the position.
+func (s *stream) catchUp(ctx context.Context) error {
+	for {
+		select {
+		case <-s.log.closing:
+			return nil // run sends the end; the rest waits in the log
+		default:
+		}
+		b, err := s.log.Read(ctx, s.query)
+		if fault.CodeOf(err) == "EVENTS_EXPIRED" {
+			if err := s.skip(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.send(b); err != nil || !b.HasMore {
+			return err
+		}
+	}
+}
+
+// skip tells a stream that fell behind the retention about the gap.
+func (s *stream) skip(ctx context.Context) error {
+	held, err := s.log.Range(ctx, s.query.Workspace)
+	if err != nil {
+		return err
+	}
+	s.gap(held)
+	return s.flush()
+}
+
+// send writes a batch. Each event has its own time to be written, so a reader
+// that takes nothing is let go however long the batch is.
+func (s *stream) send(b Batch) error {
+	for i := range b.Items {
+		it := &b.Items[i]
+		data, err := web.Encode(it)
+		if err != nil {
+			return fmt.Errorf("encode event: %w", err)
+		}
+		s.buf = fmt.Appendf(s.buf, "id: %d\nevent: %s\ndata: %s\n\n", it.Seq, it.Type, data)
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	s.query.After = b.Next
+	if len(b.Items) == 0 {
+		return nil
+	}
+	return s.flush()
+}
+
+// beat keeps the connection alive and asks whether the caller may go on. The
+// id without data moves a client's position past events its filter left out.
+func (s *stream) beat(ctx context.Context) error {
+	if err := s.log.cfg.StillAllowed(ctx); err != nil {
+		return err
+	}
+	s.buf = fmt.Appendf(s.buf, ": heartbeat\nid: %d\n\n", s.query.After)
+	return s.flush()
+}
+
+// fail ends the stream after an error: a refusal is told as such, anything
+// else is for the log and a reason to connect again.
+func (s *stream) fail(ctx context.Context, err error) error {
+	if errors.Is(err, errGone) || ctx.Err() != nil {
+		return errGone
+	}
+	switch fault.KindOf(err) {
+	case fault.Unauthenticated, fault.Forbidden, fault.NotFound:
+		return s.end("revoked")
+	}
+	_ = s.end("error") // the error itself says more
+	return err
+}
+
+// end sends the last event.
+func (s *stream) end(reason string) error {
+	s.buf = fmt.Appendf(s.buf, "event: close\ndata: {\"reason\":%q}\n\n", reason)
+	return s.flush()
+}
+
+// write hands the buffer to the connection.
+func (s *stream) write() error {
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.log.cfg.WriteTimeout)) // not every writer has deadlines
+	_, err := s.w.Write(s.buf)
+	s.buf = s.buf[:0]
+	if err != nil {
+		return errGone
+	}
+	return nil
+}
+
+// flush sends all that is buffered. Afterwards no deadline stands: under
+// HTTP/2 one that passes ends an idle stream.
+func (s *stream) flush() error {
+	if err := s.write(); err != nil {
+		return err
+	}
+	if err := s.rc.Flush(); err != nil {
+		return errGone
+	}
+	_ = s.rc.SetWriteDeadline(time.Time{})
+	return nil
+}

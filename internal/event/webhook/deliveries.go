@@ -1,0 +1,168 @@
+package webhook
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// job is a delivery this process has taken on.
+type job struct {
+	hook      string
+	seq       int64
+	attempts  int // this one counted
+	createdAt time.Time
+	owner     string // of the lease
+}
+
+// lease says who takes deliveries of a webhook, how many, and until when.
+type lease struct {
+	hook       string
+	owner      string
+	now, until time.Time
+	limit      int
+}
+
+const (
+	// The outer test of next_at is for rows another process took meanwhile;
+	// "+ 0" keeps it from walking over all that is due.
+	claimDue = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = $4, attempts = attempts + 1
+		WHERE webhook = $1 AND status = 'pending' AND next_at + 0 <= $2 AND seq IN (
+			SELECT seq FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' AND next_at <= $2 ORDER BY next_at, seq LIMIT $5)
+		RETURNING seq, attempts, created_at`
+	selectNextDue = `SELECT next_at FROM webhook_deliveries WHERE webhook = $1 AND status = 'pending' ORDER BY next_at, seq LIMIT 1`
+)
+
+// claim takes deliveries that are due. On PostgreSQL two who claim at once
+// wait for each other's rows and then find them no longer due.
+func claim(ctx context.Context, d *db.DB, l lease) ([]job, error) {
+	var jobs []job
+	err := d.InTx(ctx, func(tx *db.Tx) error {
+		jobs = nil
+		rows, err := tx.Query(ctx, claimDue, l.hook, l.now.UnixMilli(), l.until.UnixMilli(), l.owner, l.limit)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			j := job{hook: l.hook, owner: l.owner}
+			var created int64
+			if err := rows.Scan(&j.seq, &j.attempts, &created); err != nil {
+				return err
+			}
+			j.createdAt = time.UnixMilli(created)
+			jobs = append(jobs, j)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claim deliveries: %w", err)
+	}
+	return jobs, nil
+}
+
+// nextDue tells when the next delivery of a webhook may be taken, false when
+// none is pending.
+func nextDue(ctx context.Context, q db.Querier, id string) (time.Time, bool, error) {
+	var at int64
+	err := q.QueryRow(ctx, selectNextDue, id).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return time.Time{}, false, nil
+	} else if err != nil {
+		return time.Time{}, false, fmt.Errorf("find next delivery: %w", err)
+	}
+	return time.UnixMilli(at), true, nil
+}
+
+// A receiver that answered 2xx has the event, whoever holds the lease now;
+// everything else is for the one who holds it.
+const (
+	markDelivered = `UPDATE webhook_deliveries SET status = 'delivered', lease_owner = '', last_status = $3, last_error = '', updated_at = $4, done_at = $4
+		WHERE webhook = $1 AND seq = $2 AND status = 'pending'`
+	markRetry = `UPDATE webhook_deliveries SET next_at = $5, lease_owner = '', last_status = $3, last_error = $4, updated_at = $6
+		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $7`
+	markDead = `UPDATE webhook_deliveries SET status = 'dead', lease_owner = '', last_status = $3, last_error = $4, updated_at = $5, done_at = $5
+		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $6`
+	releaseJob = `UPDATE webhook_deliveries SET next_at = $3, lease_owner = '', attempts = attempts - 1
+		WHERE webhook = $1 AND seq = $2 AND status = 'pending' AND lease_owner = $4`
+)
+
+func setDelivered(ctx context.Context, q db.Querier, j job, status int, now time.Time) error {
+	_, err := q.Exec(ctx, markDelivered, j.hook, j.seq, status, now.UnixMilli())
+	return wrapMark(err)
+}
+
+func setRetry(ctx context.Context, q db.Querier, j job, o attempt, at time.Time) error {
+	_, err := q.Exec(ctx, markRetry, j.hook, j.seq, o.status, o.err, at.UnixMilli(), o.at.UnixMilli(), j.owner)
+	return wrapMark(err)
+}
+
+func setDead(ctx context.Context, q db.Querier, j job, o attempt) error {
+	_, err := q.Exec(ctx, markDead, j.hook, j.seq, o.status, o.err, o.at.UnixMilli(), j.owner)
+	return wrapMark(err)
+}
+
+// release gives a job back as if it had not been taken.
+func release(ctx context.Context, q db.Querier, j job, now time.Time) error {
+	_, err := q.Exec(ctx, releaseJob, j.hook, j.seq, now.UnixMilli(), j.owner)
+	return wrapMark(err)
+}
+
+func wrapMark(err error) error {
+	if err != nil {
+		return fmt.Errorf("mark delivery: %w", err)
+	}
+	return nil
+}
+
+const (
+	selectDeliveries = `SELECT seq, type, status, attempts, next_at, last_status, last_error, created_at, updated_at
+		FROM webhook_deliveries WHERE webhook = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
+	selectDeliveriesBy = `SELECT seq, type, status, attempts, next_at, last_status, last_error, created_at, updated_at
+		FROM webhook_deliveries WHERE webhook = $1 AND status = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`
+)
+
+// deliveryQuery asks for deliveries of a webhook; status "" is all.
+type deliveryQuery struct {
+	hook, status string
+	before       int64
+	limit        int
+}
+
+// listDeliveries reads from the newest event back, one more than limit when
+// there is.
+func listDeliveries(ctx context.Context, q db.Querier, d deliveryQuery) ([]Delivery, error) {
+	var rows db.Rows
+	var err error
+	if d.status == "" {
+		rows, err = q.Query(ctx, selectDeliveries, d.hook, d.before, d.limit+1)
+	} else {
+		rows, err = q.Query(ctx, selectDeliveriesBy, d.hook, d.status, d.before, d.limit+1)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	defer rows.Close()
+	out := []Delivery{}
+	for rows.Next() {
+		var d Delivery
+		var next, created, updated int64
+		if err := rows.Scan(&d.Seq, &d.Type, &d.Status, &d.Attempts, &next, &d.LastStatus, &d.LastError, &created, &updated); err != nil {
+			return nil, fmt.Errorf("list deliveries: %w", err)
+		}
+		d.CreatedAt, d.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+		if d.Status == pending {
+			at := time.UnixMilli(next).UTC()
+			d.NextAt = &at
+		}
+		out = append(out, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	return out, nil
+}

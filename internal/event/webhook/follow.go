@@ -1,0 +1,86 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// sortJobs puts jobs into the order of their events: what a statement returns
+// has none.
+func sortJobs(jobs []job) {
+	slices.SortFunc(jobs, func(a, b job) int { return cmp.Compare(a.seq, b.seq) })
+}
+
+// follow moves a webhook through the log by one step, first through a range to
+// replay. It returns false when there was nothing to queue.
+func (s *Service) follow(ctx context.Context, w *worker, h *hook) (bool, error) {
+	if h.replayNext > 0 {
+		return s.followReplay(ctx, h)
+	}
+	w.pos = max(w.pos, h.seen)
+	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: w.pos, Limit: stepSize, Types: h.Events})
+	if misplaced(err) {
+		return s.reposition(ctx, w, h, err)
+	} else if err != nil {
+		return false, err
+	}
+	// A position is stored with the deliveries it brings. Without any it is
+	// enough to do so now and then: looking again finds nothing again.
+	if len(b.Items) == 0 && b.Next-h.seen < lazyMove {
+		w.pos = b.Next
+		return b.HasMore, nil
+	}
+	if _, err := move(ctx, s.db, step{h: h, from: h.seen, to: b.Next, items: b.Items, at: s.cfg.Now()}); err != nil {
+		return false, err
+	}
+	// When another process was first there is something to deliver as well.
+	w.pos = 0
+	return true, nil
+}
+
+// misplaced tells whether a read failed because the log does not hold the
+// place.
+func misplaced(err error) bool {
+	code := fault.CodeOf(err)
+	return code == "EVENTS_EXPIRED" || code == "EVENTS_AHEAD"
+}
+
+// reposition moves a webhook whose place in the log is gone: events were
+// removed before it saw them, or the store went back to an older backup.
+func (s *Service) reposition(ctx context.Context, w *worker, h *hook, cause error) (bool, error) {
+	held, err := s.events.Range(ctx, h.ws)
+	if err != nil {
+		return false, err
+	}
+	to := held.Newest
+	if held.Oldest > h.seen {
+		to = held.Oldest - 1
+	}
+	s.cfg.Log.WarnContext(ctx, "webhook has missed events", "webhook", h.ID, "from", h.seen, "to", to, "code", fault.CodeOf(cause))
+	w.pos = 0
+	return move(ctx, s.db, step{h: h, from: h.seen, to: to})
+}
+
+// followReplay queues the next events of the range to replay.
+func (s *Service) followReplay(ctx context.Context, h *hook) (bool, error) {
+	st := step{h: h, replay: true, from: h.replayNext, at: s.cfg.Now()}
+	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: h.replayNext - 1, Limit: stepSize, Types: h.Events})
+	if misplaced(err) {
+		s.cfg.Log.WarnContext(ctx, "replay ended early", "webhook", h.ID, "from", h.replayNext, "code", fault.CodeOf(err))
+	} else if err != nil {
+		return false, err
+	} else {
+		st.items = slices.DeleteFunc(b.Items, func(it event.Item) bool { return it.Seq > h.replayTo })
+		if b.HasMore && b.Next < h.replayTo {
+			st.to = b.Next + 1
+		}
+	}
+	if _, err := move(ctx, s.db, st); err != nil {
+		return false, err
+	}
+	return true, nil
+}

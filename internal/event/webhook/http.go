@@ -1,0 +1,176 @@
+package webhook
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), signed as Standard Webhooks: webhook-signature is v1, and the base64 HMAC-SHA256 of " +
+	"webhook-id.webhook-timestamp.body under the bytes after whsec_. Answer 2xx; anything else is tried again for three days. 410 switches the webhook off. " +
+	"A message may come twice: drop repeats by webhook-id."
+
+// Routes adds the webhook API to a.
+func (s *Service) Routes(a *web.API) {
+	const tag = "webhooks"
+	web.Post(a, "/v1/webhooks", s.serveCreate, web.Doc{
+		Summary: "Create a webhook", Status: http.StatusCreated, Scope: "webhooks:write", Tag: tag, Description: signing,
+		Example: Draft{URL: "https://example.org/hooks/hearth", Events: event.Filter{"entity.*"}},
+		Codes:   []string{"WEBHOOK_INVALID", "TOO_MANY_WEBHOOKS", "KEY_RESTRICTED"},
+	})
+	web.Get(a, "/v1/webhooks", s.serveList, web.Doc{Summary: "List webhooks, newest first", Scope: "webhooks:read", Tag: tag})
+	web.Get(a, "/v1/webhooks/{id}", s.serveGet, web.Doc{Summary: "Read a webhook", Scope: "webhooks:read", Tag: tag, Codes: []string{"WEBHOOK_NOT_FOUND"}})
+	web.Patch(a, "/v1/webhooks/{id}", s.servePatch, web.Doc{
+		Summary: "Change a webhook", Scope: "webhooks:write", Tag: tag, Patch: true,
+		Description: "A webhook that is switched on again begins at the end of the log; replay sends what it has missed.",
+		Example:     map[string]any{"active": false},
+		Codes:       []string{"WEBHOOK_INVALID", "WEBHOOK_NOT_FOUND", "STALE_REVISION", "PRECONDITION_REQUIRED", "WEBHOOK_CHANGED"},
+	})
+	web.Delete(a, "/v1/webhooks/{id}", s.serveDelete, web.Doc{
+		Summary: "Delete a webhook", Scope: "webhooks:write", Tag: tag,
+		Codes: []string{"WEBHOOK_NOT_FOUND", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+	web.Get(a, "/v1/webhooks/{id}/deliveries", s.serveDeliveries, web.Doc{
+		Summary: "List deliveries of a webhook, newest event first", Scope: "webhooks:read", Tag: tag,
+		Description: "status=dead is the dead-letter list.",
+	})
+	web.Post(a, "/v1/webhooks/{id}/replay", s.serveReplay, web.Doc{
+		Summary: "Send events again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag,
+		Codes: []string{"WEBHOOK_INACTIVE", "REPLAY_IN_PROGRESS", "REPLAY_RANGE_INVALID", "EVENTS_EXPIRED"},
+	})
+	web.Post(a, "/v1/webhooks/{id}/ping", s.servePing, web.Doc{Summary: "Send a test message and tell what came of it", Scope: "webhooks:write", Tag: tag})
+	web.Post(a, "/v1/webhooks/{id}/rotate-secret", s.serveRotate, web.Doc{
+		Summary: "Replace the secret of a webhook", Scope: "webhooks:write", Tag: tag, Description: "The old secret signs too for 24 hours.",
+	})
+}
+
+type one struct {
+	ID string `path:"id" doc:"Id of the webhook."`
+}
+
+func (s *Service) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[WithSecret], error) {
+	return s.Create(ctx, in.Body)
+}
+
+func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*Webhook], error) {
+	return tagged(s.Get(ctx, in.ID))
+}
+
+// patch documents the body; the raw bytes are what is merged.
+type patch struct {
+	URL         *string       `json:"url,omitzero"`
+	Events      *event.Filter `json:"events,omitzero"`
+	Description *string       `json:"description,omitzero"`
+	Active      *bool         `json:"active,omitzero"`
+}
+
+func (s *Service) servePatch(ctx context.Context, in *struct {
+	ID      string `path:"id" doc:"Id of the webhook."`
+	IfMatch string `header:"If-Match" doc:"ETag of the version you have read."`
+	Body    patch
+	RawBody []byte
+},
+) (web.Reply[*Webhook], error) {
+	return tagged(s.Update(ctx, in.ID, in.IfMatch, in.RawBody))
+}
+
+func (s *Service) serveDelete(ctx context.Context, in *struct {
+	ID      string `path:"id" doc:"Id of the webhook."`
+	IfMatch string `header:"If-Match" doc:"ETag of the version you have read."`
+},
+) (*Webhook, error) {
+	return s.Delete(ctx, in.ID, in.IfMatch)
+}
+
+func tagged(w *Webhook, err error) (web.Reply[*Webhook], error) {
+	if err != nil {
+		return web.Reply[*Webhook]{}, err
+	}
+	return web.Reply[*Webhook]{Value: w, ETag: web.ETag(w.Revision)}, nil
+}
+
+func (s *Service) serveReplay(ctx context.Context, in *struct {
+	ID   string     `path:"id" doc:"Id of the webhook."`
+	From web.Number `query:"from" doc:"First event to send again." example:"1"`
+	To   web.Number `query:"to" doc:"Last event to send again; the newest by default."`
+},
+) (Replay, error) {
+	var c fault.Checks
+	c.Require(in.From.Given, "query/from")
+	r := Replay{From: in.From.In(&c, "query/from", 1, math.MaxInt64, 0), To: in.To.In(&c, "query/to", 1, math.MaxInt64, 0)}
+	if err := c.Err("REPLAY_RANGE_INVALID", "This range of events cannot be replayed."); err != nil {
+		return Replay{}, err
+	}
+	return s.Replay(ctx, in.ID, r)
+}
+
+func (s *Service) servePing(ctx context.Context, in *one) (Outcome, error) {
+	return s.Ping(ctx, in.ID)
+}
+
+func (s *Service) serveRotate(ctx context.Context, in *one) (web.Reply[WithSecret], error) {
+	return s.Rotate(ctx, in.ID)
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Webhook]], error) {
+	var none web.Reply[web.Page[Webhook]]
+	ws, err := event.WholeWorkspace(ctx)
+	if err != nil {
+		return none, err
+	}
+	before := int64(math.MaxInt64)
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &before)
+	if err != nil {
+		return none, err
+	}
+	hooks, err := list(ctx, s.db, ws, before, limit)
+	if err != nil {
+		return none, err
+	}
+	var items []Webhook
+	var next any
+	for i, h := range hooks {
+		if i == limit {
+			next = hooks[i-1].nid
+			break
+		}
+		items = append(items, h.Webhook)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+}
+
+func (s *Service) serveDeliveries(ctx context.Context, in *struct {
+	one
+	Status string `query:"status" doc:"Only deliveries in this state." enum:"pending,delivered,dead"`
+	web.Paging
+},
+) (web.Reply[web.Page[Delivery]], error) {
+	var none web.Reply[web.Page[Delivery]]
+	if in.Status != "" && !slices.Contains([]string{pending, delivered, dead}, in.Status) {
+		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/status", Code: "invalid", Detail: "The value must be pending, delivered or dead."})
+	}
+	if _, err := s.Get(ctx, in.ID); err != nil {
+		return none, err
+	}
+	before := int64(math.MaxInt64)
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &before)
+	if err != nil {
+		return none, err
+	}
+	found, err := listDeliveries(ctx, s.db, deliveryQuery{in.ID, in.Status, before, limit})
+	if err != nil {
+		return none, err
+	}
+	var next any
+	if len(found) > limit {
+		found = found[:limit]
+		next = found[limit-1].Seq
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, found, next)
+}

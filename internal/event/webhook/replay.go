@@ -1,0 +1,90 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Replay is a range of events being sent again.
+type Replay struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Replay sends the matching events from one number to another again, whatever
+// became of them before; to 0 is the end of the log as it is now. The work is
+// done by the dispatcher and survives a restart. Faults: WEBHOOK_INACTIVE,
+// REPLAY_IN_PROGRESS, REPLAY_RANGE_INVALID, EVENTS_EXPIRED.
+func (s *Service) Replay(ctx context.Context, id string, r Replay) (Replay, error) {
+	ws, err := may(ctx)
+	if err != nil {
+		return Replay{}, err
+	}
+	held, err := s.events.Range(ctx, ws)
+	if err != nil {
+		return Replay{}, err
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		h, err := find(ctx, tx, ws, id)
+		if err != nil {
+			return err
+		}
+		if !h.Active {
+			return fault.New(fault.Conflict, "WEBHOOK_INACTIVE", "The webhook is switched off. Switch it on first.")
+		}
+		if r, err = r.within(held); err != nil {
+			return err
+		}
+		begun, err := startReplay(ctx, tx, h, r.From, r.To)
+		if err != nil {
+			return err
+		}
+		if !begun {
+			return fault.New(fault.Conflict, "REPLAY_IN_PROGRESS", "A replay of this webhook is still being queued. Try again shortly.")
+		}
+		return s.events.Append(ctx, tx, event.Event{Workspace: ws, Type: "webhook.replayed", Subject: h.ID, Revision: h.Revision, Data: r})
+	})
+	return r, err
+}
+
+// within fills in the end and refuses what the log does not hold.
+func (r Replay) within(held event.Range) (Replay, error) {
+	if r.To == 0 {
+		r.To = held.Newest
+	}
+	var c fault.Checks
+	switch {
+	case r.From < 1 || r.From > held.Newest:
+		c.Add("query/from", "out_of_range", fmt.Sprintf("The log ends at event %d.", held.Newest))
+	case r.From < held.Oldest:
+		return r, fault.New(fault.Invalid, "EVENTS_EXPIRED", fmt.Sprintf("Events up to %d are no longer kept.", held.Oldest-1)).
+			With(fault.Field{Pointer: "query/from", Code: "expired", Detail: fmt.Sprintf("The oldest event is %d.", held.Oldest)})
+	}
+	if r.To < r.From || r.To > held.Newest {
+		c.Add("query/to", "out_of_range", fmt.Sprintf("The end must be from the start up to event %d.", held.Newest))
+	}
+	return r, c.Err("REPLAY_RANGE_INVALID", "This range of events cannot be replayed.")
+}
+
+// Ping sends a test message now and tells what came of it.
+func (s *Service) Ping(ctx context.Context, id string) (Outcome, error) {
+	ws, err := may(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	h, err := find(ctx, s.db, ws, id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	m, err := pingOf(s.cfg.Source, ws, db.NewID(), web.CallerFrom(ctx).DID, s.cfg.Now())
+	if err != nil {
+		return Outcome{}, err
+	}
+	a := s.send(ctx, h, m)
+	return Outcome{Delivered: a.ok(), Status: a.status, Error: a.err, DurationMS: a.took.Milliseconds()}, nil
+}

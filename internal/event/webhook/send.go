@@ -1,0 +1,117 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const (
+	maxError = 256      // characters of an error that is kept
+	maxDrain = 64 << 10 // bytes of an answer that are read, to use the connection again
+)
+
+// attempt is what became of sending a message once.
+type attempt struct {
+	status int           // HTTP status, 0 without an answer
+	err    string        // in our words; never the receiver's body
+	wait   time.Duration // what Retry-After asks for
+	took   time.Duration
+	at     time.Time // when it ended
+}
+
+func (a attempt) ok() bool { return a.status >= 200 && a.status < 300 }
+
+// send posts a message to a webhook, once.
+func (s *Service) send(ctx context.Context, h *hook, m message) attempt {
+	start := s.cfg.Now()
+	secrets, err := s.secrets(h)
+	if err != nil {
+		s.cfg.Log.ErrorContext(ctx, "sign webhook", "webhook", h.ID, "err", err.Error())
+		return attempt{err: "the secret of the webhook cannot be opened", at: start}
+	}
+	timed, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(timed, http.MethodPost, h.URL, bytes.NewReader(m.body))
+	if err != nil {
+		return attempt{err: "the URL is not valid", at: start}
+	}
+	req.Header.Set("Content-Type", "application/cloudevents+json")
+	req.Header.Set("User-Agent", "Hearth-Webhook/1")
+	req.Header.Set("webhook-id", m.id)
+	req.Header.Set("webhook-timestamp", strconv.FormatInt(start.Unix(), 10))
+	req.Header.Set("webhook-signature", sign(secrets, m.id, start, m.body))
+	a := exchange(s.cfg.Client, req)
+	a.at = s.cfg.Now()
+	a.took = a.at.Sub(start)
+	return a
+}
+
+func exchange(c Client, req *http.Request) attempt {
+	resp, err := c.Do(req)
+	if err != nil {
+		return attempt{err: explain(err)}
+	}
+	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // what it says does not matter
+	a := attempt{status: resp.StatusCode}
+	if resp.Request != nil && resp.Request.Method != http.MethodPost {
+		// A redirect turned the message into a GET: nobody has read it.
+		return attempt{err: "the receiver redirects"}
+	}
+	if !a.ok() {
+		a.err = safe("HTTP " + strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+		a.wait = retryAfter(resp.Header.Get("Retry-After"))
+	}
+	return a
+}
+
+// retryAfter reads seconds; a date is not worth its clock troubles.
+func retryAfter(text string) time.Duration {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return time.Duration(min(n, 7*24*3600)) * time.Second
+}
+
+// explain says in a few words why there was no answer. The error itself may
+// hold addresses of inside networks.
+func explain(err error) string {
+	var (
+		dns    *net.DNSError
+		record tls.RecordHeaderError
+		cert   *tls.CertificateVerificationError
+	)
+	switch f := fault.As(err); {
+	case f != nil:
+		return safe(f.Code + ": " + f.Message)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.As(err, &dns):
+		return "the host name was not found"
+	case errors.As(err, &record), errors.As(err, &cert):
+		return "the TLS connection could not be made"
+	}
+	return "the connection failed"
+}
+
+// safe cuts a text to what may be stored and shown.
+func safe(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, text)
+	return text[:min(len(text), maxError)]
+}

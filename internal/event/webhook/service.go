@@ -1,0 +1,316 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// oldSecretLife is how long a secret still signs after it was replaced.
+const oldSecretLife = 24 * time.Hour
+
+// Client sends requests. The guarded outbound client is one.
+type Client interface {
+	Do(*http.Request) (*http.Response, error)
+	// CheckURL refuses addresses Do would not send to, as far as the text of
+	// the URL tells.
+	CheckURL(raw string) (*url.URL, error)
+}
+
+// Once runs fn in a transaction, at most once for the Idempotency-Key of ctx.
+type Once func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[WithSecret], error)) (web.Reply[WithSecret], error)
+
+// Config configures a Service. DB, Events, Key, Cursors and Client are needed;
+// the zero value of everything else is the sensible default.
+type Config struct {
+	DB      *db.DB
+	Events  *event.Log
+	Key     secret.Key // seals the secrets
+	Cursors web.Cursors
+	Client  Client
+	Once    Once // a plain transaction by default
+	Log     *slog.Logger
+	Now     func() time.Time
+	Chance  func() float64 // 0 to 1, for the backoff
+	Source  string         // of the CloudEvents, before ":" and the workspace; "urn:hearth"
+
+	Timeout     time.Duration // of one attempt; 10 s
+	MaxAttempts int           // before a delivery is dead; 12
+	PerHook     int           // attempts of one webhook at once; 4
+	Concurrency int           // attempts in all at once; 64
+	Sweep       time.Duration // between looks at all webhooks; 60 s
+}
+
+func (c Config) withDefaults() Config {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Chance == nil {
+		c.Chance = rand.Float64
+	}
+	if c.Once == nil {
+		c.Once = plain(c.DB)
+	}
+	if c.Source == "" {
+		c.Source = "urn:hearth"
+	}
+	c.Timeout = positive(c.Timeout, 10*time.Second)
+	c.MaxAttempts = positive(c.MaxAttempts, 12)
+	c.PerHook = positive(c.PerHook, 4)
+	c.Concurrency = positive(c.Concurrency, 64)
+	c.Sweep = positive(c.Sweep, time.Minute)
+	return c
+}
+
+func positive[T int | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+// plain is Once for those without idempotency keys.
+func plain(d *db.DB) Once {
+	return func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[WithSecret], error)) (r web.Reply[WithSecret], err error) {
+		err = d.InTx(ctx, func(tx *db.Tx) (err error) {
+			r, err = fn(tx)
+			return err
+		})
+		return r, err
+	}
+}
+
+// Service is the use cases of webhooks and, with Run, their dispatcher.
+type Service struct {
+	cfg    Config
+	db     *db.DB
+	events *event.Log
+	crew   *crew
+	slots  chan struct{} // attempts in all
+}
+
+// New makes a service over a migrated store.
+func New(cfg Config) *Service {
+	cfg = cfg.withDefaults()
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(), slots: make(chan struct{}, cfg.Concurrency)}
+}
+
+// may checks what a webhook gives away: whoever makes one reads all events.
+func may(ctx context.Context) (string, error) {
+	ws, err := event.WholeWorkspace(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !web.CallerFrom(ctx).May("events:read") {
+		return "", fault.New(fault.Forbidden, "SCOPE_MISSING", "A webhook sends events: the scope events:read is needed too.")
+	}
+	return ws, nil
+}
+
+// Create makes a webhook, which sends what happens from now on.
+func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], error) {
+	var none web.Reply[WithSecret]
+	ws, err := may(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := d.Validate(s.cfg.Client); err != nil {
+		return none, err
+	}
+	held, err := s.events.Range(ctx, ws)
+	if err != nil {
+		return none, err
+	}
+	if d.Secret == "" {
+		d.Secret = newSecret()
+	}
+	now := s.now()
+	h := &hook{nid: s.db.NewNID(), ws: ws, seen: held.Newest, Webhook: Webhook{
+		ID: db.NewID(), URL: d.URL, Events: d.Events, Description: d.Description,
+		Active: d.Active == nil || *d.Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
+	}}
+	h.secret = s.seal(h, d.Secret)
+	return s.cfg.Once(ctx, func(tx *db.Tx) (web.Reply[WithSecret], error) {
+		n, err := count(ctx, tx, ws, maxPerSpace)
+		if err != nil {
+			return none, err
+		}
+		if n >= maxPerSpace {
+			return none, fault.New(fault.Conflict, "TOO_MANY_WEBHOOKS", fmt.Sprintf("A workspace has at most %d webhooks.", maxPerSpace))
+		}
+		if err := insert(ctx, tx, h); err != nil {
+			return none, err
+		}
+		r := web.Reply[WithSecret]{Value: WithSecret{h.Webhook, d.Secret}, Status: http.StatusCreated, ETag: web.ETag(1), Location: "/v1/webhooks/" + h.ID}
+		return r, s.append(ctx, tx, h, "webhook.created")
+	})
+}
+
+// Get reads a webhook.
+func (s *Service) Get(ctx context.Context, id string) (*Webhook, error) {
+	ws, err := event.WholeWorkspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, err := find(ctx, s.db, ws, id)
+	if err != nil {
+		return nil, err
+	}
+	return &h.Webhook, nil
+}
+
+// Update applies a merge patch. ifMatch names the revision it was made for. A
+// webhook that is switched on begins at the end of the log; replay sends what
+// it has missed.
+func (s *Service) Update(ctx context.Context, id, ifMatch string, patch []byte) (*Webhook, error) {
+	ws, err := may(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held, err := s.events.Range(ctx, ws)
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, id, ifMatch, func(tx *db.Tx, h *hook) (string, error) {
+		was := h.Active
+		if err := s.patch(h, patch); err != nil {
+			return "", err
+		}
+		if h.Active {
+			h.DisabledReason = ""
+		}
+		if h.Active && !was {
+			return "webhook.updated", jump(ctx, tx, h, held.Newest)
+		}
+		return "webhook.updated", nil
+	})
+}
+
+func (s *Service) patch(h *hook, patch []byte) error {
+	doc, err := json.Marshal(settings{h.URL, h.Events, h.Description, h.Active})
+	if err != nil {
+		return fmt.Errorf("encode webhook: %w", err)
+	}
+	merged, err := web.MergePatch(doc, patch)
+	if err != nil {
+		return err
+	}
+	var set settings
+	if err := web.DecodeStrict(merged, &set, false); err != nil {
+		return err
+	}
+	var c fault.Checks
+	set.check(&c, s.cfg.Client)
+	if err := c.Err("WEBHOOK_INVALID", "The webhook is not valid."); err != nil {
+		return err
+	}
+	h.URL, h.Events, h.Description, h.Active = set.URL, set.Events, set.Description, set.Active
+	return nil
+}
+
+// Delete removes a webhook at once; its deliveries go in the background.
+func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Webhook, error) {
+	return s.change(ctx, id, ifMatch, func(_ *db.Tx, h *hook) (string, error) {
+		h.Active = false
+		return "webhook.deleted", nil
+	})
+}
+
+// change reads a webhook, lets f alter it and stores it with the event f
+// names.
+func (s *Service) change(ctx context.Context, id, ifMatch string, f func(*db.Tx, *hook) (string, error)) (*Webhook, error) {
+	ws, err := event.WholeWorkspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var h *hook
+	err = s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		if h, err = find(ctx, tx, ws, id); err != nil {
+			return err
+		}
+		if err := web.CheckMatch(ifMatch, h.Revision); err != nil {
+			return err
+		}
+		kind, err := f(tx, h)
+		if err != nil {
+			return err
+		}
+		h.UpdatedAt = s.now()
+		if err := update(ctx, tx, h, kind == "webhook.deleted"); err != nil {
+			return err
+		}
+		return s.append(ctx, tx, h, kind)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &h.Webhook, nil
+}
+
+// Rotate gives a webhook a new secret. The old one signs too for a day.
+func (s *Service) Rotate(ctx context.Context, id string) (web.Reply[WithSecret], error) {
+	var none web.Reply[WithSecret]
+	ws, err := may(ctx)
+	if err != nil {
+		return none, err
+	}
+	fresh := newSecret()
+	return s.cfg.Once(ctx, func(tx *db.Tx) (web.Reply[WithSecret], error) {
+		h, err := find(ctx, tx, ws, id)
+		if err != nil {
+			return none, err
+		}
+		h.UpdatedAt = s.now()
+		h.oldSecret, h.oldUntil = h.secret, h.UpdatedAt.Add(oldSecretLife)
+		h.secret = s.seal(h, fresh)
+		if err := update(ctx, tx, h, false); err != nil {
+			return none, err
+		}
+		r := web.Reply[WithSecret]{Value: WithSecret{h.Webhook, fresh}, ETag: web.ETag(h.Revision)}
+		return r, s.append(ctx, tx, h, "webhook.secret_rotated")
+	})
+}
+
+func (s *Service) append(ctx context.Context, tx *db.Tx, h *hook, kind string) error {
+	return s.events.Append(ctx, tx, event.Event{Workspace: h.ws, Type: kind, Subject: h.ID, Revision: h.Revision})
+}
+
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+func (s *Service) seal(h *hook, text string) []byte {
+	return s.cfg.Key.Seal("webhook", h.ws+"/"+h.ID, []byte(text))
+}
+
+// secrets opens what signs for a webhook now.
+func (s *Service) secrets(h *hook) ([][]byte, error) {
+	sealed := [][]byte{h.secret}
+	if h.oldSecret != nil && s.cfg.Now().Before(h.oldUntil) {
+		sealed = append(sealed, h.oldSecret)
+	}
+	out := make([][]byte, len(sealed))
+	for i, b := range sealed {
+		text, err := s.cfg.Key.Open("webhook", h.ws+"/"+h.ID, b)
+		if err != nil {
+			return nil, fmt.Errorf("open webhook secret: %w", err)
+		}
+		if out[i], err = parseSecret(string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,223 @@
+package webhook
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// hook is the stored row of a webhook.
+type hook struct {
+	Webhook
+	nid        int64
+	ws         string
+	secret     []byte // sealed
+	oldSecret  []byte // sealed; signs too until oldUntil
+	oldUntil   time.Time
+	seen       int64
+	replayNext int64 // 0: nothing to replay
+	replayTo   int64
+}
+
+const (
+	insertHook = `INSERT INTO webhooks (nid, ws, id, url, events, description, active, reason, secret, old_secret, old_until,
+			revision, created_at, updated_at, seen, replay_next, replay_to, deleted)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8, NULL, 0, 1, $9, $9, $10, 0, 0, $11)`
+	selectHook = `SELECT nid, ws, id, url, events, description, active, reason, secret, old_secret, old_until,
+			revision, created_at, updated_at, seen, replay_next, replay_to
+		FROM webhooks WHERE ws = $1 AND id = $2 AND NOT deleted`
+	selectHooks = `SELECT nid, ws, id, url, events, description, active, reason, secret, old_secret, old_until,
+			revision, created_at, updated_at, seen, replay_next, replay_to
+		FROM webhooks WHERE ws = $1 AND nid < $2 AND NOT deleted ORDER BY nid DESC LIMIT $3`
+	countHooks = `SELECT count(*) FROM (SELECT 1 FROM webhooks WHERE ws = $1 AND NOT deleted LIMIT $2) AS n`
+	updateHook = `UPDATE webhooks SET url = $4, events = $5, description = $6, active = $7, reason = $8, secret = $9, old_secret = $10,
+			old_until = $11, revision = revision + 1, updated_at = $12, deleted = $13
+		WHERE ws = $1 AND id = $2 AND revision = $3 AND NOT deleted`
+)
+
+func insert(ctx context.Context, q db.Querier, h *hook) error {
+	types, err := json.Marshal(h.Events)
+	if err != nil {
+		return fmt.Errorf("encode webhook: %w", err)
+	}
+	_, err = q.Exec(ctx, insertHook, h.nid, h.ws, h.ID, h.URL, string(types), h.Description, h.Active, h.secret,
+		h.CreatedAt.UnixMilli(), h.seen, false)
+	if err != nil {
+		return fmt.Errorf("insert webhook: %w", err)
+	}
+	return nil
+}
+
+// update stores h over the revision it was read at, and raises it. Positions
+// are not touched: the dispatcher moves them meanwhile.
+func update(ctx context.Context, q db.Querier, h *hook, deleted bool) error {
+	types, err := json.Marshal(h.Events)
+	if err != nil {
+		return fmt.Errorf("encode webhook: %w", err)
+	}
+	var until int64
+	if h.oldSecret != nil {
+		until = h.oldUntil.UnixMilli()
+	}
+	n, err := q.Exec(ctx, updateHook, h.ws, h.ID, h.Revision, h.URL, string(types), h.Description, h.Active, h.DisabledReason,
+		h.secret, h.oldSecret, until, h.UpdatedAt.UnixMilli(), deleted)
+	if err != nil {
+		return fmt.Errorf("update webhook: %w", err)
+	}
+	if n == 0 {
+		return fault.New(fault.Conflict, "WEBHOOK_CHANGED", "The webhook was changed at the same moment. Try again.")
+	}
+	h.Revision++
+	return nil
+}
+
+func find(ctx context.Context, q db.Querier, ws, id string) (*hook, error) {
+	h, err := scanHook(q.QueryRow(ctx, selectHook, ws, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "WEBHOOK_NOT_FOUND", "No webhook has this id.")
+	} else if err != nil {
+		return nil, fmt.Errorf("find webhook: %w", err)
+	}
+	return h, nil
+}
+
+// list reads webhooks from the newest back, one more than limit when there is.
+func list(ctx context.Context, q db.Querier, ws string, before int64, limit int) ([]*hook, error) {
+	rows, err := q.Query(ctx, selectHooks, ws, before, limit+1)
+	if err != nil {
+		return nil, fmt.Errorf("list webhooks: %w", err)
+	}
+	defer rows.Close()
+	var out []*hook
+	for rows.Next() {
+		h, err := scanHook(rows)
+		if err != nil {
+			return nil, fmt.Errorf("list webhooks: %w", err)
+		}
+		out = append(out, h)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list webhooks: %w", err)
+	}
+	return out, nil
+}
+
+// count counts the webhooks of a workspace, up to limit.
+func count(ctx context.Context, q db.Querier, ws string, limit int) (int, error) {
+	var n int
+	if err := q.QueryRow(ctx, countHooks, ws, limit).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count webhooks: %w", err)
+	}
+	return n, nil
+}
+
+func scanHook(row db.Row) (*hook, error) {
+	var (
+		h                       hook
+		types                   string
+		until, created, updated int64
+	)
+	err := row.Scan(&h.nid, &h.ws, &h.ID, &h.URL, &types, &h.Description, &h.Active, &h.DisabledReason, &h.secret, &h.oldSecret, &until,
+		&h.Revision, &created, &updated, &h.seen, &h.replayNext, &h.replayTo)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(types), (*[]string)(&h.Events)); err != nil {
+		return nil, fmt.Errorf("decode webhook: %w", err)
+	}
+	h.oldUntil, h.CreatedAt, h.UpdatedAt = time.UnixMilli(until), time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+	return &h, nil
+}
+
+// The position of a webhook moves only from where it was read, so of two
+// dispatchers that did the same work one stores it.
+const (
+	moveSeen    = `UPDATE webhooks SET seen = $4 WHERE ws = $1 AND id = $2 AND seen = $3 AND active AND NOT deleted`
+	moveReplay  = `UPDATE webhooks SET replay_next = $4 WHERE ws = $1 AND id = $2 AND replay_next = $3 AND active AND NOT deleted`
+	jumpSeen    = `UPDATE webhooks SET seen = $3 WHERE ws = $1 AND id = $2`
+	beginReplay = `UPDATE webhooks SET replay_next = $3, replay_to = $4 WHERE ws = $1 AND id = $2 AND replay_next = 0 AND active AND NOT deleted`
+)
+
+// jump puts the position at a number, for a webhook that is switched on.
+func jump(ctx context.Context, q db.Querier, h *hook, seq int64) error {
+	if _, err := q.Exec(ctx, jumpSeen, h.ws, h.ID, seq); err != nil {
+		return fmt.Errorf("move webhook: %w", err)
+	}
+	return nil
+}
+
+// startReplay sets the range to send again; false when one is under way.
+func startReplay(ctx context.Context, q db.Querier, h *hook, from, to int64) (bool, error) {
+	n, err := q.Exec(ctx, beginReplay, h.ws, h.ID, from, to)
+	if err != nil {
+		return false, fmt.Errorf("start replay: %w", err)
+	}
+	return n > 0, nil
+}
+
+const (
+	insertDelivery = `INSERT INTO webhook_deliveries (webhook, seq, type, status, attempts, next_at, lease_owner, last_status, last_error,
+			created_at, updated_at, done_at)
+		VALUES ($1, $2, $3, 'pending', 0, $4, '', 0, '', $4, $4, NULL)
+		ON CONFLICT (webhook, seq) DO NOTHING`
+	resetDelivery = `INSERT INTO webhook_deliveries (webhook, seq, type, status, attempts, next_at, lease_owner, last_status, last_error,
+			created_at, updated_at, done_at)
+		VALUES ($1, $2, $3, 'pending', 0, $4, '', 0, '', $4, $4, NULL)
+		ON CONFLICT (webhook, seq) DO UPDATE SET status = 'pending', attempts = 0, next_at = excluded.next_at, lease_owner = '',
+			created_at = excluded.created_at, updated_at = excluded.updated_at, done_at = NULL`
+)
+
+// move stores a step of a webhook through the log: the new position and the
+// deliveries it brings. It returns false when another dispatcher was first.
+func move(ctx context.Context, d *db.DB, s step) (bool, error) {
+	moved := false
+	err := d.InTx(ctx, func(tx *db.Tx) error {
+		var n int64
+		var err error
+		if s.replay {
+			n, err = tx.Exec(ctx, moveReplay, s.h.ws, s.h.ID, s.from, s.to)
+		} else {
+			n, err = tx.Exec(ctx, moveSeen, s.h.ws, s.h.ID, s.from, s.to)
+		}
+		if moved = n > 0; err != nil || !moved {
+			return err
+		}
+		return insertDeliveries(ctx, tx, s)
+	})
+	if err != nil {
+		return false, fmt.Errorf("queue deliveries: %w", err)
+	}
+	return moved, nil
+}
+
+func insertDeliveries(ctx context.Context, tx *db.Tx, s step) error {
+	for _, it := range s.items {
+		var err error
+		if s.replay {
+			_, err = tx.Exec(ctx, resetDelivery, s.h.ID, it.Seq, it.Type, s.at.UnixMilli())
+		} else {
+			_, err = tx.Exec(ctx, insertDelivery, s.h.ID, it.Seq, it.Type, s.at.UnixMilli())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step is one move through the log.
+type step struct {
+	h        *hook
+	replay   bool // in the range to replay, else at the end of the log
+	from, to int64
+	items    []event.Item
+	at       time.Time
+}

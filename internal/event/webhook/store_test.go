@@ -1,0 +1,129 @@
+package webhook
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/event"
+)
+
+func storedHook(t *testing.T, d *db.DB) *hook {
+	t.Helper()
+	now := time.UnixMilli(1_700_000_000_000)
+	h := &hook{nid: d.NewNID(), ws: "ws", secret: []byte{1}, Webhook: Webhook{ID: db.NewID(), Events: event.Filter{"*"}, Active: true, CreatedAt: now, UpdatedAt: now}}
+	if err := insert(t.Context(), d, h); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func items(n int) []event.Item {
+	out := make([]event.Item, n)
+	for i := range out {
+		out[i] = event.Item{Seq: int64(i + 1), Type: "a.done"}
+	}
+	return out
+}
+
+// Two dispatchers that did the same step: one stores it, and a delivery that
+// was made meanwhile is not made again.
+func TestMoveOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := storedHook(t, d)
+		now := time.UnixMilli(1_700_000_001_000)
+		st := step{h: h, from: 0, to: 3, items: items(3), at: now}
+		if moved, err := move(t.Context(), d, st); err != nil || !moved {
+			t.Fatalf("first move = %v, %v, want true", moved, err)
+		}
+		if err := setDelivered(t.Context(), d, job{hook: h.ID, seq: 1}, 200, now); err != nil {
+			t.Fatal(err)
+		}
+		if moved, err := move(t.Context(), d, st); err != nil || moved {
+			t.Errorf("the same move again = %v, %v, want false", moved, err)
+		}
+		// Even one that got past the position leaves rows alone.
+		st.from = 3
+		if moved, err := move(t.Context(), d, st); err != nil || !moved {
+			t.Fatalf("move from the new place = %v, %v, want true", moved, err)
+		}
+		got, err := listDeliveries(t.Context(), d, deliveryQuery{hook: h.ID, status: delivered, before: 100, limit: 10})
+		if err != nil || len(got) != 1 || got[0].Seq != 1 {
+			t.Errorf("delivered = %+v, %v, want event 1", got, err)
+		}
+		h.Active, h.Revision, h.UpdatedAt = false, 1, now
+		if err := update(t.Context(), d, h, false); err != nil {
+			t.Fatal(err)
+		}
+		if moved, err := move(t.Context(), d, step{h: h, from: 3, to: 4, at: now}); err != nil || moved {
+			t.Errorf("move of one that is off = %v, %v, want false", moved, err)
+		}
+	})
+}
+
+// Many claim at once: nobody gets what another one has, until the lease is
+// over.
+func TestClaimOnce(t *testing.T) {
+	t.Parallel()
+	const n = 60
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := storedHook(t, d)
+		now := time.UnixMilli(1_700_000_001_000)
+		if _, err := move(t.Context(), d, step{h: h, to: n, items: items(n), at: now}); err != nil {
+			t.Fatal(err)
+		}
+		take := func(at time.Time) []int64 {
+			var mu sync.Mutex
+			var got []int64
+			var wg sync.WaitGroup
+			for range 6 {
+				wg.Go(func() {
+					for {
+						jobs, err := claim(t.Context(), d, lease{hook: h.ID, owner: db.NewID(), now: at, until: at.Add(time.Minute), limit: 4})
+						if err != nil {
+							t.Errorf("claim: %v", err)
+						}
+						if len(jobs) == 0 {
+							return
+						}
+						mu.Lock()
+						for _, j := range jobs {
+							got = append(got, j.seq)
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			slices.Sort(got)
+			return got
+		}
+		got := take(now)
+		if len(got) != len(slices.Compact(slices.Clone(got))) {
+			t.Errorf("claimed %v: some twice", got)
+		}
+		// A claim may come back empty because another one was faster; what it
+		// left is due for the next.
+		got = append(got, take(now)...)
+		if slices.Sort(got); len(got) != n || len(slices.Compact(got)) != n {
+			t.Errorf("claimed %v, want each of %d once", got, n)
+		}
+		if again := take(now.Add(30 * time.Second)); len(again) != 0 {
+			t.Errorf("claimed %v under somebody's lease", again)
+		}
+		if again := take(now.Add(time.Hour)); len(again) == 0 {
+			t.Error("nothing could be claimed after the leases")
+		}
+		// The loser of a lease cannot undo what the winner does.
+		if err := setDead(t.Context(), d, job{hook: h.ID, seq: 1, owner: "somebody else"}, attempt{at: now}); err != nil {
+			t.Fatal(err)
+		}
+		if dead, err := listDeliveries(t.Context(), d, deliveryQuery{hook: h.ID, status: dead, before: 100, limit: 10}); err != nil || len(dead) != 0 {
+			t.Errorf("dead = %+v, %v, want none by a stranger", dead, err)
+		}
+	})
+}

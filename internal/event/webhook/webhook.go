@@ -1,0 +1,138 @@
+// Package webhook tells other systems about events. Each webhook follows the
+// event log with a position of its own; what matches becomes a delivery row,
+// which is attempted until the receiver answers 2xx or three days have passed.
+//
+// It promises that every matching event is delivered at least once or ends as
+// a dead letter one can see and replay, whatever is killed meanwhile; that
+// events are taken up in their order, a few at a time; that a slow or broken
+// receiver holds up nobody else; and that requests leave only through the
+// guarded client it was given. It does not promise exactly once: receivers
+// drop repeats by the header webhook-id.
+package webhook
+
+import (
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const (
+	maxURL         = 2048
+	maxDescription = 500
+	maxPerSpace    = 50 // webhooks in one workspace
+)
+
+// Webhook is a subscription of another system.
+type Webhook struct {
+	ID             string       `json:"id"`
+	URL            string       `json:"url"`
+	Events         event.Filter `json:"events" doc:"Types that are sent; entity.* is all that begin with entity., * everything."`
+	Description    string       `json:"description,omitzero"`
+	Active         bool         `json:"active"`
+	DisabledReason string       `json:"disabledReason,omitzero" doc:"Why the server switched it off."`
+	Revision       int64        `json:"revision"`
+	CreatedAt      time.Time    `json:"createdAt"`
+	UpdatedAt      time.Time    `json:"updatedAt"`
+}
+
+// WithSecret is a webhook with the secret that signs its messages. It is shown
+// once.
+type WithSecret struct {
+	Webhook
+	Secret string `json:"secret" doc:"Shown this once. Check webhook-signature with it."`
+}
+
+// Draft is what a webhook is made from.
+type Draft struct {
+	URL         string       `json:"url" doc:"Where events are posted; https." example:"https://example.org/hooks/hearth"`
+	Events      event.Filter `json:"events" doc:"Types to send, with entity.* and * as wildcards."`
+	Secret      string       `json:"secret,omitzero" doc:"whsec_ and 24 to 64 bytes in base64; made when absent."`
+	Active      *bool        `json:"active,omitzero" doc:"true when absent."`
+	Description string       `json:"description,omitzero"`
+}
+
+// Validate names everything that is wrong with the draft. The client judges
+// the address.
+func (d Draft) Validate(client Client) error {
+	var c fault.Checks
+	settings{d.URL, d.Events, d.Description, true}.check(&c, client)
+	if d.Secret != "" {
+		if _, err := parseSecret(d.Secret); err != nil {
+			c.Add("/secret", "invalid", "A secret is whsec_ followed by 24 to 64 bytes in base64.")
+		}
+	}
+	return c.Err("WEBHOOK_INVALID", "The webhook is not valid.")
+}
+
+// settings are what a patch can change; as JSON they are the document a merge
+// patch is applied to.
+type settings struct {
+	URL         string       `json:"url"`
+	Events      event.Filter `json:"events"`
+	Description string       `json:"description"`
+	Active      bool         `json:"active"`
+}
+
+func (s settings) check(c *fault.Checks, client Client) {
+	checkURL(c, s.URL, client)
+	c.Require(len(s.Events) > 0, "/events")
+	s.Events.Check("/events", c)
+	if utf8.RuneCountInString(s.Description) > maxDescription {
+		c.Add("/description", "too_long", "At most 500 characters are accepted.")
+	}
+}
+
+// checkURL refuses what could never be delivered. The client checks the
+// address again when it dials: names change.
+func checkURL(c *fault.Checks, text string, client Client) {
+	if text == "" {
+		c.Require(false, "/url")
+		return
+	}
+	u, err := url.Parse(text)
+	allowed := func() bool {
+		_, err := client.CheckURL(text)
+		return err == nil
+	}
+	switch {
+	case len(text) > maxURL:
+		c.Add("/url", "too_long", "At most 2048 characters are accepted.")
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
+		c.Add("/url", "invalid", "The URL must be an absolute http or https URL.")
+	case u.User != nil || u.Fragment != "":
+		c.Add("/url", "invalid", "The URL must have no user, password or fragment.")
+	case !allowed():
+		c.Add("/url", "not_allowed", "The server may not send requests to this address.")
+	}
+}
+
+// Delivery is one event on its way to a webhook.
+type Delivery struct {
+	Seq        int64      `json:"seq" doc:"Number of the event."`
+	Type       string     `json:"type"`
+	Status     string     `json:"status" enum:"pending,delivered,dead"`
+	Attempts   int        `json:"attempts"`
+	NextAt     *time.Time `json:"nextAt,omitzero" doc:"When it is tried next; while pending."`
+	LastStatus int        `json:"lastStatus,omitzero" doc:"HTTP status of the last attempt."`
+	LastError  string     `json:"lastError,omitzero"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	UpdatedAt  time.Time  `json:"updatedAt"`
+}
+
+// The states of a delivery.
+const (
+	pending   = "pending"
+	delivered = "delivered"
+	dead      = "dead"
+)
+
+// Outcome is what became of one attempt, as a test ping answers it.
+type Outcome struct {
+	Delivered  bool   `json:"delivered"`
+	Status     int    `json:"status,omitzero" doc:"HTTP status the receiver answered with."`
+	Error      string `json:"error,omitzero" doc:"What went wrong, in a few words."`
+	DurationMS int64  `json:"durationMs"`
+}

@@ -1,0 +1,147 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+func atoi(t testing.TB, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	guarded, err := outbound.New(outbound.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d, guarded)
+		eventtest.Cases(t, "webhooks.json", d, e.l, eventtest.Serve(t, e.s.Routes))
+	})
+}
+
+func TestWebhooksOfAWorkspaceAreLimited(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, dbtest.SQLite(t), open{})
+	for i := range 50 {
+		e.create(t, "ws", fmt.Sprint("https://example.org/", i), "*")
+	}
+	_, err := e.s.Create(eventtest.Context(t.Context(), "ws"), webhook.Draft{URL: "https://example.org/", Events: []string{"*"}})
+	if fault.CodeOf(err) != "TOO_MANY_WEBHOOKS" {
+		t.Errorf("51st webhook = %v, want TOO_MANY_WEBHOOKS", err)
+	}
+	e.create(t, "other", "https://example.org/", "*")
+}
+
+func TestSecretIsSealed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d, open{})
+		h := e.create(t, "ws", "https://example.org/", "*")
+		var sealed []byte
+		if err := d.QueryRow(t.Context(), `SELECT secret FROM webhooks WHERE ws = $1 AND id = $2`, "ws", h.ID).Scan(&sealed); err != nil {
+			t.Fatal(err)
+		}
+		if len(sealed) < 40 || bytes.Contains(sealed, []byte("whsec_")) {
+			t.Errorf("stored secret = %q, want it sealed", sealed)
+		}
+		// It does not open in another row.
+		other := e.create(t, "ws", "https://example.org/", "*")
+		if _, err := d.Exec(t.Context(), `UPDATE webhooks SET secret = $1 WHERE ws = $2 AND id = $3`, sealed, "ws", other.ID); err != nil {
+			t.Fatal(err)
+		}
+		out, err := e.s.Ping(eventtest.Context(t.Context(), "ws"), other.ID)
+		if err != nil || out.Delivered || !strings.Contains(out.Error, "secret") {
+			t.Errorf("Ping with a moved secret = %+v, %v, want it refused", out, err)
+		}
+	})
+}
+
+// A POST that is sent twice under one Idempotency-Key makes one webhook and
+// shows the same secret.
+func TestCreateOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		store := idem.New(idem.Config{DB: d, Key: testKey(t)})
+		e := newEnv(t, d, open{}, func(c *webhook.Config) {
+			c.Once = func(ctx context.Context, fn func(*db.Tx) (web.Reply[webhook.WithSecret], error)) (web.Reply[webhook.WithSecret], error) {
+				return idem.Once(ctx, store, fn)
+			}
+		})
+		h := eventtest.Serve(t, e.s.Routes)
+		send := func() *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/webhooks", strings.NewReader(`{"url":"https://example.org/","events":["*"]}`))
+			r.Header.Set("Authorization", "Bearer ws owner")
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Idempotency-Key", "k1")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w
+		}
+		first, second := send(), send()
+		if first.Code != http.StatusCreated || second.Code != http.StatusCreated || first.Body.String() != second.Body.String() {
+			t.Errorf("answers = %d %s and %d %s, want the same 201", first.Code, first.Body, second.Code, second.Body)
+		}
+		if second.Header().Get("Idempotent-Replayed") != "true" {
+			t.Error("the second answer is not marked as replayed")
+		}
+		if r, err := e.l.Range(t.Context(), "ws"); err != nil || r.Newest != 1 {
+			t.Errorf("log ends at %d, %v, want one event", r.Newest, err)
+		}
+	})
+}
+
+func TestExpireAndPurge(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newReceiver(t, ok)
+		down := newReceiver(t, func(message) int { return 500 })
+		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Sweep = 20 * time.Millisecond })
+		h, late := e.create(t, "ws", r.URL, "a.done"), e.create(t, "ws", down.URL, "a.done")
+		e.run(t)
+		for range 130 {
+			eventtest.Append(t, d, e.l, "ws", "a.done")
+		}
+		e.await(t, "ws", h.ID, "delivered", 130)
+		e.await(t, "ws", late.ID, "pending", 130)
+		if n, err := e.s.Expire(t.Context(), time.Now().Add(-time.Hour), 1000); err != nil || n != 0 {
+			t.Errorf("Expire of an hour ago = %d, %v, want 0", n, err)
+		}
+		if n, err := e.s.Expire(t.Context(), time.Now().Add(time.Hour), 1000); err != nil || n != 130 {
+			t.Errorf("Expire = %d, %v, want the 130 that are done", n, err)
+		}
+		if _, err := e.s.Delete(eventtest.Context(t.Context(), "ws"), late.ID, "*"); err != nil {
+			t.Fatal(err)
+		}
+		eventtest.Eventually(t, "all rows of the deleted webhook are gone", func() bool {
+			var hooks, rows int
+			err := d.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM webhooks WHERE id = $1), (SELECT count(*) FROM webhook_deliveries WHERE webhook = $1)`, late.ID).Scan(&hooks, &rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return hooks == 0 && rows == 0
+		})
+	})
+}

@@ -1,0 +1,194 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const (
+	stepSize   = 100 // deliveries queued in one transaction
+	lazyMove   = 500 // events without a match before the position is stored
+	leaseSpare = 30 * time.Second
+	afterError = 5 * time.Second
+	settleTime = 5 * time.Second // to store an outcome while the process stops
+)
+
+// worker serves one webhook. Only its own goroutine touches it, except wake.
+type worker struct {
+	ref
+	wake chan struct{}
+	pos  int64 // looked at, perhaps further than is stored
+	busy int   // attempts under way
+	done chan struct{}
+}
+
+// work serves a webhook until it is switched off or ctx ends.
+func (s *Service) work(ctx context.Context, w *worker) {
+	w.done = make(chan struct{}, s.cfg.PerHook)
+	defer func() {
+		for ; w.busy > 0; w.busy-- {
+			<-w.done
+		}
+	}()
+	for ctx.Err() == nil {
+		h, err := find(ctx, s.db, w.ws, w.id)
+		if fault.KindOf(err) == fault.NotFound || err == nil && !h.Active {
+			if s.crew.retire(w) {
+				return
+			}
+			<-w.wake
+			continue
+		}
+		var at time.Time
+		if err == nil {
+			at, err = s.turn(ctx, w, h)
+		}
+		if err != nil {
+			s.try(ctx, "serve webhook", err)
+			at = s.cfg.Now().Add(afterError)
+		}
+		w.wait(ctx, at, s.cfg.Now())
+	}
+}
+
+// wait sleeps until there may be something to do; at is zero for no hurry.
+func (w *worker) wait(ctx context.Context, at, now time.Time) {
+	var due <-chan time.Time
+	if !at.IsZero() {
+		t := time.NewTimer(at.Sub(now))
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-w.wake:
+	case <-due:
+	case <-w.done:
+		w.busy--
+	}
+}
+
+// turn starts what is due and queues what is new, as far as there is room. It
+// returns when to look again should nothing else happen.
+func (s *Service) turn(ctx context.Context, w *worker, h *hook) (time.Time, error) {
+	for w.busy < s.cfg.PerHook {
+		at, some, err := nextDue(ctx, s.db, h.ID)
+		if err != nil {
+			return at, err
+		}
+		if some && !at.After(s.cfg.Now()) {
+			// Another process may be first; then the next look says later.
+			if err := s.start(ctx, w, h); err != nil {
+				return at, err
+			}
+			continue
+		}
+		if moved, err := s.follow(ctx, w, h); err != nil || !moved {
+			return at, err
+		}
+		if h, err = find(ctx, s.db, w.ws, w.id); err != nil || !h.Active {
+			return s.cfg.Now(), nil // switched off meanwhile; work looks again
+		}
+	}
+	return time.Time{}, nil
+}
+
+// start takes due deliveries and begins an attempt for each.
+func (s *Service) start(ctx context.Context, w *worker, h *hook) error {
+	now := s.cfg.Now()
+	// The lease runs from when an attempt may begin to when it must be over.
+	jobs, err := claim(ctx, s.db, lease{
+		hook: h.ID, owner: db.NewID(), now: now, until: now.Add(s.cfg.Timeout + leaseSpare), limit: s.cfg.PerHook - w.busy,
+	})
+	if err != nil {
+		return err
+	}
+	sortJobs(jobs)
+	for _, j := range jobs {
+		w.busy++
+		go func() {
+			defer func() { w.done <- struct{}{} }()
+			s.deliver(ctx, h, j)
+		}()
+	}
+	return nil
+}
+
+// deliver makes one attempt and stores what came of it. Should that fail, the
+// lease runs out and somebody tries again.
+func (s *Service) deliver(ctx context.Context, h *hook, j job) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+	}
+	a, err := s.attempt(ctx, h, j)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if ctx.Err() != nil && !a.ok() {
+		err = release(late, s.db, j, s.cfg.Now())
+	} else if err == nil {
+		err = s.settle(late, h, j, a)
+	}
+	if err != nil {
+		s.cfg.Log.ErrorContext(ctx, "deliver webhook", "webhook", h.ID, "seq", j.seq, "err", err.Error())
+	}
+}
+
+// attempt reads the event and sends it.
+func (s *Service) attempt(ctx context.Context, h *hook, j job) (attempt, error) {
+	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: j.seq - 1, Limit: 1})
+	if misplaced(err) || err == nil && (len(b.Items) == 0 || b.Items[0].Seq != j.seq) {
+		return attempt{err: expired, at: s.cfg.Now()}, nil
+	} else if err != nil {
+		return attempt{}, err
+	}
+	m, err := messageOf(s.cfg.Source, h.ws, b.Items[0])
+	if err != nil {
+		return attempt{}, err
+	}
+	return s.send(ctx, h, m), nil
+}
+
+// expired is the error of a delivery whose event is no longer kept.
+const expired = "the event is no longer kept"
+
+// settle stores the outcome: delivered, dead, or a later attempt.
+func (s *Service) settle(ctx context.Context, h *hook, j job, a attempt) error {
+	if a.ok() {
+		return setDelivered(ctx, s.db, j, a.status, a.at)
+	}
+	if a.status == 410 {
+		return s.disable(ctx, h, j, a)
+	}
+	at, again := next(j, a.at, s.cfg.MaxAttempts, a.wait, s.cfg.Chance())
+	if !again || a.err == expired {
+		s.cfg.Log.WarnContext(ctx, "webhook delivery is dead", "webhook", h.ID, "seq", j.seq, "attempts", j.attempts, "err", a.err)
+		return setDead(ctx, s.db, j, a)
+	}
+	return setRetry(ctx, s.db, j, a, at)
+}
+
+// disable switches a webhook off whose receiver says it is gone for good.
+func (s *Service) disable(ctx context.Context, h *hook, j job, a attempt) error {
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		if err := setDead(ctx, tx, j, a); err != nil {
+			return err
+		}
+		now, err := find(ctx, tx, h.ws, h.ID)
+		if fault.KindOf(err) == fault.NotFound || err == nil && (!now.Active || now.URL != h.URL) {
+			return nil // deleted, off, or moved meanwhile
+		} else if err != nil {
+			return err
+		}
+		now.Active, now.DisabledReason, now.UpdatedAt = false, "The receiver answered 410 Gone.", s.now()
+		if err := update(ctx, tx, now, false); err != nil {
+			return err
+		}
+		return s.append(ctx, tx, now, "webhook.disabled")
+	})
+}
