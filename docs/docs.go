@@ -1,0 +1,18 @@
+// Package docs embeds the pages of this folder that a running server shows, so
+// that they fit the binary they come with and need no network.
+package docs
+
+import _ "embed"
+
+//go:generate go run ../internal/archtest/codes .. errors.md
+//go:generate go run ../internal/config/gen -o configuration.md
+
+// Errors is the page of all error codes, in Markdown.
+//
+//go:embed errors.md
+var Errors []byte
+
+// Configuration is the page of all settings, in Markdown.
+//
+//go:embed configuration.md
+var Configuration []byte

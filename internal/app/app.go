@@ -1,0 +1,279 @@
+// Package app is the wiring: it opens the store, builds the services, gives
+// every area its listener and starts and stops it all in order. It is the
+// only package that sees the whole configuration and all areas.
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/ops"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Options is what Serve needs beside the configuration.
+type Options struct {
+	Version string
+	Out     io.Writer // what the person at the terminal reads
+	Err     io.Writer // logs
+	Environ []string
+}
+
+// App is a running server.
+type App struct {
+	*Core
+	cfg      *config.Config
+	opt      Options
+	log      *slog.Logger
+	lock     *db.FolderLock // nil on PostgreSQL
+	identity Identity
+	edge     *edge
+	tls      *tls.Config
+	metrics  *ops.Metrics
+	tracer   *ops.Tracer
+	notify   *ops.Notifier
+	runner   *job.Runner
+	owner    string // the owner key, on the first start only
+	open     []*listener
+	stopping atomic.Bool
+}
+
+// Serve runs the server until ctx is done, then drains it. It returns nil
+// after a clean stop.
+func Serve(ctx context.Context, cfg *config.Config, opt Options) error {
+	ops.Tune(opt.Environ)
+	log, _ := ops.NewLog(ops.LogConfig{Writer: opt.Err, Level: cfg.Observe.LogLevel, Format: cfg.Observe.LogFormat, Attrs: logAttrs})
+	// What runs behind the listeners outlives ctx: it is stopped by hand,
+	// after the last request.
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	a := &App{cfg: cfg, opt: opt, log: log, notify: ops.NewNotifier(opt.Environ, os.Getpid())}
+	if err := a.start(life); err != nil {
+		return errors.Join(err, a.close())
+	}
+	a.greet()
+	return errors.Join(a.run(ctx, life, end), a.close())
+}
+
+// logAttrs gives every log line of a request its id.
+func logAttrs(ctx context.Context) []slog.Attr {
+	if id := web.RequestID(ctx); id != "" {
+		return []slog.Attr{slog.String("request_id", id)}
+	}
+	return nil
+}
+
+// start opens everything, in an order in which a failure leaves nothing
+// behind: the lock before the store, the ports last.
+func (a *App) start(ctx context.Context) (err error) {
+	for _, line := range a.cfg.Warnings() {
+		a.log.Warn("insecure setting", "setting", line)
+	}
+	if err := os.MkdirAll(a.cfg.Data.Dir, 0o700); err != nil {
+		return fmt.Errorf("make data folder: %w", err)
+	}
+	if a.cfg.Data.DatabaseURL.Reveal() == "" {
+		if a.lock, err = db.Lock(a.cfg.Data.Dir); err != nil {
+			return err
+		}
+	}
+	if a.Core, err = OpenCore(ctx, a.cfg, a.log); err != nil {
+		return err
+	}
+	if a.identity, err = loadIdentity(a.cfg.Data.Dir, a.cfg.Oracle.DID); err != nil {
+		return err
+	}
+	if a.owner, err = a.Auth.Bootstrap(ctx, a.cfg.Auth.OwnerKey.Reveal()); err != nil {
+		return err
+	}
+	if err := a.observe(); err != nil {
+		return err
+	}
+	if a.runner, err = a.jobs(); err != nil {
+		return err
+	}
+	return a.listenAll(ctx)
+}
+
+// observe sets up metrics and traces.
+func (a *App) observe() error {
+	o := a.cfg.Observe
+	headers, err := ops.ParseHeaders(o.OTLPHeaders.Reveal())
+	if err != nil {
+		return err
+	}
+	a.tracer = ops.NewTracer(ops.TraceConfig{
+		Endpoint: o.OTLPEndpoint, Headers: headers, Service: o.ServiceName, Version: a.opt.Version, Ratio: o.TraceRatio,
+		OnError: func(err error) { a.log.Warn("traces not sent", "err", err.Error()) },
+	})
+	if !o.MetricsEnabled {
+		return nil
+	}
+	a.metrics = ops.NewMetrics(ops.Build{Version: a.opt.Version})
+	return a.measureStore()
+}
+
+// listenAll builds the routes and binds the ports.
+func (a *App) listenAll(ctx context.Context) (err error) {
+	if a.edge, err = newEdge(a.cfg, a.log, a.seen, a.tracer); err != nil {
+		return err
+	}
+	var challenge http.Handler
+	if a.tls, challenge, err = tlsConfig(a.cfg, a.log); err != nil {
+		return err
+	}
+	plan, err := a.plan()
+	if err != nil {
+		return err
+	}
+	for _, p := range plan {
+		l, err := a.bind(ctx, p.name, p.addr, a.edge.handler(p.apis))
+		if err != nil {
+			return err
+		}
+		a.open = append(a.open, l)
+	}
+	if addr := a.cfg.TLS.ACMEHTTPAddr; challenge != nil && addr != "" {
+		l, err := a.bind(ctx, "acme", addr, challenge)
+		if err != nil {
+			return err
+		}
+		l.tls = nil // challenges come over plain HTTP
+		a.open = append(a.open, l)
+	}
+	return a.measureEdge()
+}
+
+// seen counts a finished request and names its span.
+func (a *App) seen(r *http.Request, s web.Seen) {
+	a.metrics.Observe(s.Route, s.Method, s.Status, s.Duration)
+	if s.Status == http.StatusTooManyRequests {
+		a.metrics.Refused("rate")
+	}
+	span := ops.SpanFrom(r.Context())
+	span.Name(s.Method + " " + s.Route)
+	span.Int("http.response.status_code", int64(s.Status))
+}
+
+// run serves until ctx is done or something fails, then drains.
+func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
+	var front, back errgroup.Group
+	failed := make(chan error, len(a.open))
+	for _, l := range a.open {
+		front.Go(func() error {
+			err := l.serve()
+			failed <- err
+			return err
+		})
+	}
+	for _, f := range a.background() {
+		back.Go(func() error { return f(life) })
+	}
+	if err := a.notify.Ready("serving"); err != nil {
+		a.log.Warn("service manager not told", "err", err.Error())
+	}
+	select {
+	case <-ctx.Done():
+	case <-failed:
+	}
+	a.drain(life)
+	err := front.Wait()
+	end()
+	return errors.Join(err, back.Wait())
+}
+
+// background is everything that runs beside the listeners until its context
+// ends.
+func (a *App) background() []func(context.Context) error {
+	quiet := func(f func(context.Context)) func(context.Context) error {
+		return func(ctx context.Context) error {
+			f(ctx)
+			return nil
+		}
+	}
+	return []func(context.Context) error{
+		quiet(a.Auth.Run), quiet(a.Events.Run), a.Webhooks.Run, quiet(a.runner.Run), a.tracer.Run,
+		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) },
+	}
+}
+
+// drain stops taking work and lets what has begun finish, within the limit of
+// the configuration. Streams are told and end first, or they would hold the
+// shutdown up to its limit.
+func (a *App) drain(ctx context.Context) {
+	a.stopping.Store(true)
+	a.log.Info("stopping", "timeout", a.cfg.Server.ShutdownTimeout.String())
+	_ = a.notify.Stopping() // nobody left to tell
+	a.Events.Close()
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.Server.ShutdownTimeout)
+	defer cancel()
+	var g errgroup.Group
+	for _, l := range a.open {
+		g.Go(func() error {
+			if err := l.server.Shutdown(ctx); err != nil {
+				a.log.Warn("connections cut", "listener", l.name, "err", err.Error())
+				return l.server.Close()
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // each has said what went wrong
+}
+
+// close gives back what start took, last first.
+func (a *App) close() error {
+	var errs []error
+	for _, l := range a.open {
+		errs = append(errs, ignoreClosed(l.socket.Close()))
+	}
+	if a.Core != nil {
+		errs = append(errs, a.Core.Close())
+	}
+	if a.lock != nil {
+		errs = append(errs, a.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// ready looks at everything a request would need.
+func (a *App) ready(ctx context.Context, writable func(context.Context) error) readiness {
+	r := readiness{Status: "ready", Durability: a.DB.Durability(), Checks: map[string]string{"store": "ok", "schema": "ok", "keys": "ok"}}
+	fail := func(name, text string) { r.Status, r.Checks[name] = "not ready", text }
+	if a.stopping.Load() {
+		fail("process", "stopping")
+	}
+	if err := writable(ctx); err != nil {
+		fail("store", "does not take writes")
+	}
+	if s, err := a.DB.Schema(ctx); err != nil || len(s.Pending) > 0 {
+		fail("schema", "not current")
+	}
+	return r
+}
+
+// uptime since the process began serving is measured from here.
+func (a *App) system() *system {
+	writable := remembered(time.Second, a.DB.Writable)
+	s := &system{
+		name: a.cfg.Oracle.Name, version: a.opt.Version, environment: a.cfg.Server.Environment, started: time.Now(),
+		ping:  a.DB.Ping,
+		ready: func(ctx context.Context) readiness { return a.ready(ctx, writable) },
+	}
+	if a.metrics != nil {
+		s.metrics = a.metrics.Handler()
+	}
+	return s
+}

@@ -1,0 +1,203 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Core is the store and the services over it, without listeners. The command
+// line works on one too, also while a server uses the same store.
+type Core struct {
+	DB       *db.DB
+	Key      secret.Key
+	Bus      bus.Bus
+	Auth     *auth.Service
+	Events   *event.Log
+	Webhooks *webhook.Service
+	Jobs     *job.Service
+	Idem     *idem.Store
+
+	cursors web.Cursors
+	log     *slog.Logger
+}
+
+// StoreConfig is the store that cfg names.
+func StoreConfig(cfg *config.Config, log *slog.Logger) db.Config {
+	c := db.Config{Log: log, Sync: strings.ToLower(cfg.Data.SQLiteSynchronous)}
+	if url := cfg.Data.DatabaseURL.Reveal(); url != "" {
+		c.URL = url
+	} else {
+		c.Path = filepath.Join(cfg.Data.Dir, "hearth.db")
+	}
+	return c
+}
+
+// OpenCore opens the store, brings its schema up to date and builds the
+// services. ctx is the life of what they start.
+func OpenCore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Core, error) {
+	if err := os.MkdirAll(cfg.Data.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make data folder: %w", err)
+	}
+	key, err := serverKey(cfg)
+	if err != nil {
+		return nil, err
+	}
+	d, err := db.Open(ctx, StoreConfig(cfg, log))
+	if err != nil {
+		return nil, err
+	}
+	c := &Core{DB: d, Key: key, log: log, cursors: web.Cursors{Key: key.Derive("cursor")}}
+	if err := d.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	if err := c.build(ctx, cfg); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return c, nil
+}
+
+// serverKey is the configured key, or the one in the data folder.
+func serverKey(cfg *config.Config) (secret.Key, error) {
+	if text := cfg.Auth.ServerKey.Reveal(); text != "" {
+		return secret.Parse(text)
+	}
+	k, _, err := secret.Load(filepath.Join(cfg.Data.Dir, "server.key"))
+	return k, err
+}
+
+// build makes the services, lowest first, and ties them together: none of
+// them knows another.
+func (c *Core) build(ctx context.Context, cfg *config.Config) error {
+	var err error
+	if c.Bus, err = openBus(ctx, cfg, c.log); err != nil {
+		return err
+	}
+	c.Idem = idem.New(idem.Config{DB: c.DB, Key: c.Key})
+	c.Events = event.New(event.Config{
+		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed,
+		Publish: func(ctx context.Context, workspace string) { c.publish(ctx, topicEvents, workspace) },
+	})
+	c.Auth = auth.New(auth.Config{
+		DB: c.DB, Log: c.log, Record: c.record, Once: c.once, Cursors: c.cursors,
+		Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
+	})
+	c.Jobs = job.New(job.Config{
+		DB: c.DB, Cursors: c.cursors, Log: c.log, Record: c.record,
+		Publish: func(id string) { c.publish(ctx, topicJobs, id) },
+	})
+	guard, err := outbound.New(outbound.Config{Allow: cfg.Events.OutboundAllow, Timeout: cfg.Events.WebhookTimeout, MaxRedirects: -1})
+	if err != nil {
+		return err
+	}
+	c.Webhooks = webhook.New(webhook.Config{
+		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: guard,
+		Timeout: cfg.Events.WebhookTimeout, MaxAttempts: cfg.Events.WebhookMaxAttempts,
+		Once: func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[webhook.WithSecret], error)) (web.Reply[webhook.WithSecret], error) {
+			return idem.Once(ctx, c.Idem, fn)
+		},
+	})
+	c.listen()
+	return nil
+}
+
+// Topics of the bus.
+const (
+	topicEvents = "events" // a workspace has new events
+	topicKeys   = "keys"   // a key has changed
+	topicJobs   = "jobs"   // there is work, or a job was cancelled
+)
+
+// openBus is PostgreSQL's own channel when it is the store, else in-process.
+func openBus(ctx context.Context, cfg *config.Config, log *slog.Logger) (bus.Bus, error) {
+	if url := cfg.Data.DatabaseURL.Reveal(); url != "" {
+		return bus.NewPostgres(ctx, url, log)
+	}
+	return bus.New(), nil
+}
+
+// listen ties what other instances say to the services here.
+func (c *Core) listen() {
+	c.Bus.Subscribe(topicEvents, func(m bus.Message) {
+		if m.Missed {
+			c.Events.WakeAll()
+			return
+		}
+		c.Events.Wake(m.Payload)
+	})
+	c.Bus.Subscribe(topicKeys, func(bus.Message) { c.Auth.Flush() })
+	c.Bus.Subscribe(topicJobs, func(m bus.Message) { c.Jobs.Heard(m.Payload) })
+}
+
+// publish tells other instances something they would find out later anyway,
+// so a failure is only a delay.
+func (c *Core) publish(ctx context.Context, topic, payload string) {
+	if err := c.Bus.Publish(ctx, topic, payload); err != nil {
+		c.log.WarnContext(ctx, "bus", "topic", topic, "err", err.Error())
+	}
+}
+
+// record appends an event for the services below the event log.
+func (c *Core) record(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
+	return c.Events.Append(ctx, tx, event.Event{Type: typ, Subject: subject, Revision: revision})
+}
+
+func (c *Core) once(ctx context.Context, fn func(tx *db.Tx) (web.Reply[any], error)) (web.Reply[any], error) {
+	return idem.Once(ctx, c.Idem, fn)
+}
+
+// stillAllowed ends a stream whose key was revoked or has expired.
+func (c *Core) stillAllowed(ctx context.Context) error {
+	caller := web.CallerFrom(ctx)
+	if caller.Key == "" {
+		return nil
+	}
+	k, err := c.Auth.Current(ctx)
+	if err != nil {
+		return err
+	}
+	if k.Status == auth.Active || k.Status == auth.Rotated {
+		return nil
+	}
+	return fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid any more.")
+}
+
+// stampFile is how a change of keys by the command line reaches the server;
+// with PostgreSQL the bus does that.
+func stampFile(cfg *config.Config) string {
+	if cfg.Data.DatabaseURL.Reveal() != "" {
+		return ""
+	}
+	return filepath.Join(cfg.Data.Dir, "keys.stamp")
+}
+
+// unlimited turns the setting 0, no limit, into a limit nobody reaches.
+func unlimited(n int) int {
+	if n == 0 {
+		return 1 << 30
+	}
+	return n
+}
+
+// Close stops the bus and closes the store.
+func (c *Core) Close() error {
+	c.Bus.Close()
+	return c.DB.Close()
+}

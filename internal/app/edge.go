@@ -1,0 +1,164 @@
+package app
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ops"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// edge is everything a request passes before a route sees it. One edge serves
+// all listeners, so that limits count a client once.
+type edge struct {
+	proxies web.Proxies
+	cors    *web.CORS
+	pace    web.Pace
+	shed    *web.Shedder
+	limit   *web.Limiter // by address; nil is off
+	see     web.Observer
+	tracer  *ops.Tracer
+	log     *slog.Logger
+}
+
+func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops.Tracer) (*edge, error) {
+	var list []string
+	for _, p := range cfg.Server.TrustedProxies {
+		list = append(list, p.String())
+	}
+	proxies, err := web.NewProxies(cfg.Server.TrustProxy, list)
+	if err != nil {
+		return nil, err
+	}
+	cors, err := web.NewCORS(strings.Join(cfg.Server.CORSOrigins, ","))
+	if err != nil {
+		return nil, err
+	}
+	e := &edge{
+		proxies: proxies, cors: cors, see: see, tracer: tracer, log: log,
+		pace: web.Pace{WriteBase: cfg.Limits.WriteTimeout, MinRate: int(cfg.Limits.BodyMinRate)},
+		shed: web.NewShedder(web.ShedConfig{InFlight: cfg.Limits.MaxInFlight, Refuse: dialect}),
+	}
+	if n := cfg.Limits.AddressRateLimit; n > 0 {
+		e.limit = web.NewLimiter(web.LimiterConfig{PerMinute: n})
+	}
+	return e, nil
+}
+
+// dialect writes a fault that no route has claimed, in the words of the path.
+func dialect(w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	dialectOf(r)(w, r, f)
+}
+
+// dialectOf picks the dialect of a path: /v1 and /api have their own, all
+// else is area D's.
+func dialectOf(r *http.Request) web.ErrorWriter {
+	switch {
+	case under(r.URL.Path, "/v1"):
+		return web.Problem
+	case under(r.URL.Path, "/api"):
+		return web.End
+	}
+	return web.Nest
+}
+
+func under(path, prefix string) bool {
+	return path == prefix || strings.HasPrefix(path, prefix+"/")
+}
+
+// handler puts the edge in front of the routes of apis. The order matters:
+// the id first so that every answer has it, the observer before anything that
+// can refuse, so that refusals are counted.
+func (e *edge) handler(apis []*web.API) http.Handler {
+	mux := http.NewServeMux()
+	for _, a := range apis {
+		a.Mount(mux)
+	}
+	hidden := hiddenPatterns(apis)
+	unknown := web.Unknown(dialectOf, func(r *http.Request, method string) bool {
+		probe := *r
+		probe.Method = method
+		_, pattern := mux.Handler(&probe)
+		return pattern != "" && pattern != "/" && !hidden[pattern]
+	})
+	mux.HandleFunc("/", unknown)
+
+	// Asked about such a path the mux would name the route it redirects to.
+	nothing := web.Unknown(dialectOf, func(*http.Request, string) bool { return false })
+	h := auth.WithRateHeaders(cleanPath(nothing, mux))
+	if e.limit != nil {
+		h = e.limit.Guard(limitName, dialect, h)
+	}
+	h = e.shed.Middleware(h)
+	h = e.withCORS(h)
+	h = e.pace.Middleware(h)
+	h = web.SecureHeaders(h)
+	h = web.Observe(e.log, dialect, e.see, h)
+	h = e.traced(h)
+	h = e.proxies.Middleware(h)
+	return web.WithRequestIDs(h)
+}
+
+// hiddenPatterns are the routes of operators, which must look like no route at
+// all: naming the methods they take would give them away.
+func hiddenPatterns(apis []*web.API) map[string]bool {
+	hidden := map[string]bool{}
+	for _, a := range apis {
+		for _, r := range a.Routes() {
+			if r.Doc.Scope == web.Operator {
+				hidden[r.Method+" "+r.Path] = true
+			}
+		}
+	}
+	return hidden
+}
+
+// limitName limits areas A and B by address. C and D have limits of their
+// own, and health is never refused.
+func limitName(r *http.Request) string {
+	if !under(r.URL.Path, "/v1") {
+		return ""
+	}
+	return web.AddrName(web.ClientAddr(r.Context()))
+}
+
+// withCORS leaves area C out: it is called by gateways, never by a page.
+func (e *edge) withCORS(next http.Handler) http.Handler {
+	cors := e.cors.Middleware(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if under(r.URL.Path, "/api") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		cors.ServeHTTP(w, r)
+	})
+}
+
+// cleanPath refuses paths with more than one spelling. The mux would redirect
+// them, and a redirect is one more way to reach a route past a rule.
+func cleanPath(unknown http.HandlerFunc, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := r.URL.Path
+		if p == "" || p[0] != '/' || strings.Contains(p, "//") || strings.Contains(p+"/", "/./") || strings.Contains(p+"/", "/../") {
+			unknown(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// traced gives a request its span; the observer names it at the end.
+func (e *edge) traced(next http.Handler) http.Handler {
+	if e.tracer == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, span := e.tracer.Serve(r.Context(), r.Method, r.Header)
+		defer span.End()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Built is a whole server without its ports, for tests of all routes.
+type Built struct {
+	*App
+	Handler http.Handler // of the merged listener
+	Routes  []web.Route
+}
+
+// Build makes a server on a fresh folder. Its owner key is ownerKey.
+func Build(t *testing.T, ownerKey string, change func(*config.Config)) *Built {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Data.Dir = t.TempDir()
+	cfg.Auth.OwnerKey = config.Secret(ownerKey)
+	cfg.Server.Port = 0
+	cfg.Server.Host = "127.0.0.1"
+	cfg.Limits.RateLimit, cfg.Limits.AddressRateLimit = 0, 0
+	if change != nil {
+		change(cfg)
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard}}
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(func() {
+		cancel()
+		if err := a.close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	if err := a.start(ctx); err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	plan, err := a.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Built{App: a, Handler: a.edge.handler(plan[0].apis)}
+	for _, api := range plan[0].apis {
+		b.Routes = append(b.Routes, api.Routes()...)
+	}
+	return b
+}

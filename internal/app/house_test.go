@@ -1,0 +1,154 @@
+package app_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// owner is the owner key of the operators' workspace in these tests.
+const owner = "owner-key-of-the-tests-0123456789"
+
+// house is a server with one object of each kind in the default workspace and
+// keys of every sort of caller.
+type house struct {
+	*app.Built
+	ids   map[string]string // by the collection in the path: api-keys, jobs, …
+	other string            // owner key of another workspace
+	read  string            // key that may only read
+	calls atomic.Int64
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	h := &house{Built: app.Build(t, owner, nil), ids: map[string]string{"workspaces": "default"}}
+	ctx, err := h.Auth.AsOwner(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.ids["api-keys"] = h.key(t, ctx, "spare", "events:read").ID
+	var scopes []string
+	for _, s := range auth.Scopes() {
+		if strings.HasSuffix(s, ":read") {
+			scopes = append(scopes, s)
+		}
+	}
+	h.read = h.key(t, ctx, "reader", scopes...).Text
+	opened, err := h.Auth.CreateWorkspace(ctx, auth.WorkspaceDraft{ID: "elsewhere", Name: "Elsewhere"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.other = opened.OwnerKey.Text
+	hook, err := h.Webhooks.Create(ctx, webhook.Draft{URL: "https://example.org/hook", Events: event.Filter{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.ids["webhooks"] = hook.Value.ID
+	err = h.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		h.ids["jobs"], err = h.Jobs.Enqueue(ctx, tx, job.Draft{Kind: "nobody.does"})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *house) key(t *testing.T, ctx context.Context, name string, scopes ...string) auth.Issued {
+	t.Helper()
+	k, err := h.Auth.Create(ctx, auth.Draft{Name: name, Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// path fills the ids of the house into a pattern.
+func (h *house) path(r web.Route) string {
+	p := strings.TrimSuffix(r.Path, "{$}")
+	parts := strings.Split(p, "/")
+	for i, part := range parts {
+		switch {
+		case part == "{id}":
+			parts[i] = h.ids[parts[i-1]]
+		case part == "{file...}":
+			parts[i] = "swagger-ui.css"
+		}
+	}
+	p = strings.Join(parts, "/")
+	if strings.HasSuffix(p, "/replay") {
+		p += "?from=1"
+	}
+	return p
+}
+
+// body is the example of a route.
+func body(t *testing.T, r web.Route) string {
+	t.Helper()
+	if r.Doc.Example == nil {
+		return ""
+	}
+	b, err := json.Marshal(r.Doc.Example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// send calls a route as the bearer of key. Every call comes from an address
+// of its own, none of them ours.
+func (h *house) send(t *testing.T, r web.Route, path, key string) *httptest.ResponseRecorder {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	text := body(t, r)
+	req := httptest.NewRequest(r.Method, path, strings.NewReader(text)).WithContext(ctx)
+	n := h.calls.Add(1)
+	req.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(2 + n>>8), byte(n)}), 1234).String()
+	if text != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.Doc.Patch {
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	if isWrite(r) {
+		req.Header.Set("If-Match", "*")
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	w := httptest.NewRecorder()
+	if strings.HasPrefix(r.Doc.Produces, "text/event-stream") {
+		h.Handler.ServeHTTP(leaver{w, cancel}, req)
+		return w
+	}
+	h.Handler.ServeHTTP(w, req)
+	return w
+}
+
+// leaver is the client of a stream who goes after the first bytes.
+type leaver struct {
+	*httptest.ResponseRecorder
+	leave func()
+}
+
+func (l leaver) Write(b []byte) (int, error) {
+	l.leave()
+	return l.ResponseRecorder.Write(b)
+}
+
+func isWrite(r web.Route) bool { return r.Method != http.MethodGet }

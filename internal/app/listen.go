@@ -1,0 +1,144 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// listener is one open port and the server behind it.
+type listener struct {
+	name   string
+	socket *web.ConnListener
+	server *http.Server
+	tls    *tls.Config
+}
+
+// bind opens addr. The port is held from here on: a second server on the same
+// one fails before it has touched anything.
+func (a *App) bind(ctx context.Context, name, addr string, h http.Handler) (*listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen for %s: %w", name, err)
+	}
+	lim := a.cfg.Limits
+	limited := web.LimitConns(l, web.ConnLimits{Total: lim.MaxConnections, PerAddress: lim.MaxConnectionsPerAddress, Exempt: a.manyAllowed})
+	server := web.NewServer(web.ServerConfig{Handler: h, Log: a.log, HeaderTimeout: lim.HeaderTimeout, IdleTimeout: lim.IdleTimeout, MaxHeaderBytes: int(lim.MaxHeaderBytes)})
+	// Streams end when the server stops, so they hang on its context.
+	server.BaseContext = func(net.Listener) context.Context { return ctx }
+	return &listener{name: name, socket: limited, server: server, tls: a.tls}, nil
+}
+
+// manyAllowed tells whom the cap per address does not bind: everybody behind a
+// trusted proxy or a gateway has one address, and loopback is ourselves.
+func (a *App) manyAllowed(addr netip.Addr) bool {
+	return addr.IsLoopback() || a.edge.proxies.Trusts(addr) ||
+		slices.ContainsFunc(a.cfg.USSD.GatewayNetworks, func(n netip.Prefix) bool { return n.Contains(addr.Unmap()) })
+}
+
+// serve answers requests until the server is shut down.
+func (l *listener) serve() error {
+	var err error
+	if l.tls != nil {
+		l.server.TLSConfig = l.tls
+		err = l.server.ServeTLS(l.socket, "", "")
+	} else {
+		err = l.server.Serve(l.socket)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve %s: %w", l.name, err)
+}
+
+// port is the number the listener got; with port 0 the system chose it.
+func (l *listener) port() int {
+	if a, ok := l.socket.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
+}
+
+// tlsConfig makes the TLS side of the configuration, nil without one. With
+// ACME it also returns the handler of http-01 challenges, which sends everyone
+// else to https.
+func tlsConfig(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler, error) {
+	switch {
+	case cfg.TLS.CertFile != "":
+		files := &certFiles{cert: cfg.TLS.CertFile, key: cfg.TLS.KeyFile, log: log}
+		if err := files.load(); err != nil {
+			return nil, nil, err
+		}
+		// ServeTLS adds HTTP/2 only to a config that names it.
+		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: files.get, NextProtos: []string{"h2", "http/1.1"}}, nil, nil
+	case len(cfg.TLS.ACMEDomains) > 0:
+		m := &autocert.Manager{
+			Prompt: autocert.AcceptTOS, Email: cfg.TLS.ACMEEmail,
+			HostPolicy: autocert.HostWhitelist(cfg.TLS.ACMEDomains...),
+			Cache:      autocert.DirCache(filepath.Join(cfg.Data.Dir, "acme")),
+		}
+		if cfg.TLS.ACMEDirectory != "" {
+			m.Client = &acme.Client{DirectoryURL: cfg.TLS.ACMEDirectory}
+		}
+		c := m.TLSConfig()
+		c.MinVersion = tls.VersionTLS12
+		return c, m.HTTPHandler(nil), nil
+	}
+	return nil, nil, nil
+}
+
+// certFiles reads a certificate anew when its file changes, so that a renewal
+// needs no restart. A renewal that cannot be read leaves the old one in use.
+type certFiles struct {
+	cert, key string
+	log       *slog.Logger
+
+	mu      sync.Mutex
+	current *tls.Certificate
+	changed time.Time // of the file in use
+	looked  time.Time
+}
+
+func (c *certFiles) load() error {
+	info, err := os.Stat(c.cert)
+	if err != nil {
+		return fmt.Errorf("read certificate: %w", err)
+	}
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return fmt.Errorf("read certificate: %w", err)
+	}
+	c.current, c.changed = &pair, info.ModTime()
+	return nil
+}
+
+func (c *certFiles) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.looked) > time.Minute {
+		c.looked = time.Now()
+		if info, err := os.Stat(c.cert); err == nil && !info.ModTime().Equal(c.changed) {
+			if err := c.load(); err != nil {
+				c.log.Error("renewed certificate not usable", "err", err.Error())
+			}
+		}
+	}
+	return c.current, nil
+}

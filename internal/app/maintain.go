@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/job"
+)
+
+// Kinds of work the server gives itself.
+const (
+	kindSweep  = "store.sweep"
+	kindBackup = "backup.create"
+)
+
+// sweepChunk is how many rows one transaction of a sweep removes: what every
+// other writer waits for.
+const sweepChunk = 100
+
+// jobs makes the runner with everything that runs by time.
+func (a *App) jobs() (*job.Runner, error) {
+	c := job.RunnerConfig{
+		Handlers: map[string]job.Handler{kindSweep: a.sweep, kindBackup: a.backup},
+		Every:    []job.Every{{Kind: kindSweep, Interval: 10 * time.Minute}},
+		Grace:    a.cfg.Server.ShutdownTimeout / 2,
+	}
+	if every := a.cfg.Backup.Every; every > 0 {
+		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every})
+	}
+	return a.Jobs.NewRunner(c)
+}
+
+// retention is one thing that grows and how long it is kept.
+type retention struct {
+	name   string
+	keep   time.Duration // 0 keeps it for ever
+	expire func(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+func (a *App) retentions() []retention {
+	e := a.cfg.Events
+	return []retention{
+		{"idempotency answers", e.IdempotencyRetention, a.Idem.Expire},
+		{"events", e.Retention, a.Events.Expire},
+		{"jobs", e.JobRetention, a.Jobs.Expire},
+		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
+	}
+}
+
+// sweep removes what has outlived its retention, a chunk at a time.
+func (a *App) sweep(ctx context.Context, r *job.Run) error {
+	removed := 0
+	for _, s := range a.retentions() {
+		for s.keep > 0 {
+			n, err := s.expire(ctx, time.Now().Add(-s.keep), sweepChunk)
+			if err != nil {
+				return fmt.Errorf("expire %s: %w", s.name, err)
+			}
+			removed += n
+			r.Progress(int64(removed), 0, s.name)
+			if n < sweepChunk {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// backup takes the backup of the schedule and removes the oldest ones.
+func (a *App) backup(ctx context.Context, r *job.Run) error {
+	b, err := CreateBackup(ctx, a.DB, a.cfg.BackupDir(), "")
+	if err != nil {
+		return err
+	}
+	removed, err := db.PruneBackups(a.cfg.BackupDir(), a.cfg.Backup.Keep)
+	if err != nil {
+		return err
+	}
+	a.log.InfoContext(ctx, "backup", "file", filepath.Base(b.File), "bytes", b.Bytes, "removed", len(removed))
+	return nil
+}
+
+// CreateBackup writes a backup into dir, or to file when it is given.
+func CreateBackup(ctx context.Context, d *db.DB, dir, file string) (*db.Backup, error) {
+	if file == "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make backup folder: %w", err)
+		}
+		file = filepath.Join(dir, d.BackupName(time.Now()))
+	}
+	return d.Backup(ctx, file)
+}

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"errors"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// measureStore shows what the store does.
+func (a *App) measureStore() error {
+	stat := func(read func(db.Stats) float64) func() float64 {
+		return func() float64 { return read(a.DB.Stats()) }
+	}
+	m := a.metrics
+	return errors.Join(
+		m.Counter("hearth_store_commits_total", "Durable commits; on SQLite one for a whole batch.", stat(func(s db.Stats) float64 { return float64(s.Commits) })),
+		m.Counter("hearth_store_transactions_total", "Transactions stored.", stat(func(s db.Stats) float64 { return float64(s.Callers) })),
+		m.Counter("hearth_store_commit_seconds_total", "Time spent in COMMIT, mostly fsync.", stat(func(s db.Stats) float64 { return s.CommitTime.Seconds() })),
+		m.Counter("hearth_store_failures_total", "BEGIN or COMMIT that failed.", stat(func(s db.Stats) float64 { return float64(s.Failures) })),
+		m.Counter("hearth_store_takeovers_total", "Transactions that ran past their limit.", stat(func(s db.Stats) float64 { return float64(s.Takeovers) })),
+		m.Gauge("hearth_store_batch_max", "Most transactions in one commit so far.", stat(func(s db.Stats) float64 { return float64(s.MaxBatch) })),
+		m.Gauge("hearth_store_queue", "Transactions waiting for the writer or a connection.", stat(func(s db.Stats) float64 { return float64(s.Queued) })),
+		m.Gauge("hearth_store_wal_bytes", "Size of the write-ahead log of SQLite.", stat(func(s db.Stats) float64 { return float64(s.WALBytes) })),
+		m.Gauge("hearth_store_file_bytes", "Size of the SQLite file.", stat(func(s db.Stats) float64 { return float64(s.FileBytes) })),
+		m.Gauge("hearth_event_streams", "Open event streams.", func() float64 { return float64(a.Events.Streams()) }),
+		m.Trace(a.tracer),
+	)
+}
+
+// measureEdge shows what the listeners do.
+func (a *App) measureEdge() error {
+	if a.metrics == nil {
+		return nil
+	}
+	return errors.Join(
+		a.metrics.Gauge("hearth_requests_waiting", "Requests waiting for a place.", func() float64 { return float64(a.edge.shed.Waiting()) }),
+		a.metrics.Counter("hearth_requests_shed_total", "Requests refused because the server was busy.", func() float64 { return float64(a.edge.shed.Refused()) }),
+		a.metrics.Gauge("hearth_connections", "Open connections.", func() float64 {
+			n := 0
+			for _, l := range a.open {
+				n += l.socket.Open()
+			}
+			return float64(n)
+		}),
+		a.metrics.Counter("hearth_connections_refused_total", "Connections closed for being over a limit.", func() float64 {
+			var n int64
+			for _, l := range a.open {
+				n += l.socket.Refused()
+			}
+			return float64(n)
+		}),
+	)
+}

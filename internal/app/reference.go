@@ -1,0 +1,190 @@
+package app
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"fmt"
+	"html"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/swaggest/swgui/v5/static"
+
+	"github.com/hearth-dmrv/hearth/docs"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// referencePolicy lets the page run its own scripts and nothing else. The
+// styles are the viewer's own, written into elements at run time.
+const referencePolicy = "script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'none'"
+
+//go:embed reference.html
+var referencePage []byte
+
+//go:embed reference.js
+var referenceScript []byte
+
+// reference serves the interactive API reference and the document it shows.
+// Everything is in the binary: no request leaves for anywhere.
+type reference struct {
+	json, yaml []byte
+}
+
+func newReference(doc *huma.OpenAPI) (*reference, error) {
+	j, err := doc.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encode API document: %w", err)
+	}
+	y, err := doc.YAML()
+	if err != nil {
+		return nil, fmt.Errorf("encode API document: %w", err)
+	}
+	return &reference{json: j, yaml: y}, nil
+}
+
+// routes enters the reference itself. It is filled later, because the
+// document describes these routes too.
+func (s *reference) routes(a *web.API) {
+	page := func(path, summary, media string, h web.HandlerFunc) {
+		a.Handle("GET", path, h, web.Doc{Summary: summary, Scope: web.Public, Produces: media})
+	}
+	page("/docs", "Interactive API reference", "text/html", s.servePage)
+	page("/docs/{file...}", "Assets and pages of the reference", "text/html", s.serveFile)
+	page("/docs-json", "This API as OpenAPI 3.1 JSON", "application/json", s.serveJSON)
+	page("/docs-yaml", "This API as OpenAPI 3.1 YAML", "text/yaml", s.serveYAML)
+	page("/v1/openapi.json", "This API as OpenAPI 3.1 JSON", "application/json", s.serveJSON)
+}
+
+func (s *reference) servePage(w http.ResponseWriter, _ *http.Request) error {
+	web.ForPage(w.Header(), referencePolicy)
+	send(w, "text/html; charset=utf-8", referencePage)
+	return nil
+}
+
+func (s *reference) serveJSON(w http.ResponseWriter, _ *http.Request) error {
+	send(w, "application/json", s.json)
+	return nil
+}
+
+func (s *reference) serveYAML(w http.ResponseWriter, _ *http.Request) error {
+	send(w, "text/yaml; charset=utf-8", s.yaml)
+	return nil
+}
+
+// serveFile serves the viewer's files and our two generated pages, by name
+// from what is embedded; no path of the machine is ever built.
+func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("file")
+	web.ForPage(w.Header(), referencePolicy)
+	switch name {
+	case "":
+		return s.servePage(w, r)
+	case "reference.js":
+		send(w, "text/javascript; charset=utf-8", referenceScript)
+		return nil
+	case "errors":
+		send(w, "text/html; charset=utf-8", markdownPage("Error codes", docs.Errors))
+		return nil
+	case "configuration":
+		send(w, "text/html; charset=utf-8", markdownPage("Configuration", docs.Configuration))
+		return nil
+	}
+	return serveAsset(w, r, name)
+}
+
+// serveAsset sends a file of the viewer: stored compressed, unpacked for the
+// rare client that cannot.
+func serveAsset(w http.ResponseWriter, r *http.Request, name string) error {
+	media := mime.TypeByExtension(path.Ext(name))
+	plain, err := static.FS.ReadFile(name)
+	if err == nil && !strings.HasSuffix(name, ".gz") {
+		send(w, media, plain)
+		return nil
+	}
+	packed, err := static.FS.ReadFile(name + ".gz")
+	if err != nil {
+		return fault.New(fault.NotFound, "ROUTE_NOT_FOUND", "Cannot "+r.Method+" "+r.URL.EscapedPath())
+	}
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		w.Header().Set("Content-Encoding", "gzip")
+		send(w, media, packed)
+		return nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", name, err)
+	}
+	plain, err = io.ReadAll(z)
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", name, err)
+	}
+	send(w, media, plain)
+	return nil
+}
+
+func send(w http.ResponseWriter, media string, body []byte) {
+	w.Header().Set("Content-Type", media)
+	_, _ = w.Write(body) // the client is gone when this fails
+}
+
+// markdownPage shows one of our own generated tables. It knows headings,
+// paragraphs and tables, which is all they have, and escapes everything.
+func markdownPage(title string, text []byte) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title><link rel=\"icon\" type=\"image/png\" href=\"/docs/favicon-32x32.png\">"+
+		"<style>body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}code{background:#f3f3f3}</style>", html.EscapeString(title))
+	inTable := false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		row := strings.HasPrefix(line, "|")
+		if inTable && !row {
+			b.WriteString("</table>")
+			inTable = false
+		}
+		switch {
+		case row:
+			if !inTable {
+				b.WriteString("<table>")
+				inTable = true
+			}
+			tableRow(&b, line)
+		case strings.HasPrefix(line, "#"):
+			level := len(line) - len(strings.TrimLeft(line, "#"))
+			fmt.Fprintf(&b, "<h%d>%s</h%d>", level, inline(strings.TrimSpace(line[level:])), level)
+		case line != "":
+			fmt.Fprintf(&b, "<p>%s</p>", inline(line))
+		}
+	}
+	return b.Bytes()
+}
+
+// tableRow writes one row; its first cell's code is what a link's fragment
+// names.
+func tableRow(b *bytes.Buffer, line string) {
+	cells := strings.Split(strings.ReplaceAll(strings.Trim(line, "|"), `\|`, "\x00"), "|")
+	if strings.Trim(cells[0], " -:") == "" {
+		return // the line between head and body
+	}
+	fmt.Fprintf(b, "<tr id=\"%s\">", html.EscapeString(strings.Trim(cells[0], " `")))
+	for _, c := range cells {
+		fmt.Fprintf(b, "<td>%s</td>", inline(strings.ReplaceAll(strings.TrimSpace(c), "\x00", "|")))
+	}
+	b.WriteString("</tr>")
+}
+
+// inline escapes text and shows `code` as code.
+func inline(s string) string {
+	parts := strings.Split(html.EscapeString(s), "`")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = "<code>" + parts[i] + "</code>"
+	}
+	return strings.Join(parts, "")
+}

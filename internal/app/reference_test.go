@@ -1,0 +1,139 @@
+package app_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// document reads /docs-json as any client would.
+func document(t *testing.T, h http.Handler) (any, *jsonschema.Compiler) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/docs-json", nil))
+	doc, err := jsonschema.UnmarshalJSON(w.Body)
+	if err != nil {
+		t.Fatalf("GET /docs-json: %v", err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("doc.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc, c
+}
+
+// TestExamplesWork sends the documented example of every operation, as the
+// owner, and holds the answer to the documented schema.
+func TestExamplesWork(t *testing.T) {
+	t.Parallel()
+	for _, r := range newHouse(t).Routes {
+		t.Run(r.Method+r.Path, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t) // examples change things
+			_, c := document(t, h.Handler)
+			w := h.send(t, r, h.path(r), owner)
+			if w.Code != r.Doc.Status && !needsMore(r, w) {
+				t.Fatalf("got %d %s, want %d", w.Code, w.Body, r.Doc.Status)
+			}
+			media := strings.TrimSpace(strings.Split(w.Header().Get("Content-Type"), ";")[0])
+			if media != "application/json" || strings.HasSuffix(r.Path, "json") {
+				return
+			}
+			at := "doc.json#/paths/" + pointer(openPath(r.Path)) + "/" + strings.ToLower(r.Method) +
+				"/responses/" + strconv.Itoa(w.Code) + "/content/application~1json/schema"
+			schema, err := c.Compile(at)
+			if err != nil {
+				t.Fatalf("schema: %v", err)
+			}
+			answer, err := jsonschema.UnmarshalJSON(bytes.NewReader(w.Body.Bytes()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(answer); err != nil {
+				t.Errorf("%s\n%v", w.Body, err)
+			}
+		})
+	}
+}
+
+// needsMore marks the one example whose success depends on the world: a ping
+// to an address outside.
+func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
+	return strings.HasSuffix(r.Path, "/ping") && w.Code < 500
+}
+
+func openPath(path string) string {
+	return strings.NewReplacer("{$}", "", "...}", "}").Replace(path)
+}
+
+func pointer(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
+
+// TestEveryBodyHasAnExample keeps the reference useful.
+func TestEveryBodyHasAnExample(t *testing.T) {
+	t.Parallel()
+	for _, r := range newHouse(t).Routes {
+		if r.In == nil {
+			continue
+		}
+		if _, ok := r.In.FieldByName("Body"); ok && r.Doc.Example == nil {
+			t.Errorf("%s %s has no example", r.Method, r.Path)
+		}
+	}
+}
+
+// TestErrorsMatchTheDocument holds refusals to their documented shape too.
+func TestErrorsMatchTheDocument(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, c := document(t, h.Handler)
+	schema, err := c.Compile("doc.json#/paths/~1v1~1api-keys/post/responses/default/content/application~1problem+json/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{``, `{`, `{"x":1}`, `{"name":"","scopes":["nope"]}`} {
+		req := httptest.NewRequest("POST", "/v1/api-keys", strings.NewReader(text))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer "+owner)
+		w := httptest.NewRecorder()
+		h.Handler.ServeHTTP(w, req)
+		answer, err := jsonschema.UnmarshalJSON(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(answer); err != nil || w.Code != 400 {
+			t.Errorf("%q: %d %v", text, w.Code, err)
+		}
+	}
+}
+
+func TestDocumentIsOpenAPI31(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	doc, _ := document(t, h.Handler)
+	m, ok := doc.(map[string]any)
+	if !ok || m["openapi"] != "3.1.0" {
+		t.Fatalf("openapi = %v", m["openapi"])
+	}
+	for _, path := range []string{"/v1/openapi.json", "/docs-yaml", "/docs", "/docs/swagger-ui-bundle.js", "/docs/reference.js", "/docs/errors", "/docs/configuration"} {
+		w := httptest.NewRecorder()
+		h.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != 200 || w.Body.Len() == 0 {
+			t.Errorf("GET %s = %d, %d bytes", path, w.Code, w.Body.Len())
+		}
+	}
+	for _, path := range []string{"/docs/../hearth.db", "/docs/%2e%2e/hearth.db", "/docs/embed.go", "/docs/", "/docs//errors", "/docs/swagger-ui.css.gz"} {
+		w := httptest.NewRecorder()
+		h.Handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if path != "/docs/" && w.Code != 404 {
+			t.Errorf("GET %s = %d, want 404", path, w.Code)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// shape says which documented bodies a listener gives at / and /health.
+type shape int
+
+const (
+	shapeAll    shape = iota // the merged listener: everything
+	shapeUSSD                // area C alone
+	shapeOracle              // area D alone
+)
+
+// system answers the questions about the process itself.
+type system struct {
+	name        string
+	version     string
+	environment string
+	started     time.Time
+	ping        func(context.Context) error // a round trip to the store
+	ready       func(context.Context) readiness
+	metrics     http.Handler // nil when metrics are off
+}
+
+// probeTime bounds a look at the store: a probe that hangs is no answer.
+const probeTime = 2 * time.Second
+
+type rootAnswer struct {
+	Status      string `json:"status" example:"ok"`
+	Message     string `json:"message" example:"Hearth is running. See /docs for the API."`
+	Environment string `json:"environment,omitempty" example:"development"`
+	Timestamp   string `json:"timestamp" example:"2026-11-15T00:18:36.069Z"`
+	Version     string `json:"version,omitempty" example:"0.1.0"`
+}
+
+type healthAnswer struct {
+	Status      string   `json:"status" doc:"ok, or degraded when the store does not answer." enum:"ok,degraded"`
+	Environment string   `json:"environment,omitempty"`
+	Timestamp   string   `json:"timestamp"`
+	Uptime      *float64 `json:"uptime,omitempty" doc:"Seconds since the start."`
+	Database    string   `json:"database,omitempty" doc:"connected or disconnected, from a real round trip." enum:"connected,disconnected"`
+}
+
+type liveAnswer struct {
+	Status string `json:"status" example:"live"`
+}
+
+// readiness is the answer of /readyz.
+type readiness struct {
+	Status     string            `json:"status" doc:"ready or not ready." enum:"ready,not ready"`
+	Durability string            `json:"durability" doc:"What a 2xx on a write means." example:"sqlite synchronous=FULL"`
+	Checks     map[string]string `json:"checks" doc:"ok, or what is wrong, by part."`
+}
+
+type nothing struct{}
+
+// public enters what anyone may ask.
+func (s *system) public(a *web.API, sh shape) {
+	web.Get(a, "/{$}", s.serveRoot(sh), web.Doc{Summary: "What this is", Scope: web.Public})
+	web.Get(a, "/health", s.serveHealth(sh), web.Doc{Summary: "How it is, with a real look at the store", Scope: web.Public})
+	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process lives", Scope: web.Public})
+	web.Get(a, "/readyz", s.serveReady, web.Doc{
+		Summary: "Whether it can take work", Scope: web.Public,
+		Description: "200 when the store takes writes, the schema is current and the keys are loaded, else 503.",
+	})
+}
+
+// operator enters what operators may ask.
+func (s *system) operator(a *web.API) {
+	if s.metrics == nil {
+		return
+	}
+	a.Handle("GET", "/metrics", func(w http.ResponseWriter, r *http.Request) error {
+		s.metrics.ServeHTTP(w, r)
+		return nil
+	}, web.Doc{Summary: "Prometheus metrics", Scope: web.Operator, Produces: "text/plain"})
+}
+
+func (s *system) serveRoot(sh shape) func(context.Context, *nothing) (rootAnswer, error) {
+	return func(context.Context, *nothing) (rootAnswer, error) {
+		a := rootAnswer{Status: "ok", Message: s.name + " is running. See /docs for the API.", Timestamp: now()}
+		if sh != shapeOracle {
+			a.Environment = s.environment
+		}
+		if sh == shapeAll {
+			a.Version = s.version
+		}
+		return a, nil
+	}
+}
+
+func (s *system) serveHealth(sh shape) func(context.Context, *nothing) (healthAnswer, error) {
+	return func(ctx context.Context, _ *nothing) (healthAnswer, error) {
+		ctx, cancel := context.WithTimeout(ctx, probeTime)
+		defer cancel()
+		a := healthAnswer{Status: "ok", Timestamp: now()}
+		database := "connected"
+		if s.ping(ctx) != nil {
+			a.Status, database = "degraded", "disconnected"
+		}
+		if sh != shapeOracle {
+			up := time.Since(s.started).Seconds()
+			a.Environment, a.Uptime, a.Database = s.environment, &up, database
+		}
+		return a, nil
+	}
+}
+
+func (s *system) serveLive(context.Context, *nothing) (liveAnswer, error) {
+	return liveAnswer{Status: "live"}, nil
+}
+
+func (s *system) serveReady(ctx context.Context, _ *nothing) (web.Reply[readiness], error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	p := web.Reply[readiness]{Value: s.ready(ctx)}
+	if p.Value.Status != "ready" {
+		p.Status = http.StatusServiceUnavailable
+	}
+	return p, nil
+}
+
+func now() string { return time.Now().UTC().Format(web.TimeFormat) }
+
+// remembered keeps a probe's outcome for a moment: /readyz is public, and the
+// probe behind it is a real durable write.
+func remembered(keep time.Duration, probe func(context.Context) error) func(context.Context) error {
+	var mu sync.Mutex
+	var at time.Time
+	var last error
+	return func(ctx context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(at) > keep || at.IsZero() {
+			last, at = probe(ctx), time.Now()
+		}
+		return last
+	}
+}

@@ -1,0 +1,121 @@
+package cli_test
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/cli"
+)
+
+// run runs a command on a folder of its own and gives exit code and output.
+func run(t *testing.T, dir string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	p := cli.Program{Version: "1.2.3", Out: &o, Err: &e, Environ: []string{"HEARTH_DATA_DIR=" + dir}}
+	code = p.Run(t.Context(), args)
+	return code, o.String(), e.String()
+}
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, args string
+		code       int
+		out, err   string // parts of the output
+	}{
+		{"nothing shows help", "", 0, "Usage: hearth <command>", ""},
+		{"help", "help", 0, "keys create", ""},
+		{"help of a command", "help keys rotate", 0, "--grace", ""},
+		{"--help", "keys rotate --help", 0, "--grace", ""},
+		{"help of serve lists settings", "serve --help", 0, "HEARTH_DATA_DIR", ""},
+		{"version", "--version", 0, "hearth 1.2.3", ""},
+		{"unknown command", "sevre", 2, "", `"sevre" is not a command`},
+		{"half a command", "keys", 2, "", "hearth keys create"},
+		{"unknown flag", "serve --prot 1", 2, "", "did you mean --port"},
+		{"bad settings, all at once", "config check --port x --max-body-bytes y", 2, "", "2 problems"},
+		{"missing argument", "keys revoke", 2, "", "give one key id"},
+		{"two arguments", "backup verify a b", 2, "", "give one backup file"},
+		{"unknown key", "keys revoke key_00000000-0000-7000-8000-000000000000", 1, "", "KEY_NOT_FOUND"},
+		{"unknown workspace", "keys list --workspace nowhere", 1, "", "WORKSPACE_NOT_FOUND"},
+		{"every wrong field", "keys create --role nope", 1, "", "/role: There is no such role."},
+		{"no backup", "backup verify /nowhere/x.db", 1, "", "no such file"},
+		{"nobody listens", "health --port 1", 1, "", "hearth:"},
+		{"good settings", "config check", 0, "The configuration is valid", ""},
+		{"printed settings", "config print --owner-key 0123456789abcdef0123456789abcdef", 0, "****", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			code, out, errs := run(t, t.TempDir(), strings.Fields(tt.args)...)
+			if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.err) {
+				t.Errorf("got %d\nout: %s\nerr: %s\nwant %d with %q and %q", code, out, errs, tt.code, tt.out, tt.err)
+			}
+		})
+	}
+}
+
+func TestKeysLifeCycle(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	code, out, errs := run(t, dir, "keys", "create", "--name", "field", "--role", "collector", "--expires-in", "24h")
+	if code != 0 || !strings.Contains(errs, "owner key of the new store") {
+		t.Fatalf("create = %d, %s", code, errs)
+	}
+	id := strings.Fields(out)[1]
+	// Flags may stand behind the argument.
+	code, out, errs = run(t, dir, "keys", "rotate", id, "--grace", "10m")
+	if code != 0 || strings.Contains(errs, "owner key") {
+		t.Fatalf("rotate = %d, %s", code, errs)
+	}
+	next := strings.Fields(out)[1]
+	if code, _, errs = run(t, dir, "keys", "revoke", next); code != 0 {
+		t.Fatalf("revoke = %d, %s", code, errs)
+	}
+	_, out, _ = run(t, dir, "keys", "list")
+	for want, key := range map[string]string{"rotated": id, "revoked": next} {
+		if !lineHas(out, key, want) {
+			t.Errorf("keys list shows no %s %s:\n%s", want, key, out)
+		}
+	}
+	if code, out, _ = run(t, dir, "workspaces", "create", "kitui"); code != 0 || !strings.Contains(out, "hearth_") {
+		t.Errorf("workspaces create = %d, %s", code, out)
+	}
+	if _, out, _ = run(t, dir, "workspaces", "list"); !lineHas(out, "kitui", "kitui") {
+		t.Errorf("workspaces list = %s", out)
+	}
+}
+
+func lineHas(out string, parts ...string) bool {
+	for line := range strings.Lines(out) {
+		all := true
+		for _, p := range parts {
+			all = all && strings.Contains(line, p)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
+	dir, other := t.TempDir(), t.TempDir()
+	run(t, dir, "keys", "create", "--name", "kept", "--role", "auditor")
+	file := filepath.Join(t.TempDir(), "copy.db")
+	for _, args := range [][]string{{"backup", "create", file}, {"backup", "verify", file}, {"db", "check"}} {
+		if code, _, errs := run(t, dir, args...); code != 0 {
+			t.Fatalf("%v = %d, %s", args, code, errs)
+		}
+	}
+	if code, _, errs := run(t, other, "backup", "restore", file); code != 0 {
+		t.Fatalf("restore = %d, %s", code, errs)
+	}
+	if _, out, errs := run(t, other, "keys", "list"); !lineHas(out, "kept") {
+		t.Errorf("the restored store lacks the key: %s %s", out, errs)
+	}
+	if _, out, _ := run(t, dir, "backup", "list"); !strings.Contains(out, "no backups") {
+		t.Errorf("backup list = %s", out)
+	}
+}

@@ -1,0 +1,228 @@
+// Package cli is the command line: it finds the command, reads the settings
+// and runs it. Commands that work on the store open it themselves, also while
+// a server uses it.
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the command could not be done
+	exitUsage  = 2 // the command line or the configuration is wrong
+)
+
+// command is one thing the program can do.
+type command struct {
+	name    string // one or two words
+	args    string // what stands after the flags, for help
+	summary string
+	flags   func(fs *flag.FlagSet) any // the command's own flags; the result is call.own
+	run     func(ctx context.Context, c *call) error
+}
+
+// call is one use of a command.
+type call struct {
+	out, err io.Writer
+	environ  []string
+	version  string
+	cfg      *config.Config
+	args     []string // after the flags
+	own      any      // what command.flags returned
+}
+
+// Program is the command line with everything it touches.
+type Program struct {
+	Version  string
+	Out, Err io.Writer
+	Environ  []string
+}
+
+// errUsage marks a command line that makes no sense.
+type errUsage struct{ text string }
+
+func (e errUsage) Error() string { return e.text }
+
+// Run finds the command, reads its settings and runs it. It returns the exit
+// code: 0, 1 when the command failed, 2 when the command line or the
+// configuration is wrong.
+func (p *Program) Run(ctx context.Context, args []string) int {
+	if len(args) > 0 && (args[0] == "--version" || args[0] == "-version" || args[0] == "-v") {
+		args = []string{"version"}
+	}
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		p.help(p.Out, args)
+		return exitOK
+	}
+	cmd, rest, err := p.find(args)
+	if err != nil {
+		return p.fail(err)
+	}
+	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
+	c := &call{out: p.Out, err: p.Err, environ: p.Environ, version: p.Version}
+	if cmd.flags != nil {
+		c.own = cmd.flags(fs)
+	}
+	own := ownFlags(fs)
+	given, err := config.Parse(fs, flagsFirst(cmd, rest))
+	if errors.Is(err, flag.ErrHelp) {
+		p.commandHelp(cmd, fs, own)
+		return exitOK
+	} else if err != nil {
+		return p.fail(usageOf(err))
+	}
+	c.args = fs.Args()
+	c.cfg, err = config.Load(config.Input{Flags: given, Env: p.Environ, ReadFile: os.ReadFile})
+	if err != nil {
+		return p.fail(usageOf(err))
+	}
+	return p.fail(cmd.run(ctx, c))
+}
+
+// flagsFirst moves arguments behind the flags: people write them in any order,
+// the flag package stops at the first argument.
+func flagsFirst(cmd command, args []string) []string {
+	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
+	if cmd.flags != nil {
+		cmd.flags(fs)
+	}
+	config.Register(fs)
+	var flags, rest []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if arg == "--" {
+			return append(append(flags, args[i:]...), rest...)
+		}
+		if len(arg) < 2 || arg[0] != '-' {
+			rest = append(rest, arg)
+			continue
+		}
+		flags = append(flags, arg)
+		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if f := fs.Lookup(name); f != nil && !hasValue && !isBool(f) && i+1 < len(args) {
+			i++
+			flags = append(flags, args[i])
+		}
+	}
+	return append(flags, rest...)
+}
+
+func isBool(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+// usageOf marks err as the user's, so that it leads to exitUsage.
+func usageOf(err error) error { return errUsage{err.Error()} }
+
+// find matches the longest command name at the start of args.
+func (p *Program) find(args []string) (command, []string, error) {
+	all := commands()
+	for n := min(2, len(args)); n > 0; n-- {
+		name := strings.Join(args[:n], " ")
+		if i := slices.IndexFunc(all, func(c command) bool { return c.name == name }); i >= 0 {
+			return all[i], args[n:], nil
+		}
+	}
+	var group []string
+	for _, c := range all {
+		if strings.HasPrefix(c.name, args[0]+" ") {
+			group = append(group, c.name)
+		}
+	}
+	if len(group) > 0 {
+		return command{}, nil, errUsage{"which one: hearth " + strings.Join(group, ", hearth ") + "?"}
+	}
+	return command{}, nil, errUsage{fmt.Sprintf("%q is not a command; hearth help lists them", args[0])}
+}
+
+// fail prints err for a person and gives the exit code.
+func (p *Program) fail(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	text := err.Error()
+	if f := fault.As(err); f != nil {
+		text = f.Message + " (" + f.Code + ")"
+		for _, field := range f.Fields {
+			text += "\n  " + field.Pointer + ": " + field.Detail
+		}
+		if f.Err != nil {
+			text += "\n  " + f.Err.Error()
+		}
+	}
+	fmt.Fprintln(p.Err, "hearth:", text)
+	if errors.As(err, new(errUsage)) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func (p *Program) help(w io.Writer, args []string) {
+	if len(args) > 1 {
+		if cmd, _, err := p.find(args[1:]); err == nil {
+			fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
+			if cmd.flags != nil {
+				cmd.flags(fs)
+			}
+			own := ownFlags(fs)
+			config.Register(fs)
+			p.commandHelp(cmd, fs, own)
+			return
+		}
+	}
+	fmt.Fprintln(w, "Hearth runs a household-energy programme: twins, surveys, USSD and an oracle.")
+	fmt.Fprintln(w, "\nUsage: hearth <command> [flags]")
+	fmt.Fprintln(w, "\nCommands:")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-28s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
+	}
+	fmt.Fprintln(w, "\nhearth help <command> lists its flags. Every setting is a flag, an environment")
+	fmt.Fprintln(w, "variable and a key of hearth.yaml; docs/configuration.md has the table.")
+}
+
+func (p *Program) commandHelp(cmd command, fs *flag.FlagSet, own []string) {
+	fmt.Fprintf(p.Out, "%s.\n\nUsage: hearth %s\n", cmd.summary, strings.TrimSpace(cmd.name+" [flags] "+cmd.args))
+	if len(own) > 0 {
+		fmt.Fprintln(p.Out, "\nFlags of this command:")
+	}
+	for _, name := range own {
+		f := fs.Lookup(name)
+		kind, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(p.Out, "  %-28s %s\n", strings.TrimSpace("--"+name+" "+kind), text)
+	}
+	if cmd.name == "serve" || strings.HasPrefix(cmd.name, "config") {
+		fmt.Fprintln(p.Out)
+		config.Usage(p.Out)
+		return
+	}
+	fmt.Fprintln(p.Out, "\nEvery setting of hearth serve is a flag here too; the usual ones are --data-dir")
+	fmt.Fprintln(p.Out, "(HEARTH_DATA_DIR) and --database-url (DATABASE_URL).")
+}
+
+// ownFlags lists the flags registered so far.
+func ownFlags(fs *flag.FlagSet) []string {
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// one is the single argument of a command.
+func (c *call) one(what string) (string, error) {
+	if len(c.args) != 1 {
+		return "", errUsage{"give one " + what}
+	}
+	return c.args[0], nil
+}

@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+)
+
+// configCheck runs after the configuration was read without a mistake; a bad
+// one never gets here, its mistakes are all printed instead.
+func configCheck(_ context.Context, c *call) error {
+	file := c.cfg.File()
+	if file == "" {
+		file = "none"
+	}
+	fmt.Fprintf(c.out, "The configuration is valid (file: %s).\n", file)
+	for _, line := range c.cfg.Warnings() {
+		fmt.Fprintf(c.out, "warning: %s\n", line)
+	}
+	return nil
+}
+
+func configPrint(_ context.Context, c *call) error { return c.cfg.Print(c.out) }

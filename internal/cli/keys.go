@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/ops"
+)
+
+// withCore opens the store for one command, beside a server that may use it.
+func withCore(ctx context.Context, c *call, f func(*app.Core) error) (err error) {
+	log, _ := ops.NewLog(ops.LogConfig{Writer: c.err, Level: c.cfg.Observe.LogLevel + 4, Format: c.cfg.Observe.LogFormat})
+	core, err := app.OpenCore(ctx, c.cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, core.Close()) }()
+	return f(core)
+}
+
+// asOwner does something as the owner of a workspace: whoever can open the
+// store may do all of it. A store no server has ever used is set up first.
+func asOwner(ctx context.Context, c *call, workspace string, f func(context.Context, *auth.Service) error) error {
+	return withCore(ctx, c, func(core *app.Core) error {
+		owner, err := core.Auth.Bootstrap(ctx, c.cfg.Auth.OwnerKey.Reveal())
+		if err != nil {
+			return err
+		}
+		if owner != "" {
+			fmt.Fprintf(c.err, "owner key of the new store, shown once: %s\n", owner)
+		}
+		ctx, err := core.Auth.AsOwner(ctx, workspace)
+		if err != nil {
+			return err
+		}
+		return f(ctx, core.Auth)
+	})
+}
+
+const defaultWorkspace = "default"
+
+type workspaceOf struct{ workspace string }
+
+func workspaceFlag(fs *flag.FlagSet) any {
+	w := &workspaceOf{}
+	fs.StringVar(&w.workspace, "workspace", defaultWorkspace, "`id` of the workspace")
+	return w
+}
+
+type keyFlags struct {
+	workspace, name, role, scopes, principal, projects, networks string
+	expires                                                      time.Duration
+}
+
+func keysCreateFlags(fs *flag.FlagSet) any {
+	k := &keyFlags{}
+	fs.StringVar(&k.workspace, "workspace", defaultWorkspace, "`id` of the workspace")
+	fs.StringVar(&k.name, "name", "", "what the key is for (needed)")
+	fs.StringVar(&k.role, "role", "", "named set of scopes: owner, manager, collector, verifier, evaluator, auditor, device")
+	fs.StringVar(&k.scopes, "scopes", "", "scopes separated by commas, such as entities:read,surveys:*")
+	fs.StringVar(&k.principal, "principal", "", "`DID` of whom the key speaks for; a new one by default")
+	fs.StringVar(&k.projects, "projects", "", "`DIDs` of the only projects the key can see, separated by commas")
+	fs.StringVar(&k.networks, "networks", "", "networks the key works from, separated by commas")
+	fs.DurationVar(&k.expires, "expires-in", 0, "`time` after which the key stops working, such as 720h; never by default")
+	return k
+}
+
+func keysCreate(ctx context.Context, c *call) error {
+	k := c.own.(*keyFlags)
+	d := auth.Draft{Name: k.name, Role: k.role, Principal: k.principal, Scopes: list(k.scopes), Projects: list(k.projects), Networks: list(k.networks)}
+	if k.expires > 0 {
+		d.ExpiresAt = time.Now().Add(k.expires)
+	}
+	return asOwner(ctx, c, k.workspace, func(ctx context.Context, s *auth.Service) error {
+		issued, err := s.Create(ctx, d)
+		if err != nil {
+			return err
+		}
+		printIssued(c.out, issued)
+		return nil
+	})
+}
+
+func printIssued(w io.Writer, i auth.Issued) {
+	fmt.Fprintf(w, "id      %s\nscopes  %s\nkey     %s\n        This is shown once.\n", i.ID, strings.Join(i.Scopes, ","), i.Text)
+}
+
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+func keysList(ctx context.Context, c *call) error {
+	return asOwner(ctx, c, c.own.(*workspaceOf).workspace, func(ctx context.Context, s *auth.Service) error {
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "ID\tPREFIX\tSTATUS\tLAST USED\tSCOPES\tNAME")
+		for after, more := "", true; more; {
+			keys, next, err := s.List(ctx, after, 100)
+			if err != nil {
+				return err
+			}
+			for _, k := range keys {
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Status, day(k.LastUsedAt), strings.Join(k.Scopes, ","), k.Name)
+				after = k.ID
+			}
+			more = next && len(keys) > 0
+		}
+		return tw.Flush()
+	})
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+type rotateFlags struct {
+	workspaceOf
+	grace time.Duration
+}
+
+func keysRotateFlags(fs *flag.FlagSet) any {
+	r := &rotateFlags{}
+	fs.StringVar(&r.workspace, "workspace", defaultWorkspace, "`id` of the workspace")
+	fs.DurationVar(&r.grace, "grace", time.Hour, "`time` the old key still works, up to 24h; 0 ends it at once")
+	return r
+}
+
+func keysRotate(ctx context.Context, c *call) error {
+	id, err := c.one("key id")
+	if err != nil {
+		return err
+	}
+	r := c.own.(*rotateFlags)
+	seconds := int64(r.grace / time.Second)
+	return asOwner(ctx, c, r.workspace, func(ctx context.Context, s *auth.Service) error {
+		issued, err := s.Rotate(ctx, id, auth.Rotation{GraceSeconds: &seconds})
+		if err != nil {
+			return err
+		}
+		printIssued(c.out, issued)
+		return nil
+	})
+}
+
+func keysRevoke(ctx context.Context, c *call) error {
+	id, err := c.one("key id")
+	if err != nil {
+		return err
+	}
+	return asOwner(ctx, c, c.own.(*workspaceOf).workspace, func(ctx context.Context, s *auth.Service) error {
+		if _, err := s.Revoke(ctx, id, ""); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "%s is revoked.\n", id)
+		return nil
+	})
+}
+
+type workspaceName struct{ name string }
+
+func workspacesCreateFlags(fs *flag.FlagSet) any {
+	w := &workspaceName{}
+	fs.StringVar(&w.name, "name", "", "what people call it; the id by default")
+	return w
+}
+
+func workspacesCreate(ctx context.Context, c *call) error {
+	id, err := c.one("workspace id")
+	if err != nil {
+		return err
+	}
+	name := c.own.(*workspaceName).name
+	if name == "" {
+		name = id
+	}
+	return asOwner(ctx, c, defaultWorkspace, func(ctx context.Context, s *auth.Service) error {
+		opened, err := s.CreateWorkspace(ctx, auth.WorkspaceDraft{ID: id, Name: name})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "workspace %s is there. Its owner key:\n", opened.ID)
+		printIssued(c.out, opened.OwnerKey)
+		return nil
+	})
+}
+
+func workspacesList(ctx context.Context, c *call) error {
+	return asOwner(ctx, c, defaultWorkspace, func(ctx context.Context, s *auth.Service) error {
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "ID\tCREATED\tNAME")
+		for after, more := "", true; more; {
+			page, next, err := s.ListWorkspaces(ctx, after, 100)
+			if err != nil {
+				return err
+			}
+			for _, w := range page {
+				fmt.Fprintf(tw, "%s\t%s\t%s\n", w.ID, day(w.CreatedAt), w.Name)
+				after = w.ID
+			}
+			more = next && len(page) > 0
+		}
+		return tw.Flush()
+	})
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+func backupCreate(ctx context.Context, c *call) error {
+	if len(c.args) > 1 {
+		return errUsage{"give one file, or none for the backup folder"}
+	}
+	file := strings.Join(c.args, "")
+	return withStore(ctx, c, func(d *db.DB) error {
+		fmt.Fprintln(c.err, "copying and checking …")
+		b, err := app.CreateBackup(ctx, d, c.cfg.BackupDir(), file)
+		if err != nil {
+			return err
+		}
+		printBackup(c, b)
+		return nil
+	})
+}
+
+func printBackup(c *call, b *db.Backup) {
+	fmt.Fprintf(c.out, "file    %s\nbytes   %d\nschema  %d\nsha256  %s\n", b.File, b.Bytes, b.Schema, b.SHA256)
+}
+
+func backupVerify(ctx context.Context, c *call) error {
+	file, err := c.one("backup file")
+	if err != nil {
+		return err
+	}
+	b, err := db.VerifyFile(ctx, file)
+	if err != nil {
+		return err
+	}
+	printBackup(c, b)
+	fmt.Fprintln(c.out, "The backup is whole.")
+	return nil
+}
+
+func backupRestore(ctx context.Context, c *call) error {
+	file, err := c.one("backup file")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.cfg.Data.Dir, 0o700); err != nil {
+		return fmt.Errorf("make data folder: %w", err)
+	}
+	aside, err := db.Restore(ctx, app.StoreConfig(c.cfg, nil), file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, "The backup is in place.")
+	if aside != "" {
+		fmt.Fprintf(c.out, "What was there before is at %s.\n", aside)
+	}
+	return nil
+}
+
+func backupList(_ context.Context, c *call) error {
+	entries, err := os.ReadDir(c.cfg.BackupDir())
+	if errors.Is(err, os.ErrNotExist) {
+		fmt.Fprintf(c.out, "There are no backups in %s.\n", c.cfg.BackupDir())
+		return nil
+	} else if err != nil {
+		return err
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "FILE\tBYTES\tTAKEN")
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || strings.HasSuffix(e.Name(), ".sha256") {
+			continue
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%s\n", filepath.Join(c.cfg.BackupDir(), e.Name()), info.Size(), day(info.ModTime()))
+	}
+	return tw.Flush()
+}
+
+// withStore opens the store alone, as it is.
+func withStore(ctx context.Context, c *call, f func(*db.DB) error) (err error) {
+	cfg := app.StoreConfig(c.cfg, nil)
+	if cfg.Path != "" {
+		if _, err := os.Stat(cfg.Path); err != nil {
+			return fmt.Errorf("there is no store in %s: %w", c.cfg.Data.Dir, err)
+		}
+	}
+	d, err := db.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return f(d)
+}
+
+func dbCheck(ctx context.Context, c *call) error {
+	return withStore(ctx, c, func(d *db.DB) error {
+		report, err := d.Check(ctx)
+		if err != nil {
+			return err
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		for _, f := range report.Findings {
+			word := "ok"
+			if !f.OK {
+				word = "WRONG"
+			}
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", word, f.Name, f.Detail)
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+		if !report.OK() {
+			return errors.New("the store is damaged or not current")
+		}
+		return nil
+	})
+}
+
+func dbMigrate(ctx context.Context, c *call) error {
+	return withCore(ctx, c, func(core *app.Core) error {
+		s, err := core.DB.Schema(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "The schema is at version %d.\n", s.Version)
+		return nil
+	})
+}
