@@ -92,16 +92,16 @@ func issuedReply(i Issued) web.Reply[any] {
 }
 
 func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Key]], error) {
-	var after string
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
+	var last string
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &last)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	keys, more, err := s.List(ctx, after, limit)
+	keys, more, err := s.List(ctx, last, limit)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	return pageReply(ctx, s, limit, keys, more, func(k Key) string { return k.ID })
+	return web.PageOf(ctx, s.cfg.Cursors, limit, keys, after(keys, more, func(k Key) string { return k.ID }))
 }
 
 func (s *Service) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {
@@ -134,16 +134,16 @@ func (s *Service) serveCreateWorkspace(ctx context.Context, in *createWorkspaceI
 }
 
 func (s *Service) serveListWorkspaces(ctx context.Context, in *listIn) (web.Reply[web.Page[Workspace]], error) {
-	var after string
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
+	var last string
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &last)
 	if err != nil {
 		return web.Reply[web.Page[Workspace]]{}, err
 	}
-	list, more, err := s.ListWorkspaces(ctx, after, limit)
+	list, more, err := s.ListWorkspaces(ctx, last, limit)
 	if err != nil {
 		return web.Reply[web.Page[Workspace]]{}, err
 	}
-	return pageReply(ctx, s, limit, list, more, func(w Workspace) string { return w.ID })
+	return web.PageOf(ctx, s.cfg.Cursors, limit, list, after(list, more, func(w Workspace) string { return w.ID }))
 }
 
 func (s *Service) serveGetWorkspace(ctx context.Context, in *workspacePath) (web.Reply[Workspace], error) {
@@ -171,11 +171,11 @@ func once[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), 
 	return out, nil
 }
 
-// pageReply is a page of things named by their ids, in the order of ids.
-func pageReply[T any](ctx context.Context, s *Service, limit int, items []T, more bool, id func(T) string) (web.Reply[web.Page[T]], error) {
-	var next any
-	if more {
-		next = id(items[len(items)-1])
+// after is the position behind the last item of a page, nil when more is
+// false: the list has ended.
+func after[T any](items []T, more bool, id func(T) string) any {
+	if !more {
+		return nil
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+	return id(items[len(items)-1])
 }

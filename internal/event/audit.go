@@ -17,8 +17,6 @@ import (
 // being left out of a search by time: numbers follow time only roughly.
 const clockSlack = 24 * time.Hour
 
-const auditRoute = "/v1/audit"
-
 type auditInput struct {
 	Actor   string    `query:"actor" doc:"Only what this principal did." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
 	Subject string    `query:"subject" doc:"Only what happened to this." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
