@@ -1,0 +1,116 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const keysPath = "/v1/api-keys"
+
+// Keys are the API keys of the workspace.
+type Keys struct{ c *Client }
+
+// Key is the record of an API key, without its text.
+type Key struct {
+	ID         string    `json:"id"`
+	Workspace  string    `json:"workspace"`
+	Principal  string    `json:"principal"` // DID of whom the key speaks for
+	Name       string    `json:"name"`
+	Prefix     string    `json:"prefix"` // the public beginning of its text
+	Scopes     []string  `json:"scopes"`
+	Projects   []string  `json:"projects,omitempty"` // when given, only these projects exist for the key
+	Networks   []string  `json:"networks,omitempty"` // when given, the key works from these only
+	Status     string    `json:"status"`             // active, rotated, expired or revoked
+	CreatedBy  string    `json:"createdBy"`
+	CreatedAt  time.Time `json:"createdAt"`
+	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+	RevokedAt  time.Time `json:"revokedAt,omitzero"`
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
+	GraceUntil time.Time `json:"graceUntil,omitzero"` // until when a replaced key still works
+	Replaces   string    `json:"replaces,omitempty"`
+	ReplacedBy string    `json:"replacedBy,omitempty"`
+	Revision   int64     `json:"revision"`
+}
+
+// IssuedKey is a key that was just made, with its text. The server shows it
+// this once.
+type IssuedKey struct {
+	Key
+	Text string `json:"key"`
+}
+
+// String leaves the text out, so that no print of the value shows it.
+func (k IssuedKey) String() string { return k.ID + " (" + k.Prefix + ")" }
+
+// GoString leaves the text out of %#v too.
+func (k IssuedKey) GoString() string { return k.String() }
+
+// KeyDraft asks for a key. Name is needed, and a Role or Scopes.
+type KeyDraft struct {
+	Name      string    `json:"name"`
+	Role      string    `json:"role,omitempty"`   // owner, manager, collector, verifier, evaluator, auditor or device
+	Scopes    []string  `json:"scopes,omitempty"` // such as entities:read; added to those of the role
+	Principal string    `json:"principal,omitempty"`
+	Projects  []string  `json:"projects,omitempty"`
+	Networks  []string  `json:"networks,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+}
+
+// Create makes a key. Codes: KEY_DRAFT_INVALID, SCOPE_MISSING,
+// RESTRICTION_EXCEEDED.
+func (k Keys) Create(ctx context.Context, d KeyDraft, opts ...Option) (*IssuedKey, error) {
+	return do[IssuedKey](ctx, k.c, post(keysPath, d), opts)
+}
+
+// Get reads a key. Code: KEY_NOT_FOUND.
+func (k Keys) Get(ctx context.Context, id string, opts ...Option) (*Key, error) {
+	return do[Key](ctx, k.c, get(keyPath(id), nil), opts)
+}
+
+// Current reads the key this client uses.
+func (k Keys) Current(ctx context.Context, opts ...Option) (*Key, error) {
+	return do[Key](ctx, k.c, get(keysPath+"/current", nil), opts)
+}
+
+// Page reads one page of the keys.
+func (k Keys) Page(ctx context.Context, q PageQuery, opts ...Option) (*Page[Key], error) {
+	return page[Key](ctx, k.c, keysPath, q.values(), opts)
+}
+
+// List walks over the keys, page by page. An error ends it.
+func (k Keys) List(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Key, error] {
+	return pages[Key](ctx, k.c, keysPath, q.values(), opts)
+}
+
+// Rotation says how a key is replaced.
+type Rotation struct {
+	Grace time.Duration // how long the old key still works, up to 24 h; an hour by default
+	Now   bool          // end the old key at once
+}
+
+// Rotate replaces a key by a new one with the same rights. Codes:
+// KEY_NOT_FOUND, KEY_NOT_ACTIVE, SCOPE_MISSING.
+func (k Keys) Rotate(ctx context.Context, id string, r Rotation, opts ...Option) (*IssuedKey, error) {
+	var body struct {
+		GraceSeconds *int64 `json:"graceSeconds,omitempty"`
+	}
+	seconds := int64(r.Grace / time.Second)
+	if r.Now {
+		seconds = 0
+	}
+	if r.Now || r.Grace > 0 {
+		body.GraceSeconds = &seconds
+	}
+	return do[IssuedKey](ctx, k.c, post(keyPath(id)+"/rotate", body), opts)
+}
+
+// Revoke makes a key invalid at once. Revoking it again changes nothing.
+// Codes: KEY_NOT_FOUND, and STALE_REVISION with IfMatch.
+func (k Keys) Revoke(ctx context.Context, id string, opts ...Option) (*Key, error) {
+	return do[Key](ctx, k.c, call{method: http.MethodDelete, path: keyPath(id)}, opts)
+}
+
+func keyPath(id string) string { return keysPath + "/" + url.PathEscape(id) }

@@ -1,0 +1,61 @@
+package client
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// Option changes one call.
+type Option func(*call)
+
+// IdempotencyKey names the call: of all calls with the same key the server
+// does one, and answers the others with what it answered to that one. It keeps
+// keys for a day. Without this option calls that make something get a new key.
+func IdempotencyKey(key string) Option {
+	return func(c *call) { c.head.Set(headIdempotency, key) }
+}
+
+// IfMatch makes a change conditional: it is refused with STALE_REVISION unless
+// the record still has this entity tag.
+func IfMatch(etag string) Option {
+	return func(c *call) { c.head.Set("If-Match", etag) }
+}
+
+// IfRevision is IfMatch for the Revision of a record that was read before.
+func IfRevision(n int64) Option { return IfMatch(ETag(n)) }
+
+// ETag is the entity tag of a revision.
+func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
+
+// RequestID names the request in the server's logs and events: at most 128 of
+// the characters A-Z, a-z, 0-9, dot, dash and underscore.
+func RequestID(id string) Option {
+	return func(c *call) { c.head.Set(headRequestID, id) }
+}
+
+// Meta is what an answer says beside its body.
+type Meta struct {
+	Status    int
+	RequestID string
+	ETag      string
+	Location  string
+	Replayed  bool // the stored answer to an earlier call with the same Idempotency-Key
+	Attempts  int
+	Header    http.Header
+}
+
+// WithMeta fills m with what the answer says beside its body, whatever it is.
+// A list of several pages leaves that of the last.
+func WithMeta(m *Meta) Option {
+	return func(c *call) { c.meta = m }
+}
+
+func (m *Meta) fill(attempts int, res *http.Response) {
+	if m == nil {
+		return
+	}
+	*m = Meta{
+		Status: res.StatusCode, RequestID: res.Header.Get(headRequestID), ETag: res.Header.Get("ETag"), Location: res.Header.Get("Location"),
+		Replayed: res.Header.Get("Idempotent-Replayed") == "true", Attempts: attempts, Header: res.Header,
+	}
+}

@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"net/url"
+	"strconv"
+)
+
+// Page is one page of a list. Follow HasMore, not the number of items: a page
+// may be short, or empty, and the list still go on.
+type Page[T any] struct {
+	Items []T      `json:"items"`
+	Page  PageInfo `json:"page"`
+}
+
+// PageInfo tells where a page ends.
+type PageInfo struct {
+	Limit      int    `json:"limit"`
+	NextCursor string `json:"nextCursor"` // give it as Cursor to read on
+	HasMore    bool   `json:"hasMore"`
+}
+
+// PageQuery asks for a part of a list.
+type PageQuery struct {
+	Limit  int    // items in one page, 1 to 1000; 50 by default
+	Cursor string // NextCursor of the page before
+}
+
+func (q PageQuery) values() url.Values {
+	v := url.Values{}
+	setInt(v, "limit", int64(q.Limit))
+	set(v, "cursor", q.Cursor)
+	return v
+}
+
+func set(v url.Values, name, value string) {
+	if value != "" {
+		v.Set(name, value)
+	}
+}
+
+func setInt(v url.Values, name string, n int64) {
+	if n != 0 {
+		v.Set(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func page[T any](ctx context.Context, c *Client, path string, query url.Values, opts []Option) (*Page[T], error) {
+	return do[Page[T]](ctx, c, get(path, query), opts)
+}
+
+// pages walks a list from the page that query names to its end. An error is
+// yielded once and ends the walk.
+func pages[T any](ctx context.Context, c *Client, path string, query url.Values, opts []Option) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		query := maps.Clone(query)
+		for {
+			p, err := page[T](ctx, c, path, query, opts)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, item := range p.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if !p.Page.HasMore {
+				return
+			}
+			if p.Page.NextCursor == "" || p.Page.NextCursor == query.Get("cursor") {
+				yield(none, errors.New("the server says that the list goes on, but not where"))
+				return
+			}
+			query.Set("cursor", p.Page.NextCursor)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const webhooksPath = "/v1/webhooks"
+
+// Webhooks are the subscriptions of other systems.
+type Webhooks struct{ c *Client }
+
+// Webhook is a subscription.
+type Webhook struct {
+	ID             string    `json:"id"`
+	URL            string    `json:"url"`
+	Events         []string  `json:"events"` // types that are sent: key.created, key.* or *
+	Description    string    `json:"description"`
+	Active         bool      `json:"active"`
+	DisabledReason string    `json:"disabledReason"` // why the server switched it off
+	Revision       int64     `json:"revision"`
+	CreatedAt      time.Time `json:"createdAt"`
+	UpdatedAt      time.Time `json:"updatedAt"`
+}
+
+// SecretWebhook is a webhook with the secret that signs its messages, which
+// the server shows this once.
+type SecretWebhook struct {
+	Webhook
+	Secret string `json:"secret"`
+}
+
+// String leaves the secret out, so that no print of the value shows it.
+func (w SecretWebhook) String() string { return w.ID + " (" + w.URL + ")" }
+
+// GoString leaves the secret out of %#v too.
+func (w SecretWebhook) GoString() string { return w.String() }
+
+// WebhookDraft asks for a webhook. URL and Events are needed.
+type WebhookDraft struct {
+	URL         string   `json:"url"`
+	Events      []string `json:"events"`
+	Secret      string   `json:"secret,omitzero"` // whsec_ and 24 to 64 bytes in base64; made by the server when absent
+	Active      *bool    `json:"active,omitzero"` // true when absent
+	Description string   `json:"description,omitzero"`
+}
+
+// WebhookPatch changes what is given and leaves the rest.
+type WebhookPatch struct {
+	URL         *string  `json:"url,omitzero"`
+	Events      []string `json:"events,omitempty"`
+	Description *string  `json:"description,omitzero"`
+	Active      *bool    `json:"active,omitzero"`
+}
+
+// Create makes a webhook. Codes: WEBHOOK_INVALID, TOO_MANY_WEBHOOKS.
+func (w Webhooks) Create(ctx context.Context, d WebhookDraft, opts ...Option) (*SecretWebhook, error) {
+	return do[SecretWebhook](ctx, w.c, post(webhooksPath, d), opts)
+}
+
+// Get reads a webhook. Code: WEBHOOK_NOT_FOUND.
+func (w Webhooks) Get(ctx context.Context, id string, opts ...Option) (*Webhook, error) {
+	return do[Webhook](ctx, w.c, get(hookPath(id), nil), opts)
+}
+
+// Page reads one page of the webhooks, newest first.
+func (w Webhooks) Page(ctx context.Context, q PageQuery, opts ...Option) (*Page[Webhook], error) {
+	return page[Webhook](ctx, w.c, webhooksPath, q.values(), opts)
+}
+
+// List walks over the webhooks, newest first. An error ends it.
+func (w Webhooks) List(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Webhook, error] {
+	return pages[Webhook](ctx, w.c, webhooksPath, q.values(), opts)
+}
+
+// Update changes a webhook; it needs the option IfRevision or IfMatch. It is
+// not repeated by itself. Codes: WEBHOOK_INVALID, WEBHOOK_NOT_FOUND,
+// STALE_REVISION, PRECONDITION_REQUIRED.
+func (w Webhooks) Update(ctx context.Context, id string, p WebhookPatch, opts ...Option) (*Webhook, error) {
+	return do[Webhook](ctx, w.c, call{method: http.MethodPatch, path: hookPath(id), body: p, patch: true}, opts)
+}
+
+// Delete removes a webhook and returns it as it was; it needs the option
+// IfRevision or IfMatch. When a lost answer made it repeat, the code may be
+// WEBHOOK_NOT_FOUND although it was this call that removed it.
+func (w Webhooks) Delete(ctx context.Context, id string, opts ...Option) (*Webhook, error) {
+	return do[Webhook](ctx, w.c, call{method: http.MethodDelete, path: hookPath(id)}, opts)
+}
+
+// RotateSecret replaces the secret. The old one signs too for 24 hours.
+func (w Webhooks) RotateSecret(ctx context.Context, id string, opts ...Option) (*SecretWebhook, error) {
+	return do[SecretWebhook](ctx, w.c, post(hookPath(id)+"/rotate-secret", nil), opts)
+}
+
+// PingOutcome is what came of a test message.
+type PingOutcome struct {
+	Delivered  bool   `json:"delivered"`
+	Status     int    `json:"status"` // HTTP status the receiver answered with
+	Error      string `json:"error"`
+	DurationMS int64  `json:"durationMs"`
+}
+
+// Ping sends a test message now and tells what came of it. It is not repeated.
+func (w Webhooks) Ping(ctx context.Context, id string, opts ...Option) (*PingOutcome, error) {
+	return do[PingOutcome](ctx, w.c, call{method: http.MethodPost, path: hookPath(id) + "/ping"}, opts)
+}
+
+// Replay is a range of events that is sent again.
+type Replay struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Replay sends events again, whatever became of them before; To 0 is the
+// newest. It is not repeated by itself. Codes: WEBHOOK_INACTIVE,
+// REPLAY_IN_PROGRESS, REPLAY_RANGE_INVALID, EVENTS_EXPIRED.
+func (w Webhooks) Replay(ctx context.Context, id string, r Replay, opts ...Option) (*Replay, error) {
+	v := url.Values{}
+	setInt(v, "from", r.From)
+	setInt(v, "to", r.To)
+	return do[Replay](ctx, w.c, call{method: http.MethodPost, path: hookPath(id) + "/replay", query: v}, opts)
+}
+
+// Delivery is one event on its way to a webhook.
+type Delivery struct {
+	Seq        int64     `json:"seq"` // number of the event
+	Type       string    `json:"type"`
+	Status     string    `json:"status"` // pending, delivered or dead
+	Attempts   int       `json:"attempts"`
+	NextAt     time.Time `json:"nextAt,omitzero"` // when it is tried next, while pending
+	LastStatus int       `json:"lastStatus"`      // HTTP status of the last attempt
+	LastError  string    `json:"lastError"`
+	CreatedAt  time.Time `json:"createdAt"`
+	UpdatedAt  time.Time `json:"updatedAt"`
+}
+
+// DeliveryQuery asks for deliveries. Status dead is the dead-letter list.
+type DeliveryQuery struct {
+	Status string // pending, delivered or dead; all by default
+	Limit  int    // items in one page, 1 to 1000; 50 by default
+	Cursor string // NextCursor of the page before
+}
+
+func (q DeliveryQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	set(v, "status", q.Status)
+	return v
+}
+
+// DeliveryPage reads one page of the deliveries of a webhook, newest event
+// first.
+func (w Webhooks) DeliveryPage(ctx context.Context, id string, q DeliveryQuery, opts ...Option) (*Page[Delivery], error) {
+	return page[Delivery](ctx, w.c, hookPath(id)+"/deliveries", q.values(), opts)
+}
+
+// Deliveries walks over the deliveries of a webhook, newest event first. An
+// error ends it.
+func (w Webhooks) Deliveries(ctx context.Context, id string, q DeliveryQuery, opts ...Option) iter.Seq2[Delivery, error] {
+	return pages[Delivery](ctx, w.c, hookPath(id)+"/deliveries", q.values(), opts)
+}
+
+func hookPath(id string) string { return webhooksPath + "/" + url.PathEscape(id) }

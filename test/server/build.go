@@ -1,0 +1,107 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Build compiles the program into dir and returns its path. The build cache
+// makes a second build cheap.
+func Build(dir string) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	name := "hearth"
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	path := filepath.Join(dir, name)
+	cmd := exec.Command("go", "build", "-o", path, "./cmd/hearth")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build hearth: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// moduleRoot is the folder of go.mod.
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find go.mod: %w", err)
+	}
+	mod := strings.TrimSpace(string(out))
+	if mod == "" || mod == os.DevNull {
+		return "", fmt.Errorf("find go.mod: run this inside the repository")
+	}
+	return filepath.Dir(mod), nil
+}
+
+// binDir is where the shared binary lies, once a test has asked for it.
+var binDir atomic.Value
+
+// built is the binary all tests of one process share, in a folder that Main
+// removes.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "hearth-bin-")
+	if err != nil {
+		return "", err
+	}
+	binDir.Store(dir)
+	return Build(dir)
+})
+
+// Main runs the tests of a package and then removes the binary Binary built:
+//
+//	func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+func Main(m *testing.M) int {
+	code := m.Run()
+	if dir, ok := binDir.Load().(string); ok {
+		os.RemoveAll(dir)
+	}
+	return code
+}
+
+// Binary builds the program, once per process.
+func Binary(t testing.TB) string {
+	t.Helper()
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Run starts a server for a test and kills it when the test ends. Options
+// without a folder get a temporary one, options without a binary the built one.
+func Run(t testing.TB, o Options) *Server {
+	t.Helper()
+	if o.Binary == "" {
+		o.Binary = Binary(t)
+	}
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	s, err := Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Kill(); err != nil {
+			t.Errorf("kill the server: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("output of the server:\n%s", s.Output())
+		}
+	})
+	return s
+}
