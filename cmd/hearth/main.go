@@ -16,6 +16,8 @@ var version = "0.1.0-dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the program at once: the first one has been heard.
+	context.AfterFunc(ctx, stop)
 	p := cli.Program{Version: version, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}
 	code := p.Run(ctx, os.Args[1:])
 	stop()

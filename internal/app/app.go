@@ -168,20 +168,27 @@ func (a *App) seen(r *http.Request, s web.Seen) {
 	span.Int("http.response.status_code", int64(s.Status))
 }
 
-// run serves until ctx is done or something fails, then drains.
+// run serves until ctx is done or something fails, then drains: those who
+// take up work stop at once, those the last requests need stop last.
 func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
-	var front, back errgroup.Group
-	failed := make(chan error, len(a.open))
+	var front, work, back errgroup.Group
+	working, stopWork := context.WithCancel(life)
+	defer stopWork()
+	failed := make(chan struct{}, len(a.open))
 	for _, l := range a.open {
 		front.Go(func() error {
-			err := l.serve()
-			failed <- err
-			return err
+			defer func() { failed <- struct{}{} }()
+			return l.serve()
 		})
 	}
-	for _, f := range a.background() {
-		back.Go(func() error { return f(life) })
+	start := func(g *errgroup.Group, ctx context.Context, fs ...func(context.Context) error) {
+		for _, f := range fs {
+			g.Go(func() error { return f(ctx) })
+		}
 	}
+	start(&work, working, a.Webhooks.Run, quiet(a.runner.Run))
+	start(&back, life, quiet(a.Auth.Run), quiet(a.Events.Run), a.tracer.Run,
+		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {
 		a.log.Warn("service manager not told", "err", err.Error())
 	}
@@ -189,48 +196,53 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	case <-ctx.Done():
 	case <-failed:
 	}
+	a.stopping.Store(true)
+	stopWork()
 	a.drain(life)
-	err := front.Wait()
+	err := errors.Join(front.Wait(), work.Wait())
 	end()
 	return errors.Join(err, back.Wait())
 }
 
-// background is everything that runs beside the listeners until its context
-// ends.
-func (a *App) background() []func(context.Context) error {
-	quiet := func(f func(context.Context)) func(context.Context) error {
-		return func(ctx context.Context) error {
-			f(ctx)
-			return nil
-		}
-	}
-	return []func(context.Context) error{
-		quiet(a.Auth.Run), quiet(a.Events.Run), a.Webhooks.Run, quiet(a.runner.Run), a.tracer.Run,
-		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) },
+func quiet(f func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		f(ctx)
+		return nil
 	}
 }
 
-// drain stops taking work and lets what has begun finish, within the limit of
-// the configuration. Streams are told and end first, or they would hold the
-// shutdown up to its limit.
+// drain stops taking requests and lets those that have begun finish. Streams
+// are told and end first, or they would hold it up to its limit; the
+// operators' listener goes last, so that they can watch.
 func (a *App) drain(ctx context.Context) {
-	a.stopping.Store(true)
-	a.log.Info("stopping", "timeout", a.cfg.Server.ShutdownTimeout.String())
+	limit := a.cfg.Server.ShutdownTimeout
+	a.log.Info("stopping", "timeout", limit.String())
 	_ = a.notify.Stopping() // nobody left to tell
 	a.Events.Close()
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.Server.ShutdownTimeout)
+	// A tenth is left for what comes after the requests.
+	ctx, cancel := context.WithTimeout(ctx, limit-limit/10)
 	defer cancel()
 	var g errgroup.Group
 	for _, l := range a.open {
-		g.Go(func() error {
-			if err := l.server.Shutdown(ctx); err != nil {
-				a.log.Warn("connections cut", "listener", l.name, "err", err.Error())
-				return l.server.Close()
-			}
-			return nil
-		})
+		if l.name != adminName {
+			g.Go(func() error { return a.shutdown(ctx, l) })
+		}
 	}
 	_ = g.Wait() // each has said what went wrong
+	for _, l := range a.open {
+		if l.name == adminName {
+			_ = a.shutdown(ctx, l) // it has said what went wrong
+		}
+	}
+}
+
+// shutdown ends one listener, in time or by cutting its connections.
+func (a *App) shutdown(ctx context.Context, l *listener) error {
+	if err := l.server.Shutdown(ctx); err != nil {
+		a.log.Warn("connections cut", "listener", l.name, "err", err.Error())
+		return l.server.Close()
+	}
+	return nil
 }
 
 // close gives back what start took, last first.

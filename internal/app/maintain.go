@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
 )
@@ -26,10 +27,10 @@ func (a *App) jobs() (*job.Runner, error) {
 	c := job.RunnerConfig{
 		Handlers: map[string]job.Handler{kindSweep: a.sweep, kindBackup: a.backup},
 		Every:    []job.Every{{Kind: kindSweep, Interval: 10 * time.Minute}},
-		Grace:    a.cfg.Server.ShutdownTimeout / 2,
+		Grace:    a.cfg.Server.ShutdownTimeout * 2 / 3,
 	}
 	if every := a.cfg.Backup.Every; every > 0 {
-		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every})
+		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every, Workspace: auth.OperatorWorkspace})
 	}
 	return a.Jobs.NewRunner(c)
 }

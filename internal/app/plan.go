@@ -14,6 +14,9 @@ type planned struct {
 	apis       []*web.API
 }
 
+// adminName is the listener of operators.
+const adminName = "admin"
+
 // plan decides which listener carries which routes. An area with an address
 // of its own leaves the merged listener; operator routes leave them all when
 // they have one. A listener nobody is left on is not opened.
@@ -55,7 +58,7 @@ func (a *App) plan() ([]planned, error) {
 		add("hearth", a.cfg.Addr(), shapeAll, merged...)
 	}
 	if s.AdminAddr != "" {
-		out = append(out, planned{name: "admin", addr: s.AdminAddr, apis: []*web.API{ops, public(shapeAll)}})
+		out = append(out, planned{name: adminName, addr: s.AdminAddr, apis: []*web.API{ops, public(shapeAll)}})
 	}
 	return out, a.document(ref, platform, public(shapeAll), ops, refAPI)
 }

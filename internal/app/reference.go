@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	_ "embed"
 	"fmt"
-	"html"
 	"io"
 	"mime"
 	"net/http"
@@ -133,58 +132,4 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) error {
 func send(w http.ResponseWriter, media string, body []byte) {
 	w.Header().Set("Content-Type", media)
 	_, _ = w.Write(body) // the client is gone when this fails
-}
-
-// markdownPage shows one of our own generated tables. It knows headings,
-// paragraphs and tables, which is all they have, and escapes everything.
-func markdownPage(title string, text []byte) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title><link rel=\"icon\" type=\"image/png\" href=\"/docs/favicon-32x32.png\">"+
-		"<style>body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.3rem .6rem;text-align:left;vertical-align:top}code{background:#f3f3f3}</style>", html.EscapeString(title))
-	inTable := false
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		row := strings.HasPrefix(line, "|")
-		if inTable && !row {
-			b.WriteString("</table>")
-			inTable = false
-		}
-		switch {
-		case row:
-			if !inTable {
-				b.WriteString("<table>")
-				inTable = true
-			}
-			tableRow(&b, line)
-		case strings.HasPrefix(line, "#"):
-			level := len(line) - len(strings.TrimLeft(line, "#"))
-			fmt.Fprintf(&b, "<h%d>%s</h%d>", level, inline(strings.TrimSpace(line[level:])), level)
-		case line != "":
-			fmt.Fprintf(&b, "<p>%s</p>", inline(line))
-		}
-	}
-	return b.Bytes()
-}
-
-// tableRow writes one row; its first cell's code is what a link's fragment
-// names.
-func tableRow(b *bytes.Buffer, line string) {
-	cells := strings.Split(strings.ReplaceAll(strings.Trim(line, "|"), `\|`, "\x00"), "|")
-	if strings.Trim(cells[0], " -:") == "" {
-		return // the line between head and body
-	}
-	fmt.Fprintf(b, "<tr id=\"%s\">", html.EscapeString(strings.Trim(cells[0], " `")))
-	for _, c := range cells {
-		fmt.Fprintf(b, "<td>%s</td>", inline(strings.ReplaceAll(strings.TrimSpace(c), "\x00", "|")))
-	}
-	b.WriteString("</tr>")
-}
-
-// inline escapes text and shows `code` as code.
-func inline(s string) string {
-	parts := strings.Split(html.EscapeString(s), "`")
-	for i := 1; i < len(parts); i += 2 {
-		parts[i] = "<code>" + parts[i] + "</code>"
-	}
-	return strings.Join(parts, "")
 }

@@ -15,7 +15,7 @@ const (
 // Routes adds keys and workspaces to a.
 func (s *Service) Routes(a *web.API) {
 	web.Post(a, keysPath, s.serveCreate, web.Doc{
-		Summary: "Make an API key", Tag: "keys", Status: 201, Scope: "keys:write",
+		Summary: "Make an API key", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
 		Description: "The answer holds the key's text, this once. A key cannot make one that is allowed more than itself.",
 		Example:     Draft{Name: "tablet of the Kitui team", Role: "collector"},
 		Codes:       []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED"},
@@ -24,7 +24,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, keysPath+"/current", s.serveCurrent, web.Doc{Summary: "Read the key this request uses", Tag: "keys", Scope: web.Signed})
 	web.Get(a, keysPath+"/{id}", s.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
 	web.Post(a, keysPath+"/{id}/rotate", s.serveRotate, web.Doc{
-		Summary: "Replace a key by a new one", Tag: "keys", Status: 201, Scope: "keys:write",
+		Summary: "Replace a key by a new one", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
 		Description: "The old key works until the grace period ends. Rotating takes every scope the key has.",
 		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope},
 	})
@@ -33,7 +33,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "It stops working at once. Revoking it again changes nothing.", Codes: []string{"KEY_NOT_FOUND", "STALE_REVISION"},
 	})
 	web.Post(a, workspacesPath, s.serveCreateWorkspace, web.Doc{
-		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write",
+		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write", Once: true,
 		Description: "For operators. The answer holds the text of its first owner key, this once.",
 		Example:     WorkspaceDraft{ID: "kitui", Name: "Kitui stove programme"},
 		Codes:       []string{"WORKSPACE_DRAFT_INVALID", "WORKSPACE_EXISTS"},

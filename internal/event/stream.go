@@ -125,6 +125,10 @@ func (s *stream) run(ctx context.Context, sub *Subscription, held Range) error {
 		}
 		select {
 		case <-sub.C:
+			// The news may be that this caller's key is no good any more.
+			if err := s.log.cfg.StillAllowed(ctx); err != nil {
+				return s.fail(ctx, err)
+			}
 		case <-beat.C:
 			// The look at the log that follows finds what another process
 			// has stored, should its wake-up have been lost.
@@ -147,8 +151,14 @@ func (s *stream) open(held Range) error {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies must not hold events back
 	s.w.WriteHeader(http.StatusOK)
-	s.buf = fmt.Appendf(s.buf, "retry: %d\n\n", retryMillis)
-	if held.check(s.query.After) != nil {
+	misplaced := held.check(s.query.After) != nil
+	s.buf = fmt.Appendf(s.buf, "retry: %d\n", retryMillis)
+	if !misplaced {
+		// A client cut off before the first event knows where to go on.
+		s.buf = fmt.Appendf(s.buf, "id: %d\n", s.query.After)
+	}
+	s.buf = append(s.buf, '\n')
+	if misplaced {
 		s.gap(held)
 	}
 	return s.flush()

@@ -16,9 +16,10 @@ import (
 // runs, or while the job before is still at work, is made up for by one job,
 // not by many.
 type Every struct {
-	Kind     string
-	Interval time.Duration // at least a second
-	Payload  any
+	Kind      string
+	Interval  time.Duration // at least a second
+	Payload   any
+	Workspace string // that sees the jobs; "" is none
 }
 
 // enqueuePeriodic enqueues what has come due and returns the time to the next
@@ -47,14 +48,14 @@ func (r *Runner) enqueueSlot(ctx context.Context, e Every, now time.Time) (time.
 	if err != nil || last >= slot {
 		return next, err
 	}
-	// Nobody asks for it: it belongs to no workspace.
-	ctx = web.WithCaller(ctx, web.Caller{})
+	// Nobody asks for it.
+	ctx = web.WithCaller(ctx, web.Caller{Workspace: e.Workspace})
 	err = r.s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
 		mine, err := takeSlot(ctx, tx, e.Kind, slot)
 		if err != nil || !mine {
 			return err
 		}
-		if busy, err := unfinished(ctx, tx, e.Kind); err != nil {
+		if busy, err := unfinished(ctx, tx, e); err != nil {
 			return err
 		} else if busy {
 			return errBusy // and leave the slot for later
@@ -92,9 +93,9 @@ func takeSlot(ctx context.Context, tx *db.Tx, kind string, slot int64) (bool, er
 }
 
 // unfinished tells whether the newest periodic job of a kind is still to do.
-func unfinished(ctx context.Context, q db.Querier, kind string) (bool, error) {
+func unfinished(ctx context.Context, q db.Querier, e Every) (bool, error) {
 	var due *int64
-	err := q.QueryRow(ctx, `SELECT due_at FROM jobs WHERE ws = '' AND kind = $1 ORDER BY nid DESC LIMIT 1`, kind).Scan(&due)
+	err := q.QueryRow(ctx, `SELECT due_at FROM jobs WHERE ws = $1 AND kind = $2 ORDER BY nid DESC LIMIT 1`, e.Workspace, e.Kind).Scan(&due)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	} else if err != nil {

@@ -11,12 +11,12 @@ import (
 // Routes adds the job API to a.
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/jobs", s.serveList, web.Doc{
-		Summary: "List jobs, newest first", Scope: "jobs:read",
+		Summary: "List jobs, newest first", Tag: "jobs", Scope: "jobs:read",
 		Description: "Follow hasMore: with two filters a page may be short. Results are left out; read the job.",
 	})
-	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{Summary: "Read a job", Scope: "jobs:read", Codes: []string{"JOB_NOT_FOUND"}})
+	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{Summary: "Read a job", Tag: "jobs", Scope: "jobs:read", Codes: []string{"JOB_NOT_FOUND"}})
 	web.Post(a, "/v1/jobs/{id}/cancel", s.serveCancel, web.Doc{
-		Summary: "Cancel a job", Scope: "jobs:write",
+		Summary: "Cancel a job", Tag: "jobs", Scope: "jobs:write",
 		Description: "A queued job is cancelled at once. A running one is asked to stop: the answer is 202, and the job ends as cancelled or, if it was faster, otherwise.",
 		Codes:       []string{"JOB_NOT_FOUND", "JOB_FINISHED"},
 	})

@@ -40,6 +40,7 @@ type Doc struct {
 	Status      int      // of the usual success; 200 by default
 	Scope       Scope    // a route without one does not build
 	Patch       bool     // the body is application/merge-patch+json
+	Once        bool     // an Idempotency-Key is honoured
 	Form        bool     // a form body is accepted too (area C)
 	MaxBody     int64    // bytes; 0: the API's limit
 	Example     any      // a body that works, sent by the test of the reference

@@ -195,7 +195,7 @@ func TestRouteWithoutScopeDoesNotBuild(t *testing.T) {
 func TestDocumentComesFromTheTable(t *testing.T) {
 	t.Parallel()
 	a := web.NewAPI(web.APIConfig{Name: "things", Gate: gate{}})
-	web.Post(a, "/v1/things/{id}", serveThing, web.Doc{Summary: "Make a thing", Status: 201, Scope: "things:write"})
+	web.Post(a, "/v1/things/{id}", serveThing, web.Doc{Summary: "Make a thing", Status: 201, Scope: "things:write", Once: true})
 	doc := web.Document("Hearth", "1", a)
 	op := doc.Paths["/v1/things/{id}"].Post
 	if op == nil || op.Responses["201"] == nil || op.Responses["default"] == nil || op.RequestBody == nil {

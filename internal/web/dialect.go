@@ -158,7 +158,9 @@ func End(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	switch f.Kind {
 	case fault.Invalid, fault.TooLarge, fault.Unsupported:
 		text = endInvalid
-	case fault.TooMany, fault.Forbidden, fault.NotFound:
+	case fault.NotFound:
+		status, text = Status(f.Kind), endInvalid
+	case fault.TooMany, fault.Forbidden:
 		status = Status(f.Kind)
 	}
 	if status != http.StatusOK {

@@ -136,7 +136,7 @@ func parameters(reg huma.Registry, op *huma.Operation, r Route) {
 			op.Parameters = append(op.Parameters, p)
 		}
 	}
-	if r.Method == http.MethodPost && op.RequestBody != nil {
+	if r.Doc.Once {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: "Idempotency-Key", In: "header",
 			Description: "Send the same key again to get the stored answer instead of doing it twice.", Schema: &huma.Schema{Type: "string"},

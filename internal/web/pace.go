@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -59,6 +60,7 @@ type pacedBody struct {
 	waited time.Duration
 	read   int64
 	ended  bool
+	late   bool // the client has fallen behind: it gets no second chance
 }
 
 // Read reads on, until the client has fallen behind.
@@ -69,7 +71,10 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	b.waited += time.Since(start)
 	b.read += int64(n)
 	b.ended = b.ended || errors.Is(err, io.EOF)
-	b.deadline(time.Time{})
+	b.late = b.late || errors.Is(err, os.ErrDeadlineExceeded)
+	if !b.late {
+		b.deadline(time.Time{})
+	}
 	return n, err
 }
 
@@ -89,7 +94,11 @@ type pacedWriter struct {
 // net/http reads that away before it sends the header.
 func (w *pacedWriter) arm(n int) {
 	w.armWrite(n)
-	if w.body != nil && !w.body.ended {
+	switch {
+	case w.body == nil || w.body.ended:
+	case w.body.late:
+		w.body.deadline(time.Now())
+	default:
 		w.body.deadline(time.Now().Add(w.pace.ReadBase))
 	}
 }
@@ -102,7 +111,7 @@ func (w *pacedWriter) armWrite(n int) {
 // when nobody is writing.
 func (w *pacedWriter) disarm() {
 	_ = w.rc.SetWriteDeadline(time.Time{}) // see deadline
-	if w.body != nil && !w.body.ended {
+	if w.body != nil && !w.body.ended && !w.body.late {
 		w.body.deadline(time.Time{})
 	}
 }

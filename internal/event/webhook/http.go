@@ -19,7 +19,7 @@ const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), si
 func (s *Service) Routes(a *web.API) {
 	const tag = "webhooks"
 	web.Post(a, "/v1/webhooks", s.serveCreate, web.Doc{
-		Summary: "Create a webhook", Status: http.StatusCreated, Scope: "webhooks:write", Tag: tag, Description: signing,
+		Summary: "Create a webhook", Status: http.StatusCreated, Scope: "webhooks:write", Tag: tag, Once: true, Description: signing,
 		Example: Draft{URL: "https://example.org/hooks/hearth", Events: event.Filter{"entity.*"}},
 		Codes:   []string{"WEBHOOK_INVALID", "TOO_MANY_WEBHOOKS", "KEY_RESTRICTED"},
 	})
@@ -45,7 +45,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/webhooks/{id}/ping", s.servePing, web.Doc{Summary: "Send a test message and tell what came of it", Scope: "webhooks:write", Tag: tag})
 	web.Post(a, "/v1/webhooks/{id}/rotate-secret", s.serveRotate, web.Doc{
-		Summary: "Replace the secret of a webhook", Scope: "webhooks:write", Tag: tag, Description: "The old secret signs too for 24 hours.",
+		Summary: "Replace the secret of a webhook", Scope: "webhooks:write", Tag: tag, Once: true, Description: "The old secret signs too for 24 hours.",
 	})
 }
 
