@@ -9,13 +9,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 )
 
-// schema is what most tests here need: a parent, a child, a unique column.
+// tables is what most tests here need: a parent, a child, a unique column.
+var tables = []string{
+	`CREATE TABLE item (id BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, data BYTEA, ok BOOLEAN NOT NULL DEFAULT FALSE, price DOUBLE PRECISION)`,
+	`CREATE TABLE part (id BIGINT PRIMARY KEY, item BIGINT NOT NULL REFERENCES item(id))`,
+}
+
 func schema(t *testing.T, d *db.DB) {
 	t.Helper()
-	for _, q := range []string{
-		`CREATE TABLE item (id BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, note TEXT, data BYTEA, ok BOOLEAN NOT NULL DEFAULT FALSE, price DOUBLE PRECISION)`,
-		`CREATE TABLE part (id BIGINT PRIMARY KEY, item BIGINT NOT NULL REFERENCES item(id))`,
-	} {
+	for _, q := range tables {
 		if _, err := d.Exec(t.Context(), q); err != nil {
 			t.Fatalf("create schema: %v", err)
 		}

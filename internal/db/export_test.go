@@ -59,6 +59,3 @@ func RunOn(path, script string) error {
 
 // CloseSoon makes Close wait briefly for rows left open.
 func CloseSoon(c *Config) { c.closeWait = 50 * time.Millisecond }
-
-// Look has the store notice that its file was moved.
-func (d *DB) Look() { d.e.(*lite).w.look() }

@@ -77,7 +77,7 @@ func TestPanicAndGoexitStoreNothing(t *testing.T) {
 
 func TestStuckFunctionIsTakenOver(t *testing.T) {
 	t.Parallel()
-	d := batchStore(t, 500*time.Millisecond)
+	d := batchStore(t, time.Second)
 	end, late := make(chan struct{}), make(chan error, 1)
 	errs := make(chan error, 1)
 	started := make(chan struct{})
@@ -116,7 +116,7 @@ func TestStuckFunctionIsTakenOver(t *testing.T) {
 // what cannot be helped is that the inner one is then stored alone.
 func TestNestedInTxDoesNotStopTheWriter(t *testing.T) {
 	t.Parallel()
-	d := batchStore(t, 500*time.Millisecond)
+	d := batchStore(t, time.Second)
 	inner := make(chan error, 1)
 	err := d.InTx(t.Context(), func(tx *db.Tx) error {
 		if err := insert(t.Context(), tx, 1); err != nil {
@@ -275,5 +275,32 @@ func TestTxDiesWithItsFunction(t *testing.T) {
 		}
 		wantStored(t, d, "1 3")
 		// The store closes in the cleanup of the test: it would hang there.
+	})
+}
+
+func TestControlStatementsAreRefused(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		schema(t, d)
+		for _, sql := range []string{`COMMIT`, ` rollback`, "\n\tBegin;", `END`, `RELEASE fn`, `ROLLBACK TO fn`, `SAVEPOINT fn`, `PRAGMA synchronous=OFF`} {
+			for name, run := range map[string]func(tx *db.Tx) error{
+				"Exec": func(tx *db.Tx) error {
+					_, err := tx.Exec(t.Context(), sql)
+					return err
+				},
+				"QueryRow": func(tx *db.Tx) error { return tx.QueryRow(t.Context(), sql).Scan(new(int)) },
+			} {
+				err := d.InTx(t.Context(), func(tx *db.Tx) error {
+					if err := insert(t.Context(), tx, 1); err != nil {
+						return err
+					}
+					return run(tx)
+				})
+				if err == nil || !strings.Contains(err.Error(), "not for callers") {
+					t.Errorf("%s %q = %v, want it refused", name, sql, err)
+				}
+			}
+		}
+		wantStored(t, d, "")
 	})
 }

@@ -36,11 +36,13 @@ func (w *writer) begin() bool {
 // replaced: trouble with the disk heals without a restart.
 func (w *writer) openTx() error {
 	const begin = `BEGIN IMMEDIATE`
-	if w.moved.Load() {
-		return unavailable(errMoved)
+	// A stat costs a hundredth of the fsync that follows, and without it a
+	// removed file would swallow what we promise to keep.
+	if err := w.look(); err != nil {
+		return err
 	}
 	if w.c != nil {
-		_, err := w.c.exec(context.Background(), begin, nil)
+		err := w.c.control(begin)
 		if err == nil || busy(err) {
 			return err
 		}
@@ -50,29 +52,27 @@ func (w *writer) openTx() error {
 	if openErr := w.reopen(context.Background()); openErr != nil {
 		return openErr
 	}
-	_, err := w.c.exec(context.Background(), begin, nil)
-	return err
+	return w.c.control(begin)
 }
 
 func busy(err error) bool { return liteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 
-// refuse answers r, those to run again, and all who wait now.
+// refuse answers r, those to run again, and all who wait now. They are taken
+// from the queue before the first one is told: whoever comes after that is
+// tried anew.
 func (w *writer) refuse(r *request, err error) {
-	w.cfg.Log.Error("cannot begin a transaction", "error", err)
+	w.cfg.Log.Error("cannot begin a transaction", "err", err)
 	w.counters.failures.Add(1)
-	fail := func(r *request) {
-		if r.alone || r.state.CompareAndSwap(queued, running) {
-			r.answer(result{err: lostError(err)})
-		}
-	}
-	fail(r)
-	for _, r := range w.again {
-		fail(r)
-	}
+	all := append([]*request{r}, w.again...)
 	w.again = nil
 	for n := len(w.queue); n > 0; n-- {
 		if r := w.poll(); r != nil {
-			fail(r)
+			all = append(all, r)
+		}
+	}
+	for _, r := range all {
+		if r.alone || r.state.CompareAndSwap(queued, running) {
+			r.answer(result{err: lostError(err)})
 		}
 	}
 }
@@ -85,7 +85,7 @@ func (w *writer) commit() {
 		return
 	}
 	start := time.Now()
-	_, err := w.c.exec(context.Background(), `COMMIT`, nil)
+	err := w.c.control(`COMMIT`)
 	if err == nil {
 		w.counters.commit(len(b.waiting), time.Since(start))
 		for _, r := range b.waiting {
@@ -93,7 +93,7 @@ func (w *writer) commit() {
 		}
 		return
 	}
-	w.cfg.Log.Error("commit", "error", err, "callers", len(b.waiting))
+	w.cfg.Log.Error("commit", "err", err, "callers", len(b.waiting))
 	w.counters.failures.Add(1)
 	w.abort()
 	// One caller's rows may be too many for the disk while the others fit.

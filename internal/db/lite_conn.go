@@ -27,10 +27,11 @@ type liteConn struct {
 
 // liteStmt is a prepared statement. It serves one result at a time.
 type liteStmt struct {
-	s      driver.Stmt
-	busy   bool
-	reads  bool // it cannot change anything, so it may stop half way
-	cached bool
+	s       driver.Stmt
+	busy    bool
+	reads   bool // it cannot change anything, so it may stop half way
+	control bool // it begins or ends transactions, which is for the writer only
+	cached  bool
 }
 
 // openLiteFile opens the file with parameters of SQLite's file URIs.
@@ -124,7 +125,7 @@ func (c *liteConn) exec(_ context.Context, sql string, args []any) (int64, error
 	if err != nil {
 		return 0, err
 	}
-	s, err := c.prepare(sql)
+	s, err := c.prepare(sql, false)
 	if err != nil {
 		return 0, err
 	}
@@ -140,6 +141,20 @@ func (c *liteConn) exec(_ context.Context, sql string, args []any) (int64, error
 	return res.RowsAffected()
 }
 
+// control runs a statement that begins or ends a transaction or savepoint.
+func (c *liteConn) control(sql string) error {
+	s, err := c.prepare(sql, true)
+	if err != nil {
+		return err
+	}
+	s.busy = true
+	_, err = s.s.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	if rel := c.release(s); err == nil {
+		err = rel
+	}
+	return mapLite(err)
+}
+
 // query starts a statement that returns rows.
 func (c *liteConn) query(_ context.Context, sql string, args []any) (Rows, error) {
 	return c.rows(context.Background(), sql, args)
@@ -152,7 +167,7 @@ func (c *liteConn) rows(ctx context.Context, sql string, args []any) (*liteRows,
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.prepare(sql)
+	s, err := c.prepare(sql, false)
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +182,18 @@ func (c *liteConn) rows(ctx context.Context, sql string, args []any) (*liteRows,
 }
 
 // prepare gives an idle statement for the text, from the cache if it can.
-func (c *liteConn) prepare(sql string) (*liteStmt, error) {
+// Preparing some PRAGMAs already carries them out, so what is not for callers
+// is refused before.
+func (c *liteConn) prepare(sql string, control bool) (*liteStmt, error) {
 	if c.fail != nil {
 		if err := c.fail(sql); err != nil {
 			return nil, mapLite(err)
 		}
 	}
 	old := c.stmts[sql]
+	if !control && (old == nil && isControl(sql) || old != nil && old.control) {
+		return nil, errControl
+	}
 	if old != nil && !old.busy {
 		return old, nil
 	}
@@ -181,7 +201,7 @@ func (c *liteConn) prepare(sql string) (*liteStmt, error) {
 	if err != nil {
 		return nil, mapLite(err)
 	}
-	s := &liteStmt{s: ds, reads: isSelect(sql)}
+	s := &liteStmt{s: ds, reads: isSelect(sql), control: control}
 	if old == nil && c.room() {
 		s.cached = true
 		c.stmts[sql] = s
@@ -224,4 +244,21 @@ func (c *liteConn) close() error {
 func isSelect(sql string) bool {
 	sql = strings.TrimSpace(sql)
 	return len(sql) >= 6 && strings.EqualFold(sql[:6], "SELECT")
+}
+
+var errControl = errors.New("statements that begin or end transactions, and PRAGMA, are not for callers")
+
+// isControl is true for statements that would change the transaction or the
+// connection under everybody else in the batch.
+func isControl(sql string) bool {
+	sql = strings.TrimSpace(sql)
+	end := strings.IndexFunc(sql, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
+	if end < 0 {
+		end = len(sql)
+	}
+	switch strings.ToUpper(sql[:min(end, 10)]) {
+	case "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PRAGMA", "ATTACH", "DETACH", "VACUUM":
+		return true
+	}
+	return false
 }

@@ -71,7 +71,7 @@ func (p *readers) put(c *liteConn, err error) {
 // drop closes a connection and leaves its place empty.
 func (p *readers) drop(c *liteConn) {
 	if err := c.close(); err != nil {
-		p.cfg.Log.Warn("close reader", "error", err)
+		p.cfg.Log.Warn("close reader", "err", err)
 	}
 	p.slots <- nil
 }

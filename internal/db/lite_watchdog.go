@@ -84,12 +84,14 @@ func keepShort(cfg Config, w *writer, quit <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		w.look()
+		if w.look() != nil {
+			continue
+		}
 		commits := w.counters.commits.Load()
 		size := fileSize(cfg.Path + "-wal")
-		if size > 0 && !w.moved.Load() && (commits == seen || size > walSoftCap) {
+		if size > 0 && (commits == seen || size > walSoftCap) {
 			if err := truncateWAL(cfg.Path); err != nil {
-				cfg.Log.Debug("shorten write-ahead log", "error", err)
+				cfg.Log.Debug("shorten write-ahead log", "err", err)
 			}
 		}
 		seen = commits
@@ -100,12 +102,20 @@ var errMoved = errors.New("the database file was removed or replaced while in us
 
 // look notices a file that was removed or replaced: SQLite would go on and
 // store into a file that has no name any more.
-func (w *writer) look() {
+func (w *writer) look() error {
 	fi, err := os.Stat(w.cfg.Path)
 	moved := err != nil || !os.SameFile(fi, w.file)
 	if moved != w.moved.Swap(moved) {
-		w.cfg.Log.Error("database file", "moved", moved, "path", w.cfg.Path)
+		state := "back in place"
+		if moved {
+			state = "removed or replaced"
+		}
+		w.cfg.Log.Error("database file", "file", w.cfg.Path, "state", state)
 	}
+	if moved {
+		return unavailable(errMoved)
+	}
+	return nil
 }
 
 func truncateWAL(path string) error {

@@ -71,6 +71,7 @@ type batch struct {
 	waiting []*request
 	alone   bool
 	lost    bool // SQLite ended the transaction by itself
+	ill     bool // a statement met trouble with the store: nobody else joins
 	start   time.Time
 }
 
@@ -101,7 +102,7 @@ func newWriter(ctx context.Context, cfg Config, sync string) (*writer, error) {
 func (w *writer) reopen(ctx context.Context) error {
 	if w.c != nil {
 		if err := w.c.close(); err != nil {
-			w.cfg.Log.Warn("close writer connection", "error", err)
+			w.cfg.Log.Warn("close writer connection", "err", err)
 		}
 		w.c = nil
 	}
@@ -227,7 +228,7 @@ func (w *writer) fill() bool {
 }
 
 func (b *batch) full(limit time.Duration) bool {
-	return b.lost || b.alone || len(b.waiting) >= maxBatch || time.Since(b.start) > limit
+	return b.lost || b.ill || b.alone || len(b.waiting) >= maxBatch || time.Since(b.start) > limit
 }
 
 // poll takes a waiting request, nil when there is none.
@@ -250,7 +251,7 @@ func (w *writer) serve(r *request) bool {
 		r.answer(result{err: err})
 		return true
 	}
-	if _, err := w.c.exec(r.ctx, `SAVEPOINT fn`, nil); err != nil {
+	if err := w.c.control(`SAVEPOINT fn`); err != nil {
 		w.lose(err)
 		w.retry(r, err)
 		return true
@@ -305,17 +306,19 @@ func (w *writer) exited(t *turn) {
 func (w *writer) settle(t *turn, res result) {
 	ok := res.err == nil && res.panic == nil && !res.goexit
 	if !ok {
-		_, err := w.c.exec(t.r.ctx, `ROLLBACK TO fn`, nil)
+		err := w.c.control(`ROLLBACK TO fn`)
 		if err == nil {
-			_, err = w.c.exec(t.r.ctx, `RELEASE fn`, nil)
+			err = w.c.control(`RELEASE fn`)
 		}
 		if err != nil {
 			w.lose(err)
 		}
+		// The next batch begins anew, on another connection if need be.
+		w.b.ill = w.b.ill || liteTrouble(res.err)
 		t.r.answer(res)
 		return
 	}
-	if _, err := w.c.exec(t.r.ctx, `RELEASE fn`, nil); err != nil {
+	if err := w.c.control(`RELEASE fn`); err != nil {
 		w.lose(err)
 		w.retry(t.r, err)
 		return
@@ -327,7 +330,7 @@ func (w *writer) settle(t *turn, res result) {
 // lose gives up the open transaction: SQLite has ended it, or may have. Those
 // who wait for it run again, each alone.
 func (w *writer) lose(cause error) {
-	w.cfg.Log.Warn("transaction lost, running its callers again", "error", cause, "callers", len(w.b.waiting))
+	w.cfg.Log.Warn("transaction lost, running its callers again", "err", cause, "callers", len(w.b.waiting))
 	w.b.lost = true
 	for _, r := range w.b.waiting {
 		w.retry(r, cause)
@@ -351,7 +354,7 @@ func (w *writer) retry(r *request, cause error) {
 // replaced by begin.
 func (w *writer) abort() {
 	if err := w.c.run("ROLLBACK"); err != nil && liteTrouble(err) {
-		w.cfg.Log.Warn("roll back", "error", err)
+		w.cfg.Log.Warn("roll back", "err", err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 const (
 	maxTries     = 8                // of a transaction PostgreSQL asks to repeat
 	stmtTimeout  = 30 * time.Second // of one statement, on the server
+	txTimeout    = 60 * time.Second // of one transaction, on our side
 	defaultConns = 16
 )
 
@@ -148,12 +149,14 @@ func (e *pg) once(ctx context.Context, fn func(*Tx) error) ([]func(), error) {
 		return nil, lostConn(ctx, err)
 	}
 	defer c.Release()
-	free := context.WithoutCancel(ctx)
+	// A server that has silently gone must not hold the caller for ever.
+	free, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
+	defer cancel()
 	ptx, err := c.BeginTx(free, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
 		return nil, err
 	}
-	tx := newTx(pgSession{ptx})
+	tx := newTx(pgSession{tx: ptx, ctx: free})
 	kept := false
 	defer func() {
 		if !kept { // an error, a panic, or runtime.Goexit
@@ -179,7 +182,7 @@ func (e *pg) commit(ctx context.Context, ptx pgx.Tx) error {
 		return nil
 	}
 	e.counters.failures.Add(1)
-	if pgCode(err) == "" && pgLost(err) {
+	if code := pgCode(err); code == "" && pgLost(err) || strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P") {
 		return unavailable(fmt.Errorf("%w: %w", errUnknown, err))
 	}
 	return err
@@ -226,6 +229,10 @@ func (e *pg) query(ctx context.Context, sql string, args []any) (Rows, error) {
 func (e *pg) queryRow(ctx context.Context, sql string, args []any) Row {
 	r, err := e.query(ctx, sql, args)
 	return oneRow{rows: r, err: err}
+}
+
+func (e *pg) ping(ctx context.Context) error {
+	return e.queryRow(ctx, `SELECT 1`, nil).Scan(new(int64))
 }
 
 func (e *pg) durability() string { return e.level }

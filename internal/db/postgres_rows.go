@@ -6,25 +6,40 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgSession runs statements of a transaction that writes.
-type pgSession struct{ tx pgx.Tx }
-
-func (s pgSession) exec(ctx context.Context, sql string, args []any) (int64, error) {
-	tag, err := s.tx.Exec(context.WithoutCancel(ctx), sql, args...)
-	return tag.RowsAffected(), mapTx(err)
+// pgSession runs statements of a transaction that writes, with the context of
+// the transaction: the caller's does not cut a statement short.
+type pgSession struct {
+	tx  pgx.Tx
+	ctx context.Context //nolint:containedctx // see above
 }
 
-func (s pgSession) query(ctx context.Context, sql string, args []any) (Rows, error) {
-	free := context.WithoutCancel(ctx)
-	r, err := s.tx.Query(free, sql, args...)
-	if err != nil {
-		return nil, mapTx(err)
+func (s pgSession) exec(_ context.Context, sql string, args []any) (int64, error) {
+	if isControl(sql) {
+		return 0, errControl
 	}
-	return &pgRows{ctx: free, Rows: r}, nil
+	tag, err := s.tx.Exec(s.ctx, sql, args...)
+	return tag.RowsAffected(), mapTx(s.ctx, err)
 }
 
-// mapTx maps an error inside a transaction, where no context can end.
-func mapTx(err error) error { return mapPg(context.Background(), err) }
+func (s pgSession) query(_ context.Context, sql string, args []any) (Rows, error) {
+	if isControl(sql) {
+		return nil, errControl
+	}
+	r, err := s.tx.Query(s.ctx, sql, args...)
+	if err != nil {
+		return nil, mapTx(s.ctx, err)
+	}
+	return &pgRows{ctx: s.ctx, Rows: r}, nil
+}
+
+// mapTx maps an error inside a transaction. Its context ends only when the
+// server does not answer.
+func mapTx(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return unavailable(err)
+	}
+	return mapPg(ctx, err)
+}
 
 // pgView runs statements of a view, which may be cancelled and cannot write.
 type pgView struct{ tx pgx.Tx }
