@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ops"
@@ -89,7 +88,7 @@ func (e *edge) handler(apis []*web.API) http.Handler {
 
 	// Asked about such a path the mux would name the route it redirects to.
 	nothing := web.Unknown(dialectOf, func(*http.Request, string) bool { return false })
-	h := auth.WithRateHeaders(cleanPath(nothing, mux))
+	h := cleanPath(nothing, mux)
 	if e.limit != nil {
 		h = e.limit.Guard(limitName, dialect, h)
 	}

@@ -18,14 +18,14 @@ var _ web.Gate = (*Service)(nil)
 // Admit finds out who sends r and whether they have scope. A request without
 // a good credential is refused with 401, one without the right with 403, and
 // an operator's route does not exist for anyone else.
-func (s *Service) Admit(r *http.Request, scope web.Scope) (web.Caller, error) {
+func (s *Service) Admit(answer http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	switch scope {
 	case web.Public:
 		return web.Caller{}, nil
 	case web.Operator:
 		return s.admitOperator(r)
 	}
-	c, err := s.identify(r, answerHeader(r.Context()))
+	c, err := s.identify(r, answer)
 	if err != nil {
 		return web.Caller{}, err
 	}

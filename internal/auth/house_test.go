@@ -178,7 +178,7 @@ func (h *house) serve(s *auth.Service) http.Handler {
 	mux.HandleFunc("/", web.Unknown(
 		func(*http.Request) web.ErrorWriter { return web.Problem },
 		func(*http.Request, string) bool { return false }))
-	return web.WithRequestIDs(web.Proxies{}.Middleware(auth.WithRateHeaders(web.Observe(log, web.Problem, nil, mux))))
+	return web.WithRequestIDs(web.Proxies{}.Middleware(web.Observe(log, web.Problem, nil, mux)))
 }
 
 // call is a request to the house.

@@ -1,8 +1,6 @@
 package auth
 
 import (
-	"context"
-	"net/http"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -54,20 +52,4 @@ func (f *failures) count(name string, cause *fault.Error) error {
 
 func tooManyFailures(wait time.Duration) *fault.Error {
 	return fault.New(fault.TooMany, "TOO_MANY_FAILURES", "Too many wrong keys came from your address. Try again later.").After(wait)
-}
-
-type headerKey struct{}
-
-// WithRateHeaders lets the gate tell callers how much of their rate limit is
-// left: it makes the headers of the answer known to Admit. Put it around the
-// routes.
-func WithRateHeaders(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), headerKey{}, w.Header())))
-	})
-}
-
-func answerHeader(ctx context.Context) http.Header {
-	h, _ := ctx.Value(headerKey{}).(http.Header)
-	return h
 }

@@ -22,7 +22,7 @@ import (
 // gate takes "Bearer <workspace>/<principal>[/<project>]" at its word.
 type gate struct{}
 
-func (gate) Admit(r *http.Request, _ web.Scope) (web.Caller, error) {
+func (gate) Admit(_ http.Header, r *http.Request, _ web.Scope) (web.Caller, error) {
 	part := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "/")
 	return web.Caller{Workspace: part[0], DID: part[1], Scopes: []string{"*"}, Projects: part[2:]}, nil
 }

@@ -28,7 +28,7 @@ var limited = web.Caller{Workspace: "w", DID: "did:x:ann", Key: "key-project", S
 // gate knows callers by name.
 type gate struct{}
 
-func (gate) Admit(r *http.Request, scope web.Scope) (web.Caller, error) {
+func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	c, ok := map[string]web.Caller{
 		"ann": ann, "project": limited,
 		"bob":    {Workspace: "v", DID: "did:x:bob", Scopes: []string{"*"}},

@@ -28,8 +28,9 @@ const (
 
 // Gate knows who calls and whether they may. The auth package has one.
 type Gate interface {
-	// Admit returns the caller of r, or the fault to refuse it with.
-	Admit(r *http.Request, scope Scope) (Caller, error)
+	// Admit returns the caller of r, or the fault to refuse it with. It may
+	// add headers to the answer, such as what is left of a rate limit.
+	Admit(answer http.Header, r *http.Request, scope Scope) (Caller, error)
 }
 
 // Doc describes a route for the reference and says who may call it.
@@ -193,7 +194,7 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 		if scope == Public {
 			return h(w, r)
 		}
-		c, err := a.cfg.Gate.Admit(r, scope)
+		c, err := a.cfg.Gate.Admit(w.Header(), r, scope)
 		if err != nil {
 			return err
 		}

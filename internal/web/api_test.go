@@ -19,7 +19,7 @@ import (
 // gate lets "Bearer good" in with one scope.
 type gate struct{}
 
-func (gate) Admit(r *http.Request, scope web.Scope) (web.Caller, error) {
+func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	if r.Header.Get("Authorization") != "Bearer good" {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "An API key is needed.")
 	}

@@ -45,7 +45,7 @@ type Gate struct{}
 var _ web.Gate = Gate{}
 
 // Admit reads the caller off the header.
-func (Gate) Admit(r *http.Request, scope web.Scope) (web.Caller, error) {
+func (Gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
 	if !ok {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "Send a key.")
