@@ -20,6 +20,9 @@ func (a *App) measureStore() error {
 		m.Counter("hearth_store_takeovers_total", "Transactions that ran past their limit.", stat(func(s db.Stats) float64 { return float64(s.Takeovers) })),
 		m.Gauge("hearth_store_batch_max", "Most transactions in one commit so far.", stat(func(s db.Stats) float64 { return float64(s.MaxBatch) })),
 		m.Gauge("hearth_store_queue", "Transactions waiting for the writer or a connection.", stat(func(s db.Stats) float64 { return float64(s.Queued) })),
+		m.Counter("hearth_store_retries_total", "Transactions run again.", stat(func(s db.Stats) float64 { return float64(s.Retries) })),
+		m.Gauge("hearth_store_connections", "Open PostgreSQL connections.", stat(func(s db.Stats) float64 { return float64(s.Conns) })),
+		m.Gauge("hearth_store_connections_busy", "PostgreSQL connections in use.", stat(func(s db.Stats) float64 { return float64(s.ConnsBusy) })),
 		m.Gauge("hearth_store_wal_bytes", "Size of the write-ahead log of SQLite.", stat(func(s db.Stats) float64 { return float64(s.WALBytes) })),
 		m.Gauge("hearth_store_file_bytes", "Size of the SQLite file.", stat(func(s db.Stats) float64 { return float64(s.FileBytes) })),
 		m.Gauge("hearth_event_streams", "Open event streams.", func() float64 { return float64(a.Events.Streams()) }),
@@ -33,8 +36,9 @@ func (a *App) measureEdge() error {
 		return nil
 	}
 	return errors.Join(
-		a.metrics.Gauge("hearth_requests_waiting", "Requests waiting for a place.", func() float64 { return float64(a.edge.shed.Waiting()) }),
-		a.metrics.Counter("hearth_requests_shed_total", "Requests refused because the server was busy.", func() float64 { return float64(a.edge.shed.Refused()) }),
+		a.metrics.Gauge("hearth_http_requests_in_flight", "Requests being answered now, streams not counted.", func() float64 { return float64(a.edge.shed.InFlight()) }),
+		a.metrics.Gauge("hearth_http_requests_waiting", "Requests waiting for a place.", func() float64 { return float64(a.edge.shed.Waiting()) }),
+		a.metrics.Counter("hearth_http_requests_shed_total", "Requests refused because the server was busy.", func() float64 { return float64(a.edge.shed.Refused()) }),
 		a.metrics.Gauge("hearth_connections", "Open connections.", func() float64 {
 			n := 0
 			for _, l := range a.open {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -268,6 +267,3 @@ func scrub(s string) string {
 	}
 	return s
 }
-
-// Millis is a duration as a log shows it: milliseconds with three decimals.
-func Millis(d time.Duration) float64 { return float64(d.Round(time.Microsecond).Microseconds()) / 1000 }

@@ -154,12 +154,6 @@ func TestLevelAndFormat(t *testing.T) {
 	nowhere.Error("x")
 }
 
-func TestMillis(t *testing.T) {
-	t.Parallel()
-	if got := ops.Millis(1234567 * time.Nanosecond); got != 1.235 {
-		t.Errorf("Millis = %v, want 1.235", got)
-	}
-}
 
 func BenchmarkLogLine(b *testing.B) {
 	l, _ := ops.NewLog(ops.LogConfig{Writer: discard{}, Format: ops.FormatJSON})

@@ -22,7 +22,6 @@ const maxRoutes = 512
 // Build says what is running.
 type Build struct {
 	Version string
-	Commit  string
 }
 
 // Metrics is the registry of one process and the measures of the HTTP edge.
@@ -32,7 +31,6 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	inFlight prometheus.Gauge
 	refusals *prometheus.CounterVec
 
 	mu     sync.RWMutex
@@ -51,9 +49,6 @@ func NewMetrics(b Build) *Metrics {
 			Name: "hearth_http_request_duration_seconds", Help: "Time from the request head to the end of the answer.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route", "method"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "hearth_http_requests_in_flight", Help: "Requests being answered now.",
-		}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hearth_refusals_total", Help: "Requests and connections refused by a limit.",
 		}, []string{"limit"}),
@@ -61,32 +56,13 @@ func NewMetrics(b Build) *Metrics {
 	}
 	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "hearth_build_info", Help: "Always 1; the labels say what is running.",
-		ConstLabels: prometheus.Labels{"version": b.Version, "commit": b.Commit, "go": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": b.Version, "go": runtime.Version()},
 	}, func() float64 { return 1 })
 	m.registry.MustRegister(
-		m.requests, m.duration, m.inFlight, m.refusals, info,
+		m.requests, m.duration, m.refusals, info,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
-}
-
-// Registry is where other packages register measures of their own. Their
-// labels must be bounded: no ids, numbers of people or DIDs.
-func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
-
-// Start counts a request in and returns the function that counts it out.
-// route is the pattern of the route table, with or without its method, "" when
-// none took the request; it is asked for at the end, when routing is done.
-func (m *Metrics) Start() (done func(route, method string, status int)) {
-	if m == nil {
-		return func(string, string, int) {}
-	}
-	begin := time.Now()
-	m.inFlight.Inc()
-	return func(route, method string, status int) {
-		m.inFlight.Dec()
-		m.Observe(route, method, status, time.Since(begin))
-	}
 }
 
 // Observe counts one answered request.
@@ -99,8 +75,7 @@ func (m *Metrics) Observe(route, method string, status int, took time.Duration) 
 	m.duration.WithLabelValues(route, method).Observe(took.Seconds())
 }
 
-// Refused counts a refusal by the named limit: "rate_key", "rate_address",
-// "connections", "in_flight". Names are code, never input.
+// Refused counts a refusal by the named limit. Names are code, never input.
 func (m *Metrics) Refused(limit string) {
 	if m == nil {
 		return

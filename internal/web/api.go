@@ -42,7 +42,6 @@ type Doc struct {
 	Scope       Scope    // a route without one does not build
 	Patch       bool     // the body is application/merge-patch+json
 	Once        bool     // an Idempotency-Key is honoured
-	Form        bool     // a form body is accepted too (area C)
 	MaxBody     int64    // bytes; 0: the API's limit
 	Example     any      // a body that works, sent by the test of the reference
 	Answer      any      // a value of the answer's type, for plain handlers
@@ -95,12 +94,6 @@ func NewAPI(cfg APIConfig) *API {
 
 // Routes lists the table, in the order it was filled.
 func (a *API) Routes() []Route { return a.routes }
-
-// Name is the group of the API in the reference.
-func (a *API) Name() string { return a.cfg.Name }
-
-// Errors is the API's dialect.
-func (a *API) Errors() ErrorWriter { return a.cfg.Errors }
 
 // Mount enters the table into mux.
 func (a *API) Mount(mux *http.ServeMux) {
@@ -199,9 +192,7 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 			return err
 		}
 		note(w, func(p *response) { p.caller = c })
-		return h(w, r.WithContext(withInfo(r.Context(), func(q *request) {
-			q.caller, q.url = c, r.URL
-		})))
+		return h(w, fill(r, func(q *request) { q.caller, q.url = c, r.URL }))
 	}
 }
 

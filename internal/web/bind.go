@@ -102,6 +102,16 @@ func (b *binder) bind(w http.ResponseWriter, r *http.Request, in reflect.Value) 
 	return b.bindBody(w, r, in)
 }
 
+// Bind reads the path, query and header of r into a new I, as typed routes do
+// for their input. It is for plain handlers, which read their body themselves.
+func Bind[I any](r *http.Request) (*I, error) {
+	in := new(I)
+	b := newBinder(reflect.TypeFor[I](), bodyRules{}, r.Pattern)
+	b.body, b.raw = nil, nil
+	_, err := b.bind(nil, r, reflect.ValueOf(in).Elem())
+	return in, err
+}
+
 func (b *binder) refuseUnknown(query url.Values, c *fault.Checks) {
 	for name := range query {
 		if !slices.Contains(b.known, name) {
@@ -197,11 +207,10 @@ func withIdempotency(r *http.Request, body []byte) (*http.Request, error) {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s %s\n", r.Method, r.URL.RequestURI()) // a hash never fails
 	_, _ = h.Write(body)
-	ctx := withInfo(r.Context(), func(q *request) {
+	return fill(r, func(q *request) {
 		q.idem.Key = key
 		h.Sum(q.idem.Hash[:0])
-	})
-	return r.WithContext(ctx), nil
+	}), nil
 }
 
 // setText parses text into v. It returns what is wrong, "" when nothing is.

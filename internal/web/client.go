@@ -104,7 +104,8 @@ func (p Proxies) Client(r *http.Request) netip.Addr {
 // Middleware puts the client's address into the context of every request.
 func (p Proxies) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(withClientAddr(r.Context(), p.Client(r))))
+		addr := p.Client(r)
+		next.ServeHTTP(w, fill(r, func(q *request) { q.addr = addr }))
 	})
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -37,6 +38,7 @@ type request struct {
 	url    *url.URL // what was asked for
 	caller Caller
 	idem   Idempotency
+	leave  func() // gives the request's place back; nil without one
 }
 
 // Idempotency is the Idempotency-Key of a request and the hash of what it
@@ -70,8 +72,15 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return withInfo(ctx, func(q *request) { q.id = id })
 }
 
-func withClientAddr(ctx context.Context, addr netip.Addr) context.Context {
-	return withInfo(ctx, func(q *request) { q.addr = addr })
+// fill lets the edge add to what is known about r. The request value made by
+// WithRequestIDs belongs to r alone until its handler runs, so it is altered
+// in place: a context and a request less for each thing the edge finds out.
+func fill(r *http.Request, change func(*request)) *http.Request {
+	if q := infoFrom(r.Context()); q != nil {
+		change(q)
+		return r
+	}
+	return r.WithContext(withInfo(r.Context(), change))
 }
 
 // RequestID is the id of the request ctx belongs to, "" outside one.

@@ -128,14 +128,3 @@ func NotModified(r *http.Request, etag string) bool {
 	t, ok := parseTags(strings.Join(r.Header.Values("If-None-Match"), ","))
 	return ok && (t.any || t.has(strings.TrimPrefix(etag, "W/"), true))
 }
-
-// ServeNotModified answers 304 and returns true when the client has this
-// version. It sets the ETag either way.
-func ServeNotModified(w http.ResponseWriter, r *http.Request, etag string) bool {
-	w.Header().Set("ETag", etag)
-	if !NotModified(r, etag) {
-		return false
-	}
-	w.WriteHeader(http.StatusNotModified)
-	return true
-}

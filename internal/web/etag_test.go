@@ -90,10 +90,8 @@ func TestServeNotModified(t *testing.T) {
 		if tt.header != nil {
 			r.Header["If-None-Match"] = tt.header
 		}
-		w := httptest.NewRecorder()
-		got := web.ServeNotModified(w, r, web.ETag(7))
-		if got != tt.want || w.Header().Get("ETag") != `"7"` || got && w.Code != 304 {
-			t.Errorf("%s %q: not modified = %v, status %d, want %v", tt.method, tt.header, got, w.Code, tt.want)
+		if got := web.NotModified(r, web.ETag(7)); got != tt.want {
+			t.Errorf("%s %q: not modified = %v, want %v", tt.method, tt.header, got, tt.want)
 		}
 	}
 }

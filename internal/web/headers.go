@@ -1,6 +1,9 @@
 package web
 
-import "net/http"
+import (
+	"maps"
+	"net/http"
+)
 
 // apiPolicy forbids a browser to do anything with an answer but read it, in
 // case one is opened as a page.
@@ -9,19 +12,25 @@ const apiPolicy = "default-src 'none'; frame-ancestors 'none'"
 // hsts keeps a browser on TLS for a year. Sub-domains are not ours to decide.
 const hsts = "max-age=31536000"
 
+// apiHeaders are the same for every answer, so their values are made once.
+// Nothing appends to them: a handler that wants others sets new ones.
+var apiHeaders = map[string][]string{
+	"X-Content-Type-Options":       {"nosniff"},
+	"X-Frame-Options":              {"DENY"},
+	"Content-Security-Policy":      {apiPolicy},
+	"Referrer-Policy":              {"no-referrer"},
+	"Cross-Origin-Opener-Policy":   {"same-origin"},
+	"Cross-Origin-Resource-Policy": {"same-origin"},
+	"Cache-Control":                {"no-store"},
+}
+
 // SecureHeaders gives every answer the headers of an API: no sniffing, no
 // framing, no referrer, no sharing with other sites' pages, no copy in caches.
 // A handler that serves pages or cacheable files overrides them (ForPage).
 func SecureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Content-Security-Policy", apiPolicy)
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Cache-Control", "no-store")
+		maps.Copy(h, apiHeaders)
 		if r.TLS != nil {
 			// Over plain HTTP browsers ignore it, and behind a proxy its
 			// owner decides.

@@ -60,7 +60,7 @@ func failPanic(log *slog.Logger, write ErrorWriter, p *response, r *http.Request
 
 func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 	level := slog.LevelInfo
-	if s.Route == "/livez" || s.Route == "/readyz" || s.Route == "/health" || s.Route == "/metrics" {
+	if HealthRoute(r) {
 		level = slog.LevelDebug // probes would drown the rest
 	}
 	if !log.Enabled(r.Context(), level) {

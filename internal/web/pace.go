@@ -141,9 +141,3 @@ func (w *pacedWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 // Unwrap lets an http.ResponseController find the writer below.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// ExtendWrite gives the connection behind w another d to take what is written
-// next. Streams that do not pass through Pace call it before each event.
-func ExtendWrite(w http.ResponseWriter, d time.Duration) error {
-	return http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d))
-}

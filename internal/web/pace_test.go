@@ -283,27 +283,3 @@ func TestPaceHijack(t *testing.T) {
 		}
 	})
 }
-
-func TestExtendWrite(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		failed := make(chan time.Duration, 1)
-		l := newPipeListener()
-		s := web.NewServer(web.ServerConfig{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			start := time.Now()
-			if err := web.ExtendWrite(w, 7*time.Second); err != nil {
-				t.Errorf("ExtendWrite: %v", err)
-			}
-			_, _ = w.Write(make([]byte, 64<<10))
-			failed <- time.Since(start)
-		})})
-		go func() { _ = s.Serve(l) }()
-		c := l.dial("198.51.100.1:1")
-		send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-		if got, want := <-failed, 7*time.Second; got != want {
-			t.Errorf("the write failed after %v, want %v", got, want)
-		}
-		_ = c.Close()
-		_ = s.Close()
-	})
-}

@@ -60,7 +60,7 @@ func reply(w http.ResponseWriter, r *http.Request, d Doc, answer any) error {
 	if p.replayed {
 		h.Set("Idempotent-Replayed", "true")
 	}
-	if etag := h.Get("ETag"); etag != "" && r.Method == http.MethodGet && NotModified(r, etag) {
+	if etag := h.Get("ETag"); etag != "" && NotModified(r, etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}

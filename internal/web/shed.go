@@ -59,8 +59,6 @@ func (s *Shedder) Waiting() int64 { return s.waiting.Load() }
 // Refused is how many requests were turned away.
 func (s *Shedder) Refused() int64 { return s.refused.Load() }
 
-type placeKey struct{}
-
 // Middleware lets requests through to next while there are places.
 func (s *Shedder) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +73,7 @@ func (s *Shedder) Middleware(next http.Handler) http.Handler {
 		}
 		leave := sync.OnceFunc(func() { <-s.places })
 		defer leave()
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), placeKey{}, leave)))
+		next.ServeHTTP(w, fill(r, func(q *request) { q.leave = leave }))
 	})
 }
 
@@ -106,7 +104,7 @@ func (s *Shedder) enter(ctx context.Context) bool {
 // sockets call it once they have started: they wait more than they work, and
 // connection limits bound them.
 func LeavePlace(ctx context.Context) {
-	if leave, ok := ctx.Value(placeKey{}).(func()); ok {
-		leave()
+	if q := infoFrom(ctx); q != nil && q.leave != nil {
+		q.leave()
 	}
 }

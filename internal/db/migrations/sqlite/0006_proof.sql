@@ -1,0 +1,6 @@
+-- Something only the server's own key opens: a store does not start with
+-- another one.
+CREATE TABLE server_proof (
+	id     BIGINT PRIMARY KEY,
+	sealed BLOB NOT NULL
+);
