@@ -85,7 +85,7 @@ func (a *App) start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(a.cfg.Data.Dir, 0o700); err != nil {
 		return fmt.Errorf("make data folder: %w", err)
 	}
-	if a.cfg.Data.DatabaseURL.Reveal() == "" {
+	if !a.cfg.Postgres() {
 		if a.lock, err = db.Lock(a.cfg.Data.Dir); err != nil {
 			return err
 		}

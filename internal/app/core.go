@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/bus"
@@ -41,9 +40,9 @@ type Core struct {
 
 // StoreConfig is the store that cfg names.
 func StoreConfig(cfg *config.Config, log *slog.Logger) db.Config {
-	c := db.Config{Log: log, Sync: strings.ToLower(cfg.Data.SQLiteSynchronous)}
-	if url := cfg.Data.DatabaseURL.Reveal(); url != "" {
-		c.URL = url
+	c := db.Config{Log: log, Sync: cfg.Data.SQLiteSynchronous}
+	if cfg.Postgres() {
+		c.URL = cfg.Data.DatabaseURL.Reveal()
 	} else {
 		c.Path = filepath.Join(cfg.Data.Dir, "hearth.db")
 	}
@@ -66,6 +65,9 @@ func OpenCore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Core,
 	}
 	c := &Core{DB: d, Key: key, log: log, cursors: web.Cursors{Key: key.Derive("cursor")}}
 	if err := d.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	if err := auth.ProveKey(ctx, d, key); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	if err := c.build(ctx, cfg); err != nil {
@@ -127,8 +129,8 @@ const (
 
 // openBus is PostgreSQL's own channel when it is the store, else in-process.
 func openBus(ctx context.Context, cfg *config.Config, log *slog.Logger) (bus.Bus, error) {
-	if url := cfg.Data.DatabaseURL.Reveal(); url != "" {
-		return bus.NewPostgres(ctx, url, log)
+	if cfg.Postgres() {
+		return bus.NewPostgres(ctx, cfg.Data.DatabaseURL.Reveal(), log)
 	}
 	return bus.New(), nil
 }
@@ -182,7 +184,7 @@ func (c *Core) stillAllowed(ctx context.Context) error {
 // stampFile is how a change of keys by the command line reaches the server;
 // with PostgreSQL the bus does that.
 func stampFile(cfg *config.Config) string {
-	if cfg.Data.DatabaseURL.Reveal() != "" {
+	if cfg.Postgres() {
 		return ""
 	}
 	return filepath.Join(cfg.Data.Dir, "keys.stamp")

@@ -25,15 +25,11 @@ type edge struct {
 }
 
 func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops.Tracer) (*edge, error) {
-	var list []string
-	for _, p := range cfg.Server.TrustedProxies {
-		list = append(list, p.String())
-	}
-	proxies, err := web.NewProxies(cfg.Server.TrustProxy, list)
+	proxies, err := web.NewProxies(cfg.Server.TrustProxy, cfg.Server.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
-	cors, err := web.NewCORS(strings.Join(cfg.Server.CORSOrigins, ","))
+	cors, err := web.NewCORS(cfg.Server.CORSOrigin)
 	if err != nil {
 		return nil, err
 	}

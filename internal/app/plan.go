@@ -64,10 +64,7 @@ func (a *App) plan() ([]planned, error) {
 }
 
 // allApart tells whether every area of this process has its own listener.
-func (a *App) allApart() bool {
-	s := a.cfg.Server
-	return s.APIAddr != "" && (s.USSDAddr != "" || !a.cfg.HasArea("c")) && (s.OracleAddr != "" || !a.cfg.HasArea("d"))
-}
+func (a *App) allApart() bool { return a.cfg.AllApart() }
 
 func (a *App) newAPI(name string, write web.ErrorWriter) *web.API {
 	return web.NewAPI(web.APIConfig{Name: name, Errors: write, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Lenient: true})
@@ -139,7 +136,7 @@ func (a *App) mainPort() int {
 }
 
 func (a *App) storeName() string {
-	if a.cfg.Data.DatabaseURL.Reveal() != "" {
+	if a.cfg.Postgres() {
 		return a.cfg.Data.Dir + ", store in PostgreSQL"
 	}
 	return a.cfg.Data.Dir

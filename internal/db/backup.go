@@ -73,39 +73,61 @@ func (d *DB) backupTo(ctx context.Context, part string) (*Backup, error) {
 	return VerifyFile(ctx, part)
 }
 
+// stampForm is the time in the name of a backup.
+const stampForm = "20060102T150405Z"
+
 // BackupName is a name for a backup taken now; names sort by time.
 func (d *DB) BackupName(now time.Time) string {
 	ext := ".db"
 	if d.dialect == Postgres {
 		ext = ".pgdump"
 	}
-	return "hearth-" + now.UTC().Format("20060102T150405Z") + ext
+	return "hearth-" + now.UTC().Format(stampForm) + ext
 }
 
-// PruneBackups removes all but the newest keep backups with names made by
-// BackupName from a folder, and returns what it removed.
-func PruneBackups(dir string, keep int) ([]string, error) {
+// isBackupName tells whether BackupName makes such names.
+func isBackupName(name string) bool {
+	stamp, ok := strings.CutPrefix(name, "hearth-")
+	for _, ext := range []string{".db", ".pgdump"} {
+		if stamp, found := strings.CutSuffix(stamp, ext); ok && found {
+			_, err := time.Parse(stampForm, stamp)
+			return err == nil
+		}
+	}
+	return false
+}
+
+// ListBackups gives the paths of the files in a folder whose names were made
+// by BackupName, oldest first. Other files, checksums among them, are left out.
+func ListBackups(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("prune backups: %w", err)
+		return nil, fmt.Errorf("list backups: %w", err)
 	}
-	var names []string
+	var files []string
 	for _, e := range entries {
-		n := e.Name()
-		stamp := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(n, "hearth-"), ".db"), ".pgdump")
-		if _, err := time.Parse("20060102T150405Z", stamp); err == nil && e.Type().IsRegular() {
-			names = append(names, n)
+		if e.Type().IsRegular() && isBackupName(e.Name()) {
+			files = append(files, filepath.Join(dir, e.Name()))
 		}
 	}
-	slices.Sort(names)
+	slices.Sort(files)
+	return files, nil
+}
+
+// PruneBackups removes all but the newest keep backups that ListBackups finds
+// in a folder, and returns what it removed.
+func PruneBackups(dir string, keep int) ([]string, error) {
+	files, err := ListBackups(dir)
+	if err != nil {
+		return nil, err
+	}
 	var removed []string
-	for len(names) > max(keep, 0) {
-		file := filepath.Join(dir, names[0])
-		if err := os.Remove(file); err != nil {
+	for len(files) > max(keep, 0) {
+		if err := os.Remove(files[0]); err != nil {
 			return removed, fmt.Errorf("prune backups: %w", err)
 		}
-		os.Remove(file + ".sha256")
-		removed, names = append(removed, file), names[1:]
+		os.Remove(files[0] + ".sha256")
+		removed, files = append(removed, files[0]), files[1:]
 	}
 	return removed, nil
 }

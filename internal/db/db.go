@@ -108,7 +108,10 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, errors.New("open store: both a file and a URL are given")
 	case cfg.Path != "":
 		e, err := openLite(ctx, cfg)
-		if err != nil {
+		if cause := damage(err); cause != nil {
+			// Not the fault that asks to try again: that would not help.
+			return nil, fmt.Errorf("open store: %s is damaged or no SQLite database; restore a backup: %w", cfg.Path, cause)
+		} else if err != nil {
 			return nil, fmt.Errorf("open store %s: %w", cfg.Path, err)
 		}
 		d.dialect, d.e = SQLite, e

@@ -16,6 +16,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
+// damage is SQLite's word that the file itself is broken, nil when it is not.
+func damage(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_NOTADB || e.Code()&0xff == sqlite3.SQLITE_CORRUPT) {
+		return e
+	}
+	return nil
+}
+
 // IsUnique tells whether err comes from a unique index or primary key.
 func IsUnique(err error) bool {
 	switch liteCode(err) {

@@ -21,6 +21,7 @@ const (
 	Unauthenticated             // we do not know who calls; 401
 	Forbidden                   // we know, and they may not; 403
 	NotFound                    // missing, or somebody else's; 404
+	WrongMethod                 // the route takes other methods; 405
 	Conflict                    // it clashes with what is stored; 409
 	Stale                       // If-Match names an old revision; 412
 	TooLarge                    // the body is over its limit; 413

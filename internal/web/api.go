@@ -48,10 +48,15 @@ type Doc struct {
 	Produces    string   // media type of the answer; application/json by default
 	Query       []Param  // query parameters of plain handlers
 	Codes       []string // further error codes worth naming, for the reference
+	Also        []int    // other statuses of success, with the same body
 }
 
-// Param documents one query parameter of a plain handler.
-type Param struct{ Name, Doc, Example string }
+// Param documents one parameter of a plain handler, in the query unless it is
+// a Header.
+type Param struct {
+	Name, Doc, Example string
+	Header             bool
+}
 
 // Route is one line of the table.
 type Route struct {

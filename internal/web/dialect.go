@@ -33,6 +33,8 @@ func Status(k fault.Kind) int {
 		return http.StatusForbidden
 	case fault.NotFound:
 		return http.StatusNotFound
+	case fault.WrongMethod:
+		return http.StatusMethodNotAllowed
 	case fault.Conflict:
 		return http.StatusConflict
 	case fault.Stale:
@@ -57,9 +59,6 @@ func Status(k fault.Kind) int {
 // documented clients of this kind look for.
 func Problem(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	status := Status(f.Kind)
-	if status == http.StatusNotFound && f.Code == codeMethod {
-		status = http.StatusMethodNotAllowed
-	}
 	p := problem{
 		Type: "/docs/errors#" + f.Code, Title: http.StatusText(status), Status: status,
 		Detail: f.Message, Instance: r.URL.EscapedPath(), Code: f.Code, Message: f.Message,
@@ -121,6 +120,9 @@ func dotted(pointer string) string {
 // the status inside. Errors of the framework's raw kind carry no "error".
 func Nest(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	n := nest{StatusCode: Status(f.Kind), Message: f.Message}
+	if f.Kind == fault.WrongMethod {
+		n.StatusCode = http.StatusNotFound // its clients know no 405
+	}
 	switch f.Kind {
 	case fault.Unauthenticated, fault.TooLarge, fault.TooMany:
 	case fault.Internal:
@@ -158,7 +160,7 @@ func End(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	switch f.Kind {
 	case fault.Invalid, fault.TooLarge, fault.Unsupported:
 		text = endInvalid
-	case fault.NotFound:
+	case fault.NotFound, fault.WrongMethod:
 		status, text = Status(f.Kind), endInvalid
 	case fault.TooMany, fault.Forbidden:
 		status = Status(f.Kind)

@@ -20,7 +20,8 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: title, Version: version, License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
-			Description: "Digital twins, household surveys, USSD and an oracle in one server. Lists are paged by cursor: follow hasMore, a page may be short. Every answer carries X-Request-Id.",
+			Description: "Digital twins, household surveys, USSD and an oracle in one server. Lists are paged by cursor: follow hasMore, " +
+				"a page may be short. Every answer carries X-Request-Id. [All error codes](/docs/errors), [all settings](/docs/configuration).",
 		},
 		Servers: []*huma.Server{{URL: "/", Description: "this server"}},
 		Components: &huma.Components{
@@ -74,7 +75,11 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 		parameters(reg, op, r)
 	}
 	for _, q := range r.Doc.Query {
-		op.Parameters = append(op.Parameters, &huma.Param{Name: q.Name, In: "query", Description: q.Doc, Schema: &huma.Schema{Type: "string"}, Example: example(q.Example)})
+		in := "query"
+		if q.Header {
+			in = "header"
+		}
+		op.Parameters = append(op.Parameters, &huma.Param{Name: q.Name, In: in, Description: q.Doc, Schema: &huma.Schema{Type: "string"}, Example: example(q.Example)})
 	}
 	for _, name := range missingPath(op, url) {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
@@ -154,7 +159,7 @@ func missingPath(op *huma.Operation, path string) []string {
 
 // responses describes the usual answer and the shape of every refusal.
 func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
-	ok := &huma.Response{Description: http.StatusText(r.Doc.Status)}
+	ok := &huma.Response{}
 	media := r.Doc.Produces
 	if media == "" {
 		media = "application/json"
@@ -164,7 +169,9 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 	} else if r.Doc.Produces != "" {
 		ok.Content = map[string]*huma.MediaType{media: {Schema: &huma.Schema{Type: "string"}}}
 	}
-	op.Responses[strconv.Itoa(r.Doc.Status)] = ok
+	for _, status := range append([]int{r.Doc.Status}, r.Doc.Also...) {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: ok.Content}
+	}
 	refusal := &huma.Response{Description: "Refused; code says why. See /docs/errors."}
 	if len(r.Doc.Codes) > 0 {
 		refusal.Description = "Refused: " + strings.Join(r.Doc.Codes, ", ") + ", or a code every route may give. See /docs/errors."

@@ -72,9 +72,6 @@ func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 		slog.String("client", ClientAddr(r.Context()).String()), slog.String("workspace", s.Caller.Workspace), slog.String("key", s.Caller.Key))
 }
 
-// codeMethod marks a route that exists under another method.
-const codeMethod = "METHOD_NOT_ALLOWED"
-
 // Unknown answers a request no route takes. known tells whether a route
 // exists for a method and the same path.
 func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request, method string) bool) http.HandlerFunc {
@@ -91,6 +88,6 @@ func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request,
 			return
 		}
 		w.Header().Set("Allow", allow[2:])
-		write(w, r, fault.New(fault.NotFound, codeMethod, "Cannot "+r.Method+" "+r.URL.EscapedPath()))
+		write(w, r, fault.New(fault.WrongMethod, "METHOD_NOT_ALLOWED", "Cannot "+r.Method+" "+r.URL.EscapedPath()))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // kinds gives the value of every fault kind by its name.
 var kinds = map[string]fault.Kind{
 	"Internal": fault.Internal, "Invalid": fault.Invalid, "Unauthenticated": fault.Unauthenticated,
-	"Forbidden": fault.Forbidden, "NotFound": fault.NotFound, "Conflict": fault.Conflict,
+	"Forbidden": fault.Forbidden, "NotFound": fault.NotFound, "WrongMethod": fault.WrongMethod, "Conflict": fault.Conflict,
 	"Stale": fault.Stale, "TooLarge": fault.TooLarge, "Unsupported": fault.Unsupported,
 	"Unprocessable": fault.Unprocessable, "Unconditional": fault.Unconditional,
 	"TooMany": fault.TooMany, "Unavailable": fault.Unavailable,
@@ -20,7 +20,7 @@ var kinds = map[string]fault.Kind{
 
 const intro = `# Error codes
 
-Made by ` + "`make generate`" + ` from the source; do not edit.
+<!-- Made by make generate from the source; do not edit. -->
 
 An error answer carries one ` + "`code`" + `. Codes are part of the API: they are added, never renamed. Messages are for
 people and may get better. Parts that vary are shown as "…".
