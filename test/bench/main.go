@@ -1,0 +1,178 @@
+// Command bench compares Hearth with the bare bound of the same shape: the
+// least code that makes the same promise. Both run in one go, alternating, on
+// the same machine and in the same minute, each round on a fresh database. The
+// table shows medians and ratios, and which bars are met.
+//
+//	go run ./test/bench              every row, about four minutes
+//	go run ./test/bench -only insert one row
+//	go run ./test/bench -quick       a smoke run that judges nothing
+//
+// The exit code is 1 when a bar is missed, 2 when something did not work.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/test/server"
+)
+
+// bench is one run and what it found.
+type bench struct {
+	rounds int
+	cell   time.Duration // how long one measurement lasts
+	quick  bool
+	dir    string // databases and the binary; removed at the end
+	binary string // the program, "" until somebody needs it
+	failed []string
+}
+
+// row is a part of the run that can be chosen with -only.
+type row struct {
+	name, what string
+	run        func(*bench, context.Context) error
+}
+
+var rows = []row{
+	{"sync", "what one sync of the disk costs here", (*bench).syncs},
+	{"insert", "durable one-row inserts, InTx against a hand-written group commit", (*bench).inserts},
+	{"write", "one connection, one durable write through HTTP", (*bench).writes},
+	{"read", "read by id at 64 connections", (*bench).reads},
+	{"gc", "garbage collector settings of the server", (*bench).collector},
+	{"boot", "start on an empty folder, and memory at rest", (*bench).boots},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	setGC()
+	b := &bench{}
+	only, bare := b.flags()
+	if bare != "" {
+		exit(serveBare(ctx, bare, flag.Arg(0)))
+	}
+	dir, err := os.MkdirTemp("", "hearth-bench-")
+	if err != nil {
+		exit(err)
+	}
+	b.dir = dir
+	err = b.run(ctx, only)
+	if rerr := os.RemoveAll(dir); err == nil {
+		err = rerr
+	}
+	exit(err)
+}
+
+// gcPercent is what the server sets for itself. All processes of a run use it,
+// so that nobody wins or loses by the collector.
+const gcPercent = 400
+
+func setGC() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+}
+
+// flags reads the command line. bare is set in the processes this program
+// starts itself.
+func (b *bench) flags() (only, bare string) {
+	flag.IntVar(&b.rounds, "rounds", 11, "how often each pair is measured")
+	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
+	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
+	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, gc, boot")
+	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
+	flag.Parse()
+	if b.quick {
+		b.rounds, b.cell = 1, 200*time.Millisecond
+	}
+	return only, bare
+}
+
+var errMissed = errors.New("a bar was missed")
+
+func exit(err error) {
+	switch {
+	case err == nil:
+		os.Exit(0)
+	case errors.Is(err, errMissed):
+		os.Exit(1)
+	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(2)
+}
+
+func (b *bench) run(ctx context.Context, only string) error {
+	chosen, err := choose(only)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	fmt.Printf("%s, %d CPUs, %s/%s; %d rounds, %s a cell, medians\n", runtime.Version(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, b.rounds, b.cell)
+	for _, r := range chosen {
+		fmt.Printf("\n%s: %s\n", r.name, r.what)
+		if err := r.run(b, ctx); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	fmt.Printf("\n%s in all\n", time.Since(start).Round(time.Second))
+	if len(b.failed) > 0 {
+		fmt.Printf("FAIL: %s\n", strings.Join(b.failed, ", "))
+		return errMissed
+	}
+	return nil
+}
+
+func choose(only string) ([]row, error) {
+	if only == "" {
+		return rows, nil
+	}
+	var out []row
+	for name := range strings.SplitSeq(only, ",") {
+		found := false
+		for _, r := range rows {
+			if r.name == name {
+				out, found = append(out, r), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no row %q", name)
+		}
+	}
+	return out, nil
+}
+
+// start runs the built program on a fresh folder.
+func (b *bench) start(env ...string) (*server.Server, error) {
+	if b.binary == "" {
+		path, err := server.Build(b.dir)
+		if err != nil {
+			return nil, err
+		}
+		b.binary = path
+	}
+	dir, err := os.MkdirTemp(b.dir, "data-")
+	if err != nil {
+		return nil, err
+	}
+	return server.Start(server.Options{Binary: b.binary, Dir: dir, Env: env})
+}
+
+// verdict judges a bar of the release and returns the word for the table.
+func (b *bench) verdict(name string, met bool) string {
+	switch {
+	case b.quick:
+		return "not judged"
+	case met:
+		return "PASS"
+	}
+	b.failed = append(b.failed, name)
+	return "FAIL"
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// slice is how long one side runs before the other has its turn. It is short,
+// so that a neighbour on the machine disturbs both sides alike.
+const slice = 150 * time.Millisecond
+
+// side is one of the two things compared, open on a database of its own.
+type side interface {
+	// run works until d is over and says what it did.
+	run(ctx context.Context, d time.Duration) (sample, error)
+	close() error
+}
+
+// opener makes a side anew.
+type opener func(ctx context.Context) (side, error)
+
+// pair measures ours against the bound: in each round both are opened afresh
+// and take turns, and who goes first changes with every turn.
+func (b *bench) pair(ctx context.Context, ours, bound opener) (pairs, error) {
+	var p pairs
+	for range b.rounds {
+		o, c, err := b.round(ctx, ours, bound)
+		if err != nil {
+			return p, err
+		}
+		p.ours, p.bound = append(p.ours, o), append(p.bound, c)
+	}
+	return p, nil
+}
+
+func (b *bench) round(ctx context.Context, ours, bound opener) (o, c sample, err error) {
+	first, err := ours(ctx)
+	if err != nil {
+		return o, c, err
+	}
+	defer func() { err = errors.Join(err, first.close()) }()
+	second, err := bound(ctx)
+	if err != nil {
+		return o, c, err
+	}
+	defer func() { err = errors.Join(err, second.close()) }()
+	// One short turn each that does not count: caches, statements, files.
+	if err := turns(ctx, slice/3, []side{first, second}, []*sample{{}, {}}); err != nil {
+		return o, c, err
+	}
+	for i := range max(int(b.cell/slice), 1) {
+		sides, sums := []side{first, second}, []*sample{&o, &c}
+		if i%2 == 1 {
+			sides, sums = []side{second, first}, []*sample{&c, &o}
+		}
+		if err := turns(ctx, slice, sides, sums); err != nil {
+			return o, c, err
+		}
+	}
+	return o, c, nil
+}
+
+// turns lets each side run once and adds up what it did.
+func turns(ctx context.Context, d time.Duration, sides []side, sums []*sample) error {
+	for i, s := range sides {
+		got, err := s.run(ctx, d)
+		if err != nil {
+			return err
+		}
+		*sums[i] = sums[i].add(got)
+	}
+	return ctx.Err()
+}
