@@ -57,4 +57,9 @@ say "cross-builds"
 build/cross.sh
 
 say "tests"
-"$GO" test ${race[@]+"${race[@]}"} -shuffle=on -timeout=6m -json ./... | "$GO" run ./build/report
+# One PostgreSQL for all test programs instead of one each.
+cluster=()
+if bin=$(build/need.sh pgbin); then
+	cluster=("$GO" run ./internal/db/dbtest/withpg)
+fi
+${cluster[@]+"${cluster[@]}"} "$GO" test ${race[@]+"${race[@]}"} -shuffle=on -timeout=6m -json ./... | "$GO" run ./build/report

@@ -34,6 +34,10 @@ func TestUnitSettings(t *testing.T) {
 			t.Errorf("hearth.service has no %s", want)
 		}
 	}
+	// The project is published nowhere; a link would lead to somebody else's.
+	if strings.Contains(text, "://") {
+		t.Error("hearth.service points to an address outside")
+	}
 	if m := regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)s$`).FindStringSubmatch(text); m == nil || atoi(t, m[1]) <= 15 {
 		t.Errorf("TimeoutStopSec = %v, want more than the 15 s the server drains", m)
 	}

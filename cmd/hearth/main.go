@@ -15,7 +15,7 @@ import (
 var version = "0.1.0-dev"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second signal ends the program at once: the first one has been heard.
 	context.AfterFunc(ctx, stop)
 	p := cli.Program{Version: version, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}

@@ -76,8 +76,9 @@ func logAttrs(ctx context.Context) []slog.Attr {
 	return nil
 }
 
-// start opens everything, in an order in which a failure leaves nothing
-// behind: the lock before the store, the ports last.
+// start opens everything, what fails most often first: a port that is taken
+// or a certificate that cannot be read must not leave a store behind whose
+// owner key nobody has seen.
 func (a *App) start(ctx context.Context) (err error) {
 	for _, line := range a.cfg.Warnings() {
 		a.log.Warn("insecure setting", "setting", line)
@@ -90,13 +91,14 @@ func (a *App) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	challenge, err := a.bindAll(ctx)
+	if err != nil {
+		return err
+	}
 	if a.Core, err = OpenCore(ctx, a.cfg, a.log); err != nil {
 		return err
 	}
 	if a.identity, err = loadIdentity(a.cfg.Data.Dir, a.cfg.Oracle.DID); err != nil {
-		return err
-	}
-	if a.owner, err = a.Auth.Bootstrap(ctx, a.cfg.Auth.OwnerKey.Reveal()); err != nil {
 		return err
 	}
 	if err := a.observe(); err != nil {
@@ -105,7 +107,31 @@ func (a *App) start(ctx context.Context) (err error) {
 	if a.runner, err = a.jobs(); err != nil {
 		return err
 	}
-	return a.listenAll(ctx)
+	if err := a.route(challenge); err != nil {
+		return err
+	}
+	a.owner, err = a.Auth.Bootstrap(ctx, a.cfg.Auth.OwnerKey.Reveal())
+	return err
+}
+
+// bindAll reads the certificates and takes the ports. It returns the handler
+// of ACME challenges, nil without ACME.
+func (a *App) bindAll(ctx context.Context) (challenge http.Handler, err error) {
+	if a.tls, challenge, err = tlsConfig(a.cfg, a.log); err != nil {
+		return nil, err
+	}
+	for _, p := range a.places() {
+		if err := a.bind(ctx, p.name, p.addr); err != nil {
+			return nil, err
+		}
+	}
+	if addr := a.cfg.TLS.ACMEHTTPAddr; challenge != nil && addr != "" {
+		if err := a.bind(ctx, acmeName, addr); err != nil {
+			return nil, err
+		}
+		a.open[len(a.open)-1].tls = nil // challenges come over plain HTTP
+	}
+	return challenge, nil
 }
 
 // observe sets up metrics and traces.
@@ -126,33 +152,20 @@ func (a *App) observe() error {
 	return a.measureStore()
 }
 
-// listenAll builds the routes and binds the ports.
-func (a *App) listenAll(ctx context.Context) (err error) {
+// route gives every listener its routes behind the edge.
+func (a *App) route(challenge http.Handler) (err error) {
 	if a.edge, err = newEdge(a.cfg, a.log, a.seen, a.tracer); err != nil {
 		return err
 	}
-	var challenge http.Handler
-	if a.tls, challenge, err = tlsConfig(a.cfg, a.log); err != nil {
-		return err
-	}
-	plan, err := a.plan()
+	tables, err := a.tables(a.places())
 	if err != nil {
 		return err
 	}
-	for _, p := range plan {
-		l, err := a.bind(ctx, p.name, p.addr, a.edge.handler(p.apis))
-		if err != nil {
-			return err
+	for _, l := range a.open {
+		l.server.Handler = challenge
+		if l.name != acmeName {
+			l.server.Handler = a.edge.handler(tables[l.name])
 		}
-		a.open = append(a.open, l)
-	}
-	if addr := a.cfg.TLS.ACMEHTTPAddr; challenge != nil && addr != "" {
-		l, err := a.bind(ctx, "acme", addr, challenge)
-		if err != nil {
-			return err
-		}
-		l.tls = nil // challenges come over plain HTTP
-		a.open = append(a.open, l)
 	}
 	return a.measureEdge()
 }
@@ -187,7 +200,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 		}
 	}
 	start(&work, working, a.Webhooks.Run, quiet(a.runner.Run))
-	start(&back, life, quiet(a.Auth.Run), quiet(a.Events.Run), a.tracer.Run,
+	start(&back, life, quiet(a.watchStamp), quiet(a.Auth.Run), a.tracer.Run,
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {
 		a.log.Warn("service manager not told", "err", err.Error())
@@ -260,7 +273,8 @@ func (a *App) close() error {
 	return errors.Join(errs...)
 }
 
-// ready looks at everything a request would need.
+// ready looks at everything a request would need. The keys were proved against
+// the store at boot: with others it does not start.
 func (a *App) ready(ctx context.Context, writable func(context.Context) error) readiness {
 	r := readiness{Status: "ready", Durability: a.DB.Durability(), Checks: map[string]string{"store": "ok", "schema": "ok", "keys": "ok"}}
 	fail := func(name, text string) { r.Status, r.Checks[name] = "not ready", text }
@@ -270,13 +284,15 @@ func (a *App) ready(ctx context.Context, writable func(context.Context) error) r
 	if err := writable(ctx); err != nil {
 		fail("store", "does not take writes")
 	}
-	if s, err := a.DB.Schema(ctx); err != nil || len(s.Pending) > 0 {
+	if s, err := a.DB.Schema(ctx); err != nil {
+		fail("schema", "unknown")
+	} else if len(s.Pending) > 0 {
 		fail("schema", "not current")
 	}
 	return r
 }
 
-// uptime since the process began serving is measured from here.
+// system answers for the process; its uptime is counted from here.
 func (a *App) system() *system {
 	writable := remembered(time.Second, a.DB.Writable)
 	s := &system{

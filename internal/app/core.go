@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
@@ -34,8 +33,9 @@ type Core struct {
 	Jobs     *job.Service
 	Idem     *idem.Store
 
-	cursors web.Cursors
-	log     *slog.Logger
+	outbound *outbound.Client
+	cursors  web.Cursors
+	log      *slog.Logger
 }
 
 // StoreConfig is the store that cfg names.
@@ -65,13 +65,13 @@ func OpenCore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Core,
 	}
 	c := &Core{DB: d, Key: key, log: log, cursors: web.Cursors{Key: key.Derive("cursor")}}
 	if err := d.Migrate(ctx); err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	if err := auth.ProveKey(ctx, d, key); err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	if err := c.build(ctx, cfg); err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -94,27 +94,24 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	}
 	c.Idem = idem.New(idem.Config{DB: c.DB, Key: c.Key})
 	c.Events = event.New(event.Config{
-		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed,
-		Publish: func(ctx context.Context, workspace string) { c.publish(ctx, topicEvents, workspace) },
+		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*"},
+		Publish: func(workspace string) { c.publish(ctx, topicEvents, workspace) },
 	})
 	c.Auth = auth.New(auth.Config{
-		DB: c.DB, Log: c.log, Record: c.record, Once: c.once, Cursors: c.cursors,
+		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors,
 		Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
 	})
 	c.Jobs = job.New(job.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, Record: c.record,
 		Publish: func(id string) { c.publish(ctx, topicJobs, id) },
 	})
-	guard, err := outbound.New(outbound.Config{Allow: cfg.Events.OutboundAllow, Timeout: cfg.Events.WebhookTimeout, MaxRedirects: -1})
+	c.outbound, err = outbound.New(outbound.Config{Allow: cfg.Events.OutboundAllow, Timeout: cfg.Events.WebhookTimeout, MaxRedirects: -1})
 	if err != nil {
 		return err
 	}
 	c.Webhooks = webhook.New(webhook.Config{
-		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: guard,
+		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: c.outbound, Idem: c.Idem,
 		Timeout: cfg.Events.WebhookTimeout, MaxAttempts: cfg.Events.WebhookMaxAttempts,
-		Once: func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[webhook.WithSecret], error)) (web.Reply[webhook.WithSecret], error) {
-			return idem.Once(ctx, c.Idem, fn)
-		},
 	})
 	c.listen()
 	return nil
@@ -145,11 +142,17 @@ func (c *Core) listen() {
 		c.Events.Wake(m.Payload)
 	})
 	c.Bus.Subscribe(topicKeys, func(bus.Message) { c.Auth.Flush() })
-	c.Bus.Subscribe(topicJobs, func(m bus.Message) { c.Jobs.Heard(m.Payload) })
+	c.Bus.Subscribe(topicJobs, func(m bus.Message) {
+		if m.Payload == "" {
+			c.Jobs.Wake()
+			return
+		}
+		c.Jobs.CancelHere(m.Payload)
+	})
 }
 
-// publish tells other instances something they would find out later anyway,
-// so a failure is only a delay.
+// publish tells other instances something they would find out later anyway.
+// It never waits.
 func (c *Core) publish(ctx context.Context, topic, payload string) {
 	if err := c.Bus.Publish(ctx, topic, payload); err != nil {
 		c.log.WarnContext(ctx, "bus", "topic", topic, "err", err.Error())
@@ -161,24 +164,10 @@ func (c *Core) record(ctx context.Context, tx *db.Tx, typ, subject string, revis
 	return c.Events.Append(ctx, tx, event.Event{Type: typ, Subject: subject, Revision: revision})
 }
 
-func (c *Core) once(ctx context.Context, fn func(tx *db.Tx) (web.Reply[any], error)) (web.Reply[any], error) {
-	return idem.Once(ctx, c.Idem, fn)
-}
-
-// stillAllowed ends a stream whose key was revoked or has expired.
-func (c *Core) stillAllowed(ctx context.Context) error {
-	caller := web.CallerFrom(ctx)
-	if caller.Key == "" {
-		return nil
-	}
-	k, err := c.Auth.Current(ctx)
-	if err != nil {
-		return err
-	}
-	if k.Status == auth.Active || k.Status == auth.Rotated {
-		return nil
-	}
-	return fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid any more.")
+// stillAllowed ends a stream whose key was revoked or has expired. The log is
+// made before the service that knows.
+func (c *Core) stillAllowed(ctx context.Context, anew bool) error {
+	return c.Auth.StillValid(ctx, anew)
 }
 
 // stampFile is how a change of keys by the command line reaches the server;
@@ -198,8 +187,13 @@ func unlimited(n int) int {
 	return n
 }
 
-// Close stops the bus and closes the store.
+// Close closes what was opened, last first; of a core that is half built too.
 func (c *Core) Close() error {
-	c.Bus.Close()
+	if c.outbound != nil {
+		c.outbound.Close()
+	}
+	if c.Bus != nil {
+		c.Bus.Close()
+	}
 	return c.DB.Close()
 }

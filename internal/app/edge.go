@@ -36,7 +36,7 @@ func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops
 	e := &edge{
 		proxies: proxies, cors: cors, see: see, tracer: tracer, log: log,
 		pace: web.Pace{WriteBase: cfg.Limits.WriteTimeout, MinRate: int(cfg.Limits.BodyMinRate)},
-		shed: web.NewShedder(web.ShedConfig{InFlight: cfg.Limits.MaxInFlight, Refuse: dialect}),
+		shed: web.NewShedder(web.ShedConfig{InFlight: cfg.Limits.MaxInFlight}),
 	}
 	if n := cfg.Limits.AddressRateLimit; n > 0 {
 		e.limit = web.NewLimiter(web.LimiterConfig{PerMinute: n})
@@ -88,7 +88,6 @@ func (e *edge) handler(apis []*web.API) http.Handler {
 	if e.limit != nil {
 		h = e.limit.Guard(limitName, dialect, h)
 	}
-	h = e.shed.Middleware(h)
 	h = e.withCORS(h)
 	h = e.pace.Middleware(h)
 	h = web.SecureHeaders(h)
@@ -112,10 +111,10 @@ func hiddenPatterns(apis []*web.API) map[string]bool {
 	return hidden
 }
 
-// limitName limits areas A and B by address. C and D have limits of their
+// limitName limits areas A and B and the reference by address. C and D have limits of their
 // own, and health is never refused.
 func limitName(r *http.Request) string {
-	if !under(r.URL.Path, "/v1") {
+	if !under(r.URL.Path, "/v1") && !strings.HasPrefix(r.URL.Path, "/docs") {
 		return ""
 	}
 	return web.AddrName(web.ClientAddr(r.Context()))

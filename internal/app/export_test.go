@@ -42,12 +42,12 @@ func Build(t *testing.T, ownerKey string, change func(*config.Config)) *Built {
 	if err := a.start(ctx); err != nil {
 		t.Fatalf("start: %v", err)
 	}
-	plan, err := a.plan()
+	tables, err := a.tables(a.places())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Built{App: a, Handler: a.edge.handler(plan[0].apis)}
-	for _, api := range plan[0].apis {
+	b := &Built{App: a, Handler: a.open[0].server.Handler}
+	for _, api := range tables[mergedName] {
 		b.Routes = append(b.Routes, api.Routes()...)
 	}
 	return b

@@ -30,20 +30,20 @@ type listener struct {
 	tls    *tls.Config
 }
 
-// bind opens addr. The port is held from here on: a second server on the same
-// one fails before it has touched anything.
-func (a *App) bind(ctx context.Context, name, addr string, h http.Handler) (*listener, error) {
+// bind takes a port. Nothing is answered there before serve.
+func (a *App) bind(ctx context.Context, name, addr string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen for %s: %w", name, err)
+		return fmt.Errorf("listen for %s: %w", name, err)
 	}
 	lim := a.cfg.Limits
 	limited := web.LimitConns(l, web.ConnLimits{Total: lim.MaxConnections, PerAddress: lim.MaxConnectionsPerAddress, Exempt: a.manyAllowed})
-	server := web.NewServer(web.ServerConfig{Handler: h, Log: a.log, HeaderTimeout: lim.HeaderTimeout, IdleTimeout: lim.IdleTimeout, MaxHeaderBytes: int(lim.MaxHeaderBytes)})
+	server := web.NewServer(web.ServerConfig{Log: a.log, HeaderTimeout: lim.HeaderTimeout, IdleTimeout: lim.IdleTimeout, MaxHeaderBytes: int(lim.MaxHeaderBytes)})
 	// Streams end when the server stops, so they hang on its context.
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
-	return &listener{name: name, socket: limited, server: server, tls: a.tls}, nil
+	a.open = append(a.open, &listener{name: name, socket: limited, server: server, tls: a.tls})
+	return nil
 }
 
 // manyAllowed tells whom the cap per address does not bind: everybody behind a
@@ -102,6 +102,12 @@ func tlsConfig(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler,
 		return c, m.HTTPHandler(nil), nil
 	}
 	return nil, nil, nil
+}
+
+// CheckTLS tells whether the certificate files of cfg can be used.
+func CheckTLS(cfg *config.Config) error {
+	_, _, err := tlsConfig(cfg, slog.New(slog.DiscardHandler))
+	return err
 }
 
 // certFiles reads a certificate anew when its file changes, so that a renewal

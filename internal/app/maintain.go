@@ -52,7 +52,8 @@ func (a *App) retentions() []retention {
 	}
 }
 
-// sweep removes what has outlived its retention, a chunk at a time.
+// sweep removes what has outlived its retention, a chunk and a transaction at a
+// time, until nothing is left.
 func (a *App) sweep(ctx context.Context, r *job.Run) error {
 	removed := 0
 	for _, s := range a.retentions() {
@@ -63,7 +64,7 @@ func (a *App) sweep(ctx context.Context, r *job.Run) error {
 			}
 			removed += n
 			r.Progress(int64(removed), 0, s.name)
-			if n < sweepChunk {
+			if n == 0 {
 				break
 			}
 		}

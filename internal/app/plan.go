@@ -8,72 +8,83 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// planned is one listener and the routes it carries.
-type planned struct {
+// place is a listener this process has.
+type place struct {
 	name, addr string
-	apis       []*web.API
+	shape      shape
 }
 
-// adminName is the listener of operators.
-const adminName = "admin"
+// Names of listeners.
+const (
+	mergedName = "hearth"
+	apiName    = "api"
+	ussdName   = "ussd"
+	oracleName = "oracle"
+	adminName  = "admin"
+	acmeName   = "acme"
+)
 
-// plan decides which listener carries which routes. An area with an address
-// of its own leaves the merged listener; operator routes leave them all when
-// they have one. A listener nobody is left on is not opened.
-func (a *App) plan() ([]planned, error) {
-	sys, s := a.system(), a.cfg.Server
-	platform := a.platform()
-	ref := &reference{}
-	refAPI := a.newAPI("reference", web.Nest)
+// places decides which listeners there are. An area with an address of its own
+// leaves the merged one; a listener nobody is left on is not opened.
+func (a *App) places() []place {
+	s := a.cfg.Server
+	var out []place
+	add := func(is bool, p place) {
+		if is {
+			out = append(out, p)
+		}
+	}
+	add(!a.cfg.AllApart(), place{mergedName, a.cfg.Addr(), shapeAll})
+	add(s.APIAddr != "", place{apiName, s.APIAddr, shapeAll})
+	add(s.USSDAddr != "" && a.cfg.HasArea("c"), place{ussdName, s.USSDAddr, shapeUSSD})
+	add(s.OracleAddr != "" && a.cfg.HasArea("d"), place{oracleName, s.OracleAddr, shapeOracle})
+	add(s.AdminAddr != "", place{adminName, s.AdminAddr, shapeAll})
+	return out
+}
+
+// tables builds the routes and gives every listener its own, by name. Operator
+// routes leave them all when they have a listener of their own.
+func (a *App) tables(places []place) (map[string][]*web.API, error) {
+	sys, platform := a.system(), a.platform()
+	ref, refAPI := &reference{}, a.newAPI("reference", web.Nest)
 	ref.routes(refAPI)
 	ops := a.newAPI("operations", web.Nest)
 	sys.operator(ops)
-
 	public := func(sh shape) *web.API {
 		api := a.newAPI("system", web.Nest)
 		sys.public(api, sh)
 		return api
 	}
-	var out []planned
-	add := func(name, addr string, sh shape, apis ...*web.API) {
-		p := planned{name: name, addr: addr, apis: append(apis, public(sh))}
-		if s.AdminAddr == "" {
-			p.apis = append(p.apis, ops)
+	out := map[string][]*web.API{}
+	for _, p := range places {
+		apis := []*web.API{public(p.shape)}
+		switch p.name {
+		case mergedName:
+			apis = append(apis, refAPI)
+			if a.cfg.Server.APIAddr == "" {
+				apis = append(apis, platform)
+			}
+		case apiName:
+			apis = append(apis, refAPI, platform)
+		case oracleName:
+			apis = append(apis, refAPI)
 		}
-		out = append(out, p)
-	}
-	merged := []*web.API{refAPI}
-	if s.APIAddr != "" {
-		add("api", s.APIAddr, shapeAll, platform, refAPI)
-	} else {
-		merged = append(merged, platform)
-	}
-	if s.USSDAddr != "" && a.cfg.HasArea("c") {
-		add("ussd", s.USSDAddr, shapeUSSD)
-	}
-	if s.OracleAddr != "" && a.cfg.HasArea("d") {
-		add("oracle", s.OracleAddr, shapeOracle, refAPI)
-	}
-	if !a.allApart() {
-		add("hearth", a.cfg.Addr(), shapeAll, merged...)
-	}
-	if s.AdminAddr != "" {
-		out = append(out, planned{name: adminName, addr: s.AdminAddr, apis: []*web.API{ops, public(shapeAll)}})
+		if p.name == adminName || a.cfg.Server.AdminAddr == "" {
+			apis = append(apis, ops)
+		}
+		out[p.name] = apis
 	}
 	return out, a.document(ref, platform, public(shapeAll), ops, refAPI)
 }
 
-// allApart tells whether every area of this process has its own listener.
-func (a *App) allApart() bool { return a.cfg.AllApart() }
-
 func (a *App) newAPI(name string, write web.ErrorWriter) *web.API {
-	return web.NewAPI(web.APIConfig{Name: name, Errors: write, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Lenient: true})
+	return web.NewAPI(web.APIConfig{Name: name, Errors: write, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Lenient: true, Shed: a.edge.shed})
 }
 
 // platform is what all areas stand on: keys, workspaces, events, webhooks,
 // jobs.
 func (a *App) platform() *web.API {
-	api := web.NewAPI(web.APIConfig{Name: "platform", Errors: web.Problem, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes})
+	api := web.NewAPI(web.APIConfig{Name: "platform", Errors: web.Problem, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Shed: a.edge.shed})
 	a.Auth.Routes(api)
 	a.Events.Routes(api)
 	a.Webhooks.Routes(api)
@@ -108,7 +119,7 @@ func (a *App) greet() {
 	for _, l := range a.open {
 		base := fmt.Sprintf("%s://%s", scheme, shownAddr(l.socket.Addr()))
 		fmt.Fprintf(w, "%-9s %s\n", l.name, base)
-		if l.name == "hearth" || l.name == "api" {
+		if l.name == mergedName || l.name == apiName {
 			fmt.Fprintf(w, "%-9s %s/docs\n", "reference", base)
 		}
 	}
@@ -128,7 +139,7 @@ func (a *App) greet() {
 func (a *App) mainPort() int {
 	port := a.open[0].port()
 	for _, l := range a.open {
-		if l.name == "oracle" || l.name == "hearth" {
+		if l.name == oracleName || l.name == mergedName {
 			port = l.port()
 		}
 	}

@@ -51,7 +51,7 @@ func newReference(doc *huma.OpenAPI) (*reference, error) {
 // document describes these routes too.
 func (s *reference) routes(a *web.API) {
 	page := func(path, summary, media string, h web.HandlerFunc) {
-		a.Handle("GET", path, h, web.Doc{Summary: summary, Scope: web.Public, Produces: media})
+		a.Handle("GET", path, h, web.Doc{Summary: summary, Scope: web.Public, Produces: media, Light: true})
 	}
 	page("/docs", "Interactive API reference", "text/html", s.servePage)
 	page("/docs/{file...}", "Assets and pages of the reference", "text/html", s.serveFile)
@@ -121,11 +121,8 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) error {
 	if err != nil {
 		return fmt.Errorf("unpack %s: %w", name, err)
 	}
-	plain, err = io.ReadAll(z)
-	if err != nil {
-		return fmt.Errorf("unpack %s: %w", name, err)
-	}
-	send(w, media, plain)
+	w.Header().Set("Content-Type", media)
+	_, _ = io.Copy(w, z) // unpacked as it is taken; the client is gone when this fails
 	return nil
 }
 

@@ -63,11 +63,11 @@ type nothing struct{}
 
 // public enters what anyone may ask.
 func (s *system) public(a *web.API, sh shape) {
-	web.Get(a, "/{$}", s.serveRoot(sh), web.Doc{Summary: "What this is", Scope: web.Public})
-	web.Get(a, "/health", s.serveHealth(sh), web.Doc{Summary: "How it is, with a real look at the store", Scope: web.Public})
-	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process lives", Scope: web.Public})
+	web.Get(a, "/{$}", s.serveRoot(sh), web.Doc{Summary: "What this is", Scope: web.Public, Light: true})
+	web.Get(a, "/health", s.serveHealth(sh), web.Doc{Summary: "How it is, with a real look at the store", Scope: web.Public, Light: true})
+	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process lives", Scope: web.Public, Light: true})
 	web.Get(a, "/readyz", s.serveReady, web.Doc{
-		Summary: "Whether it can take work", Scope: web.Public,
+		Summary: "Whether it can take work", Scope: web.Public, Light: true,
 		Description: "200 when the store takes writes, the schema is current and the keys are loaded, else 503.",
 	})
 }
@@ -80,7 +80,7 @@ func (s *system) operator(a *web.API) {
 	a.Handle("GET", "/metrics", func(w http.ResponseWriter, r *http.Request) error {
 		s.metrics.ServeHTTP(w, r)
 		return nil
-	}, web.Doc{Summary: "Prometheus metrics", Scope: web.Operator, Produces: "text/plain"})
+	}, web.Doc{Summary: "Prometheus metrics", Scope: web.Operator, Produces: "text/plain", Light: true})
 }
 
 func (s *system) serveRoot(sh shape) func(context.Context, *nothing) (rootAnswer, error) {

@@ -11,6 +11,7 @@ import (
 const (
 	ground   = iota // no package of ours
 	base            // storage, HTTP, protocols
+	footing         // what the shared packages stand on
 	shared          // what all areas use
 	area            // the product; no area imports another
 	console         // the admin UI
@@ -38,10 +39,11 @@ var ladder = map[string]int{
 	"internal/ucan":     base,
 	"internal/socketio": base,
 
+	"internal/idem": footing,
+
 	"internal/auth":  shared,
 	"internal/event": shared,
 	"internal/job":   shared,
-	"internal/idem":  shared,
 
 	"internal/entity": area,
 	"internal/survey": area,
@@ -167,6 +169,8 @@ func TestLadderFindsBadArrows(t *testing.T) {
 		{"down", "internal/auth/a.go", "internal/db", ""},
 		{"up", "internal/db/a.go", "internal/auth", "points up"},
 		{"sideways", "internal/auth/a.go", "internal/event", "same rung"},
+		{"auth to idem", "internal/auth/a.go", "internal/idem", ""},
+		{"idem to auth", "internal/idem/a.go", "internal/auth", "points up"},
 		{"sideways in a test", "internal/auth/a_test.go", "internal/event", ""},
 		{"up in a test", "internal/db/a_test.go", "internal/auth", "points up"},
 		{"inside a family", "internal/db/a.go", "internal/db/migrations", ""},

@@ -48,10 +48,7 @@ func (s *Service) adopt(ctx context.Context, text string) error {
 		return err
 	}
 	c := web.CallerFrom(ctx)
-	k := Key{
-		Workspace: OperatorWorkspace, Principal: c.DID, Name: "owner", Scopes: []string{all},
-		Projects: []string{}, Networks: []string{}, CreatedBy: c.DID,
-	}
+	k := ownerKey(OperatorWorkspace, c.DID, c.DID)
 	s.stampKey(&k, text, s.moment())
 	_, err = inTx(ctx, s, func(tx *db.Tx) (Issued, error) {
 		known, err := findHash(ctx, tx, k.hash)

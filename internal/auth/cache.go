@@ -19,33 +19,47 @@ type grant struct {
 	era      int64 // of the cache when the key was looked up
 }
 
+// expired tells whether the key's time is over.
+func (g *grant) expired(now time.Time) bool { return !g.until.IsZero() && !now.Before(g.until) }
+
 // cache keeps the grants of keys by the digest of their text. Only keys that
 // worked are in it, so nobody can fill it with guesses.
 type cache struct {
 	era    atomic.Int64
 	age    time.Duration
 	grants recent[Digest, *grant]
+	byID   recent[string, *grant] // the same, by the id of the key
 }
 
 func newCache(size int, age time.Duration) *cache {
-	return &cache{age: age, grants: recent[Digest, *grant]{size: size}}
+	return &cache{age: age, grants: recent[Digest, *grant]{size: size}, byID: recent[string, *grant]{size: size}}
 }
 
 // get finds a grant. fresh tells whether it may be used; one that is not has
 // worked before and must be looked up again.
 func (c *cache) get(hash Digest, now time.Time) (g *grant, fresh bool) {
 	g, ok := c.grants.get(hash)
-	if !ok {
-		return nil, false
-	}
-	return g, g.era == c.era.Load() && now.Sub(g.loaded) < c.age
+	return g, ok && c.fresh(g, now)
+}
+
+// getID is get by the id of the key.
+func (c *cache) getID(id string, now time.Time) (g *grant, fresh bool) {
+	g, ok := c.byID.get(id)
+	return g, ok && c.fresh(g, now)
+}
+
+func (c *cache) fresh(g *grant, now time.Time) bool {
+	return g.era == c.era.Load() && now.Sub(g.loaded) < c.age
 }
 
 // begin is the era to give to a grant that is about to be looked up. A flush
 // during the look-up makes the grant stale at once.
 func (c *cache) begin() int64 { return c.era.Load() }
 
-func (c *cache) put(g *grant) { c.grants.put(g.hash, g) }
+func (c *cache) put(g *grant) {
+	c.grants.put(g.hash, g)
+	c.byID.put(g.caller.Key, g)
+}
 
 func (c *cache) drop(hash Digest) { c.grants.drop(hash) }
 

@@ -1,7 +1,6 @@
 package auth_test
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/secret"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // withAnswers stores answers to Idempotency-Keys, as the server does.
@@ -22,11 +20,7 @@ func withAnswers(t *testing.T, d *db.DB) func(*auth.Config) {
 		t.Fatal(err)
 	}
 	store := idem.New(idem.Config{DB: d, Key: key})
-	return func(c *auth.Config) {
-		c.Once = func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[any], error)) (web.Reply[any], error) {
-			return idem.Once(ctx, store, fn)
-		}
-	}
+	return func(c *auth.Config) { c.Idem = store }
 }
 
 // TestTextIsNowhere uses keys in every way there is and then looks for their

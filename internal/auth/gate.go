@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/subtle"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -111,7 +110,9 @@ func credential(h http.Header) (string, error) {
 }
 
 // authenticate finds the grant of a key's text. Texts nobody knows and keys
-// that were revoked take the same way and get the same answer.
+// that were revoked take the same way and get the same answer. Keys are found
+// by a digest of the whole text, so how long a look-up takes tells about bits
+// of a digest nobody can steer, not about the text.
 func (s *Service) authenticate(ctx context.Context, text string) (*grant, error) {
 	name := web.AddrName(web.ClientAddr(ctx))
 	if len(text) > maxText {
@@ -134,18 +135,22 @@ func (s *Service) authenticate(ctx context.Context, text string) (*grant, error)
 		g = k
 	}
 	switch {
-	case g == nil || subtle.ConstantTimeCompare(g.hash[:], hash[:]) != 1:
+	case g == nil:
 		s.cache.drop(hash)
 		return nil, s.failures.count(name, keyInvalid())
-	case !g.until.IsZero() && !now.Before(g.until):
+	case g.expired(now):
 		s.cache.drop(hash)
-		return nil, s.failures.count(name, fault.New(fault.Unauthenticated, "KEY_EXPIRED", "This API key has expired."))
+		return nil, s.failures.count(name, keyExpired())
 	}
 	return g, nil
 }
 
 func keyInvalid() *fault.Error {
 	return fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid.")
+}
+
+func keyExpired() *fault.Error {
+	return fault.New(fault.Unauthenticated, "KEY_EXPIRED", "This API key has expired.")
 }
 
 // load looks a key up and keeps its grant. It returns nil for a text nobody
@@ -156,6 +161,11 @@ func (s *Service) load(ctx context.Context, hash Digest, now time.Time) (*grant,
 	if err != nil || k == nil || !k.RevokedAt.IsZero() {
 		return nil, err
 	}
+	return s.keep(k, era, now), nil
+}
+
+// keep puts the grant of a key that was looked up in an era into the cache.
+func (s *Service) keep(k *Key, era int64, now time.Time) *grant {
 	g := &grant{
 		hash: k.hash, networks: parsed(k.Networks), until: k.until(), loaded: now, era: era,
 		caller: web.Caller{
@@ -164,7 +174,36 @@ func (s *Service) load(ctx context.Context, hash Digest, now time.Time) (*grant,
 		},
 	}
 	s.cache.put(g)
-	return g, nil
+	return g
+}
+
+// StillValid tells whether the key the caller of ctx came with still works,
+// for work that goes on after the gate let it in. A caller without a key is
+// fine. It costs a query when keys have changed or CacheAge has passed since
+// the last look, and when it is asked to look anew. The faults are those of
+// the gate: KEY_INVALID and KEY_EXPIRED.
+func (s *Service) StillValid(ctx context.Context, anew bool) error {
+	c := web.CallerFrom(ctx)
+	if c.Key == "" {
+		return nil
+	}
+	s.stamp.check(s.cache.flush)
+	now := s.now()
+	g, fresh := s.cache.getID(c.Key, now)
+	if !fresh || anew {
+		era := s.cache.begin()
+		k, err := findKey(ctx, s.db, c.Workspace, c.Key)
+		if fault.KindOf(err) == fault.NotFound || err == nil && !k.RevokedAt.IsZero() {
+			return keyInvalid()
+		} else if err != nil {
+			return err
+		}
+		g = s.keep(k, era, now)
+	}
+	if g.expired(now) {
+		return keyExpired()
+	}
+	return nil
 }
 
 // allows tells whether the key works from an address.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -87,8 +88,8 @@ func (s *Service) serveRotate(ctx context.Context, in *rotateIn) (web.Reply[Issu
 	return once(ctx, s, step, issuedReply)
 }
 
-func issuedReply(i Issued) web.Reply[any] {
-	return web.Reply[any]{Value: i, ETag: web.ETag(i.Revision), Location: keysPath + "/" + i.ID}
+func issuedReply(i Issued) web.Reply[Issued] {
+	return web.Reply[Issued]{Value: i, ETag: web.ETag(i.Revision), Location: keysPath + "/" + i.ID}
 }
 
 func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Key]], error) {
@@ -128,8 +129,8 @@ func (s *Service) serveCreateWorkspace(ctx context.Context, in *createWorkspaceI
 	if err != nil {
 		return web.Reply[Opened]{}, err
 	}
-	return once(ctx, s, step, func(o Opened) web.Reply[any] {
-		return web.Reply[any]{Value: o, ETag: web.ETag(o.Revision), Location: workspacesPath + "/" + o.ID}
+	return once(ctx, s, step, func(o Opened) web.Reply[Opened] {
+		return web.Reply[Opened]{Value: o, ETag: web.ETag(o.Revision), Location: workspacesPath + "/" + o.ID}
 	})
 }
 
@@ -155,20 +156,11 @@ func (s *Service) serveGetWorkspace(ctx context.Context, in *workspacePath) (web
 }
 
 // once runs a step at most once per Idempotency-Key.
-func once[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), reply func(T) web.Reply[any]) (web.Reply[T], error) {
-	p, err := s.cfg.Once(ctx, func(tx *db.Tx) (web.Reply[any], error) {
+func once[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), reply func(T) web.Reply[T]) (web.Reply[T], error) {
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
 		v, err := step(tx)
-		if err != nil {
-			return web.Reply[any]{}, err
-		}
-		return reply(v), nil
+		return reply(v), err
 	})
-	if err != nil {
-		return web.Reply[T]{}, err
-	}
-	out := web.Reply[T]{Raw: p.Raw, Status: p.Status, ETag: p.ETag, Location: p.Location, Link: p.Link, Replayed: p.Replayed}
-	out.Value, _ = p.Value.(T) // a stored answer has bytes instead
-	return out, nil
 }
 
 // after is the position behind the last item of a page, nil when more is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -14,22 +15,19 @@ import (
 // Workspace and actor are those of the caller in ctx.
 type Recorder func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error
 
-// Once runs fn in a transaction, at most once per Idempotency-Key in ctx.
-type Once func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[any], error)) (web.Reply[any], error)
-
 // Config configures a Service. Only DB is needed; the server also gives
-// Record, Once, Cursors, and Stamp or Publish.
+// Record, Idem, Cursors, and Stamp or Publish.
 type Config struct {
 	DB      *db.DB
 	Log     *slog.Logger // discards by default
 	Record  Recorder     // nothing is recorded by default
-	Once    Once         // a plain transaction by default
+	Idem    *idem.Store  // keeps the answers to Idempotency-Keys; none by default
 	Cursors web.Cursors  // signs places in lists; needed by the list routes
 
 	// Stamp is a file beside the database that grows by a byte with every
 	// change of a key, so that other processes on the same folder see it.
 	Stamp string
-	// Publish tells other instances to call Flush.
+	// Publish tells other instances to call Flush. It must not block.
 	Publish func()
 	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes
 	// are what the caller's groups give.
@@ -76,8 +74,8 @@ func (c Config) withDefaults() Config {
 	if c.Record == nil {
 		c.Record = func(context.Context, *db.Tx, string, string, int64) error { return nil }
 	}
-	if c.Once == nil {
-		c.Once = plain(c.DB)
+	if c.Idem == nil {
+		c.Idem = idem.Plain(c.DB)
 	}
 	if c.Publish == nil {
 		c.Publish = func() {}
@@ -101,18 +99,6 @@ func (c Config) withDefaults() Config {
 		c.NewID = db.NewID
 	}
 	return c
-}
-
-// plain is Once for a server without stored answers.
-func plain(d *db.DB) Once {
-	return func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[any], error)) (web.Reply[any], error) {
-		var out web.Reply[any]
-		err := d.InTx(ctx, func(tx *db.Tx) (err error) {
-			out, err = fn(tx)
-			return err
-		})
-		return out, err
-	}
 }
 
 // inTx runs a step in a transaction of its own.

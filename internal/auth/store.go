@@ -214,8 +214,11 @@ func scanKey(row db.Row) (*Key, error) {
 	if replacedBy != nil {
 		k.ReplacedBy = *replacedBy
 	}
-	for text, list := range map[*string]*[]string{&scopes: &k.Scopes, &projects: &k.Projects, &networks: &k.Networks} {
-		if err := json.Unmarshal([]byte(*text), list); err != nil {
+	for _, l := range []struct {
+		text string
+		list *[]string
+	}{{scopes, &k.Scopes}, {projects, &k.Projects}, {networks, &k.Networks}} {
+		if err := json.Unmarshal([]byte(l.text), l.list); err != nil {
 			return nil, fmt.Errorf("decode list of key %s: %w", k.ID, err)
 		}
 	}

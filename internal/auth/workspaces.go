@@ -52,10 +52,7 @@ func (s *Service) founding(ctx context.Context, d WorkspaceDraft) func(tx *db.Tx
 	outside := web.WithCaller(ctx, c)
 	c.Workspace = d.ID
 	inside := web.WithCaller(ctx, c)
-	k := Key{
-		Workspace: d.ID, Principal: owner.DID.String(), Name: "owner", Scopes: []string{all},
-		Projects: []string{}, Networks: []string{}, CreatedBy: c.DID,
-	}
+	k := ownerKey(d.ID, owner.DID.String(), c.DID)
 	return func(tx *db.Tx, text string) (Opened, bool, error) {
 		made, err := insertWorkspace(ctx, tx, &w)
 		if err != nil || !made {
@@ -71,6 +68,14 @@ func (s *Service) founding(ctx context.Context, d WorkspaceDraft) func(tx *db.Tx
 		s.stampKey(&k, text, now)
 		issued, err := s.issue(inside, tx, k, text)
 		return Opened{Workspace: w, OwnerKey: issued}, true, err
+	}
+}
+
+// ownerKey is a key that may all there is to do in a workspace.
+func ownerKey(workspace, principal, by string) Key {
+	return Key{
+		Workspace: workspace, Principal: principal, Name: "owner", Scopes: []string{all},
+		Projects: []string{}, Networks: []string{}, CreatedBy: by,
 	}
 }
 

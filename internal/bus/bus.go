@@ -23,8 +23,8 @@ const (
 // Bus carries messages from publishers to subscribers of a topic.
 type Bus interface {
 	// Publish sends payload to all subscribers of topic, the caller's own
-	// included. It does not wait for them. Never call it inside a write
-	// transaction: wake-ups follow the commit.
+	// included. It never waits: not for them, not for a network. Never call it
+	// inside a write transaction: wake-ups follow the commit.
 	Publish(ctx context.Context, topic, payload string) error
 	// Subscribe calls f for every message on topic, one at a time and in
 	// order of arrival, on a goroutine of its own. No call begins after

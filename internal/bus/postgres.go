@@ -24,18 +24,21 @@ const (
 )
 
 // Postgres is a bus between all instances on one PostgreSQL database and
-// schema, over LISTEN and NOTIFY. One connection of its own listens and up to
-// two publish, so it never waits for, or holds up, the store. LISTEN needs a
-// session: a pooler in front must not pool by transaction.
+// schema, over LISTEN and NOTIFY. Connections of its own listen
+// and publish, so it never waits for, or holds up, the store, and publishers
+// never wait for the network. LISTEN needs a session: a pooler in front must
+// not pool by transaction.
 type Postgres struct {
 	local   *Local
-	pool    *pgxpool.Pool
 	conf    *pgx.ConnConfig
 	log     *slog.Logger
 	ping    time.Duration
 	channel string
 	origin  string // names this instance in what it publishes
-	stop    context.CancelFunc
+	out     *outbox
+	stop    context.CancelFunc // ends the listener
+	closing chan struct{}      // closed: the sender sends what waits and ends
+	close   func()
 	wg      sync.WaitGroup
 }
 
@@ -47,45 +50,43 @@ func NewPostgres(ctx context.Context, url string, log *slog.Logger) (*Postgres, 
 }
 
 func newPostgres(ctx context.Context, url string, log *slog.Logger, ping time.Duration) (*Postgres, error) {
-	conf, err := pgxpool.ParseConfig(url)
+	pool, err := pgxpool.ParseConfig(url) // the URL may have settings of the store's pool
 	if err != nil {
 		return nil, fmt.Errorf("bus: read the database URL: %w", err)
 	}
-	conf.MaxConns = 2
-	conf.ConnConfig.RuntimeParams["application_name"] = "hearth-bus"
-	if conf.ConnConfig.ConnectTimeout == 0 {
-		conf.ConnConfig.ConnectTimeout = connectTimeout
+	conf := pool.ConnConfig
+	conf.RuntimeParams["application_name"] = "hearth-bus"
+	if conf.ConnectTimeout == 0 {
+		conf.ConnectTimeout = connectTimeout
 	}
 	ctx, stop := context.WithCancel(ctx)
-	p := &Postgres{local: New(), conf: conf.ConnConfig.Copy(), log: log, ping: ping, origin: rand.Text(), stop: stop}
-	if p.pool, err = pgxpool.NewWithConfig(ctx, conf); err != nil {
-		stop()
-		return nil, fmt.Errorf("bus: open a pool: %w", err)
+	p := &Postgres{
+		local: New(), conf: conf, log: log, ping: ping, origin: rand.Text(),
+		out: newOutbox(), stop: stop, closing: make(chan struct{}),
 	}
+	p.close = sync.OnceFunc(func() { close(p.closing) })
 	conn, err := p.open(ctx)
 	if err != nil {
 		stop()
-		p.pool.Close()
 		return nil, fmt.Errorf("bus: %w", err)
 	}
 	p.wg.Go(func() { p.run(ctx, conn) })
+	// What is published while the process stops goes out too.
+	p.wg.Go(func() { (&sender{Postgres: p}).send(context.WithoutCancel(ctx)) })
 	return p, nil
 }
 
-// Publish sends a message to the subscribers of this process at once, even
-// when the database is gone, and to the other instances.
-func (p *Postgres) Publish(ctx context.Context, topic, payload string) error {
+// Publish sends a message to the subscribers of this process at once and has
+// it sent to the other instances soon; it waits for neither. Equal messages
+// that wait become one. When too many wait, or the database cannot be reached,
+// the others are told that they missed some as soon as that is possible. It
+// fails only on a message over the limits.
+func (p *Postgres) Publish(_ context.Context, topic, payload string) error {
 	if err := checkMessage(topic, payload); err != nil {
 		return err
 	}
 	p.local.deliver(topic, payload)
-	// The caller may leave as soon as its own work is stored; the others
-	// still want to know. A cancelled statement would also cost a connection.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
-	defer cancel()
-	if _, err := p.pool.Exec(ctx, `SELECT pg_notify($1, $2)`, p.channel, p.origin+"\n"+topic+"\n"+payload); err != nil {
-		return fmt.Errorf("publish on %s: %w", topic, err)
-	}
+	p.out.put(note{topic, payload})
 	return nil
 }
 
@@ -94,31 +95,45 @@ func (p *Postgres) Subscribe(topic string, f func(Message)) (cancel func()) {
 	return p.local.Subscribe(topic, f)
 }
 
-// Close stops listening, ends all subscriptions and closes the connections.
+// Close sends what waits, stops listening, ends all subscriptions and closes
+// the connections. It takes a few seconds at most when the database is gone.
 func (p *Postgres) Close() {
+	p.close()
 	p.stop()
 	p.wg.Wait()
 	p.local.Close()
-	p.pool.Close()
 }
 
 // open names the channel and makes the first connection. The name comes from
 // the schema: installations that share a database do not hear each other.
 func (p *Postgres) open(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := p.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.drop(ctx, conn)
 	var schema string
-	if err := p.pool.QueryRow(ctx, `SELECT coalesce(current_schema(), '')`).Scan(&schema); err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+	if err := conn.QueryRow(ctx, `SELECT coalesce(current_schema(), '')`).Scan(&schema); err != nil {
+		return nil, fmt.Errorf("find schema: %w", err)
 	}
 	sum := sha256.Sum256([]byte(schema))
 	p.channel = "hearth_" + hex.EncodeToString(sum[:8])
 	return p.connect(ctx)
 }
 
-// connect makes a connection that listens.
-func (p *Postgres) connect(ctx context.Context) (*pgx.Conn, error) {
+func (p *Postgres) dial(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, p.conf.Copy())
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
+	}
+	return conn, nil
+}
+
+// connect makes a connection that listens.
+func (p *Postgres) connect(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := p.dial(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if _, err := conn.Exec(ctx, "LISTEN "+pgx.Identifier{p.channel}.Sanitize()); err != nil {
 		p.drop(ctx, conn)
@@ -199,7 +214,11 @@ func (p *Postgres) alive(ctx context.Context, conn *pgx.Conn) error {
 func (p *Postgres) receive(wire string) {
 	origin, rest, _ := strings.Cut(wire, "\n")
 	topic, payload, ok := strings.Cut(rest, "\n")
-	if ok && origin != p.origin {
+	switch {
+	case !ok || origin == p.origin:
+	case topic == "":
+		p.local.missed()
+	default:
 		p.local.deliver(topic, payload)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -155,11 +156,68 @@ func TestPostgresSilentPeer(t *testing.T) {
 	}
 }
 
+// TestPostgresPublishNeverWaits: the database does not answer. Publishers go
+// on, and the others learn that they missed something once it answers again.
+func TestPostgresPublishNeverWaits(t *testing.T) {
+	t.Parallel()
+	raw := dbtest.URL(t)
+	p := newProxy(t, raw)
+	near, err := bus.NewPostgresPing(t.Context(), p.url, dbtest.Log(t), 2*time.Second)
+	if err != nil {
+		t.Fatalf("NewPostgresPing: %v", err)
+	}
+	t.Cleanup(near.Close)
+	far := connect(t, raw)
+	c := channelOf(far, "a")
+	publish(t, near, "a", "before")
+	if got := receive(t, c); got.Payload != "before" {
+		t.Fatalf("got %+v, want the message", got)
+	}
+	p.freeze()
+	begin := time.Now()
+	for i := range 2 * bus.MaxQueue {
+		publish(t, near, "a", strconv.Itoa(i))
+	}
+	if d := time.Since(begin); d > time.Second {
+		t.Errorf("publishing took %s while the database was silent, want no wait", d)
+	}
+	if got := receive(t, c); !got.Missed {
+		t.Errorf("the other instance got %+v, want to hear that it missed some", got)
+	}
+	publish(t, near, "a", "after")
+	for got := receive(t, c); got.Payload != "after"; got = receive(t, c) {
+		if !got.Missed {
+			t.Errorf("got %+v, want the message after the break", got)
+		}
+	}
+}
+
+// TestPostgresCloseSends: a command that publishes and ends is heard.
+func TestPostgresCloseSends(t *testing.T) {
+	t.Parallel()
+	url := dbtest.URL(t)
+	c := channelOf(connect(t, url), "a")
+	ctx, end := context.WithCancel(t.Context())
+	b, err := bus.NewPostgres(ctx, url, dbtest.Log(t))
+	if err != nil {
+		t.Fatalf("NewPostgres: %v", err)
+	}
+	end() // its life is over; what it has to say is not lost
+	publish(t, b, "a", "last words")
+	b.Close()
+	b.Close() // twice is once
+	if got := receive(t, c); got.Payload != "last words" {
+		t.Errorf("got %+v, want the message", got)
+	}
+}
+
 // proxy stands between a client and PostgreSQL.
 type proxy struct {
-	url string
-	mu  sync.Mutex
-	now chan struct{} // closed: connections made so far carry nothing more
+	url  string
+	mu   sync.Mutex
+	now  chan struct{} // closed: connections made so far carry nothing more
+	open []net.Conn
+	over bool // the test has ended
 }
 
 func newProxy(t *testing.T, raw string) *proxy {
@@ -176,7 +234,6 @@ func newProxy(t *testing.T, raw string) *proxy {
 	p := &proxy{url: u.String(), now: make(chan struct{})}
 	network, addr := pgconn.NetworkAddress(conf.Host, conf.Port)
 	var wg sync.WaitGroup
-	var open []net.Conn
 	wg.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -188,10 +245,15 @@ func newProxy(t *testing.T, raw string) *proxy {
 				t.Errorf("dial PostgreSQL: %v", err)
 				return
 			}
-			open = append(open, c, s)
 			p.mu.Lock()
-			frozen := p.now
+			p.open = append(p.open, c, s)
+			frozen, over := p.now, p.over
 			p.mu.Unlock()
+			if over {
+				_ = c.Close()
+				_ = s.Close()
+				return
+			}
 			wg.Go(func() { carry(c, s, frozen) })
 			wg.Go(func() { carry(s, c, frozen) })
 		}
@@ -199,9 +261,12 @@ func newProxy(t *testing.T, raw string) *proxy {
 	t.Cleanup(func() {
 		p.freeze()
 		_ = l.Close()
-		for _, c := range open {
+		p.mu.Lock()
+		p.over = true
+		for _, c := range p.open {
 			_ = c.Close()
 		}
+		p.mu.Unlock()
 		wg.Wait()
 	})
 	return p
@@ -249,9 +314,7 @@ func TestPostgresDatabaseGone(t *testing.T) {
 	if err := c.Stop(); err != nil {
 		t.Logf("stop: %v", err)
 	}
-	if err := b.Publish(t.Context(), "a", "x"); err == nil {
-		t.Error("Publish without a database succeeded, want an error")
-	}
+	publish(t, b, "a", "x")
 	if got := receive(t, heard); got.Payload != "x" {
 		t.Errorf("own process got %+v, want the message all the same", got)
 	}

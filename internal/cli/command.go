@@ -62,12 +62,16 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	if len(args) > 0 && (args[0] == "--version" || args[0] == "-version" || args[0] == "-v") {
 		args = []string{"version"}
 	}
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+	if len(args) == 0 || args[0] == "help" || isHelp(args[0]) {
 		p.help(p.Out, args)
 		return exitOK
 	}
 	cmd, rest, err := p.find(args)
-	if err != nil {
+	var group errGroup
+	if errors.As(err, &group) && (len(args) == 1 || isHelp(args[1])) {
+		p.list(p.Out, group.name+" ")
+		return exitOK
+	} else if err != nil {
 		return p.fail(err)
 	}
 	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
@@ -76,7 +80,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 		c.own = cmd.flags(fs)
 	}
 	own := ownFlags(fs)
-	given, err := config.Parse(fs, flagsFirst(cmd, rest))
+	given, err := config.Parse(fs, rest)
 	if errors.Is(err, flag.ErrHelp) {
 		p.commandHelp(cmd, fs, own)
 		return exitOK
@@ -91,38 +95,12 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	return p.fail(cmd.run(ctx, c))
 }
 
-// flagsFirst moves arguments behind the flags: people write them in any order,
-// the flag package stops at the first argument.
-func flagsFirst(cmd command, args []string) []string {
-	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
-	if cmd.flags != nil {
-		cmd.flags(fs)
-	}
-	config.Register(fs)
-	var flags, rest []string
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		if arg == "--" {
-			return append(append(flags, args[i:]...), rest...)
-		}
-		if len(arg) < 2 || arg[0] != '-' {
-			rest = append(rest, arg)
-			continue
-		}
-		flags = append(flags, arg)
-		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if f := fs.Lookup(name); f != nil && !hasValue && !isBool(f) && i+1 < len(args) {
-			i++
-			flags = append(flags, args[i])
-		}
-	}
-	return append(flags, rest...)
-}
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-func isBool(f *flag.Flag) bool {
-	b, ok := f.Value.(interface{ IsBoolFlag() bool })
-	return ok && b.IsBoolFlag()
-}
+// errGroup is the first half of several commands.
+type errGroup struct{ name string }
+
+func (e errGroup) Error() string { return "hearth help " + e.name + " lists what can follow it" }
 
 // usageOf marks err as the user's, so that it leads to exitUsage.
 func usageOf(err error) error { return errUsage{err.Error()} }
@@ -143,7 +121,7 @@ func (p *Program) find(args []string) (command, []string, error) {
 		}
 	}
 	if len(group) > 0 {
-		return command{}, nil, errUsage{"which one: hearth " + strings.Join(group, ", hearth ") + "?"}
+		return command{}, nil, errGroup{args[0]}
 	}
 	return command{}, nil, errUsage{fmt.Sprintf("%q is not a command; hearth help lists them", args[0])}
 }
@@ -157,14 +135,14 @@ func (p *Program) fail(err error) int {
 	if f := fault.As(err); f != nil {
 		text = f.Message + " (" + f.Code + ")"
 		for _, field := range f.Fields {
-			text += "\n  " + field.Pointer + ": " + field.Detail
+			text += "\n  --" + strings.TrimPrefix(field.Pointer, "/") + ": " + field.Detail
 		}
 		if f.Err != nil {
 			text += "\n  " + f.Err.Error()
 		}
 	}
 	fmt.Fprintln(p.Err, "hearth:", text)
-	if errors.As(err, new(errUsage)) {
+	if errors.As(err, new(errUsage)) || errors.As(err, new(errGroup)) {
 		return exitUsage
 	}
 	return exitFailed
@@ -177,20 +155,28 @@ func (p *Program) help(w io.Writer, args []string) {
 			if cmd.flags != nil {
 				cmd.flags(fs)
 			}
-			own := ownFlags(fs)
-			config.Register(fs)
-			p.commandHelp(cmd, fs, own)
+			p.commandHelp(cmd, fs, ownFlags(fs))
+			return
+		} else if group := (errGroup{}); errors.As(err, &group) {
+			p.list(w, group.name+" ")
 			return
 		}
 	}
 	fmt.Fprintln(w, "Hearth runs a household-energy programme: twins, surveys, USSD and an oracle.")
 	fmt.Fprintln(w, "\nUsage: hearth <command> [flags]")
 	fmt.Fprintln(w, "\nCommands:")
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-28s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
-	}
+	p.list(w, "")
 	fmt.Fprintln(w, "\nhearth help <command> lists its flags. Every setting is a flag, an environment")
 	fmt.Fprintln(w, "variable and a key of hearth.yaml; docs/configuration.md has the table.")
+}
+
+// list shows the commands that begin with prefix.
+func (p *Program) list(w io.Writer, prefix string) {
+	for _, c := range commands() {
+		if strings.HasPrefix(c.name, prefix) {
+			fmt.Fprintf(w, "  %-28s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
+		}
+	}
 }
 
 func (p *Program) commandHelp(cmd command, fs *flag.FlagSet, own []string) {

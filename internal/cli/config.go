@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
 )
 
 // configCheck runs after the configuration was read without a mistake; a bad
@@ -11,6 +13,9 @@ func configCheck(_ context.Context, c *call) error {
 	file := c.cfg.File()
 	if file == "" {
 		file = "none"
+	}
+	if err := app.CheckTLS(c.cfg); err != nil {
+		return errUsage{err.Error()}
 	}
 	fmt.Fprintf(c.out, "The configuration is valid (file: %s).\n", file)
 	for _, line := range c.cfg.Warnings() {

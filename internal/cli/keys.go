@@ -12,7 +12,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/ops"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // withCore opens the store for one command, beside a server that may use it.
@@ -27,16 +29,14 @@ func withCore(ctx context.Context, c *call, f func(*app.Core) error) (err error)
 }
 
 // asOwner does something as the owner of a workspace: whoever can open the
-// store may do all of it. A store no server has ever used is set up first.
+// store may do all of it.
 func asOwner(ctx context.Context, c *call, workspace string, f func(context.Context, *auth.Service) error) error {
+	if err := c.needStore(); err != nil {
+		return err
+	}
+	// The audit shows that no request was behind it.
+	ctx = web.WithRequestID(ctx, "cli-"+db.NewID())
 	return withCore(ctx, c, func(core *app.Core) error {
-		owner, err := core.Auth.Bootstrap(ctx, c.cfg.Auth.OwnerKey.Reveal())
-		if err != nil {
-			return err
-		}
-		if owner != "" {
-			fmt.Fprintf(c.err, "owner key of the new store, shown once: %s\n", owner)
-		}
 		ctx, err := core.Auth.AsOwner(ctx, workspace)
 		if err != nil {
 			return err
@@ -45,13 +45,11 @@ func asOwner(ctx context.Context, c *call, workspace string, f func(context.Cont
 	})
 }
 
-const defaultWorkspace = "default"
-
 type workspaceOf struct{ workspace string }
 
 func workspaceFlag(fs *flag.FlagSet) any {
 	w := &workspaceOf{}
-	fs.StringVar(&w.workspace, "workspace", defaultWorkspace, "`id` of the workspace")
+	fs.StringVar(&w.workspace, "workspace", auth.OperatorWorkspace, "`id` of the workspace")
 	return w
 }
 
@@ -62,15 +60,24 @@ type keyFlags struct {
 
 func keysCreateFlags(fs *flag.FlagSet) any {
 	k := &keyFlags{}
-	fs.StringVar(&k.workspace, "workspace", defaultWorkspace, "`id` of the workspace")
+	fs.StringVar(&k.workspace, "workspace", auth.OperatorWorkspace, "`id` of the workspace")
 	fs.StringVar(&k.name, "name", "", "what the key is for (needed)")
-	fs.StringVar(&k.role, "role", "", "named set of scopes: owner, manager, collector, verifier, evaluator, auditor, device")
+	fs.StringVar(&k.role, "role", "", "named set of scopes: "+roleNames())
 	fs.StringVar(&k.scopes, "scopes", "", "scopes separated by commas, such as entities:read,surveys:*")
 	fs.StringVar(&k.principal, "principal", "", "`DID` of whom the key speaks for; a new one by default")
 	fs.StringVar(&k.projects, "projects", "", "`DIDs` of the only projects the key can see, separated by commas")
 	fs.StringVar(&k.networks, "networks", "", "networks the key works from, separated by commas")
 	fs.DurationVar(&k.expires, "expires-in", 0, "`time` after which the key stops working, such as 720h; never by default")
 	return k
+}
+
+// roleNames lists the roles for help.
+func roleNames() string {
+	var names []string
+	for _, r := range auth.Roles() {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 func keysCreate(ctx context.Context, c *call) error {
@@ -133,7 +140,7 @@ type rotateFlags struct {
 
 func keysRotateFlags(fs *flag.FlagSet) any {
 	r := &rotateFlags{}
-	fs.StringVar(&r.workspace, "workspace", defaultWorkspace, "`id` of the workspace")
+	fs.StringVar(&r.workspace, "workspace", auth.OperatorWorkspace, "`id` of the workspace")
 	fs.DurationVar(&r.grace, "grace", time.Hour, "`time` the old key still works, up to 24h; 0 ends it at once")
 	return r
 }
@@ -186,7 +193,7 @@ func workspacesCreate(ctx context.Context, c *call) error {
 	if name == "" {
 		name = id
 	}
-	return asOwner(ctx, c, defaultWorkspace, func(ctx context.Context, s *auth.Service) error {
+	return asOwner(ctx, c, auth.OperatorWorkspace, func(ctx context.Context, s *auth.Service) error {
 		opened, err := s.CreateWorkspace(ctx, auth.WorkspaceDraft{ID: id, Name: name})
 		if err != nil {
 			return err
@@ -198,7 +205,7 @@ func workspacesCreate(ctx context.Context, c *call) error {
 }
 
 func workspacesList(ctx context.Context, c *call) error {
-	return asOwner(ctx, c, defaultWorkspace, func(ctx context.Context, s *auth.Service) error {
+	return asOwner(ctx, c, auth.OperatorWorkspace, func(ctx context.Context, s *auth.Service) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "ID\tCREATED\tNAME")
 		for after, more := "", true; more; {

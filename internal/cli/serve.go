@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/app"
@@ -25,10 +24,17 @@ func printVersion(_ context.Context, c *call) error {
 	return err
 }
 
-// health asks the server of this configuration whether it is ready. It is the
-// probe of a container that has no other program in it.
+// health asks the server of this configuration whether it is ready, on a
+// listener that it opens. It is the probe of a container that has no other
+// program in it.
 func health(ctx context.Context, c *call) error {
-	host := c.cfg.Server.Host
+	host, port, err := net.SplitHostPort(c.cfg.ProbeAddr())
+	if err != nil {
+		return err
+	}
+	if port == "0" {
+		return errUsage{"the system chooses the port of the server: give the one it has, as in --port 3000"}
+	}
 	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
@@ -36,7 +42,7 @@ func health(ctx context.Context, c *call) error {
 	if c.cfg.UsesTLS() {
 		scheme = "https"
 	}
-	url := scheme + "://" + net.JoinHostPort(host, strconv.Itoa(c.cfg.Server.Port)) + "/readyz"
+	url := scheme + "://" + net.JoinHostPort(host, port) + "/readyz"
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

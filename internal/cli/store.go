@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -25,6 +24,7 @@ func backupCreate(ctx context.Context, c *call) error {
 			return err
 		}
 		printBackup(c, b)
+		fmt.Fprintln(c.err, "server.key and oracle.json are not in it: keep copies of them elsewhere.")
 		return nil
 	})
 }
@@ -67,34 +67,47 @@ func backupRestore(ctx context.Context, c *call) error {
 }
 
 func backupList(_ context.Context, c *call) error {
-	entries, err := os.ReadDir(c.cfg.BackupDir())
-	if errors.Is(err, os.ErrNotExist) {
+	files, err := db.ListBackups(c.cfg.BackupDir())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(files) == 0 {
 		fmt.Fprintf(c.out, "There are no backups in %s.\n", c.cfg.BackupDir())
 		return nil
-	} else if err != nil {
-		return err
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "FILE\tBYTES\tTAKEN")
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || strings.HasSuffix(e.Name(), ".sha256") {
-			continue
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed since it was listed
+		} else if err != nil {
+			return err
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%s\n", filepath.Join(c.cfg.BackupDir(), e.Name()), info.Size(), day(info.ModTime()))
+		fmt.Fprintf(tw, "%s\t%d\t%s\n", file, info.Size(), day(info.ModTime()))
 	}
 	return tw.Flush()
 }
 
+// needStore refuses a data folder without a store: a slip of the pen must not
+// make a new one.
+func (c *call) needStore() error {
+	path := app.StoreConfig(c.cfg, nil).Path
+	if path == "" {
+		return nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("there is no store in %s; hearth serve makes one: %w", c.cfg.Data.Dir, err)
+	}
+	return nil
+}
+
 // withStore opens the store alone, as it is.
 func withStore(ctx context.Context, c *call, f func(*db.DB) error) (err error) {
-	cfg := app.StoreConfig(c.cfg, nil)
-	if cfg.Path != "" {
-		if _, err := os.Stat(cfg.Path); err != nil {
-			return fmt.Errorf("there is no store in %s: %w", c.cfg.Data.Dir, err)
-		}
+	if err := c.needStore(); err != nil {
+		return err
 	}
-	d, err := db.Open(ctx, cfg)
+	d, err := db.Open(ctx, app.StoreConfig(c.cfg, nil))
 	if err != nil {
 		return err
 	}
@@ -131,6 +144,13 @@ func dbMigrate(ctx context.Context, c *call) error {
 		s, err := core.DB.Schema(ctx)
 		if err != nil {
 			return err
+		}
+		owner, err := core.Auth.Bootstrap(ctx, c.cfg.Auth.OwnerKey.Reveal())
+		if err != nil {
+			return err
+		}
+		if owner != "" {
+			fmt.Fprintf(c.out, "Owner key of the new store, shown once: %s\n", owner)
 		}
 		fmt.Fprintf(c.out, "The schema is at version %d.\n", s.Version)
 		return nil

@@ -46,9 +46,6 @@ func (k *checker) server() {
 	}
 	slices.Sort(s.Areas)
 	s.Areas = slices.Compact(s.Areas)
-	if len(s.CORSOrigins) > 1 && slices.Contains(s.CORSOrigins, "*") {
-		k.add("mixes * with other origins: want * alone or exact origins", "CORS_ORIGIN")
-	}
 	if strings.TrimSpace(k.c.Data.Dir) == "" {
 		k.add("is empty: want a folder", "HEARTH_DATA_DIR")
 	}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -53,8 +54,8 @@ type Server struct {
 	Areas           []string
 	StrictRefs      bool // a reference to a DID we do not hold is an error
 	TrustProxy      bool
-	TrustedProxies  []netip.Prefix // empty: loopback and private peers
-	CORSOrigins     []string       // exact origins, or the one element "*"
+	TrustedProxies  []string // networks; empty: loopback and private peers
+	CORSOrigin      string   // exact origins separated by commas, "*", or "" for none
 	ShutdownTimeout time.Duration
 }
 
@@ -72,8 +73,7 @@ type TLS struct {
 type Data struct {
 	Dir               string
 	DatabaseURL       Secret // PostgreSQL; empty is the embedded store
-	SQLiteSynchronous string // FULL, EXTRA or NORMAL
-	NATSURL           Secret // may hold a password
+	SQLiteSynchronous string // full or normal
 }
 
 // Backup is the schedule of automatic backups.
@@ -113,7 +113,7 @@ type Events struct {
 	DeliveryRetention    time.Duration
 	WebhookTimeout       time.Duration
 	WebhookMaxAttempts   int
-	OutboundAllow        []string // addresses, CIDRs and host names; see OutboundPrefixes and OutboundHosts
+	OutboundAllow        []string // networks, addresses and host names, each with or without a port
 }
 
 // USSD is area C.
@@ -181,9 +181,36 @@ func (c *Config) HasArea(name string) bool { return slices.Contains(c.Server.Are
 // Production tells whether the environment is production.
 func (c *Config) Production() bool { return c.Server.Environment == production }
 
+// Postgres tells whether the store is PostgreSQL and not the embedded one.
+func (c *Config) Postgres() bool { return c.Data.DatabaseURL != "" }
+
 // Addr is the address of the merged listener.
 func (c *Config) Addr() string {
 	return net.JoinHostPort(c.Server.Host, strconv.Itoa(c.Server.Port))
+}
+
+// AllApart tells whether every area of this process has a listener of its
+// own. Nobody is left on the merged one then, and it is not opened.
+func (c *Config) AllApart() bool {
+	s := c.Server
+	return s.APIAddr != "" && (s.USSDAddr != "" || !c.HasArea("c")) && (s.OracleAddr != "" || !c.HasArea("d"))
+}
+
+// ProbeAddr is the address of a listener that this configuration opens, for
+// those who ask from the same machine whether the server is ready. All of
+// them answer that; one whose port the system chooses cannot be found, so it
+// comes last.
+func (c *Config) ProbeAddr() string {
+	addrs := []string{c.Addr()}
+	if c.AllApart() {
+		addrs = []string{c.Server.APIAddr, c.Server.USSDAddr, c.Server.OracleAddr}
+	}
+	for _, addr := range append(addrs, c.Server.AdminAddr) {
+		if addr != "" && !strings.HasSuffix(addr, ":0") {
+			return addr
+		}
+	}
+	return addrs[0]
 }
 
 // BackupDir is the folder of the backups: the one that was set, or "backups"
@@ -197,28 +224,6 @@ func (c *Config) BackupDir() string {
 
 // UsesTLS tells whether the listeners speak TLS.
 func (c *Config) UsesTLS() bool { return c.TLS.CertFile != "" || len(c.TLS.ACMEDomains) > 0 }
-
-// OutboundPrefixes are the networks in OutboundAllow.
-func (c *Config) OutboundPrefixes() []netip.Prefix {
-	var out []netip.Prefix
-	for _, item := range c.Events.OutboundAllow {
-		if p, ok := parsePrefix(item); ok {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// OutboundHosts are the host names in OutboundAllow, lower case.
-func (c *Config) OutboundHosts() []string {
-	var out []string
-	for _, item := range c.Events.OutboundAllow {
-		if _, ok := parsePrefix(item); !ok {
-			out = append(out, item)
-		}
-	}
-	return out
-}
 
 // File is the path of the configuration file that was read, "" without one.
 func (c *Config) File() string { return c.file }

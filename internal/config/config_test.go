@@ -239,6 +239,59 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// Arguments may stand anywhere between the flags.
+func TestFlagsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, port, rest string }{
+		{"one two", "", "one two"},
+		{"one --port 1 two", "1", "one two"},
+		{"--port=1 one --trust-proxy-enabled two", "1", "one two"},
+		{"one -port 1 -- --port 2", "1", "one --port 2"},
+		{"- --port 1", "1", "-"},
+		{"--port -- one", "--", "one"},
+	} {
+		fset := flag.NewFlagSet("x", flag.ContinueOnError)
+		given, err := config.Parse(fset, strings.Fields(tt.args))
+		if err != nil || given["port"] != tt.port || strings.Join(fset.Args(), " ") != tt.rest {
+			t.Errorf("Parse(%s) = port %q, rest %q, %v; want %q and %q", tt.args, given["port"], fset.Args(), err, tt.port, tt.rest)
+		}
+	}
+	_, err := config.Parse(flag.NewFlagSet("x", flag.ContinueOnError), []string{"one", "--prot", "5", "--data-dir"})
+	var ps config.Problems
+	if !errors.As(err, &ps) || !has(ps, "--data-dir", "has no value") || !has(ps, "--prot", "--port?") {
+		t.Errorf("Parse without a value: %v, want the flag named, and the unknown one", err)
+	}
+}
+
+func TestListeners(t *testing.T) {
+	t.Parallel()
+	apart := []string{"HEARTH_API_ADDR=:4001", "HEARTH_USSD_ADDR=:4002", "HEARTH_ORACLE_ADDR=127.0.0.1:4003"}
+	for _, tt := range []struct {
+		name  string
+		env   []string
+		apart bool
+		probe string
+	}{
+		{"merged", nil, false, ":3000"},
+		{"host", []string{"HOST=::1", "PORT=4000"}, false, "[::1]:4000"},
+		{"one apart", []string{"HEARTH_USSD_ADDR=:4002"}, false, ":3000"},
+		{"no listener for the API", []string{"HEARTH_AREAS=c", "HEARTH_USSD_ADDR=:4002"}, false, ":3000"},
+		{"all apart", apart, true, ":4001"},
+		{"areas that do not run", []string{"HEARTH_AREAS=a", "HEARTH_API_ADDR=:4001"}, true, ":4001"},
+		{"the first with a fixed port", append([]string{"HEARTH_ADMIN_ADDR=:9000"}, "HEARTH_API_ADDR=:0", apart[1], apart[2]), true, ":4002"},
+		{"the operators' is the only fixed one", []string{"PORT=0", "HEARTH_ADMIN_ADDR=:9000"}, false, ":9000"},
+		{"none can be found", []string{"PORT=0"}, false, ":0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := load(t, tt.env...)
+			if c.AllApart() != tt.apart || c.ProbeAddr() != tt.probe {
+				t.Errorf("AllApart() = %v, ProbeAddr() = %q, want %v and %q", c.AllApart(), c.ProbeAddr(), tt.apart, tt.probe)
+			}
+		})
+	}
+}
+
 func TestUnknownFlags(t *testing.T) {
 	t.Parallel()
 	fset := flag.NewFlagSet("serve", flag.ContinueOnError)

@@ -22,6 +22,9 @@ var errDeep = errors.New("is nested too deep")
 // decodeYAML lists the values of a YAML file with their lines. Anchors, tags
 // and several documents are refused: a settings file needs none of them.
 func decodeYAML(raw []byte) ([]entry, error) {
+	if line := tooNested(raw); line > 0 {
+		return nil, fileError{line, "nests too deep"}
+	}
 	file, err := parser.ParseBytes(raw, 0)
 	if err != nil {
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
@@ -228,4 +231,24 @@ func (j *jsonFile) items() (string, error) {
 		}
 		items = append(items, tok.String())
 	}
+}
+
+// tooNested gives the line where brackets nest deeper than any setting needs,
+// 0 when none do: the parser takes time and memory out of all proportion.
+func tooNested(raw []byte) int {
+	depth, line := 0, 1
+	for _, c := range raw {
+		switch c {
+		case '\n':
+			line++
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth > 32 {
+			return line
+		}
+	}
+	return 0
 }

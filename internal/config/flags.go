@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Register adds a flag for every setting, and --config, to fs. What a later
-// fs.Parse finds is stored in the map it returns, ready for Input.Flags. Most
-// callers want Parse.
-func Register(fs *flag.FlagSet) map[string]string {
+// register adds a flag for every setting, and --config, to fs. What a later
+// fs.Parse finds is stored in the map it returns, ready for Input.Flags.
+func register(fs *flag.FlagSet) map[string]string {
 	given := map[string]string{}
 	fs.Func(configFlag, "configuration `file`", func(text string) error {
 		given[configFlag] = text
@@ -51,47 +50,59 @@ func (v *flagValue) IsBoolFlag() bool { return v.boolean }
 
 // Parse registers all settings in fs, which may hold flags of its own, and
 // parses args with it. It returns what was given for settings; fs.Args() has
-// the rest. Unknown flags are Problems, all at once, each with the flag that
-// may have been meant. Help is flag.ErrHelp, and nothing is printed.
+// the rest. Flags and arguments may stand in any order; all behind "--" are
+// arguments. Flags that are unknown or lack their value are Problems, all at
+// once, each with the flag that may have been meant. Help is flag.ErrHelp, and
+// nothing is printed.
 func Parse(fs *flag.FlagSet, args []string) (map[string]string, error) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}
-	given := Register(fs)
-	if bad := unknownFlags(fs, args); len(bad) > 0 {
-		return nil, bad
+	given := register(fs)
+	flags, rest, bad := sortArgs(fs, args)
+	if err := bad.err(); err != nil {
+		return nil, err
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(append(append(flags, "--"), rest...)); err != nil {
 		return nil, err
 	}
 	return given, nil
 }
 
-// unknownFlags looks through args in the way the flag package does, without
-// stopping at the first name it does not know.
-func unknownFlags(fs *flag.FlagSet, args []string) Problems {
+// sortArgs tells flags, with their values, from arguments. It reads them in
+// the way the flag package does, without stopping at the first argument or the
+// first name it does not know.
+func sortArgs(fs *flag.FlagSet, args []string) (flags, rest []string, bad Problems) {
 	var known []string
 	fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	var bad Problems
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
-		if len(arg) < 2 || arg[0] != '-' || arg == "--" {
-			break
+		if arg == "--" {
+			return flags, append(rest, args[i+1:]...), bad
 		}
+		if len(arg) < 2 || arg[0] != '-' {
+			rest = append(rest, arg)
+			continue
+		}
+		flags = append(flags, arg)
 		name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		f := fs.Lookup(name)
+		f, next := fs.Lookup(name), i+1 < len(args)
 		switch {
 		case name == "help" || name == "h":
-			return nil // help answers before any complaint
+			return []string{"--help"}, nil, nil // help answers before any complaint
 		case f == nil:
 			bad = append(bad, unknownFlag(name, known))
-			if !hasValue && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			if !hasValue && next && !strings.HasPrefix(args[i+1], "-") {
 				i++ // most likely its value
 			}
-		case !hasValue && !isBool(f):
+		case hasValue || isBool(f):
+		case !next:
+			bad = append(bad, Problem{Key: "--" + name, Source: "flag", Detail: "has no value"})
+		default:
 			i++
+			flags = append(flags, args[i])
 		}
 	}
-	return bad
+	return flags, rest, bad
 }
 
 func isBool(f *flag.Flag) bool {

@@ -19,9 +19,10 @@ const (
 // kind is how text becomes a T and back. The errors of parse never repeat the
 // text: it may be a secret.
 type kind[T any] struct {
-	name   string // in the generated table
-	want   string // completes "want …"
-	list   bool   // a file may give a sequence
+	name   string   // in the generated table
+	want   string   // completes "want …"
+	list   bool     // a file may give a sequence
+	words  []string // all values there are, when they can be listed
 	parse  func(string) (T, error)
 	format func(T) string
 }
@@ -30,6 +31,7 @@ type kind[T any] struct {
 type value struct {
 	kind, want string
 	list       bool
+	words      []string
 	set        func(*Config, string) error
 	get        func(*Config) string
 }
@@ -37,7 +39,7 @@ type value struct {
 // at makes the value for one field.
 func at[T any](field func(*Config) *T, k kind[T]) value {
 	return value{
-		kind: k.name, want: k.want, list: k.list,
+		kind: k.name, want: k.want, list: k.list, words: k.words,
 		set: func(c *Config, text string) error {
 			v, err := k.parse(text)
 			if err != nil {
@@ -47,6 +49,21 @@ func at[T any](field func(*Config) *T, k kind[T]) value {
 			return nil
 		},
 		get: func(c *Config) string { return k.format(*field(c)) },
+	}
+}
+
+// later is a setting that has its name but no effect yet. Giving it is an
+// error: a server that takes it and does nothing would mislead.
+func later(name, until string) value {
+	return value{
+		kind: name, want: "nothing; " + until, list: true,
+		set: func(_ *Config, text string) error {
+			if text != "" {
+				return errors.New("is not supported yet")
+			}
+			return nil
+		},
+		get: func(*Config) string { return "" },
 	}
 }
 
@@ -276,7 +293,7 @@ func counted(name string, unit time.Duration, lo, hi int) kind[time.Duration] {
 // oneOf is one of words; case does not matter, the value is as listed here.
 func oneOf(words ...string) kind[string] {
 	return kind[string]{
-		name: "choice", want: "one of " + strings.Join(words, ", "),
+		name: "choice", want: "one of " + strings.Join(words, ", "), words: words,
 		parse: func(s string) (string, error) {
 			for _, w := range words {
 				if strings.EqualFold(s, w) {
@@ -299,8 +316,9 @@ const (
 // logLevel understands slog's names and those of the loggers whose settings
 // files people bring along.
 func logLevel() kind[slog.Level] {
+	words := []string{"trace", "debug", "info", "warn", "error", "fatal", "silent"}
 	return kind[slog.Level]{
-		name: "choice", want: "one of trace, debug, info, warn, error, fatal, silent",
+		name: "choice", want: "one of " + strings.Join(words, ", "), words: words,
 		parse: func(s string) (slog.Level, error) {
 			switch strings.ToLower(s) {
 			case "trace", "verbose":

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
 )
 
 const production = "production"
@@ -39,13 +41,15 @@ func area() kind[string] {
 	return k
 }
 
-// oracleDID is empty or a DID; slashes are allowed, as clients use them.
+// oracleDID is empty or a DID.
 func oracleDID() kind[string] {
-	form := regexp.MustCompile(`^did:[a-z0-9]+:[A-Za-z0-9._%/-]+(:[A-Za-z0-9._%/-]+)*$`)
 	return kind[string]{
 		name: "did", want: "a DID such as did:ixo:entity:0123…",
 		parse: func(s string) (string, error) {
-			if s != "" && (len(s) > 512 || !form.MatchString(s)) {
+			if s == "" {
+				return "", nil
+			}
+			if _, err := did.Parse(s); err != nil {
 				return "", errForm
 			}
 			return s, nil

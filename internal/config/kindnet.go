@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // list is several values separated by commas; a file may give a sequence.
@@ -88,50 +91,42 @@ func address() kind[string] {
 	}
 }
 
-// parsePrefix reads a CIDR or a single address; a single one is a network of
-// one. An IPv4 address written as IPv6 is taken as IPv4.
-func parsePrefix(s string) (netip.Prefix, bool) {
-	if p, err := netip.ParsePrefix(s); err == nil {
-		if p.Addr().Is4In6() && p.Bits() >= 96 {
-			p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
-		}
-		return p.Masked(), true
-	}
-	a, err := netip.ParseAddr(s)
-	if err != nil || a.Zone() != "" {
-		return netip.Prefix{}, false
-	}
-	a = a.Unmap()
-	return netip.PrefixFrom(a, a.BitLen()), true
-}
-
-// network is one CIDR or address.
+// network is one CIDR or address, by the rules of the HTTP edge.
 func network() kind[netip.Prefix] {
 	return kind[netip.Prefix]{
-		name: "networks", want: "an address or a network as in 10.0.0.0/8 or fd00::/8",
+		name: "networks", want: "an address or a network as in 10.0.0.0/8 or fd00::/8, no bits set below the mask",
 		parse: func(s string) (netip.Prefix, error) {
-			p, ok := parsePrefix(s)
-			if !ok {
+			networks, err := web.ParseNetworks([]string{s})
+			if err != nil || len(networks) != 1 {
 				return netip.Prefix{}, errForm
 			}
-			return p, nil
+			return networks[0], nil
 		},
 		format: netip.Prefix.String,
 	}
 }
 
-// networkOrHost is a CIDR, an address or a host name.
-func networkOrHost() kind[string] {
+// networkText is a network that stays text.
+func networkText() kind[string] {
+	n := network()
 	return kind[string]{
-		name: "networks or hosts", want: "an address, a network or a host name",
+		name: n.name, want: n.want, format: same,
 		parse: func(s string) (string, error) {
-			if p, ok := parsePrefix(s); ok {
-				return p.String(), nil
-			}
-			if strings.Contains(s, "/") || !validHost(s) {
+			p, err := n.parse(s)
+			return p.String(), err
+		},
+	}
+}
+
+// outboundEntry is one opening of the outbound guard, by the guard's own rules.
+func outboundEntry() kind[string] {
+	return kind[string]{
+		name: "networks or hosts", want: "an address, a network or a host name; an address or a name may have a port, as in 10.0.0.5:9000",
+		parse: func(s string) (string, error) {
+			if _, err := outbound.New(outbound.Config{Allow: []string{s}}); err != nil {
 				return "", errForm
 			}
-			return strings.ToLower(strings.TrimSuffix(s, ".")), nil
+			return s, nil
 		},
 		format: same,
 	}
@@ -218,52 +213,16 @@ func postgresURL() kind[Secret] {
 	}
 }
 
-// natsURL is empty or a list of NATS servers in one text, as its client takes it.
-func natsURL() kind[Secret] {
-	return kind[Secret]{
-		name: kindURL, want: "nats:// or tls:// addresses, separated by commas", list: true,
-		parse: func(s string) (Secret, error) {
-			if s == "" {
-				return "", nil
-			}
-			for _, part := range strings.Split(s, ",") {
-				if _, err := parseURL(strings.TrimSpace(part), "nats", "tls", "ws", "wss"); err != nil {
-					return "", err
-				}
-			}
-			return Secret(s), nil
-		},
-		format: Secret.Reveal,
-	}
-}
-
-// origin is a web origin: scheme, host and port, nothing else. "*" is any.
-func origin() kind[string] {
+// origins are web origins in one text, by the rules of the HTTP edge.
+func origins() kind[string] {
 	return kind[string]{
-		name: "origins", want: "an origin such as https://app.example.org (no path), or * alone",
+		name: "list of origins", want: "origins such as https://app.example.org (no path) separated by commas, or * alone", list: true,
 		parse: func(s string) (string, error) {
-			if s == "*" {
-				return s, nil
+			if _, err := web.NewCORS(s); err != nil {
+				return "", errForm // the edge's error repeats the text
 			}
-			u, err := parseURL(s, "http", "https")
-			if err != nil {
-				return "", err
-			}
-			if u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(s, "#") || u.ForceQuery {
-				return "", errors.New("is more than an origin")
-			}
-			return canonicalOrigin(u), nil
+			return strings.TrimSpace(s), plain(s)
 		},
 		format: same,
 	}
-}
-
-// canonicalOrigin writes an origin as browsers send it: lower case, without
-// the default port.
-func canonicalOrigin(u *url.URL) string {
-	h := strings.ToLower(u.Host)
-	if (u.Scheme == "https" && u.Port() == "443") || (u.Scheme == "http" && u.Port() == "80") {
-		h = h[:strings.LastIndexByte(h, ':')]
-	}
-	return u.Scheme + "://" + h
 }

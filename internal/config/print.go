@@ -38,23 +38,3 @@ func (c *Config) Shown(s Setting) string {
 	}
 	return text
 }
-
-// Check loads in and writes what an operator wants to know: that it is right
-// and which choices are insecure. The error is what Load returns.
-func Check(w io.Writer, in Input) error {
-	c, err := Load(in)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	file := c.file
-	if file == "" {
-		file = "none"
-	}
-	fmt.Fprintf(&b, "The configuration is valid (file: %s).\n", file)
-	for _, line := range c.Warnings() {
-		fmt.Fprintf(&b, "warning: %s\n", line)
-	}
-	_, err = io.WriteString(w, b.String())
-	return err
-}

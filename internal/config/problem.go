@@ -96,7 +96,7 @@ func maskURLs(text string) string {
 
 func maskURL(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.Opaque != "" || (u.Scheme == "" && strings.Contains(text, "@")) {
+	if err != nil || u.Scheme == "" || u.Host == "" { // not an address: a password may stand anywhere in it
 		return mask
 	}
 	if u.User != nil {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +36,9 @@ func (s Setting) Kind() string { return s.value.kind }
 
 // Want says which values are accepted; it completes "want …".
 func (s Setting) Want() string { return s.value.want }
+
+// Choices lists the values of a setting that has only a few, else nothing.
+func (s Setting) Choices() []string { return slices.Clone(s.value.words) }
 
 // Group is a heading of the generated table and the help text.
 type Group struct {
@@ -93,7 +95,7 @@ func serverSettings() []Setting {
 		},
 		{
 			Env: "HEARTH_PUBLIC_URL", Key: "server.publicUrl", Default: "",
-			Doc:   "The base address clients use, for links and DID documents; nothing derives it from the listener.",
+			Doc:   "The base address clients use, for the links and DID documents of the areas; nothing derives it from the listener.",
 			value: at(func(c *Config) *string { return &c.Server.PublicURL }, httpURL()),
 		},
 		{
@@ -118,7 +120,7 @@ func serverSettings() []Setting {
 		},
 		{
 			Env: "HEARTH_STRICT_REFS", Key: "server.strictRefs", Default: "false",
-			Doc:   "Refuse references to DIDs that are not stored here instead of marking them external.",
+			Doc:   "Areas A and B refuse references to DIDs that are not stored here instead of marking them external.",
 			value: at(func(c *Config) *bool { return &c.Server.StrictRefs }, boolean()),
 		},
 		{
@@ -129,12 +131,12 @@ func serverSettings() []Setting {
 		{
 			Env: "HEARTH_TRUSTED_PROXIES", Key: "server.trustedProxies", Default: "",
 			Doc:   "The only proxies that are trusted when TRUST_PROXY_ENABLED is true.",
-			value: at(func(c *Config) *[]netip.Prefix { return &c.Server.TrustedProxies }, list(network())),
+			value: at(func(c *Config) *[]string { return &c.Server.TrustedProxies }, list(networkText())),
 		},
 		{
 			Env: "CORS_ORIGIN", Key: "server.corsOrigin", Default: "*",
 			Doc:   "Origins whose pages may call areas A, B and D. Named origins may send credentials, `*` may not; nothing is none.",
-			value: at(func(c *Config) *[]string { return &c.Server.CORSOrigins }, list(origin())),
+			value: at(func(c *Config) *string { return &c.Server.CORSOrigin }, origins()),
 		},
 		{
 			Env: "HEARTH_SHUTDOWN_TIMEOUT", Key: "server.shutdownTimeout", Default: "15s",
@@ -192,14 +194,14 @@ func dataSettings() []Setting {
 			value: at(func(c *Config) *Secret { return &c.Data.DatabaseURL }, postgresURL()),
 		},
 		{
-			Env: "HEARTH_SQLITE_SYNCHRONOUS", Key: "data.sqliteSynchronous", Default: "FULL",
-			Doc:   "When the embedded store reaches the disk. NORMAL is insecure: a power cut may lose writes that were answered with success.",
-			value: at(func(c *Config) *string { return &c.Data.SQLiteSynchronous }, oneOf("FULL", "EXTRA", "NORMAL")),
+			Env: "HEARTH_SQLITE_SYNCHRONOUS", Key: "data.sqliteSynchronous", Default: "full",
+			Doc:   "When the embedded store reaches the disk: full is before each answer. normal is insecure: a power cut may lose writes that were answered with success.",
+			value: at(func(c *Config) *string { return &c.Data.SQLiteSynchronous }, oneOf("full", "normal")),
 		},
 		{
 			Env: "NATS_URL", Key: "data.natsUrl", Default: "", Secret: true,
-			Doc:   "NATS servers for live events between instances; nothing uses PostgreSQL notifications, or the process alone with the embedded store.",
-			value: at(func(c *Config) *Secret { return &c.Data.NATSURL }, natsURL()),
+			Doc:   "NATS servers for live events between instances. Not supported yet: giving it is an error.",
+			value: later(kindURL, "instances on one PostgreSQL hear each other through it"),
 		},
 	}
 }
@@ -213,7 +215,7 @@ func backupSettings() []Setting {
 		},
 		{
 			Env: "HEARTH_BACKUP_EVERY", Key: "backup.every", Default: "0",
-			Doc:   "Time between automatic backups; 0 is none.",
+			Doc:   "Time between automatic backups; 0 is none. With PostgreSQL the server needs pg_dump.",
 			value: at(func(c *Config) *time.Duration { return &c.Backup.Every }, duration(time.Minute, 366*24*time.Hour, true)),
 		},
 		{

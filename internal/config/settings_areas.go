@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/ops"
 )
 
 func level(c *Config) *slog.Level { return &c.Observe.LogLevel }
@@ -146,13 +148,13 @@ func headerPairs() kind[Secret] {
 	return kind[Secret]{
 		name: "secret", want: "name=value pairs separated by commas", list: true,
 		parse: func(s string) (Secret, error) {
-			for _, pair := range strings.Split(s, ",") {
-				if strings.TrimSpace(pair) == "" {
-					continue
-				}
-				name, _, ok := strings.Cut(pair, "=")
-				if !ok || strings.TrimSpace(name) == "" || strings.ContainsAny(strings.TrimSpace(name), " :\t") {
-					return "", errors.New("has an entry that is not name=value")
+			headers, err := ops.ParseHeaders(s)
+			if err != nil {
+				return "", errors.New("has an entry that is not name=value")
+			}
+			for name := range headers {
+				if strings.ContainsAny(name, " :\t") {
+					return "", errors.New("has a name no header can have")
 				}
 			}
 			return Secret(s), plain(s)

@@ -34,12 +34,12 @@ func limitSettings() []Setting {
 		},
 		{
 			Env: "HEARTH_WRITE_TIMEOUT", Key: "limits.writeTimeout", Default: "30s",
-			Doc:   "How long a client may take to accept an answer, or one frame of a stream.",
+			Doc:   "How long a client may take to accept one write of an answer, on top of what its bytes take at HEARTH_BODY_MIN_RATE. An event of a stream has 10s.",
 			value: at(func(c *Config) *time.Duration { return &c.Limits.WriteTimeout }, duration(time.Second, time.Hour, false)),
 		},
 		{
 			Env: "HEARTH_BODY_MIN_RATE", Key: "limits.bodyMinRate", Default: "1KiB",
-			Doc:   "Bytes a second a request body must arrive with, after a grace of the header timeout.",
+			Doc:   "Bytes a second a request body must arrive with, after a grace of 10s, and an answer must leave with.",
 			value: at(func(c *Config) *int64 { return &c.Limits.BodyMinRate }, size(1, 1<<30)),
 		},
 		{
@@ -105,8 +105,8 @@ func eventSettings() []Setting {
 		},
 		{
 			Env: "HEARTH_OUTBOUND_ALLOW", Key: "events.outboundAllow", Default: "",
-			Doc:   "Private networks, addresses and host names that webhooks and other outgoing requests may reach; public ones need no entry.",
-			value: at(func(c *Config) *[]string { return &c.Events.OutboundAllow }, list(networkOrHost())),
+			Doc:   "Private networks, addresses and host names that webhooks and other outgoing requests may reach, on any port or the one given; public ones need no entry.",
+			value: at(func(c *Config) *[]string { return &c.Events.OutboundAllow }, list(outboundEntry())),
 		},
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/outbound"
 )
 
 // Warnings names the insecure choices in this configuration, one sentence
@@ -29,26 +31,24 @@ func (w *warnings) addf(yes bool, format string, args ...any) {
 }
 
 func (w *warnings) storage(c *Config) {
-	w.addf(c.Data.SQLiteSynchronous == "NORMAL" && c.Data.DatabaseURL == "",
-		"HEARTH_SQLITE_SYNCHRONOUS=NORMAL: a power cut may lose writes that were answered with success")
+	w.addf(c.Data.SQLiteSynchronous == "normal" && !c.Postgres(),
+		"HEARTH_SQLITE_SYNCHRONOUS=normal: a power cut may lose writes that were answered with success")
 	w.addf(strings.Contains(c.Data.DatabaseURL.Reveal(), "sslmode=disable") && c.Production(),
 		"DATABASE_URL has sslmode=disable: passwords and data cross the network unencrypted")
 	w.addf(c.Backup.Every > 0 && c.Backup.Dir == "",
 		"backups are kept in the data folder: a lost disk takes both; set HEARTH_BACKUP_DIR")
-	w.addf(c.Backup.Every > 0 && c.Data.DatabaseURL != "",
-		"HEARTH_BACKUP_EVERY copies the embedded store only: back up PostgreSQL with its own tools")
 }
 
 func (w *warnings) edge(c *Config) {
 	s := c.Server
-	w.addf(slices.Contains(s.CORSOrigins, "*") && (c.Production() || c.given("CORS_ORIGIN")),
+	w.addf(s.CORSOrigin == "*" && (c.Production() || c.given("CORS_ORIGIN")),
 		"CORS_ORIGIN=*: pages of any origin may call the API (without credentials)")
 	w.addf(s.TrustProxy && len(s.TrustedProxies) == 0,
 		"TRUST_PROXY_ENABLED without HEARTH_TRUSTED_PROXIES: any private or loopback peer may claim any client address")
 	w.addf(!s.TrustProxy && len(s.TrustedProxies) > 0,
 		"HEARTH_TRUSTED_PROXIES has no effect: TRUST_PROXY_ENABLED is not true")
 	for _, p := range s.TrustedProxies {
-		w.addf(p.Bits() == 0, "HEARTH_TRUSTED_PROXIES holds %s: everybody may claim any client address", p)
+		w.addf(strings.HasSuffix(p, "/0"), "HEARTH_TRUSTED_PROXIES holds %s: everybody may claim any client address", p)
 	}
 	w.addf(c.Production() && !c.UsesTLS() && !s.TrustProxy && !loopback(s.Host),
 		"no TLS on %s: keys and data cross the network unencrypted; set HEARTH_TLS_CERT or HEARTH_ACME_DOMAINS, or put a proxy before it and set TRUST_PROXY_ENABLED", c.Addr())
@@ -109,19 +109,29 @@ func plainHTTP(address string) bool {
 // nobody should make.
 func outboundWarnings(c *Config) []string {
 	var out []string
-	metadata := netip.MustParseAddr("169.254.169.254")
-	for _, p := range c.OutboundPrefixes() {
+	for _, entry := range c.Events.OutboundAllow {
 		switch {
-		case p.Bits() == 0:
-			out = append(out, fmt.Sprintf("HEARTH_OUTBOUND_ALLOW holds %s: webhooks may reach every machine, this one and cloud metadata included", p))
-		case p.Contains(metadata):
-			out = append(out, fmt.Sprintf("HEARTH_OUTBOUND_ALLOW holds %s: webhooks may read cloud metadata and its credentials", p))
+		case strings.HasSuffix(entry, "/0"):
+			out = append(out, fmt.Sprintf("HEARTH_OUTBOUND_ALLOW holds %s: webhooks may reach every machine, this one and cloud metadata included", entry))
+		case opensMetadata(entry):
+			out = append(out, fmt.Sprintf("HEARTH_OUTBOUND_ALLOW holds %s: webhooks may read cloud metadata and its credentials", entry))
 		default:
-			out = append(out, fmt.Sprintf("HEARTH_OUTBOUND_ALLOW lets webhooks reach %s", p))
+			out = append(out, fmt.Sprintf("HEARTH_OUTBOUND_ALLOW lets webhooks reach %s", entry))
 		}
 	}
-	for _, h := range c.OutboundHosts() {
-		out = append(out, fmt.Sprintf("HEARTH_OUTBOUND_ALLOW lets webhooks reach %s, whatever address it has", h))
-	}
 	return out
+}
+
+// opensMetadata asks the guard itself what one entry lets through.
+func opensMetadata(entry string) bool {
+	guard, err := outbound.New(outbound.Config{Allow: []string{entry}})
+	if err != nil {
+		return false // Load has refused it
+	}
+	for _, u := range []string{"http://169.254.169.254/", "http://100.100.100.200/", "http://168.63.129.16/", "http://[fd00:ec2::254]/"} {
+		if _, err := guard.CheckURL(u); err == nil {
+			return true
+		}
+	}
+	return false
 }

@@ -25,6 +25,9 @@ func verifyFile(ctx context.Context, file string) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !fi.Mode().IsRegular() {
+		return nil, errors.New("it is not a file") // reading a pipe would wait for ever
+	}
 	sum, n, err := sumFile(file)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (in *auditInput) check(ws string) (audit, error) {
 		c.Add("query/until", "out_of_range", "until must be after since.")
 	}
 	a.seek = in.Cursor == "" && !in.Until.IsZero() && in.Actor == "" && in.Subject == ""
-	return a, c.Err("INVALID_AUDIT_QUERY", "The question to the audit view is not valid.")
+	return a, c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
 // audit reads one page from the newest back. Subject and actor have an index;

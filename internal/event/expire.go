@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
-
-// expireChunk is how many events one transaction removes; other writers wait
-// for it on SQLite.
-const expireChunk = 100
 
 const (
 	selectNextWorkspace = `SELECT ws FROM events WHERE ws > $1 AND seq > 0 ORDER BY ws LIMIT 1`
@@ -23,24 +20,35 @@ const (
 	deleteUpTo = `DELETE FROM events WHERE ws = $1 AND seq > 0 AND seq <= $2`
 )
 
-// Expire removes events older than before, at most limit of them, and tells
-// how many went. Call it again until that is fewer than limit. Each workspace
-// loses from its oldest event up to the first that is young enough, so what is
-// left has no gap, and its newest event always stays.
+// sweep is how far Expire has walked over the workspaces.
+type sweep struct {
+	mu sync.Mutex
+	at string // "" begins anew
+}
+
+// Expire removes events older than before, at most limit of them and all of
+// one workspace, and tells how many went. Called until it removes none it has
+// looked at every workspace once. Each workspace loses from its oldest event
+// up to the first that is young enough, so what is left has no gap, and its
+// newest event always stays.
 func (l *Log) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
-	removed, ws := 0, ""
-	for removed < limit {
-		var err error
-		if ws, err = l.nextWorkspace(ctx, ws); err != nil || ws == "" {
-			return removed, err
+	l.sweep.mu.Lock()
+	defer l.sweep.mu.Unlock()
+	for {
+		if ws := l.sweep.at; ws != "" {
+			n, err := l.expire(ctx, ws, before.UnixMilli(), limit)
+			if err != nil {
+				return 0, fmt.Errorf("expire events: %w", err)
+			}
+			if n > 0 {
+				return n, nil // there may be more of it
+			}
 		}
-		n, err := l.expire(ctx, ws, before, limit-removed)
-		removed += n
-		if err != nil {
-			return removed, fmt.Errorf("expire events: %w", err)
+		var err error
+		if l.sweep.at, err = l.nextWorkspace(ctx, l.sweep.at); err != nil || l.sweep.at == "" {
+			return 0, err
 		}
 	}
-	return removed, nil
 }
 
 // nextWorkspace walks over the workspaces with one index probe each.
@@ -50,34 +58,28 @@ func (l *Log) nextWorkspace(ctx context.Context, after string) (string, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	} else if err != nil {
-		return "", fmt.Errorf("expire events: find workspace: %w", err)
+		return after, fmt.Errorf("expire events: find workspace: %w", err)
 	}
 	return ws, nil
 }
 
-func (l *Log) expire(ctx context.Context, ws string, before time.Time, limit int) (int, error) {
-	removed := 0
-	for removed < limit {
-		chunk := min(expireChunk, limit-removed)
-		var n int64
-		err := l.db.InTx(ctx, func(tx *db.Tx) error {
-			n = 0
-			cut, err := lastOld(ctx, tx, ws, before.UnixMilli(), chunk)
-			if err != nil || cut == 0 {
-				return err
-			}
-			n, err = tx.Exec(ctx, deleteUpTo, ws, cut)
-			return err
-		})
-		if err != nil {
-			return removed, err
-		}
-		removed += int(n)
-		if n < int64(chunk) {
-			break
-		}
+// expire removes one chunk. Most workspaces have nothing old most of the time:
+// the writer is asked for only when a look has found something.
+func (l *Log) expire(ctx context.Context, ws string, before int64, limit int) (int, error) {
+	if cut, err := lastOld(ctx, l.db, ws, before, 1); err != nil || cut == 0 {
+		return 0, err
 	}
-	return removed, nil
+	var n int64
+	err := l.db.InTx(ctx, func(tx *db.Tx) error {
+		n = 0
+		cut, err := lastOld(ctx, tx, ws, before, limit)
+		if err != nil || cut == 0 {
+			return err
+		}
+		n, err = tx.Exec(ctx, deleteUpTo, ws, cut)
+		return err
+	})
+	return int(n), err
 }
 
 // lastOld finds where the old events of a workspace end, 0 when none is old.

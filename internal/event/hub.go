@@ -1,6 +1,7 @@
 package event
 
 import (
+	"maps"
 	"slices"
 	"sync"
 )
@@ -24,6 +25,7 @@ type Subscription struct {
 	c     chan struct{}
 	mu    sync.Mutex
 	fresh map[string]struct{}
+	lost  bool // any workspace may be fresh
 }
 
 func newHub() *hub { return &hub{subs: map[string]map[*Subscription]struct{}{}} }
@@ -51,18 +53,19 @@ func (s *Subscription) Close() {
 	}
 }
 
-// Workspaces takes the workspaces that have new events since the last call. It
-// is for subscriptions to all of them.
-func (s *Subscription) Workspaces() []string {
+// Workspaces takes the workspaces that have new events since the last call, in
+// order. When all is true wake-ups were lost: any workspace may have some, and
+// the list says nothing. It is for subscriptions to all of them.
+func (s *Subscription) Workspaces() (list []string, all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]string, 0, len(s.fresh))
-	for ws := range s.fresh {
-		out = append(out, ws)
-	}
+	list, all = slices.Sorted(maps.Keys(s.fresh)), s.lost
 	clear(s.fresh)
-	slices.Sort(out)
-	return out
+	s.lost = false
+	if all {
+		return nil, true
+	}
+	return list, false
 }
 
 // wake tells everyone who waits for ws.
@@ -82,14 +85,18 @@ func (h *hub) wake(ws string) {
 func (h *hub) wakeAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ws, subs := range h.subs {
+	for _, subs := range h.subs {
 		for s := range subs {
+			s.noteAll()
 			s.signal()
 		}
-		for s := range h.subs[""] {
-			s.note(ws)
-		}
 	}
+}
+
+func (s *Subscription) noteAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost = true
 }
 
 func (s *Subscription) note(ws string) {

@@ -20,11 +20,14 @@ type Config struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	// Publish tells other instances that a workspace has new events; they
-	// call Wake. It is called by Run, never on the path of a request.
-	Publish func(ctx context.Context, workspace string)
+	// call Wake. It is called after the commit and must not block.
+	Publish func(workspace string)
 	// StillAllowed tells whether the caller of ctx may go on reading. Streams
-	// ask at every heartbeat, so that a revoked key ends them.
-	StillAllowed func(ctx context.Context) error
+	// ask before they send events and at every heartbeat, so that a revoked
+	// key ends them. anew means that an event Rights picks has passed: what
+	// was known about the caller may be wrong.
+	StillAllowed func(ctx context.Context, anew bool) error
+	Rights       Filter        // events after which a caller may have lost a right; none when empty
 	Heartbeat    time.Duration // of streams; 15 s
 	WriteTimeout time.Duration // for one write to a stream; 10 s
 	Streams      int           // open streams in all; 1,000
@@ -39,8 +42,11 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Publish == nil {
+		c.Publish = func(string) {}
+	}
 	if c.StillAllowed == nil {
-		c.StillAllowed = func(context.Context) error { return nil }
+		c.StillAllowed = func(context.Context, bool) error { return nil }
 	}
 	c.Heartbeat = positive(c.Heartbeat, 15*time.Second)
 	c.WriteTimeout = positive(c.WriteTimeout, 10*time.Second)
@@ -62,7 +68,7 @@ type Log struct {
 	cfg     Config
 	db      *db.DB
 	hub     *hub // those who wait in this process
-	abroad  *hub // Run, for what was stored by this process
+	sweep   sweep
 	places  *places
 	gates   *gates
 	closing chan struct{}
@@ -72,7 +78,7 @@ type Log struct {
 // New makes a log over a migrated store.
 func New(cfg Config) *Log {
 	cfg = cfg.withDefaults()
-	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), abroad: newHub(), gates: newGates(), closing: make(chan struct{})}
+	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), gates: newGates(), closing: make(chan struct{})}
 	l.places = newPlaces(cfg.Streams, cfg.KeyStreams)
 	l.close = sync.OnceFunc(func() { close(l.closing) })
 	return l
@@ -102,7 +108,7 @@ func (l *Log) Append(ctx context.Context, tx *db.Tx, e Event) error {
 	}
 	tx.AfterCommit(func() {
 		l.hub.wake(e.Workspace)
-		l.abroad.wake(e.Workspace)
+		l.cfg.Publish(e.Workspace)
 	})
 	return nil
 }
@@ -131,33 +137,11 @@ func (l *Log) fill(ctx context.Context, e *Event) {
 // new events. The app calls it for what other instances publish.
 func (l *Log) Wake(workspace string) { l.hub.wake(workspace) }
 
-// WakeAll is Wake for every workspace somebody here waits for: the bus has lost
-// messages.
+// WakeAll is Wake for every workspace there is: the bus has lost messages.
 func (l *Log) WakeAll() { l.hub.wakeAll() }
 
 // Subscribe waits for events of a workspace, of all for "". Close it.
 func (l *Log) Subscribe(workspace string) *Subscription { return l.hub.subscribe(workspace) }
-
-// Run publishes wake-ups to other instances until ctx ends. Without a Publish
-// in the configuration it does nothing. Wake-ups of one workspace that come
-// while another is on its way become one.
-func (l *Log) Run(ctx context.Context) {
-	if l.cfg.Publish == nil {
-		return
-	}
-	sub := l.abroad.subscribe("")
-	defer sub.Close()
-	for {
-		select {
-		case <-sub.C:
-		case <-ctx.Done():
-			return
-		}
-		for _, ws := range sub.Workspaces() {
-			l.cfg.Publish(ctx, ws)
-		}
-	}
-}
 
 // Close tells every open stream that the server stops, and refuses new ones.
 // It does not wait: the HTTP server waits for its handlers.

@@ -1,12 +1,12 @@
 package event_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -135,12 +135,7 @@ func TestWakeAfterCommitOnly(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		published := make(chan string, 8)
-		l := newLog(d, func(c *event.Config) { c.Publish = func(_ context.Context, ws string) { published <- ws } })
-		run, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { l.Run(run) })
-		defer wg.Wait()
-		defer stop()
+		l := newLog(d, func(c *event.Config) { c.Publish = func(ws string) { published <- ws } })
 		mine, foreign := l.Subscribe("ws"), l.Subscribe("other")
 		defer mine.Close()
 		defer foreign.Close()
@@ -161,18 +156,8 @@ func TestWakeAfterCommitOnly(t *testing.T) {
 		if len(foreign.C) != 0 {
 			t.Error("a commit woke another workspace")
 		}
-		// Run may have started after the commit: only then is there nothing.
-		<-mine.C
-		for {
-			select {
-			case ws := <-published:
-				if ws != "ws" {
-					t.Errorf("published %q, want ws", ws)
-				}
-				return
-			default:
-				eventtest.Append(t, d, l, "ws", "a.done")
-			}
+		if n, ws := len(published), <-published; n != 1 || ws != "ws" {
+			t.Errorf("published %d times, first %q, want ws once", n, ws)
 		}
 	})
 }
@@ -183,28 +168,40 @@ func TestWakeIsNotPublished(t *testing.T) {
 	t.Parallel()
 	d := dbtest.SQLite(t)
 	published := make(chan string, 8)
-	l := newLog(d, func(c *event.Config) { c.Publish = func(_ context.Context, ws string) { published <- ws } })
-	run, stop := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() { l.Run(run) })
-	for len(published) == 0 { // until Run listens
-		eventtest.Append(t, d, l, "mine", "a.done")
-	}
+	l := newLog(d, func(c *event.Config) { c.Publish = func(ws string) { published <- ws } })
 	sub := l.Subscribe("remote")
 	defer sub.Close()
 	l.Wake("remote")
+	l.WakeAll()
 	<-sub.C
-	eventtest.Append(t, d, l, "last", "a.done")
-	for ws := range published {
-		if ws == "remote" {
-			t.Error("a wake-up from another instance was published")
-		}
-		if ws == "last" {
-			break
+	if len(published) != 0 {
+		t.Errorf("a wake-up from another instance was published for %q", <-published)
+	}
+}
+
+// Who waits for all workspaces learns that wake-ups were lost, not only of the
+// workspaces somebody else waits for.
+func TestWakeAll(t *testing.T) {
+	t.Parallel()
+	l := newLog(dbtest.SQLite(t))
+	all, one := l.Subscribe(""), l.Subscribe("one")
+	defer all.Close()
+	defer one.Close()
+	l.Wake("two")
+	l.WakeAll()
+	for name, sub := range map[string]*event.Subscription{"all": all, "one": one} {
+		if len(sub.C) != 1 {
+			t.Errorf("the subscription to %s was not woken", name)
 		}
 	}
-	stop()
-	wg.Wait()
+	if list, lost := all.Workspaces(); !lost || len(list) != 0 {
+		t.Errorf("Workspaces() = %q, %v, want that any may have events", list, lost)
+	}
+	l.Wake("two")
+	l.Wake("one")
+	if list, lost := all.Workspaces(); lost || !slices.Equal(list, []string{"one", "two"}) {
+		t.Errorf("Workspaces() = %q, %v, want one and two", list, lost)
+	}
 }
 
 // TestSecondProcess is two tests: run again as a child it writes to the same

@@ -43,6 +43,8 @@ type Batch struct {
 	Items   []Item
 	Next    int64
 	HasMore bool
+
+	rights bool // an event that Rights picks was looked at
 }
 
 // Read reads events in the order of their numbers. A filtered read looks at no
@@ -84,6 +86,7 @@ func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
 		}
 		seen++
 		b.Next = it.Seq
+		b.rights = b.rights || len(l.cfg.Rights) > 0 && l.cfg.Rights.Match(it.Type)
 		if q.Types.Match(it.Type) {
 			b.Items = append(b.Items, it)
 		}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -67,39 +66,34 @@ func (l *Log) enter(ctx context.Context) (func(), error) {
 	return l.places.take(name)
 }
 
+// streamInput is the request. The position of the header wins: browsers send
+// it when they connect again to the same address.
+type streamInput struct {
+	After  web.Number `query:"after"`
+	Types  string     `query:"types"`
+	LastID web.Number `header:"Last-Event-ID"`
+}
+
 // streamQuery reads the request. live is true when no position is given.
 func streamQuery(r *http.Request) (q Query, live bool, err error) {
 	if q.Workspace, err = WholeWorkspace(r.Context()); err != nil {
 		return q, false, err
 	}
-	values, err := url.ParseQuery(r.URL.RawQuery)
+	in, err := web.Bind[streamInput](r)
 	if err != nil {
-		return q, false, fault.New(fault.Invalid, "INVALID_QUERY", "The query string is not well-formed.").Wrap(err)
+		return q, false, err
 	}
 	var c fault.Checks
-	for name, given := range values {
-		if name != "after" && name != "types" {
-			c.Add("query/"+name, "unknown", "This query parameter is not known here.")
-		} else if len(given) > 1 {
-			c.Add("query/"+name, "repeated", "This parameter is given more than once.")
-		}
-	}
-	pointer, position := "query/after", values.Get("after")
-	live = !values.Has("after")
-	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		pointer, position, live = "header/Last-Event-ID", id, false
-	}
-	if !live {
-		if q.After, err = strconv.ParseInt(position, 10, 64); err != nil || q.After < 0 {
-			c.Add(pointer, "invalid", "The value must be a whole number, 0 or more.")
-		}
+	q.Limit = streamChunk
+	q.After = in.After.In(&c, "query/after", 0, math.MaxInt64, 0)
+	if in.LastID.Given {
+		q.After = in.LastID.In(&c, "header/Last-Event-ID", 0, math.MaxInt64, 0)
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return q, false, err
 	}
-	q.Limit = streamChunk
-	q.Types, err = ParseFilter(values.Get("types"))
-	return q, live, err
+	q.Types, err = ParseFilter(in.Types)
+	return q, !in.After.Given && !in.LastID.Given, err
 }
 
 // stream is one open connection.
@@ -125,10 +119,6 @@ func (s *stream) run(ctx context.Context, sub *Subscription, held Range) error {
 		}
 		select {
 		case <-sub.C:
-			// The news may be that this caller's key is no good any more.
-			if err := s.log.cfg.StillAllowed(ctx); err != nil {
-				return s.fail(ctx, err)
-			}
 		case <-beat.C:
 			// The look at the log that follows finds what another process
 			// has stored, should its wake-up have been lost.
@@ -195,7 +185,7 @@ func (s *stream) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.send(b); err != nil || !b.HasMore {
+		if err := s.send(ctx, b); err != nil || !b.HasMore {
 			return err
 		}
 	}
@@ -213,7 +203,15 @@ func (s *stream) skip(ctx context.Context) error {
 
 // send writes a batch. Each event has its own time to be written, so a reader
 // that takes nothing is let go however long the batch is.
-func (s *stream) send(b Batch) error {
+//
+// The caller is looked at after the batch was read: a key that was revoked
+// before one of its events gets none of them.
+func (s *stream) send(ctx context.Context, b Batch) error {
+	if len(b.Items) > 0 || b.rights {
+		if err := s.log.cfg.StillAllowed(ctx, b.rights); err != nil {
+			return err
+		}
+	}
 	for i := range b.Items {
 		it := &b.Items[i]
 		data, err := web.Encode(it)
@@ -235,7 +233,7 @@ func (s *stream) send(b Batch) error {
 // beat keeps the connection alive and asks whether the caller may go on. The
 // id without data moves a client's position past events its filter left out.
 func (s *stream) beat(ctx context.Context) error {
-	if err := s.log.cfg.StillAllowed(ctx); err != nil {
+	if err := s.log.cfg.StillAllowed(ctx, false); err != nil {
 		return err
 	}
 	s.buf = fmt.Appendf(s.buf, ": heartbeat\nid: %d\n\n", s.query.After)

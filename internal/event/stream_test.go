@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -136,7 +137,9 @@ func TestStreamRefuses(t *testing.T) {
 		{"?since=1", "", "owner", 400, "query/since"},
 		{"?types=X", "", "owner", 400, "INVALID_TYPE_FILTER"},
 		{"?a=%zz", "", "owner", 400, "INVALID_QUERY"},
+		{"?types=a.%00", "", "owner", 400, "not_text"},
 		{"", "abc", "owner", 400, "header/Last-Event-ID"},
+		{"", "-1", "owner", 400, "header/Last-Event-ID"},
 		{"", "", "hooker", 403, "SCOPE_MISSING"},
 		{"", "", "project", 403, "KEY_RESTRICTED"},
 	} {
@@ -222,7 +225,7 @@ func TestStreamEndsWithTheKey(t *testing.T) {
 	var revoked atomic.Bool
 	l := newLog(dbtest.SQLite(t), func(c *event.Config) {
 		c.Heartbeat = 5 * time.Millisecond
-		c.StillAllowed = func(context.Context) error {
+		c.StillAllowed = func(context.Context, bool) error {
 			if revoked.Load() {
 				return fault.New(fault.Unauthenticated, "KEY_REVOKED", "The key was revoked.")
 			}
@@ -242,6 +245,41 @@ func TestStreamEndsWithTheKey(t *testing.T) {
 	if f, ok := s.Next(t); !ok || f.Event != "close" || f.Data != `{"reason":"revoked"}` {
 		t.Errorf("last frame = %+v, %v, want close for revoked", f, ok)
 	}
+}
+
+// A key that was revoked before an event is not told of it, even when the
+// stream's filter leaves out the event that says so and all else is unchanged.
+func TestStreamAsksBeforeItSends(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		asked := make(chan bool, 8)
+		l := newLog(d, func(c *event.Config) {
+			c.Rights = event.Filter{"key.*"}
+			c.StillAllowed = func(_ context.Context, anew bool) error {
+				asked <- anew
+				if anew {
+					return fault.New(fault.Unauthenticated, "KEY_INVALID", "The key was revoked.")
+				}
+				return nil
+			}
+		})
+		s := eventtest.Open(t, serve(t, l)+"?types=a.*", "ws", "owner", nil)
+		eventtest.Append(t, d, l, "ws", "a.done")
+		wantEvent(t, s, "1", "a.done")
+		if anew := <-asked; anew {
+			t.Error("an ordinary event had the key looked up")
+		}
+		ctx := eventtest.Context(t.Context(), "ws")
+		err := d.InTx(ctx, func(tx *db.Tx) error {
+			return errors.Join(l.Append(ctx, tx, event.Event{Type: "key.revoked"}), l.Append(ctx, tx, event.Event{Type: "a.done"}))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, ok := s.Next(t); !ok || f.Event != "close" || f.Data != `{"reason":"revoked"}` {
+			t.Errorf("next frame = %+v, %v, want close for revoked", f, ok)
+		}
+	})
 }
 
 // Events of another process arrive without a wake-up: the heartbeat looks.

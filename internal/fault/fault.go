@@ -22,6 +22,7 @@ const (
 	Forbidden                   // we know, and they may not; 403
 	NotFound                    // missing, or somebody else's; 404
 	WrongMethod                 // the route takes other methods; 405
+	TooSlow                     // the body did not arrive in time; 408
 	Conflict                    // it clashes with what is stored; 409
 	Stale                       // If-Match names an old revision; 412
 	TooLarge                    // the body is over its limit; 413

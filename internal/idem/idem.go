@@ -32,9 +32,10 @@ type Config struct {
 
 // Store keeps the answers.
 type Store struct {
-	db  *db.DB
-	key secret.Key
-	now func() time.Time
+	db    *db.DB
+	plain bool
+	key   secret.Key
+	now   func() time.Time
 }
 
 // New makes a Store.
@@ -44,6 +45,10 @@ func New(cfg Config) *Store {
 	}
 	return &Store{db: cfg.DB, key: cfg.Key, now: cfg.Now}
 }
+
+// Plain makes a Store that keeps no answers: Once on it is a transaction, key
+// or not. It is for programs that serve no requests, and for tests.
+func Plain(d *db.DB) *Store { return &Store{db: d, plain: true} }
 
 // Once runs fn in a transaction, at most once for the Idempotency-Key of the
 // request in ctx, and returns its answer or the stored one. Both have Raw set
@@ -58,7 +63,7 @@ func New(cfg Config) *Store {
 // shown again.
 func Once[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
 	n, ok := nameOf(ctx)
-	if !ok {
+	if !ok || s.plain {
 		return plain(ctx, s, fn)
 	}
 	stored, err := s.look(ctx, s.db, n)
@@ -192,16 +197,8 @@ func errBusy() *fault.Error {
 }
 
 // Expire removes at most limit answers stored before a time, the oldest
-// first, and tells how many. Call it again while it removes limit.
+// first, in one transaction, and tells how many. Call it until it removes
+// none.
 func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
-	total := 0
-	for total < limit {
-		chunk := min(limit-total, expireChunk)
-		n, err := remove(ctx, s.db, before.UnixMilli(), chunk)
-		total += n
-		if err != nil || n < chunk {
-			return total, err
-		}
-	}
-	return total, nil
+	return remove(ctx, s.db, before.UnixMilli(), limit)
 }

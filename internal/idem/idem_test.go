@@ -302,6 +302,21 @@ func TestLargeAnswer(t *testing.T) {
 	})
 }
 
+// TestPlain: without stored answers a key changes nothing.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		f := newFixture(t, d)
+		f.shop.store = idem.Plain(d)
+		for range 2 {
+			if got := f.send("/v1/things", "w/ann", "k-1", `{}`); got.status >= 300 || got.replayed {
+				t.Errorf("answer = %d, replayed %v, want a fresh one", got.status, got.replayed)
+			}
+		}
+		f.wantCounts(t, 2, 0)
+	})
+}
+
 func TestExpire(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

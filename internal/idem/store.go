@@ -9,10 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// expireChunk is how many rows one transaction removes; other writers wait
-// for it.
-const expireChunk = 100
-
 // find returns the hash of the request a key was used for and its answer,
 // both nil when the key is not known.
 func find(ctx context.Context, q db.Querier, n name) (request, sealed []byte, err error) {

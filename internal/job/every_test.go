@@ -39,8 +39,8 @@ func TestPeriodicOncePerSlot(t *testing.T) {
 		// The third step passes three slots at once: they are made up for by one.
 		for i, step := range []time.Duration{0, time.Hour, 3 * time.Hour, 30 * time.Minute, 30 * time.Minute} {
 			c.set(c.Now().Add(step))
-			a.Heard("")
-			b.Heard("")
+			a.Wake()
+			b.Wake()
 			want := int64(i + 1)
 			if i == 3 {
 				continue // the same slot

@@ -51,8 +51,12 @@ func newRig(t *testing.T, d *db.DB, now func() time.Time) *rig {
 	r.Service = job.New(job.Config{
 		DB: d, Now: now, Log: dbtest.Log(t), Cursors: web.Cursors{Key: []byte("0123456789abcdef")},
 		Publish: func(id string) {
-			if r.peer != nil {
-				r.peer.Heard(id)
+			switch {
+			case r.peer == nil:
+			case id == "":
+				r.peer.Wake()
+			default:
+				r.peer.CancelHere(id)
 			}
 		},
 		Record: func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {

@@ -222,9 +222,9 @@ func TestRetriesFollowTheClock(t *testing.T) {
 				return j.Status == job.Queued && j.RunAt.Equal(want)
 			})
 			c.set(want.Add(-time.Millisecond)) // too early
-			r.Heard("")
+			r.Wake()
 			c.set(want)
-			r.Heard("")
+			r.Wake()
 		}
 		j := r.awaitStatus(t, id, job.Succeeded)
 		mu.Lock()

@@ -25,7 +25,7 @@ type Config struct {
 	Now     func() time.Time // time.Now by default
 
 	// Publish tells other instances: of new work when id is "", of a cancelled
-	// job when it is the job's. Theirs give it to Heard. It must not block.
+	// job when it is the job's. They call Wake or CancelHere. It must not block.
 	Publish func(id string)
 
 	// Record notes job.finished, job.failed and job.cancelled in the
@@ -191,7 +191,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Job, error) {
 		}
 		if changed {
 			tx.AfterCommit(func() {
-				s.Heard(id)
+				s.CancelHere(id)
 				s.cfg.Publish(id)
 			})
 		}
@@ -222,35 +222,24 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, r *row, ended Status, r
 	return nil
 }
 
-// expireChunk is how many rows one transaction removes; other writers wait
-// for it.
-const expireChunk = 100
-
 // Expire removes at most limit jobs that ended before a time, the oldest
-// first, and tells how many. Call it again while it removes limit.
+// first, in one transaction, and tells how many. Call it until it removes
+// none.
 func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
-	total := 0
-	for total < limit {
-		chunk := min(limit-total, expireChunk)
-		n, err := expire(ctx, s.cfg.DB, before.UnixMilli(), chunk)
-		total += n
-		if err != nil || n < chunk {
-			return total, err
-		}
-	}
-	return total, nil
+	return expire(ctx, s.cfg.DB, before.UnixMilli(), limit)
 }
 
-// Heard takes what another instance published: new work when id is "", a
-// cancelled job otherwise.
-func (s *Service) Heard(id string) {
-	if id == "" {
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
-		return
+// Wake has this process look for work.
+func (s *Service) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
 	}
+}
+
+// CancelHere ends the run of a job that was cancelled, if it runs in this
+// process.
+func (s *Service) CancelHere(id string) {
 	s.mu.Lock()
 	run := s.running[id]
 	s.mu.Unlock()
@@ -261,14 +250,14 @@ func (s *Service) Heard(id string) {
 
 // announce says here and elsewhere that there may be work.
 func (s *Service) announce() {
-	s.Heard("")
+	s.Wake()
 	s.cfg.Publish("")
 }
 
 // stopper cancels one run.
 type stopper struct{ stop func() }
 
-// track lets Heard stop a run until the returned function is called.
+// track lets CancelHere stop a run until the returned function is called.
 func (s *Service) track(id string, stop func()) func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -136,7 +136,7 @@ func TestCancelWins(t *testing.T) {
 
 		dead := r.enqueue(t, ann, job.Draft{Kind: "test.work", RunAt: time.Now().Add(time.Hour)})
 		r.exec(t, `UPDATE jobs SET status = 'running', attempts = 1, owner = 'dead', cancel = TRUE, due_at = 1 WHERE id = $1`, dead)
-		r.Heard("")
+		r.Wake()
 		r.awaitStatus(t, dead, job.Cancelled)
 	})
 }

@@ -154,7 +154,6 @@ func TestLevelAndFormat(t *testing.T) {
 	nowhere.Error("x")
 }
 
-
 func BenchmarkLogLine(b *testing.B) {
 	l, _ := ops.NewLog(ops.LogConfig{Writer: discard{}, Format: ops.FormatJSON})
 	b.ReportAllocs()

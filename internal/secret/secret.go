@@ -102,6 +102,21 @@ func random(n int) []byte {
 	return b
 }
 
+// place gives a finished file its name, unless something has it. A rename
+// would replace that; where hard links are missing, as on many sticks, the
+// name is taken first.
+func place(from, path string) error {
+	err := os.Link(from, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Rename(from, path))
+}
+
 // WriteFile writes a private file durably: to a temporary name, synced, then
 // renamed over path. It never replaces an existing file.
 func WriteFile(path string, data []byte) error {
@@ -114,7 +129,7 @@ func WriteFile(path string, data []byte) error {
 	if err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil {
+	if err := place(f.Name(), path); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(path))

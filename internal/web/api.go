@@ -49,6 +49,7 @@ type Doc struct {
 	Query       []Param  // query parameters of plain handlers
 	Codes       []string // further error codes worth naming, for the reference
 	Also        []int    // other statuses of success, with the same body
+	Light       bool     // always served: it costs nothing, or it asks how we are
 }
 
 // Param documents one parameter of a plain handler, in the query unless it is
@@ -71,8 +72,9 @@ type APIConfig struct {
 	Errors  ErrorWriter // the dialect
 	Gate    Gate
 	Log     *slog.Logger
-	MaxBody int64 // bytes of a body; 1 MiB by default
-	Lenient bool  // ignore members and query parameters we do not know
+	MaxBody int64    // bytes of a body; 1 MiB by default
+	Lenient bool     // ignore members and query parameters we do not know
+	Shed    *Shedder // bounds the handlers at work; nil does not
 }
 
 // API is the table of an area's routes. Fill it before Mount; it does not
@@ -110,9 +112,20 @@ func (a *API) Mount(mux *http.ServeMux) {
 // HandlerFunc is an http.HandlerFunc that may fail before it has answered.
 type HandlerFunc func(w http.ResponseWriter, r *http.Request) error
 
-// Handle adds a plain handler: USSD text, streams, sockets.
+// Handle adds a plain handler: USSD text, streams, sockets. It holds a place
+// all the time unless it is Light or gives it back with LeavePlace.
 func (a *API) Handle(method, path string, h HandlerFunc, d Doc) {
-	a.add(Route{Method: method, Path: path, Doc: d}, h)
+	a.add(Route{Method: method, Path: path, Doc: d}, func(w http.ResponseWriter, r *http.Request) error {
+		return a.place(d).work(r, func(r *http.Request) error { return h(w, r) })
+	})
+}
+
+// place is where a route's handlers get their places, nil when they need none.
+func (a *API) place(d Doc) *Shedder {
+	if d.Light {
+		return nil
+	}
+	return a.cfg.Shed
 }
 
 // Get adds a route that reads.
@@ -149,7 +162,11 @@ func typed[I, O any](a *API, method, path string, h func(context.Context, *I) (O
 		if err != nil {
 			return err
 		}
-		answer, err := h(r.Context(), v)
+		var answer O
+		err = a.place(d).work(r, func(r *http.Request) (err error) {
+			answer, err = h(r.Context(), v)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -165,15 +166,25 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, fault.New(fault.Unsupported, "UNSUPPORTED_ENCODING", "Send the body without a content encoding.").
 			With(fault.Field{Pointer: "header/Content-Encoding", Code: "unsupported", Detail: "Only identity is accepted."})
 	}
+	if r.ContentLength > limit {
+		w.Header().Set("Connection", "close") // nobody waits for the rest
+		return nil, tooLarge(limit)
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, fault.New(fault.TooLarge, "BODY_TOO_LARGE", fmt.Sprintf("The body is larger than %d bytes.", limit))
+		return nil, tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, fault.New(fault.TooSlow, "BODY_TOO_SLOW", "The body did not arrive in time.").Wrap(err)
 	case err != nil:
 		return nil, fault.New(fault.Invalid, "BODY_UNREADABLE", "The body could not be read to its end.").Wrap(err)
 	}
 	return body, nil
+}
+
+func tooLarge(limit int64) error {
+	return fault.New(fault.TooLarge, "BODY_TOO_LARGE", fmt.Sprintf("The body is larger than %d bytes.", limit))
 }
 
 func checkMedia(r *http.Request, patch bool) error {

@@ -35,6 +35,8 @@ func Status(k fault.Kind) int {
 		return http.StatusNotFound
 	case fault.WrongMethod:
 		return http.StatusMethodNotAllowed
+	case fault.TooSlow:
+		return http.StatusRequestTimeout
 	case fault.Conflict:
 		return http.StatusConflict
 	case fault.Stale:
@@ -158,7 +160,7 @@ const (
 func End(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	status, text := http.StatusOK, endUnavailable
 	switch f.Kind {
-	case fault.Invalid, fault.TooLarge, fault.Unsupported:
+	case fault.Invalid, fault.TooLarge, fault.TooSlow, fault.Unsupported:
 		text = endInvalid
 	case fault.NotFound, fault.WrongMethod:
 		status, text = Status(f.Kind), endInvalid

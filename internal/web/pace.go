@@ -116,11 +116,22 @@ func (w *pacedWriter) disarm() {
 	}
 }
 
-// Write writes b before its deadline.
+// writeChunk is how much one deadline covers: with a large body in one piece,
+// a client that reads nothing would be given the time of all of it.
+const writeChunk = 16 << 10
+
+// Write writes b, each piece before a deadline of its own.
 func (w *pacedWriter) Write(b []byte) (int, error) {
-	w.arm(len(b))
 	defer w.disarm()
-	return w.ResponseWriter.Write(b)
+	n := 0
+	for {
+		piece := b[n:min(len(b), n+writeChunk)]
+		w.arm(len(piece))
+		m, err := w.ResponseWriter.Write(piece)
+		if n += m; err != nil || n == len(b) {
+			return n, err
+		}
+	}
 }
 
 // FlushError sends what is buffered before its deadline.

@@ -12,16 +12,16 @@ import (
 
 // ShedConfig configures a Shedder.
 type ShedConfig struct {
-	InFlight int           // requests served at once; 512 by default
+	InFlight int           // handlers at work at once; 512 by default
 	Queue    int           // requests that may wait for a place; as many by default
 	Wait     time.Duration // how long one waits at most; 500 ms by default
-	// Exempt requests are served whatever the load; HealthRoute by default.
-	Exempt func(*http.Request) bool
-	Refuse ErrorWriter // answers the rest
 }
 
-// Shedder bounds how many requests are served at once. What comes on top waits
-// a moment and is then refused, so that the ones inside finish in time.
+// Shedder bounds how many handlers work at once. What comes on top waits a
+// moment and is then refused, so that the ones inside finish in time. A place
+// is held while we work, not while a client sends its body or takes its
+// answer: those are as slow as they like to be, and the connection limits are
+// there for them.
 type Shedder struct {
 	cfg     ShedConfig
 	places  chan struct{}
@@ -34,9 +34,6 @@ func NewShedder(c ShedConfig) *Shedder {
 	c.InFlight = orDefault(c.InFlight, 512)
 	c.Queue = orDefault(c.Queue, c.InFlight)
 	c.Wait = orDefault(c.Wait, 500*time.Millisecond)
-	if c.Exempt == nil {
-		c.Exempt = HealthRoute
-	}
 	return &Shedder{cfg: c, places: make(chan struct{}, c.InFlight)}
 }
 
@@ -59,22 +56,19 @@ func (s *Shedder) Waiting() int64 { return s.waiting.Load() }
 // Refused is how many requests were turned away.
 func (s *Shedder) Refused() int64 { return s.refused.Load() }
 
-// Middleware lets requests through to next while there are places.
-func (s *Shedder) Middleware(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.cfg.Exempt(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		if !s.enter(r.Context()) {
-			s.refused.Add(1)
-			s.cfg.Refuse(w, r, fault.New(fault.Unavailable, "OVERLOADED", "The server is busy. Try again in a moment.").After(time.Second))
-			return
-		}
-		leave := sync.OnceFunc(func() { <-s.places })
-		defer leave()
-		next.ServeHTTP(w, fill(r, func(q *request) { q.leave = leave }))
-	})
+// work runs f while r holds a place. A nil Shedder has room for all. The fault
+// is OVERLOADED.
+func (s *Shedder) work(r *http.Request, f func(r *http.Request) error) error {
+	if s == nil {
+		return f(r)
+	}
+	if !s.enter(r.Context()) {
+		s.refused.Add(1)
+		return fault.New(fault.Unavailable, "OVERLOADED", "The server is busy. Try again in a moment.").After(time.Second)
+	}
+	leave := sync.OnceFunc(func() { <-s.places })
+	defer leave()
+	return f(fill(r, func(q *request) { q.leave = leave }))
 }
 
 // enter takes a place, after a wait if need be.

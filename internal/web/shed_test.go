@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -25,21 +26,29 @@ type crowd struct {
 }
 
 func newCrowd(c web.ShedConfig) *crowd {
-	cr := &crowd{gate: make(chan struct{}), code: map[int]int{}}
-	c.Refuse = func(w http.ResponseWriter, _ *http.Request, f *fault.Error) {
+	cr := &crowd{gate: make(chan struct{}), code: map[int]int{}, shed: web.NewShedder(c)}
+	a := web.NewAPI(web.APIConfig{Shed: cr.shed, Errors: func(w http.ResponseWriter, _ *http.Request, f *fault.Error) {
 		cr.mu.Lock()
 		defer cr.mu.Unlock()
 		cr.last = f
 		w.WriteHeader(503)
-	}
-	cr.shed = web.NewShedder(c)
-	cr.h = cr.shed.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/stream" {
-			web.LeavePlace(r.Context())
-			web.LeavePlace(r.Context()) // twice is once
-		}
+	}})
+	wait := func(context.Context, *none) (string, error) {
 		<-cr.gate
-	}))
+		return "", nil
+	}
+	web.Get(a, "/{$}", wait, web.Doc{Summary: "Work", Scope: web.Public})
+	web.Get(a, "/health", wait, web.Doc{Summary: "Ask", Scope: web.Public, Light: true})
+	a.Handle("GET", "/stream", func(_ http.ResponseWriter, r *http.Request) error {
+		web.LeavePlace(r.Context())
+		web.LeavePlace(r.Context()) // twice is once
+		<-cr.gate
+		return nil
+	}, web.Doc{Summary: "Stream", Scope: web.Public})
+	a.Handle("GET", "/panic", func(http.ResponseWriter, *http.Request) error { panic("no") }, web.Doc{Summary: "Panic", Scope: web.Public})
+	mux := http.NewServeMux()
+	a.Mount(mux)
+	cr.h = web.WithRequestIDs(mux)
 	return cr
 }
 
@@ -86,8 +95,7 @@ func TestShedder(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		c.want(t, 3, 0, 6) // the two have waited long enough
-		c.send(t.Context(), "/health", 1)
-		c.send(t.Context(), "/livez", 1)
+		c.send(t.Context(), "/health", 2)
 		c.want(t, 3, 0, 6)
 		c.send(t.Context(), "/", 1)
 		close(c.gate)
@@ -132,15 +140,65 @@ func TestShedderStreams(t *testing.T) {
 
 func TestShedderPanic(t *testing.T) {
 	t.Parallel()
-	s := web.NewShedder(web.ShedConfig{InFlight: 1})
-	h := s.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("no") }))
+	c := newCrowd(web.ShedConfig{InFlight: 1})
 	for range 3 {
 		func() {
 			defer func() { _ = recover() }()
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+			c.h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/panic", nil))
 		}()
 	}
-	if got := s.InFlight(); got != 0 {
-		t.Errorf("%d places held after panics, want 0", got)
-	}
+	c.want(t, 0, 0, 0)
+}
+
+// A client that takes its time with its body or its answer keeps nobody out.
+func TestSlowClientsHoldNoPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		shed := web.NewShedder(web.ShedConfig{InFlight: 1})
+		a := web.NewAPI(web.APIConfig{Shed: shed})
+		web.Post(a, "/", func(_ context.Context, in *struct{ Body draft }) (string, error) {
+			if shed.InFlight() != 1 {
+				t.Error("the handler works without a place")
+			}
+			return in.Body.Type, nil
+		}, web.Doc{Summary: "Work", Scope: web.Public})
+		mux := http.NewServeMux()
+		a.Mount(mux)
+		body, sender := io.Pipe()
+		w := stalled{httptest.NewRecorder(), make(chan struct{})}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r := httptest.NewRequest("POST", "/", body)
+			r.Header.Set("Content-Type", "application/json")
+			web.WithRequestIDs(mux).ServeHTTP(w, r)
+		}()
+		_, _ = sender.Write([]byte(`{"type":`))
+		synctest.Wait()
+		if got := shed.InFlight(); got != 0 {
+			t.Errorf("%d places held while a body arrives, want 0", got)
+		}
+		_, _ = sender.Write([]byte(`"x"}`))
+		_ = sender.Close()
+		synctest.Wait()
+		if got := shed.InFlight(); got != 0 {
+			t.Errorf("%d places held while an answer is taken, want 0", got)
+		}
+		close(w.read)
+		<-done
+		if w.Code != 200 {
+			t.Errorf("status = %d, want 200", w.Code)
+		}
+	})
+}
+
+// stalled is a client that reads nothing until read is closed.
+type stalled struct {
+	*httptest.ResponseRecorder
+	read chan struct{}
+}
+
+func (s stalled) Write(b []byte) (int, error) {
+	<-s.read
+	return s.ResponseRecorder.Write(b)
 }

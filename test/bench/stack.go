@@ -36,7 +36,7 @@ func rowStack(ctx context.Context, path string) (http.Handler, error) {
 	if _, err := keys.Bootstrap(ctx, server.OwnerKey); err != nil {
 		return nil, err
 	}
-	api := web.NewAPI(web.APIConfig{Name: "bench", Errors: web.Problem, Gate: keys, Log: log})
+	api := web.NewAPI(web.APIConfig{Name: "bench", Errors: web.Problem, Gate: keys, Log: log, Shed: web.NewShedder(web.ShedConfig{})})
 	web.Post(api, "/v1/rows", func(ctx context.Context, in *struct{ Body rowDraft }) (web.Reply[rowDraft], error) {
 		id := db.NewID()
 		_, err := d.Exec(ctx, insertRow, id, in.Body.Name)
@@ -57,8 +57,7 @@ func edge(log *slog.Logger, api *web.API) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	api.Mount(mux)
-	h := web.NewShedder(web.ShedConfig{Refuse: web.Problem}).Middleware(mux)
-	h = cors.Middleware(h)
+	h := cors.Middleware(mux)
 	h = web.Pace{}.Middleware(h)
 	h = web.SecureHeaders(h)
 	h = web.Observe(log, web.Problem, nil, h)

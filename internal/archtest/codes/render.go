@@ -12,7 +12,7 @@ import (
 // kinds gives the value of every fault kind by its name.
 var kinds = map[string]fault.Kind{
 	"Internal": fault.Internal, "Invalid": fault.Invalid, "Unauthenticated": fault.Unauthenticated,
-	"Forbidden": fault.Forbidden, "NotFound": fault.NotFound, "WrongMethod": fault.WrongMethod, "Conflict": fault.Conflict,
+	"Forbidden": fault.Forbidden, "NotFound": fault.NotFound, "WrongMethod": fault.WrongMethod, "TooSlow": fault.TooSlow, "Conflict": fault.Conflict,
 	"Stale": fault.Stale, "TooLarge": fault.TooLarge, "Unsupported": fault.Unsupported,
 	"Unprocessable": fault.Unprocessable, "Unconditional": fault.Unconditional,
 	"TooMany": fault.TooMany, "Unavailable": fault.Unavailable,

@@ -219,7 +219,7 @@ func TestReplaySendsAgain(t *testing.T) {
 		e.await(t, "ws", h.ID, "dead", 2)
 		down.Store(false)
 		got, err := e.s.Replay(eventtest.Context(t.Context(), "ws"), h.ID, webhook.Replay{From: 1})
-		if err != nil || got.To != 5 {
+		if err != nil || got.Value.To != 5 {
 			t.Fatalf("Replay = %+v, %v, want up to 5", got, err)
 		}
 		e.await(t, "ws", h.ID, "delivered", 3)

@@ -166,3 +166,30 @@ func listDeliveries(ctx context.Context, q db.Querier, d deliveryQuery) ([]Deliv
 	}
 	return out, nil
 }
+
+const (
+	deleteSome = `DELETE FROM webhook_deliveries WHERE webhook = $1 AND seq IN (
+		SELECT seq FROM webhook_deliveries WHERE webhook = $1 ORDER BY seq LIMIT $2)`
+	deleteExpired = `DELETE FROM webhook_deliveries WHERE status <> 'pending' AND (webhook, seq) IN (
+		SELECT webhook, seq FROM webhook_deliveries WHERE done_at < $1 ORDER BY done_at LIMIT $2)`
+)
+
+// removeDeliveries removes at most limit deliveries of a webhook and tells how
+// many went.
+func removeDeliveries(ctx context.Context, q db.Querier, r ref, limit int) (int, error) {
+	n, err := q.Exec(ctx, deleteSome, r.id, limit)
+	if err != nil {
+		return 0, fmt.Errorf("remove deliveries: %w", err)
+	}
+	return int(n), nil
+}
+
+// removeExpired removes at most limit deliveries that ended before a time, the
+// oldest first.
+func removeExpired(ctx context.Context, q db.Querier, before time.Time, limit int) (int, error) {
+	n, err := q.Exec(ctx, deleteExpired, before.UnixMilli(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("expire deliveries: %w", err)
+	}
+	return int(n), nil
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"net/http"
-	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -40,7 +39,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "status=dead is the dead-letter list.",
 	})
 	web.Post(a, "/v1/webhooks/{id}/replay", s.serveReplay, web.Doc{
-		Summary: "Send events again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag,
+		Summary: "Send events again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag, Once: true,
 		Codes: []string{"WEBHOOK_INACTIVE", "REPLAY_IN_PROGRESS", "REPLAY_RANGE_INVALID", "EVENTS_EXPIRED"},
 	})
 	web.Post(a, "/v1/webhooks/{id}/ping", s.servePing, web.Doc{Summary: "Send a test message and tell what came of it", Scope: "webhooks:write", Tag: tag})
@@ -99,12 +98,12 @@ func (s *Service) serveReplay(ctx context.Context, in *struct {
 	From web.Number `query:"from" doc:"First event to send again." example:"1"`
 	To   web.Number `query:"to" doc:"Last event to send again; the newest by default."`
 },
-) (Replay, error) {
+) (web.Reply[Replay], error) {
 	var c fault.Checks
 	c.Require(in.From.Given, "query/from")
 	r := Replay{From: in.From.In(&c, "query/from", 1, math.MaxInt64, 0), To: in.To.In(&c, "query/to", 1, math.MaxInt64, 0)}
 	if err := c.Err("REPLAY_RANGE_INVALID", "This range of events cannot be replayed."); err != nil {
-		return Replay{}, err
+		return web.Reply[Replay]{}, err
 	}
 	return s.Replay(ctx, in.ID, r)
 }
@@ -119,29 +118,16 @@ func (s *Service) serveRotate(ctx context.Context, in *one) (web.Reply[WithSecre
 
 func (s *Service) serveList(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Webhook]], error) {
 	var none web.Reply[web.Page[Webhook]]
-	ws, err := event.WholeWorkspace(ctx)
+	var below int64
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
 	if err != nil {
 		return none, err
 	}
-	before := int64(math.MaxInt64)
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &before)
+	items, next, err := s.List(ctx, below, limit)
 	if err != nil {
 		return none, err
 	}
-	hooks, err := list(ctx, s.db, ws, before, limit)
-	if err != nil {
-		return none, err
-	}
-	var items []Webhook
-	var next any
-	for i, h := range hooks {
-		if i == limit {
-			next = hooks[i-1].nid
-			break
-		}
-		items = append(items, h.Webhook)
-	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place(next))
 }
 
 func (s *Service) serveDeliveries(ctx context.Context, in *struct {
@@ -151,26 +137,22 @@ func (s *Service) serveDeliveries(ctx context.Context, in *struct {
 },
 ) (web.Reply[web.Page[Delivery]], error) {
 	var none web.Reply[web.Page[Delivery]]
-	if in.Status != "" && !slices.Contains([]string{pending, delivered, dead}, in.Status) {
-		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "query/status", Code: "invalid", Detail: "The value must be pending, delivered or dead."})
-	}
-	if _, err := s.Get(ctx, in.ID); err != nil {
-		return none, err
-	}
-	before := int64(math.MaxInt64)
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &before)
+	var below int64
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
 	if err != nil {
 		return none, err
 	}
-	found, err := listDeliveries(ctx, s.db, deliveryQuery{in.ID, in.Status, before, limit})
+	items, next, err := s.Deliveries(ctx, in.ID, in.Status, below, limit)
 	if err != nil {
 		return none, err
 	}
-	var next any
-	if len(found) > limit {
-		found = found[:limit]
-		next = found[limit-1].Seq
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place(next))
+}
+
+// place is where a list goes on, nil when it has ended.
+func place(next int64) any {
+	if next == 0 {
+		return nil
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, found, next)
+	return next
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -20,36 +21,38 @@ type Replay struct {
 // became of them before; to 0 is the end of the log as it is now. The work is
 // done by the dispatcher and survives a restart. Faults: WEBHOOK_INACTIVE,
 // REPLAY_IN_PROGRESS, REPLAY_RANGE_INVALID, EVENTS_EXPIRED.
-func (s *Service) Replay(ctx context.Context, id string, r Replay) (Replay, error) {
+func (s *Service) Replay(ctx context.Context, id string, r Replay) (web.Reply[Replay], error) {
+	var none web.Reply[Replay]
 	ws, err := may(ctx)
 	if err != nil {
-		return Replay{}, err
+		return none, err
 	}
 	held, err := s.events.Range(ctx, ws)
 	if err != nil {
-		return Replay{}, err
+		return none, err
 	}
-	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Replay], error) {
 		h, err := find(ctx, tx, ws, id)
 		if err != nil {
-			return err
+			return none, err
 		}
 		if !h.Active {
-			return fault.New(fault.Conflict, "WEBHOOK_INACTIVE", "The webhook is switched off. Switch it on first.")
+			return none, fault.New(fault.Conflict, "WEBHOOK_INACTIVE", "The webhook is switched off. Switch it on first.")
 		}
-		if r, err = r.within(held); err != nil {
-			return err
+		r, err := r.within(held)
+		if err != nil {
+			return none, err
 		}
 		begun, err := startReplay(ctx, tx, h, r.From, r.To)
 		if err != nil {
-			return err
+			return none, err
 		}
 		if !begun {
-			return fault.New(fault.Conflict, "REPLAY_IN_PROGRESS", "A replay of this webhook is still being queued. Try again shortly.")
+			return none, fault.New(fault.Conflict, "REPLAY_IN_PROGRESS", "A replay of this webhook is still being queued. Try again shortly.")
 		}
-		return s.events.Append(ctx, tx, event.Event{Workspace: ws, Type: "webhook.replayed", Subject: h.ID, Revision: h.Revision, Data: r})
+		e := event.Event{Workspace: ws, Type: "webhook.replayed", Subject: h.ID, Revision: h.Revision, Data: r}
+		return web.Reply[Replay]{Value: r}, s.events.Append(ctx, tx, e)
 	})
-	return r, err
 }
 
 // within fills in the end and refuses what the log does not hold.

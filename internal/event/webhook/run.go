@@ -2,11 +2,8 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
-
-	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
 const (
@@ -83,7 +80,11 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-sweep.C:
 			s.sweep(ctx)
 		case <-sub.C:
-			for _, ws := range sub.Workspaces() {
+			list, all := sub.Workspaces()
+			if all {
+				s.sweep(ctx)
+			}
+			for _, ws := range list {
 				s.try(ctx, "wake webhooks", s.rouse(ctx, ws))
 			}
 			pause(ctx, calm)
@@ -113,9 +114,7 @@ func (s *Service) sweep(ctx context.Context) {
 	for {
 		refs, last, err := listActive(ctx, s.db, after, sweepPage)
 		s.try(ctx, "sweep webhooks", err)
-		for _, r := range refs {
-			s.crew.wake(r, func(w *worker) { s.work(ctx, w) })
-		}
+		s.wakeAll(ctx, refs)
 		if err != nil || len(refs) < sweepPage {
 			break
 		}
@@ -126,47 +125,15 @@ func (s *Service) sweep(ctx context.Context) {
 
 // rouse wakes the active webhooks of a workspace.
 func (s *Service) rouse(ctx context.Context, ws string) error {
-	rows, err := s.db.Query(ctx, selectActiveIn, ws)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r := ref{ws: ws}
-		if err := rows.Scan(&r.id); err != nil {
-			return err
-		}
-		s.crew.wake(r, func(w *worker) { s.work(ctx, w) })
-	}
-	return rows.Err()
+	refs, err := listActiveIn(ctx, s.db, ws)
+	s.wakeAll(ctx, refs)
+	return err
 }
 
-const (
-	selectActiveIn = `SELECT id FROM webhooks WHERE ws = $1 AND active AND NOT deleted`
-	selectActive   = `SELECT nid, ws, id FROM webhooks WHERE active AND nid > $1 ORDER BY nid LIMIT $2`
-	selectDeleted  = `SELECT ws, id FROM webhooks WHERE deleted ORDER BY nid LIMIT 20`
-	deleteSome     = `DELETE FROM webhook_deliveries WHERE webhook = $1 AND seq IN (
-		SELECT seq FROM webhook_deliveries WHERE webhook = $1 ORDER BY seq LIMIT $2)`
-	deleteHook    = `DELETE FROM webhooks WHERE ws = $1 AND id = $2 AND deleted`
-	deleteExpired = `DELETE FROM webhook_deliveries WHERE status <> 'pending' AND (webhook, seq) IN (
-		SELECT webhook, seq FROM webhook_deliveries WHERE done_at < $1 ORDER BY done_at LIMIT $2)`
-)
-
-func listActive(ctx context.Context, q db.Querier, after int64, limit int) ([]ref, int64, error) {
-	rows, err := q.Query(ctx, selectActive, after, limit)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list active webhooks: %w", err)
+func (s *Service) wakeAll(ctx context.Context, refs []ref) {
+	for _, r := range refs {
+		s.crew.wake(r, func(w *worker) { s.work(ctx, w) })
 	}
-	defer rows.Close()
-	var out []ref
-	for rows.Next() {
-		var r ref
-		if err := rows.Scan(&after, &r.ws, &r.id); err != nil {
-			return nil, 0, fmt.Errorf("list active webhooks: %w", err)
-		}
-		out = append(out, r)
-	}
-	return out, after, rows.Err()
 }
 
 // purgeChunk is how many rows one transaction removes.
@@ -179,53 +146,21 @@ func (s *Service) purge(ctx context.Context) error {
 		return err
 	}
 	for _, r := range refs {
-		for {
-			n, err := s.db.Exec(ctx, deleteSome, r.id, purgeChunk)
-			if err != nil {
-				return fmt.Errorf("remove deliveries: %w", err)
-			}
-			if n < purgeChunk {
-				break
+		for n := purgeChunk; n == purgeChunk; {
+			if n, err = removeDeliveries(ctx, s.db, r, purgeChunk); err != nil {
+				return err
 			}
 		}
-		if _, err := s.db.Exec(ctx, deleteHook, r.ws, r.id); err != nil {
-			return fmt.Errorf("remove webhook: %w", err)
+		if err := remove(ctx, s.db, r); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func listDeleted(ctx context.Context, q db.Querier) ([]ref, error) {
-	rows, err := q.Query(ctx, selectDeleted)
-	if err != nil {
-		return nil, fmt.Errorf("list deleted webhooks: %w", err)
-	}
-	defer rows.Close()
-	var out []ref
-	for rows.Next() {
-		var r ref
-		if err := rows.Scan(&r.ws, &r.id); err != nil {
-			return nil, fmt.Errorf("list deleted webhooks: %w", err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
-}
-
 // Expire removes deliveries that ended before a time, delivered or dead, at
-// most limit of them, and tells how many. Call it again while it removes limit.
+// most limit of them in one transaction, and tells how many. Call it until it
+// removes none.
 func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
-	removed := 0
-	for removed < limit {
-		chunk := min(purgeChunk, limit-removed)
-		n, err := s.db.Exec(ctx, deleteExpired, before.UnixMilli(), chunk)
-		if err != nil {
-			return removed, fmt.Errorf("expire deliveries: %w", err)
-		}
-		removed += int(n)
-		if n < int64(chunk) {
-			break
-		}
-	}
-	return removed, nil
+	return removeExpired(ctx, s.db, before, limit)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -29,9 +30,6 @@ type Client interface {
 	CheckURL(raw string) (*url.URL, error)
 }
 
-// Once runs fn in a transaction, at most once for the Idempotency-Key of ctx.
-type Once func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[WithSecret], error)) (web.Reply[WithSecret], error)
-
 // Config configures a Service. DB, Events, Key, Cursors and Client are needed;
 // the zero value of everything else is the sensible default.
 type Config struct {
@@ -40,7 +38,7 @@ type Config struct {
 	Key     secret.Key // seals the secrets
 	Cursors web.Cursors
 	Client  Client
-	Once    Once // a plain transaction by default
+	Idem    *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Log     *slog.Logger
 	Now     func() time.Time
 	Chance  func() float64 // 0 to 1, for the backoff
@@ -63,8 +61,8 @@ func (c Config) withDefaults() Config {
 	if c.Chance == nil {
 		c.Chance = rand.Float64
 	}
-	if c.Once == nil {
-		c.Once = plain(c.DB)
+	if c.Idem == nil {
+		c.Idem = idem.Plain(c.DB)
 	}
 	if c.Source == "" {
 		c.Source = "urn:hearth"
@@ -82,17 +80,6 @@ func positive[T int | time.Duration](v, otherwise T) T {
 		return v
 	}
 	return otherwise
-}
-
-// plain is Once for those without idempotency keys.
-func plain(d *db.DB) Once {
-	return func(ctx context.Context, fn func(tx *db.Tx) (web.Reply[WithSecret], error)) (r web.Reply[WithSecret], err error) {
-		err = d.InTx(ctx, func(tx *db.Tx) (err error) {
-			r, err = fn(tx)
-			return err
-		})
-		return r, err
-	}
 }
 
 // Service is the use cases of webhooks and, with Run, their dispatcher.
@@ -145,7 +132,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 		Active: d.Active == nil || *d.Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}}
 	h.secret = s.seal(h, d.Secret)
-	return s.cfg.Once(ctx, func(tx *db.Tx) (web.Reply[WithSecret], error) {
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
 		n, err := count(ctx, tx, ws, maxPerSpace)
 		if err != nil {
 			return none, err
@@ -270,7 +257,7 @@ func (s *Service) Rotate(ctx context.Context, id string) (web.Reply[WithSecret],
 		return none, err
 	}
 	fresh := newSecret()
-	return s.cfg.Once(ctx, func(tx *db.Tx) (web.Reply[WithSecret], error) {
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
 		h, err := find(ctx, tx, ws, id)
 		if err != nil {
 			return none, err

@@ -137,6 +137,61 @@ func scanHook(row db.Row) (*hook, error) {
 	return &h, nil
 }
 
+const (
+	selectActiveIn = `SELECT nid, ws, id FROM webhooks WHERE ws = $1 AND active AND NOT deleted`
+	selectActive   = `SELECT nid, ws, id FROM webhooks WHERE active AND nid > $1 ORDER BY nid LIMIT $2`
+	selectDeleted  = `SELECT nid, ws, id FROM webhooks WHERE deleted ORDER BY nid LIMIT 20`
+	deleteHook     = `DELETE FROM webhooks WHERE ws = $1 AND id = $2 AND deleted`
+)
+
+// listActiveIn names the active webhooks of a workspace.
+func listActiveIn(ctx context.Context, q db.Querier, ws string) ([]ref, error) {
+	rows, err := q.Query(ctx, selectActiveIn, ws)
+	refs, _, err := scanRefs(rows, err)
+	return refs, err
+}
+
+// listActive names active webhooks of all workspaces after a place, and gives
+// the place of the last.
+func listActive(ctx context.Context, q db.Querier, after int64, limit int) ([]ref, int64, error) {
+	rows, err := q.Query(ctx, selectActive, after, limit)
+	return scanRefs(rows, err)
+}
+
+// listDeleted names some webhooks whose rows are to go.
+func listDeleted(ctx context.Context, q db.Querier) ([]ref, error) {
+	rows, err := q.Query(ctx, selectDeleted)
+	refs, _, err := scanRefs(rows, err)
+	return refs, err
+}
+
+// scanRefs reads the rows of a query, whose error comes with them.
+func scanRefs(rows db.Rows, err error) (refs []ref, last int64, _ error) {
+	if err != nil {
+		return nil, 0, fmt.Errorf("list webhooks: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r ref
+		if err := rows.Scan(&last, &r.ws, &r.id); err != nil {
+			return nil, 0, fmt.Errorf("list webhooks: %w", err)
+		}
+		refs = append(refs, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, 0, fmt.Errorf("list webhooks: %w", err)
+	}
+	return refs, last, nil
+}
+
+// remove removes the row of a deleted webhook.
+func remove(ctx context.Context, q db.Querier, r ref) error {
+	if _, err := q.Exec(ctx, deleteHook, r.ws, r.id); err != nil {
+		return fmt.Errorf("remove webhook: %w", err)
+	}
+	return nil
+}
+
 // The position of a webhook moves only from where it was read, so of two
 // dispatchers that did the same work one stores it.
 const (

@@ -2,7 +2,6 @@ package webhook_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 func atoi(t testing.TB, s string) int {
@@ -79,28 +77,44 @@ func TestSecretIsSealed(t *testing.T) {
 	})
 }
 
+// After the bus has lost wake-ups every webhook looks, also those of workspaces
+// nobody here has heard of.
+func TestLostWakeUps(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		near, far := newReceiver(t, ok), newReceiver(t, ok)
+		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Sweep = time.Hour })
+		e.create(t, "near", near.URL, "a.done")
+		e.run(t)
+		eventtest.Append(t, d, e.l, "near", "a.done")
+		eventtest.Eventually(t, "the first sweep is over", func() bool { return len(near.seqs()) == 1 })
+		other := newEnv(t, d, open{}) // another instance; its wake-ups are lost
+		other.create(t, "far", far.URL, "a.done")
+		eventtest.Append(t, d, other.l, "far", "a.done")
+		e.l.WakeAll()
+		eventtest.Eventually(t, "the event of the other instance is sent", func() bool { return len(far.seqs()) == 1 })
+	})
+}
+
 // A POST that is sent twice under one Idempotency-Key makes one webhook and
 // shows the same secret.
 func TestCreateOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		store := idem.New(idem.Config{DB: d, Key: testKey(t)})
-		e := newEnv(t, d, open{}, func(c *webhook.Config) {
-			c.Once = func(ctx context.Context, fn func(*db.Tx) (web.Reply[webhook.WithSecret], error)) (web.Reply[webhook.WithSecret], error) {
-				return idem.Once(ctx, store, fn)
-			}
-		})
+		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Idem = store })
 		h := eventtest.Serve(t, e.s.Routes)
-		send := func() *httptest.ResponseRecorder {
-			r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/webhooks", strings.NewReader(`{"url":"https://example.org/","events":["*"]}`))
+		send := func(path, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), "POST", path, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer ws owner")
 			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Idempotency-Key", "k1")
+			r.Header.Set("Idempotency-Key", path)
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
 			return w
 		}
-		first, second := send(), send()
+		const draft = `{"url":"https://example.org/","events":["*"]}`
+		first, second := send("/v1/webhooks", draft), send("/v1/webhooks", draft)
 		if first.Code != http.StatusCreated || second.Code != http.StatusCreated || first.Body.String() != second.Body.String() {
 			t.Errorf("answers = %d %s and %d %s, want the same 201", first.Code, first.Body, second.Code, second.Body)
 		}
@@ -109,6 +123,15 @@ func TestCreateOnce(t *testing.T) {
 		}
 		if r, err := e.l.Range(t.Context(), "ws"); err != nil || r.Newest != 1 {
 			t.Errorf("log ends at %d, %v, want one event", r.Newest, err)
+		}
+		// Nobody runs: a second replay would be refused as still in progress.
+		path := first.Header().Get("Location") + "/replay?from=1"
+		first, second = send(path, ""), send(path, "")
+		if first.Code != http.StatusAccepted || second.Code != http.StatusAccepted || first.Body.String() != second.Body.String() {
+			t.Errorf("replays = %d %s and %d %s, want the same 202", first.Code, first.Body, second.Code, second.Body)
+		}
+		if r, err := e.l.Range(t.Context(), "ws"); err != nil || r.Newest != 2 {
+			t.Errorf("log ends at %d, %v, want one event for the replay", r.Newest, err)
 		}
 	})
 }

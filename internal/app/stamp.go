@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"os"
+	"time"
+)
+
+// stampEvery is how soon the server notices what the command line did: people
+// look at a stream while they type.
+const stampEvery = 200 * time.Millisecond
+
+// watchStamp looks whether the command line has changed keys beside us. Their
+// next request would show it anyway; open streams have none. With PostgreSQL
+// the bus tells.
+func (a *App) watchStamp(ctx context.Context) {
+	path := stampFile(a.cfg)
+	if path == "" {
+		return
+	}
+	tick := time.NewTicker(stampEvery)
+	defer tick.Stop()
+	for last := fileSize(path); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if size := fileSize(path); size != last {
+			last = size
+			a.Auth.Flush()
+			a.Events.WakeAll()
+		}
+	}
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
