@@ -121,12 +121,6 @@ func (s *Service) authenticate(ctx context.Context, text string) (*grant, error)
 	s.stamp.check(s.cache.flush)
 	hash, now := digest(text), s.now()
 	g, fresh := s.cache.get(hash, now)
-	if g == nil {
-		// Keys that have worked are served whatever their neighbours try.
-		if err := s.failures.check(name); err != nil {
-			return nil, err
-		}
-	}
 	if !fresh {
 		k, err := s.load(ctx, hash, now)
 		if err != nil {
@@ -137,6 +131,11 @@ func (s *Service) authenticate(ctx context.Context, text string) (*grant, error)
 	switch {
 	case g == nil:
 		s.cache.drop(hash)
+		// Only what fails is held up: a good key behind the same address has
+		// nothing to do with its neighbours' guesses.
+		if err := s.failures.check(name); err != nil {
+			return nil, err
+		}
 		return nil, s.failures.count(name, keyInvalid())
 	case g.expired(now):
 		s.cache.drop(hash)

@@ -203,6 +203,9 @@ func (d Draft) Validate(now time.Time) error {
 	if !d.ExpiresAt.IsZero() && !d.ExpiresAt.After(now) {
 		c.Add("/expiresAt", "in_the_past", "The time must be in the future.")
 	}
+	if d.ExpiresAt.UTC().Year() > 9999 {
+		c.Add("/expiresAt", "out_of_range", "The time must be before the year 10000 in UTC.")
+	}
 	return c.Err("KEY_DRAFT_INVALID", "The key cannot be made like this.")
 }
 

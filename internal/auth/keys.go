@@ -182,7 +182,7 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 	var fresh Key
 	s.stampKey(&fresh, text, now)
 	return func(tx *db.Tx) (Issued, error) {
-		old, err := s.lockOwned(ctx, tx, c, id)
+		old, err := s.lockSuccessor(ctx, tx, c, id)
 		if err != nil {
 			return Issued{}, err
 		}
@@ -194,6 +194,7 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 		k.Projects, k.Networks, k.ExpiresAt = old.Projects, old.Networks, old.ExpiresAt
 		k.CreatedBy, k.Replaces = c.DID, old.ID
 		if c.Key != old.ID {
+			// A short-lived key cannot live on in one it rotates.
 			if err := s.restrict(ctx, tx, c, &k); err != nil {
 				return Issued{}, err
 			}
@@ -215,7 +216,7 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 }
 
 // lockOwned locks a key the caller may decide about: its own, or one that is
-// not allowed more than the caller.
+// allowed no more than the caller and sees no more.
 func (s *Service) lockOwned(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
 	k, err := lockKey(ctx, tx, c.Workspace, id)
 	if err != nil || k.ID == c.Key {
@@ -223,6 +224,34 @@ func (s *Service) lockOwned(ctx context.Context, tx *db.Tx, c web.Caller, id str
 	}
 	if err := CheckGrant(c, "path/id", k.Scopes); err != nil {
 		return nil, err
+	}
+	narrowed := *k
+	narrowed.ExpiresAt = time.Time{} // how long it lives does not matter here
+	if err := s.restrict(ctx, tx, c, &narrowed); err != nil {
+		return nil, err
+	}
+	if len(narrowed.Projects) != len(k.Projects) || len(narrowed.Networks) != len(k.Networks) {
+		return nil, fault.New(fault.Forbidden, "RESTRICTION_EXCEEDED", "This key is less restricted than your own.")
+	}
+	return k, nil
+}
+
+// lockSuccessor is lockOwned for whoever will learn the text of the key's
+// successor, and can then speak as its principal for as long as it lives. That
+// takes being that principal or an owner, unless nobody but keys speaks so.
+func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
+	k, err := s.lockOwned(ctx, tx, c, id)
+	if err != nil || k.ID == c.Key {
+		return k, err
+	}
+	if k.Principal != c.DID && !grants(c, all) {
+		kind, err := findKind(ctx, tx, k.Workspace, k.Principal)
+		if err != nil {
+			return nil, err
+		}
+		if kind != ServicePrincipal {
+			return nil, fault.New(fault.Forbidden, codeScope, "Only an owner can rotate a key that speaks for somebody else.")
+		}
 	}
 	return k, nil
 }

@@ -102,6 +102,28 @@ func TestNoEscalationByRotation(t *testing.T) {
 	})
 }
 
+// TestNoImpersonationByRotation: who rotates a key learns its successor, and
+// could speak as its principal or see past its own restrictions.
+func TestNoImpersonationByRotation(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		h.make(t, "alice", "default", auth.Draft{Name: "alice", Scopes: []string{"entities:write"}, Principal: "did:ixo:entity:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
+		h.make(t, "mallory", "default", auth.Draft{Name: "mallory", Scopes: []string{"keys:write", "entities:write"}})
+		_, err := h.svc.Rotate(h.with(t, "mallory"), h.ids["alice"], auth.Rotation{})
+		wantCode(t, err, "SCOPE_MISSING")
+		if _, err := h.svc.Rotate(h.with(t, "owner"), h.ids["alice"], auth.Rotation{}); err != nil {
+			t.Errorf("Rotate(alice) by the owner = %v, want nil", err)
+		}
+		h.make(t, "narrow", "default", auth.Draft{Name: "narrow", Scopes: []string{"keys:write", "devices:*"}, Projects: []string{"did:ixo:entity:1"}})
+		zero := int64(0)
+		_, err = h.svc.Rotate(h.with(t, "narrow"), h.ids["device"], auth.Rotation{GraceSeconds: &zero})
+		wantCode(t, err, "RESTRICTION_EXCEEDED")
+		_, err = h.svc.Revoke(h.with(t, "narrow"), h.ids["device"], "")
+		wantCode(t, err, "RESTRICTION_EXCEEDED")
+	})
+}
+
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

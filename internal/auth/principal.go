@@ -42,8 +42,8 @@ func checkName(c *fault.Checks, pointer, name string) {
 		c.Add(pointer, "required", "This member is required.")
 	case utf8.RuneCountInString(name) > maxName:
 		c.Add(pointer, "too_long", "The text must have 200 characters or fewer.")
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }):
-		c.Add(pointer, "control_character", "The text must be one line without control characters.")
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }):
+		c.Add(pointer, "control_character", "The text must be one line without control or direction characters.")
 	}
 }
 

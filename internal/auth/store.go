@@ -171,6 +171,16 @@ func insertPrincipal(ctx context.Context, tx *db.Tx, p Principal) error {
 	return nil
 }
 
+// findKind tells how a workspace came to know a principal.
+func findKind(ctx context.Context, q db.Querier, workspace, principal string) (PrincipalKind, error) {
+	var kind PrincipalKind
+	err := q.QueryRow(ctx, `SELECT kind FROM principals WHERE workspace = $1 AND did = $2`, workspace, principal).Scan(&kind)
+	if err != nil {
+		return "", fmt.Errorf("find principal: %w", err)
+	}
+	return kind, nil
+}
+
 // findOwner finds the principal a workspace was made with.
 func findOwner(ctx context.Context, q db.Querier, workspace string) (did.DID, error) {
 	var d did.DID

@@ -14,7 +14,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -137,17 +136,16 @@ type name struct {
 	request [sha256.Size]byte
 }
 
-// nameOf reads the name off a request. A key restricted to projects sees less
-// of an answer than its principal may, so the restriction is part of the name.
+// nameOf reads the name off a request. The answer belongs to the credential
+// that asked, not to its principal: another key of the same principal may be
+// allowed less, and an answer can hold a secret.
 func nameOf(ctx context.Context) (name, bool) {
 	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
 	if k.Key == "" || !c.Known() {
 		return name{}, false
 	}
-	projects := slices.Clone(c.Projects)
-	slices.Sort(projects)
 	var msg []byte
-	for _, part := range append([]string{c.DID, k.Key}, projects...) {
+	for _, part := range []string{c.DID, c.Key, k.Key} {
 		msg = binary.AppendUvarint(msg, uint64(len(part)))
 		msg = append(msg, part...)
 	}

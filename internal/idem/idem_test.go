@@ -19,12 +19,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// gate takes "Bearer <workspace>/<principal>[/<project>]" at its word.
+// gate takes "Bearer <workspace>/<principal>[/<key>]" at its word.
 type gate struct{}
 
 func (gate) Admit(_ http.Header, r *http.Request, _ web.Scope) (web.Caller, error) {
 	part := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), "/")
-	return web.Caller{Workspace: part[0], DID: part[1], Scopes: []string{"*"}, Projects: part[2:]}, nil
+	return web.Caller{Workspace: part[0], DID: part[1], Scopes: []string{"*"}, Key: strings.Join(part[2:], "/")}, nil
 }
 
 type thingIn struct{ Body thing }
@@ -212,7 +212,7 @@ func TestWhoseKey(t *testing.T) {
 			{"other route", "/v1/others", "w/ann", "k-1", `{}`, 422, "IDEMPOTENCY_KEY_REUSED", false, 1},
 			{"other principal", "/v1/things", "w/bob", "k-1", `{}`, 202, "", false, 2},
 			{"other workspace", "/v1/things", "v/ann", "k-1", `{}`, 202, "", false, 3},
-			{"restricted to a project", "/v1/things", "w/ann/p", "k-1", `{}`, 202, "", false, 4},
+			{"another API key of the principal", "/v1/things", "w/ann/p", "k-1", `{}`, 202, "", false, 4},
 			{"other key", "/v1/things", "w/ann", "k-2", `{}`, 202, "", false, 5},
 			{"no key", "/v1/things", "w/ann", "", `{}`, 202, "", false, 6},
 			{"no key again", "/v1/things", "w/ann", "", `{}`, 202, "", false, 7},

@@ -41,7 +41,10 @@ func Load(path string) (k Key, made bool, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		fresh := base64.RawURLEncoding.EncodeToString(random(32))
-		if err := WriteFile(path, []byte(fresh+"\n")); err != nil {
+		err := WriteFile(path, []byte(fresh+"\n"))
+		if errors.Is(err, fs.ErrExist) {
+			return Load(path) // another process was faster
+		} else if err != nil {
 			return Key{}, false, fmt.Errorf("write server key: %w", err)
 		}
 		k, err = Parse(fresh)
@@ -49,8 +52,10 @@ func Load(path string) (k Key, made bool, err error) {
 	} else if err != nil {
 		return Key{}, false, fmt.Errorf("read server key: %w", err)
 	}
-	k, err = Parse(strings.TrimSpace(string(text)))
-	return k, false, err
+	if k, err = Parse(strings.TrimSpace(string(text))); err != nil {
+		return Key{}, false, fmt.Errorf("read server key %s: %w", path, err)
+	}
+	return k, false, nil
 }
 
 // Derive gives the 32-byte key for one purpose.

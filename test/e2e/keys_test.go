@@ -142,7 +142,7 @@ func TestKeysOnTheCommandLine(t *testing.T) {
 		if got := run(t, env, "keys", "revoke", "key_none"); got.code != 1 || !strings.Contains(got.err, "KEY_NOT_FOUND") {
 			t.Errorf("keys revoke of nothing: code %d, %q; want 1 and KEY_NOT_FOUND", got.code, got.err)
 		}
-		if got := run(t, env, "keys", "create"); got.code != 1 || !strings.Contains(got.err, "/name") || !strings.Contains(got.err, "/scopes") {
+		if got := run(t, env, "keys", "create"); got.code != 1 || !strings.Contains(got.err, "--name") || !strings.Contains(got.err, "--scopes") {
 			t.Errorf("keys create without anything: code %d, %q; want 1 and every missing member", got.code, got.err)
 		}
 	})
