@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -60,6 +61,9 @@ func backupRestore(ctx context.Context, c *call) error {
 		return err
 	}
 	fmt.Fprintln(c.out, "The backup is in place.")
+	if _, err := os.Stat(filepath.Join(c.cfg.Data.Dir, "server.key")); err != nil && c.cfg.Auth.ServerKey == "" {
+		fmt.Fprintln(c.out, "It starts with its own server key only: put the old server.key, and oracle.json, into the data folder.")
+	}
 	if aside != "" {
 		fmt.Fprintf(c.out, "What was there before is at %s.\n", aside)
 	}

@@ -49,6 +49,17 @@ func TestBackup(t *testing.T) {
 			to.DatabaseURL = dbtest.URL(t)
 		}
 		ok(t, storeEnv(to), "backup", "restore", file)
+		// A backup opens nothing by itself: the server's own key is not in it.
+		if got := run(t, storeEnv(to), "db", "migrate"); got.code != 1 || !strings.Contains(got.err, "server key is not the one") {
+			t.Errorf("a restored store with a new server key: code %d, %q; want it refused", got.code, got.err)
+		}
+		key, err := os.ReadFile(filepath.Join(s.Dir, "server.key"))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to.Dir, "server.key"), key, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		restored := owner(t, server.Run(t, to))
 		for _, id := range before {
 			if _, err := restored.Keys.Get(t.Context(), id); err != nil {

@@ -51,8 +51,7 @@ func TestWrongCommands(t *testing.T) {
 		want string
 	}{
 		{[]string{"srve"}, `"srve" is not a command`},
-		{[]string{"keys"}, "which one"},
-		{[]string{"keys", "frobnicate"}, "which one"},
+		{[]string{"keys", "frobnicate"}, "hearth help keys"},
 		{[]string{"serve", "extra"}, "no arguments"},
 		{[]string{"serve", "--prot", "3"}, "--prot"},
 		{[]string{"serve", "--port"}, "port"},
