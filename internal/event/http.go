@@ -20,10 +20,11 @@ func (l *Log) Routes(a *web.API) {
 	a.Handle("GET", "/v1/events", l.serveStream, web.Doc{
 		Summary: "Follow events as they happen", Scope: "events:read", Tag: "events", Produces: "text/event-stream",
 		Description: "Server-sent events: id is the number, event the type, data one item as in /v1/changes. Last-Event-ID (or after) replays what came since; without either the stream begins now, and after=0 replays all that is kept. " +
-			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream; then connect again. A comment is sent every 15 seconds.",
+			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream; then connect again. A comment is sent every 15 seconds. With curl follow it with curl -N.",
 		Query: []web.Param{
 			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},
-			{Name: "types", Doc: "Comma-separated types; entity.* is all that begin with entity.", Example: "entity.*,job.failed"},
+			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* is all that begin with key. All types without it."},
+			{Name: "Last-Event-ID", Header: true, Doc: "Number of the last event you have. Browsers send it by themselves when they connect again."},
 		},
 		Codes: []string{"TOO_MANY_STREAMS", "SHUTTING_DOWN", "INVALID_TYPE_FILTER", "KEY_RESTRICTED"},
 	})
@@ -37,7 +38,7 @@ func (l *Log) Routes(a *web.API) {
 type changesInput struct {
 	After web.Number `query:"after" doc:"Answer events after this number." example:"0"`
 	Limit web.Number `query:"limit" doc:"Events in one answer, 1 to 1000; 100 by default." example:"100"`
-	Types string     `query:"types" doc:"Comma-separated types; entity.* is all that begin with entity." example:"entity.*,job.failed"`
+	Types string     `query:"types" doc:"Comma-separated types, such as key.*,job.failed: key.* is all that begin with key. All types without it."`
 }
 
 // changes is the answer of /v1/changes.

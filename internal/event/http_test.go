@@ -205,3 +205,31 @@ func TestExpire(t *testing.T) {
 		}
 	})
 }
+
+// A look at workspaces with nothing old leaves the writer alone: here it is
+// busy, and nobody waits for it.
+func TestExpireLooksFirst(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t)
+	l := newLog(d)
+	for _, ws := range []string{"one", "two", "three"} {
+		eventtest.Append(t, d, l, ws, "a.done", "a.done")
+	}
+	busy, done := make(chan struct{}), make(chan struct{})
+	held := make(chan error, 1)
+	go func() {
+		held <- d.InTx(t.Context(), func(*db.Tx) error {
+			close(busy)
+			<-done
+			return nil
+		})
+	}()
+	<-busy
+	if n, err := l.Expire(t.Context(), time.Now().Add(-time.Hour), 100); n != 0 || err != nil {
+		t.Errorf("Expire() = %d, %v, want 0", n, err)
+	}
+	close(done)
+	if err := <-held; err != nil {
+		t.Errorf("the writer had to wait for Expire: %v", err)
+	}
+}

@@ -24,15 +24,18 @@ type Config struct {
 	Publish func(workspace string)
 	// StillAllowed tells whether the caller of ctx may go on reading. Streams
 	// ask before they send events and at every heartbeat, so that a revoked
-	// key ends them. anew means that an event Rights picks has passed: what
-	// was known about the caller may be wrong.
+	// key ends them. anew means that an event Rights picks has passed or may
+	// have been passed over: what was known about the caller may be wrong.
 	StillAllowed func(ctx context.Context, anew bool) error
 	Rights       Filter        // events after which a caller may have lost a right; none when empty
 	Heartbeat    time.Duration // of streams; 15 s
 	WriteTimeout time.Duration // for one write to a stream; 10 s
 	Streams      int           // open streams in all; 1,000
 	KeyStreams   int           // open streams of one key; 20
-	ScanBudget   int           // events a filtered page looks at; 2,000
+	// WorkspaceStreams is the open streams of one workspace; a quarter of all,
+	// 250 by default.
+	WorkspaceStreams int
+	ScanBudget       int // events a filtered page looks at; 2,000
 }
 
 func (c Config) withDefaults() Config {
@@ -52,6 +55,7 @@ func (c Config) withDefaults() Config {
 	c.WriteTimeout = positive(c.WriteTimeout, 10*time.Second)
 	c.Streams = positive(c.Streams, 1000)
 	c.KeyStreams = positive(c.KeyStreams, 20)
+	c.WorkspaceStreams = positive(c.WorkspaceStreams, max(c.Streams/4, c.KeyStreams))
 	c.ScanBudget = positive(c.ScanBudget, 2000)
 	return c
 }
@@ -79,7 +83,7 @@ type Log struct {
 func New(cfg Config) *Log {
 	cfg = cfg.withDefaults()
 	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), gates: newGates(), closing: make(chan struct{})}
-	l.places = newPlaces(cfg.Streams, cfg.KeyStreams)
+	l.places = newPlaces(cfg)
 	l.close = sync.OnceFunc(func() { close(l.closing) })
 	return l
 }

@@ -88,6 +88,21 @@ func (l *Log) numberOnce(ctx context.Context, ws string) error {
 	})
 }
 
+// TakeTurn makes the transactions that call it for one workspace wait for each
+// other until they have ended, for rules about all rows of a workspace. On
+// SQLite they do so anyway. What tx reads afterwards it reads as the one
+// before has left it.
+func (l *Log) TakeTurn(ctx context.Context, tx *db.Tx, ws string) error {
+	if l.db.Dialect() == db.SQLite {
+		return nil
+	}
+	var last int64
+	if err := tx.QueryRow(ctx, lockCounter, ws).Scan(&last); err != nil {
+		return fmt.Errorf("take turn: %w", err)
+	}
+	return nil
+}
+
 // gates let one goroutine of this process number a workspace at a time. A few
 // workspaces share a gate; that costs a wait, never an answer.
 type gates struct {

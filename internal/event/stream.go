@@ -39,6 +39,11 @@ func (l *Log) serveStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	// A revocation up to here is behind the position the stream begins at: it
+	// will not meet the event that tells of it.
+	if err := l.cfg.StillAllowed(ctx, true); err != nil {
+		return err
+	}
 	web.LeavePlace(ctx) // it waits more than it works; its own caps bound it
 	s := &stream{log: l, w: w, rc: http.NewResponseController(w), query: q}
 	if live {
@@ -63,7 +68,7 @@ func (l *Log) enter(ctx context.Context) (func(), error) {
 	if c.Key == "" {
 		name = "did " + c.DID
 	}
-	return l.places.take(name)
+	return l.places.take(c.Workspace, name)
 }
 
 // streamInput is the request. The position of the header wins: browsers send
@@ -195,6 +200,10 @@ func (s *stream) catchUp(ctx context.Context) error {
 func (s *stream) skip(ctx context.Context) error {
 	held, err := s.log.Range(ctx, s.query.Workspace)
 	if err != nil {
+		return err
+	}
+	// The gap may hide that the caller has lost a right.
+	if err := s.log.cfg.StillAllowed(ctx, true); err != nil {
 		return err
 	}
 	s.gap(held)

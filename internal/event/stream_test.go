@@ -181,7 +181,7 @@ func TestStreamTellsGaps(t *testing.T) {
 
 func TestStreamCaps(t *testing.T) {
 	t.Parallel()
-	l := newLog(dbtest.SQLite(t), func(c *event.Config) { c.KeyStreams, c.Streams = 2, 3 })
+	l := newLog(dbtest.SQLite(t), func(c *event.Config) { c.KeyStreams, c.WorkspaceStreams, c.Streams = 2, 3, 3 })
 	url := serve(t, l)
 	first := eventtest.Open(t, url, "ws", "owner", nil)
 	eventtest.Open(t, url, "ws", "owner", nil)
@@ -199,6 +199,27 @@ func TestStreamCaps(t *testing.T) {
 	eventtest.Eventually(t, "the place is free", func() bool { return l.Streams() == 2 })
 	if s := eventtest.Open(t, url, "ws", "owner", nil); s.Status != 200 {
 		t.Errorf("stream in the freed place = %d, want 200", s.Status)
+	}
+}
+
+// Many keys of one workspace leave room for the others.
+func TestStreamCapOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	l := newLog(dbtest.SQLite(t), func(c *event.Config) { c.KeyStreams, c.Streams = 1, 8 })
+	url := serve(t, l)
+	first := eventtest.Open(t, url, "ws", "owner", nil)
+	eventtest.Open(t, url, "ws", "reader", nil)
+	full := eventtest.Open(t, url, "ws", "reader2", nil)
+	if full.Status != 429 || full.Header.Get("Retry-After") == "" || !strings.Contains(full.Body, "workspace has too many") {
+		t.Errorf("third stream of a workspace = %d %s, want 429, a quarter of 8 is 2", full.Status, full.Body)
+	}
+	if s := eventtest.Open(t, url, "other", "owner", nil); s.Status != 200 {
+		t.Errorf("stream of another workspace = %d %s, want 200", s.Status, s.Body)
+	}
+	first.Cut()
+	eventtest.Eventually(t, "the place is free", func() bool { return l.Streams() == 2 })
+	if s := eventtest.Open(t, url, "ws", "owner", nil); s.Status != 200 {
+		t.Errorf("stream in the freed place = %d %s, want 200", s.Status, s.Body)
 	}
 }
 
@@ -252,23 +273,28 @@ func TestStreamEndsWithTheKey(t *testing.T) {
 func TestStreamAsksBeforeItSends(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var revoked atomic.Bool
 		asked := make(chan bool, 8)
 		l := newLog(d, func(c *event.Config) {
 			c.Rights = event.Filter{"key.*"}
 			c.StillAllowed = func(_ context.Context, anew bool) error {
 				asked <- anew
-				if anew {
+				if anew && revoked.Load() {
 					return fault.New(fault.Unauthenticated, "KEY_INVALID", "The key was revoked.")
 				}
 				return nil
 			}
 		})
 		s := eventtest.Open(t, serve(t, l)+"?types=a.*", "ws", "owner", nil)
+		if anew := <-asked; !anew {
+			t.Error("the stream began without a look at the key")
+		}
 		eventtest.Append(t, d, l, "ws", "a.done")
 		wantEvent(t, s, "1", "a.done")
 		if anew := <-asked; anew {
 			t.Error("an ordinary event had the key looked up")
 		}
+		revoked.Store(true)
 		ctx := eventtest.Context(t.Context(), "ws")
 		err := d.InTx(ctx, func(tx *db.Tx) error {
 			return errors.Join(l.Append(ctx, tx, event.Event{Type: "key.revoked"}), l.Append(ctx, tx, event.Event{Type: "a.done"}))

@@ -16,7 +16,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{Summary: "Read a job", Tag: "jobs", Scope: "jobs:read", Codes: []string{"JOB_NOT_FOUND"}})
 	web.Post(a, "/v1/jobs/{id}/cancel", s.serveCancel, web.Doc{
-		Summary: "Cancel a job", Tag: "jobs", Scope: "jobs:write",
+		Summary: "Cancel a job", Tag: "jobs", Scope: "jobs:write", Also: []int{202},
 		Description: "A queued job is cancelled at once. A running one is asked to stop: the answer is 202, and the job ends as cancelled or, if it was faster, otherwise.",
 		Codes:       []string{"JOB_NOT_FOUND", "JOB_FINISHED"},
 	})

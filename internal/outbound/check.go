@@ -77,12 +77,12 @@ func (c *Client) checkAddr(addr netip.Addr, port int) error {
 		return refuse("This host may not be called.", errAddr(addr))
 	}
 	if !c.portAllowed(port) {
-		return refuse("This port may not be called.", nil)
+		return refuse("This port may not be called.", errAddr(addr))
 	}
 	return nil
 }
 
-// errAddr names an address for the log.
+// errAddr names a refused address for the log.
 type errAddr netip.Addr
 
 // Error says which address was refused.

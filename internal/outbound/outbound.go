@@ -128,6 +128,17 @@ func refuse(reason string, cause error) *fault.Error {
 	return fault.New(fault.Invalid, "OUTBOUND_REFUSED", reason).Wrap(cause)
 }
 
+// HostTrouble tells whether err is about where a host leads: nowhere, or to an
+// address that may not be called. Whoever shows errors to others must not tell
+// the two apart, or they learn which names there are in our network.
+func HostTrouble(err error) bool {
+	var (
+		unknown *net.DNSError
+		refused errAddr
+	)
+	return errors.As(err, &unknown) || errors.As(err, &refused)
+}
+
 // portAllowed tells whether a port may be called on hosts nobody listed.
 func (c *Client) portAllowed(port int) bool { return slices.Contains(c.cfg.Ports, port) }
 

@@ -98,6 +98,9 @@ func TestNameResolvesInside(t *testing.T) {
 		c := client(t, outbound.Config{Lookup: lookup, Ports: []int{atoi(t, port)}})
 		_, err := get(t, c, "http://evil.test:"+port+"/")
 		wantRefused(t, err)
+		if !outbound.HostTrouble(err) {
+			t.Errorf("%v is not about the host, want it like an unknown name", err)
+		}
 		if f := fault.As(err); f != nil && strings.Contains(f.Message, addr) {
 			t.Errorf("message %q tells the address", f.Message)
 		}
@@ -180,6 +183,9 @@ func TestUnknownName(t *testing.T) {
 		var dns *net.DNSError
 		if !errors.As(err, &dns) || fault.As(err) != nil {
 			t.Errorf("GET %s = %v, want a DNS error that is no refusal", host, err)
+		}
+		if !outbound.HostTrouble(err) {
+			t.Errorf("%v is not about the host, want it like a refused one", err)
 		}
 	}
 }

@@ -17,14 +17,14 @@ import (
 // Cursors signs the cursors of tests.
 func Cursors() web.Cursors { return web.Cursors{Key: []byte("0123456789abcdef0123456789abcdef")} }
 
-// Caller makes a caller of a workspace: "owner" may everything, "reader" only
-// reads events, "hooker" only handles webhooks, "project" is limited to one.
+// Caller makes a caller of a workspace: "owner" may everything, "reader" and
+// "reader2" only read events, "hooker" only handles webhooks, "project" is limited to one.
 func Caller(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
 	case "owner":
 		c.Scopes = []string{"*"}
-	case "reader":
+	case "reader", "reader2":
 		c.Scopes = []string{"events:read"}
 	case "hooker":
 		c.Scopes = []string{"webhooks:*"}

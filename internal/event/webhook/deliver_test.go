@@ -1,7 +1,10 @@
 package webhook_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -17,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 )
 
@@ -242,27 +246,43 @@ func TestGuardRefuses(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(r.URL, "http://"), ":")
 	guarded, err := outbound.New(outbound.Config{
 		Ports: []int{80, 443, atoi(t, port)},
-		Lookup: func(context.Context, string) ([]netip.Addr, error) {
+		Lookup: func(_ context.Context, host string) ([]netip.Addr, error) {
+			if host == "nowhere.example.org" {
+				return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+			}
 			return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEnv(t, d, guarded, func(c *webhook.Config) { c.MaxAttempts = 1 })
-	if _, err := e.s.Create(eventtest.Context(t.Context(), "ws"), webhook.Draft{URL: r.URL, Events: []string{"*"}}); err == nil {
-		t.Error("a webhook to loopback was created")
+	var log bytes.Buffer
+	e := newEnv(t, d, guarded, func(c *webhook.Config) {
+		c.MaxAttempts, c.Log = 1, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	_, err = e.s.Create(eventtest.Context(t.Context(), "ws"), webhook.Draft{URL: r.URL, Events: []string{"*"}})
+	if f := fault.As(err); f == nil || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, "HEARTH_OUTBOUND_ALLOW") {
+		t.Errorf("a webhook to loopback = %+v, want it refused with what an operator can do", err)
 	}
-	h := e.create(t, "ws", "http://inside.example.org:"+port+"/", "a.done") // a name that leads inside
-	e.run(t)
+	h := e.create(t, "ws", "http://inside.example.org:"+port+"/hidden", "a.done") // a name that leads inside
+	none := e.create(t, "ws", "http://nowhere.example.org:"+port+"/hidden", "a.done")
+	stop := e.run(t)
 	eventtest.Append(t, d, e.l, "ws", "a.done")
-	dead := e.await(t, "ws", h.ID, "dead", 1)
-	if !strings.Contains(dead[0].LastError, "OUTBOUND") || strings.Contains(dead[0].LastError, "127.0.0.1") {
-		t.Errorf("last error = %q, want the refusal without the address", dead[0].LastError)
+	// Whoever makes webhooks must not learn which names exist inside.
+	in, out := e.await(t, "ws", h.ID, "dead", 1)[0].LastError, e.await(t, "ws", none.ID, "dead", 1)[0].LastError
+	if in != out || !strings.Contains(in, "HEARTH_OUTBOUND_ALLOW") || strings.Contains(in, "127.0.0.1") {
+		t.Errorf("last errors = %q and %q, want one text for both", in, out)
 	}
-	out, err := e.s.Ping(eventtest.Context(t.Context(), "ws"), h.ID)
-	if err != nil || out.Delivered || !strings.Contains(out.Error, "OUTBOUND") {
-		t.Errorf("Ping = %+v, %v, want a refusal", out, err)
+	ping, err := e.s.Ping(eventtest.Context(t.Context(), "ws"), h.ID)
+	if err != nil || ping.Delivered || ping.Error != in {
+		t.Errorf("Ping = %+v, %v, want %q", ping, err, in)
+	}
+	if ping, err = e.s.Ping(eventtest.Context(t.Context(), "ws"), none.ID); err != nil || ping.Delivered || ping.Error != in {
+		t.Errorf("Ping = %+v, %v, want %q", ping, err, in)
+	}
+	stop()
+	if text := log.String(); strings.Count(text, "refused address 127.0.0.1") != 2 || strings.Count(text, "no such host") != 2 || strings.Contains(text, "hidden") {
+		t.Errorf("log = %s\nwant the real causes of both deliveries and both pings, and no path", text)
 	}
 	if called.Load() {
 		t.Error("a request reached the inside")

@@ -11,7 +11,8 @@ import (
 )
 
 const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), signed as Standard Webhooks: webhook-signature is v1, and the base64 HMAC-SHA256 of " +
-	"webhook-id.webhook-timestamp.body under the bytes after whsec_. Answer 2xx; anything else is tried again for three days. 410 switches the webhook off. " +
+	"webhook-id.webhook-timestamp.body under the bytes after whsec_. Answer 2xx; anything else is tried again after 8 seconds, then after three times as long each time, at most a day: " +
+	"12 attempts in all by default (HEARTH_WEBHOOK_MAX_ATTEMPTS), which is just under three days, and never later than three days after the event. 410 switches the webhook off. " +
 	"A message may come twice: drop repeats by webhook-id."
 
 // Routes adds the webhook API to a.
@@ -42,7 +43,11 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Send events again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag, Once: true,
 		Codes: []string{"WEBHOOK_INACTIVE", "REPLAY_IN_PROGRESS", "REPLAY_RANGE_INVALID", "EVENTS_EXPIRED"},
 	})
-	web.Post(a, "/v1/webhooks/{id}/ping", s.servePing, web.Doc{Summary: "Send a test message and tell what came of it", Scope: "webhooks:write", Tag: tag})
+	web.Post(a, "/v1/webhooks/{id}/ping", s.servePing, web.Doc{
+		Summary: "Send a test message and tell what came of it", Scope: "webhooks:write", Tag: tag,
+		Description: "One ping of a webhook at a time, and a few of a workspace.",
+		Codes:       []string{"WEBHOOK_NOT_FOUND", "PING_IN_PROGRESS", "TOO_MANY_PINGS"},
+	})
 	web.Post(a, "/v1/webhooks/{id}/rotate-secret", s.serveRotate, web.Doc{
 		Summary: "Replace the secret of a webhook", Scope: "webhooks:write", Tag: tag, Once: true, Description: "The old secret signs too for 24 hours.",
 	})

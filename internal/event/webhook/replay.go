@@ -73,21 +73,3 @@ func (r Replay) within(held event.Range) (Replay, error) {
 	}
 	return r, c.Err("REPLAY_RANGE_INVALID", "This range of events cannot be replayed.")
 }
-
-// Ping sends a test message now and tells what came of it.
-func (s *Service) Ping(ctx context.Context, id string) (Outcome, error) {
-	ws, err := may(ctx)
-	if err != nil {
-		return Outcome{}, err
-	}
-	h, err := find(ctx, s.db, ws, id)
-	if err != nil {
-		return Outcome{}, err
-	}
-	m, err := pingOf(s.cfg.Source, ws, db.NewID(), web.CallerFrom(ctx).DID, s.cfg.Now())
-	if err != nil {
-		return Outcome{}, err
-	}
-	a := s.send(ctx, h, m)
-	return Outcome{Delivered: a.ok(), Status: a.status, Error: a.err, DurationMS: a.took.Milliseconds()}, nil
-}

@@ -70,6 +70,9 @@ func (s *Service) Run(ctx context.Context) error {
 	sub := s.events.Subscribe("")
 	defer sub.Close()
 	defer s.crew.clear()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { s.clean(ctx) })
 	sweep := time.NewTicker(s.cfg.Sweep)
 	defer sweep.Stop()
 	s.sweep(ctx)
@@ -108,7 +111,7 @@ func (s *Service) try(ctx context.Context, what string, err error) {
 	}
 }
 
-// sweep wakes every active webhook and clears up after deleted ones.
+// sweep wakes every active webhook.
 func (s *Service) sweep(ctx context.Context) {
 	after := int64(0)
 	for {
@@ -120,7 +123,6 @@ func (s *Service) sweep(ctx context.Context) {
 		}
 		after = last
 	}
-	s.try(ctx, "remove deleted webhooks", s.purge(ctx))
 }
 
 // rouse wakes the active webhooks of a workspace.
@@ -139,23 +141,48 @@ func (s *Service) wakeAll(ctx context.Context, refs []ref) {
 // purgeChunk is how many rows one transaction removes.
 const purgeChunk = 100
 
-// purge removes the rows of deleted webhooks, their deliveries first.
-func (s *Service) purge(ctx context.Context) error {
-	refs, err := listDeleted(ctx, s.db)
-	if err != nil {
-		return err
+// clean clears up after deleted webhooks until ctx ends. It has a goroutine of
+// its own: there may be much to remove, and deliveries do not wait for it.
+func (s *Service) clean(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.Sweep)
+	defer tick.Stop()
+	for {
+		s.try(ctx, "remove deleted webhooks", s.purge(ctx))
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
-	for _, r := range refs {
-		for n := purgeChunk; n == purgeChunk; {
-			if n, err = removeDeliveries(ctx, s.db, r, purgeChunk); err != nil {
+}
+
+// purge removes the rows of deleted webhooks until there are none, some at a
+// time.
+func (s *Service) purge(ctx context.Context) error {
+	for {
+		refs, err := listDeleted(ctx, s.db)
+		if err != nil || len(refs) == 0 {
+			return err
+		}
+		for _, r := range refs {
+			if err := s.purgeOne(ctx, r); err != nil {
 				return err
 			}
 		}
-		if err := remove(ctx, s.db, r); err != nil {
+	}
+}
+
+// purgeOne removes a deleted webhook, its deliveries first.
+func (s *Service) purgeOne(ctx context.Context, r ref) error {
+	for {
+		n, err := removeDeliveries(ctx, s.db, r, purgeChunk)
+		if err != nil {
 			return err
 		}
+		if n < purgeChunk {
+			return remove(ctx, s.db, r)
+		}
 	}
-	return nil
 }
 
 // Expire removes deliveries that ended before a time, delivered or dead, at

@@ -6,13 +6,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
 )
 
 const (
@@ -24,12 +25,21 @@ const (
 type attempt struct {
 	status int           // HTTP status, 0 without an answer
 	err    string        // in our words; never the receiver's body
+	cause  error         // for the log only: it may tell about inside networks
 	wait   time.Duration // what Retry-After asks for
 	took   time.Duration
 	at     time.Time // when it ended
 }
 
 func (a attempt) ok() bool { return a.status >= 200 && a.status < 300 }
+
+// why is what the log says of a failure.
+func (a attempt) why() string {
+	if a.cause != nil {
+		return a.cause.Error()
+	}
+	return a.err
+}
 
 // send posts a message to a webhook, once.
 func (s *Service) send(ctx context.Context, h *hook, m message) attempt {
@@ -59,7 +69,7 @@ func (s *Service) send(ctx context.Context, h *hook, m message) attempt {
 func exchange(c Client, req *http.Request) attempt {
 	resp, err := c.Do(req)
 	if err != nil {
-		return attempt{err: explain(err)}
+		return attempt{err: explain(err), cause: withoutURL(err)}
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain) // what it says does not matter
@@ -75,6 +85,15 @@ func exchange(c Client, req *http.Request) attempt {
 	return a
 }
 
+// withoutURL takes the URL off an error: its path may be a secret.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
 // retryAfter reads seconds; a date is not worth its clock troubles.
 func retryAfter(text string) time.Duration {
 	n, err := strconv.Atoi(text)
@@ -84,21 +103,24 @@ func retryAfter(text string) time.Duration {
 	return time.Duration(min(n, 7*24*3600)) * time.Second
 }
 
+// unreachable is one text for a name nobody knows and one that leads inside:
+// told apart, they would tell which names our networks have.
+const unreachable = "the host was not found, or may not be called; an operator can allow it with HEARTH_OUTBOUND_ALLOW"
+
 // explain says in a few words why there was no answer. The error itself may
 // hold addresses of inside networks.
 func explain(err error) string {
 	var (
-		dns    *net.DNSError
 		record tls.RecordHeaderError
 		cert   *tls.CertificateVerificationError
 	)
 	switch f := fault.As(err); {
+	case outbound.HostTrouble(err):
+		return unreachable
 	case f != nil:
 		return safe(f.Code + ": " + f.Message)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
-	case errors.As(err, &dns):
-		return "the host name was not found"
 	case errors.As(err, &record), errors.As(err, &cert):
 		return "the TLS connection could not be made"
 	}

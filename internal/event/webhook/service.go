@@ -48,6 +48,7 @@ type Config struct {
 	MaxAttempts int           // before a delivery is dead; 12
 	PerHook     int           // attempts of one webhook at once; 4
 	Concurrency int           // attempts in all at once; 64
+	PerSpace    int           // attempts of one workspace at once; a quarter of all
 	Sweep       time.Duration // between looks at all webhooks; 60 s
 }
 
@@ -71,6 +72,7 @@ func (c Config) withDefaults() Config {
 	c.MaxAttempts = positive(c.MaxAttempts, 12)
 	c.PerHook = positive(c.PerHook, 4)
 	c.Concurrency = positive(c.Concurrency, 64)
+	c.PerSpace = positive(c.PerSpace, max(c.Concurrency/4, 1))
 	c.Sweep = positive(c.Sweep, time.Minute)
 	return c
 }
@@ -88,13 +90,14 @@ type Service struct {
 	db     *db.DB
 	events *event.Log
 	crew   *crew
-	slots  chan struct{} // attempts in all
+	slots  *slots // for attempts
+	pings  *pings
 }
 
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(), slots: make(chan struct{}, cfg.Concurrency)}
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(), slots: newSlots(cfg.Concurrency, cfg.PerSpace), pings: newPings()}
 }
 
 // may checks what a webhook gives away: whoever makes one reads all events.
@@ -133,6 +136,10 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 	}}
 	h.secret = s.seal(h, d.Secret)
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
+		// Two who count at once would both find room.
+		if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
+			return none, err
+		}
 		n, err := count(ctx, tx, ws, maxPerSpace)
 		if err != nil {
 			return none, err

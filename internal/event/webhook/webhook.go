@@ -1,11 +1,12 @@
 // Package webhook tells other systems about events. Each webhook follows the
 // event log with a position of its own; what matches becomes a delivery row,
-// which is attempted until the receiver answers 2xx or three days have passed.
+// which is attempted until the receiver answers 2xx, the attempts are used up
+// or three days have passed.
 //
 // It promises that every matching event is delivered at least once or ends as
 // a dead letter one can see and replay, whatever is killed meanwhile; that
-// events are taken up in their order, a few at a time; that a slow or broken
-// receiver holds up nobody else; and that requests leave only through the
+// events are taken up in their order, a few at a time; that slow or broken
+// receivers hold up no other workspace; and that requests leave only through the
 // guarded client it was given. It does not promise exactly once: receivers
 // drop repeats by the header webhook-id.
 package webhook
@@ -105,7 +106,7 @@ func checkURL(c *fault.Checks, text string, client Client) {
 	case u.User != nil || u.Fragment != "":
 		c.Add("/url", "invalid", "The URL must have no user, password or fragment.")
 	case !allowed():
-		c.Add("/url", "not_allowed", "The server may not send requests to this address.")
+		c.Add("/url", "not_allowed", "The server may not send requests to this address. An operator can allow it with HEARTH_OUTBOUND_ALLOW.")
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +53,59 @@ func TestWebhooksOfAWorkspaceAreLimited(t *testing.T) {
 		t.Errorf("51st webhook = %v, want TOO_MANY_WEBHOOKS", err)
 	}
 	e.create(t, "other", "https://example.org/", "*")
+}
+
+// Whoever asks at once gets no more than whoever asks in turn.
+func TestLimitHoldsInACrowd(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d, open{})
+		ctx := eventtest.Context(t.Context(), "ws")
+		for i := range 45 {
+			e.create(t, "ws", fmt.Sprint("https://example.org/", i), "*")
+		}
+		var made, refused atomic.Int64
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				_, err := e.s.Create(ctx, webhook.Draft{URL: "https://example.org/", Events: []string{"*"}})
+				switch {
+				case err == nil:
+					made.Add(1)
+				case fault.CodeOf(err) == "TOO_MANY_WEBHOOKS":
+					refused.Add(1)
+				default:
+					t.Errorf("create: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if made.Load() != 5 || refused.Load() != 15 {
+			t.Errorf("%d made and %d refused, want 5 and 15", made.Load(), refused.Load())
+		}
+	})
+}
+
+// One look clears up after all that were deleted, however many.
+func TestPurgeLeavesNone(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Sweep = time.Hour })
+		for i := range 45 {
+			h := e.create(t, "ws", fmt.Sprint("https://example.org/", i), "*")
+			if _, err := e.s.Delete(eventtest.Context(t.Context(), "ws"), h.ID, "*"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.run(t)
+		eventtest.Eventually(t, "all deleted webhooks are gone", func() bool {
+			var n int
+			if err := d.QueryRow(t.Context(), `SELECT count(*) FROM webhooks WHERE ws = $1`, "ws").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n == 0
+		})
+	})
 }
 
 func TestSecretIsSealed(t *testing.T) {

@@ -81,8 +81,12 @@ func (s *Service) turn(ctx context.Context, w *worker, h *hook) (time.Time, erro
 			return at, err
 		}
 		if some && !at.After(s.cfg.Now()) {
+			n := 0
+			if h, n, err = s.room(ctx, w, h); err != nil || n == 0 {
+				return s.cfg.Now(), err
+			}
 			// Another process may be first; then the next look says later.
-			if err := s.start(ctx, w, h); err != nil {
+			if err := s.start(ctx, w, h, n); err != nil {
 				return at, err
 			}
 			continue
@@ -97,13 +101,34 @@ func (s *Service) turn(ctx context.Context, w *worker, h *hook) (time.Time, erro
 	return time.Time{}, nil
 }
 
-// start takes due deliveries and begins an attempt for each.
-func (s *Service) start(ctx context.Context, w *worker, h *hook) error {
+// room takes slots for attempts, and waits when there is none: a lease must
+// not run while its attempt waits. It returns the webhook as it is afterwards,
+// and no slots when it was switched off meanwhile.
+func (s *Service) room(ctx context.Context, w *worker, h *hook) (*hook, int, error) {
+	n, waited, err := s.slots.take(ctx, w.ws, s.cfg.PerHook-w.busy)
+	if err != nil || !waited {
+		return h, n, err
+	}
+	h, err = find(ctx, s.db, w.ws, w.id)
+	if err == nil && h.Active {
+		return h, n, nil
+	}
+	s.slots.give(w.ws, n)
+	if fault.KindOf(err) == fault.NotFound {
+		err = nil
+	}
+	return nil, 0, err
+}
+
+// start takes due deliveries and begins an attempt for each, in the n slots it
+// is given.
+func (s *Service) start(ctx context.Context, w *worker, h *hook, n int) error {
 	now := s.cfg.Now()
-	// The lease runs from when an attempt may begin to when it must be over.
+	// The lease runs from when an attempt begins to when it must be over.
 	jobs, err := claim(ctx, s.db, lease{
-		hook: h.ID, owner: db.NewID(), now: now, until: now.Add(s.cfg.Timeout + leaseSpare), limit: s.cfg.PerHook - w.busy,
+		hook: h.ID, owner: db.NewID(), now: now, until: now.Add(s.cfg.Timeout + leaseSpare), limit: n,
 	})
+	s.slots.give(w.ws, n-len(jobs))
 	if err != nil {
 		return err
 	}
@@ -111,7 +136,10 @@ func (s *Service) start(ctx context.Context, w *worker, h *hook) error {
 	for _, j := range jobs {
 		w.busy++
 		go func() {
-			defer func() { w.done <- struct{}{} }()
+			defer func() {
+				s.slots.give(w.ws, 1)
+				w.done <- struct{}{}
+			}()
 			s.deliver(ctx, h, j)
 		}()
 	}
@@ -121,11 +149,6 @@ func (s *Service) start(ctx context.Context, w *worker, h *hook) error {
 // deliver makes one attempt and stores what came of it. Should that fail, the
 // lease runs out and somebody tries again.
 func (s *Service) deliver(ctx context.Context, h *hook, j job) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-	}
 	a, err := s.attempt(ctx, h, j)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
@@ -167,7 +190,7 @@ func (s *Service) settle(ctx context.Context, h *hook, j job, a attempt) error {
 	}
 	at, again := next(j, a.at, s.cfg.MaxAttempts, a.wait, s.cfg.Chance())
 	if !again || a.err == expired {
-		s.cfg.Log.WarnContext(ctx, "webhook delivery is dead", "webhook", h.ID, "seq", j.seq, "attempts", j.attempts, "err", a.err)
+		s.cfg.Log.WarnContext(ctx, "webhook delivery is dead", "webhook", h.ID, "seq", j.seq, "attempts", j.attempts, "err", a.why())
 		return setDead(ctx, s.db, j, a)
 	}
 	return setRetry(ctx, s.db, j, a, at)
