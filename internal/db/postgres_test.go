@@ -53,11 +53,9 @@ func TestDeadlockRunsTheFunctionAgain(t *testing.T) {
 	if err := d.QueryRow(ctx, `SELECT sum(price) FROM item`).Scan(&sum); err != nil || sum != 4 {
 		t.Errorf("sum = %v, %v; want 4: each of the two stored once", sum, err)
 	}
-	if n := runs.Load(); n != 3 {
-		t.Errorf("functions ran %d times, want 3", n)
-	}
-	if n := d.Stats().Retries; n != 1 {
-		t.Errorf("retries = %d, want 1", n)
+	// PostgreSQL ends one of the two; the second try may meet the other again.
+	if n, again := int64(runs.Load()), d.Stats().Retries; again < 1 || n != 2+again {
+		t.Errorf("functions ran %d times with %d retries, want one run for each caller and each retry, and a retry", n, again)
 	}
 }
 
