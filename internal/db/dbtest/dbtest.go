@@ -47,7 +47,9 @@ func Each(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 // SQLite opens a migrated store in a temporary folder.
 func SQLite(t testing.TB, opts ...Option) *db.DB {
 	t.Helper()
-	cfg := db.Config{Path: filepath.Join(t.TempDir(), "hearth.db"), Log: Log(t)}
+	// A busy machine under the race detector is no stuck function; tests of
+	// the limit set their own.
+	cfg := db.Config{Path: filepath.Join(t.TempDir(), "hearth.db"), Log: Log(t), TxLimit: 30 * time.Second}
 	for _, o := range opts {
 		o(&cfg)
 	}
