@@ -110,8 +110,15 @@ func (w *watch) check(t *testing.T, base string) {
 // loopback address is made unreachable, so a page that needs one shows it.
 func browser(t *testing.T) (context.Context, *watch) {
 	t.Helper()
+	// Not t.TempDir: processes of the browser still write here for a moment
+	// after it has ended, and what is left then is no failure.
+	profile, err := os.MkdirTemp("", "hearth-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	opts := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 1600), chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 1600), chromedp.UserDataDir(profile),
 		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-domain-reliability", true), chromedp.Flag("no-pings", true), chromedp.Flag("disable-gpu", true),
 	)
