@@ -52,3 +52,9 @@ func Build(t *testing.T, ownerKey string, change func(*config.Config)) *Built {
 	}
 	return b
 }
+
+// RunJobs runs the background jobs until ctx ends.
+func (b *Built) RunJobs(ctx context.Context) { b.runner.Run(ctx) }
+
+// Dir is the data folder.
+func (b *Built) Dir() string { return b.cfg.Data.Dir }

@@ -83,7 +83,16 @@ func (a *App) backup(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	a.log.InfoContext(ctx, "backup", "file", filepath.Base(b.File), "bytes", b.Bytes, "removed", len(removed))
+	r.SetResult(backupResult{File: filepath.Base(b.File), Bytes: b.Bytes, SHA256: b.SHA256, Removed: len(removed)})
 	return nil
+}
+
+// backupResult is what the job of a backup shows the operators.
+type backupResult struct {
+	File    string `json:"file"`
+	Bytes   int64  `json:"bytes"`
+	SHA256  string `json:"sha256"`
+	Removed int    `json:"removed"` // older backups that were removed
 }
 
 // CreateBackup writes a backup into dir, or to file when it is given.
