@@ -59,3 +59,6 @@ func RunOn(path, script string) error {
 
 // CloseSoon makes Close wait briefly for rows left open.
 func CloseSoon(c *Config) { c.closeWait = 50 * time.Millisecond }
+
+// Clean is what Scrub does to a page.
+var Clean = clean

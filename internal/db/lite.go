@@ -16,6 +16,8 @@ type lite struct {
 	w       *writer
 	readers *readers
 	care    *care
+
+	scrubbing chan struct{} // cap 1: whoever is in it scrubs
 }
 
 func openLite(ctx context.Context, cfg Config) (*lite, error) {
@@ -31,7 +33,7 @@ func openLite(ctx context.Context, cfg Config) (*lite, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lite{cfg: cfg, w: w, readers: newReaders(cfg)}
+	l := &lite{cfg: cfg, w: w, readers: newReaders(cfg), scrubbing: make(chan struct{}, 1)}
 	// A first reader now, so that a file that cannot be read fails at boot.
 	if err := l.ping(ctx); err != nil {
 		return nil, errors.Join(err, l.readers.close(), w.close())

@@ -23,6 +23,15 @@ const (
 	maxQueued = 4096
 )
 
+// Settings of the writer's connection. Every caller has a savepoint, and what
+// it would take to undo it are copies of the pages it touches: in memory they
+// cost a fifth of the work less than in a temporary file. The cache, in KiB, is
+// for indexes in no order of time, where each new row meets another page.
+const (
+	undoInMemory = "temp_store=MEMORY"
+	writerCache  = "cache_size=-32768"
+)
+
 // The states of a request. Its caller may leave while it is queued only.
 const (
 	queued int32 = iota
@@ -106,7 +115,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		}
 		w.c = nil
 	}
-	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", "synchronous="+w.sync, "foreign_keys=ON")
+	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", "synchronous="+w.sync, "foreign_keys=ON", secureDelete, undoInMemory, writerCache)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,231 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// What is deleted must not stay readable in the file. secure_delete has SQLite
+// overwrite deleted cells and freed pages with zeros; it costs nothing that
+// can be measured. Two places are left: pages that SQLite rebuilds when it
+// balances a tree keep old bytes between their cell pointers and their cells,
+// and the write-ahead log keeps old versions of pages until it is cut. Scrub
+// cleans both.
+
+// secureDelete is the PRAGMA of every connection that writes.
+const secureDelete = "secure_delete=ON"
+
+const (
+	scrubChunk  = 50                     // pages in one transaction
+	scrubRead   = 512                    // pages in one snapshot, so that no reader is open for long
+	scrubWait   = 100 * time.Millisecond // for readers, while writers wait too
+	scrubPause  = 20 * time.Millisecond  // between two tries to cut the log
+	scrubTries  = 20                     // about 2.5 s in all
+	maxScrubbed = 1 << 25                // pages; see dirtyPages
+)
+
+// Scrub takes the bytes of what was deleted or replaced before the call out of
+// the files of an SQLite store, also while others read and write. It reads the
+// whole file. The fault is STORE_UNAVAILABLE when a reader holds on to old
+// bytes for seconds: call it again. Copies of the store, such as backups and
+// those made before migrations, are not touched.
+//
+// On PostgreSQL it does nothing: there the server's own vacuum decides when
+// the space of deleted rows is used again.
+func (d *DB) Scrub(ctx context.Context) error {
+	l, ok := d.e.(*lite)
+	if !ok {
+		return nil
+	}
+	if err := l.scrub(ctx); err != nil {
+		return fmt.Errorf("scrub store: %w", err)
+	}
+	return nil
+}
+
+func (l *lite) scrub(ctx context.Context) error {
+	select { // one at a time: the next one finds little to do
+	case l.scrubbing <- struct{}{}:
+		defer func() { <-l.scrubbing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	c, err := openLiteConn(ctx, l.cfg.Path, busyPragma(scrubWait))
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	dirty, err := dirtyPages(ctx, c)
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(dirty, scrubChunk) {
+		if err := l.w.inTx(ctx, func(tx *Tx) error { return cleanPages(ctx, tx, chunk) }); err != nil {
+			return err
+		}
+	}
+	return cutLog(ctx, c)
+}
+
+// dirtyPages lists the pages that hold bytes nobody can reach. It reads through
+// SQLite: opening the file beside it would drop the locks it holds.
+//
+// A page is told by its first byte: a tree page has 2, 5, 10 or 13 there, an
+// overflow or free page the highest byte of a page number, which is 0 or 1 as
+// long as there are fewer than 2^25 pages, 128 GiB. A store with pointer maps
+// (auto_vacuum) is not ours.
+func dirtyPages(ctx context.Context, c *liteConn) ([]int64, error) {
+	var pages, auto int64
+	err := firstRow(ctx, c, `SELECT page_count, auto_vacuum FROM pragma_page_count, pragma_auto_vacuum`, nil, &pages, &auto)
+	if err != nil {
+		return nil, err
+	}
+	if pages >= maxScrubbed || auto != 0 {
+		return nil, fmt.Errorf("a store of %d pages with auto_vacuum %d cannot be scrubbed", pages, auto)
+	}
+	var dirty []int64
+	for first := int64(1); first <= pages; first += scrubRead {
+		some, err := dirtyRange(ctx, c, first, min(first+scrubRead-1, pages))
+		if err != nil {
+			return nil, err
+		}
+		dirty = append(dirty, some...)
+	}
+	return dirty, nil
+}
+
+const (
+	selectPageSQLite  = `SELECT data FROM sqlite_dbpage WHERE pgno = $1`
+	selectPagesSQLite = `WITH RECURSIVE n(i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i < $2)
+		SELECT i, data FROM n CROSS JOIN sqlite_dbpage ON pgno = i`
+)
+
+// dirtyRange looks at the pages first to last in one snapshot.
+func dirtyRange(ctx context.Context, c *liteConn, first, last int64) ([]int64, error) {
+	rows, err := c.rows(ctx, selectPagesSQLite, []any{first, last})
+	if err != nil {
+		return nil, cancelled(ctx, err)
+	}
+	defer rows.Close()
+	var dirty []int64
+	for rows.Next() {
+		var n int64
+		var page []byte
+		if err := rows.Scan(&n, &page); err != nil {
+			return nil, err
+		}
+		if _, changed := clean(page, n); changed {
+			dirty = append(dirty, n)
+		}
+	}
+	return dirty, cancelled(ctx, rows.Err())
+}
+
+// cleanPages cleans pages as they are now: others may have changed them since
+// they were listed.
+func cleanPages(ctx context.Context, tx *Tx, pages []int64) error {
+	for _, n := range pages {
+		var page []byte
+		if err := tx.QueryRow(ctx, selectPageSQLite, n).Scan(&page); err != nil {
+			return err
+		}
+		fresh, changed := clean(page, n)
+		if !changed {
+			continue
+		}
+		if _, err := tx.Exec(ctx, `UPDATE sqlite_dbpage SET data = $2 WHERE pgno = $1`, n, fresh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clean gives tree page number n with zeros in the gap between its cell
+// pointers and its cells. It is false for a page with nothing to clean, and for
+// one that does not look like a tree page.
+func clean(page []byte, n int64) ([]byte, bool) {
+	head := 0
+	if n == 1 {
+		head = 100 // the header of the file
+	}
+	if len(page) < head+12 {
+		return nil, false
+	}
+	var size int
+	switch page[head] {
+	case 2, 5: // inside a tree
+		size = 12
+	case 10, 13: // a leaf
+		size = 8
+	default:
+		return nil, false
+	}
+	cells := int(binary.BigEndian.Uint16(page[head+3:]))
+	start, end := head+size+2*cells, int(binary.BigEndian.Uint16(page[head+5:]))
+	if end == 0 {
+		end = 1 << 16
+	}
+	if start > end || end > len(page) {
+		return nil, false
+	}
+	if len(bytes.Trim(page[start:end], "\x00")) == 0 {
+		return nil, false
+	}
+	out := bytes.Clone(page)
+	clear(out[start:end])
+	return out, true
+}
+
+// cutLog copies the write-ahead log into the file and cuts it to nothing.
+func cutLog(ctx context.Context, c *liteConn) error {
+	for range scrubTries {
+		if done, err := checkpoint(c); err != nil || done {
+			return err
+		}
+		pause := time.NewTimer(scrubPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+	return unavailable(errors.New("a long read keeps old pages in the write-ahead log"))
+}
+
+// checkpoint is false when somebody was in the way.
+func checkpoint(c *liteConn) (bool, error) {
+	s, err := c.prepare("PRAGMA wal_checkpoint(TRUNCATE)", true)
+	if err != nil {
+		return false, err
+	}
+	s.busy = true
+	// The background context: an interrupted checkpoint is not worth the trouble.
+	r, err := s.s.(driver.StmtQueryContext).QueryContext(context.Background(), nil)
+	if err != nil {
+		c.release(s)
+		if err = mapLite(err); busy(err) {
+			return false, nil
+		}
+		return false, err
+	}
+	rows := &liteRows{c: c, s: s, r: r, vals: make([]driver.Value, len(r.Columns()))}
+	defer rows.Close()
+	var blocked, inLog, copied int64
+	if rows.Next() {
+		err = rows.Scan(&blocked, &inLog, &copied)
+	}
+	return blocked == 0, errors.Join(err, rows.Err())
+}
+
+// firstRow reads the one row of a query.
+func firstRow(ctx context.Context, c *liteConn, text string, args []any, dest ...any) error {
+	rows, err := c.rows(ctx, text, args)
+	return oneRow{rows: rows, err: err}.Scan(dest...)
+}
