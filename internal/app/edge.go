@@ -70,17 +70,19 @@ func under(path, prefix string) bool {
 // can refuse, so that refusals are counted.
 func (e *edge) handler(apis []*web.API) http.Handler {
 	mux := http.NewServeMux()
+	var routes []web.Route
 	for _, a := range apis {
 		a.Mount(mux)
+		routes = append(routes, a.Routes()...)
 	}
 	hidden := hiddenPatterns(apis)
-	unknown := web.Unknown(dialectOf, func(r *http.Request, method string) bool {
+	known := func(r *http.Request, method string) bool {
 		probe := *r
 		probe.Method = method
 		_, pattern := mux.Handler(&probe)
 		return pattern != "" && pattern != "/" && !hidden[pattern]
-	})
-	mux.HandleFunc("/", unknown)
+	}
+	mux.HandleFunc("/", web.DIDPaths(routes, mux, known, web.Unknown(dialectOf, known)))
 
 	// Asked about such a path the mux would name the route it redirects to.
 	nothing := web.Unknown(dialectOf, func(*http.Request, string) bool { return false })
@@ -111,13 +113,14 @@ func hiddenPatterns(apis []*web.API) map[string]bool {
 	return hidden
 }
 
-// limitName limits areas A and B and the reference by address. C and D have limits of their
-// own, and health is never refused.
+// limitName limits areas A and B, the public DID documents and the reference
+// by address. C and D have limits of their own, and health is never refused.
 func limitName(r *http.Request) string {
-	if !under(r.URL.Path, "/v1") && !strings.HasPrefix(r.URL.Path, "/docs") {
-		return ""
+	p := r.URL.Path
+	if under(p, "/v1") || under(p, "/1.0") || under(p, "/entities") || under(p, "/.well-known") || p == "/did.json" || strings.HasPrefix(p, "/docs") {
+		return web.AddrName(web.ClientAddr(r.Context()))
 	}
-	return web.AddrName(web.ClientAddr(r.Context()))
+	return ""
 }
 
 // withCORS leaves area C out: it is called by gateways, never by a page.

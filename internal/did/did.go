@@ -81,7 +81,17 @@ func (d DID) Method() string {
 func NewEntity() DID {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails: the program ends instead
-	return DID("did:ixo:entity:" + hex.EncodeToString(b))
+	return DID(minted + hex.EncodeToString(b))
+}
+
+// minted begins every DID that NewEntity makes.
+const minted = "did:ixo:entity:"
+
+// EntityID is the last part of a DID in the form that is minted here, 32
+// hexadecimal digits; false for any other.
+func (d DID) EntityID() (string, bool) {
+	id, ok := strings.CutPrefix(string(d), minted)
+	return id, ok && len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
 // ed25519Prefix is the multicodec of an Ed25519 public key.

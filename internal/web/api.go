@@ -41,11 +41,12 @@ type Doc struct {
 	Status      int      // of the usual success; 200 by default
 	Scope       Scope    // a route without one does not build
 	Patch       bool     // the body is application/merge-patch+json
+	JSONPatch   bool     // or application/json-patch+json; see IsJSONPatch
 	Once        bool     // an Idempotency-Key is honoured
 	MaxBody     int64    // bytes; 0: the API's limit
 	Example     any      // a body that works, sent by the test of the reference
 	Answer      any      // a value of the answer's type, for plain handlers
-	Produces    string   // media type of the answer; application/json by default
+	Produces    string   // media types of the answer, comma-separated; application/json by default
 	Query       []Param  // query parameters of plain handlers
 	Codes       []string // further error codes worth naming, for the reference
 	Also        []int    // other statuses of success, with the same body
@@ -175,7 +176,7 @@ func typed[I, O any](a *API, method, path string, h func(context.Context, *I) (O
 }
 
 func (a *API) limits(d Doc) bodyRules {
-	rules := bodyRules{max: a.cfg.MaxBody, lenient: a.cfg.Lenient, patch: d.Patch}
+	rules := bodyRules{max: a.cfg.MaxBody, lenient: a.cfg.Lenient, patch: d.Patch, jsonPatch: d.JSONPatch}
 	if d.MaxBody != 0 {
 		rules.max = d.MaxBody
 	}

@@ -213,3 +213,17 @@ func TestDocumentComesFromTheTable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSchemaNames holds that types of one name in two packages stay apart,
+// however they are reached.
+func TestSchemaNames(t *testing.T) {
+	t.Parallel()
+	a := web.NewAPI(web.APIConfig{Name: "things", Gate: gate{}})
+	d := web.Doc{Summary: "x", Scope: web.Public}
+	web.Get(a, "/a", func(context.Context, *none) (*fault.Error, error) { return nil, nil }, d)
+	web.Get(a, "/b", func(context.Context, *none) (web.Reply[*http.Cookie], error) { return web.Reply[*http.Cookie]{}, nil }, d)
+	schemas := web.Document("Hearth", "1", a).Components.Schemas.Map()
+	if schemas["FaultError"] == nil || schemas["HttpCookie"] == nil {
+		t.Errorf("schemas = %v, want FaultError and HttpCookie", schemas)
+	}
+}

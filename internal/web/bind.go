@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,7 +22,8 @@ import (
 type bodyRules struct {
 	max     int64
 	lenient bool
-	patch   bool
+	// patch: a merge patch; jsonPatch: or a JSON patch, which goes to RawBody
+	patch, jsonPatch bool
 }
 
 // binder fills a handler's input from a request. It is made once per route;
@@ -69,6 +69,9 @@ func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
 			}
 			b.params = append(b.params, param{in: in, name: name, index: f.Index})
 		}
+	}
+	if rules.jsonPatch && b.raw == nil {
+		panic(path + " takes JSON patches but has no RawBody")
 	}
 	return b
 }
@@ -143,15 +146,20 @@ func (b *binder) bindBody(w http.ResponseWriter, r *http.Request, in reflect.Val
 	if err != nil {
 		return r, err
 	}
+	operations := false
 	if len(body) > 0 {
-		if err := checkMedia(r, b.rules.patch); err != nil {
+		if operations, err = b.rules.checkMedia(r, body); err != nil {
 			return r, err
 		}
 	}
 	if b.raw != nil {
 		in.FieldByIndex(b.raw).SetBytes(body)
 	}
-	if b.body != nil && !(len(body) == 0 && b.optional) {
+	if operations {
+		// A list of operations is no Body; the handler applies it to what it
+		// has stored.
+		r = fill(r, func(q *request) { q.jsonPatch = true })
+	} else if b.body != nil && !(len(body) == 0 && b.optional) {
 		if err := DecodeStrict(body, in.FieldByIndex(b.body).Addr().Interface(), b.rules.lenient); err != nil {
 			return r, err
 		}
@@ -185,23 +193,6 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 
 func tooLarge(limit int64) error {
 	return fault.New(fault.TooLarge, "BODY_TOO_LARGE", fmt.Sprintf("The body is larger than %d bytes.", limit))
-}
-
-func checkMedia(r *http.Request, patch bool) error {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	good := err == nil && (media == "application/json" || patch && media == "application/merge-patch+json")
-	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
-		good = false
-	}
-	if good {
-		return nil
-	}
-	want := "application/json"
-	if patch {
-		want = "application/merge-patch+json"
-	}
-	return fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be "+want+".").
-		With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use " + want + "."})
 }
 
 // withIdempotency puts the Idempotency-Key and the hash of the request into

@@ -39,6 +39,8 @@ type request struct {
 	caller Caller
 	idem   Idempotency
 	leave  func() // gives the request's place back; nil without one
+
+	jsonPatch bool // the body is a JSON patch
 }
 
 // Idempotency is the Idempotency-Key of a request and the hash of what it

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"path"
 	"reflect"
@@ -44,10 +45,23 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 }
 
 // schemaName puts the package before the type, so that two areas may each
-// have a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity.
+// have a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity. What
+// Page holds is named the same way.
 func schemaName(t reflect.Type, hint string) string {
+	for t.Kind() == reflect.Pointer { // only what it points to has a package
+		t = t.Elem()
+	}
 	name := huma.DefaultSchemaNamer(t, hint)
-	pkg := path.Base(t.PkgPath())
+	outer, of, generic := strings.Cut(strings.TrimSuffix(t.Name(), "]"), "[")
+	if generic && t.PkgPath() == reflect.TypeFor[PageInfo]().PkgPath() {
+		dot := strings.LastIndex(of, ".")
+		return outer + prefixed(of[:max(dot, 0)], of[dot+1:])
+	}
+	return prefixed(t.PkgPath(), name)
+}
+
+func prefixed(pkg, name string) string {
+	pkg = path.Base(pkg)
 	if name == "" || pkg == "." || pkg == "web" {
 		return name
 	}
@@ -120,12 +134,7 @@ func operationID(method, path string) string {
 func parameters(reg huma.Registry, op *huma.Operation, r Route) {
 	for _, f := range reflect.VisibleFields(r.In) {
 		if f.Name == "Body" {
-			media := &huma.MediaType{Schema: reg.Schema(f.Type, true, operationTypeHint(op)), Example: r.Doc.Example}
-			name := "application/json"
-			if r.Doc.Patch {
-				name = "application/merge-patch+json"
-			}
-			op.RequestBody = &huma.RequestBody{Required: f.Type.Kind() != reflect.Pointer, Content: map[string]*huma.MediaType{name: media}}
+			op.RequestBody = &huma.RequestBody{Required: f.Type.Kind() != reflect.Pointer, Content: bodyContent(reg, op, r.Doc, f.Type)}
 			continue
 		}
 		for _, in := range []string{"path", "query", "header"} {
@@ -149,6 +158,20 @@ func parameters(reg huma.Registry, op *huma.Operation, r Route) {
 	}
 }
 
+// bodyContent describes a body in each of its media types. A JSON patch has no
+// example of its own: the one of the merge patch is what tests send.
+func bodyContent(reg huma.Registry, op *huma.Operation, d Doc, t reflect.Type) map[string]*huma.MediaType {
+	content := map[string]*huma.MediaType{}
+	for _, name := range (bodyRules{patch: d.Patch, jsonPatch: d.JSONPatch}).media() {
+		if name == mediaJSONPatch {
+			content[name] = &huma.MediaType{Schema: reg.Schema(reflect.TypeFor[[]PatchOp](), true, "JSONPatch")}
+			continue
+		}
+		content[name] = &huma.MediaType{Schema: reg.Schema(t, true, operationTypeHint(op)), Example: d.Example}
+	}
+	return content
+}
+
 func operationTypeHint(op *huma.Operation) string { return op.OperationID + "-body" }
 
 func missingPath(op *huma.Operation, path string) []string {
@@ -159,18 +182,9 @@ func missingPath(op *huma.Operation, path string) []string {
 
 // responses describes the usual answer and the shape of every refusal.
 func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
-	ok := &huma.Response{}
-	media := r.Doc.Produces
-	if media == "" {
-		media = "application/json"
-	}
-	if t := answerType(r); t != nil {
-		ok.Content = map[string]*huma.MediaType{media: {Schema: reg.Schema(t, true, op.OperationID+"-answer")}}
-	} else if r.Doc.Produces != "" {
-		ok.Content = map[string]*huma.MediaType{media: {Schema: &huma.Schema{Type: "string"}}}
-	}
+	content := answerContent(reg, op, r)
 	for _, status := range append([]int{r.Doc.Status}, r.Doc.Also...) {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: ok.Content}
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: content}
 	}
 	refusal := &huma.Response{Description: "Refused; code says why. See /docs/errors."}
 	if len(r.Doc.Codes) > 0 {
@@ -185,6 +199,25 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 		refusal.Content = map[string]*huma.MediaType{"application/problem+json": {Schema: reg.Schema(reflect.TypeFor[problem](), true, "Problem")}}
 	}
 	op.Responses["default"] = refusal
+}
+
+// answerContent describes the usual answer in each of its media types; nil when
+// it has no body.
+func answerContent(reg huma.Registry, op *huma.Operation, r Route) map[string]*huma.MediaType {
+	var schema *huma.Schema
+	switch t := answerType(r); {
+	case t != nil:
+		schema = reg.Schema(t, true, op.OperationID+"-answer")
+	case r.Doc.Produces != "":
+		schema = &huma.Schema{Type: "string"}
+	default:
+		return nil
+	}
+	content := map[string]*huma.MediaType{}
+	for media := range strings.SplitSeq(cmp.Or(r.Doc.Produces, mediaJSON), ",") {
+		content[strings.TrimSpace(media)] = &huma.MediaType{Schema: schema}
+	}
+	return content
 }
 
 func answerType(r Route) reflect.Type {

@@ -72,13 +72,16 @@ func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 		slog.String("client", ClientAddr(r.Context()).String()), slog.String("workspace", s.Caller.Workspace), slog.String("key", s.Caller.Key))
 }
 
+// methods are those a route may have.
+var methods = [...]string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+
 // Unknown answers a request no route takes. known tells whether a route
 // exists for a method and the same path.
 func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request, method string) bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		write := pick(r)
 		allow := ""
-		for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		for _, m := range methods {
 			if known(r, m) {
 				allow += ", " + m
 			}

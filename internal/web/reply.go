@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -19,13 +20,15 @@ type Reply[T any] struct {
 	ETag     string // with its quotes
 	Location string
 	Link     string
-	Replayed bool // the stored answer to an Idempotency-Key
+	Media    string // type of the body; application/json by default
+	Cache    string // Cache-Control; no-store by default
+	Replayed bool   // the stored answer to an Idempotency-Key
 }
 
 func (p Reply[T]) parts() parts {
 	return parts{
-		value: p.Value, raw: p.Raw, status: p.Status, replayed: p.Replayed,
-		head: [...][2]string{{"ETag", p.ETag}, {"Location", p.Location}, {"Link", p.Link}},
+		value: p.Value, raw: p.Raw, status: p.Status, media: p.Media, replayed: p.Replayed,
+		head: [...][2]string{{"ETag", p.ETag}, {"Location", p.Location}, {"Link", p.Link}, {"Cache-Control", p.Cache}},
 	}
 }
 
@@ -41,8 +44,9 @@ type parts struct {
 	value    any
 	raw      []byte
 	status   int
+	media    string
 	replayed bool
-	head     [3][2]string
+	head     [4][2]string
 }
 
 // reply writes a handler's answer.
@@ -75,7 +79,7 @@ func reply(w http.ResponseWriter, r *http.Request, d Doc, answer any) error {
 	if status == 0 {
 		status = max(d.Status, http.StatusOK)
 	}
-	writeBody(w, "application/json", status, body)
+	writeBody(w, cmp.Or(p.media, mediaJSON), status, body)
 	return nil
 }
 

@@ -48,13 +48,16 @@ func (o *operation) types(status int) []string {
 	return slices.Collect(maps.Keys(r.Content))
 }
 
-// media is the content type of the body, "" when there is none.
+// media is the content type of the body, "" when there is none. Where a list
+// of operations may be sent too, it is the other one: that has an example.
 func (o *operation) media() string {
 	if o.RequestBody == nil {
 		return ""
 	}
 	for m := range o.RequestBody.Content {
-		return m
+		if m != "application/json-patch+json" {
+			return m
+		}
 	}
 	return ""
 }
