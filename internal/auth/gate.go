@@ -160,27 +160,32 @@ func (s *Service) load(ctx context.Context, hash Digest, now time.Time) (*grant,
 	if err != nil || k == nil || !k.RevokedAt.IsZero() {
 		return nil, err
 	}
-	return s.keep(k, era, now), nil
+	return s.keep(ctx, k, era, now)
 }
 
 // keep puts the grant of a key that was looked up in an era into the cache.
-func (s *Service) keep(k *Key, era int64, now time.Time) *grant {
+func (s *Service) keep(ctx context.Context, k *Key, era int64, now time.Time) (*grant, error) {
+	scopes, err := s.rights(ctx, s.db, k)
+	if err != nil {
+		return nil, err
+	}
 	g := &grant{
 		hash: k.hash, networks: parsed(k.Networks), until: k.until(), loaded: now, era: era,
 		caller: web.Caller{
 			Workspace: k.Workspace, DID: k.Principal, Key: k.ID,
-			Scopes: slices.Clip(Effective(k.Workspace, k.Scopes)), Projects: slices.Clip(k.Projects),
+			Scopes: slices.Clip(Effective(k.Workspace, scopes)), Projects: slices.Clip(k.Projects),
 		},
 	}
 	s.cache.put(g)
-	return g
+	return g, nil
 }
 
 // StillValid tells whether the key the caller of ctx came with still works,
 // for work that goes on after the gate let it in. A caller without a key is
 // fine. It costs a query when keys have changed or CacheAge has passed since
 // the last look, and when it is asked to look anew. The faults are those of
-// the gate: KEY_INVALID and KEY_EXPIRED.
+// the gate: KEY_INVALID, KEY_EXPIRED, and SCOPE_MISSING when the groups of the
+// caller no longer give all that it came with.
 func (s *Service) StillValid(ctx context.Context, anew bool) error {
 	c := web.CallerFrom(ctx)
 	if c.Key == "" {
@@ -197,10 +202,17 @@ func (s *Service) StillValid(ctx context.Context, anew bool) error {
 		} else if err != nil {
 			return err
 		}
-		g = s.keep(k, era, now)
+		if g, err = s.keep(ctx, k, era, now); err != nil {
+			return err
+		}
 	}
 	if g.expired(now) {
 		return keyExpired()
+	}
+	for _, scope := range c.Scopes {
+		if !May(g.caller, scope) {
+			return scopeMissing(scope)
+		}
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ type Key struct {
 	Principal  string    `json:"principal" doc:"DID of whom the key speaks for."`
 	Name       string    `json:"name"`
 	Prefix     string    `json:"prefix" doc:"The public beginning of the key's text."`
-	Scopes     []string  `json:"scopes"`
+	Scopes     []string  `json:"scopes" doc:"What the key may do. The word member: what the groups of its principal give."`
 	Projects   []string  `json:"projects,omitempty" doc:"When given, only these projects exist for the key."`
 	Networks   []string  `json:"networks,omitempty" doc:"When given, the key works from these networks only."`
 	Status     Status    `json:"status" enum:"active,rotated,expired,revoked" doc:"rotated: replaced, and still valid until graceUntil."`
@@ -113,6 +113,9 @@ const (
 	Expired Status = "expired"
 	Revoked Status = "revoked"
 )
+
+// byGroups tells whether the key takes its rights from groups.
+func (k *Key) byGroups() bool { return slices.Contains(k.Scopes, member) }
 
 // until is the moment from which the key is expired; zero is never.
 func (k *Key) until() time.Time { return earlier(k.ExpiresAt, k.GraceUntil) }
@@ -161,7 +164,7 @@ const (
 // Draft asks for a key.
 type Draft struct {
 	Name      string    `json:"name" minLength:"1" maxLength:"200" doc:"What the key is for." example:"tablet of the Kitui team"`
-	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,verifier,evaluator,auditor,device" doc:"A named set of scopes; scopes are added to it."`
+	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,verifier,evaluator,auditor,device,member" doc:"A named set of scopes; scopes are added to it. A member has what the groups of its principal give, at any moment, and nothing else."`
 	Scopes    []string  `json:"scopes,omitempty" doc:"What the key may do: entities:read, entities:*, or * for all." example:"entities:read,surveys:read"`
 	Principal string    `json:"principal,omitempty" doc:"DID of whom the key speaks for. A new one by default; anyone's but your own needs an owner."`
 	Projects  []string  `json:"projects,omitempty" doc:"DIDs. When given, only these projects exist for the key."`
@@ -178,6 +181,9 @@ func (d Draft) Validate(now time.Time) error {
 	}
 	if d.Role == "" && len(d.Scopes) == 0 {
 		c.Add("/scopes", "required", "Give scopes, a role, or both.")
+	}
+	if d.Role == member && len(d.Scopes) > 0 {
+		c.Add("/scopes", "not_allowed", "A member has the scopes its groups give and no others.")
 	}
 	checkList(&c, "/scopes", d.Scopes, func(s string) string {
 		if !KnownScope(s) {

@@ -15,7 +15,8 @@ import (
 // than it has: not scopes (SCOPE_MISSING), nor a wider project or network
 // restriction or a later expiry than its own key's (RESTRICTION_EXCEEDED);
 // what the draft leaves out is taken from the caller's key. To speak for
-// another principal than oneself or a new one takes an owner.
+// another principal than oneself or a new one takes an owner. A member key
+// gives nothing by itself; see asMember for who makes one.
 func (s *Service) Create(ctx context.Context, d Draft) (Issued, error) {
 	step, err := s.creation(ctx, d)
 	if err != nil {
@@ -30,8 +31,10 @@ func (s *Service) creation(ctx context.Context, d Draft) (func(*db.Tx) (Issued, 
 	if err := d.Validate(now); err != nil {
 		return nil, err
 	}
-	if err := CheckGrant(c, "/scopes", d.scopes()); err != nil {
-		return nil, err
+	if d.Role != member {
+		if err := CheckGrant(c, "/scopes", d.scopes()); err != nil {
+			return nil, err
+		}
 	}
 	p, err := principalFor(c, d, now)
 	if err != nil {
@@ -47,6 +50,11 @@ func (s *Service) creation(ctx context.Context, d Draft) (func(*db.Tx) (Issued, 
 		k := k // a second run must not see what the first one has filled in
 		if err := s.restrict(ctx, tx, c, &k); err != nil {
 			return Issued{}, err
+		}
+		if d.Role == member && d.Principal != "" {
+			if err := s.asMember(ctx, tx, c, d.Principal); err != nil {
+				return Issued{}, err
+			}
 		}
 		if err := insertPrincipal(ctx, tx, p); err != nil {
 			return Issued{}, err
@@ -222,7 +230,11 @@ func (s *Service) lockOwned(ctx context.Context, tx *db.Tx, c web.Caller, id str
 	if err != nil || k.ID == c.Key {
 		return k, err
 	}
-	if err := CheckGrant(c, "path/id", k.Scopes); err != nil {
+	scopes, err := s.rights(ctx, tx, k)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckGrant(c, "path/id", scopes); err != nil {
 		return nil, err
 	}
 	narrowed := *k
@@ -243,6 +255,9 @@ func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id
 	k, err := s.lockOwned(ctx, tx, c, id)
 	if err != nil || k.ID == c.Key {
 		return k, err
+	}
+	if k.byGroups() {
+		return k, s.asMember(ctx, tx, c, k.Principal)
 	}
 	if k.Principal != c.DID && !grants(c, all) {
 		kind, err := findKind(ctx, tx, k.Workspace, k.Principal)

@@ -31,7 +31,7 @@ var resources = []resource{
 	{name: "claims", verbs: []string{"read", "write", "evaluate", "adjudicate"}},
 	{name: "credentials", verbs: []string{"read", "write", "issue-direct"}},
 	{name: "devices", verbs: []string{"read", "write"}},
-	{name: "entities", verbs: []string{"read", "write", "verify", "transfer"}},
+	{name: "entities", verbs: []string{"read", "write", "verify", "transfer", "erase"}},
 	{name: "evaluations", verbs: []string{"read", "write"}},
 	{name: "events", verbs: []string{"read"}},
 	{name: "exports", verbs: []string{"read", "write"}},
@@ -85,7 +85,13 @@ var roles = []Role{
 		"surveys:read", "templates:read",
 	}},
 	{"device", []string{"devices:read", "devices:write"}},
+	{member, []string{member}},
 }
+
+// member is the word that stands in the place of scopes in a key that takes
+// its rights from the groups of its principal. It is no scope: no group can
+// give it, and nobody may do anything by it.
+const member = "member"
 
 // Scopes lists every scope there is, except the wildcards.
 func Scopes() []string {

@@ -29,6 +29,9 @@ type Config struct {
 	Stamp string
 	// Publish tells other instances to call Flush. It must not block.
 	Publish func()
+	// Groups tells the scopes the groups of a member give it. Keys with the role
+	// member have exactly these; none by default.
+	Groups func(ctx context.Context, q db.Querier, workspace, member string) ([]string, error)
 	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes
 	// are what the caller's groups give.
 	UCAN func(r *http.Request) (web.Caller, error)
@@ -76,6 +79,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Idem == nil {
 		c.Idem = idem.Plain(c.DB)
+	}
+	if c.Groups == nil {
+		c.Groups = func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil }
 	}
 	if c.Publish == nil {
 		c.Publish = func() {}
@@ -134,6 +140,10 @@ func (s *Service) changed() {
 	s.cfg.Publish()
 }
 
+// RightsChanged has every process forget what it knows about keys: a group
+// gives other scopes now, or has other members. Call it after the commit.
+func (s *Service) RightsChanged() { s.changed() }
+
 // Flush drops what is cached. The bus calls it when another instance has
-// changed a key, and after a time in which it may have missed that.
+// changed a key or a group, and after a time in which it may have missed that.
 func (s *Service) Flush() { s.cache.flush() }

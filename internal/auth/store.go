@@ -24,6 +24,8 @@ const (
 	findHashSQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = $1`
 	listKeysSQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3`
 	lockKeySQL   = `UPDATE api_keys SET revision = revision WHERE workspace = $1 AND id = $2 RETURNING ` + keyColumns
+	listOwnedSQL = `SELECT id FROM api_keys
+		WHERE workspace = $1 AND principal = $2 AND (revoked_at IS NULL OR name <> 'erased') ORDER BY id`
 	updateKeySQL = `UPDATE api_keys SET revoked_at = $3, grace_until = $4, replaced_by = $5, revision = $6 WHERE workspace = $1 AND id = $2`
 )
 
@@ -114,6 +116,40 @@ func touchKey(ctx context.Context, tx *db.Tx, id string, at int64) error {
 		`UPDATE api_keys SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, id, at)
 	if err != nil {
 		return fmt.Errorf("note use of key: %w", err)
+	}
+	return nil
+}
+
+// listOwned lists the ids of the keys of a principal that still work or have a
+// name.
+func listOwned(ctx context.Context, q db.Querier, workspace, principal string) ([]string, error) {
+	rows, err := q.Query(ctx, listOwnedSQL, workspace, principal)
+	if err != nil {
+		return nil, fmt.Errorf("list keys of principal: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below tells what went wrong
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list keys of principal: %w", err)
+		}
+		out = append(out, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list keys of principal: %w", err)
+	}
+	return out, nil
+}
+
+// unname takes the names out of a principal and its keys.
+func unname(ctx context.Context, tx *db.Tx, workspace, principal string) error {
+	_, err := tx.Exec(ctx, `UPDATE api_keys SET name = 'erased' WHERE workspace = $1 AND principal = $2`, workspace, principal)
+	if err == nil {
+		_, err = tx.Exec(ctx, `UPDATE principals SET name = 'erased' WHERE workspace = $1 AND did = $2`, workspace, principal)
+	}
+	if err != nil {
+		return fmt.Errorf("take names out of keys: %w", err)
 	}
 	return nil
 }

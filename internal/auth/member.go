@@ -1,0 +1,72 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// rights are the scopes a key has at this moment: its own, or those that the
+// groups of its principal give.
+func (s *Service) rights(ctx context.Context, q db.Querier, k *Key) ([]string, error) {
+	if !k.byGroups() {
+		return k.Scopes, nil
+	}
+	scopes, err := s.cfg.Groups(ctx, q, k.Workspace, k.Principal)
+	if err != nil {
+		return nil, fmt.Errorf("find scopes of groups: %w", err)
+	}
+	return scopes, nil
+}
+
+// asMember tells whether c may hold a member key of a principal: all its groups
+// give, now and later. That takes an owner, or the principal itself with such a
+// key; a key of hers that is allowed less must not grow by making one.
+func (s *Service) asMember(ctx context.Context, tx *db.Tx, c web.Caller, principal string) error {
+	if grants(c, all) {
+		return nil
+	}
+	if c.Key != "" && c.DID == principal {
+		maker, err := findKey(ctx, tx, c.Workspace, c.Key)
+		if err != nil || maker.byGroups() {
+			return err
+		}
+	}
+	return fault.New(fault.Forbidden, codeScope, "This takes an owner, or a key with the role member of the same principal.").
+		With(fault.Field{Pointer: "/principal", Code: "scope_missing", Detail: "The groups of this principal may give more than your key has."})
+}
+
+// Forget takes a person out of the keys of a workspace, in the transaction that
+// erases her data: keys that speak for her stop working and lose their names.
+// It returns how many there were.
+func (s *Service) Forget(ctx context.Context, tx *db.Tx, workspace, principal string) (int64, error) {
+	ids, err := listOwned(ctx, tx, workspace, principal)
+	if err != nil {
+		return 0, err
+	}
+	now := s.moment()
+	for _, id := range ids {
+		k, err := lockKey(ctx, tx, workspace, id)
+		if err != nil {
+			return 0, err
+		}
+		ended := k.RevokedAt.IsZero()
+		if ended {
+			k.RevokedAt = now
+		}
+		k.Revision++
+		if err := updateKey(ctx, tx, k); err != nil {
+			return 0, err
+		}
+		if !ended {
+			continue
+		}
+		if err := s.record(ctx, tx, "key.revoked", k.ID, k.Revision); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(ids)), unname(ctx, tx, workspace, principal)
+}
