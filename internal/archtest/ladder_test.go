@@ -30,6 +30,8 @@ var ladder = map[string]int{
 	"internal/fault":  ground,
 	"internal/did":    ground,
 	"internal/secret": ground,
+	"internal/rql":    ground,
+	"internal/sheet":  ground,
 
 	"internal/db":       base,
 	"internal/web":      base,

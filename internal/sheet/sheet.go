@@ -1,0 +1,200 @@
+// Package sheet reads and writes tables of records as NDJSON, CSV and XLSX, a
+// row at a time: memory does not grow with the file.
+//
+// A record is a JSON object. In NDJSON it stands on a line of its own. In a
+// table every column is a path into the record, "properties.serial", and a cell
+// holds the value; an array or an empty object is its JSON text. A cell is
+// text, so whoever reads a table says what kind a path has, and numbers and
+// booleans come back as such. An empty cell is no value.
+//
+// Files come from strangers: every reader has limits, names the line and the
+// column of what is wrong, and goes on after a row it cannot use. Text that a
+// spreadsheet would run as a formula gets an apostrophe in front when it is
+// written, and loses it again when it is read.
+package sheet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Format names a kind of file.
+type Format string
+
+// The formats.
+const (
+	NDJSON Format = "ndjson"
+	CSV    Format = "csv"
+	XLSX   Format = "xlsx"
+)
+
+// Limits of every file.
+const (
+	MaxColumns  = 1000      // of a table
+	MaxRows     = 1_000_000 // records of a file that is read
+	MaxLine     = 1 << 20   // bytes of an NDJSON line or a CSV record
+	MaxCell     = 32_767    // characters of a cell in XLSX, as spreadsheets have it
+	MaxUnpacked = 512 << 20 // bytes of an XLSX file once it is unpacked
+	MaxStrings  = 64 << 20  // bytes of the texts an XLSX file shares between cells
+)
+
+// xlsxRows is how many rows a sheet of XLSX has, the one of the names included.
+const xlsxRows = 1_048_576
+
+var mediaTypes = map[Format]string{
+	NDJSON: "application/x-ndjson",
+	CSV:    "text/csv",
+	XLSX:   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
+
+// Known tells whether f is one of the formats.
+func (f Format) Known() bool { return mediaTypes[f] != "" }
+
+// MediaType is the Content-Type of a file we write.
+func (f Format) MediaType() string {
+	if f == CSV {
+		return mediaTypes[f] + "; charset=utf-8; header=present"
+	}
+	return mediaTypes[f]
+}
+
+// FormatOf is the format a Content-Type names, "" when it is none of them.
+func FormatOf(contentType string) Format {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return ""
+	}
+	if media == "application/ndjson" || media == "application/jsonl" {
+		return NDJSON
+	}
+	for f, name := range mediaTypes {
+		if media == name {
+			return f
+		}
+	}
+	return ""
+}
+
+// Error says what is wrong with a file, and where.
+type Error struct {
+	Line   int64  // counted from 1; in XLSX the number of the row; 0 for the whole file
+	Column string // name of the column or its number; "" when it is about the row
+	Code   string // lower_snake, stable
+	Detail string // a sentence for people
+}
+
+// Error gives the place and what is wrong there.
+func (e *Error) Error() string {
+	switch {
+	case e.Line == 0:
+		return e.Detail
+	case e.Column == "":
+		return fmt.Sprintf("line %d: %s", e.Line, e.Detail)
+	}
+	return fmt.Sprintf("line %d, column %s: %s", e.Line, e.Column, e.Detail)
+}
+
+// Record is one row of a file.
+type Record struct {
+	Line int64          // where it begins
+	JSON jsontext.Value // the object; nil when the row cannot be used; valid until the next call
+	Errs []*Error       // why it cannot be used, every cell at once
+}
+
+// Options says how to read a table.
+type Options struct {
+	// Kind is what the value at a path must be: number, integer, boolean,
+	// object, array, date, date-time or string; "" when nobody knows. Then text
+	// stays text, unless it is a JSON array or object, and what XLSX marks as a
+	// number or boolean is one; "any" takes text that is a JSON number, true or
+	// false for that too. nil knows nothing.
+	Kind func(path string) string
+	// Mapping gives columns other paths than their names; "" leaves a column
+	// out. It is for CSV and XLSX.
+	Mapping map[string]string
+}
+
+// Reader gives the records of a file in their order.
+type Reader struct {
+	next  func() (Record, error)
+	rows  int
+	err   error
+	close func() error
+}
+
+// Open begins to read a file of size bytes. The error is an *Error when the
+// file is to blame.
+func Open(f Format, src io.ReaderAt, size int64, o Options) (*Reader, error) {
+	if o.Kind == nil {
+		o.Kind = func(string) string { return "" }
+	}
+	r := &Reader{close: func() error { return nil }}
+	switch f {
+	case NDJSON:
+		r.next = newLines(io.NewSectionReader(src, 0, size)).record
+	case CSV:
+		t, err := openCSV(io.NewSectionReader(src, 0, size), o)
+		if err != nil {
+			return nil, err
+		}
+		r.next = t.record
+	case XLSX:
+		x, err := openXLSX(src, size, o)
+		if err != nil {
+			return nil, err
+		}
+		r.next, r.close = x.record, x.close
+	default:
+		return nil, fmt.Errorf("open sheet: no format %q", f)
+	}
+	return r, nil
+}
+
+// Next gives the next record, io.EOF after the last. Any other error ends the
+// reading; it is an *Error when the file is to blame.
+func (r *Reader) Next() (Record, error) {
+	if r.err != nil {
+		return Record{}, r.err
+	}
+	rec, err := r.next()
+	if err == nil {
+		if r.rows++; r.rows > MaxRows {
+			err = &Error{Line: rec.Line, Code: "too_many_rows", Detail: fmt.Sprintf("A file has at most %d records.", MaxRows)}
+		}
+	}
+	if err != nil {
+		r.err = err
+		return Record{}, err
+	}
+	return rec, nil
+}
+
+// Close frees what the reader holds.
+func (r *Reader) Close() error { return r.close() }
+
+// AsError finds the *Error in err's chain; nil when the file is not to blame.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// shorten keeps the beginning of a text, for messages.
+func shorten(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// validText tells whether both databases can hold s.
+func validText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

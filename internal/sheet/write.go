@@ -1,0 +1,138 @@
+package sheet
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// WriterOptions says how to write a file.
+type WriterOptions struct {
+	// Columns are the columns of CSV and XLSX, which need some. In NDJSON they
+	// are all that is kept of a record; nil keeps everything.
+	Columns *Columns
+	// Partial leaves out values that no column is for. Without it they are an
+	// *UnknownColumnError. NDJSON always leaves them out.
+	Partial bool
+	// Continue writes no row of names: this is the rest of a CSV file.
+	Continue bool
+}
+
+// Writer writes records to a file.
+type Writer struct {
+	o     WriterOptions
+	out   *bufio.Writer
+	rows  int64
+	cells []jsontext.Value
+	xlsx  *xlsxWriter
+	f     Format
+}
+
+// NewWriter begins a file. Everything is written once Flush, or at last Close,
+// returned nil.
+func NewWriter(f Format, w io.Writer, o WriterOptions) (*Writer, error) {
+	out := &Writer{o: o, f: f, out: bufio.NewWriterSize(w, 64<<10)}
+	if f == NDJSON {
+		return out, nil
+	}
+	if o.Columns == nil || len(o.Columns.paths) == 0 {
+		return nil, fmt.Errorf("write %s: no columns", f)
+	}
+	names := make([]jsontext.Value, len(o.Columns.paths))
+	for i, p := range o.Columns.paths {
+		quoted, err := jsontext.AppendQuote(nil, p)
+		if err != nil {
+			return nil, fmt.Errorf("write %s: %w", f, err)
+		}
+		names[i] = quoted
+	}
+	if f == XLSX {
+		x, err := newXLSXWriter(out.out)
+		if err != nil {
+			return nil, err
+		}
+		out.xlsx = x
+	}
+	if f == CSV && o.Continue {
+		return out, nil
+	}
+	return out, out.row(names)
+}
+
+// Write adds a record, which must be a JSON object. Errors: an *Error for a
+// cell or a row past the limits of the format, an *UnknownColumnError.
+func (w *Writer) Write(record jsontext.Value) error {
+	if w.f == NDJSON && w.o.Columns == nil {
+		return w.line(record)
+	}
+	w.cells = slices.Grow(w.cells[:0], len(w.o.Columns.paths))[:len(w.o.Columns.paths)]
+	clear(w.cells)
+	u := refuseUnknown
+	if w.o.Partial || w.f == NDJSON {
+		u = skipUnknown
+	}
+	err := w.o.Columns.walk(record, u, func(column int, v jsontext.Value) {
+		w.cells[column] = v.Clone()
+	})
+	if err != nil {
+		return err
+	}
+	if w.f == NDJSON {
+		out, _ := appendNode(nil, w.o.Columns.root, w.cells)
+		return w.line(out)
+	}
+	return w.row(w.cells)
+}
+
+func (w *Writer) line(record jsontext.Value) error {
+	v := record.Clone()
+	if err := v.Compact(); err != nil {
+		return fmt.Errorf("write ndjson: %w", err)
+	}
+	w.rows++
+	_, _ = w.out.Write(v) // the end of the line tells
+	return w.out.WriteByte('\n')
+}
+
+func (w *Writer) row(cells []jsontext.Value) error {
+	w.rows++
+	if w.f == CSV {
+		return writeCSV(w.out, cells)
+	}
+	return w.xlsx.row(w.rows, w.o.Columns.paths, cells)
+}
+
+// Flush hands on what was written so far. An XLSX file is whole after Close
+// only.
+func (w *Writer) Flush() error {
+	return w.out.Flush()
+}
+
+// Close ends the file. It does not close what the file is written to.
+func (w *Writer) Close() error {
+	if w.xlsx != nil {
+		if err := w.xlsx.end(); err != nil {
+			return err
+		}
+	}
+	return w.out.Flush()
+}
+
+// cellText is the text of a cell, false when the value is a number or a
+// boolean and stays one. Arrays and objects are their JSON.
+func cellText(v jsontext.Value) (string, bool) {
+	switch v.Kind() {
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return "", true
+		}
+		return guard(string(text)), true
+	case '[', '{':
+		return string(v), true
+	}
+	return string(v), false
+}

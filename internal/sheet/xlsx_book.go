@@ -1,0 +1,242 @@
+package sheet
+
+import (
+	"archive/zip"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// workbook is what the cells of a sheet refer to.
+type workbook struct {
+	sheet   string   // path of the first sheet
+	strings []string // texts shared between cells
+	dates   []bool   // by style: whether a number is shown as a date
+	epoch   time.Time
+}
+
+// maxPart bounds the small parts of a workbook.
+const maxPart = 16 << 20
+
+func (b *workbook) read(z *zip.Reader) error {
+	target, err := b.readBook(z)
+	if err != nil {
+		return err
+	}
+	b.sheet = target
+	if err := b.readStyles(z); err != nil {
+		return err
+	}
+	return b.readStrings(z)
+}
+
+// readBook finds the first sheet.
+func (b *workbook) readBook(z *zip.Reader) (string, error) {
+	var book struct {
+		Properties struct {
+			Date1904 string `xml:"date1904,attr"`
+		} `xml:"workbookPr"`
+		Sheets []struct {
+			ID string `xml:"http://schemas.openxmlformats.org/officeDocument/2006/relationships id,attr"`
+		} `xml:"sheets>sheet"`
+	}
+	var rels struct {
+		Relationship []struct {
+			ID     string `xml:"Id,attr"`
+			Target string `xml:"Target,attr"`
+		} `xml:"Relationship"`
+	}
+	if err := decodePart(z, "xl/workbook.xml", &book); err != nil {
+		return "", err
+	}
+	if err := decodePart(z, "xl/_rels/workbook.xml.rels", &rels); err != nil {
+		return "", err
+	}
+	// Day 60 is the 29th of February 1900 that spreadsheets believe in; days
+	// before it are off by one, and nobody has data from then.
+	b.epoch = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	if d := book.Properties.Date1904; d == "1" || d == "true" {
+		b.epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if len(book.Sheets) == 0 {
+		return "", broken("The workbook has no sheet.")
+	}
+	for _, r := range rels.Relationship {
+		if r.ID != book.Sheets[0].ID {
+			continue
+		}
+		if strings.HasPrefix(r.Target, "/") {
+			return path.Clean(r.Target)[1:], nil
+		}
+		return path.Join("xl", r.Target), nil
+	}
+	return "", broken("The first sheet of the workbook is missing.")
+}
+
+func decodePart(z *zip.Reader, name string, v any) error {
+	f, err := openPart(z, name, maxPart)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := xml.NewDecoder(f).Decode(v); err != nil {
+		return blame(err, "The workbook is damaged.")
+	}
+	return nil
+}
+
+// readStyles learns which styles show a number as a date.
+func (b *workbook) readStyles(z *zip.Reader) error {
+	var styles struct {
+		Formats []struct {
+			ID   string `xml:"numFmtId,attr"`
+			Code string `xml:"formatCode,attr"`
+		} `xml:"numFmts>numFmt"`
+		Cells []struct {
+			Format string `xml:"numFmtId,attr"`
+		} `xml:"cellXfs>xf"`
+	}
+	err := decodePart(z, "xl/styles.xml", &styles)
+	if errors.Is(err, errNoPart) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	custom := map[string]bool{}
+	for _, f := range styles.Formats {
+		custom[f.ID] = isDateFormat(f.Code)
+	}
+	for _, c := range styles.Cells {
+		n, _ := digits(c.Format)
+		builtIn := n >= 14 && n <= 22 || n >= 27 && n <= 36 || n >= 45 && n <= 47 || n >= 50 && n <= 58
+		is, known := custom[c.Format]
+		b.dates = append(b.dates, known && is || !known && builtIn)
+	}
+	return nil
+}
+
+// isDateFormat tells whether the code of a number format shows a date: it has
+// a letter of one outside quotes and brackets.
+func isDateFormat(code string) bool {
+	code, _, _ = strings.Cut(code, ";")
+	quoted, bracket := false, false
+	for i := 0; i < len(code); i++ {
+		switch c := code[i]; {
+		case c == '\\' || c == '_' || c == '*':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[':
+			bracket = true
+		case c == ']':
+			bracket = false
+		case bracket:
+		case strings.IndexByte("ymdhYMDH", c) >= 0:
+			return true
+		}
+	}
+	return false
+}
+
+// readStrings reads the texts that cells share.
+func (b *workbook) readStrings(z *zip.Reader) error {
+	f, err := openPart(z, "xl/sharedStrings.xml", MaxStrings)
+	if errors.Is(err, errNoPart) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	dec := xml.NewDecoder(f)
+	for {
+		t, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return blame(err, "The texts of the workbook are damaged.")
+		}
+		if s, ok := t.(xml.StartElement); ok && s.Name.Local == "si" {
+			text, err := sharedText(dec)
+			if err != nil {
+				return err
+			}
+			b.strings = append(b.strings, text)
+		}
+	}
+}
+
+// sharedText reads one text: its runs, without how they are spoken.
+func sharedText(dec *xml.Decoder) (string, error) {
+	var b strings.Builder
+	var where []string
+	for {
+		t, err := dec.Token()
+		if err != nil {
+			return "", blame(err, "The texts of the workbook are damaged.")
+		}
+		switch e := t.(type) {
+		case xml.StartElement:
+			if e.Name.Local == "rPh" {
+				if err := dec.Skip(); err != nil {
+					return "", blame(err, "The texts of the workbook are damaged.")
+				}
+				continue
+			}
+			where = append(where, e.Name.Local)
+		case xml.EndElement:
+			if len(where) == 0 {
+				return unescapeControls(b.String()), nil
+			}
+			where = where[:len(where)-1]
+		case xml.CharData:
+			if len(where) > 0 && where[len(where)-1] == "t" {
+				b.Write(e)
+			}
+		}
+	}
+}
+
+// cell makes a cell of what the sheet says of it; false when it refers to a
+// text the workbook does not have.
+func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
+	switch typ {
+	case "s":
+		n, ok := digits(value)
+		if !ok || n >= int64(len(b.strings)) {
+			return cell{}, false
+		}
+		return cell{text: unguard(b.strings[n])}, true
+	case "inlineStr":
+		return cell{text: unguard(unescapeControls(inline))}, true
+	case "str":
+		return cell{text: unguard(unescapeControls(value))}, true
+	case "b":
+		return cell{text: strconv.FormatBool(value == "1" || value == "true"), truth: true}, true
+	case "e":
+		return cell{text: value, bad: "The cell shows an error."}, true
+	case "d":
+		return cell{text: value}, true
+	}
+	n, _ := digits(style)
+	if value == "" || n >= int64(len(b.dates)) || !b.dates[n] {
+		return cell{text: value, number: value != ""}, true
+	}
+	return b.date(value), true
+}
+
+// date turns the days of a spreadsheet into a time, to the millisecond.
+func (b *workbook) date(value string) cell {
+	days, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(days) || days < 0 || days > 2_958_466 { // the year 10000
+		return cell{text: value, bad: "The cell is shown as a date and is none."}
+	}
+	whole, part := math.Modf(days)
+	t := b.epoch.AddDate(0, 0, int(whole)).Add(time.Duration(math.Round(part*86_400_000)) * time.Millisecond)
+	return cell{text: t.Format(time.RFC3339Nano), date: true}
+}

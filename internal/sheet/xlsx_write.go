@@ -1,0 +1,175 @@
+package sheet
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The parts of an XLSX file around its one sheet.
+var xlsxParts = [][2]string{
+	{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+		`<Default Extension="xml" ContentType="application/xml"/>` +
+		`<Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>` +
+		`<Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>`},
+	{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+	{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">` +
+		`<sheets><sheet name="Sheet1" sheetId="1" r:id="rId1"/></sheets></workbook>`},
+	{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`},
+}
+
+// xlsxWriter writes one sheet straight into the archive, with the texts in the
+// cells: nothing is kept in memory or in a temporary file.
+type xlsxWriter struct {
+	zip   *zip.Writer
+	sheet io.Writer
+	buf   bytes.Buffer
+}
+
+func newXLSXWriter(out io.Writer) (*xlsxWriter, error) {
+	w := &xlsxWriter{zip: zip.NewWriter(out)}
+	for _, part := range xlsxParts {
+		f, err := w.zip.Create(part[0])
+		if err != nil {
+			return nil, fmt.Errorf("write xlsx: %w", err)
+		}
+		if _, err := io.WriteString(f, xml.Header+part[1]); err != nil {
+			return nil, fmt.Errorf("write xlsx: %w", err)
+		}
+	}
+	f, err := w.zip.Create("xl/worksheets/sheet1.xml")
+	if err != nil {
+		return nil, fmt.Errorf("write xlsx: %w", err)
+	}
+	w.sheet = f
+	_, err = io.WriteString(f, xml.Header+`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>`)
+	return w, err
+}
+
+// row writes the row with a number counted from 1.
+func (w *xlsxWriter) row(number int64, names []string, cells []jsontext.Value) error {
+	if number > xlsxRows {
+		return &Error{Line: number, Code: "too_many_rows", Detail: fmt.Sprintf("A sheet of XLSX has at most %d rows. Use CSV or NDJSON.", xlsxRows)}
+	}
+	w.buf.Reset()
+	fmt.Fprintf(&w.buf, `<row r="%d">`, number)
+	for i, v := range cells {
+		if v == nil {
+			continue
+		}
+		if err := w.cell(cellName(i, number), v); err != "" {
+			return &Error{Line: number, Column: names[i], Code: "cell_too_long", Detail: err}
+		}
+	}
+	w.buf.WriteString(`</row>`)
+	_, err := w.sheet.Write(w.buf.Bytes())
+	return err
+}
+
+func (w *xlsxWriter) cell(name string, v jsontext.Value) (tooLong string) {
+	text, isText := cellText(v)
+	switch {
+	case isText:
+		if utf8.RuneCountInString(text) > MaxCell {
+			return fmt.Sprintf("A cell of XLSX has at most %d characters. Use CSV or NDJSON.", MaxCell)
+		}
+		fmt.Fprintf(&w.buf, `<c r="%s" t="inlineStr"><is><t xml:space="preserve">`, name)
+		_ = xml.EscapeText(&w.buf, []byte(escapeControls(text))) // a buffer takes all
+		w.buf.WriteString(`</t></is></c>`)
+	case v.Kind() == 't', v.Kind() == 'f':
+		fmt.Fprintf(&w.buf, `<c r="%s" t="b"><v>%d</v></c>`, name, strings.Count(text, "true"))
+	case !exact(text):
+		// A spreadsheet keeps 15 digits; a longer number stays whole as text.
+		fmt.Fprintf(&w.buf, `<c r="%s" t="inlineStr"><is><t>%s</t></is></c>`, name, guard(text))
+	default:
+		fmt.Fprintf(&w.buf, `<c r="%s"><v>%s</v></c>`, name, text)
+	}
+	return ""
+}
+
+// exact tells whether a spreadsheet keeps a number as it is.
+func exact(number string) bool {
+	return strings.ContainsAny(number, ".eE") || len(strings.TrimPrefix(number, "-")) <= 15
+}
+
+func (w *xlsxWriter) end() error {
+	if _, err := io.WriteString(w.sheet, `</sheetData></worksheet>`); err != nil {
+		return err
+	}
+	return w.zip.Close()
+}
+
+// cellName is the name of a cell: column 0 in row 1 is A1.
+func cellName(column int, row int64) string {
+	name := ""
+	for n := column + 1; n > 0; n = (n - 1) / 26 {
+		name = string(rune('A'+(n-1)%26)) + name
+	}
+	return name + strconv.FormatInt(row, 10)
+}
+
+// escapeControls writes characters that XML cannot hold as _x0001_, the way of
+// spreadsheets, and a text that looks like that as _x005F_x0001_.
+func escapeControls(s string) string {
+	if !strings.ContainsFunc(s, notXML) && !strings.Contains(s, "_x") {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '_' && len(unescaped(s[i:])) > 0:
+			b.WriteString("_x005F_")
+		case notXML(r):
+			fmt.Fprintf(&b, "_x%04X_", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// notXML tells whether XML cannot hold r; a reader of XML takes CR for LF.
+func notXML(r rune) bool {
+	return r < 0x20 && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF
+}
+
+// unescaped is the character that s begins with in the form _x0001_, "" when
+// it does not.
+func unescaped(s string) string {
+	if len(s) < 7 || s[:2] != "_x" || s[6] != '_' {
+		return ""
+	}
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	if err != nil || n >= 0xD800 && n < 0xE000 {
+		return ""
+	}
+	return string(rune(n))
+}
+
+// unescapeControls undoes escapeControls.
+func unescapeControls(s string) string {
+	if !strings.Contains(s, "_x") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if r := unescaped(s[i:]); r != "" {
+			b.WriteString(r)
+			i += 7
+			continue
+		}
+		b.WriteByte(s[i])
+		i++
+	}
+	return b.String()
+}
