@@ -58,7 +58,7 @@ func TestRoutesTimesCallers(t *testing.T) {
 func (h *house) checkForeign(t *testing.T, r web.Route, path string) {
 	t.Helper()
 	foreign := h.send(t, r, path, h.other)
-	if !strings.Contains(r.Path, "{id}") {
+	if !strings.Contains(r.Path, "{id}") && !strings.Contains(r.Path, "{did}") {
 		for kind, id := range h.ids {
 			if id != "default" && strings.Contains(foreign.Body.String(), id) {
 				t.Errorf("%s of another workspace shown: %s", kind, id)
@@ -69,7 +69,7 @@ func (h *house) checkForeign(t *testing.T, r web.Route, path string) {
 	if foreign.Code == http.StatusForbidden {
 		return // a right no owner of a workspace has, such as workspaces:write
 	}
-	missing := h.send(t, r, strings.ReplaceAll(path, h.idIn(path), "key_00000000-0000-7000-8000-000000000000"), h.other)
+	missing := h.send(t, r, strings.ReplaceAll(path, h.idIn(path), nothing(r)), h.other)
 	want(t, "other workspace", foreign.Code, is(404))
 	want(t, "missing", missing.Code, is(404))
 	if a, b := h.neutral(foreign.Body.String(), path), h.neutral(missing.Body.String(), path); a != b {
@@ -77,20 +77,35 @@ func (h *house) checkForeign(t *testing.T, r web.Route, path string) {
 	}
 }
 
+const noKey = "key_00000000-0000-7000-8000-000000000000"
+
+// nothing is an id of the right form that nobody has.
+func nothing(r web.Route) string {
+	if strings.Contains(r.Path, "{did}") {
+		return noTwin
+	}
+	return noKey
+}
+
+// idIn is the first id of the house in a path.
 func (h *house) idIn(path string) string {
+	first, at := "-", len(path)
 	for _, id := range h.ids {
-		if strings.Contains(path, "/"+id) {
-			return id
+		if i := strings.Index(path, "/"+id); i >= 0 && i < at {
+			first, at = id, i
 		}
 	}
-	return "-"
+	return first
 }
 
 // neutral takes out of a problem what differs by nature: the path the caller
 // sent and the id of the request.
 func (h *house) neutral(body, path string) string {
-	body = strings.ReplaceAll(body, h.idIn(path), "ID")
-	body = strings.ReplaceAll(body, "key_00000000-0000-7000-8000-000000000000", "ID")
+	for _, id := range h.ids {
+		body = strings.ReplaceAll(body, id, "ID")
+	}
+	body = strings.ReplaceAll(body, noKey, "ID")
+	body = strings.ReplaceAll(body, noTwin, "ID")
 	before, rest, ok := strings.Cut(body, `"requestId":"`)
 	if !ok {
 		return body

@@ -46,6 +46,7 @@ type App struct {
 	tracer   *ops.Tracer
 	notify   *ops.Notifier
 	runner   *job.Runner
+	twins    *twins
 	owner    string // the owner key, on the first start only
 	open     []*listener
 	stopping atomic.Bool
@@ -104,14 +105,19 @@ func (a *App) start(ctx context.Context) (err error) {
 	if err := a.observe(); err != nil {
 		return err
 	}
+	if err := a.buildTwins(ctx); err != nil {
+		return err
+	}
 	if a.runner, err = a.jobs(); err != nil {
 		return err
 	}
 	if err := a.route(challenge); err != nil {
 		return err
 	}
-	a.owner, err = a.Auth.Bootstrap(ctx, a.cfg.Auth.OwnerKey.Reveal())
-	return err
+	if a.owner, err = a.Auth.Bootstrap(ctx, a.cfg.Auth.OwnerKey.Reveal()); err != nil {
+		return err
+	}
+	return a.oracleTwin(ctx, a.twins.resolve)
 }
 
 // bindAll reads the certificates and takes the ports. It returns the handler
@@ -157,10 +163,7 @@ func (a *App) route(challenge http.Handler) (err error) {
 	if a.edge, err = newEdge(a.cfg, a.log, a.seen, a.tracer); err != nil {
 		return err
 	}
-	tables, err := a.tables(a.places())
-	if err != nil {
-		return err
-	}
+	tables := a.tables(a.places())
 	for _, l := range a.open {
 		l.server.Handler = challenge
 		if l.name != acmeName {

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -94,11 +95,11 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	}
 	c.Idem = idem.New(idem.Config{DB: c.DB, Key: c.Key})
 	c.Events = event.New(event.Config{
-		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*"},
+		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"},
 		Publish: func(workspace string) { c.publish(ctx, topicEvents, workspace) },
 	})
 	c.Auth = auth.New(auth.Config{
-		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors,
+		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf,
 		Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
 	})
 	c.Jobs = job.New(job.Config{

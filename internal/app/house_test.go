@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
@@ -35,7 +37,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{Built: app.Build(t, owner, nil), ids: map[string]string{"workspaces": "default"}}
+	h := &house{Built: app.Build(t, owner, func(c *config.Config) { c.Server.PublicURL = "https://hearth.example.org" }), ids: map[string]string{"workspaces": "default"}}
 	ctx, err := h.Auth.AsOwner(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +67,7 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.furnish(t)
 	return h
 }
 
@@ -79,26 +82,21 @@ func (h *house) key(t *testing.T, ctx context.Context, name string, scopes ...st
 
 // path fills the ids of the house into a pattern.
 func (h *house) path(r web.Route) string {
-	p := strings.TrimSuffix(r.Path, "{$}")
-	parts := strings.Split(p, "/")
+	parts := strings.Split(strings.TrimSuffix(r.Path, "{$}"), "/")
 	for i, part := range parts {
-		switch {
-		case part == "{id}":
-			parts[i] = h.ids[parts[i-1]]
-		case part == "{file...}":
-			parts[i] = "swagger-ui.css"
+		if strings.HasPrefix(part, "{") {
+			parts[i] = url.PathEscape(h.part(r.Path, parts[i-1], part))
 		}
 	}
-	p = strings.Join(parts, "/")
-	if strings.HasSuffix(p, "/replay") {
-		p += "?from=1"
-	}
-	return p
+	return strings.Join(parts, "/") + h.query(r)
 }
 
 // body is the example of a route.
 func body(t *testing.T, r web.Route) string {
 	t.Helper()
+	if r.Path == "/v1/imports" && r.Method == http.MethodPost {
+		return importLine
+	}
 	if r.Doc.Example == nil {
 		return ""
 	}
@@ -121,6 +119,9 @@ func (h *house) send(t *testing.T, r web.Route, path, key string) *httptest.Resp
 	req.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(2 + n>>8), byte(n)}), 1234).String()
 	if text != "" {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if text == importLine {
+		req.Header.Set("Content-Type", "application/x-ndjson")
 	}
 	if r.Doc.Patch {
 		req.Header.Set("Content-Type", "application/merge-patch+json")
@@ -151,4 +152,7 @@ func (l leaver) Write(b []byte) (int, error) {
 	return l.ResponseRecorder.Write(b)
 }
 
-func isWrite(r web.Route) bool { return r.Method != http.MethodGet }
+// isWrite tells whether a route asks for more than a right to read.
+func isWrite(r web.Route) bool {
+	return r.Method != http.MethodGet && !strings.HasSuffix(string(r.Doc.Scope), ":read")
+}

@@ -32,6 +32,7 @@ func (a *App) jobs() (*job.Runner, error) {
 	if every := a.cfg.Backup.Every; every > 0 {
 		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every, Workspace: auth.OperatorWorkspace})
 	}
+	a.twins.handlers(c.Handlers)
 	return a.Jobs.NewRunner(c)
 }
 
@@ -44,12 +45,12 @@ type retention struct {
 
 func (a *App) retentions() []retention {
 	e := a.cfg.Events
-	return []retention{
+	return append([]retention{
 		{"idempotency answers", e.IdempotencyRetention, a.Idem.Expire},
 		{"events", e.Retention, a.Events.Expire},
 		{"jobs", e.JobRetention, a.Jobs.Expire},
 		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
-	}
+	}, a.twins.retentions()...)
 }
 
 // sweep removes what has outlived its retention, a chunk and a transaction at a

@@ -44,8 +44,12 @@ func (a *App) places() []place {
 
 // tables builds the routes and gives every listener its own, by name. Operator
 // routes leave them all when they have a listener of their own.
-func (a *App) tables(places []place) (map[string][]*web.API, error) {
+func (a *App) tables(places []place) map[string][]*web.API {
 	sys, platform := a.system(), a.platform()
+	area := a.newArea("twins")
+	if a.cfg.HasArea("a") {
+		a.twins.routes(area)
+	}
 	ref, refAPI := &reference{}, a.newAPI("reference", web.Nest)
 	ref.routes(refAPI)
 	ops := a.newAPI("operations", web.Nest)
@@ -62,10 +66,10 @@ func (a *App) tables(places []place) (map[string][]*web.API, error) {
 		case mergedName:
 			apis = append(apis, refAPI)
 			if a.cfg.Server.APIAddr == "" {
-				apis = append(apis, platform)
+				apis = append(apis, platform, area)
 			}
 		case apiName:
-			apis = append(apis, refAPI, platform)
+			apis = append(apis, refAPI, platform, area)
 		case oracleName:
 			apis = append(apis, refAPI)
 		}
@@ -74,32 +78,28 @@ func (a *App) tables(places []place) (map[string][]*web.API, error) {
 		}
 		out[p.name] = apis
 	}
-	return out, a.document(ref, platform, public(shapeAll), ops, refAPI)
+	ref.describe(a.opt.Version, area, platform, public(shapeAll), ops, refAPI)
+	return out
 }
 
 func (a *App) newAPI(name string, write web.ErrorWriter) *web.API {
 	return web.NewAPI(web.APIConfig{Name: name, Errors: write, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Lenient: true, Shed: a.edge.shed})
 }
 
+// newArea makes a table under /v1: strict, and with problems for errors.
+func (a *App) newArea(name string) *web.API {
+	return web.NewAPI(web.APIConfig{Name: name, Errors: web.Problem, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Shed: a.edge.shed})
+}
+
 // platform is what all areas stand on: keys, workspaces, events, webhooks,
 // jobs.
 func (a *App) platform() *web.API {
-	api := web.NewAPI(web.APIConfig{Name: "platform", Errors: web.Problem, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Shed: a.edge.shed})
+	api := a.newArea("platform")
 	a.Auth.Routes(api)
 	a.Events.Routes(api)
 	a.Webhooks.Routes(api)
 	a.Jobs.Routes(api)
 	return api
-}
-
-// document fills the reference with what the tables say, its own included.
-func (a *App) document(ref *reference, apis ...*web.API) error {
-	made, err := newReference(web.Document("Hearth", a.opt.Version, apis...))
-	if err != nil {
-		return err
-	}
-	*ref = *made
-	return nil
 }
 
 func ignoreClosed(err error) error {

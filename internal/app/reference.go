@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/swaggest/swgui/v5/static"
@@ -30,21 +31,17 @@ var referencePage []byte
 var referenceScript []byte
 
 // reference serves the interactive API reference and the document it shows.
-// Everything is in the binary: no request leaves for anywhere.
+// Everything is in the binary: no request leaves for anywhere. The document is
+// written when somebody first asks for it, not while the server starts.
 type reference struct {
-	json, yaml []byte
+	json, yaml func() ([]byte, error)
 }
 
-func newReference(doc *huma.OpenAPI) (*reference, error) {
-	j, err := doc.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("encode API document: %w", err)
-	}
-	y, err := doc.YAML()
-	if err != nil {
-		return nil, fmt.Errorf("encode API document: %w", err)
-	}
-	return &reference{json: j, yaml: y}, nil
+// describe fills the reference with what tables say, its own included.
+func (s *reference) describe(version string, apis ...*web.API) {
+	document := sync.OnceValue(func() *huma.OpenAPI { return web.Document("Hearth", version, apis...) })
+	s.json = sync.OnceValues(func() ([]byte, error) { return document().MarshalJSON() })
+	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })
 }
 
 // routes enters the reference itself. It is filled later, because the
@@ -67,12 +64,19 @@ func (s *reference) servePage(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *reference) serveJSON(w http.ResponseWriter, _ *http.Request) error {
-	send(w, "application/json", s.json)
-	return nil
+	return write(w, "application/json", s.json)
 }
 
 func (s *reference) serveYAML(w http.ResponseWriter, _ *http.Request) error {
-	send(w, "text/yaml; charset=utf-8", s.yaml)
+	return write(w, "text/yaml; charset=utf-8", s.yaml)
+}
+
+func write(w http.ResponseWriter, media string, document func() ([]byte, error)) error {
+	body, err := document()
+	if err != nil {
+		return fmt.Errorf("encode API document: %w", err)
+	}
+	send(w, media, body)
 	return nil
 }
 

@@ -1,0 +1,147 @@
+package app_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// erasable is the household in the example of an erasure.
+const erasable = "did:ixo:entity:175d7824ba25002e4ec206365e206236"
+
+// amina is a person elsewhere.
+const amina = "did:ixo:person/amina"
+
+// noTwin is a DID nobody has.
+const noTwin = "did:ixo:entity:00000000000000000000000000000000"
+
+// furnish puts one twin of each sort into the house, and what hangs on them,
+// through the routes themselves.
+func (h *house) furnish(t *testing.T) {
+	t.Helper()
+	made := func(path, body string) map[string]any {
+		t.Helper()
+		w := h.post(path, body)
+		if w.Code >= 300 {
+			t.Fatalf("POST %s: %d %s", path, w.Code, w.Body)
+		}
+		var out map[string]any
+		if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	id := func(m map[string]any, name string) string {
+		text, ok := m[name].(string)
+		if !ok {
+			t.Fatalf("no %s in %v", name, m)
+		}
+		return text
+	}
+	org := made("/v1/entities", `{"type":"Organisation","protocol":"did:ixo:protocol/organisation","properties":{"name":"Stoves"}}`)
+	h.ids["organisation"] = id(org, "did")
+	group, ok := org["relationships"].([]any)[0].(map[string]any)
+	if !ok {
+		t.Fatalf("an organisation without a group: %v", org)
+	}
+	h.ids["group"] = id(group, "target")
+	h.ids["household"] = id(made("/v1/households", `{"did":"`+erasable+`","location":{"district":"XYZ"}}`), "did")
+	h.ids["device"] = id(made("/v1/devices", `{"type":"StoveUseMonitor","householdId":"`+erasable+`"}`), "did")
+	h.ids["entity"] = id(made("/v1/entities", `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"value","metricTwo":100}}`), "did")
+	h.ids["whole"] = id(made("/v1/entities", `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"value"},`+
+		`"controllers":["`+id(org, "controller")+`","`+amina+`"],`+
+		`"services":[{"id":"#data","type":"DataIngestion","endpoint":"https://example.org/ingest"}]}`), "did")
+	h.ids["relationship"] = id(made("/v1/entities/"+h.ids["whole"]+"/relationships", `{"role":"operator","target":"`+h.ids["organisation"]+`"}`), "id")
+	proto := id(made("/v1/protocols", `{"type":"Protocol","properties":{"metricOne":"string"},"relationships":{"verifier":"OracleEntity"}}`), "did")
+	made("/v1/protocols/"+proto+"/publish", `{}`)
+	made("/v1/protocols/"+proto+"/versions", `{"version":"1.1.0"}`)
+	h.ids["protocol"] = proto
+	h.ids["import"] = id(made("/v1/imports?format=ndjson", importLine), "id")
+	h.ids["export"] = id(made("/v1/exports", `{"format":"csv"}`), "id")
+	h.ids["migration"] = id(made("/v1/protocols/"+proto+"/migrations", `{"to":"1.0.0","dryRun":true}`), "id")
+	gone := made("/v1/households", `{"location":{"district":"XYZ"}}`)
+	h.ids["erasure"] = id(made("/v1/erasures", `{"subject":"`+id(gone, "did")+`","reason":"asked to"}`), "id")
+}
+
+// importLine is a file of one twin.
+const importLine = `{"type":"Device","protocol":"did:ixo:protocol/template","properties":{"metricOne":"imported"}}` + "\n"
+
+// post sends a body as the owner.
+func (h *house) post(path, body string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest("POST", path, strings.NewReader(body))
+	req.RemoteAddr = "198.51.100.7:1234"
+	req.Header.Set("Authorization", "Bearer "+owner)
+	req.Header.Set("Content-Type", "application/json")
+	if strings.HasPrefix(path, "/v1/imports") {
+		req.Header.Set("Content-Type", "application/x-ndjson")
+	}
+	w := httptest.NewRecorder()
+	h.Handler.ServeHTTP(w, req)
+	return w
+}
+
+// part is what stands for a parameter in a path.
+func (h *house) part(route, before, name string) string {
+	switch name {
+	case "{file...}":
+		return "swagger-ui.css"
+	case "{revision}":
+		return "1"
+	case "{version}":
+		return "1.0.0"
+	case "{member}", "{target}":
+		return amina
+	case "{name}":
+		return "metricOne"
+	case "{did}":
+		return h.twin(route, before)
+	}
+	if before == "services" {
+		return "data"
+	}
+	if before == "entities" { // of the did:web documents
+		return strings.TrimPrefix(h.ids["entity"], "did:ixo:entity:")
+	}
+	if id, ok := h.ids[before]; ok {
+		return id
+	}
+	return h.ids[strings.TrimSuffix(before, "s")]
+}
+
+// twin is the twin a route is about.
+func (h *house) twin(route, before string) string {
+	switch {
+	case before != "entities" && h.ids[strings.TrimSuffix(before, "s")] != "":
+		return h.ids[strings.TrimSuffix(before, "s")]
+	case strings.HasSuffix(route, "/groups"), strings.HasSuffix(route, "/subdomains"):
+		return h.ids["organisation"]
+	case strings.Contains(route, "/members"):
+		return h.ids["group"]
+	case strings.HasSuffix(route, "/diff"), strings.HasSuffix(route, "}") && !strings.HasSuffix(route, "{did}"): // a part of a twin
+		return h.ids["whole"]
+	}
+	return h.ids["entity"]
+}
+
+// query is what some routes cannot do without.
+func (h *house) query(r web.Route) string {
+	switch {
+	case strings.HasSuffix(r.Path, "/replay"):
+		return "?from=1"
+	case strings.HasSuffix(r.Path, "{version}/diff"):
+		return "?to=1.1.0"
+	case strings.HasSuffix(r.Path, "/diff"):
+		return map[bool]string{true: "?from=1.0.0&to=1.1.0", false: "?from=1&to=2"}[strings.HasPrefix(r.Path, "/v1/protocols")]
+	case r.Path == "/v1/graph/paths":
+		return "?from=" + h.ids["entity"] + "&to=" + h.ids["organisation"]
+	case r.Path == "/v1/memberships":
+		return "?member=did:ixo:person%2Famina"
+	case r.Path == "/v1/imports" && r.Method == "POST":
+		return "?format=ndjson"
+	}
+	return ""
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
+	"github.com/hearth-dmrv/hearth/internal/entity/device"
+	"github.com/hearth-dmrv/hearth/internal/entity/erase"
+	"github.com/hearth-dmrv/hearth/internal/entity/graph"
+	"github.com/hearth-dmrv/hearth/internal/entity/group"
+	"github.com/hearth-dmrv/hearth/internal/entity/history"
+	"github.com/hearth-dmrv/hearth/internal/entity/part"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
+	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// twins is area A.
+type twins struct {
+	protocols *protocol.Service
+	entities  *entity.Service
+	search    *search.Service
+	parts     *part.Service
+	history   *history.Service
+	graph     *graph.Service
+	groups    *group.Service
+	erase     *erase.Service
+	resolve   *resolve.Service
+	devices   *device.Service
+	bulk      *bulk.Service
+}
+
+// topicProtocols tells that a protocol of a workspace has changed.
+const topicProtocols = "protocols"
+
+// buildTwins makes the services of area A, lowest first.
+func (a *App) buildTwins(ctx context.Context) (err error) {
+	t := &twins{}
+	t.protocols = protocol.New(protocol.Config{
+		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
+		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) },
+	})
+	a.Bus.Subscribe(topicProtocols, func(m bus.Message) {
+		if m.Missed {
+			t.protocols.Flush()
+			return
+		}
+		t.protocols.Forget(m.Payload)
+	})
+	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key})
+	t.entities = entity.New(entity.Config{
+		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
+		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, GroupChanged: a.Auth.RightsChanged,
+		At: history.At, Fields: search.Fields, Expand: t.search.Expand,
+	})
+	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})
+	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors})
+	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors})
+	t.groups = group.New(group.Config{DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Changed: a.Auth.RightsChanged})
+	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
+	t.bulk = bulk.New(bulk.Config{
+		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Jobs: a.Jobs, Idem: a.Idem,
+		Cursors: a.cursors, Log: a.log,
+	})
+	t.erase = erase.New(erase.Config{
+		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
+		Erasers: []erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}},
+	})
+	t.resolve, err = resolve.New(resolve.Config{
+		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(),
+		Keys: oracleKeys(a.identity), At: history.At, Web: fetchDocument(a.outbound),
+	})
+	if err != nil {
+		return fmt.Errorf("build resolver: %w", err)
+	}
+	a.twins = t
+	return nil
+}
+
+// routes enters area A into a table.
+func (t *twins) routes(api *web.API) {
+	t.protocols.Routes(api)
+	t.entities.Routes(api)
+	t.parts.Routes(api)
+	t.search.Routes(api)
+	t.history.Routes(api)
+	t.graph.Routes(api)
+	t.groups.Routes(api)
+	t.devices.Routes(api)
+	t.bulk.Routes(api)
+	t.erase.Routes(api)
+	t.resolve.Routes(api)
+}
+
+// handlers are the jobs of area A.
+func (t *twins) handlers(into map[string]job.Handler) { maps.Copy(into, t.bulk.Handlers()) }
+
+// bulkRetention is how long the results of imports and the files of exports
+// are kept.
+const bulkRetention = 24 * time.Hour
+
+func (t *twins) retentions() []retention {
+	return []retention{{"imports and exports", bulkRetention, t.bulk.Expire}}
+}

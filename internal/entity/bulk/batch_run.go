@@ -1,0 +1,334 @@
+package bulk
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Batch does the operations of b in their order, with the rights of the caller
+// of ctx: all or none of them, or each for itself.
+func (s *Service) Batch(ctx context.Context, b Batch) (web.Reply[Results], error) {
+	if err := b.validate(); err != nil {
+		return web.Reply[Results]{}, err
+	}
+	if b.Atomic {
+		return s.atomic(ctx, &b)
+	}
+	return s.each(ctx, &b)
+}
+
+// work is an operation with all that needs no transaction done.
+type work struct {
+	op   *Operation
+	made *entity.Prepared // of create
+	err  error            // why it cannot be done
+}
+
+// prepare checks and renders the twins a batch creates, and puts DIDs in the
+// place of references. It stops at the first error of an atomic batch.
+func (s *Service) prepare(ctx context.Context, b *Batch) ([]work, error) {
+	all := make([]work, len(b.Operations))
+	for i := range b.Operations {
+		w := &all[i]
+		w.op = &b.Operations[i]
+		w.op.refs(func(_ string, did *string) {
+			if n, ok := ref(*did); ok && all[n].made != nil {
+				*did = all[n].made.DID()
+			} else if ok {
+				w.err = failedReference(n)
+			}
+		})
+		if w.err == nil && w.op.Op == "create" {
+			w.made, w.err = s.cfg.Entities.Prepare(ctx, *w.op.Entity)
+		}
+		if w.err != nil && (b.Atomic || chunk.Refusal(w.err) == nil) {
+			return nil, w.fault(i)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func failedReference(n int) error {
+	return fault.New(fault.Conflict, "BATCH_REFERENCE_FAILED", fmt.Sprintf("Operation %d, which this one refers to, was refused.", n))
+}
+
+// fault is the error of an operation with its place in the batch.
+func (w *work) fault(i int) error {
+	if f := chunk.Refusal(w.err); f != nil {
+		return w.op.place(i, f)
+	}
+	return w.err
+}
+
+// run does an operation.
+func (s *Service) run(ctx context.Context, tx *db.Tx, w *work) (chunk.Outcome, error) {
+	o := w.op
+	done := chunk.Outcome{DID: o.DID, Action: chunk.Updated}
+	var r *entity.Row
+	var err error
+	switch o.Op {
+	case "create":
+		done.DID, done.Action = w.made.DID(), chunk.Created
+		r, err = s.cfg.Entities.StoreTx(ctx, tx, w.made)
+	case "replace":
+		draft := *o.Entity
+		r, err = s.cfg.Entities.PatchTx(ctx, tx, o.DID, o.IfMatch, entity.Change{Replace: &draft, Reason: o.Reason, Action: "replace"})
+	case "patch":
+		r, err = s.cfg.Entities.PatchTx(ctx, tx, o.DID, o.IfMatch, entity.Change{Merge: o.Patch.Value, Reason: o.Reason})
+	case "transition":
+		r, err = s.cfg.Entities.TransitionTx(ctx, tx, o.DID, o.IfMatch, entity.Transition{To: o.To, Reason: o.Reason})
+	case "deactivate":
+		r, err = s.deactivate(ctx, tx, o)
+	case "relate":
+		var added *entity.Relationship
+		if added, err = s.cfg.Entities.RelateTx(ctx, tx, o.DID, *o.Relationship); err == nil {
+			done.Action, done.Relation = chunk.Created, added.ID
+		}
+	case "unrelate":
+		err = s.cfg.Entities.UnrelateTx(ctx, tx, o.DID, o.ID, o.Reason)
+	}
+	if r != nil {
+		done.Revision = r.Revision
+	}
+	return done, err
+}
+
+// deactivate wants to know the revision, as the single route does.
+func (s *Service) deactivate(ctx context.Context, tx *db.Tx, o *Operation) (*entity.Row, error) {
+	r, err := s.cfg.Entities.FindForUpdate(ctx, tx, o.DID)
+	if err != nil {
+		return nil, err
+	}
+	if err := web.CheckMatch(o.IfMatch, r.Revision); err != nil {
+		return nil, err
+	}
+	return s.cfg.Entities.TransitionTx(ctx, tx, o.DID, "", entity.Transition{To: entity.StatusDeactivated, Reason: o.Reason})
+}
+
+// result is what a client learns of an outcome.
+func (o *Operation) result(i int, done chunk.Outcome) Result {
+	r := Result{Index: i, Status: http.StatusOK, DID: done.DID, Relationship: done.Relation}
+	if done.Err != nil {
+		f := o.place(i, done.Err)
+		return Result{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: problemOf(f)}
+	}
+	if done.Action == chunk.Created {
+		r.Status = http.StatusCreated
+	}
+	if done.Revision > 0 {
+		r.ETag = web.ETag(done.Revision)
+	}
+	return r
+}
+
+func summary(results []Result) Results {
+	out := Results{Results: results}
+	for _, r := range results {
+		if r.Error == nil {
+			out.Succeeded++
+		} else {
+			out.Failed++
+		}
+	}
+	return out
+}
+
+// atomic does all operations in one transaction. The fault is that of the first
+// one that is refused.
+func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], error) {
+	all, err := s.prepare(ctx, b)
+	if err != nil {
+		return web.Reply[Results]{}, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) {
+		results := make([]Result, len(all))
+		for i := range all {
+			w := all[i] // fn may run twice
+			var done chunk.Outcome
+			if done, w.err = s.run(ctx, tx, &w); w.err != nil {
+				return web.Reply[Results]{}, w.fault(i)
+			}
+			results[i] = w.op.result(i, done)
+		}
+		return web.Reply[Results]{Value: summary(results)}, nil
+	})
+}
+
+// each does every operation for itself, in chunks. With an Idempotency-Key the
+// result of each is kept with what it stored, so that a request that is sent
+// again does what the first one did not come to.
+func (s *Service) each(ctx context.Context, b *Batch) (web.Reply[Results], error) {
+	name, kept, err := s.keptResults(ctx)
+	if err != nil {
+		return web.Reply[Results]{}, err
+	}
+	replayed := len(kept) > 0
+	results := make([]Result, len(b.Operations))
+	// References to twins that were made before the request was sent again.
+	for i := range b.Operations {
+		if text, ok := kept[i]; ok {
+			if err := decodeJSON(text, &results[i]); err != nil {
+				return web.Reply[Results]{}, err
+			}
+		}
+	}
+	if err := s.eachLeft(ctx, b, name, results, kept); err != nil {
+		return web.Reply[Results]{}, err
+	}
+	return web.Reply[Results]{Value: summary(results), Replayed: replayed}, nil
+}
+
+// eachLeft does the operations that have no result yet.
+func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results []Result, kept map[int]string) error {
+	if len(kept) > len(b.Operations) { // and the batch itself
+		return nil
+	}
+	all := make([]work, len(b.Operations))
+	for first := 0; first < len(all); first += chunkRows {
+		end := min(first+chunkRows, len(all))
+		var steps []chunk.Step
+		var at []int // numbers of their operations
+		for i := first; i < end; i++ {
+			all[i].op = &b.Operations[i]
+			if _, done := kept[i]; done {
+				continue
+			}
+			st, err := s.batchStep(ctx, all, results, i)
+			if err != nil {
+				return err
+			}
+			steps, at = append(steps, st), append(at, i)
+		}
+		if len(steps) == 0 {
+			continue
+		}
+		out, err := chunk.Store(ctx, s.db, chunk.Chunk{Steps: steps, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, from int) error {
+			for k := from; k < len(out); k++ {
+				if err := s.keepResult(ctx, tx, name, b.Operations[at[k]].result(at[k], out[k])); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+		if err != nil {
+			return err
+		}
+		for k, o := range out {
+			results[at[k]] = all[at[k]].op.result(at[k], o)
+		}
+	}
+	return nil
+}
+
+// batchStep prepares an operation. One it refers to may be of this chunk: what
+// became of it is known when the step runs.
+func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i int) (chunk.Step, error) {
+	w := &all[i]
+	var open []int // of this chunk
+	for _, n := range w.op.refsOf() {
+		if all[n].made != nil && results[n].Status == 0 {
+			open = append(open, n)
+		} else if results[n].Status == 0 || results[n].Error != nil {
+			return chunk.Refuse("", fault.As(failedReference(n))), nil
+		}
+	}
+	w.op.refs(func(_ string, did *string) {
+		n, ok := ref(*did)
+		switch {
+		case ok && all[n].made != nil:
+			*did = all[n].made.DID()
+		case ok:
+			*did = results[n].DID
+		}
+	})
+	if w.op.Op == "create" {
+		made, err := s.cfg.Entities.Prepare(ctx, *w.op.Entity)
+		if f := chunk.Refusal(err); f != nil {
+			return chunk.Refuse("", f), nil
+		} else if err != nil {
+			return chunk.Step{}, err
+		}
+		w.made = made
+	}
+	return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+		for _, n := range open {
+			// Foreign and missing are the same, so this asks for ours.
+			if _, err := s.cfg.Entities.Find(ctx, tx, all[n].made.DID()); fault.KindOf(err) == fault.NotFound {
+				return chunk.Outcome{}, failedReference(n)
+			} else if err != nil {
+				return chunk.Outcome{}, err
+			}
+		}
+		return s.run(ctx, tx, w)
+	}}, nil
+}
+
+// headResult is the number of the row that says what a batch was.
+const headResult = -1
+
+// keptResults finds what an earlier request with the same Idempotency-Key has
+// done. name is "" without a key.
+func (s *Service) keptResults(ctx context.Context) (name string, kept map[int]string, err error) {
+	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
+	if k.Key == "" || !c.Known() {
+		return "", nil, nil
+	}
+	var msg []byte
+	for _, part := range []string{c.Workspace, c.DID, c.Key, k.Key} {
+		msg = binary.AppendUvarint(msg, uint64(len(part)))
+		msg = append(msg, part...)
+	}
+	sum := sha256.Sum256(msg)
+	name = hex.EncodeToString(sum[:])
+	hash := hex.EncodeToString(k.Hash[:])
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		if _, err := insertResult(ctx, tx, keptResult{batch: name, n: headResult, at: s.cfg.Now().UnixMilli(), data: hash}); err != nil {
+			return err
+		}
+		kept, err = listResults(ctx, tx, name)
+		return err
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	if kept[headResult] != hash {
+		return "", nil, fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request.").
+			With(fault.Field{Pointer: "header/Idempotency-Key", Code: "reused", Detail: "Use a new key for a new request."})
+	}
+	if len(kept) == 1 {
+		return name, nil, nil
+	}
+	return name, kept, nil
+}
+
+// keepResult keeps the result of an operation with what it stored. Somebody
+// else who sends the same request at this moment may have been first: then all
+// of the chunk is left to them.
+func (s *Service) keepResult(ctx context.Context, tx *db.Tx, name string, r Result) error {
+	if name == "" {
+		return nil
+	}
+	text, err := web.Encode(r)
+	if err != nil {
+		return err
+	}
+	mine, err := insertResult(ctx, tx, keptResult{batch: name, n: r.Index, at: s.cfg.Now().UnixMilli(), data: string(text)})
+	if err == nil && !mine {
+		return fault.New(fault.Conflict, "IDEMPOTENCY_IN_PROGRESS", "A request with this Idempotency-Key is still being worked on.")
+	}
+	return err
+}

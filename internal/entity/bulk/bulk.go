@@ -1,0 +1,130 @@
+// Package bulk moves many twins at once: batches of operations in one request,
+// and imports, exports and migrations between versions of a protocol as jobs.
+//
+// It promises that every operation is held to the rules of the single route,
+// that an atomic batch is stored whole or not at all, that a job which is
+// killed goes on where it stopped (no row is stored twice, none is lost), that
+// a dry run stores nothing but its report, and that every row says what became
+// of it. Files lie in the store, so that any instance can work on them, and are
+// removed when they are no longer needed: they hold personal data.
+//
+// Jobs store in chunks of 50 rows, prepared before their transaction begins:
+// other writers wait for a chunk, not for a file.
+package bulk
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Limits.
+const (
+	MaxOperations = 1000     // of a batch
+	MaxBatch      = 8 << 20  // bytes of its body
+	MaxImport     = 64 << 20 // bytes of a file to import
+	MaxExport     = 2 << 30  // bytes of a file that is exported, before compression
+	MaxFiles      = 100      // a workspace has at once
+	FileLife      = 24 * time.Hour
+	maxMapping    = 4 << 10 // bytes of the mapping of an import
+	maxRenames    = 100     // of a migration, and as many defaults
+	chunkRows     = 50      // stored in one transaction
+)
+
+// The kinds of jobs.
+const (
+	kindImport  = "entity.import"
+	kindExport  = "entity.export"
+	kindMigrate = "entity.migrate"
+)
+
+// Config configures a Service. DB, Entities, Protocols, Search, Events, Jobs
+// and Cursors are needed.
+type Config struct {
+	DB        *db.DB
+	Entities  *entity.Service
+	Protocols *protocol.Service
+	Search    *search.Service
+	Events    *event.Log
+	Jobs      *job.Service
+	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Cursors   web.Cursors
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+// Service moves twins in bulk. It is safe for many goroutines.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = idem.Plain(cfg.DB)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// Handlers are what runs the jobs of this package, by kind.
+func (s *Service) Handlers() map[string]job.Handler {
+	return map[string]job.Handler{kindImport: s.runImport, kindExport: s.runExport, kindMigrate: s.runMigration}
+}
+
+// mayAll wants scopes beyond the one of the route.
+func mayAll(ctx context.Context, scopes ...string) error {
+	caller := web.CallerFrom(ctx)
+	for _, scope := range scopes {
+		if !caller.May(scope) {
+			return fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+scope+" is needed too.")
+		}
+	}
+	return nil
+}
+
+// Problem is a refusal inside a report.
+type Problem struct {
+	Code    string  `json:"code" doc:"Stable name of the error."`
+	Message string  `json:"message"`
+	Status  int     `json:"status" doc:"HTTP status the single route would answer with."`
+	Errors  []Field `json:"errors,omitempty" doc:"Every field that is wrong."`
+}
+
+// Field names one place in the input.
+type Field struct {
+	Pointer string `json:"pointer" doc:"JSON pointer into the twin, or the column of a table."`
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}
+
+// maxFields is how many wrong fields of one row a report keeps.
+const maxFields = 20
+
+// problemOf is a fault in a report.
+func problemOf(f *fault.Error) *Problem {
+	p := &Problem{Code: f.Code, Message: f.Message, Status: web.Status(f.Kind)}
+	for i, d := range f.Fields {
+		if i == maxFields {
+			break
+		}
+		p.Errors = append(p.Errors, Field(d))
+	}
+	return p
+}

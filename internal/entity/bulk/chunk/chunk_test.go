@@ -1,0 +1,119 @@
+package chunk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// change stores a row, and fails afterwards when it is a bad one: half of it is
+// stored then.
+func change(batch string, n int, err error) chunk.Step {
+	return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+		_, bad := tx.Exec(ctx, `INSERT INTO batch_results(batch, n, at, data) VALUES ($1, $2, 0, 'step')`, batch, n)
+		return chunk.Outcome{Action: chunk.Created}, errors.Join(err, bad)
+	}}
+}
+
+// stored lists what is in the store of a batch: steps, and seals from 1000 on.
+func stored(t *testing.T, d *db.DB, batch string) []int {
+	t.Helper()
+	rows, err := d.Query(t.Context(), `SELECT n FROM batch_results WHERE batch = $1 ORDER BY n`, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []int
+	for rows.Next() {
+		var n int
+		if err := rows.Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// sealed notes every step that is sealed.
+func sealed(batch string) func(context.Context, *db.Tx, []chunk.Outcome, int) error {
+	return func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+		for n := first; n < len(out); n++ {
+			if _, err := tx.Exec(ctx, `INSERT INTO batch_results(batch, n, at, data) VALUES ($1, $2, 0, 'seal')`, batch, 1000+n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func refusedFault() error { return fault.New(fault.Conflict, "X_EXISTS", "X exists.") }
+
+// Whichever steps are refused, the others are stored, each is sealed once, and
+// nothing is left of the refused ones.
+func TestRefusedStepsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for _, bad := range [][]int{nil, {0}, {4}, {11}, {0, 11}, {1, 2, 3}, {0, 1, 2, 3}, {7, 8, 9, 10, 11}, {0, 2, 4, 6, 8, 10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}} {
+			for _, dry := range []bool{false, true} {
+				batch := fmt.Sprint(bad, dry)
+				c := chunk.Chunk{Seal: sealed(batch), Dry: dry}
+				var want []int
+				for n := range 12 {
+					st := change(batch, n, nil)
+					switch {
+					case slices.Contains(bad, n) && n%2 == 0:
+						st = chunk.Refuse("", fault.As(refusedFault()))
+					case slices.Contains(bad, n):
+						st = change(batch, n, refusedFault())
+					case !dry:
+						want = append(want, n)
+					}
+					c.Steps = append(c.Steps, st)
+				}
+				for n := range 12 {
+					want = append(want, 1000+n)
+				}
+				out, err := chunk.Store(t.Context(), d, c)
+				if err != nil {
+					t.Fatalf("%s: %v", batch, err)
+				}
+				for n, o := range out {
+					if (o.Err != nil) != slices.Contains(bad, n) {
+						t.Errorf("%s: outcome %d = %+v", batch, n, o)
+					}
+				}
+				if got := stored(t, d, batch); !slices.Equal(got, want) {
+					t.Errorf("%s: stored %v, want %v", batch, got, want)
+				}
+			}
+		}
+	})
+}
+
+// Trouble that nobody can mend ends the chunk, with nothing stored.
+func TestTroubleEndsChunk(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		trouble := errors.New("the disk is gone")
+		for name, err := range map[string]error{"error": trouble, "fault": fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "Later.").Wrap(trouble)} {
+			c := chunk.Chunk{Steps: []chunk.Step{change(name, 0, nil), change(name, 1, refusedFault()), change(name, 2, err)}, Seal: sealed(name)}
+			if _, got := chunk.Store(t.Context(), d, c); !errors.Is(got, trouble) {
+				t.Errorf("%s: err = %v, want %v", name, got, trouble)
+			}
+			if got := stored(t, d, name); len(got) != 0 {
+				t.Errorf("%s: stored %v, want nothing", name, got)
+			}
+		}
+		c := chunk.Chunk{Steps: []chunk.Step{change("seal", 0, nil)}, Seal: func(context.Context, *db.Tx, []chunk.Outcome, int) error { return trouble }}
+		if _, err := chunk.Store(t.Context(), d, c); !errors.Is(err, trouble) || len(stored(t, d, "seal")) != 0 {
+			t.Errorf("a seal that fails: %v", err)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package bulk
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/file"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// uploadLife is how long a file may arrive before what is there of it goes.
+const uploadLife = 6 * time.Hour
+
+// Expire removes at most limit rows of the reports of transfers that were asked
+// for before a time, the oldest first, and tells how many. Call it until it
+// removes none.
+func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	var id string
+	err := s.db.QueryRow(ctx, oldestTransferText, before.UnixMilli()).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	} else if err != nil {
+		return 0, wrap("find old transfer", err)
+	}
+	n, err := s.db.Exec(ctx, deleteRowsText, id, limit)
+	if err != nil {
+		return 0, wrap("remove report", err)
+	}
+	if n > 0 {
+		return int(n), nil
+	}
+	n, err = s.db.Exec(ctx, deleteTransferText, id)
+	return int(n), wrap("remove transfer", err)
+}
+
+// ExpireFiles removes files nobody needs any more: of exports that were
+// finished before a time, of imports whose job is over, and what is left of
+// uploads that were broken off. It removes at most limit pieces, and tells how
+// much went. Call it until it removes none.
+func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) (int, error) {
+	for kind, old := range map[string]time.Time{file.Export: before, file.Upload: s.cfg.Now().Add(-uploadLife)} {
+		id, err := file.Oldest(ctx, s.db, kind, old.UnixMilli())
+		if err != nil {
+			return 0, err
+		}
+		if id != "" {
+			return file.Remove(ctx, s.db, id, limit)
+		}
+	}
+	var after file.File
+	for {
+		files, err := file.List(ctx, s.db, file.Import, after)
+		if err != nil {
+			return 0, err
+		}
+		for _, f := range files {
+			over, err := s.over(ctx, f)
+			if err != nil {
+				return 0, err
+			}
+			if over {
+				return file.Remove(ctx, s.db, f.ID, limit)
+			}
+			after = f
+		}
+		if len(files) == 0 {
+			return 0, nil
+		}
+	}
+}
+
+// ExpireBatches removes at most limit results of batches that were kept for
+// their Idempotency-Key since before a time.
+func (s *Service) ExpireBatches(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.db.Exec(ctx, deleteResults, before.UnixMilli(), limit)
+	return int(n), wrap("expire results of batches", err)
+}
+
+// Forget removes the files of all finished exports of a workspace: somebody's
+// data was erased, and may be in them.
+func (s *Service) Forget(ctx context.Context, ws string) error {
+	ids, err := file.Whole(ctx, s.db, ws, file.Export)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := file.Drop(ctx, s.db, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over tells whether the job of an import has ended.
+func (s *Service) over(ctx context.Context, f file.File) (bool, error) {
+	j, err := s.cfg.Jobs.Get(web.WithCaller(ctx, web.Caller{Workspace: f.Workspace}), f.Job)
+	if fault.KindOf(err) == fault.NotFound {
+		return true, nil
+	}
+	return err == nil && j.Status.Final(), err
+}

@@ -1,0 +1,158 @@
+package file
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Kinds of files.
+const (
+	Upload = "upload" // an import that is still arriving
+	Import = "import"
+	Export = "export"
+)
+
+// File is what is known of a stored file.
+type File struct {
+	ID        string
+	Workspace string
+	Kind      string
+	Job       string // "" while it is uploaded
+	Bytes     int64
+	SHA256    string // hexadecimal; "" until all is there
+	At        int64  // ms: when an upload began, or an export was written last
+}
+
+const (
+	countFilesText   = `SELECT count(*) FROM (SELECT 1 FROM transfer_files WHERE ws = $1 LIMIT $2) AS n`
+	insertFileText   = `INSERT INTO transfer_files(id, ws, kind, job, bytes, sha256, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	updateFileText   = `UPDATE transfer_files SET kind = $2, job = $3, bytes = $4, sha256 = $5, at = $6 WHERE id = $1`
+	findFileText     = `SELECT ws, kind, job, bytes, sha256, at FROM transfer_files WHERE id = $1`
+	oldestFileText   = `SELECT id FROM transfer_files WHERE kind = $1 AND at < $2 ORDER BY at, id LIMIT 1`
+	listFilesText    = `SELECT id, ws, job, at FROM transfer_files WHERE kind = $1 AND (at, id) > ($2, $3) ORDER BY at, id LIMIT 100`
+	listWholeText    = `SELECT id FROM transfer_files WHERE ws = $1 AND kind = $2 AND sha256 <> ''`
+	deleteFileText   = `DELETE FROM transfer_files WHERE id = $1`
+	insertPieceText  = `INSERT INTO transfer_pieces(file, n, data) VALUES ($1, $2, $3)`
+	readPieceText    = `SELECT data FROM transfer_pieces WHERE file = $1 AND n = $2`
+	deletePiecesText = `DELETE FROM transfer_pieces WHERE file = $1 AND n IN (SELECT n FROM transfer_pieces WHERE file = $1 ORDER BY n LIMIT $2)`
+)
+
+// Count counts the files of a workspace, as far as most.
+func Count(ctx context.Context, q db.Querier, ws string, most int) (int, error) {
+	var n int
+	err := q.QueryRow(ctx, countFilesText, ws, most).Scan(&n)
+	return n, wrap("count files", err)
+}
+
+// Insert stores what is known of a new file.
+func Insert(ctx context.Context, tx *db.Tx, f *File) error {
+	_, err := tx.Exec(ctx, insertFileText, f.ID, f.Workspace, f.Kind, f.Job, f.Bytes, f.SHA256, f.At)
+	return wrap("insert file", err)
+}
+
+// Update stores what is known of a file anew.
+func Update(ctx context.Context, tx *db.Tx, f *File) error {
+	n, err := tx.Exec(ctx, updateFileText, f.ID, f.Kind, f.Job, f.Bytes, f.SHA256, f.At)
+	if err == nil && n == 0 {
+		err = errors.New("the file is gone")
+	}
+	return wrap("update file", err)
+}
+
+// Find reads what is known of a file; nil without one.
+func Find(ctx context.Context, q db.Querier, id string) (*File, error) {
+	f := &File{ID: id}
+	err := q.QueryRow(ctx, findFileText, id).Scan(&f.Workspace, &f.Kind, &f.Job, &f.Bytes, &f.SHA256, &f.At)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return f, wrap("find file", err)
+}
+
+// Oldest is the file of a kind that has waited longest, "" when none is
+// from before.
+func Oldest(ctx context.Context, q db.Querier, kind string, before int64) (string, error) {
+	var id string
+	err := q.QueryRow(ctx, oldestFileText, kind, before).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return id, wrap("find old file", err)
+}
+
+// List gives files of a kind after a place, at most 100.
+func List(ctx context.Context, q db.Querier, kind string, after File) ([]File, error) {
+	rows, err := q.Query(ctx, listFilesText, kind, after.At, after.ID)
+	if err != nil {
+		return nil, wrap("list files", err)
+	}
+	defer rows.Close()
+	var out []File
+	for rows.Next() {
+		f := File{Kind: kind}
+		if err := rows.Scan(&f.ID, &f.Workspace, &f.Job, &f.At); err != nil {
+			return nil, wrap("list files", err)
+		}
+		out = append(out, f)
+	}
+	return out, wrap("list files", rows.Err())
+}
+
+// Whole lists the files of a kind in a workspace that have arrived, or been
+// written, to their end.
+func Whole(ctx context.Context, q db.Querier, ws, kind string) ([]string, error) {
+	rows, err := q.Query(ctx, listWholeText, ws, kind)
+	if err != nil {
+		return nil, wrap("list files", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, wrap("list files", err)
+		}
+		out = append(out, id)
+	}
+	return out, wrap("list files", rows.Err())
+}
+
+// AddPiece stores a packed piece of a file.
+func AddPiece(ctx context.Context, tx *db.Tx, id string, n int64, data []byte) error {
+	_, err := tx.Exec(ctx, insertPieceText, id, n, data)
+	return wrap("insert piece", err)
+}
+
+// readPiece reads a piece as it is stored; nil without one.
+func readPiece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error) {
+	var data []byte
+	err := q.QueryRow(ctx, readPieceText, id, n).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return data, wrap("read piece", err)
+}
+
+// Shrink removes at most limit pieces of a file and tells how many.
+func Shrink(ctx context.Context, q db.Querier, id string, limit int) (int, error) {
+	n, err := q.Exec(ctx, deletePiecesText, id, limit)
+	return int(n), wrap("remove pieces", err)
+}
+
+// remove removes what is known of a file and tells how many there were.
+func remove(ctx context.Context, q db.Querier, id string) (int, error) {
+	n, err := q.Exec(ctx, deleteFileText, id)
+	return int(n), wrap("remove file", err)
+}
+
+// wrap says what we were doing.
+func wrap(doing string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}

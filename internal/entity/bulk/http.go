@@ -1,0 +1,474 @@
+package bulk
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/file"
+	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const batching = "1 to 1000 operations in at most 8 MiB, done in their order with the rules of the single routes. Atomic: all are stored or none, and the answer is the fault of the first that is refused, " +
+	"with pointers into the batch. Otherwise the answer is 200 with a result for each, even when all were refused. $0, $1, … as did or target stand for the twin that operation creates: a household and its devices are one batch."
+
+const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJSON (a record on each line), CSV (UTF-8, names in the first line, comma, semicolon or tab) or XLSX (first sheet). The format comes from the " +
+	"Content-Type or from format. A column is a path into the record: type, protocol, properties.serial, metadata.name, externalIds.erp; lists are JSON text; an empty cell is no value. At most 1,000 columns, 1 MiB a row. " +
+	"What the server decides (status, revision, links, …) may be in the file and is not looked at, so an export can be imported. An apostrophe before = + - @ is taken off.\n\n" +
+	"mode=create makes a twin of every row. mode=upsert changes the twin with the row's DID, else the one with one of its external ids, by merging the row into it, and makes it when there is none; the same file twice changes nothing. " +
+	"dryRun=true stores nothing and gives the same report. A file that is broken as a whole stores nothing; a row that is wrong is refused alone. The answer is a job; what became of every row is at /v1/imports/{id}/rows. The scope `entities:write` is needed too."
+
+const exporting = "Every twin that matches, in the order of their making, as a file that can be read for 24 hours at /v1/exports/{id}/file. In CSV and XLSX a path is a column and a list is JSON text; text that a spreadsheet would run as a " +
+	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: what does not fit fails the export with a reason. The scope `entities:read` is needed too."
+
+const migrating = "Takes every twin of the protocol that is older than the target version to it. Properties are renamed, then defaults fill what is missing, then the twin is checked; one that does not fit stays as it is and is in the report. " +
+	"Twins of a version after the target and deactivated ones are skipped. A dry run changes nothing and reports the twins that would not fit. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer`."
+
+// Routes adds the bulk API to a.
+func (s *Service) Routes(a *web.API) {
+	const entities, imports, exports, protocols = "entities", "imports", "exports", "protocols"
+	web.Post(a, "/v1/entities:batch", s.serveBatch, web.Doc{
+		Summary: "Do many operations at once", Scope: "entities:write", Tag: entities, Once: true, MaxBody: MaxBatch, Description: batching,
+		Example: Batch{Atomic: true, Operations: []Operation{
+			{Op: "create", Entity: &entity.Draft{Type: "Household", Protocol: "did:ixo:protocol/household"}},
+			{Op: "create", Entity: &entity.Draft{Type: "Device", Protocol: "did:ixo:protocol/clean-cooking", Relationships: []entity.RelationDraft{{Role: "household", Target: "$0"}}}},
+		}},
+		Codes: []string{"BATCH_INVALID", "BATCH_REFERENCE_FAILED"},
+	})
+	a.Handle(http.MethodPost, "/v1/imports", s.serveImport, web.Doc{
+		Summary: "Import twins from a file", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true, Answer: job.Job{}, Description: importing,
+		Query: []web.Param{
+			{Name: "format", Doc: "ndjson, csv or xlsx; that of the Content-Type by default.", Example: "csv"},
+			{Name: "mode", Doc: "create (default) or upsert.", Example: "upsert"},
+			{Name: "dryRun", Doc: "true stores nothing.", Example: "true"},
+			{Name: "protocol", Doc: "DID of the protocol for rows that name none.", Example: "did:ixo:protocol/household"},
+			{Name: "type", Doc: "Type for rows that name none.", Example: "Household"},
+			{Name: "mapping", Doc: "JSON object: column → path; \"\" leaves a column out. At most 4 KiB.", Example: `{"Serial no.":"properties.serial"}`},
+			{Name: "Idempotency-Key", Doc: "Send the same key again to get the same job.", Header: true},
+		},
+		Codes: []string{"UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "TOO_MANY_FILES", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/imports/{id}", s.serveImportOne, web.Doc{Summary: "Read an import", Scope: "imports:read", Tag: imports, Codes: []string{"IMPORT_NOT_FOUND"}})
+	web.Get(a, "/v1/imports/{id}/rows", s.serveImportRows, web.Doc{
+		Summary: "List what became of the rows of an import", Scope: "imports:read", Tag: imports, Codes: []string{"IMPORT_NOT_FOUND"},
+		Description: "In the order of the file. Follow hasMore: with ok=true a page may be short.",
+	})
+	web.Post(a, "/v1/exports", s.serveExport, web.Doc{
+		Summary: "Export twins to a file", Status: http.StatusAccepted, Scope: "exports:write", Tag: exports, Once: true, Description: exporting,
+		Example: ExportDraft{Format: sheet.CSV}, Codes: []string{"EXPORT_INVALID", "INVALID_FILTER", "UNKNOWN_FIELD", "TOO_MANY_FILES", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/exports/{id}", s.serveExportOne, web.Doc{Summary: "Read an export", Scope: "exports:read", Tag: exports, Codes: []string{"EXPORT_NOT_FOUND"}})
+	a.Handle(http.MethodGet, "/v1/exports/{id}/file", s.serveFile, web.Doc{
+		Summary: "Download the file of an export", Scope: "exports:read", Tag: exports, Produces: "application/octet-stream",
+		Description: "The media type is that of the format. The scope `entities:read` is needed too.",
+		Codes:       []string{"EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED"},
+	})
+	web.Post(a, "/v1/protocols/{did}/migrations", s.serveMigration, web.Doc{
+		Summary: "Migrate twins to another version of their protocol", Status: http.StatusAccepted, Scope: "protocols:write", Tag: protocols, Once: true, Description: migrating,
+		Example: MigrationDraft{DryRun: true}, Codes: []string{"PROTOCOL_NOT_FOUND", "MIGRATION_INVALID", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/migrations/{id}", s.serveMigrationOne, web.Doc{Summary: "Read a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"}})
+	web.Get(a, "/v1/migrations/{id}/rows", s.serveMigrationRows, web.Doc{
+		Summary: "List what became of the twins of a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"},
+		Description: "A dry run lists the twins that do not fit only.",
+	})
+}
+
+func (s *Service) serveBatch(ctx context.Context, in *struct{ Body Batch }) (web.Reply[Results], error) {
+	return s.Batch(ctx, in.Body)
+}
+
+type oneIn struct {
+	ID string `path:"id"`
+}
+
+type importIn struct {
+	Format   string `query:"format"`
+	Mode     string `query:"mode"`
+	DryRun   bool   `query:"dryRun"`
+	Protocol string `query:"protocol"`
+	Type     string `query:"type"`
+	Mapping  string `query:"mapping"`
+}
+
+// job reads what an import asks for and names all that is wrong.
+func (in *importIn) job(contentType string) (*importJob, error) {
+	p := &importJob{Format: sheet.Format(in.Format), Mode: in.Mode, DryRun: in.DryRun, Protocol: in.Protocol, Type: in.Type}
+	var c fault.Checks
+	if p.Mode == "" {
+		p.Mode = modeCreate
+	} else if p.Mode != modeCreate && p.Mode != modeUpsert {
+		c.Add("query/mode", "unknown", "The mode must be create or upsert.")
+	}
+	if len(in.Type) > 200 {
+		c.Add("query/type", "too_long", "At most 200 characters are accepted.")
+	}
+	if in.Format != "" && !p.Format.Known() {
+		c.Add("query/format", "unknown", "The format must be ndjson, csv or xlsx.")
+	}
+	if in.Mapping != "" {
+		if len(in.Mapping) > maxMapping {
+			c.Add("query/mapping", "too_long", fmt.Sprintf("At most %d bytes are accepted.", maxMapping))
+		} else if json.Unmarshal([]byte(in.Mapping), &p.Mapping) != nil {
+			c.Add("query/mapping", "invalid", "The value must be a JSON object whose members are texts.")
+		}
+		if p.Format == sheet.NDJSON {
+			c.Add("query/mapping", "not_allowed", "Records of NDJSON have no columns.")
+		}
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return nil, err
+	}
+	if in.Format == "" {
+		p.Format = sheet.FormatOf(contentType)
+	}
+	if !p.Format.Known() {
+		return nil, fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be NDJSON, CSV or XLSX. Say so with Content-Type or with format.").
+			With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use application/x-ndjson, text/csv or the type of XLSX."})
+	}
+	return p, nil
+}
+
+// serveImport takes a file. It reads as slowly as the client sends, so it gives
+// its place back first; the pace of the body and the number of files are
+// bounded.
+func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[importIn](r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	if err := mayAll(ctx, "entities:write"); err != nil {
+		return err
+	}
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return fault.New(fault.Unsupported, "UNSUPPORTED_ENCODING", "Send the body without a content encoding.").
+			With(fault.Field{Pointer: "header/Content-Encoding", Code: "unsupported", Detail: "Only identity is accepted."})
+	}
+	p, err := in.job(r.Header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	if p.Protocol != "" {
+		id, version, _ := strings.Cut(p.Protocol, "@")
+		if _, err := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version); err != nil {
+			return err
+		}
+	}
+	web.LeavePlace(ctx)
+	f, err := s.upload(ctx, w, r)
+	if err != nil {
+		return err
+	}
+	answer, err := s.beginImport(ctx, f, p)
+	if err != nil || answer.Replayed {
+		if gone := file.Drop(context.WithoutCancel(ctx), s.db, f.ID); gone != nil {
+			s.cfg.Log.WarnContext(ctx, "upload not removed", "err", gone.Error())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return writeJob(w, answer)
+}
+
+// beginImport enqueues the import of a file that has arrived. A request that is
+// sent again gets the first job, if it sent the same file.
+func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (web.Reply[job.Job], error) {
+	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+		answer, err := s.begin(ctx, tx, kindImport, p, f.ID)
+		if err != nil {
+			return answer, err
+		}
+		arrived := *f
+		arrived.Kind, arrived.Job = file.Import, answer.Value.ID
+		if err := saveCounts(ctx, tx, arrived.Job, importCounts{Bytes: f.Bytes, SHA256: f.SHA256}); err != nil {
+			return answer, err
+		}
+		return answer, file.Update(ctx, tx, &arrived)
+	})
+	if err != nil || !answer.Replayed {
+		return answer, err
+	}
+	var first importCounts
+	if _, t, err := s.look(ctx, kindImport, strings.TrimPrefix(answer.Location, job.Path("")), &struct{}{}, &first); err != nil || t == nil {
+		return answer, err
+	}
+	if first.SHA256 != "" && first.SHA256 != f.SHA256 {
+		return answer, fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another file.").
+			With(fault.Field{Pointer: "header/Idempotency-Key", Code: "reused", Detail: "Use a new key for a new request."})
+	}
+	return answer, nil
+}
+
+func writeJob(w http.ResponseWriter, p web.Reply[job.Job]) error {
+	body := p.Raw
+	if body == nil {
+		var err error
+		if body, err = web.Encode(p.Value); err != nil {
+			return err
+		}
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Location", p.Location)
+	h.Set("ETag", p.ETag)
+	if p.Replayed {
+		h.Set("Idempotent-Replayed", "true")
+	}
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = w.Write(body) // the client is gone when this fails
+	return nil
+}
+
+// Import is an import as its readers see it.
+type Import struct {
+	Common
+	Format   sheet.Format `json:"format"`
+	Mode     string       `json:"mode" enum:"create,upsert"`
+	DryRun   bool         `json:"dryRun"`
+	Protocol string       `json:"protocol,omitzero"`
+	Type     string       `json:"type,omitzero"`
+	Bytes    int64        `json:"bytes" doc:"Size of the file."`
+	SHA256   string       `json:"sha256" doc:"Of the file."`
+	Counts   Counts       `json:"counts"`
+	Links    ReportLinks  `json:"links"`
+}
+
+// ReportLinks are the addresses of an import or a migration.
+type ReportLinks struct {
+	Self string `json:"self"`
+	Rows string `json:"rows"`
+	Job  string `json:"job"`
+}
+
+func reportLinks(kind, id string) ReportLinks {
+	self := "/v1/" + kind + "/" + id
+	return ReportLinks{Self: self, Rows: self + "/rows", Job: job.Path(id)}
+}
+
+// importCounts is what is stored of an import.
+type importCounts struct {
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	Counts
+}
+
+func (s *Service) serveImportOne(ctx context.Context, in *oneIn) (Import, error) {
+	var p importJob
+	var n importCounts
+	common, _, err := s.look(ctx, kindImport, in.ID, &p, &n)
+	if err != nil {
+		return Import{}, err
+	}
+	return Import{
+		Common: common, Format: p.Format, Mode: p.Mode, DryRun: p.DryRun, Protocol: p.Protocol, Type: p.Type,
+		Bytes: n.Bytes, SHA256: n.SHA256, Counts: n.Counts, Links: reportLinks("imports", in.ID),
+	}, nil
+}
+
+func (s *Service) serveImportRows(ctx context.Context, in *rowsIn) (web.Reply[web.Page[ReportRow]], error) {
+	return s.rows(ctx, kindImport, in)
+}
+
+func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft }) (web.Reply[job.Job], error) {
+	d := in.Body
+	if err := mayAll(ctx, "entities:read"); err != nil {
+		return web.Reply[job.Job]{}, err
+	}
+	if err := d.validate(); err != nil {
+		return web.Reply[job.Job]{}, err
+	}
+	if err := s.tryQuery(ctx, d.query()); err != nil {
+		return web.Reply[job.Job]{}, err
+	}
+	f := &file.File{ID: db.NewID(), Workspace: web.CallerFrom(ctx).Workspace, Kind: file.Export, At: s.cfg.Now().UnixMilli()}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+		if err := insertFile(ctx, tx, f); err != nil {
+			return web.Reply[job.Job]{}, err
+		}
+		return s.begin(ctx, tx, kindExport, d, f.ID)
+	})
+}
+
+// tryQuery asks for one twin, to learn whether the query is one.
+func (s *Service) tryQuery(ctx context.Context, q search.Query) error {
+	q.Limit = 1
+	_, err := s.cfg.Search.List(ctx, s.db, q)
+	if f := fault.As(err); f != nil {
+		moved := *f
+		moved.Fields = nil
+		for _, d := range f.Fields {
+			d.Pointer = "/" + strings.TrimPrefix(d.Pointer, "query/")
+			moved.Fields = append(moved.Fields, d)
+		}
+		return &moved
+	}
+	return err
+}
+
+// Export is an export as its readers see it.
+type Export struct {
+	Common
+	Format    sheet.Format `json:"format"`
+	Rows      int64        `json:"rows" doc:"Twins in the file so far."`
+	Bytes     int64        `json:"bytes" doc:"Size of the file so far."`
+	SHA256    string       `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
+	Columns   []string     `json:"columns,omitempty"`
+	ExpiresAt time.Time    `json:"expiresAt,omitzero" doc:"When the file is removed."`
+	Links     ExportLinks  `json:"links"`
+}
+
+// ExportLinks are the addresses of an export.
+type ExportLinks struct {
+	Self string `json:"self"`
+	File string `json:"file,omitzero" doc:"While there is a file to read."`
+	Job  string `json:"job"`
+}
+
+func (s *Service) serveExportOne(ctx context.Context, in *oneIn) (Export, error) {
+	out, _, err := s.lookExport(ctx, in.ID)
+	return out, err
+}
+
+// lookExport reads an export and its file; the file is nil when there is none
+// to read.
+func (s *Service) lookExport(ctx context.Context, id string) (Export, *file.File, error) {
+	var d ExportDraft
+	var n exported
+	common, t, err := s.look(ctx, kindExport, id, &d, &n)
+	if err != nil {
+		return Export{}, nil, err
+	}
+	self := "/v1/exports/" + id
+	out := Export{
+		Common: common, Format: d.Format, Rows: n.Rows, Bytes: n.Bytes, SHA256: n.SHA256, Columns: n.Columns,
+		Links: ExportLinks{Self: self, Job: job.Path(id)},
+	}
+	if common.Status != job.Succeeded {
+		return out, nil, nil
+	}
+	f, err := file.Find(ctx, s.db, t.file)
+	if err != nil || f == nil || f.SHA256 == "" {
+		return out, nil, err
+	}
+	out.ExpiresAt = time.UnixMilli(f.At).Add(FileLife).UTC()
+	if s.cfg.Now().After(out.ExpiresAt) {
+		return out, nil, nil
+	}
+	out.Links.File = self + "/file"
+	return out, f, nil
+}
+
+// serveFile sends the file of an export, a piece at a time.
+func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[oneIn](r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	if err := mayAll(ctx, "entities:read"); err != nil {
+		return err
+	}
+	e, f, err := s.lookExport(ctx, in.ID)
+	switch {
+	case err != nil:
+		return err
+	case e.Status != job.Succeeded:
+		return fault.New(fault.Conflict, "EXPORT_NOT_READY", "The export has no file: it is "+string(e.Status)+".")
+	case f == nil:
+		return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
+	}
+	etag := `"` + f.SHA256 + `"`
+	h := w.Header()
+	h.Set("ETag", etag)
+	if web.NotModified(r, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", e.Format.MediaType())
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="twins-%s.%s"`, e.CreatedAt.Format("20060102-150405"), e.Format))
+	h.Set("Content-Length", strconv.FormatInt(f.Bytes, 10))
+	web.LeavePlace(ctx)
+	for n, sent := int64(0), int64(0); sent < f.Bytes; n++ {
+		raw, err := file.Piece(ctx, s.db, f.ID, n)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(raw); err != nil {
+			return nil // the client is gone
+		}
+		sent += int64(len(raw))
+	}
+	return nil
+}
+
+type migrationIn struct {
+	DID  string `path:"did" doc:"DID of the protocol."`
+	Body MigrationDraft
+}
+
+func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Reply[job.Job], error) {
+	var none web.Reply[job.Job]
+	if err := mayAll(ctx, "entities:write"); err != nil {
+		return none, err
+	}
+	ws, p := web.CallerFrom(ctx).Workspace, migrationJob{Protocol: in.DID, MigrationDraft: in.Body}
+	target, err := s.cfg.Protocols.Find(ctx, ws, p.Protocol, p.To)
+	if err != nil {
+		return none, err
+	}
+	if p.From != "" {
+		if _, err := s.cfg.Protocols.FindAny(ctx, ws, p.Protocol, p.From); err != nil {
+			return none, err
+		}
+	}
+	if err := p.validate(target); err != nil {
+		return none, err
+	}
+	p.To = target.Version
+	if err := s.tryQuery(ctx, search.Query{Protocol: p.Protocol, Filter: p.Filter, Sort: "created"}); err != nil {
+		return none, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+		return s.begin(ctx, tx, kindMigrate, p, "")
+	})
+}
+
+// Migration is a migration as its readers see it.
+type Migration struct {
+	Common
+	Protocol string      `json:"protocol"`
+	From     string      `json:"from,omitzero"`
+	To       string      `json:"to"`
+	DryRun   bool        `json:"dryRun"`
+	Counts   Counts      `json:"counts"`
+	Links    ReportLinks `json:"links"`
+}
+
+func (s *Service) serveMigrationOne(ctx context.Context, in *oneIn) (Migration, error) {
+	var p migrationJob
+	var n Counts
+	common, _, err := s.look(ctx, kindMigrate, in.ID, &p, &n)
+	if err != nil {
+		return Migration{}, err
+	}
+	return Migration{Common: common, Protocol: p.Protocol, From: p.From, To: p.To, DryRun: p.DryRun, Counts: n, Links: reportLinks("migrations", in.ID)}, nil
+}
+
+func (s *Service) serveMigrationRows(ctx context.Context, in *rowsIn) (web.Reply[web.Page[ReportRow]], error) {
+	return s.rows(ctx, kindMigrate, in)
+}

@@ -1,0 +1,203 @@
+package bulk
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// decided are the members of a record that the server decides. A file may have
+// them, for it may be an export; they are not looked at.
+var decided = []string{
+	"class", "domainType", "owner", "project", "moreRelationships", "missingRelationships", "verifiableCredential", "linkedClaims", "status", "statusCode",
+	"verification", "relayerNode", "revision", "created", "updated", "createdBy", "updatedBy", "links",
+}
+
+// fixed are the members of a draft that an update of a twin leaves alone.
+var fixed = []string{"did", "protocol", "protocolVersion", "relationships", "groups"}
+
+// row is a record of a file in the two forms it can be stored in.
+type row struct {
+	draft entity.Draft
+	merge []byte // with upsert, for a twin that is there already: what the file says of it
+}
+
+// rowOf reads a record of a file. The fault names all that is wrong with its
+// form.
+func (p *importJob) rowOf(record jsontext.Value) (*row, error) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(record, &members); err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	for _, name := range decided {
+		delete(members, name)
+	}
+	fill(members, "type", p.Type)
+	fill(members, "protocol", p.Protocol)
+	for _, name := range []string{"startDate", "endDate"} {
+		if v, ok := members[name]; ok && len(v) == len(`"2006-01-02"`) {
+			members[name] = jsontext.Value(string(v[:len(v)-1]) + `T00:00:00Z"`)
+		}
+	}
+	if err := cleanRelations(members); err != nil {
+		return nil, err
+	}
+	text, err := web.Encode(members)
+	if err != nil {
+		return nil, err
+	}
+	r := &row{}
+	if err := web.DecodeStrict(text, &r.draft, false); err != nil {
+		return nil, err
+	}
+	if p.Mode == modeUpsert {
+		r.merge, err = r.mergeOf(members)
+	}
+	return r, err
+}
+
+// fill gives a member a value unless it has one.
+func fill(members map[string]jsontext.Value, name, value string) {
+	if _, ok := members[name]; ok || value == "" {
+		return
+	}
+	if text, err := jsontext.AppendQuote(nil, value); err == nil {
+		members[name] = text
+	}
+}
+
+// mergeOf is the part of a record that changes a twin, in the form in which
+// records are written: the same file twice changes nothing the second time.
+func (r *row) mergeOf(members map[string]jsontext.Value) ([]byte, error) {
+	text, err := web.Encode(&r.draft)
+	if err != nil {
+		return nil, err
+	}
+	var drafted map[string]jsontext.Value
+	if err := json.Unmarshal(text, &drafted); err != nil {
+		return nil, fmt.Errorf("read draft: %w", err)
+	}
+	for name, v := range members {
+		if d, ok := drafted[name]; ok {
+			members[name] = d
+		} else {
+			members[name] = v // null takes a value away
+		}
+	}
+	maps.DeleteFunc(members, func(name string, _ jsontext.Value) bool { return slices.Contains(fixed, name) })
+	return web.Encode(members)
+}
+
+// cleanRelations takes off relationships what only records have. Those that
+// the other end holds stay: whichever end comes later in the file makes them.
+func cleanRelations(members map[string]jsontext.Value) error {
+	text, ok := members["relationships"]
+	if !ok || !strings.Contains(string(text), `"source"`) {
+		return nil
+	}
+	var list []entity.Relationship
+	if err := web.DecodeStrict(text, &list, false); err != nil {
+		return under("/relationships", err)
+	}
+	drafts := make([]entity.RelationDraft, len(list))
+	for i, r := range list {
+		drafts[i] = entity.RelationDraft{Role: r.Role, Target: r.Target, Since: r.Since, Until: r.Until}
+	}
+	clean, err := web.Encode(drafts)
+	members["relationships"] = clean
+	return err
+}
+
+// under moves the pointers of a fault below another pointer.
+func under(pointer string, err error) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	moved := *f
+	moved.Fields = nil
+	for _, d := range f.Fields {
+		d.Pointer = pointer + d.Pointer
+		moved.Fields = append(moved.Fields, d)
+	}
+	return &moved
+}
+
+// kinds tells a table what its columns hold: what the protocol says of a
+// property, or all protocols that declare it.
+func (s *Service) kinds(ctx context.Context, p *importJob) func(path string) string {
+	ws := web.CallerFrom(ctx).Workspace
+	return func(path string) string {
+		parts := strings.Split(path, ".")
+		switch {
+		case parts[0] == "properties" && len(parts) == 2:
+			return s.propertyKind(ctx, ws, p, parts[1])
+		case len(parts) > 2:
+			return "any"
+		}
+		return memberKinds[path]
+	}
+}
+
+// memberKinds are the members of a draft that are no text.
+var memberKinds = map[string]string{
+	"properties": "object", "metadata": "object", "externalIds": "object", "startDate": "date-time", "endDate": "date-time",
+	"controllers": "array", "services": "array", "relationships": "array", "linkedResources": "array", "linkedEntities": "array",
+	"accordedRights": "array", "accounts": "array", "alsoKnownAs": "array", "groups": "array",
+	"did": "string", "type": "string", "protocol": "string", "protocolVersion": "string", "controller": "string",
+}
+
+func (s *Service) propertyKind(ctx context.Context, ws string, p *importJob, name string) string {
+	if p.Protocol != "" {
+		id, version, _ := strings.Cut(p.Protocol, "@")
+		if made, err := s.cfg.Protocols.FindAny(ctx, ws, id, version); err == nil {
+			return made.Kind(name)
+		}
+		return ""
+	}
+	declared, _, err := s.cfg.Protocols.Declaring(ctx, ws, name)
+	if err != nil || len(declared) == 0 {
+		return ""
+	}
+	kind := declared[0].Kind
+	for _, d := range declared {
+		if d.Kind != kind {
+			return ""
+		}
+	}
+	return kind
+}
+
+// recordFault is the fault of a row that cannot be read.
+func recordFault(errs []*sheet.Error) *fault.Error {
+	f := fault.New(fault.Invalid, "ROW_INVALID", "The row cannot be read.")
+	for _, e := range errs {
+		f = f.With(fault.Field{Pointer: e.Column, Code: e.Code, Detail: e.Detail})
+	}
+	return f
+}
+
+// fileFault is the fault of a file that cannot be read; nil when err is not
+// about the file.
+func fileFault(err error) *fault.Error {
+	e := sheet.AsError(err)
+	if e == nil {
+		return nil
+	}
+	pointer := fmt.Sprintf("line %d", e.Line)
+	if e.Column != "" {
+		pointer += ", column " + e.Column
+	}
+	return fault.New(fault.Invalid, "FILE_INVALID", "The file cannot be read: "+e.Error()).
+		With(fault.Field{Pointer: pointer, Code: e.Code, Detail: e.Detail})
+}

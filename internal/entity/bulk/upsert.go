@@ -1,0 +1,132 @@
+package bulk
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// prepare checks a row for a twin that is new, and makes ready to update one
+// that is not. What is there can change until the row is stored, by an earlier
+// row too: that looks again.
+func (w *importer) prepare(ctx context.Context, row *row) (chunk.Step, error) {
+	upsert := w.p.Mode == modeUpsert
+	if upsert {
+		held, err := w.held(ctx, w.s.db, &row.draft)
+		if err != nil {
+			return chunk.Step{}, err
+		}
+		if held != nil {
+			return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+				return w.upsert(ctx, tx, row, nil, errChanged())
+			}}, nil
+		}
+	}
+	made, err := w.s.cfg.Entities.Prepare(ctx, row.draft)
+	if err != nil && (!upsert || w.p.DryRun || chunk.Refusal(err) == nil) {
+		return chunk.Step{}, err
+	}
+	if w.p.DryRun {
+		w.take(&row.draft)
+	}
+	return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+		if upsert {
+			return w.upsert(ctx, tx, row, made, err)
+		}
+		return w.create(ctx, tx, row, made)
+	}}, nil
+}
+
+func errChanged() error {
+	return fault.New(fault.Conflict, "ENTITY_CHANGED", "The entity was changed at the same moment. Import the row again.")
+}
+
+func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared) (chunk.Outcome, error) {
+	_, err := w.s.cfg.Entities.StoreTx(ctx, tx, made)
+	if err != nil && !(w.p.DryRun && w.pending(err, &row.draft)) {
+		return chunk.Outcome{DID: row.draft.DID}, err // a DID we made up names nothing
+	}
+	return chunk.Outcome{DID: made.DID(), Revision: 1, Action: chunk.Created}, nil
+}
+
+// upsert updates the twin a row names, or makes it. unmade is why there is
+// nothing to make.
+func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared, unmade error) (chunk.Outcome, error) {
+	held, err := w.held(ctx, tx, &row.draft)
+	switch {
+	case err != nil:
+		return chunk.Outcome{}, err
+	case held == nil && made == nil:
+		return chunk.Outcome{DID: row.draft.DID}, unmade
+	case held == nil:
+		return w.create(ctx, tx, row, made)
+	}
+	o := chunk.Outcome{DID: held.DID, Action: chunk.Unchanged}
+	next, err := w.s.cfg.Entities.PatchTx(ctx, tx, held.DID, "*", entity.Change{Merge: row.merge, Reason: "import " + w.run.ID})
+	if err != nil {
+		return o, err
+	}
+	if o.Revision = next.Revision; next.Revision != held.Revision {
+		o.Action = chunk.Updated
+	}
+	for _, d := range row.draft.Relationships {
+		added, err := w.relate(ctx, tx, held, d)
+		if err != nil {
+			return o, err
+		}
+		if added {
+			o.Action = chunk.Updated
+		}
+	}
+	return o, nil
+}
+
+// relate adds an edge to a twin unless it is there.
+func (w *importer) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d entity.RelationDraft) (bool, error) {
+	e, err := held.Entity()
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(e.Relationships, func(r entity.Relationship) bool { return r.Role == d.Role && r.Target == d.Target }) {
+		return false, nil
+	}
+	_, err = w.s.cfg.Entities.RelateTx(ctx, tx, held.DID, d)
+	if fault.CodeOf(err) == "RELATIONSHIP_EXISTS" { // not among those the record shows
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// held finds the twin a row is about: by its DID, else by a name another
+// system has for it. nil when there is none the caller may see.
+func (w *importer) held(ctx context.Context, q db.Querier, d *entity.Draft) (*entity.Row, error) {
+	id := d.DID
+	if id == "" {
+		for scheme, value := range d.ExternalIDs {
+			found, err := findExternal(ctx, q, web.CallerFrom(ctx).Workspace, scheme, value)
+			if err != nil {
+				return nil, err
+			}
+			if found != "" && id != "" && found != id {
+				return nil, fault.New(fault.Conflict, "EXTERNAL_IDS_DISAGREE", "The external ids of the row belong to different entities.").
+					With(fault.Field{Pointer: "/externalIds", Code: "ambiguous", Detail: "Give the DID, or ids of one entity."})
+			}
+			if found != "" {
+				id = found
+			}
+		}
+	}
+	if id == "" {
+		return nil, nil
+	}
+	r, err := w.s.cfg.Entities.Find(ctx, q, id)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	return r, err
+}

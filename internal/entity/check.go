@@ -1,0 +1,168 @@
+package entity
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+func (e *Entity) checkServices(c *fault.Checks) {
+	if len(e.Services) > maxServices {
+		c.Add("/services", "too_many", "At most 100 services are accepted.")
+		return
+	}
+	seen := map[string]bool{}
+	for i, s := range e.Services {
+		at := fmt.Sprintf("/services/%d", i)
+		s.Check(c, at)
+		if seen[s.ID] {
+			c.Add(at+"/id", "duplicate", "Another service has this id.")
+		}
+		seen[s.ID] = true
+	}
+}
+
+// Check names what is wrong with a service. at is its pointer. The endpoint is
+// never called.
+func (s Endpoint) Check(c *fault.Checks, at string) {
+	if s.ID == "" {
+		c.Require(false, at+"/id")
+	} else if !check.IsFragment(s.ID) {
+		c.Add(at+"/id", "invalid", "The id must be # and a name of letters, digits, - . _ and ~, such as #data.")
+	}
+	check.Line(c, at+"/type", s.Type, maxType)
+	if s.Endpoint == "" {
+		c.Require(false, at+"/endpoint")
+		return
+	}
+	check.Optional(c, at+"/endpoint", s.Endpoint, maxText)
+	u, err := url.Parse(s.Endpoint)
+	switch schemes := []string{"http", "https", "ws", "wss", "mqtt", "mqtts", "ipfs"}; {
+	case err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "" && u.Path == "":
+		c.Add(at+"/endpoint", "invalid", "The endpoint must be an absolute URL: http, https, ws, wss, mqtt, mqtts or ipfs.")
+	case u.Scheme != "ipfs" && u.Hostname() == "":
+		c.Add(at+"/endpoint", "invalid", "The endpoint must name a host.")
+	case u.User != nil:
+		c.Add(at+"/endpoint", "invalid", "The endpoint must hold no user or password.")
+	}
+}
+
+func (e *Entity) checkParts(c *fault.Checks) {
+	if len(e.LinkedResources) > maxParts || len(e.LinkedEntities) > maxParts || len(e.AccordedRights) > maxParts {
+		c.Add("/linkedResources", "too_many", "At most 100 linked resources, linked entities and rights each are accepted.")
+		return
+	}
+	for i, r := range e.LinkedResources {
+		at := fmt.Sprintf("/linkedResources/%d", i)
+		check.Line(c, at+"/id", r.ID, maxType)
+		check.Line(c, at+"/type", r.Type, maxType)
+		lines(c, at, map[string]string{"mediaType": r.MediaType, "serviceEndpoint": r.ServiceEndpoint, "proof": r.Proof, "right": r.Right})
+		check.Text(c, at+"/description", r.Description, maxText)
+		if r.Encrypted != "" && r.Encrypted != "true" && r.Encrypted != "false" {
+			c.Add(at+"/encrypted", "not_allowed", "The value must be the text true or false.")
+		}
+	}
+	for i, l := range e.LinkedEntities {
+		at := fmt.Sprintf("/linkedEntities/%d", i)
+		check.DID(c, at+"/id", l.ID)
+		check.Line(c, at+"/relationship", l.Relationship, maxType)
+		lines(c, at, map[string]string{"type": l.Type, "service": l.Service})
+	}
+	for i, r := range e.AccordedRights {
+		at := fmt.Sprintf("/accordedRights/%d", i)
+		check.Line(c, at+"/id", r.ID, maxType)
+		check.Line(c, at+"/type", r.Type, maxType)
+		lines(c, at, map[string]string{"mechanism": r.Mechanism, "service": r.Service})
+		check.Text(c, at+"/message", r.Message, maxText)
+	}
+	e.checkNames(c)
+}
+
+func (e *Entity) checkNames(c *fault.Checks) {
+	if len(e.Accounts) > maxAccounts {
+		c.Add("/accounts", "too_many", "At most 20 accounts are accepted.")
+		return
+	}
+	for i, a := range e.Accounts {
+		at := fmt.Sprintf("/accounts/%d", i)
+		check.Line(c, at+"/name", a.Name, maxType)
+		check.Line(c, at+"/address", a.Address, maxType)
+	}
+	if len(e.AlsoKnownAs) > maxAliases {
+		c.Add("/alsoKnownAs", "too_many", "At most 20 names are accepted.")
+		return
+	}
+	for i, name := range e.AlsoKnownAs {
+		check.Line(c, fmt.Sprintf("/alsoKnownAs/%d", i), name, maxText)
+	}
+}
+
+// lines checks members that may be missing.
+func lines(c *fault.Checks, at string, members map[string]string) {
+	for _, name := range check.Keys(members) {
+		check.Optional(c, at+"/"+name, members[name], maxText)
+	}
+}
+
+func (e *Entity) checkExternals(c *fault.Checks) {
+	if len(e.ExternalIDs) > maxExternals {
+		c.Add("/externalIds", "too_many", "At most 20 external ids are accepted.")
+		return
+	}
+	for _, scheme := range check.Keys(e.ExternalIDs) {
+		at := "/externalIds/" + check.Escape(scheme)
+		check.Line(c, at, e.ExternalIDs[scheme], maxExternal)
+		if scheme == "" || len(scheme) > maxScheme || strings.ContainsFunc(scheme, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
+			c.Add(at, "invalid_name", "The name of the system must be one line of at most 64 bytes.")
+		}
+	}
+}
+
+// checkScopes wants scopes there are. Whether the caller may give them is
+// another question.
+func checkScopes(c *fault.Checks, at string, scopes []string) {
+	for i, s := range scopes {
+		if !auth.KnownScope(s) {
+			c.Add(fmt.Sprintf("%s/%d", at, i), "unknown_scope", "There is no such scope.")
+		}
+	}
+}
+
+// checkReason bounds what goes into the history.
+func checkReason(reason string) error {
+	var c fault.Checks
+	check.Optional(&c, "/reason", reason, maxReason)
+	return c.Err("ENTITY_INVALID", "The entity is not valid.")
+}
+
+// scopesOf reads the scopes of a group off its properties. It returns false
+// when they are there and are not a list of texts: nobody could say what such a
+// group gives.
+func scopesOf(properties Object) ([]string, bool) {
+	var p struct {
+		Scopes []string `json:"scopes"`
+	}
+	if properties.IsZero() {
+		return nil, true
+	}
+	err := json.Unmarshal(properties.Value, &p)
+	return p.Scopes, err == nil
+}
+
+// checkSize bounds the whole record: each part may be large, not all of them.
+func checkSize(body []byte) error {
+	if len(body) <= maxRecord {
+		return nil
+	}
+	return fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").
+		With(fault.Field{Code: "too_large", Detail: "At most 768 KiB of JSON are accepted for a whole record."})
+}

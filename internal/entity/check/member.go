@@ -1,0 +1,67 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Edited is a record and what a client made of it.
+type Edited struct {
+	Stored, Changed []byte
+	Free            func(name string) bool // members a client decides
+	Known           func(name string) bool // members a record has at times; nil for none
+	Partly          bool                   // members may be left out
+}
+
+// Unchanged notes every member that a client does not decide and has changed,
+// removed or made up. The error is about the documents: they are no objects.
+func Unchanged(c *fault.Checks, e Edited) error {
+	was, err := Members(e.Stored)
+	if err != nil {
+		return err
+	}
+	is, err := Members(e.Changed)
+	if err != nil {
+		return err
+	}
+	for _, name := range Keys(is) {
+		old, there := was[name]
+		switch {
+		case e.Free(name):
+		case !there && (e.Known == nil || !e.Known(name)):
+			c.Add("/"+Escape(name), "unknown", "This member is not known here.")
+		case !SameJSON(old, is[name]):
+			c.Add("/"+Escape(name), "read_only", "This member is decided by the server and cannot be changed here.")
+		}
+	}
+	for _, name := range Keys(was) {
+		if _, kept := is[name]; !kept && !e.Partly && !e.Free(name) {
+			c.Add("/"+Escape(name), "read_only", "This member is decided by the server and cannot be removed.")
+		}
+	}
+	return nil
+}
+
+// Members takes an object apart.
+func Members(doc []byte) (map[string]jsontext.Value, error) {
+	var m map[string]jsontext.Value
+	if err := json.Unmarshal(doc, &m); err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	return m, nil
+}
+
+// SameJSON compares two values, whatever the order of members and the spelling
+// of numbers and texts.
+func SameJSON(a, b jsontext.Value) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, y := a.Clone(), b.Clone()
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}

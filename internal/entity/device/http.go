@@ -1,0 +1,294 @@
+package device
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	aboutReadings = "A batch is stored whole or not at all. A reading is known by its device and its time: sending it again is counted as a duplicate and changes nothing, " +
+		"so a device that got no answer just sends again. Another reading for a time that has one is refused (409, each named), or left out with onConflict=skip. " +
+		"Batches may come late and in any order. Who may send: keys that may change twins (entities:write), the device itself, and its controllers; " +
+		"a key of the role device whose principal is the DID of the device, or one of its controllers, is made for this."
+	aboutEvents = "An event begins with a reading at or above the threshold. It goes on while no two readings in a row are more than three sampling intervals apart and it is not below " +
+		"the threshold for longer than two, counted from the first colder reading. It ends at the next reading after its last hot one, at most one interval later, so six hot readings " +
+		"five minutes apart are 1800 seconds. An event belongs to the range it begins in and is followed up to a day past its end. Nothing is stored: events follow from the " +
+		"readings alone. A range is at most 92 days; a page looks at no more than 100,000 readings."
+	aboutStacking = "Compares the cooking events of the 20 devices that were linked last. Two monitors on one stove are one stove. Days are days of UTC. " +
+		"A range is at most 92 days and 100,000 readings."
+	aboutKeys = "A key without entities:read sees the device it belongs to and those it controls."
+)
+
+// Routes adds the household and device API to a.
+func (s *Service) Routes(a *web.API) {
+	s.householdRoutes(a)
+	const tag = "devices"
+	web.Post(a, "/v1/devices", s.serveCreateDevice, web.Doc{
+		Summary: "Register a device", Status: http.StatusCreated, Scope: "entities:write", Tag: tag, Once: true, Also: []int{http.StatusOK},
+		Description: "The device is a twin. A serial number names one device: the same registration again answers 200 with the device there is, another one 409.",
+		Example:     deviceExample(),
+		Codes:       []string{"ENTITY_INVALID", "PROTOCOL_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "DEVICE_DATA_CONFLICT", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
+	})
+	web.Get(a, "/v1/devices", s.serveDevices, web.Doc{
+		Summary: "List devices, newest first", Scope: "devices:read", Tag: tag, Codes: []string{"INVALID_PARAMETER"},
+		Description: "Those of a household, or all of a type. A page may be short although there is more. " + aboutKeys,
+	})
+	web.Get(a, "/v1/devices/{did}", s.serveDevice, web.Doc{Summary: "Read a device", Scope: "devices:read", Tag: tag, Description: aboutKeys, Codes: []string{"ENTITY_NOT_FOUND"}})
+	web.Post(a, "/v1/devices/{did}/readings", s.serveAdd, web.Doc{
+		Summary: "Add readings of a device", Scope: "devices:write", Tag: tag, Once: true, MaxBody: maxBatch, Description: aboutReadings, Example: batchExample(),
+		Codes: []string{"READINGS_INVALID", "DEVICE_DATA_CONFLICT", "DEVICE_DEACTIVATED", "NOT_CONTROLLER", "ENTITY_NOT_FOUND"},
+	})
+	web.Get(a, "/v1/devices/{did}/readings", s.serveReadings, web.Doc{Summary: "List readings of a device, oldest first", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
+	web.Get(a, "/v1/devices/{did}/gaps", s.serveGaps, web.Doc{
+		Summary: "List gaps in the readings of a device", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
+		Description: "A gap is more than one and a half sampling intervals without a reading. Gaps that touch the range are listed; the last 7 days by default, at most 92.",
+	})
+	web.Get(a, "/v1/devices/{did}/events", s.serveEvents, web.Doc{
+		Summary: "Derive the cooking events of a device", Scope: "devices:read", Tag: tag, Description: aboutEvents, Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
+	})
+	web.Get(a, "/v1/devices/{did}/status", s.serveStatus, web.Doc{Summary: "Tell how a device is", Scope: "devices:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
+}
+
+func (s *Service) householdRoutes(a *web.API) {
+	const tag = "households"
+	web.Post(a, "/v1/households", s.serveCreateHousehold, web.Doc{
+		Summary: "Register a household", Status: http.StatusCreated, Scope: "entities:write", Tag: tag, Once: true,
+		Description: "The household is a twin of did:ixo:protocol/household: change it, link it and read its history as any other.",
+		Example:     householdExample(),
+		Codes:       []string{"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
+	})
+	web.Get(a, "/v1/households", s.serveHouseholds, web.Doc{Summary: "List households, newest first", Scope: "entities:read", Tag: tag, Description: "Without their devices. A page may be short although there is more."})
+	web.Get(a, "/v1/households/{did}", s.serveHousehold, web.Doc{Summary: "Read a household with its devices", Scope: "entities:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
+	web.Get(a, "/v1/households/{did}/stacking", s.serveStacking, web.Doc{
+		Summary: "Find stoves of a household that were used at once", Scope: "devices:read", Tag: tag, Description: aboutStacking,
+		Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
+	})
+}
+
+func householdExample() HouseholdDraft {
+	return HouseholdDraft{
+		Location: entity.Object{Value: []byte(`{"district":"XYZ","density":"Medium"}`)},
+		Baseline: entity.Object{Value: []byte(`{"fuelType":"Charcoal","monthlyConsumption":40}`)},
+	}
+}
+
+func deviceExample() Draft {
+	rate, threshold, mode := int64(300), 60.0, "realtime"
+	return Draft{
+		Type: monitorType, HouseholdID: "did:ixo:household/123", StoveID: "did:ixo:stove/456",
+		Configuration: &ConfigurationDraft{SamplingRate: &rate, TemperatureThreshold: &threshold, TransmissionMode: &mode},
+	}
+}
+
+func batchExample() Batch {
+	temp, battery, yes, long := 85.4, 92.0, true, 1800.0
+	return Batch{
+		Readings: []ReadingDraft{{Timestamp: "2024-02-20T08:15:00Z", Temperature: &temp, CookingEvent: &yes, Duration: &long}},
+		Status:   &StatusDraft{Battery: &battery, Signal: "strong", LastSync: "2024-02-20T08:20:00Z"},
+	}
+}
+
+type one struct {
+	DID string `path:"did" doc:"DID of the device."`
+}
+
+type home struct {
+	DID string `path:"did" doc:"DID of the household."`
+}
+
+func (s *Service) serveCreateHousehold(ctx context.Context, in *struct{ Body HouseholdDraft }) (web.Reply[*Household], error) {
+	return s.CreateHousehold(ctx, in.Body)
+}
+
+func (s *Service) serveHousehold(ctx context.Context, in *home) (*Household, error) {
+	return s.Household(ctx, in.DID)
+}
+
+func (s *Service) serveHouseholds(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Household]], error) {
+	below := int64(newest)
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
+	if err != nil {
+		return web.Reply[web.Page[Household]]{}, err
+	}
+	items, next, err := s.Households(ctx, below, limit)
+	if err != nil {
+		return web.Reply[web.Page[Household]]{}, err
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, orNil(next))
+}
+
+func (s *Service) serveStacking(ctx context.Context, in *struct {
+	home
+	period
+	MinDuration    web.Number `query:"minDuration" doc:"Shortest cooking event in seconds; that of each device by default." example:"1800"`
+	MinTemperature Decimal    `query:"minTemperature" doc:"Threshold in °C; that of each device by default." example:"60"`
+	StoveTypes     []string   `query:"stoveTypes" doc:"Only stoves whose twins have one of these types, separated by commas." example:"traditional,improved"`
+},
+) (*Stacking, error) {
+	var c fault.Checks
+	from, to := in.bounds(&c, s.cfg.Now(), 30*24*time.Hour)
+	q := StackingQuery{From: from, To: to, StoveTypes: in.StoveTypes, Ask: ask(&c, in.MinTemperature, "query/minTemperature", in.MinDuration)}
+	if err := wrong(c); err != nil {
+		return nil, err
+	}
+	return s.Stacking(ctx, in.DID, q)
+}
+
+func (s *Service) serveCreateDevice(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Device], error) {
+	return s.CreateDevice(ctx, in.Body)
+}
+
+func (s *Service) serveDevice(ctx context.Context, in *one) (web.Reply[*Device], error) {
+	t, err := s.find(ctx, s.db, in.DID, deviceIs)
+	if err != nil {
+		return web.Reply[*Device]{}, err
+	}
+	return web.Reply[*Device]{Value: deviceOf(t.e), ETag: web.ETag(t.Revision)}, nil
+}
+
+func (s *Service) serveDevices(ctx context.Context, in *struct {
+	HouseholdID string `query:"householdId" doc:"DID of a household, held here or not."`
+	Type        string `query:"type" doc:"Type of device; StoveUseMonitor when no household is given." example:"StoveUseMonitor"`
+	web.Paging
+},
+) (web.Reply[web.Page[Device]], error) {
+	below := int64(newest)
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
+	if err != nil {
+		return web.Reply[web.Page[Device]]{}, err
+	}
+	items, next, err := s.Devices(ctx, in.HouseholdID, in.Type, below, limit)
+	if err != nil {
+		return web.Reply[web.Page[Device]]{}, err
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, orNil(next))
+}
+
+func (s *Service) serveAdd(ctx context.Context, in *struct {
+	one
+	OnConflict string `query:"onConflict" doc:"What to do with readings that differ from stored ones: refuse the batch, or skip them." enum:"refuse,skip"`
+	Body       Batch
+},
+) (web.Reply[Outcome], error) {
+	if in.OnConflict != "" && in.OnConflict != "refuse" && in.OnConflict != "skip" {
+		var c fault.Checks
+		c.Add("query/onConflict", "invalid", "The value is refuse or skip.")
+		return web.Reply[Outcome]{}, wrong(c)
+	}
+	return s.Add(ctx, in.DID, in.Body, in.OnConflict == "skip")
+}
+
+func (s *Service) serveReadings(ctx context.Context, in *struct {
+	one
+	period
+	web.Paging
+},
+) (web.Reply[web.Page[Reading]], error) {
+	var none web.Reply[web.Page[Reading]]
+	var c fault.Checks
+	from, to := in.open(&c)
+	if err := wrong(c); err != nil {
+		return none, err
+	}
+	m := mark{from, to}
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &m)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.Readings(ctx, in.DID, m, limit)
+	if err != nil {
+		return none, err
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+}
+
+func (s *Service) serveGaps(ctx context.Context, in *struct {
+	one
+	period
+	web.Paging
+},
+) (web.Reply[web.Page[Gap]], error) {
+	var none web.Reply[web.Page[Gap]]
+	var c fault.Checks
+	from, to := in.bounds(&c, s.cfg.Now(), 7*24*time.Hour)
+	if err := wrong(c); err != nil {
+		return none, err
+	}
+	m := mark{To: to}
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &m)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.Gaps(ctx, in.DID, m, from, limit)
+	if err != nil {
+		return none, err
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+}
+
+func (s *Service) serveEvents(ctx context.Context, in *struct {
+	one
+	period
+	MinDuration web.Number `query:"minDuration" doc:"Shortest event in seconds; that of the device by default." example:"1800"`
+	Threshold   Decimal    `query:"threshold" doc:"From how many °C on it is cooking; that of the device by default." example:"60"`
+	web.Paging
+},
+) (web.Reply[web.Page[CookingEvent]], error) {
+	var none web.Reply[web.Page[CookingEvent]]
+	var c fault.Checks
+	from, to := in.bounds(&c, s.cfg.Now(), 7*24*time.Hour)
+	a := ask(&c, in.Threshold, "query/threshold", in.MinDuration)
+	if err := wrong(c); err != nil {
+		return none, err
+	}
+	m := mark{from, to}
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &m)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.Events(ctx, in.DID, m, limit, a)
+	if err != nil {
+		return none, err
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+}
+
+func (s *Service) serveStatus(ctx context.Context, in *one) (*Status, error) {
+	return s.Status(ctx, in.DID)
+}
+
+// ask reads what a query says about events.
+func ask(c *fault.Checks, threshold Decimal, pointer string, least web.Number) Ask {
+	var a Ask
+	if threshold.given {
+		t := threshold.in(c, pointer, minTemperature, maxTemperature, 0)
+		a.Threshold = &t
+	}
+	if least.Given {
+		d := time.Duration(least.In(c, "query/minDuration", 0, maxMinDuration, 0)) * time.Second
+		a.MinDuration = &d
+	}
+	return a
+}
+
+func wrong(c fault.Checks) error { return c.Err("INVALID_PARAMETER", "A parameter is not valid.") }
+
+// next is the cursor of a list over time, nil when it has ended.
+func (m mark) next(at int64) any {
+	if at == 0 {
+		return nil
+	}
+	return mark{at, m.To}
+}
+
+func orNil(next int64) any {
+	if next == 0 {
+		return nil
+	}
+	return next
+}

@@ -1,0 +1,207 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	maxGapsShown = 100
+	gapsInEvent  = 10
+)
+
+// Add stores a batch of readings: all of it or, when something is stored
+// already for the time of a reading and differs, nothing. With skip such
+// readings are left out and named instead.
+//
+// Who may add: a caller that may change twins (entities:write), the device
+// itself, and its controllers.
+func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.Reply[Outcome], error) {
+	var none web.Reply[Outcome]
+	now := s.cfg.Now()
+	t, err := s.find(ctx, s.db, id, deviceIs)
+	if err != nil {
+		return none, err
+	}
+	c := web.CallerFrom(ctx)
+	if !c.May("entities:write") && !controls(c, t.e) {
+		return none, fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and those who may change twins send its readings.")
+	}
+	if err := b.names(t); err != nil {
+		return none, err
+	}
+	p, err := b.check(now)
+	if err != nil {
+		return none, err
+	}
+	st := &storing{s: s, t: t, p: p, skip: skip, now: now, interval: configurationOf(t.e).interval()}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Outcome], error) {
+		out, err := st.run(ctx, tx)
+		return web.Reply[Outcome]{Value: out, Status: http.StatusOK}, err
+	})
+}
+
+// names checks that the batch is of this device: a mix-up of two devices would
+// not be seen afterwards.
+func (b Batch) names(t *twin) error {
+	var c fault.Checks
+	if b.DeviceID != "" && b.DeviceID != t.DID {
+		c.Add("/deviceId", "mismatch", "This is not the device in the path.")
+	}
+	if stove := target(t.e, stoveRole); b.StoveID != "" && b.StoveID != stove {
+		c.Add("/stoveId", "mismatch", "The device is registered for "+shown(stove)+" as its stove.")
+	}
+	return invalid(c)
+}
+
+// storing is a batch on its way into the store. run may run twice, so it
+// changes nothing here.
+type storing struct {
+	s        *Service
+	t        *twin
+	p        *parcel
+	skip     bool
+	now      time.Time
+	interval time.Duration
+}
+
+func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
+	out := Outcome{Duplicates: st.p.repeats, Conflicts: []Conflict{}}
+	if err := lock(ctx, tx, st.t.NID, st.now.UnixMilli()); err != nil {
+		return out, err
+	}
+	// It may have been deactivated between the look at it and the lock.
+	if ok, err := alive(ctx, tx, st.t.Workspace, st.t.NID); err != nil {
+		return out, err
+	} else if !ok {
+		return out, fault.New(fault.Conflict, "DEVICE_DEACTIVATED", "The device is deactivated and takes no more readings.")
+	}
+	oldest, newest, err := ends(ctx, tx, st.t.NID)
+	if err != nil {
+		return out, err
+	}
+	if err := st.insert(ctx, tx, &out); err != nil {
+		return out, err
+	}
+	if st.p.status != nil {
+		if err := putStatus(ctx, tx, st.t.NID, st.p.status); err != nil {
+			return out, err
+		}
+	}
+	return out, st.tell(ctx, tx, &out, oldest, newest)
+}
+
+// insert stores the rows of the parcel, some in each statement.
+func (st *storing) insert(ctx context.Context, tx *db.Tx, out *Outcome) error {
+	for rest := st.p.rows; len(rest) > 0; {
+		part := rest[:min(perStatement, len(rest))]
+		rest = rest[len(part):]
+		n, err := insertRows(ctx, tx, st.t.NID, part)
+		if err != nil {
+			return err
+		}
+		out.Accepted += n
+		if n == len(part) {
+			continue
+		}
+		conflicts, err := st.compare(ctx, tx, part)
+		if err != nil {
+			return err
+		}
+		out.Duplicates += len(part) - n - len(conflicts)
+		out.Conflicts = append(out.Conflicts, conflicts...)
+	}
+	if len(out.Conflicts) > 0 && !st.skip {
+		return conflict(out.Conflicts)
+	}
+	return nil
+}
+
+// compare finds the rows for whose time something else is stored.
+func (st *storing) compare(ctx context.Context, tx *db.Tx, part []row) ([]Conflict, error) {
+	stored, err := findRows(ctx, tx, st.t.NID, part)
+	if err != nil {
+		return nil, err
+	}
+	var out []Conflict
+	for _, r := range part {
+		if have := stored[r.at]; !r.same(have) {
+			shown, err := have.reading()
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Conflict{Index: r.index, Timestamp: moment(r.at), Stored: shown})
+		}
+	}
+	return out, nil
+}
+
+// conflict names the readings that clash, the first hundred of them, with what
+// is stored.
+func conflict(all []Conflict) error {
+	f := fault.New(fault.Conflict, "DEVICE_DATA_CONFLICT",
+		fmt.Sprintf("%d readings clash with others that are stored for the same time. Nothing was stored.", len(all)))
+	for _, c := range all[:min(len(all), maxNamed)] {
+		have := "other values"
+		if c.Stored.Temperature != nil {
+			have = fmt.Sprintf("%v °C", *c.Stored.Temperature)
+		}
+		f = f.With(fault.Field{
+			Pointer: fmt.Sprintf("/readings/%d", c.Index), Code: "conflict",
+			Detail: fmt.Sprintf("For %s the device has a reading with %s.", c.Timestamp.Format(web.TimeFormat), have),
+		})
+	}
+	return f
+}
+
+// added is what the event log keeps about a batch.
+type added struct {
+	Count int       `json:"count"`
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+}
+
+// gapped is what the event log keeps about the gaps a batch has brought.
+type gapped struct {
+	Count   int   `json:"count"`
+	Missing int64 `json:"missing"`
+	Gaps    []Gap `json:"gaps"` // the first ten
+}
+
+// tell completes the outcome and appends the events. The device had readings
+// from oldest to newest before.
+func (st *storing) tell(ctx context.Context, tx *db.Tx, out *Outcome, oldest, newest int64) error {
+	times := make([]int64, len(st.p.rows))
+	last := newest
+	for i, r := range st.p.rows {
+		times[i] = r.at
+		last = max(last, r.at)
+	}
+	if last != 0 {
+		out.LastReadingAt = moment(last)
+	}
+	out.Gaps = []Gap{}
+	if out.Accepted == 0 {
+		return nil
+	}
+	gaps := newGaps(st.interval, times, oldest, newest)
+	out.Gaps = append(out.Gaps, gaps[:min(len(gaps), maxGapsShown)]...)
+	out.MoreGaps = len(gaps) > maxGapsShown
+	e := event.Event{Type: "device.readings_added", Subject: st.t.DID, At: st.now, Data: added{out.Accepted, moment(times[0]), moment(times[len(times)-1])}}
+	if err := st.s.cfg.Events.Append(ctx, tx, e); err != nil || len(gaps) == 0 {
+		return err
+	}
+	all := gapped{Count: len(gaps), Gaps: gaps[:min(len(gaps), gapsInEvent)]}
+	for _, g := range gaps {
+		all.Missing += g.Missing
+	}
+	return st.s.cfg.Events.Append(ctx, tx, event.Event{Type: "device.reading_gap", Subject: st.t.DID, At: st.now, Data: all})
+}

@@ -1,0 +1,296 @@
+package device
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. DB, Entities, Protocols, Events and Cursors are
+// needed; the zero value of everything else is the sensible default.
+type Config struct {
+	DB        *db.DB
+	Entities  *entity.Service
+	Protocols *protocol.Service
+	Events    *event.Log
+	Cursors   web.Cursors
+	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Now       func() time.Time
+
+	ScanBudget int // readings one request looks at; 100,000
+}
+
+// Service is the use cases of households, devices and readings. It is safe for
+// many goroutines.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Idem == nil {
+		cfg.Idem = idem.Plain(cfg.DB)
+	}
+	if cfg.ScanBudget <= 0 {
+		cfg.ScanBudget = scanBudget
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// CreateHousehold makes the twin of a household.
+func (s *Service) CreateHousehold(ctx context.Context, d HouseholdDraft) (web.Reply[*Household], error) {
+	var none web.Reply[*Household]
+	if err := d.Validate(); err != nil {
+		return none, err
+	}
+	draft, err := d.twin()
+	if err != nil {
+		return none, err
+	}
+	p, err := s.cfg.Entities.Prepare(ctx, draft)
+	if err != nil {
+		return none, inWords(err, draft, householdPointer)
+	}
+	r, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
+		row, err := s.cfg.Entities.StoreTx(ctx, tx, p)
+		if err != nil {
+			return none, err
+		}
+		e, err := row.Entity()
+		if err != nil {
+			return none, err
+		}
+		h := householdOf(e)
+		return web.Reply[*Household]{Value: h, Status: http.StatusCreated, ETag: web.ETag(row.Revision), Location: h.Links.Self}, nil
+	})
+	return r, inWords(err, draft, householdPointer)
+}
+
+// CreateDevice makes the twin of a device. A serial number names one device:
+// sending the same registration again gives the device there is, another one
+// under the same serial number is the fault DEVICE_DATA_CONFLICT.
+func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device], error) {
+	var none web.Reply[*Device]
+	if err := d.Validate(); err != nil {
+		return none, err
+	}
+	ws := web.CallerFrom(ctx).Workspace
+	name, version, _ := strings.Cut(d.protocol(), "@")
+	proto, err := s.cfg.Protocols.Find(ctx, ws, name, version)
+	if err != nil {
+		return none, err
+	}
+	if proto.DomainType() != "device" {
+		var c fault.Checks
+		c.Add("/protocol", "mismatch", "The protocol is not one of devices.")
+		return none, c.Err("ENTITY_INVALID", "The device is not valid.")
+	}
+	draft, err := d.twin(func(property string) bool { return proto.Kind(property) != "" })
+	if err != nil {
+		return none, err
+	}
+	p, err := s.cfg.Entities.Prepare(ctx, draft)
+	if err != nil {
+		return none, inWords(err, draft, devicePointer)
+	}
+	r, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Device], error) {
+		row, err := s.cfg.Entities.StoreTx(ctx, tx, p)
+		if err != nil {
+			return none, err
+		}
+		return replyOf(row, http.StatusCreated)
+	})
+	if code := fault.CodeOf(err); code == "EXTERNAL_ID_EXISTS" && d.serial() != "" {
+		return s.again(ctx, d, draft, err)
+	}
+	return r, inWords(err, draft, devicePointer)
+}
+
+func replyOf(row *entity.Row, status int) (web.Reply[*Device], error) {
+	e, err := row.Entity()
+	if err != nil {
+		return web.Reply[*Device]{}, err
+	}
+	d := deviceOf(e)
+	return web.Reply[*Device]{Value: d, Status: status, ETag: web.ETag(row.Revision), Location: d.Links.Self}, nil
+}
+
+// again answers a registration whose serial number is taken. exists is the
+// fault the registry had.
+func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists error) (web.Reply[*Device], error) {
+	var none web.Reply[*Device]
+	c := web.CallerFrom(ctx)
+	// In a transaction: on SQLite whoever has the number may have been stored
+	// a moment ago and be part of a commit that is still under way.
+	var row *entity.Row
+	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		row, err = bySerial(ctx, tx, c.Workspace, d.serial())
+		return err
+	})
+	if err != nil {
+		return none, err
+	}
+	if row == nil { // the name that is taken is another one
+		return none, inWords(exists, draft, devicePointer)
+	}
+	taken := fault.New(fault.Conflict, "DEVICE_DATA_CONFLICT", "Another device is registered under this serial number.")
+	if !visible(c, row) {
+		return none, taken.With(fault.Field{Pointer: "/serial", Code: "conflict", Detail: "The serial number is taken."})
+	}
+	e, err := row.Entity()
+	if err != nil {
+		return none, err
+	}
+	if fields := d.differs(draft, e); len(fields) > 0 {
+		return none, taken.With(fields...)
+	}
+	return replyOf(row, http.StatusOK)
+}
+
+// differs names what the device that is stored has otherwise than the draft.
+// Members the draft leaves out are not compared.
+func (d Draft) differs(draft entity.Draft, e *entity.Entity) []fault.Field {
+	var fields []fault.Field
+	note := func(pointer, want, have string) {
+		if want != "" && want != have {
+			fields = append(fields, fault.Field{Pointer: pointer, Code: "conflict", Detail: "The device " + e.DID + " has " + shown(have) + "."})
+		}
+	}
+	protocol, version, _ := strings.Cut(draft.Protocol, "@")
+	note("/did", d.DID, e.DID)
+	note("/type", d.Type, e.Type)
+	note("/protocol", protocol, e.Protocol)
+	note("/protocol", version, e.ProtocolVersion)
+	note("/householdId", d.HouseholdID, target(e, householdRole))
+	note("/stoveId", d.StoveID, target(e, stoveRole))
+	note("/project", d.Project, target(e, projectRole))
+	note("/name", d.Name, nameOf(e))
+	for scheme, value := range d.ExternalIDs {
+		note("/externalIds/"+scheme, value, e.ExternalIDs[scheme])
+	}
+	if d.Configuration != nil {
+		var c fault.Checks
+		if d.Configuration.check(&c) != configurationOf(e) {
+			fields = append(fields, fault.Field{Pointer: "/configuration", Code: "conflict", Detail: "The device " + e.DID + " is configured otherwise."})
+		}
+	}
+	have := members(e.Properties)
+	for name, v := range members(d.Properties) {
+		if !equal(v, have[name]) {
+			fields = append(fields, fault.Field{Pointer: "/properties/" + name, Code: "conflict", Detail: "The device " + e.DID + " has another value."})
+		}
+	}
+	slices.SortFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return fields
+}
+
+// equal compares two decoded JSON values.
+func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
+
+func shown(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// twin is a twin the caller may see.
+type twin struct {
+	*entity.Row
+	e *entity.Entity
+}
+
+// find reads a twin of a domain type that the caller may see. Anything else is
+// the fault ENTITY_NOT_FOUND.
+func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string) (*twin, error) {
+	row, err := s.cfg.Entities.Find(ctx, q, id)
+	if err != nil {
+		return nil, err
+	}
+	e, err := row.Entity()
+	if err != nil {
+		return nil, err
+	}
+	if row.DomainType != domainType || !sees(web.CallerFrom(ctx), e) {
+		return nil, fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No "+domainType+" has this DID.")
+	}
+	return &twin{row, e}, nil
+}
+
+// visible tells whether a twin belongs to what exists for the caller.
+func visible(c web.Caller, r *entity.Row) bool {
+	return len(c.Projects) == 0 || slices.Contains(c.Projects, r.Project) || slices.Contains(c.Projects, r.DID)
+}
+
+// sees tells whether a caller may know of a twin. The key of a device, which
+// does not read twins, knows itself and what it controls: whoever takes the
+// key out of a device learns nothing about its neighbours.
+func sees(c web.Caller, e *entity.Entity) bool { return c.May("entities:read") || controls(c, e) }
+
+func controls(c web.Caller, e *entity.Entity) bool {
+	return c.DID == e.DID || slices.Contains(e.Controllers, c.DID)
+}
+
+// inWords says a fault of the registry in the words of our drafts.
+func inWords(err error, d entity.Draft, say func(d entity.Draft, pointer string) string) error {
+	f := fault.As(err)
+	if f == nil || len(f.Fields) == 0 {
+		return err
+	}
+	c := *f
+	c.Fields = slices.Clone(f.Fields)
+	for i := range c.Fields {
+		c.Fields[i].Pointer = say(d, c.Fields[i].Pointer)
+	}
+	return &c
+}
+
+func householdPointer(_ entity.Draft, pointer string) string {
+	switch name, ok := strings.CutPrefix(pointer, "/properties/"); {
+	case strings.HasPrefix(pointer, "/relationships"):
+		return "/project"
+	case !ok:
+		return pointer
+	case name == "district":
+		return "/location/district"
+	case name == "fuelType":
+		return "/baseline/fuelType"
+	default:
+		return "/" + name
+	}
+}
+
+func devicePointer(d entity.Draft, pointer string) string {
+	name, _ := strings.CutPrefix(pointer, "/properties/")
+	switch name {
+	case "samplingRate", "temperatureThreshold", "transmissionMode", "minimumDuration":
+		return "/configuration/" + name
+	case "serial":
+		return "/serial"
+	}
+	for i, r := range d.Relationships {
+		if !strings.HasPrefix(pointer+"/", "/relationships/"+string(rune('0'+i))+"/") {
+			continue
+		}
+		if r.Role == projectRole {
+			return "/project"
+		}
+		return "/" + r.Role + "Id"
+	}
+	return pointer
+}

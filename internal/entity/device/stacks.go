@@ -1,0 +1,173 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	maxStoves   = 20   // devices of a household that are compared
+	maxOverlaps = 1000 // overlaps in one answer
+)
+
+// Stacking is the use of several stoves of a household at once, in a range.
+type Stacking struct {
+	HouseholdID    string      `json:"householdId"`
+	From           time.Time   `json:"from"`
+	To             time.Time   `json:"to"`
+	Devices        []StoveUse  `json:"devices" doc:"What was compared: the 20 devices linked last."`
+	MoreDevices    bool        `json:"moreDevices,omitzero" doc:"There are devices that were not looked at."`
+	Overlaps       []Overlap   `json:"overlaps" doc:"Times in which two or more stoves were hot, the first 1000."`
+	MoreOverlaps   bool        `json:"moreOverlaps,omitzero"`
+	OverlapMinutes float64     `json:"overlapMinutes" doc:"All of them together."`
+	Days           StackedDays `json:"days"`
+}
+
+// StoveUse is what one device saw in the range.
+type StoveUse struct {
+	DID            string  `json:"did"`
+	StoveID        string  `json:"stoveId,omitzero"`
+	StoveType      string  `json:"stoveType,omitzero" doc:"Type of the stove's twin, when it is held here."`
+	Events         int     `json:"events" doc:"Cooking events that reach into the range."`
+	CookingMinutes float64 `json:"cookingMinutes"`
+	Readings       int     `json:"readings" doc:"Readings this rests on."`
+}
+
+// StackedDays counts days of UTC.
+type StackedDays struct {
+	Observed int     `json:"observed" doc:"Days with at least one reading."`
+	Stacking int     `json:"stacking" doc:"Days on which two or more stoves were hot at once."`
+	Several  int     `json:"severalStoves" doc:"Days on which two or more stoves were used, at once or not."`
+	Share    float64 `json:"share" doc:"Days with stacking, of the days observed; 0 to 1." example:"0.32"`
+}
+
+// StackingQuery says what to compare.
+type StackingQuery struct {
+	From, To   int64 // ms
+	StoveTypes []string
+	Ask
+}
+
+// Stacking compares the cooking events of the devices of a household. The
+// range must not hold more readings than one request looks at.
+func (s *Service) Stacking(ctx context.Context, id string, q StackingQuery) (*Stacking, error) {
+	t, err := s.find(ctx, s.db, id, householdIs)
+	if err != nil {
+		return nil, err
+	}
+	found, next, err := s.devicesOf(ctx, t.DID, place{newest, maxStoves})
+	if err != nil {
+		return nil, err
+	}
+	types, err := s.stoveTypes(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	out := &Stacking{HouseholdID: t.DID, From: moment(q.From), To: moment(q.To), Devices: []StoveUse{}, Overlaps: []Overlap{}, MoreDevices: next != 0}
+	w := &stackWalk{q: q, budget: s.cfg.ScanBudget, observed: map[int64]bool{}}
+	err = s.db.View(ctx, func(qr db.Querier) error {
+		w.uses, w.devices, w.left = nil, nil, w.budget
+		for _, d := range found {
+			typ := types[target(d.e, stoveRole)].typ
+			if len(q.StoveTypes) > 0 && !slices.ContainsFunc(q.StoveTypes, func(want string) bool { return strings.EqualFold(want, typ) }) {
+				continue
+			}
+			if err := w.add(ctx, qr, d, typ); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Devices = append(out.Devices, w.devices...)
+	w.count(out)
+	return out, nil
+}
+
+// stoveTypes reads the types of the stoves of devices, as far as they are held
+// here and the caller may know of them.
+func (s *Service) stoveTypes(ctx context.Context, devices []*twin) (map[string]typed, error) {
+	c := web.CallerFrom(ctx)
+	var stoves []string
+	for _, d := range devices {
+		if stove := target(d.e, stoveRole); stove != "" {
+			stoves = append(stoves, stove)
+		}
+	}
+	types, err := typesOf(ctx, s.db, c.Workspace, stoves)
+	for id, t := range types {
+		if len(c.Projects) > 0 && !slices.Contains(c.Projects, t.project) {
+			delete(types, id)
+		}
+	}
+	return types, err
+}
+
+// stackWalk gathers the uses of several stoves.
+type stackWalk struct {
+	q            StackingQuery
+	budget, left int // readings in all, and still to look at
+	observed     map[int64]bool
+	uses         []use
+	devices      []StoveUse
+}
+
+// add looks at the readings of one device.
+func (w *stackWalk) add(ctx context.Context, q db.Querier, d *twin, typ string) error {
+	sc := newScan(w.q.apply(configurationOf(d.e).rules()), w.q.From, w.q.To, w.budget)
+	sc.earlier = true
+	sc.saw = func(at int64) {
+		if at >= w.q.From && at < w.q.To {
+			w.observed[day(at)] = true
+		}
+	}
+	looked, next, err := walk(ctx, q, d.NID, sc, w.left)
+	if err != nil {
+		return err
+	}
+	if next != 0 || looked == w.left {
+		var c fault.Checks
+		c.Add("query/to", "too_many", fmt.Sprintf("The range holds more than %d readings. Ask for a shorter one.", w.budget))
+		return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+	}
+	w.left -= looked
+	u := StoveUse{DID: d.DID, StoveID: target(d.e, stoveRole), StoveType: typ, Events: len(sc.events), Readings: looked}
+	stove := u.StoveID
+	if stove == "" {
+		stove = u.DID
+	}
+	for _, e := range sc.events {
+		x := use{device: u.DID, stove: stove, start: max(e.Start.UnixMilli(), w.q.From), end: min(e.End.UnixMilli(), w.q.To)}
+		u.CookingMinutes += float64(x.end-x.start) / 60_000
+		w.uses = append(w.uses, x)
+	}
+	u.CookingMinutes = round(u.CookingMinutes, 100)
+	w.devices = append(w.devices, u)
+	return nil
+}
+
+// count puts what was gathered into the answer.
+func (w *stackWalk) count(out *Stacking) {
+	all := overlaps(w.uses)
+	stacked := map[int64]bool{}
+	for _, o := range all {
+		out.OverlapMinutes += o.Minutes
+		daysOf(stacked, o.Start.UnixMilli(), o.End.UnixMilli())
+	}
+	out.OverlapMinutes = round(out.OverlapMinutes, 100)
+	out.Overlaps = append(out.Overlaps, all[:min(len(all), maxOverlaps)]...)
+	out.MoreOverlaps = len(all) > maxOverlaps
+	out.Days = StackedDays{Observed: len(w.observed), Stacking: len(stacked), Several: daysOfSeveral(w.uses)}
+	if len(w.observed) > 0 {
+		out.Days.Share = round(float64(len(stacked))/float64(len(w.observed)), 10_000)
+	}
+}

@@ -1,0 +1,213 @@
+package device
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+const (
+	// The row of a device is locked by whoever adds readings to it, so batches
+	// of one device are stored one after the other.
+	lockDevice = `INSERT INTO device_status (device, battery, signal, last_sync, received_at) VALUES ($1, NULL, '', 0, $2)
+		ON CONFLICT (device) DO UPDATE SET received_at = excluded.received_at`
+	// An older status never replaces a newer one.
+	updateStatus = `UPDATE device_status SET battery = coalesce($2, battery), signal = CASE WHEN $3 = '' THEN signal ELSE $3 END, last_sync = $4
+		WHERE device = $1 AND last_sync <= $4`
+	selectStatus = `SELECT battery, signal, last_sync, received_at FROM device_status WHERE device = $1`
+	selectAlive  = `SELECT 1 FROM entities WHERE nid = $1 AND ws = $2 AND status <> 'deactivated'`
+)
+
+// lock makes this transaction the only one that changes readings of a device.
+func lock(ctx context.Context, tx *db.Tx, device, now int64) error {
+	if _, err := tx.Exec(ctx, lockDevice, device, now); err != nil {
+		return fmt.Errorf("lock device: %w", err)
+	}
+	return nil
+}
+
+// alive tells whether the twin of a device can still take readings.
+func alive(ctx context.Context, q db.Querier, ws string, device int64) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectAlive, device, ws).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find device: %w", err)
+	}
+	return true, nil
+}
+
+func putStatus(ctx context.Context, q db.Querier, device int64, s *status) error {
+	if _, err := q.Exec(ctx, updateStatus, device, temperature(s.battery), s.signal, s.lastSync); err != nil {
+		return fmt.Errorf("store status: %w", err)
+	}
+	return nil
+}
+
+func findStatus(ctx context.Context, q db.Querier, device int64) (status, error) {
+	var s status
+	err := q.QueryRow(ctx, selectStatus, device).Scan(&s.battery, &s.signal, &s.lastSync, &s.received)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return s, fmt.Errorf("find status: %w", err)
+	}
+	return s, nil
+}
+
+const (
+	selectOldest = `SELECT at FROM device_readings WHERE device = $1 ORDER BY at LIMIT 1`
+	selectNewest = `SELECT at FROM device_readings WHERE device = $1 ORDER BY at DESC LIMIT 1`
+	selectBefore = `SELECT at FROM device_readings WHERE device = $1 AND at < $2 ORDER BY at DESC LIMIT 1`
+)
+
+// ends are the times of the oldest and the newest reading, 0 without any.
+func ends(ctx context.Context, q db.Querier, device int64) (oldest, newest int64, err error) {
+	if oldest, err = oneTime(q.QueryRow(ctx, selectOldest, device)); err != nil || oldest == 0 {
+		return 0, 0, err
+	}
+	newest, err = oneTime(q.QueryRow(ctx, selectNewest, device))
+	return oldest, newest, err
+}
+
+// before is the time of the last reading before a moment, 0 without any.
+func before(ctx context.Context, q db.Querier, device, at int64) (int64, error) {
+	return oneTime(q.QueryRow(ctx, selectBefore, device, at))
+}
+
+func oneTime(r db.Row) (int64, error) {
+	var at int64
+	if err := r.Scan(&at); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("find reading: %w", err)
+	}
+	return at, nil
+}
+
+// span is a part of the readings of a device: from inclusive, to exclusive, at
+// most limit of them.
+type span struct {
+	device, from, to int64
+	limit            int
+}
+
+const (
+	selectReadings = `SELECT at, temperature, data FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at LIMIT $4`
+	selectSamples  = `SELECT at, temperature FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at LIMIT $4`
+	selectBack     = `SELECT at, temperature FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at DESC LIMIT $4`
+	selectTimes    = `SELECT at FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at LIMIT $4`
+	countReadings  = `SELECT count(*), coalesce(min(at), 0) FROM (
+			SELECT at FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at DESC LIMIT $4) AS newest`
+)
+
+// listRows reads the readings of a span.
+func listRows(ctx context.Context, q db.Querier, s span) ([]row, error) {
+	rows, err := q.Query(ctx, selectReadings, s.device, s.from, s.to, s.limit)
+	if err != nil {
+		return nil, fmt.Errorf("list readings: %w", err)
+	}
+	defer rows.Close()
+	var out []row
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(&r.at, &r.temp, &r.data); err != nil {
+			return nil, fmt.Errorf("list readings: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list readings: %w", err)
+	}
+	return out, nil
+}
+
+// eachSample calls f for the readings of a span, those without a temperature
+// too, until f wants no more. It tells how many there were.
+func eachSample(ctx context.Context, q db.Querier, s span, f func(at int64, temp *float64) bool) (int, error) {
+	rows, err := q.Query(ctx, selectSamples, s.device, s.from, s.to, s.limit)
+	if err != nil {
+		return 0, fmt.Errorf("scan readings: %w", err)
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var at int64
+		var temp sql.NullFloat64
+		if err := rows.Scan(&at, &temp); err != nil {
+			return n, fmt.Errorf("scan readings: %w", err)
+		}
+		n++
+		var t *float64
+		if temp.Valid {
+			t = &temp.Float64
+		}
+		if !f(at, t) {
+			return n, nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return n, fmt.Errorf("scan readings: %w", err)
+	}
+	return n, nil
+}
+
+// samplesBack reads the newest temperatures of a span, oldest first.
+func samplesBack(ctx context.Context, q db.Querier, s span) ([]sample, error) {
+	rows, err := q.Query(ctx, selectBack, s.device, s.from, s.to, s.limit)
+	if err != nil {
+		return nil, fmt.Errorf("look back: %w", err)
+	}
+	defer rows.Close()
+	var out []sample
+	for rows.Next() {
+		var at int64
+		var temp sql.NullFloat64
+		if err := rows.Scan(&at, &temp); err != nil {
+			return nil, fmt.Errorf("look back: %w", err)
+		}
+		if temp.Valid {
+			out = append(out, sample{at, temp.Float64})
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("look back: %w", err)
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out, nil
+}
+
+// eachTime calls f for the times of the readings of a span until f wants no
+// more. It tells how many there were.
+func eachTime(ctx context.Context, q db.Querier, s span, f func(at int64) bool) (int, error) {
+	rows, err := q.Query(ctx, selectTimes, s.device, s.from, s.to, s.limit)
+	if err != nil {
+		return 0, fmt.Errorf("list times: %w", err)
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		var at int64
+		if err := rows.Scan(&at); err != nil {
+			return n, fmt.Errorf("list times: %w", err)
+		}
+		if n++; !f(at) {
+			return n, nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return n, fmt.Errorf("list times: %w", err)
+	}
+	return n, nil
+}
+
+// count counts the newest readings of a span and tells the time of the oldest
+// that was counted.
+func count(ctx context.Context, q db.Querier, s span) (n int, first int64, err error) {
+	if err := q.QueryRow(ctx, countReadings, s.device, s.from, s.to, s.limit).Scan(&n, &first); err != nil {
+		return 0, 0, fmt.Errorf("count readings: %w", err)
+	}
+	return n, first, nil
+}

@@ -1,0 +1,155 @@
+// Package edge holds the rules of the domain model about relationships:
+// organisations implement projects, projects generate assets, assets produce
+// claims, oracles verify claims, claims become credentials, and some twins
+// contain others. Each rule has two words, one for either end.
+//
+// It is pure: it knows words and domain types, no store. Roles that a protocol
+// declares, and words of the users' own, are not its matter.
+package edge
+
+import "slices"
+
+// The words of the domain model, as they are stored.
+const (
+	Implements = "implements"
+	Generates  = "generates"
+	Produces   = "produces"
+	Verifies   = "verifies"
+	Becomes    = "becomes"
+	Contains   = "contains"
+)
+
+// The same edges seen from their target.
+const (
+	ImplementedBy = "implementedBy"
+	GeneratedBy   = "generatedBy"
+	ProducedBy    = "producedBy"
+	VerifiedBy    = "verifiedBy"
+	BecameFrom    = "becameFrom"
+	PartOf        = "partOf"
+)
+
+// Project is the role by which a twin names the project it belongs to. It is
+// no word of the domain model: protocols declare it.
+const Project = "project"
+
+// Any stands for every domain type in a pair, except group: a membership group
+// belongs to an organisation, and whoever contains that has the group too.
+const Any = "*"
+
+// Pair is a source and a target that may be joined.
+type Pair struct{ From, To string }
+
+// Rule is one kind of edge of the domain model.
+type Rule struct {
+	Role    string // as stored, from source to target
+	Inverse string // as the target shows it
+	Pairs   []Pair // domain types it may join
+}
+
+// Rules is the matrix of the domain model.
+func Rules() []Rule {
+	return []Rule{
+		{Implements, ImplementedBy, []Pair{{"organisation", "project"}}},
+		{Generates, GeneratedBy, []Pair{{"project", "asset"}, {"project", "device"}}},
+		{Produces, ProducedBy, []Pair{{"asset", "claim"}, {"device", "claim"}, {"household", "claim"}}},
+		{Verifies, VerifiedBy, []Pair{{"oracle", "claim"}}},
+		{Becomes, BecameFrom, []Pair{{"claim", "credential"}}},
+		{Contains, PartOf, []Pair{
+			{"organisation", "group"}, {"group", "group"}, {"system", Any}, {"project", "household"}, {"project", "device"},
+		}},
+	}
+}
+
+// Of finds the rule a word belongs to. inverse tells that the word is the one
+// of the target.
+func Of(word string) (rule Rule, inverse, ok bool) {
+	for _, r := range Rules() {
+		if word == r.Role || word == r.Inverse {
+			return r, word == r.Inverse, true
+		}
+	}
+	return Rule{}, false, false
+}
+
+// Inverse is the word the target of an edge uses for it, "" when the edge is
+// none of the domain model.
+func Inverse(role string) string {
+	if r, inverse, ok := Of(role); ok && !inverse {
+		return r.Inverse
+	}
+	return ""
+}
+
+// Joins tells whether the rule allows an edge between these domain types.
+func (r Rule) Joins(from, to string) bool {
+	return slices.ContainsFunc(r.Pairs, func(p Pair) bool {
+		return p.From == from && (p.To == to || p.To == Any && to != "group")
+	})
+}
+
+// Partners lists the domain types at the other end of an edge of the rule, as
+// seen from a twin, for messages. Any is one of them.
+func (r Rule) Partners(domain string, inverse bool) []string {
+	var out []string
+	for _, p := range r.Pairs {
+		switch {
+		case !inverse && p.From == domain:
+			out = append(out, p.To)
+		case inverse && (p.To == domain || p.To == Any && domain != "group"):
+			out = append(out, p.From)
+		}
+	}
+	return out
+}
+
+// Outside tells whether a twin may name a parent that is not held here, by a
+// word of the domain model: the organisation of a project, the project of an
+// asset, a device or a household. Whether the parent is one cannot be checked.
+func Outside(word, domain string) bool {
+	switch word {
+	case ImplementedBy:
+		return domain == "project"
+	case GeneratedBy:
+		return domain == "asset" || domain == "device"
+	case PartOf:
+		return domain == "household" || domain == "device"
+	}
+	return false
+}
+
+// Orders tells whether the edges of a role must not form a circle.
+func Orders(role string) bool { return role == Contains || role == Generates }
+
+// Required names the word by which a twin of a domain type must be joined to a
+// parent before it can be active, "" when it needs none.
+func Required(domain string) string {
+	switch domain {
+	case "project":
+		return ImplementedBy
+	case "asset":
+		return GeneratedBy
+	case "group":
+		return PartOf
+	}
+	return ""
+}
+
+// maxWord is how long a role of the users' own may be.
+const maxWord = 64
+
+// IsWord tells whether s can be a role: a lower-case letter, then letters and
+// digits, at most 64 in all.
+func IsWord(s string) bool {
+	if s == "" || len(s) > maxWord {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		lower := c >= 'a' && c <= 'z'
+		if !lower && (i == 0 || (c < 'A' || c > 'Z') && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return true
+}

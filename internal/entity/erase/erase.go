@@ -1,0 +1,118 @@
+// Package erase takes a person or a household out of the store in one call:
+// what their twin says and ever said, what it is found by, the groups it is in,
+// and what other areas keep about it.
+//
+// What stays is what others rely on: the DID and the type, that it existed and
+// when it changed, the hashes of its revisions, and its place among other
+// twins. Device readings stay; without the household they belong to nobody. So
+// does what was written about it elsewhere, say as the reason for a change of
+// its project. The certificate tells what was done and holds nothing of what
+// was erased.
+//
+// It promises that a certificate means that nothing is left in the tables, and,
+// on SQLite, in no file of the data folder either. Backups and the copies made
+// before migrations are older than the erasure and are not touched; a stored
+// answer to an Idempotency-Key is sealed and goes within a day, as do the files
+// of imports and exports; PostgreSQL overwrites the space of old rows when it
+// needs it.
+package erase
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Eraser is what one part of the product does to forget somebody. Erase removes
+// what that part keeps about a DID of a workspace and tells how many things it
+// were, 0 when there is nothing (any more). It runs in the transaction that
+// makes the certificate, so it must be quick.
+type Eraser struct {
+	Name  string // in the counts of the certificate: "memberships"
+	Erase func(ctx context.Context, tx *db.Tx, ws, id string) (int64, error)
+}
+
+// Certificate says that somebody's data was erased.
+type Certificate struct {
+	ID       string           `json:"id" example:"erasure_7310428377145344"`
+	Subject  string           `json:"subject" doc:"DID of the twin that was erased."`
+	ErasedAt time.Time        `json:"erasedAt"`
+	By       string           `json:"by" doc:"DID of who asked for it."`
+	Reason   string           `json:"reason"`
+	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships to twins held elsewhere, and what other parts kept."`
+}
+
+// Draft asks for an erasure.
+type Draft struct {
+	Subject string `json:"subject" doc:"DID of a household, a person, or any twin whose protocol has personal properties."`
+	Reason  string `json:"reason" minLength:"1" maxLength:"500" doc:"Why; it stays, so name nobody." example:"The household has withdrawn its consent."`
+}
+
+const maxReason = 500 // characters
+
+// Validate names every wrong member at once, in a fault ERASURE_INVALID.
+func (d Draft) Validate() error {
+	var c fault.Checks
+	c.Require(d.Subject != "", "/subject")
+	if _, err := did.Parse(d.Subject); d.Subject != "" && err != nil {
+		c.Add("/subject", "not_a_did", "The value must be a DID.")
+	}
+	switch {
+	case strings.TrimSpace(d.Reason) == "":
+		c.Require(false, "/reason")
+	case utf8.RuneCountInString(d.Reason) > maxReason:
+		c.Add("/reason", "too_long", "The text must have 500 characters or fewer.")
+	case strings.ContainsFunc(d.Reason, unicode.IsControl):
+		c.Add("/reason", "control_character", "The text must be one line without control characters.")
+	}
+	return c.Err("ERASURE_INVALID", "The erasure cannot be asked for like this.")
+}
+
+// blank takes everything out of a record that its makers put in.
+func blank(e *entity.Entity) {
+	e.Properties, e.Metadata = empty(), empty()
+	e.Services, e.LinkedResources, e.LinkedClaims, e.LinkedEntities = nil, nil, nil, nil
+	e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.VerifiableCredential = nil, nil, nil, nil
+	e.ExternalIDs = map[string]string{}
+	e.Relationships = slices.DeleteFunc(e.Relationships, func(r entity.Relationship) bool { return r.External })
+	e.Verification.Evidence = ""
+	e.StartDate, e.EndDate = time.Time{}, time.Time{}
+	e.Status = entity.StatusDeactivated
+}
+
+func empty() entity.Object { return entity.Object{Value: jsontext.Value("{}")} }
+
+// isBlank tells whether blank would change nothing.
+func isBlank(e *entity.Entity) bool {
+	listed := len(e.Services) + len(e.LinkedResources) + len(e.LinkedClaims) + len(e.LinkedEntities) + len(e.AccordedRights) +
+		len(e.Accounts) + len(e.AlsoKnownAs) + len(e.VerifiableCredential) + len(e.ExternalIDs)
+	return listed == 0 && bare(e.Properties) && bare(e.Metadata) && e.Verification.Evidence == "" && e.StartDate.IsZero() && e.EndDate.IsZero() &&
+		e.Status == entity.StatusDeactivated && !slices.ContainsFunc(e.Relationships, func(r entity.Relationship) bool { return r.External })
+}
+
+func bare(o entity.Object) bool { return o.IsZero() || string(o.Value) == "{}" }
+
+const idPrefix = "erasure_"
+
+func idOf(nid int64) string { return idPrefix + strconv.FormatInt(nid, 10) }
+
+// parseID reads the number of a certificate, 0 when the text is no id of one.
+func parseID(id string) int64 {
+	digits, ok := strings.CutPrefix(id, idPrefix)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || n <= 0 || idOf(n) != id {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package erase
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Routes adds erasures to a.
+func (s *Service) Routes(a *web.API) {
+	const tag = "erasures"
+	web.Post(a, "/v1/erasures", s.serveErase, web.Doc{
+		Summary: "Erase a person or a household", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: "entities:erase", Tag: tag,
+		Description: "Takes properties, metadata, external ids, services and all other content out of the twin and of its whole history, its memberships and keys, and what other parts keep about it. " +
+			"The twin stays as a deactivated DID with nothing in it. There is no way back. Asking again gives the same certificate (200). " +
+			"Backups made before are not changed: erase again after restoring one. 503 means that it is done but a reader still holds old pages of the file: send it again.",
+		Example: Draft{Subject: "did:ixo:entity:175d7824ba25002e4ec206365e206236", Reason: "The household has withdrawn its consent."},
+		Codes:   []string{"ERASURE_INVALID", "ENTITY_NOT_FOUND", "NOT_PERSONAL", "STORE_UNAVAILABLE"},
+	})
+	web.Get(a, "/v1/erasures", s.serveList, web.Doc{Summary: "List erasures, oldest first", Scope: "audit:read", Tag: tag, Codes: []string{"KEY_RESTRICTED"}})
+	web.Get(a, "/v1/erasures/{id}", s.serveGet, web.Doc{
+		Summary: "Read the certificate of an erasure", Scope: "audit:read", Tag: tag, Codes: []string{"ERASURE_NOT_FOUND", "KEY_RESTRICTED"},
+	})
+}
+
+func (s *Service) serveErase(ctx context.Context, in *struct{ Body Draft }) (web.Reply[Certificate], error) {
+	body, fresh, err := s.Erase(ctx, in.Body)
+	if err != nil {
+		return web.Reply[Certificate]{}, err
+	}
+	status := http.StatusOK
+	if fresh {
+		status = http.StatusCreated
+	}
+	return web.Reply[Certificate]{Raw: body, Status: status}, nil
+}
+
+func (s *Service) serveGet(ctx context.Context, in *struct {
+	ID string `path:"id" doc:"Id of the erasure."`
+},
+) (web.Reply[Certificate], error) {
+	body, err := s.Get(ctx, in.ID)
+	if err != nil {
+		return web.Reply[Certificate]{}, err
+	}
+	return web.Reply[Certificate]{Raw: body}, nil
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Certificate]], error) {
+	var none web.Reply[web.Page[Certificate]]
+	var after int64
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.List(ctx, after, limit)
+	if err != nil {
+		return none, err
+	}
+	var place any
+	if next != 0 {
+		place = next
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place)
+}

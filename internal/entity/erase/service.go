@@ -1,0 +1,230 @@
+package erase
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. DB, Entities, Protocols, Events and Cursors are
+// needed; the zero value of everything else is the sensible default.
+type Config struct {
+	DB        *db.DB
+	Entities  *entity.Service
+	Protocols *protocol.Service
+	Events    *event.Log
+	Cursors   web.Cursors
+	Now       func() time.Time
+	Erasers   []Eraser // what other parts do to forget somebody
+}
+
+// Service erases people. It is safe for many goroutines.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// Erase takes a person or a household out of the store. It needs no right on
+// the twin itself: whoever has the scope answers for the workspace. A second
+// call finishes what a crash left, erases what came since, and otherwise gives
+// the same certificate again; fresh is false then. Faults: ERASURE_INVALID,
+// ENTITY_NOT_FOUND, NOT_PERSONAL, and STORE_UNAVAILABLE when old bytes are
+// still in the log of the store: call it again.
+func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, err error) {
+	if err := d.Validate(); err != nil {
+		return nil, false, err
+	}
+	r, err := s.cfg.Entities.Find(ctx, s.db, d.Subject)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.checkPersonal(ctx, r); err != nil {
+		return nil, false, err
+	}
+	// What has begun goes on when the caller leaves: half of it helps nobody.
+	ctx = context.WithoutCancel(ctx)
+	counts := map[string]int64{}
+	if err := s.blankTwin(ctx, d.Subject); err != nil {
+		return nil, false, err
+	}
+	if counts["revisions"], err = s.blankPast(ctx, r.NID); err != nil {
+		return nil, false, err
+	}
+	if counts["events"], err = s.cfg.Events.Forget(ctx, r.Workspace, r.DID); err != nil {
+		return nil, false, err
+	}
+	if body, fresh, err = s.certify(ctx, r, d, counts); err != nil {
+		return nil, false, err
+	}
+	return body, fresh, s.db.Scrub(ctx)
+}
+
+// checkPersonal refuses twins that are about nobody.
+func (s *Service) checkPersonal(ctx context.Context, r *entity.Row) error {
+	if r.DomainType == "household" || r.DomainType == "person" {
+		return nil
+	}
+	p, err := s.cfg.Protocols.FindAny(ctx, r.Workspace, r.Protocol, r.ProtocolVersion)
+	if err != nil {
+		return err
+	}
+	if len(p.PII()) == 0 {
+		return fault.New(fault.Unprocessable, "NOT_PERSONAL", "Only households, persons and twins whose protocol has personal properties are erased. Deactivate others.")
+	}
+	return nil
+}
+
+// blankTwin stores a last revision with nothing in it.
+func (s *Service) blankTwin(ctx context.Context, subject string) error {
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		r, err := s.cfg.Entities.FindForUpdate(ctx, tx, subject)
+		if err != nil {
+			return err
+		}
+		e, err := r.Entity()
+		if err != nil || isBlank(e) {
+			return err
+		}
+		_, err = s.cfg.Entities.Mutate(ctx, tx, r, entity.Action{Name: "erase", Event: "entity.erased"}, func(e *entity.Entity) error {
+			blank(e)
+			return nil
+		})
+		return err
+	})
+}
+
+// blankPast blanks every earlier revision and returns how many there were.
+func (s *Service) blankPast(ctx context.Context, nid int64) (int64, error) {
+	var sum int64
+	for after := int64(0); ; {
+		var last, changed int64
+		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			last, changed, err = blankHistory(ctx, tx, nid, after)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		sum += changed
+		if last == 0 {
+			return sum, nil
+		}
+		after = last
+	}
+}
+
+// certify has everybody else forget the subject and writes the certificate. It
+// gives the last one when there was nothing to do.
+func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts map[string]int64) (body []byte, fresh bool, err error) {
+	now := s.cfg.Now().UTC().Truncate(time.Millisecond)
+	nid := s.db.NewNID()
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		// Whoever erases the same subject in the same moment waits here.
+		if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.DID); err != nil {
+			return err
+		}
+		all := maps.Clone(counts)
+		if err := s.forget(ctx, tx, r, all); err != nil {
+			return err
+		}
+		var sum int64
+		for _, n := range all {
+			sum += n
+		}
+		last, err := findLast(ctx, tx, r.Workspace, r.DID)
+		if err != nil {
+			return err
+		}
+		if body, fresh = last, last == nil || sum > 0; !fresh {
+			return nil
+		}
+		body, err = web.Encode(Certificate{
+			ID: idOf(nid), Subject: r.DID, ErasedAt: now, By: web.CallerFrom(ctx).DID, Reason: d.Reason, Counts: all,
+		})
+		if err != nil {
+			return err
+		}
+		return insert(ctx, tx, row{r.Workspace, nid, now.UnixMilli(), r.DID, body})
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return body, fresh, nil
+}
+
+// forget takes the subject out of everything but its own revisions.
+func (s *Service) forget(ctx context.Context, tx *db.Tx, r *entity.Row, counts map[string]int64) error {
+	if err := blankNewest(ctx, tx, r.NID); err != nil {
+		return err
+	}
+	var err error
+	if counts["relationships"], err = blankRelationships(ctx, tx, r.NID); err != nil {
+		return err
+	}
+	for _, e := range s.cfg.Erasers {
+		if counts[e.Name], err = e.Erase(ctx, tx, r.Workspace, r.DID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Get reads a certificate. Faults: ERASURE_NOT_FOUND, KEY_RESTRICTED.
+func (s *Service) Get(ctx context.Context, id string) ([]byte, error) {
+	c := web.CallerFrom(ctx)
+	if err := whole(c); err != nil {
+		return nil, err
+	}
+	return find(ctx, s.db, c.Workspace, parseID(id))
+}
+
+// List gives at most limit certificates past a number, oldest first, and the
+// number to go on from, 0 at the end. The fault is KEY_RESTRICTED.
+func (s *Service) List(ctx context.Context, after int64, limit int) ([]Certificate, int64, error) {
+	c := web.CallerFrom(ctx)
+	if err := whole(c); err != nil {
+		return nil, 0, err
+	}
+	rows, err := list(ctx, s.db, c.Workspace, after, limit+1)
+	if err != nil {
+		return nil, 0, err
+	}
+	var next int64
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = rows[limit-1].nid
+	}
+	out := make([]Certificate, len(rows))
+	for i, r := range rows {
+		if err := json.Unmarshal(r.body, &out[i]); err != nil {
+			return nil, 0, err
+		}
+	}
+	return out, next, nil
+}
+
+// whole refuses callers that see some projects only: erasures are of the whole
+// workspace.
+func whole(c web.Caller) error {
+	if len(c.Projects) == 0 {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; erasures cover the whole workspace.")
+}

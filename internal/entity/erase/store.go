@@ -1,0 +1,140 @@
+package erase
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// historyChunk is how many revisions are blanked in one transaction: others
+// wait for it.
+const historyChunk = 100
+
+const (
+	nextRevisions = `SELECT count(*), coalesce(max(revision), 0) FROM
+		(SELECT revision FROM entity_history WHERE nid = $1 AND revision > $2 ORDER BY revision LIMIT $3) AS part`
+	blankRevisions = `UPDATE entity_history SET body = '', reason = ''
+		WHERE nid = $1 AND revision > $2 AND revision <= $3 AND (body <> '' OR reason <> '')`
+)
+
+// blankHistory blanks the next revisions past one. It returns the last it has
+// looked at, 0 at the end, and how many it has changed. The hashes stay, so
+// that the chain shows what is gone and that nothing else is.
+func blankHistory(ctx context.Context, tx *db.Tx, nid, after int64) (last, changed int64, err error) {
+	var n int64
+	if err := tx.QueryRow(ctx, nextRevisions, nid, after, historyChunk).Scan(&n, &last); err != nil {
+		return 0, 0, fmt.Errorf("find revisions: %w", err)
+	}
+	if n == 0 {
+		return 0, 0, nil
+	}
+	if changed, err = tx.Exec(ctx, blankRevisions, nid, after, last); err != nil {
+		return 0, 0, fmt.Errorf("blank revisions: %w", err)
+	}
+	return last, changed, nil
+}
+
+// Relationships to twins held elsewhere may name a person; why one ended is
+// free text. Those between twins held here stay, as DIDs.
+const (
+	removeForeign     = `DELETE FROM relationships WHERE src = $1 AND removed_at IS NULL AND dst < 1`
+	removePastForeign = `DELETE FROM relationships WHERE src = $1 AND removed_at IS NOT NULL AND dst < 1`
+	blankPastOut      = `UPDATE relationships SET reason = '' WHERE src = $1 AND removed_at IS NOT NULL AND reason <> ''`
+	blankPastIn       = `UPDATE relationships SET reason = '' WHERE dst = $1 AND removed_at IS NOT NULL AND reason <> ''`
+)
+
+// blankRelationships returns how many it has removed or changed.
+func blankRelationships(ctx context.Context, tx *db.Tx, nid int64) (int64, error) {
+	a, err := tx.Exec(ctx, removeForeign, nid)
+	var b, c, d int64
+	if err == nil {
+		b, err = tx.Exec(ctx, removePastForeign, nid)
+	}
+	if err == nil {
+		c, err = tx.Exec(ctx, blankPastOut, nid)
+	}
+	if err == nil {
+		d, err = tx.Exec(ctx, blankPastIn, nid)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("erase relationships: %w", err)
+	}
+	return a + b + c + d, nil
+}
+
+// A reason stands beside the newest revision too.
+const blankReason = `UPDATE entities SET rev_reason = '' WHERE nid = $1 AND rev_reason <> ''`
+
+func blankNewest(ctx context.Context, tx *db.Tx, nid int64) error {
+	if _, err := tx.Exec(ctx, blankReason, nid); err != nil {
+		return fmt.Errorf("blank reason: %w", err)
+	}
+	return nil
+}
+
+// row is a certificate as it is stored.
+type row struct {
+	ws      string
+	nid, at int64
+	subject string
+	body    []byte
+}
+
+func insert(ctx context.Context, tx *db.Tx, r row) error {
+	_, err := tx.Exec(ctx, `INSERT INTO erasures(ws, nid, subject, at, body) VALUES ($1, $2, $3, $4, $5)`, r.ws, r.nid, r.subject, r.at, string(r.body))
+	if err != nil {
+		return fmt.Errorf("insert certificate: %w", err)
+	}
+	return nil
+}
+
+// findLast finds the newest certificate of a subject, nil when there is none.
+func findLast(ctx context.Context, q db.Querier, ws, subject string) ([]byte, error) {
+	return one(q.QueryRow(ctx, `SELECT body FROM erasures WHERE ws = $1 AND subject = $2 ORDER BY nid DESC LIMIT 1`, ws, subject))
+}
+
+// find finds a certificate of a workspace: ERASURE_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, ws string, nid int64) ([]byte, error) {
+	body, err := one(q.QueryRow(ctx, `SELECT body FROM erasures WHERE ws = $1 AND nid = $2`, ws, nid))
+	if err == nil && body == nil {
+		return nil, fault.New(fault.NotFound, "ERASURE_NOT_FOUND", "There is no such erasure.")
+	}
+	return body, err
+}
+
+func one(row db.Row) ([]byte, error) {
+	var body string
+	err := row.Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find certificate: %w", err)
+	}
+	return []byte(body), nil
+}
+
+func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) ([]row, error) {
+	rows, err := q.Query(ctx, `SELECT nid, body FROM erasures WHERE ws = $1 AND nid > $2 ORDER BY nid LIMIT $3`, ws, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list certificates: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below tells what went wrong
+	var out []row
+	for rows.Next() {
+		r := row{ws: ws}
+		var body string
+		if err := rows.Scan(&r.nid, &body); err != nil {
+			return nil, fmt.Errorf("list certificates: %w", err)
+		}
+		r.body = []byte(body)
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list certificates: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,176 @@
+package graph
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Bounds of one call for invariants. What is past them is for the next call.
+const (
+	maxAudited    = 2_000    // twins
+	maxAuditEdges = 20_000   // edges looked at one twin after the other
+	maxAuditWork  = 64 << 20 // bytes of records, and 256 for each earlier revision
+	maxViolations = 1_000
+	maxAncestors  = 5_000 // twins the search for circles meets for each batch of 100
+)
+
+// Violation is a place where the store does not hold what it promises.
+type Violation struct {
+	Rule    string `json:"rule" doc:"Which rule is broken." example:"organisation_without_group"`
+	Subject string `json:"subject" doc:"DID of the twin at which it shows."`
+	Detail  string `json:"detail"`
+
+	nid int64 // of the subject
+}
+
+// Report is what one call for invariants found.
+type Report struct {
+	OK         bool         `json:"ok" doc:"No rule is broken among the twins of this page."`
+	Checked    int          `json:"checked" doc:"How many twins this page has looked at."`
+	Violations []Violation  `json:"violations"`
+	Unproven   []Violation  `json:"unproven,omitzero" doc:"Rules that a bound kept from being proved."`
+	Complete   bool         `json:"complete" doc:"The last twin was reached: with every page ok, the rules hold."`
+	Page       web.PageInfo `json:"page"`
+}
+
+// auditPlace is where the audit goes on: after a twin, or among its edges.
+type auditPlace struct {
+	Twin int64 `json:"t"`
+	Edge int64 `json:"e,omitzero"` // the last one looked at
+	In   bool  `json:"i,omitzero"` // among the incoming
+	Open bool  `json:"o,omitzero"` // edges of the twin are left
+}
+
+// auditBounds are those that tests make small.
+type auditBounds struct {
+	edges    int // looked at one twin after the other
+	together int // of a batch that are read at once
+}
+
+// audit is one call.
+type audit struct {
+	db        *db.DB
+	protocols *protocol.Service
+	caller    web.Caller
+	limit     int
+	at        auditPlace
+	work      int // what is left of maxAuditWork
+	auditBounds
+	report Report
+}
+
+// invariants looks at up to limit twins of the caller's workspace after a
+// place, and returns the place where the next call goes on.
+func (s *Service) invariants(ctx context.Context, from auditPlace, limit int) (Report, auditPlace, error) {
+	a := &audit{
+		db: s.cfg.DB, protocols: s.cfg.Protocols, caller: web.CallerFrom(ctx), limit: limit, at: from, work: maxAuditWork, auditBounds: s.audit,
+		report: Report{Violations: []Violation{}},
+	}
+	err := a.run(ctx)
+	return a.report, a.at, err
+}
+
+// run looks at twins, a batch at a time, until a bound or the end is reached.
+func (a *audit) run(ctx context.Context) error {
+	for !a.report.Complete && a.left() > 0 {
+		if err := a.step(ctx); err != nil {
+			return err
+		}
+	}
+	a.report.OK = len(a.report.Violations) == 0
+	return nil
+}
+
+// left is how many twins may still be looked at.
+func (a *audit) left() int {
+	if a.work <= 0 || a.edges <= 0 || len(a.report.Violations) >= maxViolations {
+		return 0
+	}
+	return a.limit - a.report.Checked
+}
+
+// step looks at one batch, or at more edges of a twin that has many. All it
+// compares is of one moment, so that nobody's work meanwhile looks like damage.
+func (a *audit) step(ctx context.Context) error {
+	known, err := a.protocolsAhead(ctx)
+	if err != nil {
+		return err
+	}
+	before := *a
+	return a.db.View(ctx, func(q db.Querier) error {
+		*a = before
+		a.report.Violations, a.report.Unproven = slices.Clone(before.report.Violations), slices.Clone(before.report.Unproven)
+		if a.at.Open {
+			return a.resume(ctx, q)
+		}
+		return a.batch(ctx, q, known)
+	})
+}
+
+// version names a version of a protocol.
+type version struct{ protocol, version string }
+
+// protocolsAhead finds the protocols of the next batch. That happens before
+// the look at the store begins, which must not wait for a second connection.
+func (a *audit) protocolsAhead(ctx context.Context) (map[version]*protocol.Protocol, error) {
+	ahead, err := versionsAfter(ctx, a.db, a.caller.Workspace, a.at.Twin, a.size())
+	if err != nil {
+		return nil, err
+	}
+	known := map[version]*protocol.Protocol{}
+	for _, v := range ahead {
+		if _, ok := known[v]; ok {
+			continue
+		}
+		p, err := a.protocols.FindAny(ctx, a.caller.Workspace, v.protocol, v.version)
+		if err != nil && fault.KindOf(err) != fault.NotFound {
+			return nil, err
+		}
+		known[v] = p // nil: there is none
+	}
+	return known, nil
+}
+
+func (a *audit) size() int { return min(chunk, a.left()) }
+
+// batch looks at the next twins.
+func (a *audit) batch(ctx context.Context, q db.Querier, known map[version]*protocol.Protocol) error {
+	b := &batch{audit: a, known: known}
+	size := a.size()
+	n, err := b.read(ctx, q, size)
+	if err != nil {
+		return err
+	}
+	for _, rule := range []func(context.Context, db.Querier) error{
+		b.history, b.groups, b.parents, b.index,
+	} {
+		if err := rule(ctx, q); err != nil {
+			return err
+		}
+	}
+	a.report.Complete = n < size
+	if err := a.joins(ctx, q, b); err != nil {
+		return err
+	}
+	a.report.Checked += len(b.twins)
+	return nil
+}
+
+// note keeps a broken rule.
+func (a *audit) note(t *audited, rule, detail string) {
+	a.report.Violations = append(a.report.Violations, Violation{Rule: rule, Subject: t.did, Detail: detail, nid: t.nid})
+}
+
+// stop ends the call at a twin whose edges are not all looked at. What was
+// found at twins after it will be found again by the next call.
+func (a *audit) stop(b *batch, nid int64) {
+	b.twins = slices.DeleteFunc(b.twins, func(t *audited) bool { return t.nid > nid })
+	later := func(v Violation) bool { return v.nid > nid }
+	a.report.Violations, a.report.Unproven = slices.DeleteFunc(a.report.Violations, later), slices.DeleteFunc(a.report.Unproven, later)
+	a.report.Complete = false
+}

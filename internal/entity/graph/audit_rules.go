@@ -1,0 +1,273 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+)
+
+// audited is a twin as its columns tell of it.
+type audited struct {
+	nid                               int64
+	did, kind, class, domain, project string
+	version
+	status   entity.Status
+	revision int64
+	hash     []byte
+	before   []byte // hash of the revision before; nil when there is none
+	props    []prop // what the index should hold
+}
+
+// prop is a row of the property index.
+type prop struct {
+	pid  int64
+	val  string
+	nid  int64
+	name string
+}
+
+// record is what the audit reads of a body.
+type record struct {
+	DID             string         `json:"did"`
+	Type            string         `json:"type"`
+	Class           string         `json:"class"`
+	DomainType      string         `json:"domainType"`
+	Protocol        string         `json:"protocol"`
+	ProtocolVersion string         `json:"protocolVersion"`
+	Project         string         `json:"project"`
+	Properties      map[string]any `json:"properties"`
+	Missing         []string       `json:"missingRelationships"`
+	Status          entity.Status  `json:"status"`
+	Revision        int64          `json:"revision"`
+}
+
+// batch is the twins the audit looks at together.
+type batch struct {
+	*audit
+	known map[version]*protocol.Protocol
+	twins []*audited
+}
+
+func (b *batch) nids(keep func(*audited) bool) []int64 {
+	var nids []int64
+	for _, t := range b.twins {
+		if keep(t) {
+			nids = append(nids, t.nid)
+		}
+	}
+	return nids
+}
+
+func everyone(*audited) bool { return true }
+
+// read reads the next twins and checks each by itself. Bodies are not kept.
+func (b *batch) read(ctx context.Context, q db.Querier, size int) (n int, err error) {
+	var t audited
+	var body []byte
+	rows, err := q.Query(ctx, selectAudited, b.caller.Workspace, b.at.Twin, size)
+	err = eachRow(rows, err, func() error {
+		n++
+		b.at.Twin = t.nid
+		b.work -= len(body) + 256*int(min(t.revision, maxAuditWork/256))
+		if !visible(b.caller, t.project) {
+			return nil
+		}
+		own := t
+		own.hash, own.before = bytes.Clone(t.hash), bytes.Clone(t.before)
+		b.twins = append(b.twins, &own)
+		b.record(&own, body)
+		return nil
+	}, &t.nid, &t.did, &t.kind, &t.class, &t.domain, &t.protocol, &t.version.version, &t.project, &t.status, &t.revision, &t.hash, &t.before, &body)
+	return n, err
+}
+
+// record holds the body of a twin against its columns, its hash and its state.
+func (b *batch) record(t *audited, body []byte) {
+	chain := sha256.New()
+	chain.Write(t.before)
+	chain.Write(body)
+	if t.revision == 1 && t.before != nil || !bytes.Equal(chain.Sum(nil), t.hash) {
+		b.note(t, "hash_mismatch", "The hash of the newest revision is not that of its record and the revision before.")
+	}
+	var r record
+	if err := json.Unmarshal(body, &r); err != nil {
+		b.note(t, "record_mismatch", "The record cannot be read.")
+		return
+	}
+	for _, pair := range []struct{ name, column, member string }{
+		{"did", t.did, r.DID}, {"type", t.kind, r.Type}, {"class", t.class, r.Class}, {"domainType", t.domain, r.DomainType},
+		{"protocol", t.protocol, r.Protocol}, {"protocolVersion", t.version.version, r.ProtocolVersion}, {"project", t.project, r.Project},
+		{"status", string(t.status), string(r.Status)}, {"revision", fmt.Sprint(t.revision), fmt.Sprint(r.Revision)},
+	} {
+		if pair.column != pair.member {
+			b.note(t, "record_mismatch", "The record and the index of the store differ in "+pair.name+".")
+		}
+	}
+	if t.status == entity.StatusActive && len(r.Missing) > 0 {
+		b.note(t, "active_misses_relationships", fmt.Sprintf("It is active and %d required relationships are missing.", len(r.Missing)))
+	}
+	b.expect(t, r.Properties)
+}
+
+// expect lists what the property index should hold of a twin.
+func (b *batch) expect(t *audited, values map[string]any) {
+	p, ok := b.known[t.version]
+	switch {
+	case !ok: // it got this protocol a moment ago
+		b.report.Unproven = append(b.report.Unproven, Violation{Rule: "index_incomplete", Subject: t.did, Detail: "Its protocol changed meanwhile.", nid: t.nid})
+		return
+	case p == nil:
+		b.note(t, "protocol_missing", "No protocol has the DID and version it was made from.")
+		return
+	}
+	for _, x := range p.Indexed() {
+		if text, ok := entity.IndexText(x.Kind, values[x.Name]); ok {
+			t.props = append(t.props, prop{pid: entity.PropID(b.caller.Workspace, t.protocol, x.Name), val: text, nid: t.nid, name: x.Name})
+		}
+	}
+}
+
+// history wants every earlier revision, once.
+func (b *batch) history(ctx context.Context, q db.Querier) error {
+	found := map[int64][3]int64{}
+	var nid, n, first, last int64
+	rows, err := q.Query(ctx, countHistory, places(b.nids(everyone))...)
+	err = eachRow(rows, err, func() error {
+		found[nid] = [3]int64{n, first, last}
+		return nil
+	}, &nid, &n, &first, &last)
+	for _, t := range b.twins {
+		want := [3]int64{t.revision - 1, 1, t.revision - 1}
+		if t.revision == 1 {
+			want = [3]int64{}
+		}
+		if got := found[t.nid]; err == nil && got != want {
+			b.note(t, "history_incomplete", fmt.Sprintf("Revision %d should have %d before it; %d are kept.", t.revision, t.revision-1, got[0]))
+		}
+	}
+	return err
+}
+
+// groups wants an active group in every organisation that is in use.
+func (b *batch) groups(ctx context.Context, q db.Querier) error {
+	for _, t := range b.twins {
+		if t.domain != "organisation" || t.status == entity.StatusDeactivated {
+			continue
+		}
+		ok, err := link.HasOtherGroup(ctx, q, t.nid, nobody)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			b.note(t, "organisation_without_group", "It contains no active membership group.")
+		}
+	}
+	return nil
+}
+
+// parents wants those above active projects, assets and groups, and no twin
+// above itself.
+func (b *batch) parents(ctx context.Context, q db.Querier) error {
+	known, err := above(ctx, q, b.caller.Workspace, b.nids(everyone))
+	if err != nil {
+		return err
+	}
+	if err := b.named(ctx, q, known); err != nil {
+		return err
+	}
+	for _, t := range b.twins {
+		if lone(t, known.words[t.nid]) {
+			b.orphan(t, known.cut[t.nid])
+		}
+	}
+	b.circles(known)
+	return nil
+}
+
+// named adds the parents that twins name themselves, where one is wanted.
+func (b *batch) named(ctx context.Context, q db.Querier, known *circles) error {
+	nids := b.nids(func(t *audited) bool { return lone(t, known.words[t.nid]) })
+	if len(nids) == 0 {
+		return nil
+	}
+	rows, err := q.Query(ctx, namedBy, places(nids, b.caller.Workspace, maxParents)...)
+	_, err = known.load(rows, err, nids)
+	return err
+}
+
+// lone tells whether a twin needs a parent and has no edge by one of words.
+func lone(t *audited, words map[string]bool) bool {
+	child := edge.Required(t.domain)
+	if child == "" || t.status != entity.StatusActive {
+		return false
+	}
+	rule, _, _ := edge.Of(child)
+	return !words[rule.Role] && !words[child] && !(child == edge.GeneratedBy && words[edge.Project])
+}
+
+// orphan notes a twin without the parent it needs; cut tells that not all its
+// edges were read.
+func (b *batch) orphan(t *audited, cut bool) {
+	v := Violation{Rule: "group_without_parent", Subject: t.did, Detail: "It is active and part of no organisation or group.", nid: t.nid}
+	switch t.domain {
+	case "project":
+		v.Rule, v.Detail = "project_without_organisation", "It is active and no organisation implements it."
+	case "asset":
+		v.Rule, v.Detail = "asset_without_project", "It is active and no project generates it."
+	}
+	if cut {
+		b.report.Unproven = append(b.report.Unproven, v)
+		return
+	}
+	b.report.Violations = append(b.report.Violations, v)
+}
+
+// index wants a row for each indexed property. A row too many does no harm:
+// readers compare with the record.
+func (b *batch) index(ctx context.Context, q db.Querier) error {
+	var all []prop
+	for _, t := range b.twins {
+		all = append(all, t.props...)
+	}
+	for some := range slices.Chunk(all, propsTogether) {
+		err := absentProps(ctx, q, some, func(pid, nid int64) {
+			i := slices.IndexFunc(b.twins, func(t *audited) bool { return t.nid == nid })
+			at := slices.IndexFunc(some, func(p prop) bool { return p.pid == pid && p.nid == nid })
+			if detail := "The property " + some[at].name + " is not in the index."; !b.noted(nid, detail) {
+				b.note(b.twins[i], "index_incomplete", detail)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noted tells whether a broken rule is kept already.
+func (a *audit) noted(nid int64, detail string) bool {
+	return slices.ContainsFunc(a.report.Violations, func(v Violation) bool { return v.nid == nid && v.Detail == detail })
+}
+
+// circles wants no twin to contain or generate itself.
+func (b *batch) circles(known *circles) {
+	round := known.round()
+	for _, t := range b.twins {
+		switch {
+		case round[t.nid]:
+			b.note(t, "cycle", "It is part of itself through contains or generates relationships.")
+		case known.beyond(t.nid):
+			b.report.Unproven = append(b.report.Unproven, Violation{Rule: "cycle", Subject: t.did, Detail: "Too many twins contain it to rule out a circle.", nid: t.nid})
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package graph
+
+import (
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service.
+type Config struct {
+	DB        *db.DB
+	Protocols *protocol.Service // for GET /v1/invariants
+	Cursors   web.Cursors
+}
+
+// Service answers questions about the graph. It is safe for many goroutines.
+type Service struct {
+	cfg    Config
+	looked int // edges a walk looks at, at most
+	audit  auditBounds
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	return &Service{cfg: cfg, looked: maxLooked, audit: auditBounds{edges: maxAuditEdges, together: maxTogether}}
+}
+
+// reader reads for the caller of a request.
+func (s *Service) reader(q db.Querier, c web.Caller, f Filter) *reader {
+	return &reader{q: q, caller: c, filter: f, left: s.looked}
+}

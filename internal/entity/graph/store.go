@@ -1,0 +1,179 @@
+package graph
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// chunk is how many twins one statement asks for. Places that are not needed
+// hold nobody, a number no twin has (0 is the target of external edges).
+const (
+	chunk  = 100
+	nobody = -1
+)
+
+const (
+	hundred = `$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+		$21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40,
+		$41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51, $52, $53, $54, $55, $56, $57, $58, $59, $60,
+		$61, $62, $63, $64, $65, $66, $67, $68, $69, $70, $71, $72, $73, $74, $75, $76, $77, $78, $79, $80,
+		$81, $82, $83, $84, $85, $86, $87, $88, $89, $90, $91, $92, $93, $94, $95, $96, $97, $98, $99, $100`
+
+	// A time that is not set comes as never, and the words of a twin as one
+	// text: fewer and plainer values for each row, half the cost of reading
+	// them one by one. None of the first five words can hold a space, and the
+	// length tells the type from the name, which may hold anything. The twin
+	// at the other end that is not held here gives its DID alone.
+	twinWords = `concat_ws(' ', did, class, domain_type, status, project, length(type), type || name)`
+	stepTimes = `r.role, coalesce(r.since, -62135596800000), coalesce(r.until, -62135596800000)`
+	farOut    = `r.nid, r.dst, ` + stepTimes + `, concat_ws(' ', coalesce(e.did, r.dst_did), e.class, e.domain_type, e.status, e.project, length(e.type), e.type || e.name)`
+	farIn     = `r.nid, r.src, ` + stepTimes + `, concat_ws(' ', coalesce(e.did, r.src_did), e.class, e.domain_type, e.status, e.project, length(e.type), e.type || e.name)`
+	joinOut   = ` FROM relationships r LEFT JOIN entities e ON e.nid = r.dst AND e.ws = r.ws WHERE r.removed_at IS NULL AND r.ws = `
+	joinIn    = ` FROM relationships r LEFT JOIN entities e ON e.nid = r.src AND e.ws = r.ws WHERE r.removed_at IS NULL AND r.ws = `
+
+	stepsOut     = `SELECT ` + farOut + joinOut + `$1 AND r.src = $2 AND r.nid > $3 ORDER BY r.nid LIMIT $4`
+	stepsIn      = `SELECT ` + farIn + joinIn + `$1 AND r.dst = $2 AND r.nid > $3 ORDER BY r.nid LIMIT $4`
+	stepsOutMany = `SELECT r.src, ` + farOut + joinOut + `$101 AND r.src IN (` + hundred + `) LIMIT $102`
+	stepsInMany  = `SELECT r.dst, ` + farIn + joinIn + `$101 AND r.dst IN (` + hundred + `) LIMIT $102`
+
+	twinByDID = `SELECT nid, ` + twinWords + ` FROM entities WHERE did = $1 AND ws = $2`
+)
+
+func notFound() error {
+	return fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No entity has this DID.")
+}
+
+// visible tells whether c may know of a twin of its workspace that belongs to
+// a project, or to none ("").
+func visible(c web.Caller, project string) bool {
+	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
+}
+
+// parseTwin reads the words of a twin.
+func parseTwin(nid int64, words string) (twin, error) {
+	t := twin{nid: nid}
+	var status, length string
+	for _, p := range [...]*string{&t.DID, &t.Class, &t.DomainType, &status, &t.project, &length} {
+		*p, words, _ = strings.Cut(words, " ")
+	}
+	n, err := strconv.Atoi(length)
+	if err != nil {
+		return twin{}, fmt.Errorf("read twin %d: %w", nid, err)
+	}
+	t.Status = entity.Status(status)
+	t.Type, t.Name = cutRunes(words, n)
+	return t, nil
+}
+
+// cutRunes cuts s after n characters, which is how length counts.
+func cutRunes(s string, n int) (head, tail string) {
+	at := 0
+	for range n {
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+	return s[:at], s[at:]
+}
+
+// find reads a twin the caller may see. The fault is ENTITY_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, c web.Caller, id string) (*twin, error) {
+	var nid int64
+	var words string
+	err := q.QueryRow(ctx, twinByDID, id, c.Workspace).Scan(&nid, &words)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find entity: %w", err)
+	}
+	t, err := parseTwin(nid, words)
+	if err != nil {
+		return nil, err
+	}
+	if !visible(c, t.project) {
+		return nil, notFound()
+	}
+	return &t, nil
+}
+
+// page is a piece of a list of edges.
+type page struct {
+	ws    string
+	way   Direction
+	after int64 // number of the edge before
+	limit int
+}
+
+// stepsOf reads edges of one twin, oldest first.
+func stepsOf(ctx context.Context, q db.Querier, p page, nid int64) ([]step, error) {
+	var rows db.Rows
+	var err error
+	if p.way == In {
+		rows, err = q.Query(ctx, stepsIn, p.ws, nid, p.after, p.limit)
+	} else {
+		rows, err = q.Query(ctx, stepsOut, p.ws, nid, p.after, p.limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read edges: %w", err)
+	}
+	return scanSteps(rows, step{way: p.way, near: nid}, make([]step, 0, p.limit))
+}
+
+// stepsOfMany reads edges of up to chunk twins, in no order. When there are
+// limit of them there may be more.
+func stepsOfMany(ctx context.Context, q db.Querier, p page, nids []int64) ([]step, error) {
+	var rows db.Rows
+	var err error
+	if args := places(nids, p.ws, p.limit); p.way == In {
+		rows, err = q.Query(ctx, stepsInMany, args...)
+	} else {
+		rows, err = q.Query(ctx, stepsOutMany, args...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read edges: %w", err)
+	}
+	return scanSteps(rows, step{way: p.way}, nil)
+}
+
+// places fills the hundred places of a statement, and those after them.
+func places(nids []int64, more ...any) []any {
+	args := make([]any, chunk, chunk+len(more))
+	for i := range args {
+		args[i] = int64(nobody)
+		if i < len(nids) {
+			args[i] = nids[i]
+		}
+	}
+	return append(args, more...)
+}
+
+// scanSteps reads all rows into steps and closes them. Statements for one twin
+// do not tell which it is: it is in the pattern.
+func scanSteps(rows db.Rows, pattern step, steps []step) ([]step, error) {
+	defer rows.Close()
+	s := pattern
+	dest := []any{&s.near, &s.nid, &s.far, &s.role, &s.since, &s.until, &s.words}
+	if pattern.near != 0 {
+		dest = dest[1:]
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return nil, fmt.Errorf("read edges: %w", err)
+		}
+		steps = append(steps, s)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read edges: %w", err)
+	}
+	return steps, nil
+}

@@ -1,0 +1,148 @@
+// Package group gives rights to people: an organisation contains membership
+// groups, a group gives scopes, and a member has the scopes of its groups. The
+// groups themselves are twins; only who belongs to them is kept here.
+//
+// It promises that nobody gives what they lack (whoever adds a member holds
+// every scope of the group), that only active groups of active organisations
+// give anything, and that a change holds from the next request on. A member is
+// any DID; it need not be a twin of the workspace.
+package group
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Limits. A member of too many groups would make each of its requests slow, a
+// group without end would make a list of them.
+const (
+	maxMembers = 100_000 // of one group
+	maxGroups  = 100     // of one member
+	maxDepth   = 16      // of groups inside groups
+	maxName    = 200     // characters
+	maxDraft   = 100     // members a group is made with, and scopes it gives
+)
+
+// The protocol of groups, and the roles of twins in the domain model.
+const (
+	protocol     = "did:ixo:protocol/group"
+	groupType    = "group"
+	organisation = "organisation"
+)
+
+// Group is a membership group as lists show it. The twin has all of it.
+type Group struct {
+	DID      string        `json:"did" doc:"The twin of the group."`
+	Name     string        `json:"name" example:"collectors"`
+	PartOf   string        `json:"partOf" doc:"DID of the organisation or group it is part of."`
+	Scopes   []string      `json:"scopes" doc:"What its members may do."`
+	Status   entity.Status `json:"status" doc:"Only active groups of active organisations give scopes."`
+	Members  int64         `json:"members" doc:"How many members it has."`
+	Revision int64         `json:"revision"`
+}
+
+// Member is a member of a group.
+type Member struct {
+	Group   string    `json:"group" doc:"DID of the group."`
+	Member  string    `json:"member" doc:"DID of the member."`
+	AddedAt time.Time `json:"addedAt,omitzero"`
+	AddedBy string    `json:"addedBy,omitzero" doc:"DID of who added it."`
+}
+
+// Membership is a group of a member and what it gives.
+type Membership struct {
+	Group        string        `json:"group" doc:"DID of the group."`
+	Name         string        `json:"name"`
+	Organisation string        `json:"organisation,omitzero" doc:"DID of the organisation the group belongs to."`
+	Status       entity.Status `json:"status"`
+	Scopes       []string      `json:"scopes" doc:"What the group gives while it is in force."`
+	InForce      bool          `json:"inForce" doc:"The group, all it is part of, and its organisation are active."`
+	AddedAt      time.Time     `json:"addedAt"`
+	AddedBy      string        `json:"addedBy"`
+
+	nid     int64
+	project string
+}
+
+// Memberships are the groups of a member and what they give in all.
+type Memberships struct {
+	Member string       `json:"member"`
+	Groups []Membership `json:"groups"`
+	Scopes []string     `json:"scopes" doc:"What the groups in force give: the scopes of a key with the role member."`
+}
+
+// Draft asks for a group.
+type Draft struct {
+	Name    string   `json:"name" minLength:"1" maxLength:"200" example:"collectors"`
+	Scopes  []string `json:"scopes,omitzero" maxItems:"100" doc:"What its members may do; you must have each of them." example:"entities:read"`
+	Members []string `json:"members,omitzero" maxItems:"100" doc:"DIDs of its first members."`
+}
+
+// Validate names every wrong member at once, in a fault GROUP_INVALID.
+func (d Draft) Validate() error {
+	var c fault.Checks
+	switch {
+	case strings.TrimSpace(d.Name) == "":
+		c.Require(false, "/name")
+	case utf8.RuneCountInString(d.Name) > maxName:
+		c.Add("/name", "too_long", "The text must have 200 characters or fewer.")
+	case strings.ContainsFunc(d.Name, unicode.IsControl):
+		c.Add("/name", "control_character", "The text must be one line without control characters.")
+	}
+	checkEach(&c, "/scopes", d.Scopes, auth.KnownScope, "There is no such scope.")
+	checkEach(&c, "/members", d.Members, validDID, "The value must be a DID.")
+	return c.Err("GROUP_INVALID", "The group cannot be made like this.")
+}
+
+func checkEach(c *fault.Checks, at string, list []string, ok func(string) bool, detail string) {
+	if len(list) > maxDraft {
+		c.Add(at, "too_many", "The list must have 100 members or fewer.")
+		return
+	}
+	for i, s := range list {
+		if !ok(s) {
+			c.Add(at+"/"+strconv.Itoa(i), "invalid", detail)
+		}
+	}
+}
+
+func validDID(s string) bool {
+	_, err := did.Parse(s)
+	return err == nil
+}
+
+// checkDID refuses a parameter that is no DID.
+func checkDID(at, s string) error {
+	var c fault.Checks
+	if !validDID(s) {
+		c.Add(at, "not_a_did", "The value must be a DID.")
+	}
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+// tidy sorts a list and keeps each of its members once.
+func tidy(list []string) []string {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// given is what memberships give together in a workspace.
+func given(ws string, all []Membership) []string {
+	out := []string{}
+	for _, m := range all {
+		if m.InForce {
+			out = append(out, m.Scopes...)
+		}
+	}
+	return auth.Effective(ws, tidy(out))
+}

@@ -1,0 +1,108 @@
+package group
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Routes adds groups and their members to a.
+func (s *Service) Routes(a *web.API) {
+	const tag = "groups"
+	web.Post(a, "/v1/entities/{did}/groups", s.serveCreate, web.Doc{
+		Summary: "Make a membership group", Status: http.StatusCreated, Scope: "groups:write", Tag: tag, Once: true,
+		Description: "The path names an organisation, or a group the new one is part of. The group is a twin; whoever controls what it is part of controls it. " +
+			"Its members have its scopes, which you must have yourself.",
+		Example: Draft{Name: "collectors", Scopes: []string{"entities:read"}},
+		Codes:   []string{"GROUP_INVALID", "ENTITY_NOT_FOUND", "NOT_AN_ORGANISATION", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED"},
+	})
+	web.Get(a, "/v1/entities/{did}/groups", s.serveList, web.Doc{
+		Summary: "List the membership groups of an organisation", Scope: "groups:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "NOT_AN_ORGANISATION"},
+	})
+	web.Get(a, "/v1/entities/{did}/members", s.serveMembers, web.Doc{
+		Summary: "List the members of a group", Scope: "groups:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP"},
+	})
+	web.Put(a, "/v1/entities/{did}/members/{member}", s.serveAdd, web.Doc{
+		Summary: "Add a member to a group", Scope: "groups:write", Tag: tag,
+		Description: "A member is any DID: of a person, a device, a service. It has the scopes of the group from its next request on, with a key of the role member. " +
+			"You must control the group and have all its scopes. Adding a member again changes nothing.",
+		Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "GROUP_CLOSED", "GROUP_FULL", "TOO_MANY_GROUPS"},
+	})
+	web.Delete(a, "/v1/entities/{did}/members/{member}", s.serveRemove, web.Doc{
+		Summary: "Remove a member from a group", Scope: "groups:write", Tag: tag,
+		Description: "It loses the scopes of the group with its next request. Keys it has made for itself stay: look at createdBy in the list of keys.",
+		Codes:       []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER"},
+	})
+	web.Get(a, "/v1/memberships", s.serveOf, web.Doc{
+		Summary: "List the groups of a member and the scopes they give", Scope: "groups:read", Tag: tag,
+		Description: "A member is in at most 100 groups.",
+	})
+}
+
+type one struct {
+	DID string `path:"did" doc:"DID of the organisation or group."`
+}
+
+type pair struct {
+	DID    string `path:"did" doc:"DID of the group."`
+	Member string `path:"member" doc:"DID of the member."`
+}
+
+func (s *Service) serveCreate(ctx context.Context, in *struct {
+	one
+	Body Draft
+},
+) (web.Reply[Group], error) {
+	return s.Create(ctx, in.DID, in.Body)
+}
+
+func (s *Service) serveAdd(ctx context.Context, in *pair) (*Member, error) {
+	return s.Add(ctx, in.DID, in.Member)
+}
+
+func (s *Service) serveRemove(ctx context.Context, in *pair) (*Member, error) {
+	return s.Remove(ctx, in.DID, in.Member)
+}
+
+type listIn struct {
+	one
+	web.Paging
+}
+
+func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Group]], error) {
+	return page(ctx, s, in, s.List, func(g Group) string { return g.DID })
+}
+
+func (s *Service) serveMembers(ctx context.Context, in *listIn) (web.Reply[web.Page[Member]], error) {
+	return page(ctx, s, in, s.Members, func(m Member) string { return m.Member })
+}
+
+// lister gives a part of a list past an item.
+type lister[T any] func(ctx context.Context, in, after string, limit int) ([]T, bool, error)
+
+// page answers a request for a part of a list.
+func page[T any](ctx context.Context, s *Service, in *listIn, list lister[T], name func(T) string) (web.Reply[web.Page[T]], error) {
+	var none web.Reply[web.Page[T]]
+	var after string
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
+	if err != nil {
+		return none, err
+	}
+	items, more, err := list(ctx, in.DID, after, limit)
+	if err != nil {
+		return none, err
+	}
+	var next any
+	if more {
+		next = name(items[len(items)-1])
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+}
+
+func (s *Service) serveOf(ctx context.Context, in *struct {
+	Member string `query:"member" doc:"DID of the member; you yourself by default."`
+},
+) (Memberships, error) {
+	return s.Of(ctx, in.Member)
+}

@@ -1,0 +1,160 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Add makes a DID a member of a group. Adding it again changes nothing. The
+// caller needs the right to change the group and every scope it gives. Faults:
+// NOT_A_GROUP, NOT_CONTROLLER, SCOPE_MISSING, KEY_RESTRICTED, GROUP_CLOSED,
+// GROUP_FULL, TOO_MANY_GROUPS.
+func (s *Service) Add(ctx context.Context, id, member string) (*Member, error) {
+	if err := checkDID("path/member", member); err != nil {
+		return nil, err
+	}
+	var m *Member
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		r, err := s.changeable(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if r.Status == entity.StatusCompleted || r.Status == entity.StatusDeactivated {
+			return fault.New(fault.Conflict, "GROUP_CLOSED", "A group that is completed or deactivated takes no members.")
+		}
+		p, err := read(r.Body)
+		if err != nil {
+			return err
+		}
+		if err := checkGrant(ctx, "path/did", p.Scopes); err != nil {
+			return err
+		}
+		m, err = s.join(ctx, tx, r, member)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// checkGrant lets nobody give more than they have, nor give for the whole
+// workspace what they have in some projects.
+func checkGrant(ctx context.Context, at string, scopes []string) error {
+	c := web.CallerFrom(ctx)
+	if len(c.Projects) > 0 && len(scopes) > 0 {
+		return fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; a group gives scopes in the whole workspace.")
+	}
+	return auth.CheckGrant(c, at, scopes)
+}
+
+// changeable finds a group whose members the caller may change, and keeps it as
+// it is until the transaction ends.
+func (s *Service) changeable(ctx context.Context, tx *db.Tx, id string) (*entity.Row, error) {
+	r, err := s.cfg.Entities.FindForUpdate(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGroup(r); err != nil {
+		return nil, err
+	}
+	return r, s.cfg.Entities.MayUpdate(ctx, tx, r)
+}
+
+// join stores a member of a group that everything was checked of.
+func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member string) (*Member, error) {
+	m := &Member{Group: r.DID, Member: member, AddedAt: s.cfg.Now().UTC().Truncate(time.Millisecond), AddedBy: web.CallerFrom(ctx).DID}
+	fresh, err := insert(ctx, tx, r.Workspace, r.NID, m)
+	if err != nil {
+		return nil, err
+	}
+	if !fresh {
+		_, err := find(ctx, tx, r.Workspace, r.NID, m)
+		return m, err
+	}
+	switch n, err := bump(ctx, tx, membersOf(r.Workspace, r.DID), 1); {
+	case err != nil:
+		return nil, err
+	case n > maxMembers:
+		return nil, fault.New(fault.Conflict, "GROUP_FULL", fmt.Sprintf("A group has at most %d members.", maxMembers))
+	}
+	switch n, err := bump(ctx, tx, groupsOf(r.Workspace, member), 1); {
+	case err != nil:
+		return nil, err
+	case n > maxGroups:
+		return nil, fault.New(fault.Conflict, "TOO_MANY_GROUPS", fmt.Sprintf("A member is in at most %d groups.", maxGroups))
+	}
+	return m, s.announce(ctx, tx, "member.added", r.DID, member)
+}
+
+// Remove takes a DID out of a group. One that is no member stays none. The
+// caller needs the right to change the group. Faults: NOT_A_GROUP,
+// NOT_CONTROLLER.
+func (s *Service) Remove(ctx context.Context, id, member string) (*Member, error) {
+	if err := checkDID("path/member", member); err != nil {
+		return nil, err
+	}
+	var m *Member
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		r, err := s.changeable(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		m = &Member{Group: r.DID, Member: member}
+		if there, err := find(ctx, tx, r.Workspace, r.NID, m); err != nil || !there {
+			return err
+		}
+		return s.leave(ctx, tx, r.Workspace, Membership{nid: r.NID, Group: r.DID}, member)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// leave takes a member out of one group. Two who do so at once count it once.
+func (s *Service) leave(ctx context.Context, tx *db.Tx, ws string, g Membership, member string) error {
+	gone, err := remove(ctx, tx, ws, member, g.nid)
+	if err != nil || !gone {
+		return err
+	}
+	if err := unbump(ctx, tx, membersOf(ws, g.Group)); err != nil {
+		return err
+	}
+	if err := unbump(ctx, tx, groupsOf(ws, member)); err != nil {
+		return err
+	}
+	return s.announce(ctx, tx, "member.removed", g.Group, member)
+}
+
+// Forget takes a DID out of all its groups, in the transaction that erases its
+// data, and tells how many there were.
+func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int64, error) {
+	all, err := listMemberships(ctx, tx, ws, member)
+	if err != nil {
+		return 0, err
+	}
+	slices.SortFunc(all, func(a, b Membership) int { return strings.Compare(a.Group, b.Group) }) // one order: no deadlock
+	for _, m := range all {
+		if err := s.leave(ctx, tx, ws, m, member); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(all)), nil
+}
+
+// announce tells of a change of members.
+func (s *Service) announce(ctx context.Context, tx *db.Tx, typ, group, member string) error {
+	tx.AfterCommit(s.cfg.Changed)
+	return s.cfg.Events.Append(ctx, tx, event.Event{Type: typ, Subject: group, Data: map[string]string{"member": member}})
+}

@@ -1,0 +1,82 @@
+package group
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// ScopesOf are the scopes a member has from its groups: those of active groups
+// of active organisations together, cut to what they are worth in the
+// workspace. It is what auth.Config.Groups asks for.
+func ScopesOf(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
+	all, err := memberships(ctx, q, ws, member)
+	if err != nil {
+		return nil, err
+	}
+	return given(ws, all), nil
+}
+
+// ControlsAs tells as whom a member may change twins besides itself: the DIDs
+// of its groups that are in force and give entities:write, and of their
+// organisations. It is what entity.Config.ControlsAs asks for.
+func ControlsAs(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
+	all, err := memberships(ctx, q, ws, member)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, m := range all {
+		c := web.Caller{Workspace: ws, Scopes: auth.Effective(ws, m.Scopes)}
+		if m.InForce && auth.May(c, "entities:write") {
+			out = append(out, m.Group, m.Organisation)
+		}
+	}
+	return tidy(out), nil
+}
+
+// memberships reads the groups of a member and finds out which are in force.
+func memberships(ctx context.Context, q db.Querier, ws, member string) ([]Membership, error) {
+	all, err := listMemberships(ctx, q, ws, member)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		m := &all[i]
+		if m.Organisation, m.InForce, err = organisationOf(ctx, q, m.nid); err != nil {
+			return nil, err
+		}
+		m.InForce = m.InForce && m.Status == entity.StatusActive
+	}
+	return all, nil
+}
+
+// organisationOf finds the organisation above a group, "" when none is held
+// here, and tells whether it and all groups on the way are active.
+func organisationOf(ctx context.Context, q db.Querier, nid int64) (org string, active bool, err error) {
+	active = true
+	for range maxDepth {
+		p, err := findParent(ctx, q, nid)
+		if err != nil || p == nil {
+			return "", false, err
+		}
+		active = active && p.status == entity.StatusActive
+		if p.kind == organisation {
+			return p.did, active, nil
+		}
+		nid = p.nid
+	}
+	return "", false, nil
+}
+
+// visible leaves the groups a caller with a project restriction may see.
+func visible(c web.Caller, all []Membership) []Membership {
+	if len(c.Projects) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(m Membership) bool { return !slices.Contains(c.Projects, m.project) })
+}

@@ -1,0 +1,199 @@
+package group
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+)
+
+// insert adds a member; false when it is one already.
+func insert(ctx context.Context, tx *db.Tx, ws string, grp int64, m *Member) (bool, error) {
+	n, err := tx.Exec(ctx,
+		`INSERT INTO group_members(ws, member, grp, added_at, added_by) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+		ws, m.Member, grp, m.AddedAt.UnixMilli(), m.AddedBy)
+	if err != nil {
+		return false, fmt.Errorf("insert member: %w", err)
+	}
+	return n > 0, nil
+}
+
+// find fills in the rest of a member; false when it is none.
+func find(ctx context.Context, q db.Querier, ws string, grp int64, m *Member) (bool, error) {
+	var at int64
+	err := q.QueryRow(ctx, `SELECT added_at, added_by FROM group_members WHERE ws = $1 AND member = $2 AND grp = $3`, ws, m.Member, grp).
+		Scan(&at, &m.AddedBy)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find member: %w", err)
+	}
+	m.AddedAt = time.UnixMilli(at).UTC()
+	return true, nil
+}
+
+// remove takes a member out; false when it was none.
+func remove(ctx context.Context, tx *db.Tx, ws, member string, grp int64) (bool, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM group_members WHERE ws = $1 AND member = $2 AND grp = $3`, ws, member, grp)
+	if err != nil {
+		return false, fmt.Errorf("remove member: %w", err)
+	}
+	return n > 0, nil
+}
+
+// tally is a count that is kept.
+type tally struct{ ws, kind, did string }
+
+func membersOf(ws, group string) tally { return tally{ws, "group", group} }
+func groupsOf(ws, member string) tally { return tally{ws, "member", member} }
+
+const bumpCount = `INSERT INTO group_counts(ws, kind, did, n) VALUES ($1, $2, $3, $4)
+	ON CONFLICT (ws, kind, did) DO UPDATE SET n = group_counts.n + excluded.n RETURNING n`
+
+// bump changes a count and returns it. The row also is the lock of those who
+// change members: always the group's first, then the member's.
+func bump(ctx context.Context, tx *db.Tx, t tally, by int64) (int64, error) {
+	var n int64
+	if err := tx.QueryRow(ctx, bumpCount, t.ws, t.kind, t.did, by).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count members: %w", err)
+	}
+	return n, nil
+}
+
+const dropCount = `DELETE FROM group_counts WHERE ws = $1 AND kind = $2 AND did = $3 AND n <= 0`
+
+// unbump takes one off a count. One that is 0 leaves no trace of its name.
+func unbump(ctx context.Context, tx *db.Tx, t tally) error {
+	if n, err := bump(ctx, tx, t, -1); err != nil || n > 0 {
+		return err
+	}
+	if _, err := tx.Exec(ctx, dropCount, t.ws, t.kind, t.did); err != nil {
+		return fmt.Errorf("count members: %w", err)
+	}
+	return nil
+}
+
+const listMembersSQL = `SELECT member, added_at, added_by FROM group_members WHERE grp = $1 AND member > $2 ORDER BY member LIMIT $3`
+
+func listMembers(ctx context.Context, q db.Querier, grp int64, after string, limit int) ([]Member, error) {
+	rows, err := q.Query(ctx, listMembersSQL, grp, after, limit)
+	return collect(rows, err, func() (Member, error) {
+		var m Member
+		var at int64
+		err := rows.Scan(&m.Member, &at, &m.AddedBy)
+		m.AddedAt = time.UnixMilli(at).UTC()
+		return m, err
+	})
+}
+
+const listGroupsSQL = `SELECT e.did, e.status, e.revision, e.body,
+		coalesce((SELECT n FROM group_counts WHERE ws = e.ws AND kind = 'group' AND did = e.did), 0)
+	FROM relationships r JOIN entities e ON e.nid = r.dst
+	WHERE r.src = $1 AND r.role = 'contains' AND r.removed_at IS NULL AND r.dst_did > $2 AND e.domain_type = 'group'
+	ORDER BY r.dst_did LIMIT $3`
+
+func listGroups(ctx context.Context, q db.Querier, parent int64, after string, limit int) ([]Group, error) {
+	rows, err := q.Query(ctx, listGroupsSQL, parent, after, limit)
+	return collect(rows, err, func() (Group, error) {
+		var g Group
+		var body string
+		if err := rows.Scan(&g.DID, &g.Status, &g.Revision, &body, &g.Members); err != nil {
+			return g, err
+		}
+		p, err := read([]byte(body))
+		g.Name, g.Scopes = p.Name, p.Scopes
+		return g, err
+	})
+}
+
+const listMembershipsSQL = `SELECT e.nid, e.did, e.project, e.status, e.body, m.added_at, m.added_by
+	FROM group_members m JOIN entities e ON e.nid = m.grp
+	WHERE m.ws = $1 AND m.member = $2 ORDER BY m.grp LIMIT $3`
+
+func listMemberships(ctx context.Context, q db.Querier, ws, member string) ([]Membership, error) {
+	rows, err := q.Query(ctx, listMembershipsSQL, ws, member, maxGroups)
+	return collect(rows, err, func() (Membership, error) {
+		var m Membership
+		var body string
+		var at int64
+		if err := rows.Scan(&m.nid, &m.Group, &m.project, &m.Status, &body, &at, &m.AddedBy); err != nil {
+			return m, err
+		}
+		m.AddedAt = time.UnixMilli(at).UTC()
+		p, err := read([]byte(body))
+		m.Name, m.Scopes = p.Name, p.Scopes
+		return m, err
+	})
+}
+
+// collect reads all rows of a query with a function that scans one.
+func collect[T any](rows db.Rows, err error, scan func() (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list groups or members: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below tells what went wrong
+	out := []T{}
+	for rows.Next() {
+		v, err := scan()
+		if err != nil {
+			return nil, fmt.Errorf("list groups or members: %w", err)
+		}
+		out = append(out, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list groups or members: %w", err)
+	}
+	return out, nil
+}
+
+// properties are what a group's twin says about its members' rights.
+type properties struct {
+	Name   string   `json:"name"`
+	Scopes []string `json:"scopes"`
+}
+
+// read takes the properties out of a record. A word that is no scope, from a
+// version that had other ones, gives nothing.
+func read(body []byte) (properties, error) {
+	var r struct {
+		Properties properties `json:"properties"`
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return properties{}, fmt.Errorf("read group: %w", err)
+	}
+	p := r.Properties
+	p.Scopes = slices.DeleteFunc(tidy(p.Scopes), func(s string) bool { return !auth.KnownScope(s) })
+	return p, nil
+}
+
+// parent is what a group is part of.
+type parent struct {
+	nid    int64
+	did    string
+	kind   string
+	status entity.Status
+}
+
+const findParentSQL = `SELECT e.nid, e.did, e.domain_type, e.status FROM relationships r JOIN entities e ON e.nid = r.src
+	WHERE r.mirror = $1 AND r.removed_at IS NULL AND r.role = 'contains' AND e.domain_type IN ('group', 'organisation')
+	ORDER BY r.nid LIMIT 1`
+
+// findParent is nil when the group is part of nothing held here.
+func findParent(ctx context.Context, q db.Querier, nid int64) (*parent, error) {
+	var p parent
+	err := q.QueryRow(ctx, findParentSQL, nid).Scan(&p.nid, &p.did, &p.kind, &p.status)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find what a group is part of: %w", err)
+	}
+	return &p, nil
+}

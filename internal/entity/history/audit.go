@@ -1,0 +1,98 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// maxChecked is how many bytes of records one page of an audit reads.
+const maxChecked = 16 << 20
+
+// Audit is what checking a part of the history came to.
+type Audit struct {
+	DID      string       `json:"did"`
+	OK       bool         `json:"ok" doc:"Every revision that was checked is there and as it was stored."`
+	Checked  int          `json:"checked" doc:"How many revisions were checked."`
+	Erased   int          `json:"erased,omitzero" doc:"How many of them were erased. Their bytes cannot be checked; that nothing was put in their place can."`
+	From     int64        `json:"from" doc:"First revision of this page."`
+	To       int64        `json:"to" doc:"Last revision that was checked and is right; 0 when none is."`
+	Revision int64        `json:"revision" doc:"The newest."`
+	Hash     string       `json:"hash" doc:"Hash of the newest revision. Keep it elsewhere: a history that still leads to it has not been changed."`
+	BrokenAt int64        `json:"brokenAt,omitzero" doc:"First revision that is not right; nothing after it was checked."`
+	Problem  string       `json:"problem,omitzero" enum:"missing,changed" doc:"missing: the revision is not there. changed: its bytes or its hash are others."`
+	Page     web.PageInfo `json:"page"`
+}
+
+// link is where an audit goes on: a revision that is right, and its hash.
+type link struct {
+	Number int64  `json:"n"`
+	Hash   []byte `json:"h,omitzero"`
+}
+
+// check follows the chain of hashes.
+type check struct {
+	last   link
+	n      int
+	erased int
+	bytes  int
+	where  int64 // where it is broken; 0 while it is not
+	why    string
+}
+
+// step checks the next revision and tells whether to go on.
+func (c *check) step(v revision) bool {
+	if v.number != c.last.Number+1 {
+		c.where, c.why = c.last.Number+1, "missing"
+		return false
+	}
+	c.n++
+	h := sha256.New()
+	h.Write(c.last.Hash)
+	h.Write(v.body)
+	if v.erased {
+		c.erased++
+	} else if !bytes.Equal(h.Sum(nil), v.hash) {
+		c.where, c.why = v.number, "changed"
+		return false
+	}
+	c.last = link{Number: v.number, Hash: v.hash}
+	c.bytes += len(v.body)
+	return c.bytes < maxChecked
+}
+
+// audit checks at most limit revisions of a twin after a link, the zero link
+// for the first page. next is where to go on, nil at the end. Fault:
+// ENTITY_NOT_FOUND.
+func (s *Service) audit(ctx context.Context, id string, after link, limit int) (*Audit, *link, error) {
+	var a *Audit
+	var next *link
+	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+		r, err := s.cfg.Entities.Find(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		c := &check{last: after}
+		if err := chain(ctx, q, stretch{nid: r.NID, first: after.Number + 1, last: r.Revision - 1, limit: limit}, c.step); err != nil {
+			return err
+		}
+		room := c.where == 0 && c.n < limit && c.bytes < maxChecked
+		if room && c.last.Number < r.Revision {
+			c.step(newest(r))
+		}
+		next = nil
+		if c.where == 0 && c.last.Number < r.Revision {
+			next = &c.last
+		}
+		a = &Audit{
+			DID: r.DID, OK: c.where == 0, Checked: c.n, Erased: c.erased, From: after.Number + 1, To: c.last.Number, Revision: r.Revision,
+			Hash: fmt.Sprintf("%x", r.Hash), BrokenAt: c.where, Problem: c.why,
+		}
+		return nil
+	})
+	return a, next, err
+}

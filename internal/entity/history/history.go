@@ -1,0 +1,263 @@
+// Package history reads the past of twins: what a twin was at a revision or a
+// moment, what changed between two of them, who changed it and why, and
+// whether anybody has tampered with it.
+//
+// The newest revision is the row of the twin itself; earlier ones are in the
+// history. Each carries a hash over the one before and its own bytes, so a
+// revision that was changed or taken out shows. It writes nothing.
+package history
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. All of it is needed.
+type Config struct {
+	DB       *db.DB
+	Entities *entity.Service
+	Cursors  web.Cursors
+}
+
+// Service reads the past of twins. It is safe for many goroutines.
+type Service struct{ cfg Config }
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
+
+// Entry is one revision in the history.
+type Entry struct {
+	Revision     int64     `json:"revision"`
+	At           time.Time `json:"at" doc:"When it was made."`
+	Actor        string    `json:"actor" doc:"DID of who made it."`
+	RequestID    string    `json:"requestId,omitzero" doc:"X-Request-Id of the request that made it."`
+	Action       string    `json:"action" doc:"What was done." example:"update"`
+	Reason       string    `json:"reason,omitzero" doc:"Why, in the words of who did it."`
+	Hash         string    `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record."`
+	Erased       bool      `json:"erased,omitzero" doc:"What it said was erased; its hash stays."`
+	PreviousHash string    `json:"previousHash,omitzero" doc:"Hash of the revision before; the first has none."`
+	Links        Links     `json:"links"`
+}
+
+// Links are the addresses of a revision.
+type Links struct {
+	Record string `json:"record" doc:"The record as it was."`
+	Diff   string `json:"diff,omitzero" doc:"What it changed."`
+}
+
+// revision is a stored revision. body is nil where it was not read.
+type revision struct {
+	number int64
+	at     int64 // ms
+	action string
+	actor  string
+	req    string
+	reason string
+	hash   []byte
+	erased bool
+	body   []byte
+}
+
+// newest is the revision the row of a twin holds.
+func newest(r *entity.Row) revision {
+	return revision{number: r.Revision, at: r.UpdatedAt, action: r.Action, actor: r.Actor, req: r.RequestID, reason: r.Reason, hash: r.Hash, body: r.Body}
+}
+
+// entry renders a revision; before is the hash of the one before it.
+func (v revision) entry(id string, before []byte) Entry {
+	base := "/v1/entities/" + url.PathEscape(id)
+	e := Entry{
+		Revision: v.number, At: time.UnixMilli(v.at).UTC(), Actor: v.actor, RequestID: v.req, Action: v.action, Reason: v.reason, Erased: v.erased,
+		Hash: fmt.Sprintf("%x", v.hash), PreviousHash: fmt.Sprintf("%x", before),
+		Links: Links{Record: base + "/history/" + strconv.FormatInt(v.number, 10)},
+	}
+	if v.number > 1 {
+		e.Links.Diff = fmt.Sprintf("%s/diff?from=%d&to=%d", base, v.number-1, v.number)
+	}
+	return e
+}
+
+// List gives at most limit revisions of a twin below a number, 0 for the first
+// page, newest first. next is where the list goes on, 0 when it has ended.
+// Fault: ENTITY_NOT_FOUND.
+func (s *Service) List(ctx context.Context, id string, below int64, limit int) (items []Entry, next int64, err error) {
+	var all []revision
+	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
+		r, err := s.cfg.Entities.Find(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		all = nil
+		if below == 0 || below > r.Revision {
+			all = append(all, newest(r))
+		}
+		from := r.Revision
+		if below > 0 {
+			from = min(below, from)
+		}
+		earlier, err := list(ctx, q, r.NID, from, limit+1)
+		all = append(all, earlier...)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, v := range all {
+		if i == limit {
+			return items, all[limit-1].number, nil
+		}
+		var before []byte
+		if i+1 < len(all) {
+			before = all[i+1].hash
+		}
+		items = append(items, v.entry(id, before))
+	}
+	return items, 0, nil
+}
+
+// Revision gives the record of a twin as it was at a revision. Faults:
+// ENTITY_NOT_FOUND, REVISION_NOT_FOUND, REVISION_ERASED.
+func (s *Service) Revision(ctx context.Context, id string, number int64) ([]byte, error) {
+	var body []byte
+	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+		r, err := s.cfg.Entities.Find(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		v, err := byNumber(ctx, q, r, number)
+		body = v.body
+		return err
+	})
+	return body, err
+}
+
+// At gives the record of a twin as it was: at is the number of a revision or a
+// time (RFC 3339). Faults: ENTITY_NOT_FOUND for a time before it was made,
+// REVISION_NOT_FOUND, REVISION_ERASED, INVALID_PARAMETER.
+func At(ctx context.Context, q db.Querier, r *entity.Row, at string) (body []byte, number int64, err error) {
+	v, err := when(ctx, q, r, at, "query/at")
+	if err != nil {
+		return nil, 0, err
+	}
+	return v.body, v.number, nil
+}
+
+// when finds the revision a number or a time means.
+func when(ctx context.Context, q db.Querier, r *entity.Row, at, pointer string) (revision, error) {
+	if at != "" && strings.Trim(at, "0123456789") == "" {
+		n, err := strconv.ParseInt(at, 10, 64)
+		if err != nil {
+			return revision{}, noRevision() // more digits than there will ever be revisions
+		}
+		return byNumber(ctx, q, r, n)
+	}
+	// A plus sign in a query is a blank; nobody means a blank here.
+	t, err := time.Parse(time.RFC3339Nano, strings.ReplaceAll(at, " ", "+"))
+	if err != nil {
+		return revision{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: pointer, Code: "invalid", Detail: "The value must be the number of a revision, or a time such as 2026-01-31T08:00:00Z."})
+	}
+	if t.UnixMilli() >= r.UpdatedAt {
+		return newest(r), nil
+	}
+	return findAt(ctx, q, r.NID, t.UnixMilli())
+}
+
+// byNumber finds a revision of a twin.
+func byNumber(ctx context.Context, q db.Querier, r *entity.Row, n int64) (revision, error) {
+	switch {
+	case n == r.Revision:
+		return newest(r), nil
+	case n < 1 || n > r.Revision:
+		return revision{}, noRevision()
+	}
+	return find(ctx, q, r.NID, n)
+}
+
+func noRevision() error {
+	return fault.New(fault.NotFound, "REVISION_NOT_FOUND", "The entity has no such revision.")
+}
+
+func noEntity() error {
+	return fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No entity has this DID at that time.")
+}
+
+// maxSteps is how many revisions a difference tells about.
+const maxSteps = 100
+
+// Difference is what changed between two revisions.
+type Difference struct {
+	From      int64   `json:"from"`
+	To        int64   `json:"to"`
+	Patch     []Op    `json:"patch" doc:"RFC 6902: makes the record at from the record at to."`
+	Steps     []Entry `json:"steps" doc:"The revisions in between, oldest first: who, when and why; at most 100."`
+	MoreSteps bool    `json:"moreSteps,omitzero" doc:"There are more than are shown."`
+}
+
+// Diff tells what changed between two revisions, which are numbers or times;
+// to is by default the newest, from the one before it. Faults: those of At.
+func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, error) {
+	var a, b revision
+	var steps []revision
+	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+		r, err := s.cfg.Entities.Find(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		if b = newest(r); to != "" {
+			if b, err = when(ctx, q, r, to, "query/to"); err != nil {
+				return err
+			}
+		}
+		start := from
+		if start == "" {
+			start = strconv.FormatInt(max(1, b.number-1), 10)
+		}
+		if a, err = when(ctx, q, r, start, "query/from"); err != nil {
+			return err
+		}
+		steps, err = between(ctx, q, r, min(a.number, b.number), max(a.number, b.number))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	patch, err := makePatch(a.body, b.body)
+	if err != nil {
+		return nil, fmt.Errorf("compare revisions %d and %d of %s: %w", a.number, b.number, id, err)
+	}
+	d := &Difference{From: a.number, To: b.number, Patch: patch, Steps: []Entry{}}
+	for i, v := range steps[1:] {
+		if i == maxSteps {
+			d.MoreSteps = true
+			break
+		}
+		d.Steps = append(d.Steps, v.entry(id, steps[i].hash))
+	}
+	return d, nil
+}
+
+// between reads the revisions from one number to another, both included, but
+// no more than can be shown.
+func between(ctx context.Context, q db.Querier, r *entity.Row, first, last int64) ([]revision, error) {
+	steps, err := listUp(ctx, q, stretch{nid: r.NID, first: first, last: min(last, r.Revision-1), limit: maxSteps + 2})
+	if err != nil {
+		return nil, err
+	}
+	if last == r.Revision && len(steps) < maxSteps+2 {
+		steps = append(steps, newest(r))
+	}
+	if len(steps) == 0 {
+		return nil, noRevision()
+	}
+	return steps, nil
+}

@@ -1,0 +1,108 @@
+package history
+
+import (
+	"context"
+	"math"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Routes adds the history of twins to a.
+func (s *Service) Routes(a *web.API) {
+	const tag = "entities"
+	web.Get(a, "/v1/entities/{did}/history", s.serveList, web.Doc{
+		Summary: "List the revisions of a twin, newest first", Scope: "entities:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
+	})
+	web.Get(a, "/v1/entities/{did}/history/{revision}", s.serveRevision, web.Doc{
+		Summary: "Read a twin as it was at a revision", Scope: "entities:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "REVISION_NOT_FOUND", "REVISION_ERASED"},
+	})
+	web.Get(a, "/v1/entities/{did}/diff", s.serveDiff, web.Doc{
+		Summary: "Tell what changed between two revisions, who changed it and why", Scope: "entities:read", Tag: tag,
+		Description: "from and to are numbers of revisions or times. to may be the earlier one: the patch then undoes what was done.",
+		Codes:       []string{"ENTITY_NOT_FOUND", "REVISION_NOT_FOUND", "REVISION_ERASED", "INVALID_PARAMETER"},
+	})
+	web.Get(a, "/v1/entities/{did}/audit", s.serveAudit, web.Doc{
+		Summary: "Check that the history of a twin is whole", Scope: "entities:read", Tag: tag,
+		Description: "Follows the hashes from the first revision on, up to limit revisions or 16 MiB a page. Go on with the cursor while ok and hasMore are true. " +
+			"Whoever can write to the store could make a new chain: compare hash with one you have kept.",
+		Codes: []string{"ENTITY_NOT_FOUND"},
+	})
+}
+
+type one struct {
+	DID string `path:"did" doc:"DID of the twin."`
+}
+
+type listInput struct {
+	one
+	web.Paging
+}
+
+func (s *Service) serveList(ctx context.Context, in *listInput) (web.Reply[web.Page[Entry]], error) {
+	var none web.Reply[web.Page[Entry]]
+	var below int64
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.List(ctx, in.DID, below, limit)
+	if err != nil {
+		return none, err
+	}
+	var place any
+	if next > 0 {
+		place = next
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place)
+}
+
+func (s *Service) serveRevision(ctx context.Context, in *struct {
+	one
+	Revision web.Number `path:"revision" doc:"Number of the revision." example:"1"`
+},
+) (web.Reply[*entity.Entity], error) {
+	var c fault.Checks
+	n := in.Revision.In(&c, "path/revision", 1, math.MaxInt64, 0)
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return web.Reply[*entity.Entity]{}, err
+	}
+	body, err := s.Revision(ctx, in.DID, n)
+	if err != nil {
+		return web.Reply[*entity.Entity]{}, err
+	}
+	return web.Reply[*entity.Entity]{Raw: body, ETag: web.ETag(n)}, nil
+}
+
+func (s *Service) serveDiff(ctx context.Context, in *struct {
+	one
+	From string `query:"from" doc:"Number of a revision, or a time; the revision before to by default." example:"1"`
+	To   string `query:"to" doc:"Number of a revision, or a time; the newest by default." example:"2"`
+},
+) (*Difference, error) {
+	return s.Diff(ctx, in.DID, in.From, in.To)
+}
+
+func (s *Service) serveAudit(ctx context.Context, in *listInput) (web.Reply[*Audit], error) {
+	var none web.Reply[*Audit]
+	var after link
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
+	if err != nil {
+		return none, err
+	}
+	a, next, err := s.audit(ctx, in.DID, after, limit)
+	if err != nil {
+		return none, err
+	}
+	var place any
+	if next != nil {
+		place = *next
+	}
+	p, err := web.PageOf[Entry](ctx, s.cfg.Cursors, limit, nil, place)
+	if err != nil {
+		return none, err
+	}
+	a.Page = p.Value.Page
+	return web.Reply[*Audit]{Value: a, Link: p.Link}, nil
+}

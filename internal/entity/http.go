@@ -1,0 +1,156 @@
+package entity
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	tag        = "entities"
+	readScope  = web.Scope("entities:read")
+	writeScope = web.Scope("entities:write")
+)
+
+const aboutControl = "Only controllers of the entity may change it. If-Match names the revision you have read; * takes whatever there is."
+
+// Routes adds the entity API to a.
+func (s *Service) Routes(a *web.API) {
+	web.Post(a, "/v1/entities", s.serveCreate, web.Doc{
+		Summary: "Create an entity from a protocol", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
+		Description: "The class comes from the protocol. A relationship that the protocol requires and the draft does not name leaves the entity a draft, with " +
+			"missingRelationships. An organisation is created together with its membership groups.",
+		Example: Draft{
+			Type: "Device", Protocol: "did:ixo:protocol/template",
+			Properties: Object{jsontext.Value(`{"metricOne":"value","metricTwo":100}`)},
+		},
+		Codes: []string{
+			"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "PROTOCOL_NOT_FOUND", "PROTOCOL_NOT_PUBLISHED", "PROTOCOL_VERSION_RETIRED",
+			"ENTITY_EXISTS", "EXTERNAL_ID_EXISTS", "RELATIONSHIP_CLASS_MISMATCH", "KEY_RESTRICTED",
+		},
+	})
+	web.Get(a, "/v1/entities/{did}", s.serveGet, web.Doc{
+		Summary: "Read an entity", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
+		Description: "Deactivated entities stay readable. at reads an earlier revision; fields and expand shape the answer.",
+	})
+	web.Put(a, "/v1/entities/{did}", s.servePut, web.Doc{
+		Summary: "Replace an entity, or create one under a DID of yours", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated},
+		Description: "If-None-Match: * creates; If-Match replaces everything a client decides. Members the server decides may be repeated as they are. " + aboutControl,
+		Example: Draft{
+			Type: "Device", Protocol: "did:ixo:protocol/template", Properties: Object{jsontext.Value(`{"metricOne":"other","metricTwo":7}`)},
+		},
+		Codes: []string{
+			"ENTITY_INVALID", "READ_ONLY_MEMBER", "PROPERTY_SCHEMA_VIOLATION", "NOT_CONTROLLER", "ENTITY_DEACTIVATED", "ENTITY_EXISTS",
+			"STALE_REVISION", "PRECONDITION_REQUIRED",
+		},
+	})
+	web.Patch(a, "/v1/entities/{did}", s.servePatch, web.Doc{
+		Summary: "Change an entity", Scope: writeScope, Tag: tag, Patch: true, JSONPatch: true, Description: aboutControl,
+		Example: map[string]any{"metadata": map[string]any{"name": "Stove 7"}},
+		Codes: []string{
+			"ENTITY_INVALID", "READ_ONLY_MEMBER", "PROPERTY_SCHEMA_VIOLATION", "NOT_CONTROLLER", "ENTITY_DEACTIVATED",
+			"EXTERNAL_ID_EXISTS", "STALE_REVISION", "PRECONDITION_REQUIRED",
+		},
+	})
+	web.Delete(a, "/v1/entities/{did}", s.serveDelete, web.Doc{
+		Summary: "Deactivate an entity", Scope: writeScope, Tag: tag, Description: "Final. Its DID stays resolvable. " + aboutControl,
+		Codes: []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ORGANISATION_REQUIRES_GROUP", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+}
+
+type one struct {
+	DID string `path:"did" doc:"DID of the entity; slashes may be written as they are or as %2F." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+}
+
+// changing is what routes that change a twin share.
+type changing struct {
+	one
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; * for any."`
+	Reason  string `query:"reason" doc:"Why, for the history; one line of at most 500 characters."`
+}
+
+func (s *Service) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Entity], error) {
+	return s.Create(ctx, in.Body)
+}
+
+func (s *Service) serveGet(ctx context.Context, in *struct {
+	one
+	At     string `query:"at" doc:"A revision (7) or a time (2026-01-31T00:00:00Z): the entity as it was."`
+	Fields string `query:"fields" doc:"Only these members, by commas: did,properties.serial."`
+	Expand string `query:"expand" doc:"Show what it points to: relationships."`
+},
+) (web.Reply[*Entity], error) {
+	var none web.Reply[*Entity]
+	if in.At == "" && in.Fields == "" && in.Expand == "" { // almost always
+		r, err := s.read(ctx, in.DID)
+		return web.Reply[*Entity]{Raw: r.body, ETag: web.ETag(r.revision)}, err
+	}
+	var c fault.Checks
+	for name, refused := range map[string]bool{
+		"at": in.At != "" && s.cfg.At == nil, "fields": in.Fields != "" && s.cfg.Fields == nil, "expand": in.Expand != "" && s.cfg.Expand == nil,
+	} {
+		if refused {
+			c.Add("query/"+name, "unknown", "This query parameter is not known here.")
+		}
+	}
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return none, err
+	}
+	r, err := s.Find(ctx, s.db, in.DID)
+	if err != nil {
+		return none, err
+	}
+	a := answer(r)
+	if in.At != "" {
+		body, revision, err := s.cfg.At(ctx, s.db, r, in.At)
+		if err != nil {
+			return none, err
+		}
+		a.Raw, a.ETag = body, web.ETag(revision)
+	}
+	if in.Expand != "" {
+		if a.Raw, err = s.cfg.Expand(ctx, s.db, r, a.Raw, in.Expand); err != nil {
+			return none, err
+		}
+		a.ETag = "" // what it points to changes without it
+	}
+	if in.Fields != "" {
+		if a.Raw, err = s.cfg.Fields(a.Raw, in.Fields); err != nil {
+			return none, err
+		}
+	}
+	return a, nil
+}
+
+func (s *Service) serveDelete(ctx context.Context, in *changing) (web.Reply[*Entity], error) {
+	if strings.TrimSpace(in.IfMatch) == "" {
+		return web.Reply[*Entity]{}, web.CheckMatch("", 1)
+	}
+	return s.Transition(ctx, in.DID, in.IfMatch, Transition{To: StatusDeactivated, Reason: in.Reason})
+}
+
+// once runs a change in a transaction, once for its Idempotency-Key.
+func (s *Service) once(ctx context.Context, fn func(tx *db.Tx) (*Row, error)) (web.Reply[*Entity], error) {
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
+		r, err := fn(tx)
+		if err != nil {
+			return web.Reply[*Entity]{}, err
+		}
+		return answer(r), nil
+	})
+}
+
+// replied is the answer of a change outside idem.
+func replied(r *Row, err error) (web.Reply[*Entity], error) {
+	if err != nil {
+		return web.Reply[*Entity]{}, err
+	}
+	return answer(r), nil
+}

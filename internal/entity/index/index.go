@@ -1,0 +1,104 @@
+// Package index keeps what twins are found by besides their DID: the values of
+// properties a protocol marks as indexed, and the names other systems have for
+// them.
+package index
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Prop is an entry of the property index.
+type Prop struct {
+	PID int64  // of workspace, protocol and property
+	Val string // sorts as the value does
+}
+
+// One text for each number of rows: a statement is a constant.
+const (
+	insertProps1 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertProps2 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertProps3 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertProps4 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1), ($8, $9, $1)
+		ON CONFLICT (pid, val, nid) DO NOTHING`
+	deleteProp = `DELETE FROM entity_props WHERE pid = $1 AND val = $2 AND nid = $3`
+)
+
+// AddProps enters a twin into the property index, four values at a time.
+func AddProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
+	for len(props) > 0 {
+		n := min(len(props), 4)
+		args := make([]any, 1, 9)
+		args[0] = nid
+		for _, p := range props[:n] {
+			args = append(args, p.PID, p.Val)
+		}
+		var err error
+		switch n {
+		case 1:
+			_, err = tx.Exec(ctx, insertProps1, args...)
+		case 2:
+			_, err = tx.Exec(ctx, insertProps2, args...)
+		case 3:
+			_, err = tx.Exec(ctx, insertProps3, args...)
+		default:
+			_, err = tx.Exec(ctx, insertProps4, args...)
+		}
+		if err != nil {
+			return fmt.Errorf("index properties: %w", err)
+		}
+		props = props[n:]
+	}
+	return nil
+}
+
+// DropProps takes a twin out of the property index.
+func DropProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
+	for _, p := range props {
+		if _, err := tx.Exec(ctx, deleteProp, p.PID, p.Val, nid); err != nil {
+			return fmt.Errorf("remove properties from the index: %w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	insertExternal = `INSERT INTO entity_externals (ws, value, scheme, nid) VALUES ($1, $2, $3, $4) ON CONFLICT (ws, value, scheme) DO NOTHING`
+	deleteExternal = `DELETE FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = $3 AND nid = $4`
+)
+
+// Name is what another system calls a twin.
+type Name struct{ Scheme, Value string }
+
+// AddNames enters names. Those that another twin has are the fault
+// EXTERNAL_ID_EXISTS, all at once.
+func AddNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Name) error {
+	f := fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "Another entity has this external id.")
+	for _, x := range list {
+		n, err := tx.Exec(ctx, insertExternal, ws, x.Value, x.Scheme, nid)
+		if err != nil {
+			return fmt.Errorf("insert external id: %w", err)
+		}
+		if n == 0 {
+			f = f.With(fault.Field{Pointer: "/externalIds/" + check.Escape(x.Scheme), Code: "exists", Detail: "Another entity has this external id."})
+		}
+	}
+	if len(f.Fields) > 0 {
+		return f
+	}
+	return nil
+}
+
+// DropNames frees names of a twin.
+func DropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Name) error {
+	for _, x := range list {
+		if _, err := tx.Exec(ctx, deleteExternal, ws, x.Value, x.Scheme, nid); err != nil {
+			return fmt.Errorf("remove external id: %w", err)
+		}
+	}
+	return nil
+}

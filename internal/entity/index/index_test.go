@@ -1,0 +1,84 @@
+package index_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+func count(t testing.TB, d *db.DB, sql string) int {
+	t.Helper()
+	var n int
+	if err := d.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Any number of properties goes in and comes out again.
+func TestProps(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for n := range 10 {
+			var props []index.Prop
+			for i := range n {
+				props = append(props, index.Prop{PID: int64(i), Val: fmt.Sprintf("s%d", i)})
+			}
+			for range 2 { // a second time changes nothing
+				if err := d.InTx(t.Context(), func(tx *db.Tx) error { return index.AddProps(t.Context(), tx, 7, props) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := count(t, d, `SELECT count(*) FROM entity_props`); got != n {
+				t.Errorf("%d entries, want %d", got, n)
+			}
+			if err := d.InTx(t.Context(), func(tx *db.Tx) error { return index.DropProps(t.Context(), tx, 7, props) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := count(t, d, `SELECT count(*) FROM entity_props`); got != 0 {
+				t.Errorf("%d entries are left", got)
+			}
+		}
+	})
+}
+
+// A name belongs to one twin of a workspace, and only that twin frees it.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		add := func(ws string, nid int64, names ...index.Name) error {
+			return d.InTx(t.Context(), func(tx *db.Tx) error { return index.AddNames(t.Context(), tx, ws, nid, names) })
+		}
+		if err := add("ws", 1, index.Name{Scheme: "serial", Value: "1"}, index.Name{Scheme: "crm", Value: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := add("other", 2, index.Name{Scheme: "serial", Value: "1"}); err != nil {
+			t.Errorf("the same name in another workspace: %v", err)
+		}
+		err := add("ws", 3, index.Name{Scheme: "new", Value: "1"}, index.Name{Scheme: "serial", Value: "1"}, index.Name{Scheme: "crm", Value: "1"})
+		if f := fault.As(err); f == nil || f.Code != "EXTERNAL_ID_EXISTS" || len(f.Fields) != 2 || f.Fields[1].Pointer != "/externalIds/crm" {
+			t.Errorf("two names that are taken = %+v, want both named", f)
+		}
+		drop := func(nid int64) {
+			t.Helper()
+			err := d.InTx(t.Context(), func(tx *db.Tx) error {
+				return index.DropNames(t.Context(), tx, "ws", nid, []index.Name{{Scheme: "serial", Value: "1"}})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		drop(3)
+		if got := count(t, d, `SELECT count(*) FROM entity_externals`); got != 3 {
+			t.Errorf("%d names, want 3: a twin frees its own only", got)
+		}
+		drop(1)
+		if err := add("ws", 3, index.Name{Scheme: "serial", Value: "1"}); err != nil {
+			t.Errorf("a freed name: %v", err)
+		}
+	})
+}

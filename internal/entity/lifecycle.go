@@ -1,0 +1,226 @@
+package entity
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Transition is a step in the life of a twin.
+type Transition struct {
+	To     Status `json:"to" enum:"active,suspended,completed,deactivated" example:"suspended"`
+	Reason string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters."`
+}
+
+// TransitionTx takes a twin to another status: draft → active → suspended →
+// active, active → completed, any → deactivated. ifMatch "" does not look at
+// the revision. Faults: ENTITY_NOT_FOUND, STALE_REVISION, NOT_CONTROLLER,
+// STATE_TRANSITION_INVALID, MISSING_RELATIONSHIPS, ORGANISATION_REQUIRES_GROUP.
+func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch string, t Transition) (*Row, error) {
+	var c fault.Checks
+	if t.To.Code() < 0 {
+		c.Add("/to", "not_allowed", "The value must be active, suspended, completed or deactivated.")
+	}
+	check.Optional(&c, "/reason", t.Reason, maxReason)
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return nil, err
+	}
+	if err := s.lockGroup(ctx, tx, id, t.To); err != nil {
+		return nil, err
+	}
+	r, err := s.FindForUpdate(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(ifMatch) != "" {
+		if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.MayUpdate(ctx, tx, r); err != nil {
+		return nil, err
+	}
+	if err := r.Status.check(t.To); err != nil {
+		return nil, err
+	}
+	if err := s.checkLeaving(ctx, tx, r, t.To); err != nil {
+		return nil, err
+	}
+	act := Action{Name: "transition", Reason: t.Reason, Event: "entity.status_changed", Data: map[string]any{"from": r.Status, "to": t.To}}
+	if t.To == StatusDeactivated {
+		act.Name, act.Event = "deactivate", "entity.deactivated"
+	}
+	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
+		if t.To == StatusActive && len(e.MissingRelationships) > 0 {
+			return missingFault(e.MissingRelationships, "The entity cannot be active while relationships are missing.")
+		}
+		e.Status = t.To
+		if t.To == StatusActive { // a group gives its scopes from now on
+			return s.checkGrant(ctx, e, nil)
+		}
+		return nil
+	})
+}
+
+// Transition is TransitionTx in a transaction of its own.
+func (s *Service) Transition(ctx context.Context, id, ifMatch string, t Transition) (web.Reply[*Entity], error) {
+	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.TransitionTx(ctx, tx, id, ifMatch, t) })
+}
+
+// lockGroup locks the organisation of a group that may stop being active, and
+// then the group, so that two last groups cannot go at once.
+func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, id string, to Status) error {
+	if s.db.Dialect() != db.Postgres || to == StatusActive {
+		return nil
+	}
+	group, err := s.visibleEnd(ctx, tx, id)
+	if err != nil || group == nil || group.DomainType != "group" {
+		return err
+	}
+	locked := []*link.End{group}
+	org, err := s.organisationOf(ctx, tx, web.CallerFrom(ctx).Workspace, group.NID)
+	if err != nil {
+		return err
+	}
+	if org != nil {
+		org.Crowded = false
+		locked = append(locked, org)
+	}
+	group.Crowded = false
+	return s.lock(ctx, tx, locked...)
+}
+
+// organisationOf is the organisation that contains a group; nil when none does.
+func (s *Service) organisationOf(ctx context.Context, tx *db.Tx, ws string, group int64) (*link.End, error) {
+	parents, err := link.Parents(ctx, tx, group, edge.Contains, 1)
+	if err != nil || len(parents) == 0 {
+		return nil, err
+	}
+	e, err := link.EndByNID(ctx, tx, ws, parents[0])
+	if err != nil || e == nil || e.DomainType != "organisation" {
+		return nil, err
+	}
+	return e, nil
+}
+
+// checkLeaving keeps the last active group of an organisation active.
+func (s *Service) checkLeaving(ctx context.Context, tx *db.Tx, r *Row, to Status) error {
+	if r.DomainType != "group" || r.Status != StatusActive || to == StatusActive {
+		return nil
+	}
+	org, err := s.organisationOf(ctx, tx, r.Workspace, r.NID)
+	if err != nil || org == nil {
+		return err
+	}
+	return s.checkLastGroup(ctx, tx, org, r.NID)
+}
+
+// Transfer hands a twin over.
+type Transfer struct {
+	Controller string `json:"controller" doc:"DID of who controls the twin from now on; nobody else does." example:"did:ixo:org/stoves"`
+	Owner      string `json:"owner,omitzero" doc:"DID of whom it belongs to; the controller when absent."`
+	Reason     string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters."`
+}
+
+// TransferTx gives a twin another controller and owner, whoever controls it
+// now: it is how control that was lost comes back, and the route asks for a
+// scope of its own. Faults: ENTITY_NOT_FOUND, ENTITY_INVALID, STALE_REVISION,
+// ENTITY_DEACTIVATED.
+func (s *Service) TransferTx(ctx context.Context, tx *db.Tx, id, ifMatch string, t Transfer) (*Row, error) {
+	var c fault.Checks
+	if t.Controller == "" {
+		c.Require(false, "/controller")
+	} else {
+		check.DID(&c, "/controller", t.Controller)
+	}
+	if t.Owner == "" {
+		t.Owner = t.Controller
+	} else {
+		check.DID(&c, "/owner", t.Owner)
+	}
+	check.Optional(&c, "/reason", t.Reason, maxReason)
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return nil, err
+	}
+	r, err := s.inUse(ctx, tx, id, ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	act := Action{
+		Name: "transfer", Reason: t.Reason, Event: "entity.transferred",
+		Data: map[string]any{"controller": t.Controller, "owner": t.Owner},
+	}
+	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
+		e.SetControllers(t.Controller)
+		e.Owner = t.Owner
+		return nil
+	})
+}
+
+// Transfer is TransferTx in a transaction of its own.
+func (s *Service) Transfer(ctx context.Context, id, ifMatch string, t Transfer) (web.Reply[*Entity], error) {
+	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.TransferTx(ctx, tx, id, ifMatch, t) })
+}
+
+// inUse reads a twin that is about to change and is not deactivated. ifMatch
+// "" does not look at the revision.
+func (s *Service) inUse(ctx context.Context, tx *db.Tx, id, ifMatch string) (*Row, error) {
+	r, err := s.FindForUpdate(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(ifMatch) != "" {
+		if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
+			return nil, err
+		}
+	}
+	if r.Status == StatusDeactivated {
+		return nil, deactivated()
+	}
+	return r, nil
+}
+
+// Verdict is what a verifier says about a twin.
+type Verdict struct {
+	Status   string `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired" example:"verified"`
+	Evidence string `json:"evidence,omitzero" doc:"What it rests on: words or a link; at most 2000 characters."`
+	Reason   string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters."`
+}
+
+// VerifyTx notes what the caller says about a twin. Faults: ENTITY_NOT_FOUND,
+// ENTITY_INVALID, STALE_REVISION, ENTITY_DEACTIVATED.
+func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
+	var c fault.Checks
+	if !slices.Contains([]string{"unverified", "pending", "verified", "rejected", "revoked", "expired"}, v.Status) {
+		c.Add("/status", "not_allowed", "The value must be unverified, pending, verified, rejected, revoked or expired.")
+	}
+	check.Text(&c, "/evidence", v.Evidence, maxEvidence)
+	check.Optional(&c, "/reason", v.Reason, maxReason)
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return nil, err
+	}
+	r, err := s.inUse(ctx, tx, id, ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": v.Status}}
+	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
+		e.Verification = Verification{
+			Status: v.Status, Verifier: web.CallerFrom(ctx).DID, Timestamp: s.cfg.Now().UTC().Truncate(time.Millisecond), Evidence: v.Evidence,
+		}
+		return nil
+	})
+}
+
+// Verify is VerifyTx in a transaction of its own.
+func (s *Service) Verify(ctx context.Context, id, ifMatch string, v Verdict) (web.Reply[*Entity], error) {
+	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.VerifyTx(ctx, tx, id, ifMatch, v) })
+}

@@ -1,0 +1,95 @@
+package link
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// End is a twin at one end of an edge, without its body.
+type End struct {
+	NID             int64
+	DID             string
+	Class           string
+	DomainType      string
+	Protocol        string
+	ProtocolVersion string
+	Project         string
+	Status          string
+	Crowded         bool // a further edge would not change its record
+}
+
+const (
+	selectEnd = `SELECT nid, did, class, domain_type, protocol, protocol_version, project, status, crowded
+		FROM entities WHERE did = $1 AND ws = $2`
+	selectEndByNID = `SELECT nid, did, class, domain_type, protocol, protocol_version, project, status, crowded
+		FROM entities WHERE nid = $1 AND ws = $2`
+)
+
+// FindEnd reads a twin of a workspace; nil when it is not held there.
+func FindEnd(ctx context.Context, q db.Querier, ws, id string) (*End, error) {
+	return scanEnd(q.QueryRow(ctx, selectEnd, id, ws))
+}
+
+// EndByNID is FindEnd by number.
+func EndByNID(ctx context.Context, q db.Querier, ws string, nid int64) (*End, error) {
+	return scanEnd(q.QueryRow(ctx, selectEndByNID, nid, ws))
+}
+
+func scanEnd(row db.Row) (*End, error) {
+	var e End
+	var crowded int64
+	err := row.Scan(&e.NID, &e.DID, &e.Class, &e.DomainType, &e.Protocol, &e.ProtocolVersion, &e.Project, &e.Status, &crowded)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find end of relationship: %w", err)
+	}
+	e.Crowded = crowded != 0
+	return &e, nil
+}
+
+// A crowded end does not change, so those who add to it need not wait for each
+// other, only for whoever takes away. On SQLite there is one writer.
+const (
+	lockEndPostgres  = `SELECT crowded, status FROM entities WHERE nid = $1 FOR UPDATE`
+	shareEndPostgres = `SELECT crowded, status FROM entities WHERE nid = $1 FOR SHARE`
+)
+
+// Lock keeps others from changing twins on PostgreSQL until tx ends, in the
+// order of their numbers. Ends that are marked as crowded it shares with
+// others who mark them so. What has changed meanwhile it notes in the ends.
+func Lock(ctx context.Context, tx *db.Tx, ends ...*End) error {
+	slices.SortFunc(ends, func(a, b *End) int { return cmp.Compare(a.NID, b.NID) })
+	for _, e := range ends {
+		shared := e.Crowded
+		err := e.lock(ctx, tx, shared)
+		if err == nil && shared && !e.Crowded { // somebody has taken edges away
+			err = e.lock(ctx, tx, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *End) lock(ctx context.Context, tx *db.Tx, share bool) error {
+	var row db.Row
+	if share {
+		row = tx.QueryRow(ctx, shareEndPostgres, e.NID)
+	} else {
+		row = tx.QueryRow(ctx, lockEndPostgres, e.NID)
+	}
+	var crowded int64
+	if err := row.Scan(&crowded, &e.Status); err != nil {
+		return fmt.Errorf("lock entity: %w", err)
+	}
+	e.Crowded = crowded != 0
+	return nil
+}

@@ -1,0 +1,225 @@
+// Package link is the edges between twins as they are stored: one row each, in
+// the direction of the domain model. It finds, locks, counts and lists them.
+// What edges there may be, and what records show of them, is decided above.
+package link
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Link is an edge.
+type Link struct {
+	NID          int64
+	Src, Dst     int64 // Dst is 0 when the target is not held here
+	SrcDID       string
+	DstDID       string
+	Role         string
+	Mirror       bool // the target shows it too
+	Since, Until sql.NullInt64
+	Source       string
+	AddedAt      int64 // ms
+	AddedBy      string
+}
+
+const (
+	insertLink = `INSERT INTO relationships (nid, ws, src, src_did, dst, dst_did, role, mirror, since, until, source, added_at, added_by,
+			removed_at, removed_by, reason)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, NULL, '', '')
+		ON CONFLICT (src, role, dst_did) WHERE removed_at IS NULL DO NOTHING`
+	finishLink = `UPDATE relationships SET removed_at = $3, removed_by = $4, reason = $5
+		WHERE nid = $1 AND ws = $2 AND removed_at IS NULL`
+)
+
+// Insert stores an edge of a workspace. It returns false when it is there
+// already.
+func Insert(ctx context.Context, tx *db.Tx, ws string, l *Link) (bool, error) {
+	var mirror any
+	if l.Mirror {
+		mirror = l.Dst
+	}
+	n, err := tx.Exec(ctx, insertLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Since, l.Until, l.Source, l.AddedAt, l.AddedBy)
+	return n > 0, wrap("insert relationship", err)
+}
+
+// Removal says when, by whom and why an edge ended.
+type Removal struct {
+	At     int64 // ms
+	By     string
+	Reason string
+}
+
+// Finish ends an edge of a workspace. It returns false when it has ended
+// already.
+func Finish(ctx context.Context, tx *db.Tx, ws string, nid int64, r Removal) (bool, error) {
+	n, err := tx.Exec(ctx, finishLink, nid, ws, r.At, r.By, r.Reason)
+	return n > 0, wrap("end relationship", err)
+}
+
+// The columns of an edge, in the order scan reads them.
+const (
+	selectLink = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+		FROM relationships WHERE nid = $1 AND ws = $2 AND removed_at IS NULL`
+	selectOut = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+		FROM relationships WHERE src = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
+	selectIn = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+		FROM relationships WHERE dst = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
+	selectMirrored = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+		FROM relationships WHERE mirror = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
+)
+
+func scan(row db.Row) (*Link, error) {
+	var l Link
+	var mirror sql.NullInt64
+	err := row.Scan(&l.NID, &l.Src, &l.Dst, &l.SrcDID, &l.DstDID, &l.Role, &mirror, &l.Since, &l.Until, &l.Source, &l.AddedAt, &l.AddedBy)
+	if err != nil {
+		return nil, err
+	}
+	l.Mirror = mirror.Valid
+	return &l, nil
+}
+
+// Find reads a current edge of a workspace; nil when there is none.
+func Find(ctx context.Context, q db.Querier, ws string, nid int64) (*Link, error) {
+	l, err := scan(q.QueryRow(ctx, selectLink, nid, ws))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return l, wrap("find relationship", err)
+}
+
+// Side is a way to look at the edges of a twin.
+type Side int
+
+// The sides.
+const (
+	Out      Side = iota // from it
+	In                   // to it
+	Mirrored             // to it, and shown by it too
+)
+
+// List reads at most limit current edges on a side of a twin past a number,
+// oldest first.
+func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit int) ([]Link, error) {
+	var rows db.Rows
+	var err error
+	switch s {
+	case Out:
+		rows, err = q.Query(ctx, selectOut, nid, after, limit)
+	case In:
+		rows, err = q.Query(ctx, selectIn, nid, after, limit)
+	default:
+		rows, err = q.Query(ctx, selectMirrored, nid, after, limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list relationships: %w", err)
+	}
+	defer rows.Close()
+	var out []Link
+	for rows.Next() {
+		l, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("list relationships: %w", err)
+		}
+		out = append(out, *l)
+	}
+	return out, wrap("list relationships", errors.Join(rows.Err(), rows.Close()))
+}
+
+const (
+	countOut = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL ORDER BY dst_did LIMIT $3) AS t`
+	// An incoming edge of the domain model: a twin has few that are not the
+	// one it needs.
+	countIn = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3) AS t`
+	// The order is that of the index by source and role.
+	selectOtherGroup = `SELECT r.dst FROM relationships r JOIN entities g ON g.nid = r.dst
+		WHERE r.src = $1 AND r.role = 'contains' AND r.removed_at IS NULL AND r.dst <> $2 AND g.domain_type = 'group' AND g.status = 'active'
+		ORDER BY r.dst_did LIMIT 1`
+	selectParents = `SELECT src FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3`
+)
+
+// CountOut counts the current edges of a role from a twin, up to most.
+func CountOut(ctx context.Context, q db.Querier, nid int64, role string, most int) (int, error) {
+	var n int
+	err := q.QueryRow(ctx, countOut, nid, role, most).Scan(&n)
+	return n, wrap("count relationships", err)
+}
+
+// CountIn counts the current edges of the domain model to a twin, up to most.
+func CountIn(ctx context.Context, q db.Querier, nid int64, role string, most int) (int, error) {
+	var n int
+	err := q.QueryRow(ctx, countIn, nid, role, most).Scan(&n)
+	return n, wrap("count relationships", err)
+}
+
+// HasOtherGroup tells whether an organisation contains an active group besides
+// one.
+func HasOtherGroup(ctx context.Context, q db.Querier, org, group int64) (bool, error) {
+	var nid int64
+	err := q.QueryRow(ctx, selectOtherGroup, org, group).Scan(&nid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, wrap("look for groups", err)
+}
+
+// Parents reads the sources of the edges of a role of the domain model that
+// lead to a twin, at most limit.
+func Parents(ctx context.Context, q db.Querier, nid int64, role string, limit int) ([]int64, error) {
+	rows, err := q.Query(ctx, selectParents, nid, role, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list parents: %w", err)
+	}
+	defer rows.Close()
+	var out []int64
+	for rows.Next() {
+		var p int64
+		if err := rows.Scan(&p); err != nil {
+			return nil, fmt.Errorf("list parents: %w", err)
+		}
+		out = append(out, p)
+	}
+	return out, wrap("list parents", errors.Join(rows.Err(), rows.Close()))
+}
+
+const prefix = "rel_"
+
+// ID is the name of an edge.
+func ID(nid int64) string { return prefix + strconv.FormatInt(nid, 10) }
+
+// ParseID reads the number of an edge, 0 when the text is no id of one.
+func ParseID(id string) int64 {
+	digits, ok := strings.CutPrefix(id, prefix)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || n <= 0 || ID(n) != id {
+		return 0
+	}
+	return n
+}
+
+// Millis is a time as a column, NULL when there is none.
+func Millis(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
+// Moment is a column as a time.
+func Moment(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(n.Int64).UTC()
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

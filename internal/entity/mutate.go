@@ -1,0 +1,220 @@
+package entity
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Action names a change in the history and in the event log.
+type Action struct {
+	Name   string // in the history: "update", "transfer"
+	Reason string // why, in the words of who did it
+	Event  string // type of the event; entity.updated by default
+	Data   any    // of the event
+	// Unchecked lets properties through that the protocol would refuse, as
+	// erasing leaves them behind. The event entity.erased implies it.
+	Unchecked bool
+
+	edges bool // the relationships have changed
+}
+
+// Entity decodes the record.
+func (r *Row) Entity() (*Entity, error) {
+	var e Entity
+	if err := json.Unmarshal(r.Body, &e); err != nil {
+		return nil, fmt.Errorf("read record of %s: %w", r.DID, err)
+	}
+	return &e, nil
+}
+
+// Mutate stores a new revision of a twin. It is the one way to do that: the
+// revision before goes to the history, the record is rendered, hashed and
+// indexed anew, and there is one event. fn changes the record; what the server
+// counts itself (revision, times, hash, status code) it need not touch. It may
+// be called on any twin in any status: who may do what is the caller's matter.
+// Read r in tx, with FindForUpdate. Faults: STALE_REVISION when r is not the
+// newest revision any more, PROPERTY_SCHEMA_VIOLATION, SCOPE_MISSING,
+// EXTERNAL_ID_EXISTS.
+func (s *Service) Mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
+	return s.mutate(ctx, tx, r, act, fn)
+}
+
+func (s *Service) mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
+	rev, err := s.revise(ctx, tx, r, act, fn)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.storeRevision(ctx, tx, rev); err != nil {
+		return nil, err
+	}
+	return rev.next, nil
+}
+
+// revision is a change that is ready to be stored.
+type revision struct {
+	old, next      *Row
+	act            Action
+	added, dropped []index.Prop
+	named, unnamed []index.Name
+}
+
+// revise makes the next revision of a twin. It only reads.
+func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, fn func(*Entity) error) (*revision, error) {
+	e, err := r.Entity()
+	if err != nil {
+		return nil, err
+	}
+	before := *e
+	before.ExternalIDs = maps.Clone(e.ExternalIDs)
+	if err := fn(e); err != nil {
+		return nil, err
+	}
+	rev := &revision{old: r, act: act}
+	if err := s.reindex(ctx, rev, &before, e); err != nil {
+		return nil, err
+	}
+	if act.edges || e.ProtocolVersion != before.ProtocolVersion {
+		if e.MissingRelationships, err = s.missingOf(ctx, q, e, r.NID); err != nil {
+			return nil, err
+		}
+	}
+	rev.named, rev.unnamed = difference(externalsOf(e.ExternalIDs), externalsOf(before.ExternalIDs))
+	s.follow(ctx, r, e, &before)
+	next := *r
+	rev.next = &next
+	return rev, next.render(ctx, e, act, r.Hash)
+}
+
+// follow fills in what the server decides about the next revision.
+func (s *Service) follow(ctx context.Context, r *Row, e, before *Entity) {
+	e.DID, e.Protocol, e.Created, e.CreatedBy, e.Links = before.DID, before.Protocol, before.Created, before.CreatedBy, before.Links
+	e.Revision = r.Revision + 1
+	// A clock that steps back must not put a revision before its own.
+	e.Updated = time.UnixMilli(max(s.cfg.Now().UnixMilli(), r.UpdatedAt)).UTC()
+	e.UpdatedBy = cmp.Or(web.CallerFrom(ctx).DID, "system")
+}
+
+// reindex checks properties that have changed and finds out what the index has
+// to learn and to forget.
+func (s *Service) reindex(ctx context.Context, rev *revision, before, e *Entity) error {
+	same := bytes.Equal(e.Properties.Value, before.Properties.Value)
+	if same && e.ProtocolVersion == before.ProtocolVersion && e.Type == before.Type {
+		return nil
+	}
+	ws := rev.old.Workspace
+	old, err := s.cfg.Protocols.FindAny(ctx, ws, before.Protocol, before.ProtocolVersion)
+	if err != nil {
+		return err
+	}
+	p := old
+	if e.ProtocolVersion != before.ProtocolVersion {
+		if p, err = s.cfg.Protocols.FindAny(ctx, ws, before.Protocol, e.ProtocolVersion); err != nil {
+			return err
+		}
+		e.Class, e.DomainType = p.Class(), p.DomainType()
+	}
+	was, err := valuesOf(before.Properties)
+	if err != nil {
+		return err
+	}
+	now, err := s.recheck(ctx, rev, p, before, e)
+	if err != nil {
+		return err
+	}
+	rev.added, rev.dropped = difference(propsOf(ws, p, now), propsOf(ws, old, was))
+	return nil
+}
+
+// recheck holds changed properties against the protocol, and the scopes of a
+// group against the caller.
+func (s *Service) recheck(ctx context.Context, rev *revision, p *protocol.Protocol, before, e *Entity) (map[string]any, error) {
+	if rev.act.Unchecked || rev.act.Event == "entity.erased" {
+		return valuesOf(e.Properties)
+	}
+	if err := s.checkGrant(ctx, e, &before.Properties); err != nil {
+		return nil, err
+	}
+	return checkAgainst(p, e)
+}
+
+func valuesOf(o Object) (map[string]any, error) {
+	values := map[string]any{}
+	if o.IsZero() {
+		return values, nil
+	}
+	err := json.Unmarshal(o.Value, &values)
+	return values, wrap("read properties", err)
+}
+
+// difference is what is in now and was not, and what was and is not any more.
+func difference[T comparable](now, was []T) (added, dropped []T) {
+	for _, v := range now {
+		if !slices.Contains(was, v) {
+			added = append(added, v)
+		}
+	}
+	for _, v := range was {
+		if !slices.Contains(now, v) {
+			dropped = append(dropped, v)
+		}
+	}
+	return added, dropped
+}
+
+// storeRevision stores what revise has made. The fault STALE_REVISION tells
+// that somebody else was first.
+func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) error {
+	next := rev.next
+	tx.AfterCommit(func() {
+		s.records.set(recordName{next.Workspace, next.DID}, record{project: next.Project, revision: next.Revision, body: next.Body})
+	})
+	stored, err := update(ctx, tx, rev.old, rev.next)
+	if err != nil {
+		return err
+	}
+	if !stored {
+		return stale()
+	}
+	if err := index.DropProps(ctx, tx, next.NID, rev.dropped); err != nil {
+		return err
+	}
+	if err := index.AddProps(ctx, tx, next.NID, rev.added); err != nil {
+		return err
+	}
+	if err := index.DropNames(ctx, tx, next.Workspace, next.NID, rev.unnamed); err != nil {
+		return err
+	}
+	if err := index.AddNames(ctx, tx, next.Workspace, next.NID, rev.named); err != nil {
+		return err
+	}
+	s.noteGroup(tx, next.DomainType)
+	return s.cfg.Events.Append(ctx, tx, event.Event{
+		Workspace: next.Workspace, Type: cmp.Or(rev.act.Event, "entity.updated"), Subject: next.DID, Revision: next.Revision, Data: rev.act.Data,
+	})
+}
+
+// noteGroup lets the keepers of rights know of a change in a group or an
+// organisation, once it is stored.
+func (s *Service) noteGroup(tx *db.Tx, domain string) {
+	if s.cfg.GroupChanged != nil && (domain == "group" || domain == "organisation") {
+		tx.AfterCommit(s.cfg.GroupChanged)
+	}
+}
+
+func stale() error {
+	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this meanwhile. Read it again.")
+}

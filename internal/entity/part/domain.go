@@ -1,0 +1,84 @@
+package part
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+func (s *Service) domainRoutes(a *web.API) {
+	web.Post(a, "/v1/domains", s.serveDomain, web.Doc{
+		Summary: "Create an entity as a domain", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
+		Description: "Another spelling of POST /v1/entities: class is the DID of the protocol, validFrom and validUntil are startDate and endDate.",
+		Example: Domain{
+			Type: "project", Protocol: "did:ixo:protocol/project", Metadata: entity.Object{Value: jsontext.Value(`{"name":"Clean cooking in Kitui"}`)},
+		},
+		Codes: []string{"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "PROTOCOL_NOT_FOUND"},
+	})
+}
+
+// Domain is a draft in the words of domain registration.
+type Domain struct {
+	Type          string                 `json:"type" example:"project"`
+	Protocol      string                 `json:"protocol,omitzero" doc:"DID of the protocol." example:"did:ixo:protocol/project"`
+	Class         string                 `json:"class,omitzero" doc:"The same; give one of the two."`
+	Metadata      entity.Object          `json:"metadata,omitzero" doc:"Its name becomes a property too when the protocol has one."`
+	Properties    entity.Object          `json:"properties,omitzero"`
+	Relationships []entity.RelationDraft `json:"relationships,omitzero"`
+	ValidFrom     time.Time              `json:"validFrom,omitzero"`
+	ValidUntil    time.Time              `json:"validUntil,omitzero"`
+}
+
+func (s *Service) serveDomain(ctx context.Context, in *struct{ Body Domain }) (web.Reply[*entity.Entity], error) {
+	b := in.Body
+	if b.Class != "" && b.Protocol != "" && b.Class != b.Protocol {
+		return web.Reply[*entity.Entity]{}, invalid("/class", "invalid", "Give class or protocol, or the same DID in both.")
+	}
+	d := entity.Draft{
+		Type: b.Type, Protocol: cmp.Or(b.Protocol, b.Class), Metadata: b.Metadata, Properties: b.Properties, Relationships: b.Relationships,
+		StartDate: b.ValidFrom, EndDate: b.ValidUntil,
+	}
+	if err := s.name(ctx, &d); err != nil {
+		return web.Reply[*entity.Entity]{}, err
+	}
+	return s.entities.Create(ctx, d)
+}
+
+// name makes the name in the metadata a property when the protocol has one and
+// the draft does not give it. What else is wrong with the draft is not its
+// matter.
+func (s *Service) name(ctx context.Context, d *entity.Draft) error {
+	var meta map[string]jsontext.Value
+	if d.Metadata.IsZero() || json.Unmarshal(d.Metadata.Value, &meta) != nil || meta["name"].Kind() != '"' {
+		return nil
+	}
+	id, version := entity.SplitVersion(d.Protocol)
+	p, err := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version)
+	if err != nil || p.Kind("name") != "string" {
+		return nil
+	}
+	named, err := web.Encode(map[string]jsontext.Value{"name": meta["name"]})
+	if err != nil {
+		return err
+	}
+	if d.Properties.IsZero() {
+		d.Properties = entity.Object{Value: named}
+		return nil
+	}
+	if d.Properties.Kind() != '{' {
+		return nil
+	}
+	merged, err := web.MergePatch(named, d.Properties.Value) // what is given wins
+	if err != nil {
+		return err
+	}
+	d.Properties = entity.Object{Value: merged}
+	return nil
+}

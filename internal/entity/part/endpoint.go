@@ -1,0 +1,112 @@
+package part
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// serviceRoutes are the services of a twin. Their ETag is that of the record,
+// and so is that of all parts below.
+func (s *Service) serviceRoutes(a *web.API) {
+	web.Get(a, "/v1/entities/{did}/services/{id}", s.serveGetService, web.Doc{
+		Summary: "Read a service", Scope: readScope, Tag: tag, Codes: []string{"SERVICE_NOT_FOUND"},
+	})
+	web.Put(a, "/v1/entities/{did}/services/{id}", s.servePutService, web.Doc{
+		Summary: "Add or replace a service", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated}, Codes: codes(),
+		Description: "The endpoint is stored, never called. " + aboutControl,
+		Example:     map[string]string{"type": "DataIngestion", "endpoint": "https://example.org/ingest"},
+	})
+	web.Delete(a, "/v1/entities/{did}/services/{id}", s.serveDeleteService, web.Doc{
+		Summary: "Remove a service", Scope: writeScope, Tag: tag, Codes: codes("SERVICE_NOT_FOUND"), Description: aboutControl,
+	})
+}
+
+type oneService struct {
+	ID string `path:"id" doc:"Its id, with or without #." example:"data"`
+}
+
+// fragment is the id with its #.
+func (o oneService) fragment() string { return "#" + strings.TrimPrefix(o.ID, "#") }
+
+func indexOf(e *entity.Entity, id string) int {
+	return slices.IndexFunc(e.Services, func(s entity.Endpoint) bool { return s.ID == id })
+}
+
+func serviceNotFound() error {
+	return fault.New(fault.NotFound, "SERVICE_NOT_FOUND", "The entity has no service with this id.")
+}
+
+func (s *Service) serveGetService(ctx context.Context, in *struct {
+	one
+	oneService
+},
+) (web.Reply[entity.Endpoint], error) {
+	r, e, err := s.read(ctx, in.DID)
+	if err != nil {
+		return web.Reply[entity.Endpoint]{}, err
+	}
+	i := indexOf(e, in.fragment())
+	if i < 0 {
+		return web.Reply[entity.Endpoint]{}, serviceNotFound()
+	}
+	return web.Reply[entity.Endpoint]{Value: e.Services[i], ETag: web.ETag(r.Revision)}, nil
+}
+
+// endpoint is a service without the need to repeat its id.
+type endpoint struct {
+	ID       string `json:"id,omitzero" doc:"That of the path, if given." example:"#data"`
+	Type     string `json:"type" example:"DataIngestion"`
+	Endpoint string `json:"endpoint" doc:"URL: http, https, ws, wss, mqtt, mqtts or ipfs." example:"https://example.org/ingest"`
+}
+
+func (s *Service) servePutService(ctx context.Context, in *struct {
+	changing
+	oneService
+	Body endpoint
+},
+) (web.Reply[entity.Endpoint], error) {
+	var none web.Reply[entity.Endpoint]
+	made := entity.Endpoint{ID: in.fragment(), Type: in.Body.Type, Endpoint: in.Body.Endpoint}
+	if in.Body.ID != "" && in.Body.ID != made.ID {
+		return none, invalid("/id", "invalid", "The id must be the one of the path.")
+	}
+	var c fault.Checks
+	made.Check(&c, "")
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return none, err
+	}
+	var status int
+	r, err := s.edit(ctx, in.changing, func(e *entity.Entity) error {
+		if i := indexOf(e, made.ID); i >= 0 {
+			e.Services[i], status = made, http.StatusOK
+			return nil
+		}
+		e.Services, status = append(e.Services, made), http.StatusCreated
+		return nil
+	})
+	if err != nil {
+		return none, err
+	}
+	return web.Reply[entity.Endpoint]{Value: made, ETag: web.ETag(r.Revision), Status: status}, nil
+}
+
+func (s *Service) serveDeleteService(ctx context.Context, in *struct {
+	changing
+	oneService
+},
+) (web.Reply[*entity.Entity], error) {
+	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+		i := indexOf(e, in.fragment())
+		if i < 0 {
+			return serviceNotFound()
+		}
+		e.Services = slices.Delete(e.Services, i, i+1)
+		return nil
+	}))
+}

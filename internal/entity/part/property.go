@@ -1,0 +1,168 @@
+package part
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// propertyRoutes are the properties of a twin.
+func (s *Service) propertyRoutes(a *web.API) {
+	web.Get(a, "/v1/entities/{did}/properties/{name}", s.serveGetProperty, web.Doc{
+		Summary: "Read a property", Scope: readScope, Tag: tag, Codes: []string{"PROPERTY_NOT_FOUND"},
+	})
+	web.Put(a, "/v1/entities/{did}/properties/{name}", s.servePutProperty, web.Doc{
+		Summary: "Set a property", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated}, Description: "The body is the value. " + aboutControl,
+		Example: "value", Codes: codes("PROPERTY_SCHEMA_VIOLATION"),
+	})
+	web.Delete(a, "/v1/entities/{did}/properties/{name}", s.serveDeleteProperty, web.Doc{
+		Summary: "Remove a property", Scope: writeScope, Tag: tag, Description: aboutControl,
+		Codes: codes("PROPERTY_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION"),
+	})
+}
+
+// Value is any JSON value.
+type Value struct{ jsontext.Value }
+
+// Schema describes any value in the API reference.
+func (Value) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Description: "Any JSON value."}
+}
+
+type oneProperty struct {
+	Name string `path:"name" doc:"Name of the property." example:"metricOne"`
+}
+
+func propertyNotFound() error {
+	return fault.New(fault.NotFound, "PROPERTY_NOT_FOUND", "The entity has no property of this name.")
+}
+
+// membersOf takes the properties of a record apart.
+func membersOf(e *entity.Entity) (map[string]jsontext.Value, error) {
+	members := map[string]jsontext.Value{}
+	if err := json.Unmarshal(e.Properties.Value, &members); err != nil {
+		return nil, fmt.Errorf("read properties: %w", err)
+	}
+	return members, nil
+}
+
+func (s *Service) serveGetProperty(ctx context.Context, in *struct {
+	one
+	oneProperty
+},
+) (web.Reply[Value], error) {
+	r, e, err := s.read(ctx, in.DID)
+	if err != nil {
+		return web.Reply[Value]{}, err
+	}
+	members, err := membersOf(e)
+	if err != nil {
+		return web.Reply[Value]{}, err
+	}
+	v, ok := members[in.Name]
+	if !ok {
+		return web.Reply[Value]{}, propertyNotFound()
+	}
+	return web.Reply[Value]{Value: Value{v}, ETag: web.ETag(r.Revision)}, nil
+}
+
+func (s *Service) servePutProperty(ctx context.Context, in *struct {
+	changing
+	oneProperty
+	Body Value
+},
+) (web.Reply[Value], error) {
+	var status int
+	r, err := s.edit(ctx, in.changing, func(e *entity.Entity) error {
+		members, err := membersOf(e)
+		if err != nil {
+			return err
+		}
+		if status = http.StatusOK; members[in.Name] == nil {
+			status = http.StatusCreated
+		}
+		members[in.Name] = in.Body.Value
+		return setMembers(e, members)
+	})
+	if err != nil {
+		return web.Reply[Value]{}, err
+	}
+	return web.Reply[Value]{Value: in.Body, ETag: web.ETag(r.Revision), Status: status}, nil
+}
+
+// setMembers makes an object of members, in the order of their names.
+func setMembers(e *entity.Entity, members map[string]jsontext.Value) error {
+	text, err := web.Encode(members)
+	if err != nil {
+		return err
+	}
+	e.Properties = entity.Object{Value: text}
+	return nil
+}
+
+func (s *Service) serveDeleteProperty(ctx context.Context, in *struct {
+	changing
+	oneProperty
+},
+) (web.Reply[*entity.Entity], error) {
+	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+		members, err := membersOf(e)
+		if err != nil {
+			return err
+		}
+		if members[in.Name] == nil {
+			return propertyNotFound()
+		}
+		delete(members, in.Name)
+		return setMembers(e, members)
+	}))
+}
+
+// controllerRoutes are those who may change a twin.
+func (s *Service) controllerRoutes(a *web.API) {
+	web.Put(a, "/v1/entities/{did}/controllers/{target}", s.servePutController, web.Doc{
+		Summary: "Let somebody control an entity", Scope: writeScope, Tag: tag, Codes: codes(), Description: aboutControl,
+	})
+	web.Delete(a, "/v1/entities/{did}/controllers/{target}", s.serveDeleteController, web.Doc{
+		Summary: "Take control of an entity from somebody", Scope: writeScope, Tag: tag, Codes: codes("CONTROLLER_NOT_FOUND"),
+		Description: "One controller must stay. " + aboutControl,
+	})
+}
+
+type oneController struct {
+	Target string `path:"target" doc:"DID of the controller." example:"did:ixo:org/stoves"`
+}
+
+func (s *Service) servePutController(ctx context.Context, in *struct {
+	changing
+	oneController
+},
+) (web.Reply[*entity.Entity], error) {
+	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+		e.SetControllers(append(slices.Clone(e.Controllers), in.Target)...)
+		return nil
+	}))
+}
+
+func (s *Service) serveDeleteController(ctx context.Context, in *struct {
+	changing
+	oneController
+},
+) (web.Reply[*entity.Entity], error) {
+	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+		if !slices.Contains(e.Controllers, in.Target) {
+			return fault.New(fault.NotFound, "CONTROLLER_NOT_FOUND", "The entity has no such controller.")
+		}
+		e.SetControllers(slices.DeleteFunc(slices.Clone(e.Controllers), func(d string) bool { return d == in.Target })...)
+		return nil
+	}))
+}

@@ -1,0 +1,184 @@
+package part
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// relationRoutes are the relationships of a twin.
+func (s *Service) relationRoutes(a *web.API) {
+	web.Get(a, "/v1/entities/{did}/relationships", s.serveRelationships, web.Doc{
+		Summary: "List the relationships of an entity, oldest first", Scope: readScope, Tag: tag,
+		Description: "Those it has (out), those others have to it (in), or both. A page may be short, or empty, when role leaves many out: follow hasMore.",
+		Codes:       []string{"ENTITY_NOT_FOUND"},
+	})
+	web.Post(a, "/v1/entities/{did}/relationships", s.serveRelate, web.Doc{
+		Summary: "Add a relationship", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
+		Description: "A word of the domain model may be used from either end: implements at the organisation or implementedBy at the project makes the same edge. " +
+			"Roles of the protocol want a target of their class. Any other word is free.",
+		Example: entity.RelationDraft{Role: "subsidiary", Target: "did:ixo:org/stoves"},
+		Codes: []string{
+			"ENTITY_INVALID", "NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_EXISTS", "RELATIONSHIP_LIMIT", "RELATIONSHIP_CYCLE",
+			"RELATIONSHIP_TOO_DEEP", "RELATIONSHIP_CLASS_MISMATCH", "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND", "KEY_RESTRICTED",
+		},
+	})
+	web.Get(a, "/v1/entities/{did}/relationships/{id}", s.serveRelationship, web.Doc{
+		Summary: "Read a relationship", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "RELATIONSHIP_NOT_FOUND"},
+	})
+	web.Delete(a, "/v1/entities/{did}/relationships/{id}", s.serveUnrelate, web.Doc{
+		Summary: "Remove a relationship", Scope: writeScope, Tag: tag,
+		Codes: []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP"},
+	})
+}
+
+// Edge is a relationship in a list.
+type Edge struct {
+	entity.Relationship
+	Direction string    `json:"direction" enum:"out,in" doc:"in: the target has it."`
+	Added     time.Time `json:"added"`
+	AddedBy   string    `json:"addedBy" doc:"DID of who added it."`
+}
+
+// edgeOf is a stored edge as seen from a twin.
+func edgeOf(l *link.Link, nid int64) Edge {
+	e := Edge{Relationship: entity.Shown(l, false), Direction: "out", Added: time.UnixMilli(l.AddedAt).UTC(), AddedBy: l.AddedBy}
+	if l.Src == nid {
+		return e
+	}
+	e.Direction, e.Target, e.Source = "in", l.SrcDID, "derived"
+	if word := edge.Inverse(l.Role); l.Mirror && word != "" {
+		e.Role = word
+	}
+	return e
+}
+
+// budget is how many edges one page looks at.
+const budget = 2000
+
+func (s *Service) serveRelationships(ctx context.Context, in *struct {
+	one
+	Direction string `query:"direction" enum:"out,in" doc:"Both when absent."`
+	Role      string `query:"role" doc:"Only this role, as the list shows it." example:"operator"`
+	web.Paging
+},
+) (web.Reply[web.Page[Edge]], error) {
+	var none web.Reply[web.Page[Edge]]
+	q := query{role: in.Role}
+	switch in.Direction {
+	case "":
+		q.sides = []link.Side{link.Out, link.In}
+	case "out":
+		q.sides = []link.Side{link.Out}
+	case "in":
+		q.sides = []link.Side{link.In}
+	default:
+		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/direction", Code: "invalid", Detail: "The value must be out or in."})
+	}
+	var err error
+	if q.limit, err = in.Begin(ctx, s.cfg.Cursors, &q.after); err != nil {
+		return none, err
+	}
+	r, err := s.entities.Find(ctx, s.db, in.DID)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.page(ctx, r.NID, q)
+	if err != nil {
+		return none, err
+	}
+	if next == 0 {
+		return web.PageOf(ctx, s.cfg.Cursors, q.limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, q.limit, items, next)
+}
+
+type query struct {
+	sides []link.Side
+	role  string // "" for all
+	after int64
+	limit int
+}
+
+// page reads a page of edges. next is where the list goes on, 0 when it has
+// ended.
+func (s *Service) page(ctx context.Context, nid int64, q query) (items []Edge, next int64, err error) {
+	look := q.limit + 1
+	if q.role != "" {
+		look = max(look, budget)
+	}
+	var links []link.Link
+	for _, side := range q.sides {
+		some, err := side.List(ctx, s.db, nid, q.after, look)
+		if err != nil {
+			return nil, 0, err
+		}
+		links = append(links, some...)
+	}
+	slices.SortFunc(links, func(a, b link.Link) int { return cmp.Compare(a.NID, b.NID) })
+	whole := len(links) < look            // no side was cut short
+	links = links[:min(len(links), look)] // behind this a side may have more
+	for i := range links {
+		e := edgeOf(&links[i], nid)
+		if q.role != "" && e.Role != q.role {
+			continue
+		}
+		if len(items) == q.limit {
+			return items, links[i-1].NID, nil
+		}
+		items = append(items, e)
+	}
+	if whole {
+		return items, 0, nil
+	}
+	return items, links[len(links)-1].NID, nil
+}
+
+func (s *Service) serveRelate(ctx context.Context, in *struct {
+	one
+	Body entity.RelationDraft
+},
+) (web.Reply[*entity.Relationship], error) {
+	return s.entities.Relate(ctx, in.DID, in.Body)
+}
+
+type oneEdge struct {
+	one
+	ID string `path:"id" doc:"Id of the relationship." example:"rel_7310428377145344"`
+}
+
+func (s *Service) serveRelationship(ctx context.Context, in *oneEdge) (Edge, error) {
+	r, err := s.entities.Find(ctx, s.db, in.DID)
+	if err != nil {
+		return Edge{}, err
+	}
+	l, err := link.Find(ctx, s.db, r.Workspace, link.ParseID(in.ID))
+	if err != nil {
+		return Edge{}, err
+	}
+	if l == nil || l.Src != r.NID && l.Dst != r.NID {
+		return Edge{}, fault.New(fault.NotFound, "RELATIONSHIP_NOT_FOUND", "The entity has no relationship with this id.")
+	}
+	return edgeOf(l, r.NID), nil
+}
+
+func (s *Service) serveUnrelate(ctx context.Context, in *struct {
+	oneEdge
+	Reason string `query:"reason" doc:"Why, for the history; one line of at most 500 characters."`
+},
+) (Edge, error) {
+	gone, err := s.serveRelationship(ctx, &in.oneEdge)
+	if err != nil {
+		return Edge{}, err
+	}
+	return gone, s.entities.Unrelate(ctx, in.DID, in.ID, in.Reason)
+}

@@ -1,0 +1,59 @@
+package part
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// stepRoutes are steps in the life of a twin.
+func (s *Service) stepRoutes(a *web.API) {
+	web.Post(a, "/v1/entities/{did}/transitions", s.serveTransition, web.Doc{
+		Summary: "Take an entity to another status", Scope: writeScope, Tag: tag, Once: true,
+		Description: "draft → active → suspended → active, active → completed, any → deactivated. Active needs all of missingRelationships.",
+		Example:     entity.Transition{To: entity.StatusDeactivated, Reason: "sold for scrap"},
+		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "STALE_REVISION"},
+	})
+	web.Post(a, "/v1/entities/{did}/transfer", s.serveTransfer, web.Doc{
+		Summary: "Give an entity another controller and owner", Scope: "entities:transfer", Tag: tag, Once: true,
+		Description: "Whoever controls it now: this is how control that was lost comes back. It shows in the history and as an event.",
+		Example:     entity.Transfer{Controller: "did:ixo:org/stoves", Reason: "handed over to the operator"},
+		Codes:       []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION"},
+	})
+	web.Post(a, "/v1/entities/{did}/verification", s.serveVerify, web.Doc{
+		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify", Tag: tag, Once: true,
+		Example: entity.Verdict{Status: "verified", Evidence: "seen on site"},
+		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION"},
+	})
+}
+
+// stepping is what these routes share. They do not need the revision.
+type stepping struct {
+	one
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; any when absent."`
+}
+
+func (s *Service) serveTransition(ctx context.Context, in *struct {
+	stepping
+	Body entity.Transition
+},
+) (web.Reply[*entity.Entity], error) {
+	return s.entities.Transition(ctx, in.DID, in.IfMatch, in.Body)
+}
+
+func (s *Service) serveTransfer(ctx context.Context, in *struct {
+	stepping
+	Body entity.Transfer
+},
+) (web.Reply[*entity.Entity], error) {
+	return s.entities.Transfer(ctx, in.DID, in.IfMatch, in.Body)
+}
+
+func (s *Service) serveVerify(ctx context.Context, in *struct {
+	stepping
+	Body entity.Verdict
+},
+) (web.Reply[*entity.Entity], error) {
+	return s.entities.Verify(ctx, in.DID, in.IfMatch, in.Body)
+}

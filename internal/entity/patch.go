@@ -1,0 +1,224 @@
+package entity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Change is a change of what clients decide in a record: one of the first
+// four, and why.
+type Change struct {
+	Merge     []byte              // RFC 7396, on the record
+	JSONPatch []byte              // RFC 6902, on the record
+	Replace   *Draft              // everything a client decides; controllers stay when it names none
+	Edit      func(*Entity) error // anything else; the record is checked afterwards
+	Reason    string
+	Action    string // in the history; "update" by default
+
+	document []byte // the body of a PUT
+}
+
+// errUnchanged says that a change would leave a record as it is.
+var errUnchanged = errors.New("unchanged")
+
+// PatchTx makes a new revision of a twin from a change. A change that changes
+// nothing makes none. Faults: ENTITY_NOT_FOUND, PRECONDITION_REQUIRED,
+// STALE_REVISION, NOT_CONTROLLER, ENTITY_DEACTIVATED, ENTITY_INVALID,
+// READ_ONLY_MEMBER, PROPERTY_SCHEMA_VIOLATION, EXTERNAL_ID_EXISTS.
+func (s *Service) PatchTx(ctx context.Context, tx *db.Tx, id, ifMatch string, c Change) (*Row, error) {
+	r, err := s.FindForUpdate(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := s.prepareChange(ctx, tx, r, ifMatch, c)
+	if errors.Is(err, errUnchanged) {
+		return r, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return rev.next, s.storeRevision(ctx, tx, rev)
+}
+
+// patchTries is how often a change of whatever revision there is ("If-Match:
+// *") begins anew because somebody else was first.
+const patchTries = 10
+
+// Patch is PatchTx in a transaction of its own. All that is slow happens before
+// it.
+func (s *Service) Patch(ctx context.Context, id, ifMatch string, c Change) (*Row, error) {
+	for try := 0; ; try++ {
+		r, err := s.Find(ctx, s.db, id)
+		if err != nil {
+			return nil, err
+		}
+		rev, err := s.prepareChange(ctx, s.db, r, ifMatch, c)
+		if errors.Is(err, errUnchanged) {
+			return r, nil
+		} else if err != nil {
+			return nil, err
+		}
+		err = s.db.InTx(ctx, func(tx *db.Tx) error { return s.storeRevision(ctx, tx, rev) })
+		if err == nil {
+			return rev.next, nil
+		}
+		if strings.TrimSpace(ifMatch) != "*" || fault.CodeOf(err) != "STALE_REVISION" || try == patchTries {
+			return nil, err
+		}
+	}
+}
+
+// prepareChange makes the revision a change asks for. It only reads.
+func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMatch string, c Change) (*revision, error) {
+	if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
+		return nil, err
+	}
+	if err := s.mayChange(ctx, q, r); err != nil {
+		return nil, err
+	}
+	if err := checkReason(c.Reason); err != nil {
+		return nil, err
+	}
+	act := Action{Name: "update", Reason: c.Reason}
+	if c.Action != "" {
+		act.Name = c.Action
+	}
+	return s.revise(ctx, q, r, act, func(e *Entity) error {
+		if err := c.apply(r, e); err != nil {
+			return err
+		}
+		var checks fault.Checks
+		e.check(&checks)
+		if err := checks.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+			return err
+		}
+		e.normal()
+		body, err := web.Encode(e)
+		if err == nil && bytes.Equal(body, r.Body) {
+			return errUnchanged
+		}
+		return errors.Join(err, checkSize(body))
+	})
+}
+
+// apply makes the change in a record that was read from r.
+func (c Change) apply(r *Row, e *Entity) error {
+	switch {
+	case c.Edit != nil:
+		return c.Edit(e)
+	case c.Replace != nil:
+		d := *c.Replace // it may be applied again
+		return d.replace(e)
+	case c.document != nil:
+		return e.replaceBy(r.Body, c.document)
+	case c.JSONPatch != nil:
+		doc, err := web.JSONPatch(r.Body, c.JSONPatch)
+		if err != nil {
+			return err
+		}
+		return e.adopt(r.Body, doc)
+	}
+	doc, err := web.MergePatch(r.Body, c.Merge)
+	if err != nil {
+		return err
+	}
+	return e.adopt(r.Body, doc)
+}
+
+// editable are the members of a record that clients decide.
+func editable(name string) bool {
+	switch name {
+	case "type", "controller", "controllers", "properties", "services", "linkedResources", "linkedEntities", "accordedRights", "accounts",
+		"alsoKnownAs", "externalIds", "startDate", "endDate", "metadata":
+		return true
+	}
+	return false
+}
+
+// adopt takes what clients decide from a changed document. Anything else must
+// be as it was in the stored one.
+func (e *Entity) adopt(stored, changed []byte) error {
+	if jsontext.Value(changed).Kind() != '{' {
+		return invalidRelation("", "wrong_type", "The record must stay an object.")
+	}
+	if err := compare(stored, changed); err != nil {
+		return err
+	}
+	var n Entity
+	if err := web.DecodeStrict(changed, &n, false); err != nil {
+		return err
+	}
+	first, all := e.Controller, e.Controllers
+	switch {
+	case !slices.Equal(n.Controllers, all) && n.Controller == first:
+		first, all = "", n.Controllers
+	case !slices.Equal(n.Controllers, all):
+		first, all = n.Controller, n.Controllers
+	case n.Controller != first:
+		first, all = n.Controller, all[1:] // the new one takes the place of the old
+	}
+	n.into(e)
+	e.SetControllers(append([]string{first}, all...)...)
+	return nil
+}
+
+// into copies what clients decide, except who controls.
+func (e *Entity) into(to *Entity) {
+	to.Type, to.Properties, to.Services, to.LinkedResources, to.LinkedEntities = e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities
+	to.AccordedRights, to.Accounts, to.AlsoKnownAs, to.ExternalIDs = e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs
+	to.StartDate, to.EndDate, to.Metadata = e.StartDate, e.EndDate, e.Metadata
+}
+
+// compare names every member that a client does not decide and that differs
+// between two documents.
+func compare(stored, changed []byte) error {
+	var c fault.Checks
+	// A record has these two only at times.
+	known := func(name string) bool { return name == "project" || name == "moreRelationships" }
+	if err := check.Unchanged(&c, check.Edited{Stored: stored, Changed: changed, Free: editable, Known: known}); err != nil {
+		return err
+	}
+	return c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here.")
+}
+
+// replace puts everything a draft says in the place of what a record says.
+// Relationships have routes of their own: a draft may repeat them.
+func (d *Draft) replace(e *Entity) error {
+	d.splitVersion()
+	var c fault.Checks
+	readOnly := func(pointer, given, stored string) {
+		if given != "" && given != stored {
+			c.Add(pointer, "read_only", "This member cannot be changed here.")
+		}
+	}
+	readOnly("/did", d.DID, e.DID)
+	readOnly("/protocol", d.Protocol, e.Protocol)
+	readOnly("/protocolVersion", d.ProtocolVersion, e.ProtocolVersion)
+	c.Require(d.Protocol != "", "/protocol")
+	for i, r := range d.Relationships {
+		if !slices.ContainsFunc(e.Relationships, func(o Relationship) bool { return o.Role == r.Role && o.Target == r.Target }) {
+			c.Add(fmt.Sprintf("/relationships/%d", i), "read_only", "Relationships are added and removed at links.relationships.")
+		}
+	}
+	if len(d.Groups) > 0 {
+		c.Add("/groups", "read_only", "Groups are made with their organisation, or by themselves.")
+	}
+	if err := c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here."); err != nil {
+		return err
+	}
+	d.into(e)
+	if d.Controller != "" || len(d.Controllers) > 0 {
+		e.SetControllers(append([]string{d.Controller}, d.Controllers...)...)
+	}
+	return nil
+}

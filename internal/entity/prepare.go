@@ -1,0 +1,356 @@
+package entity
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	groupProtocol = "did:ixo:protocol/group"
+	groupType     = "MembershipGroup"
+	defaultGroup  = "members"
+)
+
+// Prepared is a new twin that is ready to be stored. It does not change, so it
+// may be stored again when a transaction has to be.
+type Prepared struct {
+	entity    *Entity
+	row       Row // rendered; what relationships change is rendered again
+	protocol  *protocol.Protocol
+	props     []index.Prop
+	externals []index.Name
+	relations []RelationDraft
+	groups    []*Prepared // of an organisation
+	links     []link.Link // to the groups
+}
+
+// DID is that of the twin.
+func (p *Prepared) DID() string { return p.row.DID }
+
+// Body is the record as it would be stored, without the relationships the
+// draft asks for: those are checked when it is stored.
+func (p *Prepared) Body() []byte { return slices.Clone(p.row.Body) }
+
+// Prepare does everything for a new twin that needs no transaction: it finds
+// the protocol, checks the draft against it, names the twin and renders its
+// record. Faults: ENTITY_INVALID and PROPERTY_SCHEMA_VIOLATION with all wrong
+// fields, PROTOCOL_NOT_FOUND, PROTOCOL_NOT_PUBLISHED, PROTOCOL_VERSION_RETIRED,
+// SCOPE_MISSING, KEY_RESTRICTED.
+func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
+	caller := web.CallerFrom(ctx)
+	d.splitVersion()
+	e := d.entity()
+	if len(e.Controllers) == 0 {
+		e.SetControllers(caller.DID)
+	}
+	var c fault.Checks
+	d.check(&c)
+	e.check(&c)
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return nil, err
+	}
+	p, err := s.cfg.Protocols.Find(ctx, caller.Workspace, d.Protocol, d.ProtocolVersion)
+	if err != nil {
+		return nil, err
+	}
+	values, err := checkAgainst(p, e)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.Groups) > 0 && p.DomainType() != "organisation" {
+		return nil, invalidRelation("/groups", "not_allowed", "Only an organisation is created with groups.")
+	}
+	if err := s.warm(ctx, d.targets()...); err != nil {
+		return nil, err
+	}
+	s.begin(ctx, e, p)
+	out := &Prepared{entity: e, protocol: p, relations: d.Relationships, externals: externalsOf(e.ExternalIDs)}
+	out.props = propsOf(caller.Workspace, p, values)
+	if err := s.checkGrant(ctx, e, nil); err != nil {
+		return nil, err
+	}
+	if err := mayName(caller, d.DID, p.DomainType()); err != nil {
+		return nil, err
+	}
+	if p.DomainType() == "organisation" {
+		if err := s.prepareGroups(ctx, out, d.Groups); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.seal(ctx, out); err != nil {
+		return nil, err
+	}
+	return out, checkSize(out.row.Body)
+}
+
+// mayName lets only those who may take over any twin choose the DID of an
+// organisation or a group: its members control whatever names that DID as its
+// controller, and somebody may have named it long before.
+func mayName(c web.Caller, id, domain string) error {
+	if id == "" || domain != "organisation" && domain != "group" || auth.May(c, "entities:transfer") {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "SCOPE_MISSING", "To choose the DID of an organisation or a group needs the scope entities:transfer.").
+		With(fault.Field{Pointer: "/did", Code: "scope_missing", Detail: "Leave it out: a new one is made."})
+}
+
+// targets lists the other ends of the relationships.
+func (d *Draft) targets() []string {
+	var out []string
+	for _, r := range d.Relationships {
+		out = append(out, r.Target)
+	}
+	return out
+}
+
+// SplitVersion takes the version off "did:ixo:protocol/x@1.2.0", "" when there
+// is none.
+func SplitVersion(protocol string) (id, version string) {
+	id, version, _ = strings.Cut(protocol, "@")
+	return id, version
+}
+
+// splitVersion is SplitVersion for a draft, which may name it elsewhere.
+func (d *Draft) splitVersion() {
+	if id, version := SplitVersion(d.Protocol); version != "" && d.ProtocolVersion == "" {
+		d.Protocol, d.ProtocolVersion = id, version
+	}
+}
+
+// checkAgainst holds a record against its protocol and returns the decoded
+// properties. All that is wrong is named at once.
+func checkAgainst(p *protocol.Protocol, e *Entity) (map[string]any, error) {
+	values := map[string]any{}
+	if !e.Properties.IsZero() {
+		if err := json.Unmarshal(e.Properties.Value, &values); err != nil {
+			return nil, invalidRelation("/properties", "invalid", "The value must be an object.")
+		}
+	}
+	fields := p.Check(values)
+	if len(fields) > 0 {
+		return nil, fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").With(fields...)
+	}
+	if !p.Fits(e.Type) {
+		return nil, invalidRelation("/type", "not_applicable", "The protocol is not for twins of this type.")
+	}
+	return values, nil
+}
+
+// begin fills in what the server decides about a new record.
+func (s *Service) begin(ctx context.Context, e *Entity, p *protocol.Protocol) {
+	caller, now := web.CallerFrom(ctx), s.cfg.Now().UTC().Truncate(time.Millisecond)
+	if e.DID == "" {
+		e.DID = s.cfg.NewDID().String()
+	}
+	e.Class, e.DomainType, e.ProtocolVersion, e.Owner = p.Class(), p.DomainType(), p.Version, caller.DID
+	if e.DomainType == "project" {
+		e.Project = e.DID
+	}
+	e.Verification, e.RelayerNode, e.Revision = Verification{Status: "unverified"}, s.cfg.Relayer, 1
+	e.Created, e.Updated, e.CreatedBy, e.UpdatedBy = now, now, caller.DID, caller.DID
+	e.Links = linksOf(e.DID)
+}
+
+func linksOf(id string) Links {
+	self := address(id)
+	return Links{
+		Self: self, History: self + "/history", Relationships: self + "/relationships", Graph: self + "/graph", DIDDocument: self + "/did-document",
+	}
+}
+
+// address is the path of a twin.
+func address(id string) string { return "/v1/entities/" + url.PathEscape(id) }
+
+// checkGrant lets nobody give a group scopes they lack themselves. before are
+// the properties it had.
+func (s *Service) checkGrant(ctx context.Context, e *Entity, before *Object) error {
+	if e.DomainType != "group" {
+		return nil
+	}
+	scopes, ok := scopesOf(e.Properties)
+	if !ok {
+		return fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").
+			With(fault.Field{Pointer: "/properties/scopes", Code: "wrong_type", Detail: "The value must be an array of texts."})
+	}
+	if before != nil {
+		if old, ok := scopesOf(*before); ok && slices.Equal(old, scopes) {
+			return nil
+		}
+	}
+	if len(scopes) == 0 {
+		return nil
+	}
+	var c fault.Checks
+	checkScopes(&c, "/properties/scopes", scopes)
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return err
+	}
+	caller := web.CallerFrom(ctx)
+	if len(caller.Projects) > 0 { // members would not be held to these projects
+		return restricted("This key is limited to projects; a group gives scopes in the whole workspace.")
+	}
+	return auth.CheckGrant(caller, "/properties/scopes", scopes)
+}
+
+func restricted(message string) error {
+	return fault.New(fault.Forbidden, "KEY_RESTRICTED", message)
+}
+
+// prepareGroups makes the groups an organisation is created with, and the
+// edges to them.
+func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []GroupDraft) error {
+	if len(drafts) == 0 {
+		drafts = []GroupDraft{{Name: defaultGroup}}
+	}
+	for i, d := range drafts {
+		props, err := web.Encode(struct {
+			Name   string   `json:"name"`
+			Scopes []string `json:"scopes"`
+		}{d.Name, d.Scopes})
+		if err != nil {
+			return err
+		}
+		g, err := s.Prepare(ctx, Draft{
+			Type: groupType, Protocol: groupProtocol, Properties: Object{jsontext.Value(props)},
+			Controllers: org.entity.Controllers,
+		})
+		if err != nil {
+			return underGroup(err, i)
+		}
+		l := link.Link{
+			NID: s.db.NewNID(), DstDID: g.row.DID, Dst: g.row.NID, SrcDID: org.entity.DID, Role: edge.Contains, Mirror: true,
+			Source: sourceDeclared, AddedAt: org.entity.Created.UnixMilli(), AddedBy: org.entity.CreatedBy,
+		}
+		org.links, org.groups = append(org.links, l), append(org.groups, g)
+		org.entity.Relationships = append(org.entity.Relationships, Shown(&l, false))
+		g.entity.Relationships = append(g.entity.Relationships, Shown(&l, true))
+		if err := s.seal(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// underGroup moves the pointers of a fault to the group of the draft.
+func underGroup(err error, i int) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	moved := *f
+	moved.Fields = nil
+	for _, field := range f.Fields {
+		field.Pointer = fmt.Sprintf("/groups/%d%s", i, strings.TrimPrefix(field.Pointer, "/properties"))
+		moved.Fields = append(moved.Fields, field)
+	}
+	return &moved
+}
+
+// seal decides the status of a new record, renders it and makes its row.
+func (s *Service) seal(ctx context.Context, p *Prepared) error {
+	if p.row.NID == 0 {
+		p.row.NID = s.db.NewNID()
+		for i := range p.links {
+			p.links[i].Src = p.row.NID
+		}
+	}
+	return s.sealRow(ctx, p.entity, p.protocol, &p.row)
+}
+
+func (s *Service) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol, row *Row) error {
+	e.MissingRelationships = missing(p, e.DomainType, e.counter())
+	e.Status = StatusActive
+	if len(e.MissingRelationships) > 0 {
+		e.Status = StatusDraft
+	}
+	nid := row.NID
+	*row = Row{NID: nid, Workspace: web.CallerFrom(ctx).Workspace, CreatedAt: e.Created.UnixMilli(), Protocol: e.Protocol}
+	return row.render(ctx, e, Action{Name: "create"}, nil)
+}
+
+// render writes the record of a revision into its row. before is the hash of
+// the revision it follows.
+func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) error {
+	e.normal()
+	body, err := web.Encode(e)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	h.Write(before)
+	h.Write(body)
+	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
+	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, nameOf(e)
+	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0
+	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
+	r.RequestID, r.Hash, r.Body = web.RequestID(ctx), h.Sum(nil), body
+	return nil
+}
+
+// maxName is how many bytes of a name the row keeps.
+const maxName = 200
+
+// nameOf is the beginning of what a twin is called: the property name, else
+// the name in its metadata.
+func nameOf(e *Entity) string {
+	for _, o := range []Object{e.Properties, e.Metadata} {
+		if name := textMember(o, "name"); name != "" {
+			return cut(name, maxName)
+		}
+	}
+	return ""
+}
+
+// textMember reads a member that is a text, "" when there is none.
+func textMember(o Object, name string) string {
+	if o.IsZero() || !bytes.Contains(o.Value, []byte(`"`+name+`"`)) {
+		return "" // most have none; do not take them apart
+	}
+	var members map[string]jsontext.Value
+	if json.Unmarshal(o.Value, &members) != nil || members[name].Kind() != '"' {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(members[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// propsOf lists what the property index holds of a twin.
+func propsOf(ws string, p *protocol.Protocol, values map[string]any) []index.Prop {
+	var out []index.Prop
+	for _, x := range p.Indexed() {
+		if text, ok := IndexText(x.Kind, values[x.Name]); ok {
+			out = append(out, index.Prop{PID: PropID(ws, p.DID, x.Name), Val: text})
+		}
+	}
+	return out
+}
+
+// externalsOf lists external ids in one order, so that writers lock them in it.
+func externalsOf(ids map[string]string) []index.Name {
+	var out []index.Name
+	for _, scheme := range slices.Sorted(maps.Keys(ids)) {
+		out = append(out, index.Name{Scheme: scheme, Value: ids[scheme]})
+	}
+	return out
+}

@@ -1,0 +1,188 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Find gives a protocol of a workspace, or a shipped one, that twins may be
+// made from. Without a version it is the newest published one, a deprecated
+// one when there is no other. Faults: PROTOCOL_NOT_FOUND,
+// PROTOCOL_NOT_PUBLISHED, PROTOCOL_VERSION_RETIRED.
+func (s *Service) Find(ctx context.Context, ws, id, version string) (*Protocol, error) {
+	p, err := s.FindAny(ctx, ws, id, version)
+	if err != nil {
+		return nil, err
+	}
+	switch p.Status {
+	case StatusDraft:
+		return nil, fault.New(fault.Unprocessable, "PROTOCOL_NOT_PUBLISHED",
+			"The protocol is a draft. Publish it with POST /v1/protocols/{did}/publish, then make twins from it.")
+	case StatusRetired:
+		return nil, fault.New(fault.Unprocessable, "PROTOCOL_VERSION_RETIRED", "This version of the protocol is retired: no more twins are made from it. Name a newer version.")
+	}
+	return p, nil
+}
+
+// FindAny is Find for drafts and retired versions too: for reading twins and
+// for migrations. Faults: PROTOCOL_NOT_FOUND, and PROTOCOL_NOT_PUBLISHED for a
+// draft of which the protocol it extends is missing.
+func (s *Service) FindAny(ctx context.Context, ws, id, version string) (*Protocol, error) {
+	return s.load(ctx, ws, id, version, 0)
+}
+
+// load finds, compiles and keeps a version. level counts the descendants that
+// ask: a draft may be part of a circle that was never published.
+func (s *Service) load(ctx context.Context, ws, id, version string, level int) (*Protocol, error) {
+	if s.shipped.has(id) {
+		if p := s.shipped.find(id, version); p != nil {
+			return p, nil
+		}
+		return nil, notFound()
+	}
+	k := cacheKey{ws, id, version}
+	if p := s.cache.get(k); p != nil {
+		return p, nil
+	}
+	if level > maxAncestors {
+		return nil, tooDeep()
+	}
+	gen := s.cache.begin(ws)
+	r, body, err := s.read(ctx, ws, id, version)
+	if err != nil {
+		return nil, err
+	}
+	if p := s.cache.get(cacheKey{ws, id, r.Version}); p != nil {
+		s.cache.put(k, p, gen)
+		return p, nil
+	}
+	p, err := s.build(ctx, ws, r, level)
+	if err != nil {
+		return nil, err
+	}
+	p.body = body
+	s.cache.put(cacheKey{ws, id, r.Version}, p, gen)
+	s.cache.put(k, p, gen)
+	return p, nil
+}
+
+// read finds the stored record of a version, or of the one that is used when
+// none is named.
+func (s *Service) read(ctx context.Context, ws, id, version string) (*Record, []byte, error) {
+	if version != "" {
+		return find(ctx, s.db, ws, id, version)
+	}
+	all, err := steps(ctx, s.db, ws, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	best, ok := choose(all)
+	if !ok {
+		return nil, nil, notFound()
+	}
+	return find(ctx, s.db, ws, id, best.version)
+}
+
+// build compiles a stored record with its ancestors.
+func (s *Service) build(ctx context.Context, ws string, r *Record, level int) (*Protocol, error) {
+	var parent *Protocol
+	if r.Extends != "" {
+		var err error
+		parent, err = s.load(ctx, ws, r.Extends, r.ExtendsVersion, level+1)
+		if fault.KindOf(err) == fault.NotFound {
+			return nil, fault.New(fault.Unprocessable, "PROTOCOL_NOT_PUBLISHED", "The protocol that this one extends does not exist yet.")
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	var c fault.Checks
+	p, err := compile(*r, parent, &c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Err("PROTOCOL_INVALID", "The protocol is not valid."); err != nil {
+		if r.Status == StatusDraft { // its parent was changed since
+			return nil, err
+		}
+		return nil, fmt.Errorf("stored protocol %s %s: %+v", r.DID, r.Version, fault.As(err).Fields)
+	}
+	return p, nil
+}
+
+func tooDeep() error {
+	return fault.New(fault.Invalid, "PROTOCOL_INVALID", "The protocol is not valid.").With(fault.Field{
+		Pointer: "/extends", Code: "too_deep", Detail: fmt.Sprintf("A protocol may have at most %d ancestors.", maxAncestors),
+	})
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "PROTOCOL_NOT_FOUND", "No protocol has this DID and version.")
+}
+
+// Declared is a property as one protocol declares it.
+type Declared struct {
+	Protocol string // DID
+	Kind     string // type name; "mixed" when versions differ
+	Indexed  bool   // in every version that declares it
+}
+
+// Declaring lists the protocols of a workspace, shipped ones too, of which a
+// published version declares a property. open tells that some protocol allows
+// undeclared properties. Do not change the list.
+func (s *Service) Declaring(ctx context.Context, ws, property string) (found []Declared, open bool, err error) {
+	k := answerKey{ws, "property", property}
+	if a, ok := s.cache.answer(k); ok {
+		return a.declared, a.open, nil
+	}
+	gen := s.cache.begin(ws)
+	var a answer
+	if a.declared, err = declaring(ctx, s.db, ws, property); err != nil {
+		return nil, false, err
+	}
+	if a.open, err = someOpen(ctx, s.db, ws); err != nil {
+		return nil, false, err
+	}
+	for _, p := range s.shipped.list {
+		a.open = a.open || p.set.Open
+		if kind := p.Kind(property); kind != "" {
+			a.declared = append(a.declared, Declared{Protocol: p.DID, Kind: kind, Indexed: p.isIndexed(property)})
+		}
+	}
+	if len(property) <= 64 { // longer ones do not exist, and are not worth a place
+		s.cache.putAnswer(k, a, gen)
+	}
+	return a.declared, a.open, nil
+}
+
+func (p *Protocol) isIndexed(name string) bool {
+	return slices.ContainsFunc(p.indexed, func(ix Indexed) bool { return ix.Name == name })
+}
+
+// OfClass lists the DIDs of the published protocols of a class, shipped ones
+// too, sorted. A protocol keeps its class over all its versions. Do not change
+// the list.
+func (s *Service) OfClass(ctx context.Context, ws, class string) ([]string, error) {
+	k := answerKey{ws, "class", class}
+	if a, ok := s.cache.answer(k); ok {
+		return a.dids, nil
+	}
+	if !slices.Contains(classes(), class) {
+		return nil, nil
+	}
+	gen := s.cache.begin(ws)
+	dids, err := ofClass(ctx, s.db, ws, class)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range s.shipped.list {
+		if p.Class() == class {
+			dids = append(dids, p.DID)
+		}
+	}
+	slices.Sort(dids)
+	s.cache.putAnswer(k, answer{dids: dids}, gen)
+	return dids, nil
+}

@@ -1,0 +1,173 @@
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+)
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for _, v := range []string{"0.0.0", "1.0.0", "10.20.30", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-0a.b-c", "1.0.0-0"} {
+		if !validVersion(v) {
+			t.Errorf("%q refused", v)
+		}
+	}
+	for _, v := range []string{"", "1", "1.0", "v1.0.0", "01.0.0", "1.0.0-", "1.0.0-01", "1.0.0+x", "1.0.0-a..b", "1.0.0 ", "-1.0.0", "1.0.9999999999", "1.0.0-" + strings.Repeat("a", 60)} {
+		if validVersion(v) {
+			t.Errorf("%q taken", v)
+		}
+	}
+	// From semver.org, and more.
+	sorted := []string{
+		"0.9.9", "1.0.0-0", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1",
+		"1.0.0", "1.0.1", "1.2.0", "1.10.0", "2.0.0-a", "2.0.0",
+	}
+	for i, a := range sorted {
+		for j, b := range sorted {
+			if got, want := compareVersions(a, b), sign(i-j); got != want {
+				t.Errorf("compareVersions(%s, %s) = %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}
+
+func sign(n int) int {
+	return max(-1, min(1, n))
+}
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ have, want string }{
+		{"", ""},
+		{"1.0.0 draft", "1.0.0"},
+		{"1.0.0 published,2.0.0 draft", "1.0.0"},
+		{"1.0.0 published,2.0.0 published", "2.0.0"},
+		{"1.0.0 published,2.0.0 deprecated", "1.0.0"},
+		{"1.0.0 deprecated,2.0.0 draft", "1.0.0"},
+		{"1.0.0 retired,2.0.0 draft", "2.0.0"},
+		{"1.0.0 retired,2.0.0 retired", "2.0.0"},
+		{"1.0.0 published,2.0.0-beta published", "1.0.0"},
+		{"1.0.0 retired,2.0.0-beta published", "2.0.0-beta"},
+		{"1.10.0 published,1.9.0 published", "1.10.0"},
+	} {
+		var steps []step
+		for one := range strings.SplitSeq(c.have, ",") {
+			if version, status, ok := strings.Cut(one, " "); ok {
+				steps = append(steps, step{version, Status(status)})
+			}
+		}
+		for range 2 {
+			if got, _ := choose(steps); got.version != c.want {
+				t.Errorf("choose(%s) = %q, want %q", c.have, got.version, c.want)
+			}
+			slices.Reverse(steps)
+		}
+	}
+}
+
+// What was read before a change is not kept after it.
+func TestCacheForgetsWhatIsOld(t *testing.T) {
+	t.Parallel()
+	c := newCache()
+	p := &Protocol{}
+	k := cacheKey{"ws", "did:x:1", ""}
+	gen := c.begin("ws")
+	c.drop("ws")
+	c.put(k, p, gen)
+	c.putAnswer(answerKey{"ws", "class", "x"}, answer{}, gen)
+	if _, ok := c.answer(answerKey{"ws", "class", "x"}); ok || c.get(k) != nil {
+		t.Error("an entry from before the change is kept")
+	}
+	gen = c.begin("ws")
+	c.put(k, p, gen)
+	if c.get(k) != p {
+		t.Error("an entry is not kept")
+	}
+	c.flush()
+	if c.get(k) != nil || c.weight != 0 {
+		t.Errorf("after flush there is %v, weight %d", c.get(k), c.weight)
+	}
+	c.put(k, p, gen)
+	if c.get(k) != nil {
+		t.Error("an entry from before the flush is kept")
+	}
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	c := newCache()
+	p := &Protocol{body: make([]byte, 1<<20)}
+	for i := range 200 {
+		c.put(cacheKey{"ws", fmt.Sprint(i), ""}, p, 0)
+		c.put(cacheKey{"ws", fmt.Sprint(i), ""}, p, 0)
+		if c.get(cacheKey{"ws", fmt.Sprint(i), ""}) == nil {
+			t.Fatal("the newest entry went")
+		}
+	}
+	sum := 0
+	for _, q := range c.protocols {
+		sum += weight(q)
+	}
+	if c.weight != sum || c.weight > maxCached {
+		t.Errorf("weight = %d, entries weigh %d, at most %d", c.weight, sum, maxCached)
+	}
+	for i := range 3 * maxAnswers {
+		c.putAnswer(answerKey{"ws", "property", fmt.Sprint(i)}, answer{}, 0)
+	}
+	if len(c.answers) > maxAnswers {
+		t.Errorf("%d answers, at most %d", len(c.answers), maxAnswers)
+	}
+}
+
+// Every shipped protocol takes what its names promise.
+func TestShipped(t *testing.T) {
+	t.Parallel()
+	l := loadShipped()
+	for id, c := range map[string]struct {
+		class, domain, twin, indexed string
+	}{
+		"template":          {"physical", "device", `{"metricOne":"value","metricTwo":42}`, "[]"},
+		"clean-cooking":     {"physical", "device", `{"fuel_type":"ethanol","efficiency":38.5,"serial":"SN1","model":"X","manufacturer":"M","installedAt":"2026-08-01","power":{"value":1.8,"unit":"kW"}}`, "[{model string} {serial string}]"},
+		"household":         {"physical", "household", `{"name":"N","phone":"+254700","location":{"district":"D"},"baseline":{"fuelType":"charcoal"},"size":5,"consent":true,"district":"D","fuelType":"charcoal"}`, "[{district string} {fuelType string}]"},
+		"person":            {"physical", "person", `{"name":"N","phone":"+254700","email":"n@example.org"}`, "[]"},
+		"organisation":      {"cognitive", "organisation", `{"name":"N","country":"KE","website":"https://example.org"}`, "[{name string}]"},
+		"group":             {"cognitive", "group", `{"name":"members","scopes":["entities:read"]}`, "[]"},
+		"project":           {"cognitive", "project", `{"name":"N","methodology":"TPDDTEC","country":"KE","startDate":"2026-01-01","endDate":"2030-12-31"}`, "[{name string}]"},
+		"asset":             {"physical", "asset", `{"name":"N","serial":"1","model":"M"}`, "[{model string} {serial string}]"},
+		"oracle":            {"oracle", "oracle", `{"name":"N","model":"m","capabilities":["verify"]}`, "[]"},
+		"network":           {"system", "system", `{"name":"N"}`, "[]"},
+		"stove-use-monitor": {"physical", "device", `{"serial":"1","samplingRate":300,"temperatureThreshold":60,"minimumDuration":1800,"transmissionMode":"batch","battery":80,"signal":-70,"calibration":{}}`, "[{serial string}]"},
+	} {
+		p := l.find("did:ixo:protocol/"+id, "1.0.0")
+		if p == nil {
+			t.Errorf("%s is not there", id)
+			continue
+		}
+		if p.Class() != c.class || p.DomainType() != c.domain || p.Status != StatusPublished || !p.Shipped || p.Version != "1.0.0" {
+			t.Errorf("%s: class %s, domain type %s, %s %s", id, p.Class(), p.DomainType(), p.Version, p.Status)
+		}
+		if got := fmt.Sprint(p.Indexed()); got != c.indexed {
+			t.Errorf("%s: Indexed = %s, want %s", id, got, c.indexed)
+		}
+		var twin map[string]any
+		if err := json.Unmarshal([]byte(c.twin), &twin); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Check(twin); got != nil {
+			t.Errorf("%s: %v", id, got)
+		}
+	}
+	if len(l.list) != 11 {
+		t.Errorf("%d shipped protocols, want 11", len(l.list))
+	}
+	if l.find("did:ixo:protocol/template", "1.0.1") != nil {
+		t.Error("a version that does not exist is found")
+	}
+	if got := l.find("did:ixo:protocol/household", "").PII(); fmt.Sprint(got) != "[location name phone]" {
+		t.Errorf("personal data of a household = %v", got)
+	}
+}

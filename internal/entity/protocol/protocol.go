@@ -1,0 +1,211 @@
+// Package protocol holds the templates twins are made from: which properties
+// a twin may have, which relationships it needs, and what class of thing it
+// is. A protocol has versions; a published version never changes but in its
+// status, so that what a twin was checked against can be read for ever.
+//
+// It promises that a version is published by one caller once, that every wrong
+// property of a twin is named at once, that no protocol, however it is
+// written, makes a check slow (patterns are linear, references do not repeat,
+// size and depth are bounded), and that a protocol of another workspace does
+// not exist. Some protocols are shipped: they are the same everywhere and
+// cannot be changed, but extended.
+//
+// It does not know twins: they are the package above.
+package protocol
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Status is where a version stands in its life.
+type Status string
+
+// The statuses. Twins are made from published and deprecated versions only.
+const (
+	StatusDraft      Status = "draft"
+	StatusPublished  Status = "published"
+	StatusDeprecated Status = "deprecated" // still usable, but there is something better
+	StatusRetired    Status = "retired"    // final; twins made from it stay as they are
+)
+
+// Object is a JSON object kept as it was given.
+type Object struct{ jsontext.Value }
+
+// IsZero tells that there is no object.
+func (o Object) IsZero() bool { return len(o.Value) == 0 }
+
+// Schema describes an object in the API reference.
+func (Object) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+// Array is a JSON array kept as it was given.
+type Array struct{ jsontext.Value }
+
+// IsZero tells that there is no array.
+func (a Array) IsZero() bool { return len(a.Value) == 0 }
+
+// Schema describes an array in the API reference.
+func (Array) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{}}
+}
+
+// Value is any JSON value kept as it was given.
+type Value struct{ jsontext.Value }
+
+// IsZero tells that there is no value.
+func (v Value) IsZero() bool { return len(v.Value) == 0 }
+
+// Schema describes a value in the API reference.
+func (Value) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
+
+// Record is a version of a protocol as it is stored and sent.
+type Record struct {
+	DID         string `json:"did" doc:"Identifier of the protocol; all its versions share it." example:"did:ixo:protocol/template"`
+	Type        string `json:"type" enum:"Protocol"`
+	Name        string `json:"name,omitzero" example:"Device"`
+	Version     string `json:"version" doc:"Semantic version." example:"1.0.0"`
+	Status      Status `json:"status" enum:"draft,published,deprecated,retired"`
+	Description string `json:"description,omitzero"`
+	Content
+	ContentHash  string    `json:"contentHash" doc:"sha256: and the hexadecimal SHA-256 of the content members in canonical form (RFC 8785)."`
+	Shipped      bool      `json:"shipped,omitzero" doc:"Part of the product: it cannot be changed, but extended."`
+	Revision     int64     `json:"revision" doc:"Counts the changes of this version; the ETag."`
+	Created      time.Time `json:"created,omitzero"`
+	Updated      time.Time `json:"updated,omitzero"`
+	CreatedBy    string    `json:"createdBy,omitzero" doc:"DID of who made this version."`
+	UpdatedBy    string    `json:"updatedBy,omitzero"`
+	Published    time.Time `json:"published,omitzero"`
+	StatusReason string    `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
+	Links        Links     `json:"links"`
+}
+
+// Content is what a version says about its twins; contentHash covers it.
+type Content struct {
+	Class                string   `json:"class,omitzero" enum:"physical,cognitive,system,oracle" doc:"Canonical class of the twins; that of the protocol it extends, else physical."`
+	DomainType           string   `json:"domainType,omitzero" enum:"organisation,group,project,asset,device,household,person,oracle,system,claim,credential,thing" doc:"Role of the twins in the domain model."`
+	AppliesTo            []string `json:"appliesTo,omitzero" doc:"Types of twins it is for; all without it."`
+	Extends              string   `json:"extends,omitzero" doc:"DID of the protocol it builds on. Its own members win."`
+	ExtendsVersion       string   `json:"extendsVersion,omitzero" doc:"Version it builds on; the newest published one at the time of publishing."`
+	Properties           Object   `json:"properties" required:"false" doc:"Name → type name (string, number, integer, boolean, object, array, date, date-time, uri, did, geo, duration, quantity) or a JSON Schema, which may say indexed and pii too."`
+	Required             []string `json:"required,omitzero" doc:"Names of properties a twin must have."`
+	AdditionalProperties *bool    `json:"additionalProperties,omitzero" doc:"Whether a twin may have properties that are not declared; false by default."`
+	Indexed              []string `json:"indexed,omitzero" doc:"Properties that twins can be found by quickly, at most 8."`
+	PII                  []string `json:"pii,omitzero" doc:"Properties that are personal data."`
+	Relationships        Object   `json:"relationships" required:"false" doc:"Role → class name (OracleEntity, OrganisationEntity, …, or the DID of a protocol) or {class, min, max, requiredFor}."`
+	Services             Array    `json:"services,omitzero"`
+	ClaimTypes           Object   `json:"claimTypes,omitzero"`
+	CredentialTypes      Object   `json:"credentialTypes,omitzero"`
+	SurveyTemplates      Array    `json:"surveyTemplates,omitzero"`
+	Indicators           Array    `json:"indicators,omitzero"`
+	Governance           Object   `json:"governance,omitzero"`
+}
+
+// Links are the addresses of a version.
+type Links struct {
+	Self     string `json:"self"`
+	Schema   string `json:"schema"`
+	Versions string `json:"versions"`
+}
+
+// Indexed is a property that twins can be found by quickly.
+type Indexed struct {
+	Name string
+	Kind string // its type name
+}
+
+// Role is a relationship twins of a protocol have.
+type Role struct {
+	Name        string
+	Class       string // class name as given, or the DID of a protocol
+	Min         int    // edges a twin needs
+	Max         int    // edges a twin may have; 0: any number
+	RequiredFor string // "active" or "claims"
+}
+
+// Protocol is a version with all it inherits, ready to check twins. It never
+// changes; share it freely.
+type Protocol struct {
+	Record // as stored; Effective has the inherited members too
+
+	eff     Content    // merged with the ancestors
+	lineage []string   // its DID and those of its ancestors
+	body    []byte     // the record as it is sent
+	set     schema.Set // its properties
+	indexed []Indexed
+	pii     []string
+	roles   []Role
+}
+
+// Class is the canonical class of its twins: physical, cognitive, system or
+// oracle.
+func (p *Protocol) Class() string { return p.eff.Class }
+
+// DomainType is the role of its twins in the domain model.
+func (p *Protocol) DomainType() string { return p.eff.DomainType }
+
+// Open tells whether a twin may have properties that are not declared.
+func (p *Protocol) Open() bool { return p.set.Open }
+
+// Indexed lists the properties in the property index. Do not change it.
+func (p *Protocol) Indexed() []Indexed { return p.indexed }
+
+// PII lists the properties that are personal data. Do not change it.
+func (p *Protocol) PII() []string { return p.pii }
+
+// Roles lists the relationships, sorted by name. Do not change it.
+func (p *Protocol) Roles() []Role { return p.roles }
+
+// Role finds a relationship by name.
+func (p *Protocol) Role(name string) (Role, bool) {
+	i, ok := slices.BinarySearchFunc(p.roles, name, func(r Role, name string) int {
+		if r.Name < name {
+			return -1
+		} else if r.Name > name {
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return Role{}, false
+	}
+	return p.roles[i], true
+}
+
+// Kind is the type name of a property, "" when it is not declared.
+func (p *Protocol) Kind(name string) string {
+	if d, ok := p.set.Properties[name]; ok {
+		return d.Kind
+	}
+	return ""
+}
+
+// Names lists the declared properties, sorted.
+func (p *Protocol) Names() []string {
+	return slices.Sorted(maps.Keys(p.set.Properties))
+}
+
+// Fits tells whether twins of a type may be made from it.
+func (p *Protocol) Fits(entityType string) bool {
+	return len(p.eff.AppliesTo) == 0 || slices.Contains(p.eff.AppliesTo, entityType)
+}
+
+// Extends tells whether it is the protocol did or builds on it.
+func (p *Protocol) Extends(did string) bool { return slices.Contains(p.lineage, did) }
+
+// Schema is the JSON Schema of the properties, as text. Do not change it.
+func (p *Protocol) Schema() []byte { return p.set.Text() }
+
+// Check compares the properties of a twin with what is declared. properties is
+// what JSON decodes to: map[string]any with float64 numbers. It returns every
+// fault, sorted, at most 100, with pointers that begin with /properties and
+// none that repeats a value; nil when all is well.
+func (p *Protocol) Check(properties any) []fault.Field { return p.set.Check(properties) }

@@ -1,0 +1,196 @@
+package schema
+
+import (
+	"errors"
+	"math"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+)
+
+// errFormat says that a value does not have its format. It says no more: the
+// sentence for people is made from the name of the format.
+var errFormat = errors.New("the format is not met")
+
+// ownFormats are the formats we check ourselves, because twins are searched
+// and computed with by them: what passes here must parse there.
+func ownFormats() map[string]func(any) bool {
+	return map[string]func(any) bool{
+		"date": text(isDate), "date-time": text(isDateTime), "uri": text(isURI), "did": text(isDID), "duration": text(isDuration),
+		"geojson": isGeoJSON,
+	}
+}
+
+// formatHints say how a value of a format looks. Formats that are not here are
+// not known.
+func formatHints() map[string]string {
+	return map[string]string{
+		"date": "a date such as 2026-08-01", "date-time": "a time such as 2026-08-01T09:30:00Z", "uri": "an absolute URI",
+		"did": "a DID such as did:ixo:entity:123", "duration": "an ISO 8601 duration such as P1DT12H", "geojson": "a GeoJSON object",
+		"time": "a time of day such as 09:30:00Z", "uri-reference": "a URI or a part of one", "email": "an email address",
+		"hostname": "a host name", "ipv4": "an IPv4 address", "ipv6": "an IPv6 address", "uuid": "a UUID", "json-pointer": "a JSON pointer",
+	}
+}
+
+// text makes a check of texts one of values: other types have no format.
+func text(f func(string) bool) func(any) bool {
+	return func(v any) bool {
+		s, ok := v.(string)
+		return !ok || f(s)
+	}
+}
+
+func registerFormats(c *jsonschema.Compiler) {
+	for name, ok := range ownFormats() {
+		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error {
+			if ok(v) {
+				return nil
+			}
+			return errFormat
+		}})
+	}
+	c.AssertFormat()
+}
+
+func isDate(s string) bool {
+	_, err := time.Parse(time.DateOnly, s)
+	return err == nil
+}
+
+func isDateTime(s string) bool {
+	if len(s) > 64 || strings.ContainsRune(s, ',') { // Go takes a comma for the point of seconds
+		return false
+	}
+	_, err := time.Parse(time.RFC3339Nano, s)
+	return err == nil
+}
+
+// maxURI is how many bytes a URI may have.
+const maxURI = 2048
+
+func isURI(s string) bool {
+	if len(s) > maxURI || strings.ContainsAny(s, " <>\"{}|\\^`") {
+		return false
+	}
+	u, err := url.Parse(s)
+	return err == nil && u.IsAbs() && (u.Host != "" || u.Opaque != "" || u.Path != "")
+}
+
+func isDID(s string) bool {
+	_, err := did.Parse(s)
+	return err == nil
+}
+
+// durationForm is RFC 3339 appendix A, which ISO 8601 durations are in, with
+// a fraction of seconds as well.
+var durationForm = regexp.MustCompile(`^P(?:\d{1,9}W|(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}D)?(?:T(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,9})?S)?)?)$`)
+
+func isDuration(s string) bool {
+	return len(s) <= 64 && durationForm.MatchString(s) && s != "P" && !strings.HasSuffix(s, "T")
+}
+
+// maxGeoDepth is how deep collections of geometries may nest.
+const maxGeoDepth = 4
+
+// isGeoJSON checks an object of RFC 7946.
+func isGeoJSON(v any) bool {
+	o, ok := v.(map[string]any)
+	return !ok || geoObject(o, 0)
+}
+
+func geoObject(o map[string]any, depth int) bool {
+	switch o["type"] {
+	case "Feature":
+		if _, ok := o["properties"]; !ok {
+			return false
+		}
+		if o["geometry"] == nil {
+			_, given := o["geometry"]
+			return given
+		}
+		g, ok := o["geometry"].(map[string]any)
+		return ok && geometry(g, depth+1)
+	case "FeatureCollection":
+		return geoList(o["features"], func(f map[string]any) bool {
+			return f["type"] == "Feature" && geoObject(f, depth+1)
+		})
+	}
+	return geometry(o, depth)
+}
+
+func geometry(o map[string]any, depth int) bool {
+	at := o["coordinates"]
+	switch o["type"] {
+	case "Point":
+		return position(at)
+	case "MultiPoint":
+		return positions(at, 0)
+	case "LineString":
+		return positions(at, 2)
+	case "MultiLineString":
+		return all(at, func(line any) bool { return positions(line, 2) })
+	case "Polygon":
+		return all(at, ring)
+	case "MultiPolygon":
+		return all(at, func(polygon any) bool { return all(polygon, ring) })
+	case "GeometryCollection":
+		return depth < maxGeoDepth && geoList(o["geometries"], func(g map[string]any) bool { return geometry(g, depth+1) })
+	}
+	return false
+}
+
+func geoList(v any, ok func(map[string]any) bool) bool {
+	return all(v, func(item any) bool {
+		o, is := item.(map[string]any)
+		return is && ok(o)
+	})
+}
+
+func all(v any, ok func(any) bool) bool {
+	list, is := v.([]any)
+	if !is {
+		return false
+	}
+	for _, item := range list {
+		if !ok(item) {
+			return false
+		}
+	}
+	return true
+}
+
+// position is longitude, latitude and perhaps height.
+func position(v any) bool {
+	p, ok := v.([]any)
+	if !ok || len(p) < 2 || len(p) > 4 {
+		return false
+	}
+	for _, n := range p {
+		if _, ok := n.(float64); !ok {
+			return false
+		}
+	}
+	lon, lat := p[0].(float64), p[1].(float64)
+	return math.Abs(lon) <= 180 && math.Abs(lat) <= 90
+}
+
+func positions(v any, least int) bool {
+	list, ok := v.([]any)
+	return ok && len(list) >= least && all(v, position)
+}
+
+// ring ends where it begins.
+func ring(v any) bool {
+	if !positions(v, 4) {
+		return false
+	}
+	list, _ := v.([]any)
+	first, _ := list[0].([]any)
+	last, _ := list[len(list)-1].([]any)
+	return first[0] == last[0] && first[1] == last[1]
+}

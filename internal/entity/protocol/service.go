@@ -1,0 +1,79 @@
+package protocol
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. DB, Events and Cursors are needed; the zero
+// value of everything else is the sensible default.
+type Config struct {
+	DB      *db.DB
+	Events  *event.Log
+	Idem    *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Cursors web.Cursors
+	Now     func() time.Time
+	NewDID  func() did.DID
+	Log     *slog.Logger
+	// Changed is called after a commit that changed a protocol of a workspace,
+	// for other instances to Forget it.
+	Changed func(ws string)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Idem == nil {
+		c.Idem = idem.Plain(c.DB)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewDID == nil {
+		c.NewDID = did.NewEntity
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Changed == nil {
+		c.Changed = func(string) {}
+	}
+	return c
+}
+
+// Service is the use cases of protocols.
+type Service struct {
+	cfg     Config
+	db      *db.DB
+	events  *event.Log
+	shipped *library
+	cache   *cache
+}
+
+// New makes a service over a migrated store.
+func New(cfg Config) *Service {
+	cfg = cfg.withDefaults()
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: loadShipped(), cache: newCache()}
+}
+
+// Flush drops all that is cached: what other instances have changed may have
+// been missed.
+func (s *Service) Flush() { s.cache.flush() }
+
+// Forget drops what is cached of one workspace: another instance has changed a
+// protocol there.
+func (s *Service) Forget(ws string) { s.cache.drop(ws) }
+
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// changed makes a change known once it is stored.
+func (s *Service) changed(tx *db.Tx, ws string) {
+	tx.AfterCommit(func() {
+		s.cache.drop(ws)
+		s.cfg.Changed(ws)
+	})
+}

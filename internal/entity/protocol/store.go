@@ -1,0 +1,243 @@
+package protocol
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+const (
+	countProtocols = `SELECT count(*) FROM (SELECT 1 FROM protocols WHERE ws = $1 LIMIT $2) AS n`
+	insertProtocol = `INSERT INTO protocols (ws, did, nid, version, class, domain, open, versions, updated_at)
+		VALUES ($1, $2, $3, $4, '', '', $5, 1, $6) ON CONFLICT (ws, did) DO NOTHING`
+	lockProtocol = `UPDATE protocols SET updated_at = $3 WHERE ws = $1 AND did = $2
+		RETURNING version, class, domain, open, versions`
+	updateProtocol = `UPDATE protocols SET version = $3, class = $4, domain = $5, open = $6, versions = $7 WHERE ws = $1 AND did = $2`
+	selectPage     = `SELECT p.nid, v.status, v.body FROM protocols p
+			JOIN protocol_versions v ON v.ws = p.ws AND v.did = p.did AND v.version = p.version
+		WHERE p.ws = $1 AND p.nid > $2 ORDER BY p.nid LIMIT $3`
+	insertVersion = `INSERT INTO protocol_versions (ws, did, version, status, revision, created_at, updated_at, body)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (ws, did, version) DO NOTHING`
+	updateVersion = `UPDATE protocol_versions SET status = $4, revision = revision + 1, updated_at = $5, body = $6
+		WHERE ws = $1 AND did = $2 AND version = $3 AND revision = $7`
+	selectVersion  = `SELECT status, revision, body FROM protocol_versions WHERE ws = $1 AND did = $2 AND version = $3`
+	selectSteps    = `SELECT version, status FROM protocol_versions WHERE ws = $1 AND did = $2`
+	upsertProperty = `INSERT INTO protocol_properties (ws, property, did, kind, indexed) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (ws, property, did) DO UPDATE SET
+			kind = CASE WHEN protocol_properties.kind = excluded.kind THEN excluded.kind
+				WHEN protocol_properties.kind IN ('integer', 'number') AND excluded.kind IN ('integer', 'number') THEN 'number'
+				ELSE 'mixed' END,
+			indexed = protocol_properties.indexed AND excluded.indexed`
+	selectDeclaring = `SELECT did, kind, indexed FROM protocol_properties WHERE ws = $1 AND property = $2 ORDER BY did`
+	selectOpen      = `SELECT count(*) FROM (SELECT 1 FROM protocols WHERE ws = $1 AND open LIMIT 1) AS n`
+	selectOfClass   = `SELECT did FROM protocols WHERE ws = $1 AND class = $2`
+)
+
+// head is the row of a protocol.
+type head struct {
+	version, class, domain string
+	open                   bool
+	versions               int
+}
+
+// lock reads the row of a protocol and makes others who change it wait. The
+// fault is PROTOCOL_NOT_FOUND.
+func lock(ctx context.Context, tx *db.Tx, ws, did string, now int64) (head, error) {
+	var h head
+	err := tx.QueryRow(ctx, lockProtocol, ws, did, now).Scan(&h.version, &h.class, &h.domain, &h.open, &h.versions)
+	if errors.Is(err, sql.ErrNoRows) {
+		return h, notFound()
+	} else if err != nil {
+		return h, fmt.Errorf("lock protocol: %w", err)
+	}
+	return h, nil
+}
+
+func (h head) save(ctx context.Context, tx *db.Tx, ws, did string) error {
+	if _, err := tx.Exec(ctx, updateProtocol, ws, did, h.version, h.class, h.domain, h.open, h.versions); err != nil {
+		return fmt.Errorf("update protocol: %w", err)
+	}
+	return nil
+}
+
+func count(ctx context.Context, q db.Querier, ws string, most int) (n int, err error) {
+	if err = q.QueryRow(ctx, countProtocols, ws, most).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count protocols: %w", err)
+	}
+	return n, nil
+}
+
+// edition is a version to be stored, rendered.
+type edition struct {
+	ws   string
+	r    *Record
+	body []byte
+}
+
+// insert stores a protocol with its first version; false when there is one of
+// this DID.
+func insert(ctx context.Context, tx *db.Tx, nid int64, e edition) (bool, error) {
+	n, err := tx.Exec(ctx, insertProtocol, e.ws, e.r.DID, nid, e.r.Version, false, e.r.Created.UnixMilli())
+	if err != nil {
+		return false, fmt.Errorf("insert protocol: %w", err)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	return addVersion(ctx, tx, e)
+}
+
+// addVersion stores a version; false when there is one of this number.
+func addVersion(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
+	r := e.r
+	n, err := tx.Exec(ctx, insertVersion, e.ws, r.DID, r.Version, string(r.Status), r.Revision, r.Created.UnixMilli(), r.Updated.UnixMilli(), string(e.body))
+	if err != nil {
+		return false, fmt.Errorf("insert protocol version: %w", err)
+	}
+	return n > 0, nil
+}
+
+// update stores a version over the revision before it; false when that is no
+// longer the newest.
+func update(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
+	r := e.r
+	n, err := tx.Exec(ctx, updateVersion, e.ws, r.DID, r.Version, string(r.Status), r.Updated.UnixMilli(), string(e.body), r.Revision-1)
+	if err != nil {
+		return false, fmt.Errorf("update protocol version: %w", err)
+	}
+	return n > 0, nil
+}
+
+// find reads a version. The fault is PROTOCOL_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, ws, did, version string) (*Record, []byte, error) {
+	var status, body string
+	var revision int64
+	err := q.QueryRow(ctx, selectVersion, ws, did, version).Scan(&status, &revision, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil, notFound()
+	} else if err != nil {
+		return nil, nil, fmt.Errorf("find protocol: %w", err)
+	}
+	var r Record
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		return nil, nil, fmt.Errorf("read protocol %s: %w", version, err)
+	}
+	return &r, []byte(body), nil
+}
+
+// steps lists the versions of a protocol; none when there is no protocol.
+func steps(ctx context.Context, q db.Querier, ws, did string) ([]step, error) {
+	rows, err := q.Query(ctx, selectSteps, ws, did)
+	if err != nil {
+		return nil, fmt.Errorf("list versions: %w", err)
+	}
+	defer rows.Close()
+	var out []step
+	for rows.Next() {
+		var s step
+		if err := rows.Scan(&s.version, &s.status); err != nil {
+			return nil, fmt.Errorf("list versions: %w", err)
+		}
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list versions: %w", err)
+	}
+	return out, nil
+}
+
+// shown is a line of the list.
+type shown struct {
+	nid    int64
+	status Status
+	body   []byte
+}
+
+func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) ([]shown, error) {
+	rows, err := q.Query(ctx, selectPage, ws, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list protocols: %w", err)
+	}
+	defer rows.Close()
+	var out []shown
+	for rows.Next() {
+		var s shown
+		var body string
+		if err := rows.Scan(&s.nid, &s.status, &body); err != nil {
+			return nil, fmt.Errorf("list protocols: %w", err)
+		}
+		s.body = []byte(body)
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list protocols: %w", err)
+	}
+	return out, nil
+}
+
+// declare enters the properties of a published version for filters.
+func declare(ctx context.Context, tx *db.Tx, ws string, p *Protocol) error {
+	indexed := map[string]bool{}
+	for _, ix := range p.indexed {
+		indexed[ix.Name] = true
+	}
+	for _, name := range p.Names() {
+		if _, err := tx.Exec(ctx, upsertProperty, ws, name, p.DID, p.set.Properties[name].Kind, indexed[name]); err != nil {
+			return fmt.Errorf("declare property: %w", err)
+		}
+	}
+	return nil
+}
+
+func declaring(ctx context.Context, q db.Querier, ws, property string) ([]Declared, error) {
+	rows, err := q.Query(ctx, selectDeclaring, ws, property)
+	if err != nil {
+		return nil, fmt.Errorf("list declared properties: %w", err)
+	}
+	defer rows.Close()
+	var out []Declared
+	for rows.Next() {
+		var d Declared
+		if err := rows.Scan(&d.Protocol, &d.Kind, &d.Indexed); err != nil {
+			return nil, fmt.Errorf("list declared properties: %w", err)
+		}
+		out = append(out, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list declared properties: %w", err)
+	}
+	return out, nil
+}
+
+func someOpen(ctx context.Context, q db.Querier, ws string) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, selectOpen, ws).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for open protocols: %w", err)
+	}
+	return n > 0, nil
+}
+
+func ofClass(ctx context.Context, q db.Querier, ws, class string) ([]string, error) {
+	rows, err := q.Query(ctx, selectOfClass, ws, class)
+	if err != nil {
+		return nil, fmt.Errorf("list protocols of a class: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list protocols of a class: %w", err)
+		}
+		out = append(out, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list protocols of a class: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,376 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// maxAncestors is how many twins the search for a circle looks at.
+const maxAncestors = 1000
+
+// ends are the source and the target of an edge; the target is nil when it is
+// not held here.
+func (p *plan) ends() (from, to *link.End) {
+	if p.back {
+		return p.other, p.self
+	}
+	return p.self, p.other
+}
+
+// ordered tells whether the edge could close a circle: only twins of one kind
+// contain each other.
+func (p *plan) ordered() bool {
+	from, to := p.ends()
+	return p.link.Mirror && edge.Orders(p.link.Role) && from.DomainType == to.DomainType
+}
+
+// toGroup tells whether the edge puts a group into an organisation or another
+// group.
+func (p *plan) toGroup() bool {
+	_, to := p.ends()
+	return p.link.Mirror && p.link.Role == edge.Contains && to.DomainType == "group"
+}
+
+// mayJoin wants the caller to control what a group becomes part of: the members
+// of a group may act as the organisation it belongs to.
+func (s *Service) mayJoin(ctx context.Context, tx *db.Tx, ws string, p *plan) error {
+	if !p.back {
+		return nil // the caller does: it is the twin that is changed
+	}
+	parent, err := findByNID(ctx, tx, ws, p.other.NID)
+	if err != nil {
+		return err
+	}
+	return s.MayUpdate(ctx, tx, parent)
+}
+
+// farDID is the DID of the other end.
+func (p *plan) farDID() string {
+	if p.back {
+		return p.link.SrcDID
+	}
+	return p.link.DstDID
+}
+
+func (p *plan) otherDomain() string {
+	if p.other == nil {
+		return ""
+	}
+	return p.other.DomainType
+}
+
+// show adds an edge to a record. other is the domain type of its other end, ""
+// when that is not held here.
+func (e *Entity) show(r Relationship, other string) {
+	if len(e.Relationships) < maxRelations {
+		e.Relationships = append(e.Relationships, r)
+	} else {
+		e.MoreRelationships = true
+	}
+	if e.Project == "" && belongs(r.Role, other) {
+		e.Project = r.Target
+	}
+}
+
+// visibleEnd reads the other end of an edge. What does not exist for the
+// caller is nil, as what is not held here.
+func (s *Service) visibleEnd(ctx context.Context, q db.Querier, id string) (*link.End, error) {
+	caller := web.CallerFrom(ctx)
+	e, err := link.FindEnd(ctx, q, caller.Workspace, id)
+	if err != nil || e == nil || !inside(caller, e.Project) {
+		return nil, err
+	}
+	return e, nil
+}
+
+// checkClass holds the target of a declared role against the class the
+// protocol asks for.
+func (s *Service) checkClass(ctx context.Context, ws string, p *plan, at string) error {
+	if p.role.Name == "" || p.other == nil || protocol.FitsClass(p.role.Class, p.other.DomainType, p.other.Class) {
+		return nil
+	}
+	if id, err := did.Parse(p.role.Class); err == nil {
+		made, err := s.cfg.Protocols.FindAny(ctx, ws, p.other.Protocol, p.other.ProtocolVersion)
+		if err != nil {
+			return err
+		}
+		if made.Extends(id.String()) {
+			return nil
+		}
+	}
+	return mismatch(at, fmt.Sprintf("The role %s needs %s, and the target is %s.", p.role.Name, p.role.Class, p.other.DomainType))
+}
+
+func relationExists(at string) error {
+	return fault.New(fault.Conflict, "RELATIONSHIP_EXISTS", "The relationship exists already.").
+		With(fault.Field{Pointer: at, Code: "exists", Detail: "There is such a relationship already."})
+}
+
+func tooManyOf(at string, r protocol.Role) error {
+	return fault.New(fault.Conflict, "RELATIONSHIP_LIMIT", "The role has all the relationships it may have.").
+		With(fault.Field{Pointer: at + "/role", Code: "too_many", Detail: fmt.Sprintf("The protocol allows %d of the role %s.", r.Max, r.Name)})
+}
+
+// lock keeps others from changing twins until tx ends. On SQLite there is one
+// writer.
+func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*link.End) error {
+	if s.db.Dialect() != db.Postgres {
+		return nil
+	}
+	return link.Lock(ctx, tx, ends...)
+}
+
+// RelateTx adds an edge to a twin: by a word of the domain model, a role of its
+// protocol or a word of the caller's own. Both ends that show it get a new
+// revision. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_INVALID,
+// ENTITY_DEACTIVATED, REFERENCE_NOT_FOUND, RELATIONSHIP_TARGET_NOT_FOUND,
+// RELATIONSHIP_CLASS_MISMATCH, RELATIONSHIP_EXISTS, RELATIONSHIP_LIMIT,
+// RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, KEY_RESTRICTED.
+func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*Relationship, error) {
+	var c fault.Checks
+	d.check(&c, "")
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return nil, err
+	}
+	ws := web.CallerFrom(ctx).Workspace
+	pl, row, err := s.drawOne(ctx, tx, id, d)
+	if err != nil {
+		return nil, err
+	}
+	if pl.role.Max > 0 {
+		if err := s.checkMax(ctx, tx, pl); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkOrder(ctx, tx, ws, pl, ""); err != nil {
+		return nil, err
+	}
+	pl.link.NID, pl.link.AddedAt, pl.link.AddedBy = s.db.NewNID(), s.cfg.Now().UnixMilli(), web.CallerFrom(ctx).DID
+	stored, err := link.Insert(ctx, tx, ws, &pl.link)
+	if err != nil {
+		return nil, err
+	}
+	if !stored {
+		return nil, relationExists("/target")
+	}
+	shown := Shown(&pl.link, pl.back)
+	if err := s.showSelf(ctx, tx, row, pl, shown); err != nil {
+		return nil, err
+	}
+	if pl.link.Mirror {
+		if err := s.showAt(ctx, tx, ws, []*plan{pl}); err != nil {
+			return nil, err
+		}
+	}
+	return &shown, nil
+}
+
+// Relate is RelateTx in a transaction of its own.
+func (s *Service) Relate(ctx context.Context, id string, d RelationDraft) (web.Reply[*Relationship], error) {
+	if err := s.warm(ctx, id, d.Target); err != nil {
+		return web.Reply[*Relationship]{}, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
+		r, err := s.RelateTx(ctx, tx, id, d)
+		if err != nil {
+			return web.Reply[*Relationship]{}, err
+		}
+		return web.Reply[*Relationship]{Value: r, Location: address(id) + "/relationships/" + r.ID}, nil
+	})
+}
+
+// warm reads the protocols of twins before a transaction needs them: there a
+// look into the store would take a second connection.
+func (s *Service) warm(ctx context.Context, ids ...string) error {
+	ws := web.CallerFrom(ctx).Workspace
+	for _, id := range ids {
+		e, err := s.visibleEnd(ctx, s.db, id)
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			continue
+		}
+		if _, err := s.cfg.Protocols.FindAny(ctx, ws, e.Protocol, e.ProtocolVersion); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawOne reads and locks both ends of an edge and checks what they tell.
+func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*plan, *Row, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	self, err := s.visibleEnd(ctx, tx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if self == nil {
+		return nil, nil, notFound()
+	}
+	p, err := s.cfg.Protocols.FindAny(ctx, ws, self.Protocol, self.ProtocolVersion)
+	if err != nil {
+		return nil, nil, err
+	}
+	other, err := s.visibleEnd(ctx, tx, d.Target)
+	if err != nil {
+		return nil, nil, err
+	}
+	pl, err := s.draw(self, other, p, d, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkClass(ctx, ws, pl, ""); err != nil {
+		return nil, nil, err
+	}
+	if pl.ordered() {
+		if err := s.cfg.Events.TakeTurn(ctx, tx, ws); err != nil {
+			return nil, nil, err
+		}
+	}
+	locked := []*link.End{self}
+	if pl.link.Mirror {
+		locked = append(locked, other)
+	}
+	if pl.role.Max > 0 {
+		self.Crowded = false // whoever counts must be alone
+	}
+	if err := s.lock(ctx, tx, locked...); err != nil {
+		return nil, nil, err
+	}
+	row, err := findByNID(ctx, tx, ws, self.NID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.mayChange(ctx, tx, row); err != nil {
+		return nil, nil, err
+	}
+	return pl, row, nil
+}
+
+// mayChange is MayUpdate of a twin that is still in use.
+func (s *Service) mayChange(ctx context.Context, q db.Querier, r *Row) error {
+	if err := s.MayUpdate(ctx, q, r); err != nil {
+		return err
+	}
+	if r.Status == StatusDeactivated {
+		return deactivated()
+	}
+	return nil
+}
+
+func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *plan) error {
+	count := link.CountOut
+	if p.back {
+		count = link.CountIn
+	}
+	n, err := count(ctx, tx, p.self.NID, p.link.Role, p.role.Max)
+	if err != nil || n < p.role.Max {
+		return err
+	}
+	return tooManyOf("", p.role)
+}
+
+// showSelf shows a new edge at the twin it was added to. There is an event even
+// when the record has no room for it.
+func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *plan, shown Relationship) error {
+	s.noteEdge(tx, p)
+	next, err := s.show(ctx, tx, row, p.otherDomain(), shown)
+	if err != nil {
+		return err
+	}
+	if next == nil {
+		return s.tell(ctx, tx, "relationship.added", row, shown)
+	}
+	return mayPlace(ctx, next.Project)
+}
+
+// showAt shows new edges at their other end, which they share.
+func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*plan) error {
+	other, self := plans[0].other, plans[0].self
+	s.noteEdge(tx, plans[0])
+	var shown []Relationship
+	for _, p := range plans {
+		shown = append(shown, Shown(&p.link, !p.back))
+	}
+	if other.Crowded && !places(other.Project, self.DomainType, shown) {
+		return nil // without a look at its record
+	}
+	row, err := findByNID(ctx, tx, ws, other.NID)
+	if err != nil {
+		return err
+	}
+	_, err = s.show(ctx, tx, row, self.DomainType, shown...)
+	return err
+}
+
+// places tells whether edges make a twin part of a project it is not part of.
+// other is the domain type of their other end.
+func places(project, other string, edges []Relationship) bool {
+	return project == "" && slices.ContainsFunc(edges, func(r Relationship) bool { return belongs(r.Role, other) })
+}
+
+// show adds edges to a record. It returns nil when that leaves it as it is:
+// there is no room, and it waits for none of them.
+func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, edges ...Relationship) (*Row, error) {
+	if row.crowded && !places(row.Project, other, edges) {
+		return nil, nil
+	}
+	next, err := s.mutate(ctx, tx, row, related("relationship.added", edges[0]), func(e *Entity) error {
+		full, project := e.MoreRelationships, e.Project
+		for _, r := range edges {
+			e.show(r, other)
+		}
+		if !full || e.Project != project {
+			return nil
+		}
+		missing, err := s.missingOf(ctx, tx, e, row.NID)
+		if err == nil && slices.Equal(missing, e.MissingRelationships) {
+			err = errUnchanged
+		}
+		return err
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil, nil
+	}
+	return next, err
+}
+
+// noteEdge lets the keepers of rights know of an edge to a group.
+func (s *Service) noteEdge(tx *db.Tx, p *plan) {
+	if p.toGroup() {
+		s.noteGroup(tx, "group")
+	}
+}
+
+// related is the change of a record by an edge.
+func related(typ string, r Relationship) Action {
+	name := "relate"
+	if typ == "relationship.removed" {
+		name = "unrelate"
+	}
+	return Action{Name: name, Event: typ, Data: edgeData(r), edges: true}
+}
+
+func edgeData(r Relationship) any {
+	return map[string]any{"id": r.ID, "role": r.Role, "target": r.Target}
+}
+
+// tell appends an event about an edge of a twin.
+func (s *Service) tell(ctx context.Context, tx *db.Tx, typ string, row *Row, r Relationship) error {
+	return s.cfg.Events.Append(ctx, tx, event.Event{
+		Workspace: row.Workspace, Type: typ, Subject: row.DID, Revision: row.Revision, Data: edgeData(r),
+	})
+}

@@ -1,0 +1,44 @@
+package resolve
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+)
+
+// A minted DID belongs to the workspace that held it first; any other DID is
+// public in the operator's workspace only.
+const (
+	selectMinted = `SELECT nid, ws, did, domain_type, status, revision, created_at, updated_at, body
+		FROM entities WHERE nid = (SELECT min(nid) FROM entities WHERE did = $1)`
+	selectNamed = `SELECT nid, ws, did, domain_type, status, revision, created_at, updated_at, body
+		FROM entities WHERE did = $1 AND ws = $2`
+)
+
+// findMinted finds the oldest twin with a DID in any workspace; nil when there
+// is none.
+func findMinted(ctx context.Context, q db.Querier, id string) (*entity.Row, error) {
+	return scan(q.QueryRow(ctx, selectMinted, id))
+}
+
+// findNamed finds a twin of one workspace; nil when there is none.
+func findNamed(ctx context.Context, q db.Querier, id, ws string) (*entity.Row, error) {
+	return scan(q.QueryRow(ctx, selectNamed, id, ws))
+}
+
+func scan(row db.Row) (*entity.Row, error) {
+	var r entity.Row
+	var body string
+	err := row.Scan(&r.NID, &r.Workspace, &r.DID, &r.DomainType, &r.Status, &r.Revision, &r.CreatedAt, &r.UpdatedAt, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find public twin: %w", err)
+	}
+	r.Body = []byte(body)
+	return &r, nil
+}

@@ -1,0 +1,241 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/rql"
+)
+
+// shape is what a member of the record holds.
+type shape struct {
+	kind    rql.Kind
+	list    bool             // an array of it
+	members map[string]shape // of an object
+	open    *shape           // of any other member; nil when there is none
+}
+
+// record is the shape of a twin, read from its type. properties are asked for
+// at the protocols.
+var record = shapeOf(reflect.TypeFor[entity.Entity]())
+
+func shapeOf(t reflect.Type) shape {
+	anything := shape{kind: rql.Any}
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return shape{kind: rql.Time}
+	case t == reflect.TypeFor[entity.Object](), t == reflect.TypeFor[jsontext.Value]():
+		return shape{kind: rql.Object, open: &anything}
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return shape{kind: rql.Text}
+	case reflect.Bool:
+		return shape{kind: rql.Bool}
+	case reflect.Int, reflect.Int64:
+		return shape{kind: rql.Number}
+	case reflect.Slice:
+		s := shapeOf(t.Elem())
+		s.list = true
+		return s
+	case reflect.Map:
+		s := shapeOf(t.Elem())
+		return shape{kind: rql.Object, open: &s}
+	case reflect.Struct:
+		s := shape{kind: rql.Object, members: map[string]shape{}}
+		for _, f := range reflect.VisibleFields(t) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+				s.members[name] = shapeOf(f.Type)
+			}
+		}
+		return s
+	}
+	return anything
+}
+
+// find follows a path. In filters a number is a place in an array.
+func (s shape) find(path rql.Path, places bool) (rql.Kind, error) {
+	for _, name := range path {
+		if s.kind == rql.Any {
+			return rql.Any, nil
+		}
+		if _, err := strconv.ParseUint(name, 10, 32); err == nil && s.list && places {
+			s.list = false
+			continue
+		}
+		next, ok := s.members[name]
+		if !ok && s.open != nil {
+			next, ok = *s.open, true
+		}
+		if !ok {
+			return 0, rql.ErrUnknown
+		}
+		s = next
+	}
+	return s.kind, nil
+}
+
+// fields tells filters of a workspace which fields there are.
+func (s *Service) fields(ctx context.Context, ws string, places bool) func(rql.Path) (rql.Kind, error) {
+	return func(path rql.Path) (rql.Kind, error) {
+		if len(path) < 2 || path[0] != "properties" {
+			return record.find(path, places)
+		}
+		declared, open, err := s.cat.Declaring(ctx, ws, path[1])
+		if err != nil {
+			return 0, err
+		}
+		if len(declared) == 0 {
+			if open {
+				return rql.Any, nil
+			}
+			return 0, rql.ErrUnknown
+		}
+		kind := kindOf(declared[0].Kind)
+		for _, d := range declared {
+			if kindOf(d.Kind) != kind || open {
+				kind = rql.Any
+			}
+		}
+		switch {
+		case len(path) == 2:
+			return kind, nil
+		case kind == rql.Any || kind == rql.Object:
+			return rql.Any, nil // what is inside, protocols need not say
+		}
+		return 0, rql.ErrUnknown
+	}
+}
+
+// kindOf is how values of a type of protocols compare.
+func kindOf(typeName string) rql.Kind {
+	switch typeName {
+	case "string", "uri", "did", "date", "duration":
+		return rql.Text
+	case "number", "integer":
+		return rql.Number
+	case "boolean":
+		return rql.Bool
+	case "date-time":
+		return rql.Time
+	case "object", "geo", "quantity":
+		return rql.Object
+	}
+	return rql.Any
+}
+
+// filterFault turns an error of the filter language into a fault. Other errors
+// stay as they are.
+func filterFault(err error) error {
+	var e *rql.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if e.Code == "unknown_field" {
+		return unknownField("query/filter", fmt.Sprintf("At character %d: %s", e.Pos, e.Detail))
+	}
+	return fault.New(fault.Invalid, "INVALID_FILTER", "The filter is not valid.").
+		With(fault.Field{Pointer: "query/filter", Code: e.Code, Detail: fmt.Sprintf("At character %d: %s", e.Pos, e.Detail)})
+}
+
+func unknownField(pointer, detail string) error {
+	return fault.New(fault.Invalid, "UNKNOWN_FIELD", "A field is not known.").
+		With(fault.Field{Pointer: pointer, Code: "unknown_field", Detail: detail})
+}
+
+// Limits of fields=.
+const (
+	maxFields     = 50
+	maxFieldsText = 2000 // bytes
+)
+
+// Fields keeps only some members of a record: names of members, or paths with
+// dots, with commas between them. did is always kept. What protocols declare
+// is not looked up: any property may be named. Faults: UNKNOWN_FIELD,
+// INVALID_PARAMETER.
+func Fields(body []byte, fields string) ([]byte, error) {
+	t, err := wanted(fields, func(p rql.Path) (rql.Kind, error) { return record.find(p, false) })
+	if err != nil || t == nil {
+		return body, err
+	}
+	return t.keep(nil, strings.TrimSpace(string(body))), nil
+}
+
+// wanted reads fields=; nil is all of the record.
+func wanted(fields string, known func(rql.Path) (rql.Kind, error)) (tree, error) {
+	if fields == "" {
+		return nil, nil
+	}
+	names := strings.Split(fields, ",")
+	if len(names) > maxFields || len(fields) > maxFieldsText {
+		return nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: fmt.Sprintf("At most %d fields in %d bytes.", maxFields, maxFieldsText)})
+	}
+	t := tree{"did": nil}
+	at := 1
+	for _, name := range names {
+		path, ok := rql.ParsePath(strings.TrimSpace(name))
+		err := rql.ErrUnknown
+		if ok {
+			_, err = known(path)
+		}
+		if errors.Is(err, rql.ErrUnknown) {
+			return nil, unknownField("query/fields", fmt.Sprintf("At character %d: There is no field %q.", at, strings.TrimSpace(name)))
+		} else if err != nil {
+			return nil, err
+		}
+		t.add(path)
+		at += len([]rune(name)) + 1
+	}
+	return t, nil
+}
+
+// keep appends to dst what is wanted of v.
+func (t tree) keep(dst []byte, v string) []byte {
+	switch {
+	case t == nil || v == "":
+		return append(dst, v...)
+	case v[0] == '[':
+		return t.keepEach(dst, v)
+	case v[0] != '{':
+		return append(dst, "null"...) // somebody wanted a member of something that has none
+	}
+	dst = append(dst, '{')
+	first := true
+	members(v, func(name string, from, to int) bool {
+		below, ok := t[plain(name)]
+		if !ok || below != nil && v[from] != '{' && v[from] != '[' {
+			return true
+		}
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = append(append(append(dst, '"'), name...), '"', ':')
+		dst = below.keep(dst, v[from:to])
+		return true
+	})
+	return append(dst, '}')
+}
+
+func (t tree) keepEach(dst []byte, v string) []byte {
+	dst = append(dst, '[')
+	first := true
+	elements(v, func(value string) {
+		if !first {
+			dst = append(dst, ',')
+		}
+		first = false
+		dst = t.keep(dst, value)
+	})
+	return append(dst, ']')
+}

@@ -1,0 +1,115 @@
+// Package search finds twins: the list of a workspace, by its fields and by
+// the properties protocols declare.
+//
+// It promises that a page costs the same in a store of a thousand twins and of
+// a million: it is driven by an index, and looks at a bounded number of
+// candidates. What no index answers is compared one by one, and when the bound
+// is reached the page ends, short or empty, with a cursor at the last
+// candidate looked at. It reads the store itself, so it shows every write that
+// was answered. A field nobody has is an error, never an empty answer.
+//
+// It does not count: nobody knows how many twins match before they have been
+// looked at.
+package search
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// What one page looks at, at most.
+const (
+	maxCandidates = 1000     // from an index
+	maxRows       = 2000     // from the table
+	maxScanned    = 32 << 20 // bytes of records that are compared
+	maxPage       = 8 << 20  // bytes of records that are given
+	maxPoints     = 64       // twins with one external id; what more have is no name
+	maxRuns       = 20       // values of in and or that an index is asked for
+	maxItems      = 1000     // of a page
+	maxExpanded   = 100      // items of a page with expand
+)
+
+// Config configures a Service. All of it is needed.
+type Config struct {
+	DB        *db.DB
+	Protocols *protocol.Service
+	Cursors   web.Cursors
+	Key       secret.Key // seals cursors that would tell a restricted key of twins it may not see
+}
+
+// Service finds twins. It is safe for many goroutines.
+type Service struct {
+	cfg    Config
+	cat    catalog
+	budget budget
+}
+
+// budget is what one page looks at, at most.
+type budget struct{ candidates, rows int }
+
+// catalog is what search asks about protocols.
+type catalog interface {
+	Declaring(ctx context.Context, ws, property string) (found []protocol.Declared, open bool, err error)
+	OfClass(ctx context.Context, ws, class string) ([]string, error)
+	FindAny(ctx context.Context, ws, id, version string) (*protocol.Protocol, error)
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	return &Service{cfg: cfg, cat: cfg.Protocols, budget: budget{candidates: maxCandidates, rows: maxRows}}
+}
+
+// Query says which twins, and in which order. All that is given must hold.
+type Query struct {
+	DID          string
+	ExternalID   string // a value of externalIds, under any name
+	Type         string
+	Class        string
+	Protocol     string // DID
+	Status       string
+	Project      string    // DID
+	UpdatedSince time.Time // that moment or later
+	Near         string    // "latitude,longitude,metres"
+	Filter       string    // in the language of package rql
+	Sort         string    // created, -created, updated, -updated, properties.x or -properties.x
+	Limit        int       // 1 to 1000; 0 is 50
+	After        *Place    // where to go on: Next of the page before; nil at the start
+}
+
+// Place is a place in a list. Keep it for the same Query only.
+type Place struct {
+	NID int64  `json:"n"`
+	Val string `json:"v,omitzero"` // of the property the list is sorted by
+	At  int64  `json:"t,omitzero"` // ms; when the list is sorted by updated
+}
+
+// Found is one page.
+type Found struct {
+	Rows []*entity.Row // without name, action, actor, request, reason and hash
+	Next *Place        // where the list goes on; nil when it has ended. Follow it even when Rows is empty
+}
+
+// Bodies are the records of the page as they are sent.
+func (f Found) Bodies() [][]byte {
+	out := make([][]byte, len(f.Rows))
+	for i, r := range f.Rows {
+		out[i] = r.Body
+	}
+	return out
+}
+
+// List gives a page of the twins the caller of ctx may see. q is the store, or
+// a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD.
+func (s *Service) List(ctx context.Context, q db.Querier, query Query) (Found, error) {
+	p, err := s.prepare(ctx, query)
+	if err != nil {
+		return Found{}, err
+	}
+	return p.run(ctx, q)
+}

@@ -1,0 +1,187 @@
+package entity
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. DB, Protocols, Events and Cursors are needed;
+// the zero value of everything else is the sensible default.
+type Config struct {
+	DB        *db.DB
+	Protocols *protocol.Service
+	Events    *event.Log
+	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Cursors   web.Cursors
+	Log       *slog.Logger
+	Now       func() time.Time
+	NewDID    func() did.DID
+
+	Relayer    string // DID of this server, for relayerNode
+	StrictRefs bool   // refuse references to twins that are not held here
+
+	// ControlsAs tells as whom a member may act besides itself: the DIDs of
+	// its groups whose scopes cover entities:write, and of their
+	// organisations. Without it callers act as themselves only.
+	ControlsAs func(ctx context.Context, q db.Querier, ws, member string) ([]string, error)
+	// GroupChanged is called after a commit that changed a group, an
+	// organisation, or an edge between them. It must not block.
+	GroupChanged func()
+	// At reads an earlier revision of a twin, by number or by time. Without
+	// it the parameter at is refused; the two below likewise.
+	At func(ctx context.Context, q db.Querier, r *Row, at string) (body []byte, revision int64, err error)
+	// Fields keeps only some members of a record.
+	Fields func(body []byte, fields string) ([]byte, error)
+	// Expand adds what a record points to.
+	Expand func(ctx context.Context, q db.Querier, r *Row, body []byte, expand string) ([]byte, error)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Idem == nil {
+		c.Idem = idem.Plain(c.DB)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewDID == nil {
+		c.NewDID = did.NewEntity
+	}
+	if c.ControlsAs == nil {
+		c.ControlsAs = func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil }
+	}
+	return c
+}
+
+// Service is the registry of twins. It is safe for many goroutines.
+type Service struct {
+	cfg     Config
+	db      *db.DB
+	records *records
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	cfg = cfg.withDefaults()
+	return &Service{cfg: cfg, db: cfg.DB, records: newRecords(cfg.DB)}
+}
+
+// Find reads a twin of the caller's workspace and projects. Any other is as
+// missing as one that never was: ENTITY_NOT_FOUND.
+func (s *Service) Find(ctx context.Context, q db.Querier, id string) (*Row, error) {
+	caller := web.CallerFrom(ctx)
+	r, err := find(ctx, q, caller.Workspace, id)
+	return visible(caller, r, err)
+}
+
+// read is Find for those who want nothing but the record.
+func (s *Service) read(ctx context.Context, id string) (record, error) {
+	caller := web.CallerFrom(ctx)
+	name := recordName{caller.Workspace, id}
+	found, evicted, ok := s.records.get(name)
+	if !ok {
+		r, err := find(ctx, s.db, caller.Workspace, id)
+		if err != nil {
+			return record{}, err
+		}
+		found = record{project: r.Project, revision: r.Revision, body: r.Body}
+		s.records.put(name, found, evicted)
+	}
+	if !inside(caller, found.project) {
+		return record{}, notFound()
+	}
+	return found, nil
+}
+
+// FindForUpdate is Find for a twin that tx is about to change: until tx ends
+// nobody else changes it.
+func (s *Service) FindForUpdate(ctx context.Context, tx *db.Tx, id string) (*Row, error) {
+	caller := web.CallerFrom(ctx)
+	r, err := findForUpdate(ctx, tx, s.db.Dialect(), caller.Workspace, id)
+	return visible(caller, r, err)
+}
+
+func visible(c web.Caller, r *Row, err error) (*Row, error) {
+	if err == nil && !inside(c, r.Project) {
+		return nil, notFound()
+	}
+	return r, err
+}
+
+// MayUpdate is nil when the caller controls the twin, as itself or through a
+// group, else the fault NOT_CONTROLLER. That the caller has the scope
+// entities:write is the route's matter.
+func (s *Service) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
+	controllers, err := controllersOf(r.Body)
+	if err != nil {
+		return err
+	}
+	caller := web.CallerFrom(ctx)
+	if caller.DID != "" && slices.Contains(controllers, caller.DID) {
+		return nil
+	}
+	as, err := s.cfg.ControlsAs(ctx, q, r.Workspace, caller.DID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(as, func(d string) bool { return slices.Contains(controllers, d) }) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the entity may change it.")
+}
+
+// controllersOf reads the controllers off a record and nothing else: they
+// stand near its beginning, and a record can be long.
+func controllersOf(body []byte) ([]string, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(body))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, wrap("read record", err)
+	}
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, wrap("read record", err)
+		}
+		if name.String() == "controllers" {
+			var list []string
+			err := json.UnmarshalDecode(dec, &list)
+			return list, wrap("read record", err)
+		}
+		if err := dec.SkipValue(); err != nil {
+			return nil, wrap("read record", err)
+		}
+	}
+	return nil, errors.New("read record: it names no controllers")
+}
+
+// Brief is a twin in a few words, for graphs and expanded links.
+type Brief struct {
+	DID        string `json:"did"`
+	Type       string `json:"type"`
+	Class      string `json:"class"`
+	DomainType string `json:"domainType"`
+	Status     Status `json:"status"`
+	Name       string `json:"name,omitzero" doc:"The beginning of its name: properties.name, else metadata.name."`
+}
+
+// Summary is a twin in a few words.
+func Summary(r *Row) Brief {
+	return Brief{DID: r.DID, Type: r.Type, Class: r.Class, DomainType: r.DomainType, Status: r.Status, Name: r.Name}
+}

@@ -1,0 +1,188 @@
+package entity
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Row is a stored twin: what the store itself needs to know, and the record as
+// it is sent.
+type Row struct {
+	NID             int64
+	Workspace       string
+	DID             string
+	Type            string
+	Class           string
+	DomainType      string
+	Protocol        string
+	ProtocolVersion string
+	Project         string // "" when it belongs to none
+	Name            string // at most 200 bytes of the name in the record; "" without one
+	Status          Status
+	Revision        int64
+	CreatedAt       int64 // ms
+	UpdatedAt       int64 // ms; when this revision was made
+	Action          string
+	Actor           string
+	RequestID       string
+	Reason          string
+	Hash            []byte
+	Body            []byte
+
+	crowded bool // a further edge would not change the record
+}
+
+// The columns of a whole row, in the order scan reads them.
+const (
+	selectEntity = `SELECT nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
+			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+		FROM entities WHERE did = $1 AND ws = $2`
+	selectEntityForUpdatePostgres = `SELECT nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
+			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+		FROM entities WHERE did = $1 AND ws = $2 FOR UPDATE`
+	selectEntityByNID = `SELECT nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
+			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+		FROM entities WHERE nid = $1 AND ws = $2`
+)
+
+// find reads a twin of a workspace. The fault is ENTITY_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, ws, id string) (*Row, error) {
+	return found(scan(q.QueryRow(ctx, selectEntity, id, ws)))
+}
+
+// findForUpdate is find for a row that is about to change. On SQLite there is
+// one writer; on PostgreSQL others wait until tx has ended.
+func findForUpdate(ctx context.Context, tx *db.Tx, d db.Dialect, ws, id string) (*Row, error) {
+	if d == db.Postgres {
+		return found(scan(tx.QueryRow(ctx, selectEntityForUpdatePostgres, id, ws)))
+	}
+	return find(ctx, tx, ws, id)
+}
+
+func findByNID(ctx context.Context, q db.Querier, ws string, nid int64) (*Row, error) {
+	return found(scan(q.QueryRow(ctx, selectEntityByNID, nid, ws)))
+}
+
+func found(r *Row, err error) (*Row, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find entity: %w", err)
+	}
+	return r, nil
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No entity has this DID.")
+}
+
+func scan(row db.Row) (*Row, error) {
+	var r Row
+	var body string
+	var crowded int64
+	err := row.Scan(&r.NID, &r.Workspace, &r.DID, &r.Type, &r.Class, &r.DomainType, &r.Protocol, &r.ProtocolVersion, &r.Project, &r.Name, &r.Status,
+		&r.Revision, &crowded, &r.CreatedAt, &r.UpdatedAt, &r.Action, &r.Actor, &r.RequestID, &r.Reason, &r.Hash, &body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body, r.crowded = []byte(body), crowded != 0
+	return &r, nil
+}
+
+const insertEntity = `INSERT INTO entities (nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
+		type_key, protocol_key, project_key, status_key, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
+	ON CONFLICT (did, ws) DO NOTHING`
+
+// insert stores a new twin. The fault is ENTITY_EXISTS when its DID is taken.
+func insert(ctx context.Context, tx *db.Tx, r *Row) error {
+	n, err := tx.Exec(ctx, insertEntity, r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion,
+		r.Project, r.Name, string(r.Status), r.Revision, flag(r.crowded),
+		Key(r.Workspace, "type", r.Type), Key(r.Workspace, "protocol", r.Protocol), r.projectKey(), r.statusKey(),
+		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, string(r.Body))
+	if err != nil {
+		return fmt.Errorf("insert entity: %w", err)
+	}
+	if n == 0 {
+		return fault.New(fault.Conflict, "ENTITY_EXISTS", "An entity with this DID exists already.").
+			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "This DID is taken."})
+	}
+	return nil
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (r *Row) projectKey() any {
+	if r.Project == "" {
+		return nil
+	}
+	return Key(r.Workspace, "project", r.Project)
+}
+
+func (r *Row) statusKey() any {
+	if r.Status == StatusActive {
+		return nil
+	}
+	return Key(r.Workspace, "status", string(r.Status))
+}
+
+// The newest revision becomes the last of the earlier ones, then the row takes
+// the next. Both name the revision they expect: of two writers one finds
+// nothing.
+const (
+	insertHistory = `INSERT INTO entity_history (nid, revision, at, action, actor, request, reason, hash, body)
+		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+		FROM entities WHERE nid = $1 AND revision = $2
+		ON CONFLICT (nid, revision) DO NOTHING`
+	updateBody = `UPDATE entities SET revision = $3, crowded = $4, name = $5, updated_at = $6, rev_action = $7, rev_actor = $8, rev_request = $9,
+			rev_reason = $10, rev_hash = $11, body = $12
+		WHERE nid = $1 AND revision = $2`
+	updateAll = `UPDATE entities SET revision = $3, crowded = $4, name = $5, updated_at = $6, rev_action = $7, rev_actor = $8, rev_request = $9,
+			rev_reason = $10, rev_hash = $11, body = $12,
+			type = $13, class = $14, domain_type = $15, protocol_version = $16, project = $17, status = $18,
+			type_key = $19, project_key = $20, status_key = $21
+		WHERE nid = $1 AND revision = $2`
+)
+
+// update replaces the revision old by next. It returns false when old is not
+// the newest any more.
+func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
+	n, err := tx.Exec(ctx, insertHistory, old.NID, old.Revision)
+	if err != nil || n == 0 {
+		return false, wrap("keep revision", err)
+	}
+	args := []any{
+		old.NID, old.Revision, next.Revision, flag(next.crowded), next.Name, next.UpdatedAt, next.Action, next.Actor, next.RequestID,
+		next.Reason, next.Hash, string(next.Body),
+	}
+	if old.sameKeys(next) { // most changes: no index but one has to be touched
+		n, err = tx.Exec(ctx, updateBody, args...)
+	} else {
+		n, err = tx.Exec(ctx, updateAll, append(args, next.Type, next.Class, next.DomainType, next.ProtocolVersion, next.Project, string(next.Status),
+			Key(next.Workspace, "type", next.Type), next.projectKey(), next.statusKey())...)
+	}
+	return n > 0, wrap("update entity", err)
+}
+
+// sameKeys tells whether everything but the body is as it was.
+func (r *Row) sameKeys(next *Row) bool {
+	return r.Type == next.Type && r.Class == next.Class && r.DomainType == next.DomainType && r.ProtocolVersion == next.ProtocolVersion &&
+		r.Project == next.Project && r.Status == next.Status
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

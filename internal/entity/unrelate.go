@@ -1,0 +1,288 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+func relationNotFound() error {
+	return fault.New(fault.NotFound, "RELATIONSHIP_NOT_FOUND", "The entity has no relationship with this id.")
+}
+
+// UnrelateTx ends an edge that a twin shows. It stays in the store for the
+// history. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_DEACTIVATED,
+// RELATIONSHIP_NOT_FOUND, MISSING_RELATIONSHIPS when an active twin needs it,
+// ORGANISATION_REQUIRES_GROUP, KEY_RESTRICTED.
+func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reason string) error {
+	if err := checkReason(reason); err != nil {
+		return err
+	}
+	caller := web.CallerFrom(ctx)
+	self, err := s.visibleEnd(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	if self == nil {
+		return notFound()
+	}
+	l, err := link.Find(ctx, tx, caller.Workspace, link.ParseID(relation))
+	if err != nil {
+		return err
+	}
+	if l == nil || l.Src != self.NID && !(l.Mirror && l.Dst == self.NID) {
+		return relationNotFound()
+	}
+	pl, row, err := s.openLink(ctx, tx, self, l)
+	if err != nil {
+		return err
+	}
+	if err := s.checkGroupEdge(ctx, tx, pl); err != nil {
+		return err
+	}
+	ended, err := link.Finish(ctx, tx, caller.Workspace, l.NID, link.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID, Reason: reason})
+	if err != nil {
+		return err
+	}
+	if !ended { // somebody else was first
+		return relationNotFound()
+	}
+	return s.hide(ctx, tx, pl, row, reason)
+}
+
+// Unrelate is UnrelateTx in a transaction of its own.
+func (s *Service) Unrelate(ctx context.Context, id, relation, reason string) error {
+	l, err := link.Find(ctx, s.db, web.CallerFrom(ctx).Workspace, link.ParseID(relation))
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		if err := s.warm(ctx, l.SrcDID, l.DstDID); err != nil {
+			return err
+		}
+	}
+	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.UnrelateTx(ctx, tx, id, relation, reason) })
+}
+
+// openLink locks the ends of an edge that is about to end.
+func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *link.End, l *link.Link) (*plan, *Row, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	pl := &plan{self: self, link: *l, back: l.Src != self.NID}
+	pl.word = Shown(l, pl.back).Role
+	far := l.Dst
+	if pl.back {
+		far = l.Src
+	}
+	if far != 0 {
+		other, err := link.EndByNID(ctx, tx, ws, far)
+		if err != nil {
+			return nil, nil, err
+		}
+		pl.other = other
+	}
+	locked := []*link.End{self}
+	if l.Mirror {
+		locked = append(locked, pl.other)
+	}
+	for _, e := range locked {
+		e.Crowded = false // its record may change: lock it alone
+	}
+	if err := s.lock(ctx, tx, locked...); err != nil {
+		return nil, nil, err
+	}
+	row, err := findByNID(ctx, tx, ws, self.NID)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pl, row, s.mayChange(ctx, tx, row)
+}
+
+// checkGroupEdge keeps groups in their organisations: an active group has a
+// parent, and an organisation an active group.
+func (s *Service) checkGroupEdge(ctx context.Context, tx *db.Tx, p *plan) error {
+	from, to := p.ends()
+	if !p.toGroup() || Status(to.Status) == StatusDeactivated || from.DomainType != "organisation" {
+		return nil
+	}
+	return s.checkLastGroup(ctx, tx, from, to.NID)
+}
+
+// checkLastGroup refuses to take an active group from an organisation that has
+// no other. The organisation is locked by the caller.
+func (s *Service) checkLastGroup(ctx context.Context, tx *db.Tx, org *link.End, group int64) error {
+	if Status(org.Status) == StatusDeactivated {
+		return nil
+	}
+	more, err := link.HasOtherGroup(ctx, tx, org.NID, group)
+	if err != nil || more {
+		return err
+	}
+	return fault.New(fault.Conflict, "ORGANISATION_REQUIRES_GROUP", "An organisation always has an active membership group; this is its last.")
+}
+
+// hide takes an edge that has ended off the records of its ends.
+func (s *Service) hide(ctx context.Context, tx *db.Tx, p *plan, row *Row, reason string) error {
+	shown := Shown(&p.link, p.back)
+	next, err := s.hideAt(ctx, tx, row, shown, reason)
+	if err != nil {
+		return err
+	}
+	if next == nil {
+		if err := s.tell(ctx, tx, "relationship.removed", row, shown); err != nil {
+			return err
+		}
+	} else if err := mayPlace(ctx, next.Project); err != nil {
+		return err
+	}
+	s.noteEdge(tx, p)
+	if !p.link.Mirror {
+		return nil
+	}
+	far, err := findByNID(ctx, tx, row.Workspace, p.other.NID)
+	if err != nil {
+		return err
+	}
+	_, err = s.hideAt(ctx, tx, far, Shown(&p.link, !p.back), reason)
+	return err
+}
+
+// hideAt takes an edge off one record and refuses when an active twin cannot do
+// without. It returns nil when the record stays as it is.
+func (s *Service) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relationship, reason string) (*Row, error) {
+	e, err := row.Entity()
+	if err != nil {
+		return nil, err
+	}
+	list, more := slices.DeleteFunc(slices.Clone(e.Relationships), func(r Relationship) bool { return r.ID == gone.ID }), false
+	if e.MoreRelationships {
+		if list, more, err = s.firstEdges(ctx, tx, row.NID); err != nil {
+			return nil, err
+		}
+	}
+	project := e.Project
+	if row.DomainType != "project" && project == gone.Target {
+		if project, err = s.projectOf(ctx, tx, row); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Equal(list, e.Relationships) && more == e.MoreRelationships && project == e.Project {
+		return nil, s.stillComplete(ctx, tx, e, row.NID)
+	}
+	act := related("relationship.removed", gone)
+	act.Reason = reason
+	before := e.MissingRelationships
+	return s.mutate(ctx, tx, row, act, func(e *Entity) error {
+		e.Relationships, e.MoreRelationships, e.Project = list, more, project
+		missing, err := s.missingOf(ctx, tx, e, row.NID)
+		if err != nil {
+			return err
+		}
+		return keepsComplete(e.Status, before, missing)
+	})
+}
+
+// stillComplete is keepsComplete for an edge the record did not show.
+func (s *Service) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid int64) error {
+	missing, err := s.missingOf(ctx, tx, e, nid)
+	if err != nil {
+		return err
+	}
+	return keepsComplete(e.Status, e.MissingRelationships, missing)
+}
+
+// keepsComplete refuses when an active twin would miss more than before.
+func keepsComplete(status Status, before, after []string) error {
+	fresh := slices.DeleteFunc(slices.Clone(after), func(r string) bool { return slices.Contains(before, r) })
+	if status != StatusActive || len(fresh) == 0 {
+		return nil
+	}
+	return missingFault(fresh, "The entity is active and needs this relationship.")
+}
+
+// firstEdges reads the edges a record shows, oldest first, and whether there
+// are more.
+func (s *Service) firstEdges(ctx context.Context, q db.Querier, nid int64) ([]Relationship, bool, error) {
+	out, err := link.Out.List(ctx, q, nid, 0, maxRelations+1)
+	if err != nil {
+		return nil, false, err
+	}
+	in, err := link.Mirrored.List(ctx, q, nid, 0, maxRelations+1)
+	if err != nil {
+		return nil, false, err
+	}
+	all := append(out, in...)
+	slices.SortFunc(all, func(a, b link.Link) int { return cmp.Compare(a.NID, b.NID) })
+	more := len(all) > maxRelations
+	all = all[:min(len(all), maxRelations)]
+	list := make([]Relationship, len(all))
+	for i := range all {
+		list[i] = Shown(&all[i], all[i].Src != nid)
+	}
+	return list, more, nil
+}
+
+// projectOf finds the project of a twin after it has lost the one it had: that
+// of its first edge to one.
+func (s *Service) projectOf(ctx context.Context, tx *db.Tx, row *Row) (string, error) {
+	list, _, err := s.firstEdges(ctx, tx, row.NID)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range list {
+		if !belongs(r.Role, "project") {
+			continue
+		}
+		other, err := link.FindEnd(ctx, tx, row.Workspace, r.Target)
+		if err != nil {
+			return "", err
+		}
+		if other == nil || other.DomainType == "project" {
+			return r.Target, nil
+		}
+	}
+	return "", nil
+}
+
+// missingOf lists the roles a twin misses, from what it shows, or from the
+// store when it shows a part only.
+func (s *Service) missingOf(ctx context.Context, q db.Querier, e *Entity, nid int64) ([]string, error) {
+	p, err := s.cfg.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
+	if err != nil {
+		return nil, err
+	}
+	count := e.counter()
+	if e.MoreRelationships {
+		counted, err := s.countAll(ctx, q, nid, wordsOf(p, e.DomainType))
+		if err != nil {
+			return nil, err
+		}
+		count = func(word string) int { return counted[word] }
+	}
+	return missing(p, e.DomainType, count), nil
+}
+
+// countAll counts the current edges of a twin under words it needs.
+func (s *Service) countAll(ctx context.Context, q db.Querier, nid int64, words map[string]int) (map[string]int, error) {
+	out := map[string]int{}
+	for word, least := range words {
+		n, err := link.CountOut(ctx, q, nid, word, least)
+		if err != nil {
+			return nil, err
+		}
+		if rule, inverse, ok := edge.Of(word); ok && inverse && n < least {
+			in, err := link.CountIn(ctx, q, nid, rule.Role, least)
+			if err != nil {
+				return nil, err
+			}
+			n += in
+		}
+		out[word] = n
+	}
+	return out, nil
+}
