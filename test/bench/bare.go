@@ -18,7 +18,8 @@ import (
 )
 
 // A bare server is the least that net/http can do: "hello" answers a constant,
-// "write" stores its body as one synced row first. "row" is the same row through
+// "write" stores its body as one synced row first, "group" does so for all who
+// wait at once. "row" is the same row through
 // our own foundation. Each runs in a process of its own, as Hearth does.
 
 // serveBare is that process. It ends when its standard input does.
@@ -30,6 +31,12 @@ func serveBare(ctx context.Context, kind, path string) error {
 		if h, err = rowStack(ctx, path); err != nil {
 			return err
 		}
+	case "group":
+		g, err := openGroup(ctx, path)
+		if err != nil {
+			return err
+		}
+		h = &groupWriter{g: g}
 	case "hello":
 		h = http.HandlerFunc(hello)
 	case "write":
@@ -73,6 +80,23 @@ func (rw *rowWriter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rw.mu.Lock()
 		err = rw.c.put(db.NewID(), string(body))
 		rw.mu.Unlock()
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write(helloBody) // as in hello
+}
+
+// groupWriter is rowWriter with requests that share their commits.
+type groupWriter struct{ g *group }
+
+func (gw *groupWriter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err == nil {
+		err = gw.g.writer()(db.NewID(), string(body))
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

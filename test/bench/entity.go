@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hearth-dmrv/hearth/test/server"
+)
+
+// The bars of area A, as shares of the bound's rate.
+const (
+	createBar     = 0.40
+	createOnceBar = 0.30
+	readBar       = 0.50
+)
+
+const entityConns = 64
+
+// stoveProtocol declares four indexed properties.
+const stoveProtocol = `{"type":"Protocol","did":"did:ixo:protocol/bench","name":"bench","properties":{` +
+	`"serial":{"type":"string","indexed":true},"model":{"type":"string","indexed":true},` +
+	`"power":{"type":"number","indexed":true},"installed":{"type":"string","indexed":true},` +
+	`"note":"string","bucket":"integer"}}`
+
+// stoveDraft is a twin of about 500 bytes.
+func stoveDraft(n int) string {
+	return fmt.Sprintf(`{"type":"Stove","protocol":"did:ixo:protocol/bench","properties":{"serial":"SN-%08d","model":"M%d","power":%d,`+
+		`"installed":"2026-0%d-01","bucket":%d,"note":"%s"}}`, n, n%10, n%1000, n%9+1, n%100, strings.Repeat("a household stove ", 18))
+}
+
+// prepareStoves publishes the protocol of the twins.
+func prepareStoves(ctx context.Context, s *server.Server) error {
+	c := s.Client(1)
+	defer c.Close()
+	for _, call := range []struct{ path, body string }{
+		{"/v1/protocols", stoveProtocol},
+		{"/v1/protocols/did:ixo:protocol%2Fbench/publish", `{}`},
+	} {
+		a, err := c.Do(ctx, "POST", call.path, []byte(call.body))
+		if err != nil {
+			return err
+		}
+		if a.Status >= 300 {
+			return fmt.Errorf("POST %s: status %d: %s", call.path, a.Status, a.Body)
+		}
+	}
+	return nil
+}
+
+// startStoves starts a server on which twins can be made.
+func (b *bench) startStoves(ctx context.Context) (*server.Server, error) {
+	s, err := b.start()
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareStoves(ctx, s); err != nil {
+		return nil, errors.Join(err, s.Kill())
+	}
+	return s, nil
+}
+
+// creates compares a new twin with one row of the same bytes behind a
+// hand-written group commit.
+func (b *bench) creates(ctx context.Context) error {
+	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
+	for _, cell := range []struct {
+		name string
+		once bool
+		bar  float64
+	}{{"POST /v1/entities", false, createBar}, {"with an Idempotency-Key", true, createOnceBar}} {
+		var count atomic.Int64
+		ours := func(ctx context.Context) (side, error) {
+			s, err := b.startStoves(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return hearthLoad(s, entityConns, func(int) []byte {
+				n, key := int(count.Add(1)), s.Key
+				if cell.once {
+					key += fmt.Sprintf("\r\nIdempotency-Key: bench-%d", n)
+				}
+				return request("POST", "/v1/entities", key, stoveDraft(n))
+			})
+		}
+		if err := b.rateCell(ctx, cell.name, cell.bar, ours, b.bareLoad("group", entityConns, request("POST", "/", server.OwnerKey, stoveDraft(1)))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rateCell measures one line of a table of rates and judges its bar.
+func (b *bench) rateCell(ctx context.Context, name string, bar float64, ours, bound opener) error {
+	p, err := b.pair(ctx, ours, bound)
+	if err != nil {
+		return err
+	}
+	ratio := p.ratio(sample.rate)
+	fmt.Printf("%-26s %9.0f %9.0f %7.2f %9.1f %9.1f   bar %.2f %s\n", name,
+		medianOf(p.ours, sample.rate), medianOf(p.bound, sample.rate), ratio,
+		medianOf(p.ours, sample.cost), medianOf(p.bound, sample.cost), bar, b.verdict(name, ratio >= bar))
+	return nil
+}
+
+// readsEntity compares the read of a twin by its DID with a constant answer.
+func (b *bench) readsEntity(ctx context.Context) error {
+	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "hello/s", "ratio", "CPU µs", "bound")
+	const twins = 1000
+	ours := func(ctx context.Context) (side, error) {
+		s, err := b.startStoves(ctx)
+		if err != nil {
+			return nil, err
+		}
+		reqs, err := someStoves(ctx, s, twins)
+		if err != nil {
+			return nil, errors.Join(err, s.Kill())
+		}
+		var count atomic.Int64
+		return hearthLoad(s, entityConns, func(int) []byte { return reqs[int(count.Add(1))%twins] })
+	}
+	return b.rateCell(ctx, "GET /v1/entities/{did}", readBar, ours, b.bareLoad("hello", entityConns, request("GET", "/", server.OwnerKey, "")))
+}
+
+// someStoves makes twins and gives the request that reads each.
+func someStoves(ctx context.Context, s *server.Server, n int) ([][]byte, error) {
+	c := s.Client(1)
+	defer c.Close()
+	reqs := make([][]byte, n)
+	for i := range reqs {
+		a, err := c.Do(ctx, "POST", "/v1/entities", []byte(stoveDraft(i)))
+		if err != nil {
+			return nil, err
+		}
+		if a.Status != 201 {
+			return nil, fmt.Errorf("make a twin: status %d: %s", a.Status, a.Body)
+		}
+		reqs[i] = request("GET", a.Header.Get("Location"), s.Key, "")
+	}
+	return reqs, nil
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/test/server"
+)
+
+// The bars of lists: how much the p50 of a page may grow from the small store
+// to the large one, and how long a page may take that no index answers.
+const (
+	growthBar  = 1.5
+	scanBar    = 10_000 // µs
+	smallStore = 10_000
+	largeStore = 1_000_000
+)
+
+// listCell is a page of a list. share is how far into the list it lies; less
+// than 0 is the first page.
+type listCell struct {
+	name, query string
+	share       float64
+	scan        bool // judged by its time, not by its growth
+}
+
+var listCells = []listCell{
+	{"first page", "", -1, false},
+	{"middle page", "", 0.5, false},
+	{"last page", "", 1, false},
+	{"type=Stove", "type=Stove", -1, false},
+	{"indexed, 10 % match", "protocol=did:ixo:protocol/bench&filter=" + url.QueryEscape(`eq(properties.model,"M3")`), -1, false},
+	{"indexed, one matches", "protocol=did:ixo:protocol/bench&filter=" + url.QueryEscape(`eq(properties.serial,"SN-00004242")`), -1, false},
+	{"not indexed, 1 % match", "filter=" + url.QueryEscape(`eq(properties.bucket,7)`), -1, true},
+	{"not indexed, none match", "filter=" + url.QueryEscape(`like(properties.note,"*nobody*")`), -1, true},
+	{"two, never together", "filter=" + url.QueryEscape(`and(eq(properties.model,"M3"),eq(properties.power,1))`), -1, true},
+}
+
+// lists compares pages of a large store with the same pages of a small one.
+func (b *bench) lists(ctx context.Context) error {
+	large := largeStore
+	if b.quick {
+		large = smallStore
+	}
+	few, err := b.seed(ctx, smallStore)
+	if err != nil {
+		return err
+	}
+	many, err := b.seed(ctx, large)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-26s %9s %9s %7s\n", "page of 50", fmt.Sprint("µs at ", large), fmt.Sprint(smallStore), "growth")
+	for _, cell := range listCells {
+		far, err := b.listPath(ctx, many, cell)
+		if err != nil {
+			return err
+		}
+		near, err := b.listPath(ctx, few, cell)
+		if err != nil {
+			return err
+		}
+		p, err := b.pair(ctx, b.listSide(many, far), b.listSide(few, near))
+		if err != nil {
+			return fmt.Errorf("%s: %w", cell.name, err)
+		}
+		took, growth := medianOf(p.ours, sample.p50), p.ratio(sample.p50)
+		met, bar := growth < growthBar, fmt.Sprintf("bar %.1f", growthBar)
+		if cell.scan {
+			met, bar = took < scanBar, "bar 10 ms"
+		}
+		fmt.Printf("%-26s %9.0f %9.0f %7.2f   %s %s\n", cell.name, took, medianOf(p.bound, sample.p50), growth, bar, b.verdict("list, "+cell.name, met))
+	}
+	return nil
+}
+
+// seed fills a folder with twins through the code that serves requests.
+func (b *bench) seed(ctx context.Context, n int) (string, error) {
+	s, err := b.startStoves(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := s.Stop(stopLimit); err != nil {
+		return "", err
+	}
+	d, err := db.Open(ctx, db.Config{Path: filepath.Join(s.Dir, "hearth.db")})
+	if err != nil {
+		return "", err
+	}
+	err = seedTwins(ctx, d, n)
+	size := os.WriteFile(filepath.Join(s.Dir, sizeFile), []byte(strconv.Itoa(n)), 0o600)
+	return s.Dir, errors.Join(err, size, d.Close())
+}
+
+// seedTwins stores n twins, a hundred a transaction.
+func seedTwins(ctx context.Context, d *db.DB, n int) error {
+	keys := auth.New(auth.Config{DB: d})
+	ctx, err := keys.AsOwner(ctx, auth.OperatorWorkspace)
+	if err != nil {
+		return err
+	}
+	cursors := web.Cursors{Key: make([]byte, 32)}
+	log := event.New(event.Config{DB: d, Cursors: cursors})
+	defer log.Close()
+	protocols := protocol.New(protocol.Config{DB: d, Events: log, Cursors: cursors})
+	twins := entity.New(entity.Config{DB: d, Protocols: protocols, Events: log, Cursors: cursors, NewDID: did.NewEntity})
+	const chunk = 100
+	for i := 0; i < n; i += chunk {
+		ready := make([]*entity.Prepared, 0, chunk)
+		for j := i; j < min(i+chunk, n); j++ {
+			var draft entity.Draft
+			if err := json.Unmarshal([]byte(stoveDraft(j)), &draft); err != nil {
+				return err
+			}
+			p, err := twins.Prepare(ctx, draft)
+			if err != nil {
+				return err
+			}
+			ready = append(ready, p)
+		}
+		err := d.InTx(ctx, func(tx *db.Tx) error {
+			for _, p := range ready {
+				if _, err := twins.StoreTx(ctx, tx, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listSide is a server on a seeded folder and one page of its list.
+func (b *bench) listSide(dir, path string) opener {
+	return func(context.Context) (side, error) {
+		s, err := server.Start(server.Options{Binary: b.binary, Dir: dir})
+		if err != nil {
+			return nil, err
+		}
+		req := request("GET", path, s.Key, "")
+		return hearthLoad(s, 1, func(int) []byte { return req })
+	}
+}
+
+// listPath is the address of a page.
+func (b *bench) listPath(ctx context.Context, dir string, cell listCell) (string, error) {
+	if cell.share < 0 {
+		return "/v1/entities?limit=50&" + cell.query, nil
+	}
+	s, err := server.Start(server.Options{Binary: b.binary, Dir: dir})
+	if err != nil {
+		return "", err
+	}
+	path, err := pageAt(ctx, s, cell.share)
+	return path, errors.Join(err, s.Stop(stopLimit))
+}
+
+// stopLimit is how long a server may take to stop.
+const stopLimit = 20 * time.Second
+
+// pageAt walks a share of the list and gives the address of the page there.
+func pageAt(ctx context.Context, s *server.Server, share float64) (string, error) {
+	const step = 1000
+	c := s.Client(1)
+	defer c.Close()
+	size, err := storeSize(s.Dir)
+	if err != nil {
+		return "", err
+	}
+	path := "/v1/entities?fields=did&limit=" + strconv.Itoa(step)
+	last := ""
+	for seen := 0; seen < int(share*float64(size))-step; seen += step {
+		next := path
+		if last != "" {
+			next += "&cursor=" + url.QueryEscape(last)
+		}
+		a, err := c.Do(ctx, "GET", next, nil)
+		if err != nil {
+			return "", err
+		}
+		var page struct {
+			Page struct {
+				NextCursor string `json:"nextCursor"`
+			} `json:"page"`
+		}
+		if err := a.JSON(&page); err != nil {
+			return "", err
+		}
+		if page.Page.NextCursor == "" {
+			break
+		}
+		last = page.Page.NextCursor
+	}
+	// A cursor belongs to its list, so the page keeps the query of the walk.
+	return "/v1/entities?fields=did&limit=50&cursor=" + url.QueryEscape(last), nil
+}
+
+// storeSize reads how many twins a folder was seeded with.
+func storeSize(dir string) (int, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, sizeFile))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(raw))
+}
+
+// sizeFile lies in a seeded folder and tells how many twins it has.
+const sizeFile = "bench-size"
