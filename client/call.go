@@ -26,14 +26,21 @@ type call struct {
 	method string
 	path   string // escaped, from the root of the server
 	query  url.Values
-	body   any // encoded as JSON; nil is none
-	patch  bool
+	body   any    // encoded as JSON, []byte sent as they are; nil is none
+	media  string // of the body; JSON when empty
 	head   http.Header
 	meta   *Meta
 	keyed  bool // the server keeps the answer under an Idempotency-Key
+	safe   bool // doing it twice is like doing it once, whatever the method says
 	once   bool // never repeat
+	long   bool // a file comes or goes: only the caller's ctx bounds it
 	accept int  // a status beside 2xx that is an answer and not a refusal
 }
+
+const (
+	mediaMerge = "application/merge-patch+json"
+	mediaPatch = "application/json-patch+json"
+)
 
 func get(path string, query url.Values) call {
 	return call{method: http.MethodGet, path: path, query: query}
@@ -43,6 +50,17 @@ func get(path string, query url.Values) call {
 func post(path string, body any) call {
 	return call{method: http.MethodPost, path: path, body: body, keyed: true}
 }
+
+// put, merge and remove are calls that change something that is there.
+func put(path string, body any) call {
+	return call{method: http.MethodPut, path: path, body: body}
+}
+
+func merge(path string, body any) call {
+	return call{method: http.MethodPatch, path: path, body: body, media: mediaMerge}
+}
+
+func remove(path string) call { return call{method: http.MethodDelete, path: path} }
 
 // do sends a call and decodes the answer into a T.
 func do[T any](ctx context.Context, c *Client, k call, opts []Option) (*T, error) {
@@ -81,7 +99,9 @@ func (c *Client) send(ctx context.Context, k call, opts []Option) ([]byte, error
 
 // apply takes the options of the caller and fills in what is missing.
 func (k *call) apply(opts []Option) {
-	k.head = http.Header{}
+	if k.head = k.head.Clone(); k.head == nil {
+		k.head = http.Header{}
+	}
 	for _, o := range opts {
 		o(k)
 	}
@@ -91,10 +111,14 @@ func (k *call) apply(opts []Option) {
 }
 
 func (k *call) encode() ([]byte, error) {
-	if k.body == nil {
+	switch b := k.body.(type) {
+	case nil:
 		return nil, nil
+	case []byte:
+		return b, nil
 	}
-	body, err := json.Marshal(k.body)
+	// The server compares the bytes of two calls with one Idempotency-Key.
+	body, err := json.Marshal(k.body, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode body of %s %s: %w", k.method, k.path, err)
 	}
@@ -103,8 +127,11 @@ func (k *call) encode() ([]byte, error) {
 
 // attempt sends a call once and reads the whole answer.
 func (c *Client) attempt(ctx context.Context, k *call, body []byte, n int) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
-	defer cancel()
+	if !k.long {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.cfg.Timeout)
+		defer cancel()
+	}
 	req, err := c.request(ctx, k, body)
 	if err != nil {
 		return nil, err
@@ -146,8 +173,8 @@ func (c *Client) request(ctx context.Context, k *call, body []byte) (*http.Reque
 		req.Header.Set("Authorization", "Bearer "+c.cfg.Key)
 	}
 	switch {
-	case k.patch:
-		req.Header.Set("Content-Type", "application/merge-patch+json")
+	case k.media != "":
+		req.Header.Set("Content-Type", k.media)
 	case k.body != nil:
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -9,7 +9,9 @@
 // first. A refusal comes out as *Error.
 //
 //	c, err := client.New(client.Config{BaseURL: "http://localhost:3000", Key: key})
-//	issued, err := c.Keys.Create(ctx, client.KeyDraft{Name: "tablet", Role: "collector"})
+//	twin, err := c.Entities.Create(ctx, client.EntityDraft{
+//		Type: "Device", Protocol: "did:ixo:protocol/template", Properties: client.Object{"metricOne": "value"},
+//	})
 //
 // The package depends on nothing of the server.
 package client
@@ -30,7 +32,7 @@ type Config struct {
 	Key       string        // API key; none calls public routes only
 	HTTP      *http.Client  // by default one that follows no redirects
 	UserAgent string        // "hearth-go"
-	Timeout   time.Duration // of one attempt, streams aside; 30 s
+	Timeout   time.Duration // of one attempt, streams and files aside; 30 s
 	Retry     Retry
 }
 
@@ -48,6 +50,17 @@ type Client struct {
 	Events     Events
 	Webhooks   Webhooks
 	Jobs       Jobs
+	Protocols  Protocols
+	Entities   Entities
+	Graph      Graph
+	Groups     Groups
+	Households Households
+	Devices    Devices
+	Imports    Imports
+	Exports    Exports
+	Migrations Migrations
+	Erasures   Erasures
+	DIDs       DIDs
 
 	base *url.URL
 	cfg  Config
@@ -67,6 +80,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{base: base, cfg: cfg.withDefaults()}
 	c.Keys, c.Workspaces, c.Events, c.Webhooks, c.Jobs = Keys{c}, Workspaces{c}, Events{c}, Webhooks{c}, Jobs{c}
+	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
+	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
+	c.Imports, c.Exports, c.Migrations = Imports{c}, Exports{c}, Migrations{c}
 	return c, nil
 }
 

@@ -56,13 +56,18 @@ func CodeOf(err error) string {
 }
 
 // errorBody is the union of the bodies refusals come with: problem+json of the
-// /v1 routes, and the body of the others, whose message may be a list.
+// /v1 routes, the body of the others, whose message may be a list, and the
+// result of a DID that was not resolved.
 type errorBody struct {
 	Code      string         `json:"code"`
 	Message   jsontext.Value `json:"message"`
 	Detail    string         `json:"detail"`
 	RequestID string         `json:"requestId"`
 	Errors    []Field        `json:"errors"`
+	Resolving struct {
+		Error   string `json:"error"`
+		Message string `json:"message"`
+	} `json:"didResolutionMetadata"`
 }
 
 // errorOf makes the error of an answer that is no success.
@@ -80,6 +85,9 @@ func errorOf(res *http.Response, body []byte) *Error {
 	e.Code, e.Fields, e.Message = b.Code, b.Errors, b.Detail
 	if e.Message == "" {
 		e.Message = messageText(b.Message)
+	}
+	if r := b.Resolving; r.Error != "" {
+		e.Code, e.Message = r.Error, r.Message
 	}
 	if e.RequestID == "" {
 		e.RequestID = b.RequestID

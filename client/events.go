@@ -99,12 +99,8 @@ func (q AuditQuery) values() url.Values {
 	set(v, "actor", q.Actor)
 	set(v, "subject", q.Subject)
 	set(v, "type", q.Type)
-	if !q.Since.IsZero() {
-		v.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if !q.Until.IsZero() {
-		v.Set("until", q.Until.UTC().Format(time.RFC3339Nano))
-	}
+	setTime(v, "since", q.Since)
+	setTime(v, "until", q.Until)
 	return v
 }
 

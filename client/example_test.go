@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/client"
 )
@@ -94,4 +95,74 @@ func ExampleWebhookParse() {
 		}
 		log.Println(m.Type, m.Subject)
 	})
+}
+
+func ExampleEntities_Create() {
+	c, stop := standIn(`{"did":"did:ixo:entity:1","class":"physical","status":"draft","missingRelationships":["operator","verifier"],"revision":1}`)
+	defer stop()
+	twin, err := c.Entities.Create(context.Background(), client.EntityDraft{
+		Type: "Device", Protocol: "did:ixo:protocol/template",
+		Properties: client.Object{"metricOne": "value", "metricTwo": 100},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(twin.DID, twin.Class, twin.Status, twin.MissingRelationships)
+	// Output: did:ixo:entity:1 physical draft [operator verifier]
+}
+
+func ExampleEntities_Patch() {
+	c, stop := standIn(`{"did":"did:ixo:entity:1","revision":3}`)
+	defer stop()
+	ctx := context.Background()
+	// Change what you have read. When somebody else was faster the code is
+	// STALE_REVISION: read again and look whether the change is still wanted.
+	for {
+		twin, err := c.Entities.Get(ctx, "did:ixo:entity:1")
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, err = c.Entities.Patch(ctx, twin.DID, client.Object{"properties": client.Object{"metricTwo": 101}},
+			client.IfRevision(twin.Revision), client.Reason("read off on site"))
+		if client.CodeOf(err) == "STALE_REVISION" {
+			continue
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("done")
+		break
+	}
+	// Output: done
+}
+
+func ExampleImports_Create() {
+	c, stop := standIn(`{"id":"job_1","status":"succeeded","counts":{"created":2,"refused":1},"items":[{"line":3,"action":"refused","error":{"code":"ROW_INVALID","message":"The row cannot be read."}}]}`)
+	defer stop()
+	ctx := context.Background()
+	file := strings.NewReader("name,serial\nStove 1,SN1\nStove 2,SN2\n")
+	job, err := c.Imports.Create(ctx, client.ImportDraft{
+		Format: "csv", Mode: "upsert", Protocol: "did:ixo:protocol/clean-cooking", Type: "Stove",
+		Mapping: map[string]string{"name": "metadata.name", "serial": "externalIds.serial"},
+	}, file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if job, err = c.Jobs.Wait(ctx, job.ID); err != nil || job.Status != "succeeded" {
+		log.Fatal(err, job.Errors)
+	}
+	report, err := c.Imports.Get(ctx, job.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Counts.Created, "made")
+	for row, err := range c.Imports.Rows(ctx, job.ID, client.RowQuery{OK: new(false)}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("line", row.Line, row.Error.Message)
+	}
+	// Output:
+	// 2 made
+	// line 3 The row cannot be read.
 }

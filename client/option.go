@@ -1,7 +1,9 @@
 package client
 
 import (
+	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 )
 
@@ -26,6 +28,17 @@ func IfRevision(n int64) Option { return IfMatch(ETag(n)) }
 
 // ETag is the entity tag of a revision.
 func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
+
+// Reason says why, for the history of a twin: one line of at most 500
+// characters. It is for changes of entities whose body has no place for it.
+func Reason(text string) Option {
+	return func(c *call) {
+		if c.query = maps.Clone(c.query); c.query == nil {
+			c.query = url.Values{}
+		}
+		c.query.Set("reason", text)
+	}
+}
 
 // RequestID names the request in the server's logs and events: at most 128 of
 // the characters A-Z, a-z, 0-9, dot, dash and underscore.

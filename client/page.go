@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // Page is one page of a list. Follow HasMore, not the number of items: a page
@@ -45,6 +46,18 @@ func set(v url.Values, name, value string) {
 func setInt(v url.Values, name string, n int64) {
 	if n != 0 {
 		v.Set(name, strconv.FormatInt(n, 10))
+	}
+}
+
+func setTime(v url.Values, name string, t time.Time) {
+	if !t.IsZero() {
+		v.Set(name, t.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+func setOptional[T int64 | float64](v url.Values, name string, n *T) {
+	if n != nil {
+		v.Set(name, strconv.FormatFloat(float64(*n), 'f', -1, 64))
 	}
 }
 

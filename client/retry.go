@@ -35,7 +35,7 @@ func (k *call) repeatable() bool {
 	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete:
 		return true
 	}
-	return k.keyed && k.head.Get(headIdempotency) != ""
+	return k.safe || k.keyed && k.head.Get(headIdempotency) != ""
 }
 
 // passing tells whether an error may be gone at the next attempt.

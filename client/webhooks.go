@@ -80,14 +80,14 @@ func (w Webhooks) List(ctx context.Context, q PageQuery, opts ...Option) iter.Se
 // not repeated by itself. Codes: WEBHOOK_INVALID, WEBHOOK_NOT_FOUND,
 // STALE_REVISION, PRECONDITION_REQUIRED.
 func (w Webhooks) Update(ctx context.Context, id string, p WebhookPatch, opts ...Option) (*Webhook, error) {
-	return do[Webhook](ctx, w.c, call{method: http.MethodPatch, path: hookPath(id), body: p, patch: true}, opts)
+	return do[Webhook](ctx, w.c, merge(hookPath(id), p), opts)
 }
 
 // Delete removes a webhook and returns it as it was; it needs the option
 // IfRevision or IfMatch. When a lost answer made it repeat, the code may be
 // WEBHOOK_NOT_FOUND although it was this call that removed it.
 func (w Webhooks) Delete(ctx context.Context, id string, opts ...Option) (*Webhook, error) {
-	return do[Webhook](ctx, w.c, call{method: http.MethodDelete, path: hookPath(id)}, opts)
+	return do[Webhook](ctx, w.c, remove(hookPath(id)), opts)
 }
 
 // RotateSecret replaces the secret. The old one signs too for 24 hours.

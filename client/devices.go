@@ -1,0 +1,272 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"time"
+)
+
+const devicesPath = "/v1/devices"
+
+// Devices are the monitors and stoves of a cooking programme. They are twins:
+// Entities changes them, links them and reads their history.
+type Devices struct{ c *Client }
+
+func devicePath(did string) string { return devicesPath + "/" + url.PathEscape(did) }
+
+// Device is a device.
+type Device struct {
+	DID           string              `json:"did"`
+	Type          string              `json:"type"`
+	HouseholdID   string              `json:"householdId,omitzero"`
+	StoveID       string              `json:"stoveId,omitzero"`
+	Configuration DeviceConfiguration `json:"configuration"`
+	Serial        string              `json:"serial,omitzero"`
+	Name          string              `json:"name,omitzero"`
+	Protocol      string              `json:"protocol"`
+	Project       string              `json:"project,omitzero"`
+	ExternalIDs   map[string]string   `json:"externalIds,omitzero"`
+	Status        string              `json:"status"`
+	Revision      int64               `json:"revision"`
+	Created       time.Time           `json:"created"`
+	Updated       time.Time           `json:"updated"`
+	Links         DeviceLinks         `json:"links"`
+}
+
+// DeviceConfiguration is how a device measures. All but MinimumDuration are
+// needed in a draft.
+type DeviceConfiguration struct {
+	SamplingRate         int64   `json:"samplingRate"`             // seconds between two readings
+	TemperatureThreshold float64 `json:"temperatureThreshold"`     // °C from which on it is cooking
+	TransmissionMode     string  `json:"transmissionMode"`         // realtime, batch or manual
+	MinimumDuration      int64   `json:"minimumDuration,omitzero"` // seconds of the shortest cooking event
+}
+
+// DeviceLinks are the addresses of a device.
+type DeviceLinks struct {
+	Self     string `json:"self"`
+	Entity   string `json:"entity"`
+	Readings string `json:"readings"`
+	Events   string `json:"events"`
+	Gaps     string `json:"gaps"`
+	Status   string `json:"status"`
+}
+
+// DeviceDraft asks for a device. Type is needed.
+type DeviceDraft struct {
+	DID           string               `json:"did,omitzero"`
+	Type          string               `json:"type"`                   // such as StoveUseMonitor
+	HouseholdID   string               `json:"householdId,omitzero"`   // it need not be held by the server
+	StoveID       string               `json:"stoveId,omitzero"`       // it need not be held by the server
+	Project       string               `json:"project,omitzero"`       //
+	Configuration *DeviceConfiguration `json:"configuration,omitzero"` // every 300 s, 60 °C, realtime when absent
+	Serial        string               `json:"serial,omitzero"`        // unique in the workspace
+	Name          string               `json:"name,omitzero"`
+	Protocol      string               `json:"protocol,omitzero"`
+	Properties    Object               `json:"properties,omitzero"`
+	ExternalIDs   map[string]string    `json:"externalIds,omitzero"`
+	Controllers   []string             `json:"controllers,omitzero"`
+	Metadata      Object               `json:"metadata,omitzero"`
+}
+
+// Create registers a device. The same serial number again gives the device
+// there is. Codes: ENTITY_INVALID, DEVICE_DATA_CONFLICT.
+func (d Devices) Create(ctx context.Context, draft DeviceDraft, opts ...Option) (*Device, error) {
+	return do[Device](ctx, d.c, post(devicesPath, draft), opts)
+}
+
+// Get reads a device. Code: ENTITY_NOT_FOUND.
+func (d Devices) Get(ctx context.Context, did string, opts ...Option) (*Device, error) {
+	return do[Device](ctx, d.c, get(devicePath(did), nil), opts)
+}
+
+// DeviceQuery asks for devices: those of a household, or all of a type.
+type DeviceQuery struct {
+	HouseholdID string
+	Type        string // StoveUseMonitor when no household is given
+	Limit       int    // items in one page, 1 to 1000; 50 by default
+	Cursor      string // NextCursor of the page before
+}
+
+func (q DeviceQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	set(v, "householdId", q.HouseholdID)
+	set(v, "type", q.Type)
+	return v
+}
+
+// Page reads one page of devices, newest first.
+func (d Devices) Page(ctx context.Context, q DeviceQuery, opts ...Option) (*Page[Device], error) {
+	return page[Device](ctx, d.c, devicesPath, q.values(), opts)
+}
+
+// List walks over devices, newest first. An error ends it.
+func (d Devices) List(ctx context.Context, q DeviceQuery, opts ...Option) iter.Seq2[Device, error] {
+	return pages[Device](ctx, d.c, devicesPath, q.values(), opts)
+}
+
+// Reading is what a device measured at a time. It has a temperature, values,
+// or both.
+type Reading struct {
+	Timestamp    time.Time          `json:"timestamp"`
+	Temperature  *float64           `json:"temperature,omitzero"` // °C
+	CookingEvent *bool              `json:"cookingEvent,omitzero"`
+	Duration     *float64           `json:"duration,omitzero"` // seconds
+	Values       map[string]float64 `json:"values,omitzero"`   // further channels
+}
+
+// ReadingBatch is what a device sends: at most 5000 readings, in any order.
+type ReadingBatch struct {
+	DeviceID string        `json:"deviceId,omitzero"`
+	StoveID  string        `json:"stoveId,omitzero"`
+	Readings []Reading     `json:"readings"`
+	Status   *DeviceReport `json:"status,omitzero"`
+}
+
+// DeviceReport is how a device says it is.
+type DeviceReport struct {
+	Battery  *float64  `json:"battery,omitzero"` // percent
+	Signal   string    `json:"signal,omitzero"`
+	LastSync time.Time `json:"lastSync,omitzero"`
+}
+
+// ReadingOutcome is what became of a batch.
+type ReadingOutcome struct {
+	Accepted      int               `json:"accepted"`
+	Duplicates    int               `json:"duplicates"`
+	Conflicts     []ReadingConflict `json:"conflicts"` // left out by AddNew
+	Gaps          []ReadingGap      `json:"gaps"`      // that this batch has brought
+	MoreGaps      bool              `json:"moreGaps,omitzero"`
+	LastReadingAt time.Time         `json:"lastReadingAt,omitzero"`
+}
+
+// ReadingConflict is a reading that differs from the stored one of its time.
+type ReadingConflict struct {
+	Index     int       `json:"index"`
+	Timestamp time.Time `json:"timestamp"`
+	Stored    Reading   `json:"stored"`
+}
+
+// ReadingGap is a time without readings.
+type ReadingGap struct {
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"`
+	Seconds float64   `json:"seconds"`
+	Missing int64     `json:"missing"`
+	Open    bool      `json:"open,omitzero"` // no later reading has come yet
+}
+
+// Add stores a batch whole or not at all. Readings that are stored already are
+// counted as duplicates. Codes: READINGS_INVALID, DEVICE_DATA_CONFLICT,
+// DEVICE_DEACTIVATED.
+func (d Devices) Add(ctx context.Context, did string, b ReadingBatch, opts ...Option) (*ReadingOutcome, error) {
+	return do[ReadingOutcome](ctx, d.c, post(devicePath(did)+"/readings", b), opts)
+}
+
+// AddNew is Add that leaves out readings that differ from stored ones.
+func (d Devices) AddNew(ctx context.Context, did string, b ReadingBatch, opts ...Option) (*ReadingOutcome, error) {
+	k := post(devicePath(did)+"/readings", b)
+	k.query = url.Values{"onConflict": {"skip"}}
+	return do[ReadingOutcome](ctx, d.c, k, opts)
+}
+
+// ReadingQuery asks for readings, or for gaps between them. Without times it
+// is all readings, and the gaps of the last 7 days.
+type ReadingQuery struct {
+	From   time.Time
+	To     time.Time // not included
+	Limit  int       // items in one page, 1 to 1000; 50 by default
+	Cursor string    // NextCursor of the page before
+}
+
+func (q ReadingQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	setTime(v, "from", q.From)
+	setTime(v, "to", q.To)
+	return v
+}
+
+// ReadingPage reads one page of the readings of a device, oldest first.
+func (d Devices) ReadingPage(ctx context.Context, did string, q ReadingQuery, opts ...Option) (*Page[Reading], error) {
+	return page[Reading](ctx, d.c, devicePath(did)+"/readings", q.values(), opts)
+}
+
+// Readings walks over the readings of a device, oldest first. An error ends
+// it.
+func (d Devices) Readings(ctx context.Context, did string, q ReadingQuery, opts ...Option) iter.Seq2[Reading, error] {
+	return pages[Reading](ctx, d.c, devicePath(did)+"/readings", q.values(), opts)
+}
+
+// GapPage reads one page of the gaps in the readings of a device.
+func (d Devices) GapPage(ctx context.Context, did string, q ReadingQuery, opts ...Option) (*Page[ReadingGap], error) {
+	return page[ReadingGap](ctx, d.c, devicePath(did)+"/gaps", q.values(), opts)
+}
+
+// Gaps walks over the gaps in the readings of a device. An error ends it.
+func (d Devices) Gaps(ctx context.Context, did string, q ReadingQuery, opts ...Option) iter.Seq2[ReadingGap, error] {
+	return pages[ReadingGap](ctx, d.c, devicePath(did)+"/gaps", q.values(), opts)
+}
+
+// CookingQuery asks for cooking events. The zero value takes the last 7 days
+// and what the device was set to.
+type CookingQuery struct {
+	From       time.Time
+	To         time.Time // not included; at most 92 days after From
+	MinSeconds *int64    // shortest event
+	Threshold  *float64  // °C from which on it is cooking
+	Limit      int       // items in one page, 1 to 1000; 50 by default
+	Cursor     string    // NextCursor of the page before
+}
+
+func (q CookingQuery) values() url.Values {
+	v := ReadingQuery{q.From, q.To, q.Limit, q.Cursor}.values()
+	setOptional(v, "minDuration", q.MinSeconds)
+	setOptional(v, "threshold", q.Threshold)
+	return v
+}
+
+// CookingEvent is a time in which a stove was hot.
+type CookingEvent struct {
+	Start           time.Time `json:"start"`
+	End             time.Time `json:"end"`
+	DurationSeconds float64   `json:"durationSeconds"`
+	MaxTemperature  float64   `json:"maxTemperature"`
+	MeanTemperature float64   `json:"meanTemperature"`
+	Readings        int       `json:"readings"`
+	Confidence      float64   `json:"confidence"` // share of the readings to be expected
+	Truncated       bool      `json:"truncated"`  // no later reading shows its end yet
+}
+
+// EventPage reads one page of the cooking events of a device.
+func (d Devices) EventPage(ctx context.Context, did string, q CookingQuery, opts ...Option) (*Page[CookingEvent], error) {
+	return page[CookingEvent](ctx, d.c, devicePath(did)+"/events", q.values(), opts)
+}
+
+// Events walks over the cooking events of a device. An error ends it.
+func (d Devices) Events(ctx context.Context, did string, q CookingQuery, opts ...Option) iter.Seq2[CookingEvent, error] {
+	return pages[CookingEvent](ctx, d.c, devicePath(did)+"/events", q.values(), opts)
+}
+
+// DeviceStatus is how a device is, as far as is known.
+type DeviceStatus struct {
+	DeviceID       string       `json:"deviceId"`
+	StoveID        string       `json:"stoveId,omitzero"`
+	LastReadingAt  time.Time    `json:"lastReadingAt,omitzero"`
+	LastReceivedAt time.Time    `json:"lastReceivedAt,omitzero"`
+	Battery        *float64     `json:"battery,omitzero"`
+	Signal         string       `json:"signal,omitzero"`
+	LastSync       time.Time    `json:"lastSync,omitzero"`
+	Completeness   Completeness `json:"completeness"`
+}
+
+// Completeness is the share of expected readings that are there, 0 to 1.
+type Completeness struct {
+	LastDay   *float64 `json:"last24Hours,omitzero"`
+	LastMonth *float64 `json:"last30Days,omitzero"`
+}
+
+// Status tells how a device is.
+func (d Devices) Status(ctx context.Context, did string, opts ...Option) (*DeviceStatus, error) {
+	return do[DeviceStatus](ctx, d.c, get(devicePath(did)+"/status", nil), opts)
+}

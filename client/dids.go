@@ -1,0 +1,128 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// DIDs are the DID documents of twins and others.
+type DIDs struct{ c *Client }
+
+// DIDDocument is a W3C DID document.
+type DIDDocument struct {
+	Context              []string     `json:"@context"`
+	ID                   string       `json:"id"`
+	Controller           []string     `json:"controller,omitempty"`
+	AlsoKnownAs          []string     `json:"alsoKnownAs,omitempty"`
+	VerificationMethod   []DIDMethod  `json:"verificationMethod,omitempty"`
+	Authentication       []string     `json:"authentication,omitempty"`
+	AssertionMethod      []string     `json:"assertionMethod,omitempty"`
+	KeyAgreement         []string     `json:"keyAgreement,omitempty"`
+	CapabilityInvocation []string     `json:"capabilityInvocation,omitempty"`
+	CapabilityDelegation []string     `json:"capabilityDelegation,omitempty"`
+	Service              []DIDService `json:"service,omitempty"`
+}
+
+// DIDMethod is a key of a DID document.
+type DIDMethod struct {
+	ID                 string `json:"id"`
+	Type               string `json:"type"`
+	Controller         string `json:"controller"`
+	PublicKeyMultibase string `json:"publicKeyMultibase"`
+}
+
+// DIDService is a service of a DID document.
+type DIDService struct {
+	ID              string `json:"id"` // DID and fragment
+	Type            string `json:"type"`
+	ServiceEndpoint string `json:"serviceEndpoint"`
+}
+
+// Resolution is what a DID resolved to. Documents of other hosts come in many
+// shapes, so the document is JSON here; Document reads those of this server.
+type Resolution struct {
+	DIDDocument        jsontext.Value     `json:"didDocument"`
+	ResolutionMetadata ResolutionMetadata `json:"didResolutionMetadata"`
+	DocumentMetadata   DocumentMetadata   `json:"didDocumentMetadata"`
+}
+
+// ResolutionMetadata tells about the resolution.
+type ResolutionMetadata struct {
+	ContentType string `json:"contentType,omitempty"`
+	Error       string `json:"error,omitempty"`
+	Message     string `json:"message,omitempty"`
+}
+
+// DocumentMetadata tells about the document.
+type DocumentMetadata struct {
+	Created     time.Time `json:"created,omitzero"`
+	Updated     time.Time `json:"updated,omitzero"`
+	VersionID   string    `json:"versionId,omitempty"` // revision of the twin
+	Deactivated bool      `json:"deactivated,omitzero"`
+}
+
+// Document reads the DID document.
+func (r Resolution) Document() (*DIDDocument, error) {
+	d := new(DIDDocument)
+	if err := json.Unmarshal(r.DIDDocument, d); err != nil {
+		return nil, fmt.Errorf("read DID document: %w", err)
+	}
+	return d, nil
+}
+
+// DIDVersion says which version of a document. The zero value is the newest.
+type DIDVersion struct {
+	Revision int64
+	At       time.Time
+}
+
+func (d DIDVersion) values() url.Values {
+	v := url.Values{}
+	setInt(v, "versionId", d.Revision)
+	setTime(v, "versionTime", d.At)
+	return v
+}
+
+// Document reads the DID document of a twin. Code: ENTITY_NOT_FOUND.
+func (d DIDs) Document(ctx context.Context, did string, w DIDVersion, opts ...Option) (*DIDDocument, error) {
+	return do[DIDDocument](ctx, d.c, get(entityPath(did)+"/did-document", w.values()), opts)
+}
+
+// Resolve resolves any DID: a twin of the workspace, did:key, did:web. Codes:
+// DID_NOT_FOUND, DID_INVALID, DID_METHOD_NOT_SUPPORTED.
+func (d DIDs) Resolve(ctx context.Context, did string, w DIDVersion, opts ...Option) (*Resolution, error) {
+	return do[Resolution](ctx, d.c, get("/v1/dids/"+url.PathEscape(did), w.values()), opts)
+}
+
+// ResolvePublic resolves a DID as universal resolvers do, without a key. That
+// a DID is deactivated is an answer and no error. Codes are those of DID
+// Resolution: notFound, invalidDid, methodNotSupported, invalidOptions.
+func (d DIDs) ResolvePublic(ctx context.Context, did string, w DIDVersion, opts ...Option) (*Resolution, error) {
+	return do[Resolution](ctx, d.c, gone("/1.0/identifiers/"+url.PathEscape(did), w.values()), opts)
+}
+
+// Server reads the DID document of the server under its did:web. Servers
+// without a public address have none, nor have those at an address with a path
+// at this place: it is at /did.json there.
+func (d DIDs) Server(ctx context.Context, opts ...Option) (*DIDDocument, error) {
+	return do[DIDDocument](ctx, d.c, gone("/.well-known/did.json", nil), opts)
+}
+
+// Web reads the did:web document of a twin; id is the last part of a minted
+// DID. Servers without a public address have none.
+func (d DIDs) Web(ctx context.Context, id string, opts ...Option) (*DIDDocument, error) {
+	return do[DIDDocument](ctx, d.c, gone("/entities/"+url.PathEscape(id)+"/did.json", nil), opts)
+}
+
+// gone is a get for which 410 is an answer.
+func gone(path string, query url.Values) call {
+	k := get(path, query)
+	k.accept = http.StatusGone
+	return k
+}

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const entitiesPath = "/v1/entities"
+
+// Entities are the digital twins of the workspace.
+type Entities struct{ c *Client }
+
+func entityPath(did string) string { return entitiesPath + "/" + url.PathEscape(did) }
+
+// Create makes a twin. Codes: ENTITY_INVALID, PROPERTY_SCHEMA_VIOLATION,
+// PROTOCOL_NOT_FOUND, ENTITY_EXISTS, EXTERNAL_ID_EXISTS and others.
+func (e Entities) Create(ctx context.Context, d EntityDraft, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, post(entitiesPath, d), opts)
+}
+
+// CreateAs makes a twin under a DID, and never replaces one: the code is then
+// ENTITY_EXISTS. When a lost answer made it repeat, that may be the twin this
+// call has made.
+func (e Entities) CreateAs(ctx context.Context, did string, d EntityDraft, opts ...Option) (*Entity, error) {
+	k := put(entityPath(did), d)
+	k.head = http.Header{"If-None-Match": {"*"}}
+	return do[Entity](ctx, e.c, k, opts)
+}
+
+// CreateDomain makes a twin in the words of domain registration.
+func (e Entities) CreateDomain(ctx context.Context, d DomainDraft, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, post("/v1/domains", d), opts)
+}
+
+// Get reads a twin. Code: ENTITY_NOT_FOUND.
+func (e Entities) Get(ctx context.Context, did string, opts ...Option) (*Entity, error) {
+	return e.View(ctx, did, EntityView{}, opts...)
+}
+
+// EntityView says how to read a twin. The zero value reads all of the newest
+// revision.
+type EntityView struct {
+	Revision int64     // as it was at this revision
+	At       time.Time // as it was then; Revision wins
+	Fields   []string  // only these members: properties.serial
+	Expand   []string  // relationships, protocol: adds what they point to
+}
+
+// View reads a twin as it was, in part, or with what it points to. Codes:
+// ENTITY_NOT_FOUND, REVISION_NOT_FOUND, REVISION_ERASED, UNKNOWN_FIELD.
+func (e Entities) View(ctx context.Context, did string, w EntityView, opts ...Option) (*Entity, error) {
+	v := url.Values{}
+	setTime(v, "at", w.At)
+	if w.Revision != 0 {
+		setInt(v, "at", w.Revision)
+	}
+	set(v, "fields", strings.Join(w.Fields, ","))
+	set(v, "expand", strings.Join(w.Expand, ","))
+	return do[Entity](ctx, e.c, get(entityPath(did), v), opts)
+}
+
+// EntityQuery asks for twins. Everything that is given must hold; the zero
+// value asks for all, newest first.
+type EntityQuery struct {
+	DID          string
+	ExternalID   string // a value of externalIds, under any name
+	Type         string
+	Class        string
+	Protocol     string
+	Status       string
+	Project      string
+	UpdatedSince time.Time
+	Near         string   // latitude,longitude,metres
+	Filter       string   // such as and(eq(type,Device),gt(properties.efficiency,40))
+	Sort         string   // created, updated or an indexed property; - in front turns it round
+	Fields       []string // only these members
+	Expand       []string // relationships, protocol
+	Limit        int      // items in one page, 1 to 1000; 50 by default
+	Cursor       string   // NextCursor of the page before
+}
+
+func (q EntityQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	for name, value := range map[string]string{
+		"did": q.DID, "externalId": q.ExternalID, "type": q.Type, "class": q.Class, "protocol": q.Protocol, "status": q.Status, "project": q.Project,
+		"near": q.Near, "filter": q.Filter, "sort": q.Sort, "fields": strings.Join(q.Fields, ","), "expand": strings.Join(q.Expand, ","),
+	} {
+		set(v, name, value)
+	}
+	setTime(v, "updatedSince", q.UpdatedSince)
+	return v
+}
+
+// Page reads one page of the twins. Codes: INVALID_FILTER, UNKNOWN_FIELD.
+func (e Entities) Page(ctx context.Context, q EntityQuery, opts ...Option) (*Page[Entity], error) {
+	return page[Entity](ctx, e.c, entitiesPath, q.values(), opts)
+}
+
+// List walks over the twins, page by page. An error ends it.
+func (e Entities) List(ctx context.Context, q EntityQuery, opts ...Option) iter.Seq2[Entity, error] {
+	return pages[Entity](ctx, e.c, entitiesPath, q.values(), opts)
+}
+
+// Replace replaces all that a client decides in a twin; it needs the option
+// IfRevision or IfMatch. When a lost answer made it repeat, the code may be
+// STALE_REVISION although it was this call that changed the twin. Codes:
+// ENTITY_INVALID, PROPERTY_SCHEMA_VIOLATION, NOT_CONTROLLER, STALE_REVISION.
+func (e Entities) Replace(ctx context.Context, did string, d EntityDraft, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, put(entityPath(did), d), opts)
+}
+
+// Patch changes the members that are given and leaves the rest (RFC 7396); it
+// needs the option IfRevision or IfMatch. It is not repeated by itself. Codes
+// are those of Replace.
+func (e Entities) Patch(ctx context.Context, did string, patch Object, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, merge(entityPath(did), patch), opts)
+}
+
+// PatchStep is one operation of a JSON patch (RFC 6902).
+type PatchStep struct {
+	Op    string // add, remove, replace, move, copy or test
+	Path  string // JSON pointer
+	From  string // of move and copy
+	Value any    // of add, replace and test
+}
+
+// JSONPatch is Patch with the operations of a JSON patch.
+func (e Entities) JSONPatch(ctx context.Context, did string, steps []PatchStep, opts ...Option) (*Entity, error) {
+	body := make([]Object, len(steps))
+	for i, s := range steps {
+		body[i] = Object{"op": s.Op, "path": s.Path}
+		switch s.Op {
+		case "add", "replace", "test":
+			body[i]["value"] = s.Value // nil too: it is null
+		case "move", "copy":
+			body[i]["from"] = s.From
+		}
+	}
+	return do[Entity](ctx, e.c, call{method: http.MethodPatch, path: entityPath(did), body: body, media: mediaPatch}, opts)
+}
+
+// Deactivate ends a twin for good; its DID stays resolvable. It needs the
+// option IfRevision or IfMatch. Codes: NOT_CONTROLLER,
+// ORGANISATION_REQUIRES_GROUP, STALE_REVISION.
+func (e Entities) Deactivate(ctx context.Context, did string, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, remove(entityPath(did)), opts)
+}
+
+// Transition is a step in the life of a twin.
+type Transition struct {
+	To     string `json:"to"` // active, suspended, completed or deactivated
+	Reason string `json:"reason,omitzero"`
+}
+
+// Transition takes a twin to another status. Codes: STATE_TRANSITION_INVALID,
+// MISSING_RELATIONSHIPS, NOT_CONTROLLER.
+func (e Entities) Transition(ctx context.Context, did string, t Transition, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, post(entityPath(did)+"/transitions", t), opts)
+}
+
+// Transfer hands a twin over.
+type Transfer struct {
+	Controller string `json:"controller"`     // DID of who alone controls it from now on
+	Owner      string `json:"owner,omitzero"` // the controller when absent
+	Reason     string `json:"reason,omitzero"`
+}
+
+// Transfer gives a twin another controller and owner, whoever controls it now.
+func (e Entities) Transfer(ctx context.Context, did string, t Transfer, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, post(entityPath(did)+"/transfer", t), opts)
+}
+
+// Verdict is what a verifier says about a twin.
+type Verdict struct {
+	Status   string `json:"status"` // unverified, pending, verified, rejected, revoked or expired
+	Evidence string `json:"evidence,omitzero"`
+	Reason   string `json:"reason,omitzero"`
+}
+
+// Verify says whether a twin is what it claims to be.
+func (e Entities) Verify(ctx context.Context, did string, d Verdict, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, post(entityPath(did)+"/verification", d), opts)
+}

@@ -1,0 +1,194 @@
+package client
+
+import "time"
+
+// Object is a JSON object whose members a protocol decides: properties,
+// metadata and the like. Its values are those of encoding/json: nil, bool,
+// float64, string, []any and map[string]any; numbers are float64, so whole
+// numbers beyond 2^53 belong in texts. In a patch nil removes a member.
+type Object = map[string]any
+
+// Entity is the record of a digital twin. With fields only what was asked for
+// is filled in.
+type Entity struct {
+	DID                  string            `json:"did"`
+	Type                 string            `json:"type"`       // in the words of its maker
+	Class                string            `json:"class"`      // physical, cognitive, system or oracle; from the protocol
+	DomainType           string            `json:"domainType"` // organisation, project, device …; from the protocol
+	Controller           string            `json:"controller"` // DID of who may change it
+	Controllers          []string          `json:"controllers"`
+	Owner                string            `json:"owner"`
+	Protocol             string            `json:"protocol"`
+	ProtocolVersion      string            `json:"protocolVersion"`
+	ProtocolRecord       *ProtocolBrief    `json:"protocolRecord,omitzero"` // with expand
+	Project              string            `json:"project,omitzero"`
+	Properties           Object            `json:"properties"`
+	Services             []Service         `json:"services"`
+	Relationships        []Relationship    `json:"relationships"` // the first 100
+	MoreRelationships    bool              `json:"moreRelationships,omitzero"`
+	MissingRelationships []string          `json:"missingRelationships"` // roles to fill before it can be active
+	VerifiableCredential []Credential      `json:"verifiableCredential"`
+	LinkedResources      []LinkedResource  `json:"linkedResources"`
+	LinkedClaims         []LinkedResource  `json:"linkedClaims"`
+	LinkedEntities       []LinkedEntity    `json:"linkedEntities"`
+	AccordedRights       []AccordedRight   `json:"accordedRights"`
+	Accounts             []Account         `json:"accounts"`
+	AlsoKnownAs          []string          `json:"alsoKnownAs"`
+	ExternalIDs          map[string]string `json:"externalIds"` // system → its name for the twin
+	Status               string            `json:"status"`      // draft, active, suspended, completed or deactivated
+	StatusCode           int               `json:"statusCode"`
+	Verification         Verification      `json:"verification"`
+	StartDate            time.Time         `json:"startDate,omitzero"`
+	EndDate              time.Time         `json:"endDate,omitzero"`
+	RelayerNode          string            `json:"relayerNode"`
+	Metadata             Object            `json:"metadata"`
+	Revision             int64             `json:"revision"` // give it as IfRevision
+	Created              time.Time         `json:"created"`
+	Updated              time.Time         `json:"updated"`
+	CreatedBy            string            `json:"createdBy"`
+	UpdatedBy            string            `json:"updatedBy"`
+	Links                EntityLinks       `json:"links"`
+}
+
+// Service is a place where a twin can be reached.
+type Service struct {
+	ID       string `json:"id,omitzero"` // fragment: #data
+	Type     string `json:"type"`
+	Endpoint string `json:"endpoint"` // URL
+}
+
+// Relationship is an edge as the record of a twin shows it.
+type Relationship struct {
+	ID       string     `json:"id"`
+	Role     string     `json:"role"`
+	Target   string     `json:"target"`            // DID
+	External bool       `json:"external,omitzero"` // the target is not held by the server
+	Since    time.Time  `json:"since,omitzero"`
+	Until    time.Time  `json:"until,omitzero"`
+	Source   string     `json:"source"`          // declared, protocol or derived
+	Entity   *TwinBrief `json:"entity,omitzero"` // the target, with expand
+}
+
+// Credential names a credential about a twin.
+type Credential struct {
+	ID     string `json:"id,omitzero"`
+	Type   string `json:"type"`
+	Issuer string `json:"issuer"`
+	Status string `json:"status,omitzero"`
+}
+
+// LinkedResource is a document about a twin, kept elsewhere.
+type LinkedResource struct {
+	ID              string `json:"id"` // fragment
+	Type            string `json:"type"`
+	Description     string `json:"description,omitzero"`
+	MediaType       string `json:"mediaType,omitzero"`
+	ServiceEndpoint string `json:"serviceEndpoint,omitzero"`
+	Proof           string `json:"proof,omitzero"`
+	Encrypted       string `json:"encrypted,omitzero"` // "true" or "false"
+	Right           string `json:"right,omitzero"`
+}
+
+// LinkedEntity names another twin without making an edge.
+type LinkedEntity struct {
+	ID           string `json:"id"` // DID
+	Type         string `json:"type"`
+	Relationship string `json:"relationship"`
+	Service      string `json:"service,omitzero"`
+}
+
+// AccordedRight is a right given to somebody.
+type AccordedRight struct {
+	ID        string `json:"id"` // fragment
+	Type      string `json:"type"`
+	Mechanism string `json:"mechanism,omitzero"`
+	Message   string `json:"message,omitzero"`
+	Service   string `json:"service,omitzero"`
+}
+
+// Account is an account of a twin on some ledger.
+type Account struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+}
+
+// Verification tells whether somebody has vouched for a twin.
+type Verification struct {
+	Status    string    `json:"status"` // unverified, pending, verified, rejected, revoked or expired
+	Verifier  string    `json:"verifier,omitzero"`
+	Timestamp time.Time `json:"timestamp,omitzero"`
+	Evidence  string    `json:"evidence,omitzero"`
+}
+
+// EntityLinks are the addresses of a twin.
+type EntityLinks struct {
+	Self          string `json:"self"`
+	History       string `json:"history"`
+	Relationships string `json:"relationships"`
+	Graph         string `json:"graph"`
+	DIDDocument   string `json:"didDocument"`
+}
+
+// TwinBrief is a twin in a few words.
+type TwinBrief struct {
+	DID        string `json:"did"`
+	Type       string `json:"type,omitzero"`
+	Class      string `json:"class,omitzero"`
+	DomainType string `json:"domainType,omitzero"`
+	Status     string `json:"status,omitzero"`
+	Name       string `json:"name,omitzero"`
+	External   bool   `json:"external,omitzero"` // not held by the server: only its DID is known
+}
+
+// ProtocolBrief is a protocol in a few words.
+type ProtocolBrief struct {
+	DID     string `json:"did"`
+	Name    string `json:"name,omitzero"`
+	Version string `json:"version"`
+	Class   string `json:"class"`
+}
+
+// EntityDraft asks for a twin, or for what replaces one. Type and Protocol are
+// needed.
+type EntityDraft struct {
+	DID             string              `json:"did,omitzero"` // made by the server when absent
+	Type            string              `json:"type"`
+	Protocol        string              `json:"protocol"` // DID; with @version for another than the newest
+	ProtocolVersion string              `json:"protocolVersion,omitzero"`
+	Controller      string              `json:"controller,omitzero"` // the caller when absent
+	Controllers     []string            `json:"controllers,omitzero"`
+	Properties      Object              `json:"properties,omitzero"`
+	Services        []Service           `json:"services,omitzero"`
+	Relationships   []RelationshipDraft `json:"relationships,omitzero"`
+	LinkedResources []LinkedResource    `json:"linkedResources,omitzero"`
+	LinkedEntities  []LinkedEntity      `json:"linkedEntities,omitzero"`
+	AccordedRights  []AccordedRight     `json:"accordedRights,omitzero"`
+	Accounts        []Account           `json:"accounts,omitzero"`
+	AlsoKnownAs     []string            `json:"alsoKnownAs,omitzero"`
+	ExternalIDs     map[string]string   `json:"externalIds,omitzero"`
+	StartDate       time.Time           `json:"startDate,omitzero"`
+	EndDate         time.Time           `json:"endDate,omitzero"`
+	Metadata        Object              `json:"metadata,omitzero"`
+	Groups          []GroupDraft        `json:"groups,omitzero"` // an organisation begins with; name and scopes
+}
+
+// RelationshipDraft asks for an edge. Role and Target are needed.
+type RelationshipDraft struct {
+	Role   string    `json:"role"`
+	Target string    `json:"target"` // DID
+	Since  time.Time `json:"since,omitzero"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+// DomainDraft asks for a twin in the words of domain registration: Class is
+// another name of Protocol.
+type DomainDraft struct {
+	Type          string              `json:"type"`
+	Protocol      string              `json:"protocol,omitzero"`
+	Class         string              `json:"class,omitzero"`
+	Metadata      Object              `json:"metadata,omitzero"`
+	Properties    Object              `json:"properties,omitzero"`
+	Relationships []RelationshipDraft `json:"relationships,omitzero"`
+	ValidFrom     time.Time           `json:"validFrom,omitzero"`
+	ValidUntil    time.Time           `json:"validUntil,omitzero"`
+}

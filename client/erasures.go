@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"time"
+)
+
+const erasuresPath = "/v1/erasures"
+
+// Erasures take people out of the store.
+type Erasures struct{ c *Client }
+
+// Erasure is the certificate of an erasure.
+type Erasure struct {
+	ID       string           `json:"id"`
+	Subject  string           `json:"subject"` // DID
+	ErasedAt time.Time        `json:"erasedAt"`
+	By       string           `json:"by"`
+	Reason   string           `json:"reason"`
+	Counts   map[string]int64 `json:"counts"` // how many things were erased
+}
+
+// ErasureDraft asks for an erasure. Both members are needed.
+type ErasureDraft struct {
+	Subject string `json:"subject"` // DID of a household, a person or another twin with personal data
+	Reason  string `json:"reason"`  // it stays: name nobody
+}
+
+// Create erases somebody for good. Asking again gives the same certificate, so
+// it is repeated when the server could not finish. Codes: ENTITY_NOT_FOUND,
+// NOT_PERSONAL, ERASURE_INVALID.
+func (e Erasures) Create(ctx context.Context, d ErasureDraft, opts ...Option) (*Erasure, error) {
+	k := post(erasuresPath, d)
+	k.keyed, k.safe = false, true
+	return do[Erasure](ctx, e.c, k, opts)
+}
+
+// Get reads the certificate of an erasure. Code: ERASURE_NOT_FOUND.
+func (e Erasures) Get(ctx context.Context, id string, opts ...Option) (*Erasure, error) {
+	return do[Erasure](ctx, e.c, get(erasuresPath+"/"+url.PathEscape(id), nil), opts)
+}
+
+// Page reads one page of the erasures, oldest first.
+func (e Erasures) Page(ctx context.Context, q PageQuery, opts ...Option) (*Page[Erasure], error) {
+	return page[Erasure](ctx, e.c, erasuresPath, q.values(), opts)
+}
+
+// List walks over the erasures, oldest first. An error ends it.
+func (e Erasures) List(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Erasure, error] {
+	return pages[Erasure](ctx, e.c, erasuresPath, q.values(), opts)
+}

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Revision is one change in the history of a twin.
+type Revision struct {
+	Revision     int64         `json:"revision"`
+	At           time.Time     `json:"at"`
+	Actor        string        `json:"actor"`
+	RequestID    string        `json:"requestId,omitzero"`
+	Action       string        `json:"action"` // create, update …
+	Reason       string        `json:"reason,omitzero"`
+	Hash         string        `json:"hash"` // SHA-256 of the hash before and the record
+	Erased       bool          `json:"erased,omitzero"`
+	PreviousHash string        `json:"previousHash,omitzero"`
+	Links        RevisionLinks `json:"links"`
+}
+
+// RevisionLinks are the addresses of a revision.
+type RevisionLinks struct {
+	Record string `json:"record"`
+	Diff   string `json:"diff,omitzero"`
+}
+
+// Difference is what changed between two revisions.
+type Difference struct {
+	From      int64      `json:"from"`
+	To        int64      `json:"to"`
+	Patch     []DiffStep `json:"patch"` // RFC 6902
+	Steps     []Revision `json:"steps"` // in between, oldest first: who, when and why
+	MoreSteps bool       `json:"moreSteps,omitzero"`
+}
+
+// DiffStep is one change of a record.
+type DiffStep struct {
+	Op    string         `json:"op"` // add, remove or replace
+	Path  string         `json:"path"`
+	Value jsontext.Value `json:"value,omitzero"` // JSON
+}
+
+func historyPath(did string) string { return entityPath(did) + "/history" }
+
+// HistoryPage reads one page of the revisions of a twin, newest first.
+func (e Entities) HistoryPage(ctx context.Context, did string, q PageQuery, opts ...Option) (*Page[Revision], error) {
+	return page[Revision](ctx, e.c, historyPath(did), q.values(), opts)
+}
+
+// History walks over the revisions of a twin, newest first. An error ends it.
+func (e Entities) History(ctx context.Context, did string, q PageQuery, opts ...Option) iter.Seq2[Revision, error] {
+	return pages[Revision](ctx, e.c, historyPath(did), q.values(), opts)
+}
+
+// Revision reads a twin as it was at a revision. Codes: REVISION_NOT_FOUND,
+// REVISION_ERASED.
+func (e Entities) Revision(ctx context.Context, did string, n int64, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, get(historyPath(did)+"/"+strconv.FormatInt(n, 10), nil), opts)
+}
+
+// Diff tells what changed between two revisions; to 0 is the newest, from 0
+// the one before to. Codes: REVISION_NOT_FOUND, REVISION_ERASED.
+func (e Entities) Diff(ctx context.Context, did string, from, to int64, opts ...Option) (*Difference, error) {
+	v := url.Values{}
+	setInt(v, "from", from)
+	setInt(v, "to", to)
+	return do[Difference](ctx, e.c, get(entityPath(did)+"/diff", v), opts)
+}
+
+// DiffBetween is Diff between what held at two times.
+func (e Entities) DiffBetween(ctx context.Context, did string, from, to time.Time, opts ...Option) (*Difference, error) {
+	v := url.Values{}
+	setTime(v, "from", from)
+	setTime(v, "to", to)
+	return do[Difference](ctx, e.c, get(entityPath(did)+"/diff", v), opts)
+}
+
+// HistoryAudit is what checking a part of a history came to.
+type HistoryAudit struct {
+	DID      string   `json:"did"`
+	OK       bool     `json:"ok"`
+	Checked  int      `json:"checked"`
+	Erased   int      `json:"erased,omitzero"`
+	From     int64    `json:"from"` // first revision of this page
+	To       int64    `json:"to"`   // last one that is right
+	Revision int64    `json:"revision"`
+	Hash     string   `json:"hash"`              // of the newest revision; keep it elsewhere
+	BrokenAt int64    `json:"brokenAt,omitzero"` // first revision that is not right
+	Problem  string   `json:"problem,omitzero"`  // missing or changed
+	Page     PageInfo `json:"page"`
+}
+
+// AuditPage checks a part of the history of a twin.
+func (e Entities) AuditPage(ctx context.Context, did string, q PageQuery, opts ...Option) (*HistoryAudit, error) {
+	return do[HistoryAudit](ctx, e.c, get(entityPath(did)+"/audit", q.values()), opts)
+}
+
+// Audit checks the whole history of a twin: that every revision is there and
+// as it was stored. From, Checked and Erased are those of all pages.
+func (e Entities) Audit(ctx context.Context, did string, opts ...Option) (*HistoryAudit, error) {
+	var all HistoryAudit
+	for q := (PageQuery{Limit: 1000}); ; q.Cursor = all.Page.NextCursor {
+		a, err := e.AuditPage(ctx, did, q, opts...)
+		if err != nil {
+			return nil, err
+		}
+		a.Checked, a.Erased = a.Checked+all.Checked, a.Erased+all.Erased
+		if q.Cursor != "" {
+			a.From = all.From
+		}
+		if all = *a; !a.OK || !a.Page.HasMore || a.Page.NextCursor == q.Cursor {
+			return a, nil
+		}
+	}
+}

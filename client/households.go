@@ -1,0 +1,150 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const householdsPath = "/v1/households"
+
+// Households are those of a cooking programme. They are twins: Entities
+// changes them, links them and reads their history.
+type Households struct{ c *Client }
+
+func householdPath(did string) string { return householdsPath + "/" + url.PathEscape(did) }
+
+// Household is a household.
+type Household struct {
+	DID         string            `json:"did"`
+	Type        string            `json:"type"`
+	Location    Object            `json:"location"`
+	Devices     []DeviceBrief     `json:"devices"` // the newest 100; none in lists
+	MoreDevices bool              `json:"moreDevices,omitzero"`
+	Baseline    Object            `json:"baseline"`
+	Name        string            `json:"name,omitzero"`
+	Phone       string            `json:"phone,omitzero"`
+	Size        *int64            `json:"size,omitzero"`
+	Consent     *bool             `json:"consent,omitzero"`
+	Project     string            `json:"project,omitzero"`
+	ExternalIDs map[string]string `json:"externalIds,omitzero"`
+	Status      string            `json:"status"`
+	Revision    int64             `json:"revision"`
+	Created     time.Time         `json:"created"`
+	Updated     time.Time         `json:"updated"`
+	Links       HouseholdLinks    `json:"links"`
+}
+
+// DeviceBrief is a device in a few words.
+type DeviceBrief struct {
+	DID    string `json:"did"`
+	Type   string `json:"type"`
+	Status string `json:"status"`
+}
+
+// HouseholdLinks are the addresses of a household.
+type HouseholdLinks struct {
+	Self     string `json:"self"`
+	Entity   string `json:"entity"`
+	Devices  string `json:"devices"`
+	Stacking string `json:"stacking"`
+}
+
+// HouseholdDraft asks for a household. Nothing is needed.
+type HouseholdDraft struct {
+	DID         string            `json:"did,omitzero"`
+	Type        string            `json:"type,omitzero"`     // CleanCookingHousehold when absent
+	Location    Object            `json:"location,omitzero"` // district, density …
+	Baseline    Object            `json:"baseline,omitzero"` // fuelType, monthlyConsumption …
+	Name        string            `json:"name,omitzero"`
+	Phone       string            `json:"phone,omitzero"`
+	Size        *int64            `json:"size,omitzero"`
+	Consent     *bool             `json:"consent,omitzero"`
+	Project     string            `json:"project,omitzero"`
+	ExternalIDs map[string]string `json:"externalIds,omitzero"`
+	Controllers []string          `json:"controllers,omitzero"`
+	Metadata    Object            `json:"metadata,omitzero"`
+}
+
+// Create registers a household. Codes: ENTITY_INVALID, EXTERNAL_ID_EXISTS.
+func (h Households) Create(ctx context.Context, d HouseholdDraft, opts ...Option) (*Household, error) {
+	return do[Household](ctx, h.c, post(householdsPath, d), opts)
+}
+
+// Get reads a household with its devices. Code: ENTITY_NOT_FOUND.
+func (h Households) Get(ctx context.Context, did string, opts ...Option) (*Household, error) {
+	return do[Household](ctx, h.c, get(householdPath(did), nil), opts)
+}
+
+// Page reads one page of the households, newest first.
+func (h Households) Page(ctx context.Context, q PageQuery, opts ...Option) (*Page[Household], error) {
+	return page[Household](ctx, h.c, householdsPath, q.values(), opts)
+}
+
+// List walks over the households, newest first. An error ends it.
+func (h Households) List(ctx context.Context, q PageQuery, opts ...Option) iter.Seq2[Household, error] {
+	return pages[Household](ctx, h.c, householdsPath, q.values(), opts)
+}
+
+// StackingQuery says what counts as cooking. The zero value takes the last 30
+// days and what each device was set to.
+type StackingQuery struct {
+	From           time.Time
+	To             time.Time // not included; at most 92 days after From
+	MinSeconds     *int64    // shortest cooking event
+	MinTemperature *float64  // °C
+	StoveTypes     []string  // all by default
+}
+
+// Stacking is the use of several stoves of a household at once.
+type Stacking struct {
+	HouseholdID    string        `json:"householdId"`
+	From           time.Time     `json:"from"`
+	To             time.Time     `json:"to"`
+	Devices        []StoveUse    `json:"devices"`
+	MoreDevices    bool          `json:"moreDevices,omitzero"`
+	Overlaps       []Overlap     `json:"overlaps"`
+	MoreOverlaps   bool          `json:"moreOverlaps,omitzero"`
+	OverlapMinutes float64       `json:"overlapMinutes"`
+	Days           StackingShare `json:"days"`
+}
+
+// StoveUse is what one device saw.
+type StoveUse struct {
+	DID            string  `json:"did"`
+	StoveID        string  `json:"stoveId,omitzero"`
+	StoveType      string  `json:"stoveType,omitzero"`
+	Events         int     `json:"events"`
+	CookingMinutes float64 `json:"cookingMinutes"`
+	Readings       int     `json:"readings"`
+}
+
+// Overlap is a time in which two or more stoves were hot.
+type Overlap struct {
+	Start   time.Time `json:"start"`
+	End     time.Time `json:"end"`
+	Minutes float64   `json:"minutes"`
+	Devices []string  `json:"devices"`
+	Stoves  []string  `json:"stoves"`
+}
+
+// StackingShare counts days of UTC.
+type StackingShare struct {
+	Observed int     `json:"observed"`
+	Stacking int     `json:"stacking"`
+	Several  int     `json:"severalStoves"`
+	Share    float64 `json:"share"` // of the days observed; 0 to 1
+}
+
+// Stacking finds stoves of a household that were used at once.
+func (h Households) Stacking(ctx context.Context, did string, q StackingQuery, opts ...Option) (*Stacking, error) {
+	v := url.Values{}
+	setTime(v, "from", q.From)
+	setTime(v, "to", q.To)
+	setOptional(v, "minDuration", q.MinSeconds)
+	setOptional(v, "minTemperature", q.MinTemperature)
+	set(v, "stoveTypes", strings.Join(q.StoveTypes, ","))
+	return do[Stacking](ctx, h.c, get(householdPath(did)+"/stacking", v), opts)
+}

@@ -1,0 +1,290 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Transferred is what imports, exports and migrations have in common. Their
+// ids are those of their jobs: Jobs.Wait waits for any of them.
+type Transferred struct {
+	ID         string     `json:"id"`
+	Status     string     `json:"status"` // queued, running, succeeded, failed or cancelled
+	Errors     []JobError `json:"errors,omitempty"`
+	CreatedBy  string     `json:"createdBy"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	StartedAt  time.Time  `json:"startedAt,omitzero"`
+	FinishedAt time.Time  `json:"finishedAt,omitzero"`
+}
+
+// TransferCounts is how far an import or a migration has come.
+type TransferCounts struct {
+	Total      int64 `json:"total"` // 0 until they are counted
+	Done       int64 `json:"done"`
+	Created    int64 `json:"created"`
+	Updated    int64 `json:"updated"`
+	Unchanged  int64 `json:"unchanged"`
+	Migrated   int64 `json:"migrated,omitzero"`
+	Skipped    int64 `json:"skipped,omitzero"`
+	Refused    int64 `json:"refused"`
+	Incomplete int64 `json:"incomplete,omitzero"` // stored, but a relationship was refused
+}
+
+// TransferRow is what became of a row of an import or a twin of a migration.
+type TransferRow struct {
+	Line   int64    `json:"line"`
+	OK     bool     `json:"ok"`
+	Action string   `json:"action"` // created, updated, unchanged, migrated, skipped or refused
+	DID    string   `json:"did,omitzero"`
+	Error  *Problem `json:"error,omitzero"`
+}
+
+// Problem is a refusal inside a report.
+type Problem struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Status  int     `json:"status"` // of HTTP, had it been a request
+	Errors  []Field `json:"errors,omitempty"`
+}
+
+// TransferLinks are the addresses of an import, an export or a migration.
+type TransferLinks struct {
+	Self string `json:"self"`
+	Rows string `json:"rows,omitzero"`
+	File string `json:"file,omitzero"` // of an export, while there is one
+	Job  string `json:"job"`
+}
+
+// RowQuery asks for rows of a report.
+type RowQuery struct {
+	OK     *bool  // only those that were taken, or refused; all by default
+	Limit  int    // items in one page, 1 to 1000; 50 by default
+	Cursor string // NextCursor of the page before
+}
+
+func (q RowQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	if q.OK != nil {
+		v.Set("ok", strconv.FormatBool(*q.OK))
+	}
+	return v
+}
+
+// Imports read twins from files.
+type Imports struct{ c *Client }
+
+// Import is an import and how far it has come.
+type Import struct {
+	Transferred
+	Format   string         `json:"format"`
+	Mode     string         `json:"mode"`
+	DryRun   bool           `json:"dryRun"`
+	Protocol string         `json:"protocol,omitzero"`
+	Type     string         `json:"type,omitzero"`
+	Bytes    int64          `json:"bytes"`
+	SHA256   string         `json:"sha256"`
+	Counts   TransferCounts `json:"counts"`
+	Links    TransferLinks  `json:"links"`
+}
+
+// ImportDraft says how to read a file. Format is needed.
+type ImportDraft struct {
+	Format   string            // ndjson, csv or xlsx
+	Mode     string            // create (default) or upsert
+	DryRun   bool              // stores nothing, and reports the same
+	Protocol string            // for rows that name none
+	Type     string            // for rows that name none
+	Mapping  map[string]string // column → path; "" leaves a column out
+}
+
+func (d ImportDraft) values() (url.Values, error) {
+	v := url.Values{}
+	set(v, "format", d.Format)
+	set(v, "mode", d.Mode)
+	set(v, "protocol", d.Protocol)
+	set(v, "type", d.Type)
+	if d.DryRun {
+		v.Set("dryRun", "true")
+	}
+	if len(d.Mapping) > 0 {
+		text, err := json.Marshal(d.Mapping, json.Deterministic(true))
+		if err != nil {
+			return nil, fmt.Errorf("encode mapping: %w", err)
+		}
+		v.Set("mapping", string(text))
+	}
+	return v, nil
+}
+
+const importsPath = "/v1/imports"
+
+func importPath(id string) string { return importsPath + "/" + url.PathEscape(id) }
+
+// Create sends a file of at most 64 MiB, which is held in memory meanwhile,
+// and begins its import. Wait for it with Jobs.Wait. Codes:
+// UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, TOO_MANY_FILES.
+func (i Imports) Create(ctx context.Context, d ImportDraft, file io.Reader, opts ...Option) (*Job, error) {
+	v, err := d.values()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := readFile(file)
+	if err != nil {
+		return nil, err
+	}
+	k := post(importsPath, raw)
+	k.query, k.media, k.long = v, "application/octet-stream", true
+	return do[Job](ctx, i.c, k, opts)
+}
+
+// Get reads an import. Code: IMPORT_NOT_FOUND.
+func (i Imports) Get(ctx context.Context, id string, opts ...Option) (*Import, error) {
+	return do[Import](ctx, i.c, get(importPath(id), nil), opts)
+}
+
+// RowPage reads one page of what became of the rows, in the order of the file.
+func (i Imports) RowPage(ctx context.Context, id string, q RowQuery, opts ...Option) (*Page[TransferRow], error) {
+	return page[TransferRow](ctx, i.c, importPath(id)+"/rows", q.values(), opts)
+}
+
+// Rows walks over what became of the rows, in the order of the file. An error
+// ends it.
+func (i Imports) Rows(ctx context.Context, id string, q RowQuery, opts ...Option) iter.Seq2[TransferRow, error] {
+	return pages[TransferRow](ctx, i.c, importPath(id)+"/rows", q.values(), opts)
+}
+
+// Exports write twins to files.
+type Exports struct{ c *Client }
+
+// Export is an export and how far it has come.
+type Export struct {
+	Transferred
+	Format    string        `json:"format"`
+	Rows      int64         `json:"rows"`
+	Bytes     int64         `json:"bytes"`
+	SHA256    string        `json:"sha256,omitzero"` // once the file is whole
+	Columns   []string      `json:"columns,omitempty"`
+	ExpiresAt time.Time     `json:"expiresAt,omitzero"` // when the file is removed
+	Links     TransferLinks `json:"links"`
+}
+
+// ExportDraft says which twins to write, and how. Format is needed.
+type ExportDraft struct {
+	Format       string    `json:"format"`           // ndjson, csv or xlsx
+	Columns      []string  `json:"columns,omitzero"` // paths: properties.serial; all by default
+	Filter       string    `json:"filter,omitzero"`
+	Type         string    `json:"type,omitzero"`
+	Class        string    `json:"class,omitzero"`
+	Protocol     string    `json:"protocol,omitzero"`
+	Status       string    `json:"status,omitzero"`
+	Project      string    `json:"project,omitzero"`
+	UpdatedSince time.Time `json:"updatedSince,omitzero"`
+	Near         string    `json:"near,omitzero"` // latitude,longitude,metres
+}
+
+const exportsPath = "/v1/exports"
+
+func exportPath(id string) string { return exportsPath + "/" + url.PathEscape(id) }
+
+// Create begins an export. Wait for it with Jobs.Wait, then read the File.
+// Codes: EXPORT_INVALID, INVALID_FILTER, UNKNOWN_FIELD, TOO_MANY_FILES.
+func (e Exports) Create(ctx context.Context, d ExportDraft, opts ...Option) (*Job, error) {
+	return do[Job](ctx, e.c, post(exportsPath, d), opts)
+}
+
+// Get reads an export. Code: EXPORT_NOT_FOUND.
+func (e Exports) Get(ctx context.Context, id string, opts ...Option) (*Export, error) {
+	return do[Export](ctx, e.c, get(exportPath(id), nil), opts)
+}
+
+// File reads the file of an export that has succeeded. Close it. A file that
+// is cut ends with an error, not with io.EOF. Codes: EXPORT_NOT_READY,
+// EXPORT_EXPIRED.
+func (e Exports) File(ctx context.Context, id string, opts ...Option) (io.ReadCloser, error) {
+	return e.c.download(ctx, get(exportPath(id)+"/file", nil), opts)
+}
+
+// Migrations take twins to other versions of their protocol. Protocols.Migrate
+// begins one.
+type Migrations struct{ c *Client }
+
+// Migration is a migration and how far it has come.
+type Migration struct {
+	Transferred
+	Protocol string         `json:"protocol"`
+	From     string         `json:"from,omitzero"`
+	To       string         `json:"to"`
+	DryRun   bool           `json:"dryRun"`
+	Counts   TransferCounts `json:"counts"`
+	Links    TransferLinks  `json:"links"`
+}
+
+func migrationPath(id string) string { return "/v1/migrations/" + url.PathEscape(id) }
+
+// Get reads a migration. Code: MIGRATION_NOT_FOUND.
+func (m Migrations) Get(ctx context.Context, id string, opts ...Option) (*Migration, error) {
+	return do[Migration](ctx, m.c, get(migrationPath(id), nil), opts)
+}
+
+// RowPage reads one page of what became of the twins. A dry run lists only
+// those that do not fit.
+func (m Migrations) RowPage(ctx context.Context, id string, q RowQuery, opts ...Option) (*Page[TransferRow], error) {
+	return page[TransferRow](ctx, m.c, migrationPath(id)+"/rows", q.values(), opts)
+}
+
+// Rows walks over what became of the twins. An error ends it.
+func (m Migrations) Rows(ctx context.Context, id string, q RowQuery, opts ...Option) iter.Seq2[TransferRow, error] {
+	return pages[TransferRow](ctx, m.c, migrationPath(id)+"/rows", q.values(), opts)
+}
+
+// Batch is many operations in one request, done in their order.
+type Batch struct {
+	Atomic     bool        `json:"atomic,omitzero"` // all or nothing
+	Operations []Operation `json:"operations"`      // 1 to 1000
+}
+
+// Operation is one change of a batch. $0, $1, … as DID or target stand for the
+// twin that operation of the batch creates.
+type Operation struct {
+	Op           string             `json:"op"` // create, replace, patch, transition, deactivate, relate or unrelate
+	DID          string             `json:"did,omitzero"`
+	IfMatch      string             `json:"ifMatch,omitzero"` // an ETag, or * for any revision
+	Entity       *EntityDraft       `json:"entity,omitzero"`  // of create and replace
+	Patch        Object             `json:"patch,omitzero"`
+	To           string             `json:"to,omitzero"`           // of transition
+	Relationship *RelationshipDraft `json:"relationship,omitzero"` // of relate
+	ID           string             `json:"id,omitzero"`           // of unrelate
+	Reason       string             `json:"reason,omitzero"`
+}
+
+// BatchResults is what became of a batch.
+type BatchResults struct {
+	Results   []BatchResult `json:"results"`
+	Succeeded int           `json:"succeeded"`
+	Failed    int           `json:"failed"`
+}
+
+// BatchResult is what became of an operation.
+type BatchResult struct {
+	Index        int      `json:"index"`
+	Status       int      `json:"status"` // of HTTP, had it been a request
+	DID          string   `json:"did,omitzero"`
+	ETag         string   `json:"etag,omitzero"`
+	Relationship string   `json:"relationship,omitzero"` // id of the one that was added
+	Error        *Problem `json:"error,omitzero"`
+}
+
+// Batch does many operations at once. A batch that is not atomic succeeds even
+// when all of its operations were refused: look at Failed. Codes:
+// BATCH_INVALID, and for an atomic one that of the operation.
+func (e Entities) Batch(ctx context.Context, b Batch, opts ...Option) (*BatchResults, error) {
+	return do[BatchResults](ctx, e.c, call{method: http.MethodPost, path: entitiesPath + ":batch", body: b, keyed: true}, opts)
+}
