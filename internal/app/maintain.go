@@ -50,7 +50,7 @@ func (a *App) retentions() []retention {
 		{"events", e.Retention, a.Events.Expire},
 		{"jobs", e.JobRetention, a.Jobs.Expire},
 		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
-	}, a.twins.retentions()...)
+	}, a.twins.retentions(e)...)
 }
 
 // sweep removes what has outlived its retention, a chunk and a transaction at a

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
@@ -72,6 +72,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
 		Erasers: []erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}},
+		Copies:  []func(context.Context, string) error{t.bulk.Forget},
 	})
 	t.resolve, err = resolve.New(resolve.Config{
 		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(),
@@ -102,10 +103,13 @@ func (t *twins) routes(api *web.API) {
 // handlers are the jobs of area A.
 func (t *twins) handlers(into map[string]job.Handler) { maps.Copy(into, t.bulk.Handlers()) }
 
-// bulkRetention is how long the results of imports and the files of exports
-// are kept.
-const bulkRetention = 24 * time.Hour
-
-func (t *twins) retentions() []retention {
-	return []retention{{"imports and exports", bulkRetention, t.bulk.Expire}}
+// retentions are what area A keeps for a while: reports as long as the jobs
+// they tell of, files a day, results of batches as long as other answers to an
+// Idempotency-Key.
+func (t *twins) retentions(e config.Events) []retention {
+	return []retention{
+		{"reports of imports", e.JobRetention, t.bulk.Expire},
+		{"files of imports and exports", bulk.FileLife, t.bulk.ExpireFiles},
+		{"results of batches", e.IdempotencyRetention, t.bulk.ExpireBatches},
+	}
 }

@@ -299,8 +299,13 @@ func TestEveryRevisionIsTold(t *testing.T) {
 				return nil
 			})
 		}()
+		news := v.l.Subscribe("ws")
+		defer news.Close()
 		next, seen := map[string]int64{}, 0
-		for seen < twins*changes {
+		for more := true; seen < twins*changes; {
+			if !more {
+				<-news.C
+			}
 			b, err := v.l.Read(t.Context(), event.Query{Workspace: "ws", After: mark, Limit: 7})
 			if err != nil {
 				t.Fatal(err)
@@ -312,7 +317,7 @@ func TestEveryRevisionIsTold(t *testing.T) {
 				next[it.Subject]++
 				seen++
 			}
-			mark = b.Next
+			mark, more = b.Next, b.HasMore
 		}
 		if got := <-done; got[""] != twins {
 			t.Errorf("outcomes = %v", got)

@@ -212,7 +212,7 @@ func TestCircles(t *testing.T) {
 // told, and costs no revision.
 func TestHub(t *testing.T) {
 	t.Parallel()
-	const edges = 130
+	const edges = 110
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		project := v.create(t, "ws", draftOf("project"))
@@ -267,7 +267,7 @@ func (v *env) drainHub(t testing.TB, hub string, ids []string) {
 				t.Fatalf("remove edge %d: %v", i, err)
 			}
 		}
-		if i%20 == 0 || i > 110 {
+		if i%20 == 0 || i > 95 {
 			v.consistentList(t, hub)
 		}
 	}

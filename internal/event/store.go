@@ -12,10 +12,11 @@ import (
 
 // The two inserts differ: SQLite has one writer and numbers at once, on
 // PostgreSQL whoever reads does, so that writers never wait for each other.
+// VALUES and not SELECT: SQLite keeps the rows of a SELECT from the table it
+// inserts into in a table of their own first.
 const (
 	insertNumbered = `INSERT INTO events (ws, seq, type, subject, revision, actor, request_id, at, data, subject_key, actor_key)
-		SELECT $1, coalesce((SELECT max(seq) FROM events WHERE ws = $1), 0) + 1, $2, $3,
-			CAST($4 AS BIGINT), $5, $6, CAST($7 AS BIGINT), $8, CAST($9 AS BIGINT), CAST($10 AS BIGINT)`
+		VALUES ($1, coalesce((SELECT max(seq) FROM events WHERE ws = $1), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 	insertFresh = `INSERT INTO events (ws, type, subject, revision, actor, request_id, at, data, subject_key, actor_key)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 )

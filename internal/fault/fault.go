@@ -129,6 +129,12 @@ func (c *Checks) Require(ok bool, pointer string) {
 	}
 }
 
+// OK tells that nothing was noted.
+func (c *Checks) OK() bool { return len(c.fields) == 0 }
+
+// Fields gives what was noted so far.
+func (c *Checks) Fields() []Field { return c.fields }
+
 // Err is nil when nothing was noted, else an Invalid fault with all fields.
 func (c *Checks) Err(code, message string) error {
 	if len(c.fields) == 0 {

@@ -56,7 +56,7 @@ func (s *Service) Devices(ctx context.Context, household, typ string, below int6
 	add := func(e *entity.Entity) { items = append(items, *deviceOf(e)) }
 	if household != "" {
 		var c fault.Checks
-		if checkDID(&c, "query/householdId", household); c.Err("", "") != nil {
+		if checkDID(&c, "query/householdId", household); !c.OK() {
 			return nil, 0, c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 		}
 		found, next, err := s.devicesOf(ctx, household, place{below, limit})

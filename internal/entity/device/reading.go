@@ -128,13 +128,12 @@ func (b Batch) check(now time.Time) (*parcel, error) {
 		var bad fault.Checks
 		r := d.check(&bad, fmt.Sprintf("/readings/%d", i), now)
 		r.index = i
-		err := fault.As(bad.Err("", ""))
-		if err == nil {
+		if bad.OK() {
 			p.rows = append(p.rows, r)
 			continue
 		}
 		if wrong++; wrong <= maxNamed {
-			for _, f := range err.Fields {
+			for _, f := range bad.Fields() {
 				c.Add(f.Pointer, f.Code, f.Detail)
 			}
 		}

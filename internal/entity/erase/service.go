@@ -25,6 +25,9 @@ type Config struct {
 	Cursors   web.Cursors
 	Now       func() time.Time
 	Erasers   []Eraser // what other parts do to forget somebody
+	// Copies drop what may hold copies of any record of a workspace, such as
+	// the files of exports. They can be made again.
+	Copies []func(ctx context.Context, ws string) error
 }
 
 // Service erases people. It is safe for many goroutines.
@@ -72,6 +75,11 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	}
 	if body, fresh, err = s.certify(ctx, r, d, counts); err != nil {
 		return nil, false, err
+	}
+	for _, drop := range s.cfg.Copies {
+		if err := drop(ctx, r.Workspace); err != nil {
+			return nil, false, err
+		}
 	}
 	return body, fresh, s.db.Scrub(ctx)
 }

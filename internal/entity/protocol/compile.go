@@ -72,7 +72,7 @@ func compile(r Record, parent *Protocol, c *fault.Checks) (*Protocol, error) {
 	if p.set.Nodes() > maxAllNodes {
 		c.Add("/properties", "too_large", fmt.Sprintf("All properties together may have at most %d subschemas, inherited ones too.", maxAllNodes))
 	}
-	if c.Err("", "") != nil {
+	if !c.OK() {
 		return nil, nil
 	}
 	p.set.ID, p.set.Title, p.set.Description = schemaID(r.DID, r.Version), r.Name, r.Description

@@ -246,7 +246,7 @@ func parentFault(err error) error {
 		return fault.New(fault.Invalid, "PROTOCOL_INVALID", "The protocol is not valid.").
 			With(fault.Field{Pointer: "/extends", Code: "not_found", Detail: "There is no such protocol or version to extend."})
 	case "PROTOCOL_NOT_PUBLISHED":
-		return fault.New(fault.Unprocessable, f.Code, "Publish the protocol that this one extends first.").
+		return fault.New(fault.Unprocessable, "PROTOCOL_NOT_PUBLISHED", "Publish the protocol that this one extends first.").
 			With(fault.Field{Pointer: "/extends", Code: "not_published", Detail: "The protocol to extend is a draft."})
 	}
 	return f.With(fault.Field{Pointer: "/extends", Code: "not_usable", Detail: "The protocol to extend cannot be used."})

@@ -117,7 +117,9 @@ func quoted(s string) string {
 // term draws one comparison.
 func (w *world) term(t *rapid.T) string {
 	pick := func(name string, from ...string) string { return rapid.SampledFrom(from).Draw(t, name) }
-	serial := func() string { return quoted(pick("serial", slices.Concat(serials, []string{"changed", "nowhere"})...)) }
+	serial := func() string {
+		return quoted(pick("serial", slices.Concat(serials, []string{"changed", "nowhere"})...))
+	}
 	op := pick("op", "eq", "ne", "lt", "le", "gt", "ge")
 	switch pick("term", "serial", "in", "like", "prefix", "power", "on", "seen", "column", "or", "exists", "metadata", "tags", "near", "external", "district") {
 	case "serial":
