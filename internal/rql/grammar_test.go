@@ -78,10 +78,31 @@ func TestOrderOfValues(t *testing.T) {
 		filter string
 		order  string // "<", "=", ">", or "" when they have no order
 	}{
-		{"a", `"b"`, "<"}, {"b", `"b"`, "="}, {"c", `"b"`, ">"}, {"", `"b"`, "<"}, {"B", `"b"`, "<"}, {"ä", `"z"`, ">"}, {"10", `"9"`, "<"}, {"a", `"aa"`, "<"},
-		{1.0, "2", "<"}, {2.0, "2", "="}, {3.0, "2", ">"}, {-1.0, "0", "<"}, {math.Copysign(0, -1), "0", "="}, {10.0, "9", ">"},
-		{false, "true", "<"}, {true, "true", "="}, {true, "false", ">"},
-		{"1", "1", ""}, {1.0, `"1"`, ""}, {true, "1", ""}, {1.0, "true", ""}, {"true", "true", ""}, {nil, "1", ""}, {nil, `"a"`, ""}, {map[string]any{}, `"a"`, ""},
+		{"a", `"b"`, "<"},
+		{"b", `"b"`, "="},
+		{"c", `"b"`, ">"},
+		{"", `"b"`, "<"},
+		{"B", `"b"`, "<"},
+		{"ä", `"z"`, ">"},
+		{"10", `"9"`, "<"},
+		{"a", `"aa"`, "<"},
+		{1.0, "2", "<"},
+		{2.0, "2", "="},
+		{3.0, "2", ">"},
+		{-1.0, "0", "<"},
+		{math.Copysign(0, -1), "0", "="},
+		{10.0, "9", ">"},
+		{false, "true", "<"},
+		{true, "true", "="},
+		{true, "false", ">"},
+		{"1", "1", ""},
+		{1.0, `"1"`, ""},
+		{true, "1", ""},
+		{1.0, "true", ""},
+		{"true", "true", ""},
+		{nil, "1", ""},
+		{nil, `"a"`, ""},
+		{map[string]any{}, `"a"`, ""},
 	}
 	holds := map[string]string{"eq": "=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 	for _, c := range compared {
@@ -110,8 +131,12 @@ func TestOpposites(t *testing.T) {
 	for _, text := range docs {
 		d := doc(t, text)
 		for _, pair := range [][2]string{
-			{"eq(metadata.v,1)", "ne(metadata.v,1)"}, {"eq(metadata.v,null)", "ne(metadata.v,null)"}, {"eq(metadata.v,null)", "exists(metadata.v)"},
-			{"eq(metadata.v,1)", "not(eq(metadata.v,1))"}, {"gt(metadata.v,1)", "not(gt(metadata.v,1))"}, {"in(metadata.v,1,x)", "not(or(eq(metadata.v,1),eq(metadata.v,x)))"},
+			{"eq(metadata.v,1)", "ne(metadata.v,1)"},
+			{"eq(metadata.v,null)", "ne(metadata.v,null)"},
+			{"eq(metadata.v,null)", "exists(metadata.v)"},
+			{"eq(metadata.v,1)", "not(eq(metadata.v,1))"},
+			{"gt(metadata.v,1)", "not(gt(metadata.v,1))"},
+			{"in(metadata.v,1,x)", "not(or(eq(metadata.v,1),eq(metadata.v,x)))"},
 			{"and(eq(metadata.v,1),eq(metadata.v,2))", "or(ne(metadata.v,1),ne(metadata.v,2))"},
 		} {
 			var got [2]bool
@@ -228,11 +253,41 @@ func TestLike(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "abc", true}, {"?", "", false}, {"?", "ä", true}, {"?", "ab", false}, {"**", "", true},
-		{"a*", "a", true}, {"a*", "ba", false}, {"*a", "ba", true}, {"*a", "ab", false}, {"a*a", "a", false}, {"a*a", "aa", true}, {"ab*ba", "aba", false},
-		{"*b*", "abc", true}, {"*b*b*", "abc", false}, {"a?c", "abc", true}, {"a?c", "ac", false}, {"*?c*", "c", false}, {"*?c*", "xc", true}, {"a*?", "a", false}, {"a*?", "ab", true},
-		{`a\\*`, "a*", true}, {`a\\*`, "ab", false}, {`\\?`, "?", true}, {`\\\\`, `\`, true}, {"*語?", "x語言", true}, {"*.csv", "a.csv", true}, {"*.csv", "acsv", false}, {"(a)", "(a)", true}, {"[ab]", "a", false},
-		{"*a*b*c*", "cba", false}, {"*a*b*c*", "xaxbxcx", true}, {"*ab?d*", "ababcdabxd", true},
+		{"", "", true},
+		{"", "a", false},
+		{"*", "", true},
+		{"*", "abc", true},
+		{"?", "", false},
+		{"?", "ä", true},
+		{"?", "ab", false},
+		{"**", "", true},
+		{"a*", "a", true},
+		{"a*", "ba", false},
+		{"*a", "ba", true},
+		{"*a", "ab", false},
+		{"a*a", "a", false},
+		{"a*a", "aa", true},
+		{"ab*ba", "aba", false},
+		{"*b*", "abc", true},
+		{"*b*b*", "abc", false},
+		{"a?c", "abc", true},
+		{"a?c", "ac", false},
+		{"*?c*", "c", false},
+		{"*?c*", "xc", true},
+		{"a*?", "a", false},
+		{"a*?", "ab", true},
+		{`a\\*`, "a*", true},
+		{`a\\*`, "ab", false},
+		{`\\?`, "?", true},
+		{`\\\\`, `\`, true},
+		{"*語?", "x語言", true},
+		{"*.csv", "a.csv", true},
+		{"*.csv", "acsv", false},
+		{"(a)", "(a)", true},
+		{"[ab]", "a", false},
+		{"*a*b*c*", "cba", false},
+		{"*a*b*c*", "xaxbxcx", true},
+		{"*ab?d*", "ababcdabxd", true},
 	} {
 		e, err := rql.Parse(`like(type,"`+tt.pattern+`")`, schema())
 		if err != nil {

@@ -53,11 +53,11 @@ var listCells = []listCell{
 
 // lists compares pages of a large store with the same pages of a small one.
 func (b *bench) lists(ctx context.Context) error {
-	large := largeStore
+	small, large := smallStore, largeStore
 	if b.quick {
-		large = smallStore
+		small, large = 200, 400
 	}
-	few, err := b.seed(ctx, smallStore)
+	few, err := b.seed(ctx, small)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (b *bench) lists(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-26s %9s %9s %7s\n", "page of 50", fmt.Sprint("µs at ", large), fmt.Sprint(smallStore), "growth")
+	fmt.Printf("%-26s %9s %9s %7s\n", "page of 50", fmt.Sprint("µs at ", large), fmt.Sprint(small), "growth")
 	for _, cell := range listCells {
 		far, err := b.listPath(ctx, many, cell)
 		if err != nil {

@@ -163,7 +163,8 @@ func TestEntityBatch(t *testing.T) {
 		home := &client.EntityDraft{Type: "Household", Protocol: "did:ixo:protocol/household"}
 		stove := &client.EntityDraft{Type: "Stove", Protocol: "did:ixo:protocol/clean-cooking", Relationships: []client.RelationshipDraft{{Role: "household", Target: "$0"}}}
 		done := must(c.Entities.Batch(ctx, client.Batch{Atomic: true, Operations: []client.Operation{
-			{Op: "create", Entity: home}, {Op: "create", Entity: stove},
+			{Op: "create", Entity: home},
+			{Op: "create", Entity: stove},
 			{Op: "patch", DID: "$1", IfMatch: "*", Patch: client.Object{"metadata": client.Object{"name": "Stove 7"}}},
 		}}))(t)
 		if done.Succeeded != 3 || done.Failed != 0 || done.Results[2].ETag != `"2"` || done.Results[2].DID != done.Results[1].DID {

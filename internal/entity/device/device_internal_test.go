@@ -31,16 +31,24 @@ func TestTwinOfADevice(t *testing.T) {
 		protocol    string
 		edges       string
 	}{
-		{"bare", `{"type":"StoveUseMonitor"}`, every,
-			`{"minimumDuration":300,"samplingRate":300,"temperatureThreshold":60,"transmissionMode":"realtime"}`, ``, monitorProtocol, ""},
-		{"all", `{"type":"StoveUseMonitor","householdId":"did:ixo:household/1","stoveId":"did:ixo:stove/1","project":"did:ixo:project/1","serial":"S","name":"N","properties":{"battery":3},"configuration":{"samplingRate":60,"temperatureThreshold":45.5,"transmissionMode":"manual","minimumDuration":0}}`, every,
+		{
+			"bare", `{"type":"StoveUseMonitor"}`, every,
+			`{"minimumDuration":300,"samplingRate":300,"temperatureThreshold":60,"transmissionMode":"realtime"}`, ``, monitorProtocol, "",
+		},
+		{
+			"all", `{"type":"StoveUseMonitor","householdId":"did:ixo:household/1","stoveId":"did:ixo:stove/1","project":"did:ixo:project/1","serial":"S","name":"N","properties":{"battery":3},"configuration":{"samplingRate":60,"temperatureThreshold":45.5,"transmissionMode":"manual","minimumDuration":0}}`, every,
 			`{"battery":3,"minimumDuration":0,"samplingRate":60,"serial":"S","temperatureThreshold":45.5,"transmissionMode":"manual"}`, `{"name":"N"}`, monitorProtocol,
-			"household did:ixo:household/1, stove did:ixo:stove/1, project did:ixo:project/1"},
-		{"configured by properties", `{"type":"StoveUseMonitor","properties":{"samplingRate":10}}`, every,
-			`{"minimumDuration":300,"samplingRate":10,"temperatureThreshold":60,"transmissionMode":"realtime"}`, ``, monitorProtocol, ""},
+			"household did:ixo:household/1, stove did:ixo:stove/1, project did:ixo:project/1",
+		},
+		{
+			"configured by properties", `{"type":"StoveUseMonitor","properties":{"samplingRate":10}}`, every,
+			`{"minimumDuration":300,"samplingRate":10,"temperatureThreshold":60,"transmissionMode":"realtime"}`, ``, monitorProtocol, "",
+		},
 		{"another type without a configuration", `{"type":"X","serial":"S"}`, none, `{}`, ``, applianceProtocol, ""},
-		{"another type with one", `{"type":"X","metadata":{"a":1},"configuration":{"samplingRate":60,"temperatureThreshold":45,"transmissionMode":"batch"}}`, none,
-			`{}`, `{"a":1,"configuration":{"minimumDuration":300,"samplingRate":60,"temperatureThreshold":45,"transmissionMode":"batch"}}`, applianceProtocol, ""},
+		{
+			"another type with one", `{"type":"X","metadata":{"a":1},"configuration":{"samplingRate":60,"temperatureThreshold":45,"transmissionMode":"batch"}}`, none,
+			`{}`, `{"a":1,"configuration":{"minimumDuration":300,"samplingRate":60,"temperatureThreshold":45,"transmissionMode":"batch"}}`, applianceProtocol, "",
+		},
 		{"another protocol", `{"type":"StoveUseMonitor","protocol":"did:ixo:protocol/mine@1.0.0"}`, none, `{}`, ``, "did:ixo:protocol/mine@1.0.0", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

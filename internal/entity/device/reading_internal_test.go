@@ -48,23 +48,31 @@ func TestBatchCheck(t *testing.T) {
 		{"values alone", `{"readings":[{"timestamp":"2024-02-20T08:15:00+02:00","values":{"power":-3.5}}]}`, nil},
 		{"neither", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z"}]}`, []string{"/readings/0 required"}},
 		{"no time", `{"readings":[{"temperature":1}]}`, []string{"/readings/0/timestamp required"}},
-		{"not a time", `{"readings":[{"timestamp":"yesterday","temperature":1},{"timestamp":"2024-02-20","temperature":1}]}`,
-			[]string{"/readings/0/timestamp invalid", "/readings/1/timestamp invalid"}},
+		{
+			"not a time", `{"readings":[{"timestamp":"yesterday","temperature":1},{"timestamp":"2024-02-20","temperature":1}]}`,
+			[]string{"/readings/0/timestamp invalid", "/readings/1/timestamp invalid"},
+		},
 		{"a clock never set", `{"readings":[{"timestamp":"1970-01-01T00:00:00Z","temperature":1}]}`, []string{"/readings/0/timestamp out_of_range"}},
 		{"five minutes ahead", `{"readings":[{"timestamp":"2024-02-21T08:05:00Z","temperature":1}]}`, nil},
 		{"more", `{"readings":[{"timestamp":"2024-02-21T08:05:00.001Z","temperature":1}]}`, []string{"/readings/0/timestamp out_of_range"}},
-		{"too cold and too hot", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":-50.1},{"timestamp":"2024-02-20T08:20:00Z","temperature":1000.5}]}`,
-			[]string{"/readings/0/temperature out_of_range", "/readings/1/temperature out_of_range"}},
+		{
+			"too cold and too hot", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":-50.1},{"timestamp":"2024-02-20T08:20:00Z","temperature":1000.5}]}`,
+			[]string{"/readings/0/temperature out_of_range", "/readings/1/temperature out_of_range"},
+		},
 		{"huge", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","values":{"x":1e300}}]}`, []string{"/readings/0/values/x out_of_range"}},
 		{"sixteen channels", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","values":` + channels(16) + `}]}`, nil},
 		{"seventeen", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","values":` + channels(17) + `}]}`, []string{"/readings/0/values too_many"}},
-		{"odd names", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","values":{"a/b":1}},{"timestamp":"2024-02-20T08:20:00Z","values":{"":1}},{"timestamp":"2024-02-20T08:25:00Z","values":{"9x":1}}]}`,
-			[]string{"/readings/0/values invalid", "/readings/1/values invalid", "/readings/2/values invalid"}},
+		{
+			"odd names", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","values":{"a/b":1}},{"timestamp":"2024-02-20T08:20:00Z","values":{"":1}},{"timestamp":"2024-02-20T08:25:00Z","values":{"9x":1}}]}`,
+			[]string{"/readings/0/values invalid", "/readings/1/values invalid", "/readings/2/values invalid"},
+		},
 		{"negative duration", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":1,"duration":-1}]}`, []string{"/readings/0/duration out_of_range"}},
 		{"twice the same", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":1},{"timestamp":"2024-02-20T10:15:00+02:00","temperature":1.0}]}`, nil},
 		{"twice and different", `{"readings":[{"timestamp":"2024-02-20T08:15:00Z","temperature":1},{"timestamp":"2024-02-20T08:15:00.0004Z","temperature":2}]}`, []string{"/readings/1 conflict"}},
-		{"status", `{"status":{"battery":101,"signal":"` + strings.Repeat("x", 41) + `","lastSync":"now"}}`,
-			[]string{"/status/lastSync invalid", "/status/battery out_of_range", "/status/signal too_long"}},
+		{
+			"status", `{"status":{"battery":101,"signal":"` + strings.Repeat("x", 41) + `","lastSync":"now"}}`,
+			[]string{"/status/lastSync invalid", "/status/battery out_of_range", "/status/signal too_long"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -105,9 +105,15 @@ func (b *batch) record(t *audited, body []byte) {
 		return
 	}
 	for _, pair := range []struct{ name, column, member string }{
-		{"did", t.did, r.DID}, {"type", t.kind, r.Type}, {"class", t.class, r.Class}, {"domainType", t.domain, r.DomainType},
-		{"protocol", t.protocol, r.Protocol}, {"protocolVersion", t.version.version, r.ProtocolVersion}, {"project", t.project, r.Project},
-		{"status", string(t.status), string(r.Status)}, {"revision", fmt.Sprint(t.revision), fmt.Sprint(r.Revision)},
+		{"did", t.did, r.DID},
+		{"type", t.kind, r.Type},
+		{"class", t.class, r.Class},
+		{"domainType", t.domain, r.DomainType},
+		{"protocol", t.protocol, r.Protocol},
+		{"protocolVersion", t.version.version, r.ProtocolVersion},
+		{"project", t.project, r.Project},
+		{"status", string(t.status), string(r.Status)},
+		{"revision", fmt.Sprint(t.revision), fmt.Sprint(r.Revision)},
 	} {
 		if pair.column != pair.member {
 			b.note(t, "record_mismatch", "The record and the index of the store differ in "+pair.name+".")

@@ -250,7 +250,9 @@ func TestNeighbourPages(t *testing.T) {
 		r.join(t, append(joins, back...)...)
 		r.join(t, join{from: "did:x:a", role: "odd", to: "did:x:a"})
 		for _, k := range []graph.Ask{
-			{Direction: graph.Both, Limit: 7}, {Direction: graph.Out, Limit: 50}, {Direction: graph.In, Limit: 1000},
+			{Direction: graph.Both, Limit: 7},
+			{Direction: graph.Out, Limit: 50},
+			{Direction: graph.In, Limit: 1000},
 			{Direction: graph.Both, Limit: 11, Filter: graph.Filter{Roles: []string{"odd"}}},
 		} {
 			k.DID = "did:x:a"

@@ -64,12 +64,29 @@ func TestAt(t *testing.T) {
 		v.now = start.Add(2 * time.Hour)
 		v.patch(t, id, `{"properties":{"serial":"four"}}`, "")
 		for _, tt := range []struct{ at, want string }{
-			{"1", "1 one"}, {"2", "2 two"}, {"3", "3 three"}, {"4", "4 four"}, {"0004", "4 four"},
-			{"0", "REVISION_NOT_FOUND"}, {"5", "REVISION_NOT_FOUND"}, {"99999999999999999999", "REVISION_NOT_FOUND"},
-			{"2026-03-01T12:00:00Z", "1 one"}, {"2026-03-01T12:59:59.999Z", "1 one"}, {"2026-03-01T13:00:00Z", "3 three"}, {"2026-03-01T15:00:00+02:00", "3 three"},
-			{"2026-03-01T15:00:00 02:00", "3 three"}, {"2026-03-01T14:00:00Z", "4 four"}, {"2999-01-01T00:00:00Z", "4 four"},
-			{"2026-03-01T11:59:59.999Z", "ENTITY_NOT_FOUND"}, {"0001-01-01T00:00:00Z", "ENTITY_NOT_FOUND"},
-			{"", "INVALID_PARAMETER"}, {"-1", "INVALID_PARAMETER"}, {"yesterday", "INVALID_PARAMETER"}, {"2026-03-01", "INVALID_PARAMETER"}, {"1e3", "INVALID_PARAMETER"}, {"٣", "INVALID_PARAMETER"},
+			{"1", "1 one"},
+			{"2", "2 two"},
+			{"3", "3 three"},
+			{"4", "4 four"},
+			{"0004", "4 four"},
+			{"0", "REVISION_NOT_FOUND"},
+			{"5", "REVISION_NOT_FOUND"},
+			{"99999999999999999999", "REVISION_NOT_FOUND"},
+			{"2026-03-01T12:00:00Z", "1 one"},
+			{"2026-03-01T12:59:59.999Z", "1 one"},
+			{"2026-03-01T13:00:00Z", "3 three"},
+			{"2026-03-01T15:00:00+02:00", "3 three"},
+			{"2026-03-01T15:00:00 02:00", "3 three"},
+			{"2026-03-01T14:00:00Z", "4 four"},
+			{"2999-01-01T00:00:00Z", "4 four"},
+			{"2026-03-01T11:59:59.999Z", "ENTITY_NOT_FOUND"},
+			{"0001-01-01T00:00:00Z", "ENTITY_NOT_FOUND"},
+			{"", "INVALID_PARAMETER"},
+			{"-1", "INVALID_PARAMETER"},
+			{"yesterday", "INVALID_PARAMETER"},
+			{"2026-03-01", "INVALID_PARAMETER"},
+			{"1e3", "INVALID_PARAMETER"},
+			{"٣", "INVALID_PARAMETER"},
 		} {
 			if got := v.at(t, id, tt.at); got != tt.want {
 				t.Errorf("At(%q) = %s, want %s", tt.at, got, tt.want)

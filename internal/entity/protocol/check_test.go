@@ -156,7 +156,8 @@ func TestClassNames(t *testing.T) {
 	e := newEnv(t, dbtest.SQLite(t))
 	p := e.publish(t, "ws", `{"relationships":{"b":"OrganizationEntity","a":{"class":"OrganisationEntity","min":0,"max":3,"requiredFor":"claims"},"c":"did:ixo:protocol/template"}}`)
 	want := []protocol.Role{
-		{Name: "a", Class: "OrganisationEntity", Max: 3, RequiredFor: "claims"}, {Name: "b", Class: "OrganizationEntity", Min: 1, RequiredFor: "active"},
+		{Name: "a", Class: "OrganisationEntity", Max: 3, RequiredFor: "claims"},
+		{Name: "b", Class: "OrganizationEntity", Min: 1, RequiredFor: "active"},
 		{Name: "c", Class: "did:ixo:protocol/template", Min: 1, RequiredFor: "active"},
 	}
 	if got := p.Roles(); fmt.Sprint(got) != fmt.Sprint(want) {

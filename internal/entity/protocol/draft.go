@@ -110,8 +110,12 @@ func (k *Content) checkExtras(c *fault.Checks) {
 		v    jsontext.Value
 		kind jsontext.Kind
 	}{
-		{"/services", k.Services.Value, '['}, {"/claimTypes", k.ClaimTypes.Value, '{'}, {"/credentialTypes", k.CredentialTypes.Value, '{'},
-		{"/surveyTemplates", k.SurveyTemplates.Value, '['}, {"/indicators", k.Indicators.Value, '['}, {"/governance", k.Governance.Value, '{'},
+		{"/services", k.Services.Value, '['},
+		{"/claimTypes", k.ClaimTypes.Value, '{'},
+		{"/credentialTypes", k.CredentialTypes.Value, '{'},
+		{"/surveyTemplates", k.SurveyTemplates.Value, '['},
+		{"/indicators", k.Indicators.Value, '['},
+		{"/governance", k.Governance.Value, '{'},
 	} {
 		if len(e.v) == 0 {
 			continue

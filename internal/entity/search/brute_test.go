@@ -271,8 +271,13 @@ func TestPagesUnderWrites(t *testing.T) {
 			before[r.DID] = true
 		}
 		for i, q := range []search.Query{
-			{Limit: 7}, {Limit: 7, Sort: "created"}, {Limit: 7, Filter: "eq(properties.model,M)"}, {Limit: 7, Filter: "in(properties.serial,S0,S1,S2)", Sort: "created"},
-			{Limit: 7, Protocol: cooking, Sort: "properties.serial"}, {Limit: 7, Filter: "like(metadata.name,x*)"}, {Limit: 7, Type: "Stove", Filter: "like(properties.model,*)"},
+			{Limit: 7},
+			{Limit: 7, Sort: "created"},
+			{Limit: 7, Filter: "eq(properties.model,M)"},
+			{Limit: 7, Filter: "in(properties.serial,S0,S1,S2)", Sort: "created"},
+			{Limit: 7, Protocol: cooking, Sort: "properties.serial"},
+			{Limit: 7, Filter: "like(metadata.name,x*)"},
+			{Limit: 7, Type: "Stove", Filter: "like(properties.model,*)"},
 		} {
 			seen := map[string]int{}
 			for n := 0; ; n++ {

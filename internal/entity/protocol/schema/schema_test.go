@@ -71,8 +71,14 @@ func TestQuickAgreesWithSchema(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 		rapid.Map(rapid.StringMatching(`[a-zé]{0,6}`), func(s string) any { return s }),
-		rapid.SampledFrom([]any{"2026-08-01", "2026-08-01T00:00:00Z", "P1D", "https://a.b/c", "did:a:b", "on", 0.0, 1.0, 2.5, -3.0, 1e30, []any{}, []any{1.0},
-			map[string]any{}, map[string]any{"value": 1.0, "unit": "t"}, map[string]any{"type": "Point", "coordinates": []any{1.0, 2.0}}}),
+		rapid.SampledFrom([]any{
+			"2026-08-01", "2026-08-01T00:00:00Z", "P1D", "https://a.b/c", "did:a:b", "on", 0.0, 1.0, 2.5, -3.0, 1e30,
+			[]any{},
+			[]any{1.0},
+			map[string]any{},
+			map[string]any{"value": 1.0, "unit": "t"},
+			map[string]any{"type": "Point", "coordinates": []any{1.0, 2.0}},
+		}),
 		rapid.Map(rapid.Float64Range(-10, 10), func(f float64) any { return f }),
 		rapid.Map(rapid.IntRange(-10, 10), func(n int) any { return float64(n) }),
 	)
