@@ -28,6 +28,7 @@ func (a *App) jobs() (*job.Runner, error) {
 		Handlers: map[string]job.Handler{kindSweep: a.sweep, kindBackup: a.backup},
 		Every:    []job.Every{{Kind: kindSweep, Interval: 10 * time.Minute}},
 		Grace:    a.cfg.Server.ShutdownTimeout * 2 / 3,
+		Alone:    !a.cfg.Postgres(), // the lock of the data folder
 	}
 	if every := a.cfg.Backup.Every; every > 0 {
 		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every, Workspace: auth.OperatorWorkspace})

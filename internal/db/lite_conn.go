@@ -32,6 +32,7 @@ type liteStmt struct {
 	reads   bool // it cannot change anything, so it may stop half way
 	control bool // it begins or ends transactions, which is for the writer only
 	cached  bool
+	order   []int // which argument stands at each parameter
 }
 
 // openLiteFile opens the file with parameters of SQLite's file URIs.
@@ -121,15 +122,15 @@ func (c *liteConn) runUntil(ctx context.Context, script string) error {
 // driver: it would interrupt the connection, and an interrupted write rolls
 // back the transaction of everybody in the batch.
 func (c *liteConn) exec(_ context.Context, sql string, args []any) (int64, error) {
-	vals, err := c.bind(args)
-	if err != nil {
-		return 0, err
-	}
 	s, err := c.prepare(sql, false)
 	if err != nil {
 		return 0, err
 	}
 	s.busy = true
+	vals, err := c.bind(s.order, args)
+	if err != nil {
+		return 0, errors.Join(err, c.release(s))
+	}
 	res, err := s.s.(driver.StmtExecContext).ExecContext(context.Background(), vals)
 	clear(vals)
 	if rel := c.release(s); err == nil {
@@ -163,15 +164,15 @@ func (c *liteConn) query(_ context.Context, sql string, args []any) (Rows, error
 // rows is query with a context that may interrupt the first step; only for
 // connections that read.
 func (c *liteConn) rows(ctx context.Context, sql string, args []any) (*liteRows, error) {
-	vals, err := c.bind(args)
-	if err != nil {
-		return nil, err
-	}
 	s, err := c.prepare(sql, false)
 	if err != nil {
 		return nil, err
 	}
 	s.busy = true
+	vals, err := c.bind(s.order, args)
+	if err != nil {
+		return nil, errors.Join(err, c.release(s))
+	}
 	r, err := s.s.(driver.StmtQueryContext).QueryContext(ctx, vals)
 	clear(vals)
 	if err != nil {
@@ -197,11 +198,12 @@ func (c *liteConn) prepare(sql string, control bool) (*liteStmt, error) {
 	if old != nil && !old.busy {
 		return old, nil
 	}
-	ds, err := c.c.Prepare(sql)
+	text, order := positional(sql)
+	ds, err := c.c.Prepare(text)
 	if err != nil {
 		return nil, mapLite(err)
 	}
-	s := &liteStmt{s: ds, reads: isSelect(sql), control: control}
+	s := &liteStmt{s: ds, reads: isSelect(sql), control: control, order: order}
 	if old == nil && c.room() {
 		s.cached = true
 		c.stmts[sql] = s

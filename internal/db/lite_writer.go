@@ -29,7 +29,10 @@ const (
 // for indexes in no order of time, where each new row meets another page.
 const (
 	undoInMemory = "temp_store=MEMORY"
-	writerCache  = "cache_size=-32768"
+	writerCache  = "cache_size=-16384"
+	// Pages in the log before it is copied into the file. A page that changed
+	// many times is copied once, so four times the default halves the copying.
+	checkpointAt = "wal_autocheckpoint=4000"
 )
 
 // The states of a request. Its caller may leave while it is queued only.
@@ -115,7 +118,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		}
 		w.c = nil
 	}
-	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", "synchronous="+w.sync, "foreign_keys=ON", secureDelete, undoInMemory, writerCache)
+	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", "synchronous="+w.sync, "foreign_keys=ON", secureDelete, undoInMemory, writerCache, checkpointAt)
 	if err != nil {
 		return err
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// bind turns arguments into what the SQLite driver takes. The result is valid
-// until the next call.
-func (c *liteConn) bind(args []any) ([]driver.NamedValue, error) {
-	if len(args) == 0 {
-		return nil, nil
+// bind turns arguments into what the SQLite driver takes, in the order a
+// statement wants them. The result is valid until the next call.
+func (c *liteConn) bind(order []int, args []any) ([]driver.NamedValue, error) {
+	if err := checkCount(order, args); err != nil || len(order) == 0 {
+		return nil, err
 	}
-	if cap(c.args) < len(args) {
-		c.args = make([]driver.NamedValue, len(args), max(16, len(args)))
+	if cap(c.args) < len(order) {
+		c.args = make([]driver.NamedValue, len(order), max(16, len(order)))
 	}
-	out := c.args[:len(args)]
-	for i, a := range args {
-		v, err := toDriver(a)
+	out := c.args[:len(order)]
+	for i, n := range order {
+		v, err := toDriver(args[n-1])
 		if err != nil {
-			return nil, fmt.Errorf("parameter $%d: %w", i+1, err)
+			return nil, fmt.Errorf("parameter $%d: %w", n, err)
 		}
 		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 )
@@ -98,4 +99,22 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q does not round-trip", s)
 		}
 	})
+}
+
+func TestMinted(t *testing.T) {
+	t.Parallel()
+	before := time.Now().UnixMilli()
+	a, b := did.NewEntity(), did.NewEntity()
+	at, ok := a.Minted()
+	if !ok || at < before || at > time.Now().UnixMilli() {
+		t.Errorf("Minted(%s) = %d, %t; want a time since %d", a, at, ok, before)
+	}
+	if a == b || len(a) != len("did:ixo:entity:")+32 {
+		t.Errorf("NewEntity() = %s, then %s", a, b)
+	}
+	for _, other := range []did.DID{"did:ixo:entity:123", "did:ixo:household/123", "did:ixo:entity:zzzzzzzzzzzz00000000000000000000"} {
+		if _, ok := other.Minted(); ok {
+			t.Errorf("Minted(%s) = true", other)
+		}
+	}
 }

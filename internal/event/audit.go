@@ -127,7 +127,7 @@ func (l *Log) auditPage(ctx context.Context, q db.Querier, a audit) (Batch, erro
 func (a audit) query(ctx context.Context, q db.Querier, limit int) (db.Rows, error) {
 	switch {
 	case a.subject != "":
-		return q.Query(ctx, selectSubjectBefore, key(a.ws, a.subject), a.ws, a.subject, a.before, limit)
+		return q.Query(ctx, selectSubjectBefore, subjectKey(a.ws, a.subject), a.ws, a.subject, a.before, limit)
 	case a.actor != "":
 		return q.Query(ctx, selectActorBefore, key(a.ws, a.actor), a.ws, a.actor, a.before, limit)
 	}

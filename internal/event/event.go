@@ -14,11 +14,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
 )
 
 const (
@@ -125,4 +128,14 @@ func encodeData(v any) (string, error) {
 func key(ws, name string) int64 {
 	sum := sha256.Sum256([]byte(ws + "\x00" + name))
 	return int64(binary.BigEndian.Uint64(sum[:8]) >> 1)
+}
+
+// subjectKey is key, but of a DID that carries its time the upper 40 bits are
+// that time: the entries of new subjects come to lie beside each other.
+func subjectKey(ws, name string) int64 {
+	k := key(ws, name)
+	if at, ok := did.DID(name).Minted(); ok {
+		k = at>>8<<23&math.MaxInt64 | k&(1<<23-1)
+	}
+	return k
 }

@@ -29,11 +29,11 @@ func (l *Log) Forget(ctx context.Context, ws, subject string) (int64, error) {
 		var found, last, changed int64
 		err := l.db.InTx(ctx, func(tx *db.Tx) (err error) {
 			changed = 0
-			row := tx.QueryRow(ctx, nextOfSubject, key(ws, subject), ws, subject, after, forgetChunk)
+			row := tx.QueryRow(ctx, nextOfSubject, subjectKey(ws, subject), ws, subject, after, forgetChunk)
 			if err := row.Scan(&found, &last); err != nil || found == 0 {
 				return err
 			}
-			changed, err = tx.Exec(ctx, emptySubject, key(ws, subject), ws, subject, after, last)
+			changed, err = tx.Exec(ctx, emptySubject, subjectKey(ws, subject), ws, subject, after, last)
 			return err
 		})
 		if err != nil {

@@ -24,7 +24,7 @@ const (
 func (l *Log) insert(ctx context.Context, tx *db.Tx, e Event, data string) error {
 	args := []any{
 		e.Workspace, e.Type, e.Subject, e.Revision, e.Actor, e.RequestID, e.At.UnixMilli(), data,
-		key(e.Workspace, e.Subject), key(e.Workspace, e.Actor),
+		subjectKey(e.Workspace, e.Subject), key(e.Workspace, e.Actor),
 	}
 	var err error
 	if l.db.Dialect() == db.SQLite {

@@ -194,6 +194,27 @@ func errBusy() *fault.Error {
 		After(time.Second)
 }
 
+// forgetChunk is how many answers one transaction blanks.
+const forgetChunk = 100
+
+// Forget blanks every answer of a workspace: somebody's data was erased and
+// may be in them. What was done stays done: who sends such a request again gets
+// IDEMPOTENCY_ANSWER_LOST, and no second effect.
+func (s *Store) Forget(ctx context.Context, ws string) error {
+	last := []byte{}
+	for last != nil {
+		after := last
+		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			last, err = blankSome(ctx, tx, ws, after, forgetChunk)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Expire removes at most limit answers stored before a time, the oldest
 // first, in one transaction, and tells how many. Call it until it removes
 // none.

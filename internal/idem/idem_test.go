@@ -345,3 +345,29 @@ func TestExpire(t *testing.T) {
 		}
 	})
 }
+
+// TestForget: what was done stays done, and nothing of it can be read again.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const many = 250 // more than one transaction blanks
+		f := newFixture(t, d)
+		for i := range many {
+			f.send("/v1/things", "w/ann", fmt.Sprint("k-", i), `{"mode":""}`)
+		}
+		other := f.send("/v1/things", "x/ann", "k-1", `{"mode":""}`)
+		if err := f.store.Forget(t.Context(), "w"); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range []int{0, 99, 100, many - 1} {
+			got := f.send("/v1/things", "w/ann", fmt.Sprint("k-", i), `{"mode":""}`)
+			if got.status != 409 || !strings.Contains(got.body, "IDEMPOTENCY_ANSWER_LOST") {
+				t.Errorf("key %d again = %d %.200s, want IDEMPOTENCY_ANSWER_LOST", i, got.status, got.body)
+			}
+		}
+		if again := f.send("/v1/things", "x/ann", "k-1", `{"mode":""}`); again.body != other.body || !again.replayed {
+			t.Errorf("another workspace = %s, want %s", again.body, other.body)
+		}
+		f.wantCounts(t, many+1, many+1)
+	})
+}

@@ -49,3 +49,33 @@ func remove(ctx context.Context, q db.Querier, before int64, limit int) (int, er
 	}
 	return int(n), nil
 }
+
+// blank stands for an answer that was forgotten. It opens to nothing.
+const blank = "\x00"
+
+const (
+	nextKeys     = `SELECT key_hash FROM idem WHERE ws = $1 AND key_hash > $2 ORDER BY key_hash LIMIT $3`
+	blankAnswers = `UPDATE idem SET answer = $4 WHERE ws = $1 AND key_hash > $2 AND key_hash <= $3`
+)
+
+// blankSome blanks at most limit answers of a workspace after a key, and gives
+// the last of them; nil when there are no more.
+func blankSome(ctx context.Context, tx *db.Tx, ws string, after []byte, limit int) ([]byte, error) {
+	rows, err := tx.Query(ctx, nextKeys, ws, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list idempotency keys: %w", err)
+	}
+	var last []byte
+	for rows.Next() {
+		if err := rows.Scan(&last); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil || last == nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(ctx, blankAnswers, ws, after, last, []byte(blank)); err != nil {
+		return nil, fmt.Errorf("blank answers: %w", err)
+	}
+	return last, nil
+}

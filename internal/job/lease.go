@@ -167,3 +167,12 @@ func lost(doing string, err error) error {
 	}
 	return nil
 }
+
+// releaseAll ends the leases of all jobs that run.
+func releaseAll(ctx context.Context, q db.Querier, now int64) error {
+	_, err := q.Exec(ctx, `UPDATE jobs SET due_at = $1 WHERE due_at > $1 AND status = 'running'`, now)
+	if err != nil {
+		return fmt.Errorf("release jobs: %w", err)
+	}
+	return nil
+}

@@ -21,6 +21,9 @@ type RunnerConfig struct {
 	Grace    time.Duration      // how long runs may go on when the server stops; 8 s by default
 	Beat     time.Duration      // how often a run renews its lease; a third of it by default
 	Backoff  func(attempt int) time.Duration
+	// Alone says that no other process runs jobs of this store: a job that
+	// runs when Run begins was left by one that died, and goes on at once.
+	Alone bool
 }
 
 // The waits of the loop. The idle one is for wake-ups that got lost.
@@ -88,6 +91,11 @@ func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 // not heed its context is left behind, and its job taken over after the lease.
 // Call it once.
 func (r *Runner) Run(ctx context.Context) {
+	if r.cfg.Alone {
+		if err := releaseAll(ctx, r.s.cfg.DB, r.s.cfg.Now().UnixMilli()); err != nil {
+			r.s.cfg.Log.WarnContext(ctx, "jobs wait for their leases", "err", err.Error())
+		}
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {

@@ -121,6 +121,32 @@ func TestTakeOver(t *testing.T) {
 	})
 }
 
+// TestAlone takes up what a process that died has left, however long its lease.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dead, next := newRig(t, d, nil), newRig(t, d, nil)
+		begun, end := make(chan struct{}), make(chan struct{})
+		cfg := one(func(context.Context, *job.Run) error {
+			close(begun)
+			<-end
+			return nil
+		})
+		cfg.Lease, cfg.Beat, cfg.Workers = 1000*time.Hour, time.Hour, 1
+		stop := dead.start(t, cfg)
+		id := dead.enqueue(t, ann, work)
+		<-begun
+		cfg = one(func(context.Context, *job.Run) error { return nil })
+		cfg.Alone = true
+		next.start(t, cfg)
+		if j := next.awaitStatus(t, id, job.Succeeded); j.Attempts != 2 {
+			t.Errorf("attempts = %d, want 2", j.Attempts)
+		}
+		close(end)
+		stop()
+	})
+}
+
 func TestLostLeaseEndsTheRun(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
