@@ -19,9 +19,10 @@ type operation struct {
 		In   string `json:"in"`
 	} `json:"parameters"`
 	RequestBody *struct {
-		Content map[string]struct {
-			Example map[string]any `json:"example"`
-			Schema  schema         `json:"schema"`
+		Required bool `json:"required"`
+		Content  map[string]struct {
+			Example any    `json:"example"`
+			Schema  schema `json:"schema"`
 		} `json:"content"`
 	} `json:"requestBody"`
 	Responses map[string]struct {
@@ -62,9 +63,10 @@ func (o *operation) media() string {
 	return ""
 }
 
-// body is the documented example, a fresh copy.
+// body is the documented example, a fresh copy; nil when it is no object.
 func (o *operation) body() map[string]any {
-	return maps.Clone(o.RequestBody.Content[o.media()].Example)
+	example, _ := o.RequestBody.Content[o.media()].Example.(map[string]any)
+	return maps.Clone(example)
 }
 
 // members are the names of all members the body may have.
@@ -112,35 +114,55 @@ func withBody(all []*operation) []*operation {
 }
 
 // post makes a request of the operation with a raw body. ids has the object to
-// send it to, by path.
-func (g *target) post(t *testing.T, o *operation, ids map[string]string, body []byte) *http.Request {
+// send it to, by the beginning of the path.
+func (g *target) post(t *testing.T, o *operation, ids []object, body []byte) *http.Request {
 	t.Helper()
-	path := strings.Replace(o.Path, "{id}", ids[o.Path], 1)
+	path := o.Path
+	for _, x := range ids {
+		if strings.HasPrefix(path, x.before) {
+			path = x.path + strings.TrimPrefix(path, x.before)
+			break
+		}
+	}
+	path = strings.NewReplacer("{id}", "data", "{name}", "metricOne").Replace(path)
 	req := g.request(t, o.Method, path, body)
 	req.Header.Set("Content-Type", o.media())
 	req.Header.Set("If-Match", "*")
 	return req
 }
 
+// object is something that operations whose path begins as given act on.
+type object struct{ before, path string }
+
 // objects makes one object for each path that takes an id in front of a body.
-func (g *target) objects(t *testing.T) map[string]string {
+func (g *target) objects(t *testing.T) []object {
 	t.Helper()
-	key := g.create(t, "/v1/api-keys", `{"name":"to rotate","scopes":["events:read"]}`)
-	hook := g.create(t, "/v1/webhooks", `{"url":"https://example.org/hook","events":["*"],"active":false}`)
-	return map[string]string{"/v1/api-keys/{id}/rotate": key, "/v1/webhooks/{id}": hook}
+	key := g.create(t, "/v1/api-keys", `{"name":"to rotate","scopes":["events:read"]}`, "id")
+	hook := g.create(t, "/v1/webhooks", `{"url":"https://example.org/hook","events":["*"],"active":false}`, "id")
+	org := g.create(t, "/v1/entities", `{"type":"Organisation","protocol":"did:ixo:protocol/organisation"}`, "did")
+	twin := g.create(t, "/v1/entities", `{"type":"Device","protocol":"did:ixo:protocol/template"}`, "did")
+	device := g.create(t, "/v1/devices", `{"type":"StoveUseMonitor"}`, "did")
+	protocol := g.create(t, "/v1/protocols", `{"type":"Protocol","properties":{"metricOne":"string"}}`, "did")
+	return []object{
+		{"/v1/api-keys/{id}", "/v1/api-keys/" + key}, {"/v1/webhooks/{id}", "/v1/webhooks/" + hook},
+		{"/v1/entities/{did}/groups", "/v1/entities/" + org + "/groups"}, {"/v1/entities/{did}", "/v1/entities/" + twin},
+		{"/v1/devices/{did}", "/v1/devices/" + device}, {"/v1/protocols/{did}", "/v1/protocols/" + protocol},
+	}
 }
 
-func (g *target) create(t *testing.T, path, body string) string {
+func (g *target) create(t *testing.T, path, body, name string) string {
 	t.Helper()
 	a, err := g.fire(g.request(t, "POST", path, []byte(body)), nil)
 	if err != nil || a.status != http.StatusCreated {
 		t.Fatalf("create at %s: %+v, %v; want 201", path, a, err)
 	}
-	var got struct {
-		ID string `json:"id"`
-	}
+	var got map[string]any
 	if err := json.Unmarshal(a.body, &got); err != nil {
 		t.Fatalf("create at %s: %v", path, err)
 	}
-	return got.ID
+	id, ok := got[name].(string)
+	if !ok {
+		t.Fatalf("create at %s: no %s in %s", path, name, a.body)
+	}
+	return id
 }

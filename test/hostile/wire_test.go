@@ -193,7 +193,7 @@ func TestMethods(t *testing.T) {
 			t.Errorf("%.20s: 405 without Allow", method)
 		}
 	}
-	id := g.create(t, "/v1/api-keys", body)
+	id := g.create(t, "/v1/api-keys", body, "id")
 	req := g.request(t, "POST", "/v1/api-keys/"+id, []byte(`{}`))
 	req.Header.Set("X-HTTP-Method-Override", "DELETE")
 	if _, err := g.fire(req, nil); err != nil {
