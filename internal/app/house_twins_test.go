@@ -145,3 +145,23 @@ func (h *house) query(r web.Route) string {
 	}
 	return ""
 }
+
+// TestOracleStays: nobody can take the server its own oracle, whose DID would
+// be gone for good.
+func TestOracleStays(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := h.send(t, web.Route{Method: "GET", Path: "/v1/entities"}, "/v1/entities?class=oracle&fields=did", owner)
+	var page struct {
+		Items []struct {
+			DID string `json:"did"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || len(page.Items) != 1 {
+		t.Fatalf("oracles: %s, %v; want one", w.Body, err)
+	}
+	w = h.send(t, web.Route{Method: "DELETE", Path: "/v1/entities/{did}"}, "/v1/entities/"+page.Items[0].DID, owner)
+	if w.Code != 409 || !strings.Contains(w.Body.String(), "ORACLE_REQUIRED") {
+		t.Errorf("deactivate the oracle: %d %s, want ORACLE_REQUIRED", w.Code, w.Body)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/graph"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/history"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
@@ -45,7 +46,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t := &twins{}
 	t.protocols = protocol.New(protocol.Config{
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
-		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) },
+		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) }, Taken: link.Held,
 	})
 	a.Bus.Subscribe(topicProtocols, func(m bus.Message) {
 		if m.Missed {
@@ -58,7 +59,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, GroupChanged: a.Auth.RightsChanged,
-		At: history.At, Fields: search.Fields, Expand: t.search.Expand,
+		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors})

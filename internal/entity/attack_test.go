@@ -159,3 +159,19 @@ func TestDraftsFromCode(t *testing.T) {
 		}
 	})
 }
+
+// A twin and a protocol of one workspace have different DIDs.
+func TestProtocolUnderTheDIDOfATwin(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		e := v.create(t, "ws", draftOf("template"))
+		body := `{"type":"Protocol","did":"` + e.DID + `","name":"x","properties":{},"relationships":{}}`
+		if w := v.send(t, "ws owner", "POST /v1/protocols", body); w.Code != 409 || !strings.Contains(w.Body.String(), "PROTOCOL_EXISTS") {
+			t.Errorf("in its workspace = %d %s, want 409", w.Code, w.Body)
+		}
+		if w := v.send(t, "other owner", "POST /v1/protocols", body); w.Code != 201 {
+			t.Errorf("in another = %d %s, want 201", w.Code, w.Body)
+		}
+	})
+}

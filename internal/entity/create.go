@@ -93,7 +93,7 @@ type createdData struct {
 
 // storeRow stores one twin, its index and its event.
 func (s *Service) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
-	if err := insert(ctx, tx, row); err != nil {
+	if err := insert(ctx, tx, row, p.chosen); err != nil {
 		return err
 	}
 	if err := index.AddProps(ctx, tx, row.NID, p.props); err != nil {

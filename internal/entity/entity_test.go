@@ -162,10 +162,13 @@ func TestMassAssignment(t *testing.T) {
 			}
 		}
 	}
-	for _, member := range []string{"did", "protocol", "protocolVersion", "relationships", "nonsense", "Type"} {
+	for member, code := range map[string]string{
+		"did": "READ_ONLY_MEMBER", "protocol": "READ_ONLY_MEMBER", "protocolVersion": "READ_ONLY_MEMBER", "relationships": "READ_ONLY_MEMBER",
+		"nonsense": "UNKNOWN_MEMBER", "Type": "UNKNOWN_MEMBER",
+	} {
 		w := v.send(t, "ws owner", "PATCH "+path, `{"`+member+`":"x"}`, "If-Match", "*")
-		if w.Code != 400 || !strings.Contains(w.Body.String(), `"/`+member+`"`) {
-			t.Errorf("PATCH with %s = %d %s, want 400 that names it", member, w.Code, w.Body)
+		if w.Code != 400 || !strings.Contains(w.Body.String(), `"/`+member+`"`) || !strings.Contains(w.Body.String(), code) {
+			t.Errorf("PATCH with %s = %d %s, want 400 %s that names it", member, w.Code, w.Body, code)
 		}
 	}
 	for _, member := range []string{"did", "status", "controllers", "type", "revision"} {

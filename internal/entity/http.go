@@ -122,7 +122,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 		a.ETag = "" // what it points to changes without it
 	}
 	if in.Fields != "" {
-		if a.Raw, err = s.cfg.Fields(a.Raw, in.Fields); err != nil {
+		if a.Raw, err = s.cfg.Fields(ctx, r, a.Raw, in.Fields); err != nil {
 			return none, err
 		}
 	}

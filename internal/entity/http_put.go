@@ -63,7 +63,6 @@ func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Rep
 // replaceBy is Draft.replace for a document that may repeat what the server
 // decides.
 func (e *Entity) replaceBy(stored, doc []byte) error {
-	var c fault.Checks
 	free := func(name string) bool {
 		switch name {
 		case "did", "protocol", "protocolVersion", "relationships", "groups":
@@ -71,10 +70,7 @@ func (e *Entity) replaceBy(stored, doc []byte) error {
 		}
 		return editable(name)
 	}
-	if err := check.Unchanged(&c, check.Edited{Stored: stored, Changed: doc, Free: free, Partly: true}); err != nil {
-		return err
-	}
-	if err := c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here."); err != nil {
+	if err := check.Unchanged(check.Edited{Stored: stored, Changed: doc, Free: free, Known: atTimes, Partly: true}); err != nil {
 		return err
 	}
 	var n document

@@ -85,7 +85,7 @@ func TestReadHooks(t *testing.T) {
 			}
 			return []byte(`{"at":"` + at + `"}`), r.Revision + 6, nil
 		}
-		c.Fields = func(body []byte, fields string) ([]byte, error) {
+		c.Fields = func(_ context.Context, _ *entity.Row, body []byte, fields string) ([]byte, error) {
 			return fmt.Appendf(nil, `{"fields":%q,"of":%s}`, fields, body), nil
 		}
 		c.Expand = func(_ context.Context, _ db.Querier, r *entity.Row, body []byte, expand string) ([]byte, error) {

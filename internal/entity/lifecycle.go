@@ -51,6 +51,9 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	if err := r.Status.check(t.To); err != nil {
 		return nil, err
 	}
+	if t.To == StatusDeactivated && r.DID == s.cfg.Relayer {
+		return nil, fault.New(fault.Conflict, "ORACLE_REQUIRED", "This is the twin of the server's own oracle. It lives as long as the server has this DID.")
+	}
 	if err := s.checkLeaving(ctx, tx, r, t.To); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 )
 
 // Every step from every status.
@@ -277,4 +278,48 @@ func TestVerification(t *testing.T) {
 		t.Errorf("stale = %d, want 412", w.Code)
 	}
 	v.checkHistory(t, "ws", e.DID, 2)
+}
+
+// A migration does not leave an active twin without what its new version needs.
+func TestMigrationKeepsRelationships(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v, ctx := newEnv(t, d), as(t, "ws", "owner")
+		kind := v.publish(t, "ws", `{"type":"Protocol","name":"meter","properties":{"name":"string"},"relationships":{}}`)
+		if _, err := v.p.AddVersion(ctx, kind, []byte(`{"version":"2.0.0","relationships":{"operator":"OrganisationEntity"}}`)); err != nil {
+			t.Fatal(err)
+		}
+		active, related, asleep := v.create(t, "ws", entity.Draft{Type: "Meter", Protocol: kind}), v.create(t, "ws", entity.Draft{Type: "Meter", Protocol: kind}),
+			v.create(t, "ws", entity.Draft{Type: "Meter", Protocol: kind})
+		if _, err := v.p.Publish(ctx, kind, "*", protocol.Change{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.relate(t, "ws", related.DID, "operator", v.create(t, "ws", draftOf("organisation")).DID); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "suspend", v.transit(t, "ws", asleep.DID, entity.StatusSuspended), "")
+		migrate := func(id string) error {
+			return d.InTx(ctx, func(tx *db.Tx) error {
+				r, err := v.s.FindForUpdate(ctx, tx, id)
+				if err != nil {
+					return err
+				}
+				_, err = v.s.Mutate(ctx, tx, r, entity.Action{Name: "migrate"}, func(e *entity.Entity) error {
+					e.ProtocolVersion = "2.0.0"
+					return nil
+				})
+				return err
+			})
+		}
+		want(t, "migrate an active twin", migrate(active.DID), "MISSING_RELATIONSHIPS")
+		if e := v.get(t, "ws", active.DID); e.Revision != 1 || e.ProtocolVersion != active.ProtocolVersion {
+			t.Errorf("refused twin = %+v, want it as it was", e)
+		}
+		want(t, "migrate a twin with its operator", migrate(related.DID), "")
+		want(t, "migrate a suspended twin", migrate(asleep.DID), "")
+		if e := v.get(t, "ws", asleep.DID); len(e.MissingRelationships) != 1 {
+			t.Errorf("missing = %v, want the operator", e.MissingRelationships)
+		}
+		want(t, "wake it", v.transit(t, "ws", asleep.DID, entity.StatusActive), "MISSING_RELATIONSHIPS")
+	})
 }

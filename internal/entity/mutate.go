@@ -48,7 +48,8 @@ func (r *Row) Entity() (*Entity, error) {
 // be called on any twin in any status: who may do what is the caller's matter.
 // Read r in tx, with FindForUpdate. Faults: STALE_REVISION when r is not the
 // newest revision any more, PROPERTY_SCHEMA_VIOLATION, SCOPE_MISSING,
-// EXTERNAL_ID_EXISTS.
+// EXTERNAL_ID_EXISTS, MISSING_RELATIONSHIPS when an active twin lacks what
+// another version of its protocol needs.
 func (s *Service) Mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
 	return s.mutate(ctx, tx, r, act, fn)
 }
@@ -90,6 +91,9 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	if act.edges || e.ProtocolVersion != before.ProtocolVersion {
 		if e.MissingRelationships, err = s.missingOf(ctx, q, e, r.NID); err != nil {
 			return nil, err
+		}
+		if !act.edges && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
+			return nil, missingFault(e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
 	rev.named, rev.unnamed = difference(externalsOf(e.ExternalIDs), externalsOf(before.ExternalIDs))

@@ -51,11 +51,12 @@ func (s *Service) PatchTx(ctx context.Context, tx *db.Tx, id, ifMatch string, c 
 }
 
 // patchTries is how often a change of whatever revision there is ("If-Match:
-// *") begins anew because somebody else was first.
-const patchTries = 10
+// *") is prepared outside a transaction and begins anew because somebody else
+// was first. After that it waits for its turn.
+const patchTries = 3
 
 // Patch is PatchTx in a transaction of its own. All that is slow happens before
-// it.
+// it, unless the twin is in great demand.
 func (s *Service) Patch(ctx context.Context, id, ifMatch string, c Change) (*Row, error) {
 	for try := 0; ; try++ {
 		r, err := s.Find(ctx, s.db, id)
@@ -72,8 +73,15 @@ func (s *Service) Patch(ctx context.Context, id, ifMatch string, c Change) (*Row
 		if err == nil {
 			return rev.next, nil
 		}
-		if strings.TrimSpace(ifMatch) != "*" || fault.CodeOf(err) != "STALE_REVISION" || try == patchTries {
+		if strings.TrimSpace(ifMatch) != "*" || fault.CodeOf(err) != "STALE_REVISION" {
 			return nil, err
+		}
+		if try == patchTries {
+			err = s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+				r, err = s.PatchTx(ctx, tx, id, ifMatch, c)
+				return err
+			})
+			return r, err
 		}
 	}
 }
@@ -182,14 +190,12 @@ func (e *Entity) into(to *Entity) {
 // compare names every member that a client does not decide and that differs
 // between two documents.
 func compare(stored, changed []byte) error {
-	var c fault.Checks
-	// A record has these two only at times.
-	known := func(name string) bool { return name == "project" || name == "moreRelationships" }
-	if err := check.Unchanged(&c, check.Edited{Stored: stored, Changed: changed, Free: editable, Known: known}); err != nil {
-		return err
-	}
-	return c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here.")
+	return check.Unchanged(check.Edited{Stored: stored, Changed: changed, Free: editable, Known: atTimes})
 }
+
+// atTimes are the members of a record that it has only at times and that
+// clients do not decide.
+func atTimes(name string) bool { return name == "project" || name == "moreRelationships" }
 
 // replace puts everything a draft says in the place of what a record says.
 // Relationships have routes of their own: a draft may repeat them.

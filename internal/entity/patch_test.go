@@ -362,6 +362,7 @@ func TestMutateToAnotherVersion(t *testing.T) {
 		if _, err := v.p.Publish(ctx, id, "*", protocol.Change{Version: "2.0.0"}); err != nil {
 			t.Fatalf("%+v", fault.As(err))
 		}
+		want(t, "suspend", v.transit(t, "ws", e.DID, entity.StatusSuspended), "") // an active one may miss nothing
 		row, err := call(v, func(tx *db.Tx) (*entity.Row, error) {
 			r, err := v.s.FindForUpdate(ctx, tx, e.DID)
 			if err != nil {
@@ -373,7 +374,7 @@ func TestMutateToAnotherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := decode(t, row.Body)
-		if row.ProtocolVersion != "2.0.0" || !slices.Equal(got.MissingRelationships, []string{"operator"}) || got.Status != entity.StatusActive {
+		if row.ProtocolVersion != "2.0.0" || !slices.Equal(got.MissingRelationships, []string{"operator"}) || got.Status != entity.StatusSuspended {
 			t.Errorf("record = %s", row.Body)
 		}
 		for name, want := range map[string]int{"a": 0, "b": 1} {

@@ -33,7 +33,8 @@ const (
 // may be stored again when a transaction has to be.
 type Prepared struct {
 	entity    *Entity
-	row       Row // rendered; what relationships change is rendered again
+	row       Row  // rendered; what relationships change is rendered again
+	chosen    bool // the draft names the DID
 	protocol  *protocol.Protocol
 	props     []index.Prop
 	externals []index.Name
@@ -82,7 +83,7 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 		return nil, err
 	}
 	s.begin(ctx, e, p)
-	out := &Prepared{entity: e, protocol: p, relations: d.Relationships, externals: externalsOf(e.ExternalIDs)}
+	out := &Prepared{entity: e, chosen: d.DID != "", protocol: p, relations: d.Relationships, externals: externalsOf(e.ExternalIDs)}
 	out.props = propsOf(caller.Workspace, p, values)
 	if err := s.checkGrant(ctx, e, nil); err != nil {
 		return nil, err

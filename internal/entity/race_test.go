@@ -99,15 +99,16 @@ func TestAnyRevision(t *testing.T) {
 		v := newEnv(t, d)
 		made := v.create(t, "ws", draftOf("clean-cooking"))
 		ctx := as(t, "ws", "owner")
-		got := crowd(t, 8, func(i int) error {
-			_, err := v.s.Patch(ctx, made.DID, "*", entity.Change{Merge: fmt.Appendf(nil, `{"externalIds":{"k%d":"v%d"}}`, i, i)})
+		const n = 100
+		got := crowd(t, n, func(i int) error {
+			_, err := v.s.Patch(ctx, made.DID, "*", entity.Change{Merge: fmt.Appendf(nil, `{"metadata":{"k%d":%d}}`, i, i)})
 			return err
 		})
-		if got[""] != 8 {
-			t.Fatalf("outcomes = %v, want 8 stored", got)
+		if got[""] != n {
+			t.Fatalf("outcomes = %v, want %d stored", got, n)
 		}
-		if e := v.get(t, "ws", made.DID); len(e.ExternalIDs) != 8 || e.Revision != 9 {
-			t.Errorf("%d external ids at revision %d, want 8 at 9: an update was lost", len(e.ExternalIDs), e.Revision)
+		if e := v.get(t, "ws", made.DID); strings.Count(string(e.Metadata.Value), `"k`) != n || e.Revision != n+1 {
+			t.Errorf("metadata %s at revision %d, want %d members at %d: an update was lost", e.Metadata.Value, e.Revision, n, n+1)
 		}
 	})
 }

@@ -46,7 +46,7 @@ type Config struct {
 	// it the parameter at is refused; the two below likewise.
 	At func(ctx context.Context, q db.Querier, r *Row, at string) (body []byte, revision int64, err error)
 	// Fields keeps only some members of a record.
-	Fields func(body []byte, fields string) ([]byte, error)
+	Fields func(ctx context.Context, r *Row, body []byte, fields string) ([]byte, error)
 	// Expand adds what a record points to.
 	Expand func(ctx context.Context, q db.Querier, r *Row, body []byte, expand string) ([]byte, error)
 }

@@ -95,16 +95,17 @@ func scan(row db.Row) (*Row, error) {
 }
 
 const insertEntity = `INSERT INTO entities (nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
-		type_key, protocol_key, project_key, status_key, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
+		type_key, protocol_key, project_key, status_key, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body, chosen)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 	ON CONFLICT (did, ws) DO NOTHING`
 
-// insert stores a new twin. The fault is ENTITY_EXISTS when its DID is taken.
-func insert(ctx context.Context, tx *db.Tx, r *Row) error {
+// insert stores a new twin. chosen tells that its maker named the DID. The
+// fault is ENTITY_EXISTS when that is taken.
+func insert(ctx context.Context, tx *db.Tx, r *Row, chosen bool) error {
 	n, err := tx.Exec(ctx, insertEntity, r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion,
 		r.Project, r.Name, string(r.Status), r.Revision, flag(r.crowded),
 		Key(r.Workspace, "type", r.Type), Key(r.Workspace, "protocol", r.Protocol), r.projectKey(), r.statusKey(),
-		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, string(r.Body))
+		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, string(r.Body), flag(chosen))
 	if err != nil {
 		return fmt.Errorf("insert entity: %w", err)
 	}

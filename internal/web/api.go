@@ -48,6 +48,7 @@ type Doc struct {
 	Answer      any      // a value of the answer's type, for plain handlers
 	Produces    string   // media types of the answer, comma-separated; application/json by default
 	Query       []Param  // query parameters of plain handlers
+	Consumes    string   // media types of the body of a plain handler, by commas
 	Codes       []string // further error codes worth naming, for the reference
 	Also        []int    // other statuses of success, with the same body
 	Light       bool     // always served: it costs nothing, or it asks how we are

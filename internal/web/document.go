@@ -98,6 +98,12 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 	for _, name := range missingPath(op, url) {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "path", Required: true, Schema: &huma.Schema{Type: "string"}})
 	}
+	if r.Doc.Consumes != "" {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+		for media := range strings.SplitSeq(r.Doc.Consumes, ",") {
+			op.RequestBody.Content[strings.TrimSpace(media)] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+		}
+	}
 	responses(reg, op, a, r)
 	return op
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"reflect"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -15,6 +16,9 @@ func jsonTypeName(err *json.SemanticError) string {
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return "a time such as 2026-01-31T08:00:00Z"
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -137,16 +137,25 @@ func TestUnchanged(t *testing.T) {
 		{`{"type":"a","status":"draft","n":2,"o":{"a":1}}`, false, "/n read_only, /o read_only, /status read_only"},
 		{`{"status":null,"project":"x","x/y~":1}`, true, "/project read_only, /status read_only, /x~1y~0 unknown"},
 	} {
-		got := codes(func(c *fault.Checks) {
-			if err := check.Unchanged(c, check.Edited{Stored: []byte(stored), Changed: []byte(tt.changed), Free: free, Known: known, Partly: tt.partly}); err != nil {
-				t.Error(err)
+		err := check.Unchanged(check.Edited{Stored: []byte(stored), Changed: []byte(tt.changed), Free: free, Known: known, Partly: tt.partly})
+		got, code := "", ""
+		if f := fault.As(err); f != nil {
+			code = "READ_ONLY_MEMBER"
+			for i, d := range f.Fields {
+				got += strings.Repeat(", ", min(i, 1)) + d.Pointer + " " + d.Code
 			}
-		})
+		}
+		if strings.Contains(tt.want, "unknown") {
+			code = "UNKNOWN_MEMBER"
+		}
+		if fault.CodeOf(err) != code {
+			t.Errorf("Unchanged(%s) = %v, want %q", tt.changed, err, code)
+		}
 		if got != tt.want {
 			t.Errorf("Unchanged(%s) notes %q, want %q", tt.changed, got, tt.want)
 		}
 	}
-	if err := check.Unchanged(new(fault.Checks), check.Edited{Stored: []byte(stored), Changed: []byte(`[]`), Free: free}); err == nil {
+	if err := check.Unchanged(check.Edited{Stored: []byte(stored), Changed: []byte(`[]`), Free: free}); err == nil {
 		t.Error("an array was accepted")
 	}
 }

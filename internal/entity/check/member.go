@@ -18,9 +18,12 @@ type Edited struct {
 	Partly          bool                   // members may be left out
 }
 
-// Unchanged notes every member that a client does not decide and has changed,
-// removed or made up. The error is about the documents: they are no objects.
-func Unchanged(c *fault.Checks, e Edited) error {
+// Unchanged refuses members that a client does not decide and has changed or
+// removed, with READ_ONLY_MEMBER, or made up, with UNKNOWN_MEMBER. The fault
+// names them all. An error that is no fault says that a document is no object.
+func Unchanged(e Edited) error {
+	var c fault.Checks
+	var unknown bool
 	was, err := Members(e.Stored)
 	if err != nil {
 		return err
@@ -34,6 +37,7 @@ func Unchanged(c *fault.Checks, e Edited) error {
 		switch {
 		case e.Free(name):
 		case !there && (e.Known == nil || !e.Known(name)):
+			unknown = true
 			c.Add("/"+Escape(name), "unknown", "This member is not known here.")
 		case !SameJSON(old, is[name]):
 			c.Add("/"+Escape(name), "read_only", "This member is decided by the server and cannot be changed here.")
@@ -44,7 +48,10 @@ func Unchanged(c *fault.Checks, e Edited) error {
 			c.Add("/"+Escape(name), "read_only", "This member is decided by the server and cannot be removed.")
 		}
 	}
-	return nil
+	if unknown {
+		return c.Err("UNKNOWN_MEMBER", "The body has a member that is not known here; names are case-sensitive.")
+	}
+	return c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here.")
 }
 
 // Members takes an object apart.

@@ -234,7 +234,7 @@ func (s *Service) serveGaps(ctx context.Context, in *struct {
 func (s *Service) serveEvents(ctx context.Context, in *struct {
 	one
 	period
-	MinDuration web.Number `query:"minDuration" doc:"Shortest event in seconds; that of the device by default." example:"1800"`
+	MinDuration web.Number `query:"minDuration" doc:"Shortest event in seconds; that of the device by default." example:"300"`
 	Threshold   Decimal    `query:"threshold" doc:"From how many °C on it is cooking; that of the device by default." example:"60"`
 	web.Paging
 },

@@ -101,7 +101,7 @@ func TestStranger(t *testing.T) {
 			wantStatus(t, tt.method+" "+tt.path, v.send("manager", tt.method, tt.path, tt.body), 403, "NOT_CONTROLLER")
 		}
 		v.key(t, "device", auth.Draft{Role: "device"})
-		wantStatus(t, "without the scope", v.send("device", "GET", "/v1/memberships", ""), 403, "SCOPE_MISSING")
+		wantStatus(t, "without the scope", v.send("device", "GET", path("/v1/memberships?member=%s", amina), ""), 403, "SCOPE_MISSING")
 	})
 }
 

@@ -35,8 +35,9 @@ func (s *Service) Routes(a *web.API) {
 		Codes:       []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER"},
 	})
 	web.Get(a, "/v1/memberships", s.serveOf, web.Doc{
-		Summary: "List the groups of a member and the scopes they give", Scope: "groups:read", Tag: tag,
-		Description: "A member is in at most 100 groups.",
+		Summary: "List the groups of a member and the scopes they give", Scope: web.Signed, Tag: tag,
+		Description: "Your own with any key, so that you can learn what you may do; those of others with the scope groups:read. A member is in at most 100 groups.",
+		Codes:       []string{"SCOPE_MISSING"},
 	})
 }
 

@@ -35,6 +35,7 @@ type rig struct {
 	events   *event.Log
 	auth     *auth.Service
 	entities *entity.Service
+	parts    *part.Service
 	groups   *group.Service
 	handler  http.Handler // behind real keys
 	keys     map[string]string
@@ -53,7 +54,8 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Changed: r.auth.RightsChanged})
 	a := web.NewAPI(web.APIConfig{Name: "groups", Gate: r.auth, Log: dbtest.Log(t)})
 	r.entities.Routes(a)
-	part.New(part.Config{DB: d, Entities: r.entities, Protocols: protocols, Cursors: cursors}).Routes(a)
+	r.parts = part.New(part.Config{DB: d, Entities: r.entities, Protocols: protocols, Cursors: cursors})
+	r.parts.Routes(a)
 	r.groups.Routes(a)
 	r.auth.Routes(a)
 	mux := http.NewServeMux()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -199,6 +200,9 @@ func (s *Service) Of(ctx context.Context, member string) (Memberships, error) {
 	}
 	if err := checkDID("query/member", member); err != nil {
 		return Memberships{}, err
+	}
+	if member != c.DID && !auth.May(c, "groups:read") {
+		return Memberships{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The groups of others need the scope groups:read, which you do not have.")
 	}
 	var all []Membership
 	err := s.db.View(ctx, func(q db.Querier) (err error) {

@@ -57,6 +57,11 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Record], erro
 		if n >= maxProtocols {
 			return none, fault.New(fault.Conflict, "TOO_MANY_PROTOCOLS", fmt.Sprintf("A workspace has at most %d protocols.", maxProtocols))
 		}
+		if taken, err := s.cfg.Taken(ctx, tx, ws, r.DID); err != nil {
+			return none, err
+		} else if taken {
+			return none, exists()
+		}
 		ok, err := insert(ctx, tx, nid, edition{ws, r, body})
 		if err != nil {
 			return none, err
@@ -80,7 +85,7 @@ func (s *Service) refuse(ctx context.Context, err error) (web.Reply[*Record], er
 }
 
 func exists() error {
-	return fault.New(fault.Conflict, "PROTOCOL_EXISTS", "There is a protocol with this DID.").
+	return fault.New(fault.Conflict, "PROTOCOL_EXISTS", "There is a protocol or a twin with this DID.").
 		With(fault.Field{Pointer: "/did", Code: "exists", Detail: "Use another DID, or make a new version of that protocol."})
 }
 

@@ -126,7 +126,7 @@ func notFound() error {
 type Declared struct {
 	Protocol string // DID
 	Kind     string // type name; "mixed" when versions differ
-	Indexed  bool   // in every version that declares it
+	Indexed  bool   // in every version whose twins can have it
 }
 
 // Declaring lists the protocols of a workspace, shipped ones too, of which a

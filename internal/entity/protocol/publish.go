@@ -200,7 +200,7 @@ func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (we
 				Pointer: "/class", Code: "cannot_change", Detail: fmt.Sprintf("All versions are %s and %s. Make another protocol for another class.", h.class, h.domain),
 			})
 		}
-		h.class, h.domain, h.open = p.Class(), p.DomainType(), h.open || p.set.Open
+		h.class, h.domain, h.open = p.Class(), p.DomainType(), h.open+p.opens()
 		return declare(ctx, tx, ws, p)
 	}
 	return s.move(ctx, ws, old, &r, m)

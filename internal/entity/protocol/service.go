@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -24,6 +25,9 @@ type Config struct {
 	// Changed is called after a commit that changed a protocol of a workspace,
 	// for other instances to Forget it.
 	Changed func(ws string)
+	// Taken tells whether something else of a workspace has a DID, a twin for
+	// example. Without it nothing has.
+	Taken func(ctx context.Context, q db.Querier, ws, did string) (bool, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -41,6 +45,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Changed == nil {
 		c.Changed = func(string) {}
+	}
+	if c.Taken == nil {
+		c.Taken = func(context.Context, db.Querier, string, string) (bool, error) { return false, nil }
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,7 +137,7 @@ func TestLimits(t *testing.T) {
 			err := d.InTx(t.Context(), func(tx *db.Tx) error {
 				for range 90 {
 					if _, err := tx.Exec(t.Context(), `INSERT INTO protocols (ws, did, nid, version, class, domain, open, versions, updated_at)
-						VALUES ($1, $2, $3, '1.0.0', '', '', $4, 1, 0)`, "ws", did.NewEntity(), d.NewNID(), false); err != nil {
+						VALUES ($1, $2, $3, '1.0.0', '', '', $4, 1, 0)`, "ws", did.NewEntity(), d.NewNID(), 0); err != nil {
 						return err
 					}
 				}
@@ -325,8 +326,23 @@ func TestDeclaringAndOfClass(t *testing.T) {
 		equal("inherited", show("ws", "colour"), "true, a mixed false, child boolean false")
 		equal("another workspace", show("other", "colour"), "false")
 		equal("open to any", show("ws", "zzz"), "true")
+		// Twins of an open version may have a property that the next one indexes.
+		open := e.create(t, "ws", `{"did":"did:ixo:protocol/open","properties":{"name":"string","tag":{"type":"string","indexed":true}},"additionalProperties":true}`)
+		e.release(t, "ws", open)
+		equal("open and declared", show("ws", "tag"), "true, open string true")
+		e.next(t, "ws", open, `{"version":"1.1.0","properties":{"late":{"type":"string","indexed":true}}}`)
+		equal("declared by all open ones", show("ws", "tag"), "true, open string true")
+		equal("declared after an open one", show("ws", "late"), "true, open string false")
+		e.next(t, "ws", open, `{"version":"2.0.0","properties":{"tag":null},"additionalProperties":false}`)
+		equal("not even allowed any more", show("ws", "tag"), "true, open string true")
+		e.next(t, "ws", open, `{"version":"3.0.0","additionalProperties":true}`)
+		equal("allowed again", show("ws", "tag"), "true, open string false")
+		if _, err := e.s.Retire(owner(t, "ws"), open, "", protocol.Change{Version: "1.0.0"}); err != nil {
+			t.Fatal(err)
+		}
+		equal("its twins stay", show("ws", "late"), "true, open string false")
 		for class, want := range map[string]string{
-			"physical":  "a asset clean-cooking household person stove-use-monitor template",
+			"physical":  "a asset clean-cooking household open person stove-use-monitor template",
 			"cognitive": "child group organisation project", "system": "network", "oracle": "oracle", "x": "",
 		} {
 			for range 2 {
@@ -375,6 +391,25 @@ func TestListPages(t *testing.T) {
 			if len(seen) != want {
 				t.Errorf("%s shows %d, want %d", query, len(seen), want)
 			}
+		}
+	})
+}
+
+// The DID of a twin is not that of a protocol as well.
+func TestTakenByATwin(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d, func(c *protocol.Config) {
+			c.Taken = func(_ context.Context, _ db.Querier, ws, id string) (bool, error) {
+				return ws == "ws" && id == "did:ixo:device/1", nil
+			}
+		})
+		const body = `{"type":"Protocol","did":"did:ixo:device/1","name":"x","properties":{},"relationships":{}}`
+		if w := e.post(t, "ws", "/v1/protocols", body, ""); w.Code != 409 || !strings.Contains(w.Body.String(), "PROTOCOL_EXISTS") {
+			t.Errorf("the DID of a twin = %d %s, want 409", w.Code, w.Body)
+		}
+		if w := e.post(t, "other", "/v1/protocols", body, ""); w.Code != 201 {
+			t.Errorf("the DID of another workspace's twin = %d %s, want 201", w.Code, w.Body)
 		}
 	})
 }

@@ -27,21 +27,24 @@ const (
 		WHERE ws = $1 AND did = $2 AND version = $3 AND revision = $7`
 	selectVersion  = `SELECT status, revision, body FROM protocol_versions WHERE ws = $1 AND did = $2 AND version = $3`
 	selectSteps    = `SELECT version, status FROM protocol_versions WHERE ws = $1 AND did = $2`
-	upsertProperty = `INSERT INTO protocol_properties (ws, property, did, kind, indexed) VALUES ($1, $2, $3, $4, $5)
+	upsertProperty = `INSERT INTO protocol_properties (ws, property, did, kind, indexed, opens) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (ws, property, did) DO UPDATE SET
 			kind = CASE WHEN protocol_properties.kind = excluded.kind THEN excluded.kind
 				WHEN protocol_properties.kind IN ('integer', 'number') AND excluded.kind IN ('integer', 'number') THEN 'number'
 				ELSE 'mixed' END,
-			indexed = protocol_properties.indexed AND excluded.indexed`
-	selectDeclaring = `SELECT did, kind, indexed FROM protocol_properties WHERE ws = $1 AND property = $2 ORDER BY did`
-	selectOpen      = `SELECT count(*) FROM (SELECT 1 FROM protocols WHERE ws = $1 AND open LIMIT 1) AS n`
-	selectOfClass   = `SELECT did FROM protocols WHERE ws = $1 AND class = $2`
+			indexed = protocol_properties.indexed AND excluded.indexed,
+			opens = protocol_properties.opens + excluded.opens`
+	selectDeclaring = `SELECT d.did, d.kind, d.indexed, d.opens, p.open FROM protocol_properties d
+			JOIN protocols p ON p.ws = d.ws AND p.did = d.did
+		WHERE d.ws = $1 AND d.property = $2 ORDER BY d.did`
+	selectOpen    = `SELECT count(*) FROM (SELECT 1 FROM protocols WHERE ws = $1 AND open > 0 LIMIT 1) AS n`
+	selectOfClass = `SELECT did FROM protocols WHERE ws = $1 AND class = $2`
 )
 
 // head is the row of a protocol.
 type head struct {
 	version, class, domain string
-	open                   bool
+	open                   int // versions that allow undeclared properties
 	versions               int
 }
 
@@ -82,7 +85,7 @@ type edition struct {
 // insert stores a protocol with its first version; false when there is one of
 // this DID.
 func insert(ctx context.Context, tx *db.Tx, nid int64, e edition) (bool, error) {
-	n, err := tx.Exec(ctx, insertProtocol, e.ws, e.r.DID, nid, e.r.Version, false, e.r.Created.UnixMilli())
+	n, err := tx.Exec(ctx, insertProtocol, e.ws, e.r.DID, nid, e.r.Version, 0, e.r.Created.UnixMilli())
 	if err != nil {
 		return false, fmt.Errorf("insert protocol: %w", err)
 	}
@@ -187,11 +190,19 @@ func declare(ctx context.Context, tx *db.Tx, ws string, p *Protocol) error {
 		indexed[ix.Name] = true
 	}
 	for _, name := range p.Names() {
-		if _, err := tx.Exec(ctx, upsertProperty, ws, name, p.DID, p.set.Properties[name].Kind, indexed[name]); err != nil {
+		if _, err := tx.Exec(ctx, upsertProperty, ws, name, p.DID, p.set.Properties[name].Kind, indexed[name], p.opens()); err != nil {
 			return fmt.Errorf("declare property: %w", err)
 		}
 	}
 	return nil
+}
+
+// opens is 1 for a version that allows undeclared properties.
+func (p *Protocol) opens() int {
+	if p.set.Open {
+		return 1
+	}
+	return 0
 }
 
 func declaring(ctx context.Context, q db.Querier, ws, property string) ([]Declared, error) {
@@ -203,9 +214,11 @@ func declaring(ctx context.Context, q db.Querier, ws, property string) ([]Declar
 	var out []Declared
 	for rows.Next() {
 		var d Declared
-		if err := rows.Scan(&d.Protocol, &d.Kind, &d.Indexed); err != nil {
+		var here, all int // open versions
+		if err := rows.Scan(&d.Protocol, &d.Kind, &d.Indexed, &here, &all); err != nil {
 			return nil, fmt.Errorf("list declared properties: %w", err)
 		}
+		d.Indexed = d.Indexed && here == all
 		out = append(out, d)
 	}
 	if err := rows.Err(); err != nil {

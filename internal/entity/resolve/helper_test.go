@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/history"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
@@ -44,6 +45,7 @@ type env struct {
 	log      *event.Log
 	entities *entity.Service
 	dids     *resolve.Service
+	next     did.DID // of the next twin whose draft names none
 }
 
 // clock stands still, so that documents are the same in every run.
@@ -55,6 +57,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*resolve.Config)) *env {
 	protocols := protocol.New(protocol.Config{DB: d, Events: e.log, Cursors: eventtest.Cursors(), Log: dbtest.Log(t), Now: clock})
 	e.entities = entity.New(entity.Config{
 		DB: d, Protocols: protocols, Events: e.log, Cursors: eventtest.Cursors(), Log: dbtest.Log(t), Now: clock, At: history.At,
+		NewDID: func() did.DID { return e.next },
 	})
 	cfg := resolve.Config{
 		DB: d, Entities: e.entities, Log: dbtest.Log(t), PublicURL: publicURL, Oracle: oracleDID, At: history.At,
@@ -83,6 +86,13 @@ func (e *env) create(t testing.TB, ws string, d entity.Draft) {
 	if _, err := e.entities.Create(eventtest.Context(t.Context(), ws), d); err != nil {
 		t.Fatalf("create %s: %v", d.DID, err)
 	}
+}
+
+// mint makes a twin whose DID is ours, not its maker's choice.
+func (e *env) mint(t testing.TB, ws, id string, d entity.Draft) {
+	t.Helper()
+	d.DID, e.next = "", did.DID(id)
+	e.create(t, ws, d)
 }
 
 func (e *env) patch(t testing.TB, ws, id, merge string) {
@@ -125,10 +135,10 @@ func (e *env) fill(t testing.TB) {
 	e.create(t, "default", with(home, "did:ixo:household/123"))
 	e.create(t, "default", with(stove, "did:ixo:device/gone"))
 	e.deactivate(t, "default", "did:ixo:device/gone")
-	e.create(t, "alpha", with(stove, minted))
-	e.create(t, "alpha", with(home, family))
+	e.mint(t, "alpha", minted, stove)
+	e.mint(t, "alpha", family, home)
 	e.create(t, "alpha", with(stove, "did:ixo:device/alpha"))
-	e.create(t, "alpha", with(stove, gone))
+	e.mint(t, "alpha", gone, stove)
 	e.deactivate(t, "alpha", gone)
 	taken := with(stove, minted)
 	taken.Services = []entity.Endpoint{{ID: "#data", Type: "DataIngestion", Endpoint: "https://hidden.example/beta"}}

@@ -32,8 +32,8 @@ func (s *Service) Routes(a *web.API) {
 	})
 	a.Handle("GET", "/1.0/identifiers/{did}", s.servePublic, web.Doc{
 		Summary: "Resolve a DID that is public", Tag: "dids", Scope: web.Public,
-		Description: "The interface of universal resolvers, without a key: did:key, entities of the operator's workspace, entities with a minted DID " +
-			"(did:ixo:entity: and 32 digits) and did:web of this server. It shows controllers, keys, other names and services, never properties; " +
+		Description: "The interface of universal resolvers, without a key: did:key, entities of the operator's workspace, entities whose DID this server made " +
+			"(did:ixo:entity: and 32 digits; one that its maker chose is not public) and did:web of this server. It shows controllers, keys, other names and services, never properties; " +
 			"of households and persons neither names nor services. A deactivated DID answers 410 with its result, as DID Resolution asks: " +
 			"clients that look at the status alone must not take it for a living one. A refusal is a result too, with didResolutionMetadata.error. " +
 			"Accept application/did+json or application/did+ld+json for the document alone.",

@@ -83,8 +83,10 @@ func TestSquatters(t *testing.T) {
 			t.Errorf("the operator's = %d %s, want it", w.Code, w.Body)
 		}
 		// A minted DID stays with who held it first, whatever others do.
-		draft.DID, draft.Services = minted, at("first.example")
-		e.create(t, "alpha", draft)
+		draft.DID, draft.Services = minted, at("squatter.example")
+		e.create(t, "early", draft)
+		draft.Services = at("first.example")
+		e.mint(t, "alpha", minted, draft)
 		draft.Services = at("squatter.example")
 		e.create(t, "evil", draft)
 		e.patch(t, "evil", minted, `{"metadata":{"name":"mine"}}`)
@@ -96,6 +98,33 @@ func TestSquatters(t *testing.T) {
 		e.deactivate(t, "alpha", minted)
 		if w := ask(h, "/1.0/identifiers/"+minted); w.Code != http.StatusGone || strings.Contains(w.Body.String(), "squatter") {
 			t.Errorf("deactivated = %d %s, want 410 and nobody else's document", w.Code, w.Body)
+		}
+	})
+}
+
+// TestTakenOver holds that nobody speaks for a DID of minted form by choosing
+// it for a twin: it may be that of a principal, or of a twin still to be made.
+func TestTakenOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d)
+		h := e.handler(t)
+		targets := []string{"/1.0/identifiers/" + nobodyDID, "/entities/ffffffffffffffffffffffffffffffff/did.json"}
+		draft := entity.Draft{DID: nobodyDID, Type: "Device", Protocol: "did:ixo:protocol/template"}
+		draft.Services = []entity.Endpoint{{ID: "#x", Type: "X", Endpoint: "https://squatter.example"}}
+		e.create(t, "evil", draft)
+		for _, target := range targets {
+			if w := ask(h, target); w.Code != 404 {
+				t.Errorf("%s = %d %s, want 404", target, w.Code, w.Body)
+			}
+		}
+		draft.Services[0].Endpoint = "https://operator.example"
+		e.create(t, "default", draft)
+		e.patch(t, "evil", nobodyDID, `{"metadata":{"name":"mine"}}`)
+		for _, target := range targets {
+			if w := ask(h, target); w.Code != 200 || !strings.Contains(w.Body.String(), "operator.example") {
+				t.Errorf("%s = %d %s, want the operator's", target, w.Code, w.Body)
+			}
 		}
 	})
 }

@@ -175,11 +175,14 @@ func (s *Service) ResolvePublic(ctx context.Context, text string, v Version) (*R
 	return s.show(ctx, row, v, view{id: text, public: true, key: s.cfg.Keys(text)})
 }
 
+// findPublic finds the twin that speaks for a DID: the operator's, else the one
+// the DID was made for; nil when there is neither.
 func (s *Service) findPublic(ctx context.Context, id did.DID) (*entity.Row, error) {
-	if _, minted := id.EntityID(); minted {
+	row, err := findNamed(ctx, s.db, id.String(), auth.OperatorWorkspace)
+	if _, minted := id.EntityID(); err == nil && row == nil && minted {
 		return findMinted(ctx, s.db, id.String())
 	}
-	return findNamed(ctx, s.db, id.String(), auth.OperatorWorkspace)
+	return row, err
 }
 
 // resolveKey has one version only, and no moment it was made.

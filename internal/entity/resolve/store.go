@@ -10,17 +10,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 )
 
-// A minted DID belongs to the workspace that held it first; any other DID is
-// public in the operator's workspace only.
+// A minted DID is public with the twin we made it for: whoever names one for a
+// twin of theirs may mean somebody else's. Any other DID is public in the
+// operator's workspace only.
 const (
 	selectMinted = `SELECT nid, ws, did, domain_type, status, revision, created_at, updated_at, body
-		FROM entities WHERE nid = (SELECT min(nid) FROM entities WHERE did = $1)`
+		FROM entities WHERE nid = (SELECT min(nid) FROM entities WHERE did = $1 AND chosen = 0)`
 	selectNamed = `SELECT nid, ws, did, domain_type, status, revision, created_at, updated_at, body
 		FROM entities WHERE did = $1 AND ws = $2`
 )
 
-// findMinted finds the oldest twin with a DID in any workspace; nil when there
-// is none.
+// findMinted finds the twin, in any workspace, that a DID was made for; nil when
+// there is none.
 func findMinted(ctx context.Context, q db.Querier, id string) (*entity.Row, error) {
 	return scan(q.QueryRow(ctx, selectMinted, id))
 }

@@ -68,7 +68,7 @@ func (v *env) load(b *testing.B, n int) {
 	for from := 1; from <= n; from += 50_000 {
 		to := min(from+49_999, n)
 		for text, args := range map[string][]any{
-			series + `INSERT INTO entities SELECT i, ws, 'did:ixo:entity:' || i, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
+			series + `INSERT INTO entities SELECT i, ws, 'did:ixo:entity:' || i, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded, chosen,
 				type_key, protocol_key, project_key, status_key, created_at + i, updated_at + i, rev_action, rev_actor, rev_request, rev_reason, rev_hash,
 				replace(replace(replace(body, 'SERIAL', 'S' || i), 'MODEL', 'M' || (i % 10)), did, 'did:ixo:entity:' || i) FROM s, entities WHERE did = $3`: {from, to, r.DID},
 			series + `INSERT INTO entity_props SELECT CAST($3 AS BIGINT), 'sS' || i, i FROM s`:        {from, to, entity.PropID("ws", cooking, "serial")},

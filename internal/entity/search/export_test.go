@@ -60,3 +60,8 @@ func Statements() map[string]string {
 		"property": propDown, "type": typeDown, "project": projectDown, "sorted": sortedUp, "list": listDown, "updated": updatedUp, "rows": selectRows, "probe": hasProp,
 	}
 }
+
+// Fields keeps some members of a record where any property may be named.
+func Fields(body []byte, fields string) ([]byte, error) {
+	return keep(body, fields, func(p rql.Path) (rql.Kind, error) { return record.find(p, false) })
+}

@@ -159,11 +159,16 @@ const (
 )
 
 // Fields keeps only some members of a record: names of members, or paths with
-// dots, with commas between them. did is always kept. What protocols declare
-// is not looked up: any property may be named. Faults: UNKNOWN_FIELD,
+// dots, with commas between them. did is always kept. There are the properties
+// that protocols of the workspace of r declare. Faults: UNKNOWN_FIELD,
 // INVALID_PARAMETER.
-func Fields(body []byte, fields string) ([]byte, error) {
-	t, err := wanted(fields, func(p rql.Path) (rql.Kind, error) { return record.find(p, false) })
+func (s *Service) Fields(ctx context.Context, r *entity.Row, body []byte, fields string) ([]byte, error) {
+	return keep(body, fields, s.fields(ctx, r.Workspace, false))
+}
+
+// keep is Fields for any schema.
+func keep(body []byte, fields string, known func(rql.Path) (rql.Kind, error)) ([]byte, error) {
+	t, err := wanted(fields, known)
 	if err != nil || t == nil {
 		return body, err
 	}

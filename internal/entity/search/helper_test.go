@@ -40,7 +40,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})}
 	v.p = protocol.New(protocol.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors()})
 	v.s = search.New(search.Config{DB: d, Protocols: v.p, Cursors: eventtest.Cursors(), Key: key})
-	v.e = entity.New(entity.Config{DB: d, Protocols: v.p, Events: v.l, Cursors: eventtest.Cursors(), Fields: search.Fields, Expand: v.s.Expand})
+	v.e = entity.New(entity.Config{DB: d, Protocols: v.p, Events: v.l, Cursors: eventtest.Cursors(), Fields: v.s.Fields, Expand: v.s.Expand})
 	v.h = eventtest.Serve(t, v.p.Routes, v.e.Routes, v.s.Routes)
 	return v
 }

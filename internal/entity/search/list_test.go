@@ -164,6 +164,26 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// A list and a single read know the same fields.
+func TestFieldsOfOne(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		id := v.store(t, ctx(t, "ws"), entity.Draft{Type: "Stove", Protocol: cooking, Properties: object(t, map[string]any{"serial": "S1"})})[0].DID
+		for fields, status := range map[string]int{"properties.serial": 200, "properties.zzz": 400, "zzz": 400, "properties.serial.x": 400, "metadata.zzz": 200} {
+			for _, path := range []string{"/v1/entities/" + id, "/v1/entities"} {
+				var got struct {
+					Code string `json:"code"`
+				}
+				v.send(t, call{method: "GET", path: path + "?fields=" + fields, ws: "ws", want: status}, &got)
+				if status == 400 && got.Code != "UNKNOWN_FIELD" {
+					t.Errorf("%s?fields=%s: %s, want UNKNOWN_FIELD", path, fields, got.Code)
+				}
+			}
+		}
+	})
+}
+
 // Whatever is in a record, reading parts of it gives what decoding all of it
 // gives, and what is kept is JSON.
 func FuzzFields(f *testing.F) {

@@ -9,7 +9,7 @@ CREATE TABLE protocols (
 	version    TEXT    NOT NULL,
 	class      TEXT    NOT NULL,
 	domain     TEXT    NOT NULL,
-	open       BOOLEAN NOT NULL, -- some published version allows undeclared properties
+	open       BIGINT  NOT NULL, -- how many versions that were published allow undeclared properties
 	versions   BIGINT  NOT NULL,
 	updated_at BIGINT  NOT NULL,
 	PRIMARY KEY (ws, did)
@@ -31,12 +31,15 @@ CREATE TABLE protocol_versions (
 );
 
 -- Which protocols declare a property, over all versions that were ever
--- published: filters ask by its name. indexed says all of them index it.
+-- published: filters ask by its name. indexed says all of them index it, opens
+-- how many of them allow undeclared properties too. Twins of any other such
+-- version may have the property, and not in the index.
 CREATE TABLE protocol_properties (
 	ws       TEXT    NOT NULL,
 	property TEXT    NOT NULL,
 	did      TEXT    NOT NULL,
 	kind     TEXT    NOT NULL,
 	indexed  BOOLEAN NOT NULL,
+	opens    BIGINT  NOT NULL,
 	PRIMARY KEY (ws, property, did)
 );

@@ -4,7 +4,8 @@
 -- is empty for active twins, the usual state. name is the beginning of the name
 -- in the record, so that lists and graphs need not open the body. crowded is 1
 -- when the record shows as many edges as it can and waits for none: a further
--- one leaves it as it is.
+-- one leaves it as it is. chosen is 0 when we made the DID of the twin, and 1
+-- when its maker named it: then it may be somebody else's too.
 CREATE TABLE entities (
 	nid              INTEGER PRIMARY KEY,
 	ws               TEXT    NOT NULL,
@@ -19,6 +20,7 @@ CREATE TABLE entities (
 	status           TEXT    NOT NULL,
 	revision         BIGINT  NOT NULL,
 	crowded          BIGINT  NOT NULL,
+	chosen           BIGINT  NOT NULL DEFAULT 1,
 	type_key         BIGINT  NOT NULL,
 	protocol_key     BIGINT  NOT NULL,
 	project_key      BIGINT,
