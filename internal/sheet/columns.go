@@ -55,7 +55,7 @@ func (c *Columns) Paths() []string { return c.paths }
 
 // add enters one path.
 func (c *Columns) add(path string, column int) error {
-	parts := splitPath(path)
+	parts := SplitPath(path)
 	if path == "" || len(parts) > maxDepth {
 		return &Error{Column: path, Code: "invalid_column", Detail: "The column is not a path into a record."}
 	}
@@ -210,8 +210,8 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// splitPath undoes joinPath.
-func splitPath(path string) []string {
+// SplitPath gives the names a path is made of. A dot in a name is written "\.".
+func SplitPath(path string) []string {
 	if !strings.Contains(path, `\`) {
 		return strings.Split(path, ".")
 	}

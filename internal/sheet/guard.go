@@ -1,21 +1,33 @@
 package sheet
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // formulaStart are the characters that make a spreadsheet run a cell, the wide
-// forms of them, and the white space that is skipped before one.
+// forms of them, and the line ends and tabs a cell may begin with.
 const formulaStart = "=+-@\t\r\n＝＋－＠"
 
-// guarded tells whether s begins like a formula, after apostrophes if any.
+// guarded tells whether s begins like a formula, after apostrophes if any. What
+// cannot be seen before it may be skipped by a program: white space, marks of
+// byte order and direction, controls.
 func guarded(s string) bool {
 	s = strings.TrimLeft(s, "'")
-	if s == "" {
-		return false
-	}
 	for _, r := range s {
-		return strings.ContainsRune(formulaStart, r)
+		if strings.ContainsRune(formulaStart, r) {
+			return true
+		}
+		if !hidden(r) {
+			return false
+		}
 	}
 	return false
+}
+
+// hidden tells whether r cannot be seen.
+func hidden(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Z, r)
 }
 
 // guard puts an apostrophe before a text a spreadsheet would run, and before

@@ -285,7 +285,7 @@ func (c cell) guess() (jsontext.Value, string) {
 	if c.number && !c.date {
 		return c.numeric("number")
 	}
-	if strings.HasPrefix(c.text, "[") || strings.HasPrefix(c.text, "{") {
+	if c.text != "" && strings.IndexByte(`[{"`, c.text[0]) >= 0 {
 		if v := jsontext.Value(c.text); checkValue(v) {
 			return v, ""
 		}

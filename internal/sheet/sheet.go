@@ -111,7 +111,7 @@ type Record struct {
 type Options struct {
 	// Kind is what the value at a path must be: number, integer, boolean,
 	// object, array, date, date-time or string; "" when nobody knows. Then text
-	// stays text, unless it is a JSON array or object, and what XLSX marks as a
+	// stays text, unless it is a JSON array, object or string, and what XLSX marks as a
 	// number or boolean is one; "any" takes text that is a JSON number, true or
 	// false for that too. nil knows nothing.
 	Kind func(path string) string

@@ -219,7 +219,7 @@ func TestFormulas(t *testing.T) {
 		}
 		column := slices.Index(rows[0], "s")
 		for i, row := range rows[1:] {
-			if cell := row[column]; cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
+			if cell := strings.TrimLeft(row[column], " \u00a0\ufeff\u200b\u000b\u3000"); cell != "" && strings.ContainsAny(cell[:1], "=+-@\t\r") {
 				t.Errorf("%s: cell %q of %q would run", f, cell, cells[i])
 			}
 			if n := row[slices.Index(rows[0], "n")]; n != "-5.5" {
@@ -290,6 +290,68 @@ func TestRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// In columns nobody declares a value keeps its type.
+func TestRoundTripUndeclared(t *testing.T) {
+	t.Parallel()
+	texts := []string{
+		"-1", "1e5", "true", "false", "null", "[1]", "{}", `{"a":1}`, `"quoted"`, `"`, "", " 5", "5 ", "007", "=1+1", "'-1", "-x", "[oops", "1,5", "\t7", "x\ny", " =1", "\uFEFF+1",
+	}
+	undeclared := func(string) string { return "any" }
+	check := func(record map[string]any) error {
+		for _, f := range []sheet.Format{sheet.CSV, sheet.XLSX} {
+			file, err := writeKinds(f, record, undeclared)
+			if err != nil {
+				return err
+			}
+			got, wrong, err := read(f, file, sheet.Options{Kind: undeclared})
+			if err != nil || len(wrong) > 0 || len(got) != 1 {
+				return fmt.Errorf("%s: %v %v in %q", f, err, wrong, file)
+			}
+			if diff := cmp.Diff(asAny(record), got[0]); diff != "" {
+				return fmt.Errorf("%s (-want +got):\n%s", f, diff)
+			}
+		}
+		return nil
+	}
+	for _, text := range texts {
+		if err := check(map[string]any{"s": text, "n": 5.0, "b": true, "a": []any{"1"}}); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	value := rapid.OneOf(
+		rapid.Map(rapid.StringMatching(`[-+0-9.eE"\[\]{}=' ]{0,6}`), asAny[string]), rapid.Map(rapid.Float64Range(-1e12, 1e12), asAny[float64]), rapid.Map(rapid.Bool(), asAny[bool]),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		if err := check(rapid.MapOfN(rapid.StringMatching(`[a-z]{1,3}`), value, 1, 4).Draw(t, "record")); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func asAny[T any](v T) any { return v }
+
+// writeKinds writes a record with what is declared of it.
+func writeKinds(f sheet.Format, record any, kind func(string) string) ([]byte, error) {
+	text, err := json.Marshal(record, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	columns, err := sheet.NewColumns()
+	if err != nil {
+		return nil, err
+	}
+	if err := columns.Collect(text); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w, err := sheet.NewWriter(f, &out, sheet.WriterOptions{Columns: columns, Kind: kind})
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(w.Write(text), w.Close())
+	return out.Bytes(), err
 }
 
 // storable leaves out what is text to nobody.

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -17,6 +18,10 @@ type WriterOptions struct {
 	// Partial leaves out values that no column is for. Without it they are an
 	// *UnknownColumnError. NDJSON always leaves them out.
 	Partial bool
+	// Kind is what is declared of a path, as for reading. In columns of which
+	// nothing is ("" or any) a text that would come back as something else is
+	// written as a JSON string. nil writes every text as it is.
+	Kind func(path string) string
 	// Continue writes no row of names: this is the rest of a CSV file.
 	Continue bool
 }
@@ -27,6 +32,7 @@ type Writer struct {
 	out   *bufio.Writer
 	rows  int64
 	cells []jsontext.Value
+	loose []bool // columns of which nothing is declared
 	xlsx  *xlsxWriter
 	f     Format
 }
@@ -62,11 +68,25 @@ func NewWriter(f Format, w io.Writer, o WriterOptions) (*Writer, error) {
 	return out, out.row(names)
 }
 
+// declare notes the columns of which nothing is declared.
+func (w *Writer) declare() {
+	w.loose = make([]bool, len(w.o.Columns.paths))
+	for i, p := range w.o.Columns.paths {
+		if w.o.Kind != nil {
+			kind := w.o.Kind(p)
+			w.loose[i] = kind == "" || kind == "any"
+		}
+	}
+}
+
 // Write adds a record, which must be a JSON object. Errors: an *Error for a
 // cell or a row past the limits of the format, an *UnknownColumnError.
 func (w *Writer) Write(record jsontext.Value) error {
 	if w.f == NDJSON && w.o.Columns == nil {
 		return w.line(record)
+	}
+	if w.loose == nil {
+		w.declare()
 	}
 	w.cells = slices.Grow(w.cells[:0], len(w.o.Columns.paths))[:len(w.o.Columns.paths)]
 	clear(w.cells)
@@ -99,6 +119,11 @@ func (w *Writer) line(record jsontext.Value) error {
 
 func (w *Writer) row(cells []jsontext.Value) error {
 	w.rows++
+	for i, v := range cells {
+		if w.loose != nil && w.loose[i] {
+			cells[i] = plain(v)
+		}
+	}
 	if w.f == CSV {
 		return writeCSV(w.out, cells)
 	}
@@ -119,6 +144,30 @@ func (w *Writer) Close() error {
 		}
 	}
 	return w.out.Flush()
+}
+
+// plain is a value for a column of which nothing is declared: a text that would
+// be read as something else, or as nothing, becomes the text of its JSON.
+func plain(v jsontext.Value) jsontext.Value {
+	if v.Kind() != '"' {
+		return v
+	}
+	text, err := jsontext.AppendUnquote(nil, v)
+	if err != nil {
+		return v
+	}
+	same, err := jsontext.AppendQuote(nil, text)
+	if err != nil {
+		return v
+	}
+	if got, _ := (cell{text: string(text)}).value("any"); len(text) > 0 && bytes.Equal(got, same) {
+		return v
+	}
+	quoted, err := jsontext.AppendQuote(nil, same)
+	if err != nil {
+		return v
+	}
+	return quoted
 }
 
 // cellText is the text of a cell, false when the value is a number or a

@@ -20,8 +20,10 @@ type workbook struct {
 	epoch   time.Time
 }
 
-// maxPart bounds the small parts of a workbook.
-const maxPart = 16 << 20
+const (
+	maxPart  = 16 << 20        // bytes of the small parts of a workbook
+	maxTexts = MaxStrings / 16 // shared texts: more fit only when they are empty
+)
 
 func (b *workbook) read(z *zip.Reader) error {
 	target, err := b.readBook(z)
@@ -84,7 +86,7 @@ func decodePart(z *zip.Reader, name string, v any) error {
 		return err
 	}
 	defer f.Close()
-	if err := xml.NewDecoder(f).Decode(v); err != nil {
+	if err := newDecoder(f).Decode(v); err != nil {
 		return blame(err, "The workbook is damaged.")
 	}
 	return nil
@@ -153,7 +155,7 @@ func (b *workbook) readStrings(z *zip.Reader) error {
 		return err
 	}
 	defer f.Close()
-	dec := xml.NewDecoder(f)
+	dec := newDecoder(f)
 	for {
 		t, err := dec.Token()
 		if errors.Is(err, io.EOF) {
@@ -165,6 +167,9 @@ func (b *workbook) readStrings(z *zip.Reader) error {
 			text, err := sharedText(dec)
 			if err != nil {
 				return err
+			}
+			if len(b.strings) == maxTexts {
+				return tooLarge()
 			}
 			b.strings = append(b.strings, text)
 		}
@@ -196,6 +201,9 @@ func sharedText(dec *xml.Decoder) (string, error) {
 			where = where[:len(where)-1]
 		case xml.CharData:
 			if len(where) > 0 && where[len(where)-1] == "t" {
+				if b.Len()+len(e) > MaxLine {
+					return "", tooLong(0)
+				}
 				b.Write(e)
 			}
 		}

@@ -19,6 +19,7 @@ type xlsx struct {
 	book  workbook
 	head  *header
 	row   int64 // number of the row read last
+	size  int   // bytes of its texts; cells may share a long one
 	cells []cell
 }
 
@@ -57,7 +58,7 @@ func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
 
 // begin reads up to the row of names.
 func (x *xlsx) begin(o Options) error {
-	x.dec = xml.NewDecoder(x.file)
+	x.dec = newDecoder(x.file)
 	if err := x.find("sheetData"); err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (x *xlsx) readRow(start xml.StartElement) error {
 		}
 		number = n
 	}
-	x.row, x.cells = number, x.cells[:0]
+	x.row, x.size, x.cells = number, 0, x.cells[:0]
 	for {
 		t, err := x.token()
 		if err != nil {
@@ -267,6 +268,9 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 	if !ok {
 		return &Error{Line: x.row, Column: fmt.Sprint(column + 1), Code: "not_xlsx", Detail: "The cell refers to a text the workbook does not have."}
 	}
+	if x.size += len(c.text); x.size > MaxLine {
+		return tooLong(x.row)
+	}
 	x.cells = append(x.cells, c)
 	return nil
 }
@@ -296,7 +300,7 @@ func (x *xlsx) cellTexts() (value, inline string, err error) {
 			where = where[:len(where)-1]
 		case xml.CharData:
 			if v.Len()+in.Len()+len(e) > MaxLine {
-				return "", "", &Error{Line: x.row, Code: "too_long", Detail: fmt.Sprintf("A cell has more than %d bytes.", MaxLine)}
+				return "", "", tooLong(x.row)
 			}
 			switch {
 			case len(where) == 1 && where[0] == "v":

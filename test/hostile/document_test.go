@@ -144,9 +144,12 @@ func (g *target) objects(t *testing.T) []object {
 	device := g.create(t, "/v1/devices", `{"type":"StoveUseMonitor"}`, "did")
 	protocol := g.create(t, "/v1/protocols", `{"type":"Protocol","properties":{"metricOne":"string"}}`, "did")
 	return []object{
-		{"/v1/api-keys/{id}", "/v1/api-keys/" + key}, {"/v1/webhooks/{id}", "/v1/webhooks/" + hook},
-		{"/v1/entities/{did}/groups", "/v1/entities/" + org + "/groups"}, {"/v1/entities/{did}", "/v1/entities/" + twin},
-		{"/v1/devices/{did}", "/v1/devices/" + device}, {"/v1/protocols/{did}", "/v1/protocols/" + protocol},
+		{"/v1/api-keys/{id}", "/v1/api-keys/" + key},
+		{"/v1/webhooks/{id}", "/v1/webhooks/" + hook},
+		{"/v1/entities/{did}/groups", "/v1/entities/" + org + "/groups"},
+		{"/v1/entities/{did}", "/v1/entities/" + twin},
+		{"/v1/devices/{did}", "/v1/devices/" + device},
+		{"/v1/protocols/{did}", "/v1/protocols/" + protocol},
 	}
 }
 

@@ -2,15 +2,13 @@ package bulk
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/kept"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -102,7 +100,7 @@ func (s *Service) run(ctx context.Context, tx *db.Tx, w *work) (chunk.Outcome, e
 		err = s.cfg.Entities.UnrelateTx(ctx, tx, o.DID, o.ID, o.Reason)
 	}
 	if r != nil {
-		done.Revision = r.Revision
+		done.Revision, done.Bytes = r.Revision, len(r.Body)
 	}
 	return done, err
 }
@@ -154,7 +152,10 @@ func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], err
 	if err != nil {
 		return web.Reply[Results]{}, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) {
+	if err := s.weigh(ctx, all); err != nil {
+		return web.Reply[Results]{}, err
+	}
+	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) {
 		results := make([]Result, len(all))
 		for i := range all {
 			w := all[i] // fn may run twice
@@ -166,35 +167,39 @@ func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], err
 		}
 		return web.Reply[Results]{Value: summary(results)}, nil
 	})
+	if fault.CodeOf(err) == "TRANSACTION_TIMEOUT" {
+		return answer, tooHeavy().Wrap(err) // it would be too slow again
+	}
+	return answer, err
 }
 
 // each does every operation for itself, in chunks. With an Idempotency-Key the
 // result of each is kept with what it stored, so that a request that is sent
 // again does what the first one did not come to.
 func (s *Service) each(ctx context.Context, b *Batch) (web.Reply[Results], error) {
-	name, kept, err := s.keptResults(ctx)
+	name, done, err := kept.Find(ctx, s.db, s.cfg.Now().UnixMilli())
 	if err != nil {
 		return web.Reply[Results]{}, err
 	}
-	replayed := len(kept) > 0
+	replayed := len(done) > 0
 	results := make([]Result, len(b.Operations))
 	// References to twins that were made before the request was sent again.
 	for i := range b.Operations {
-		if text, ok := kept[i]; ok {
+		if text, ok := done[i]; ok {
 			if err := decodeJSON(text, &results[i]); err != nil {
 				return web.Reply[Results]{}, err
 			}
 		}
 	}
-	if err := s.eachLeft(ctx, b, name, results, kept); err != nil {
+	if err := s.eachLeft(ctx, b, name, results, done); err != nil {
 		return web.Reply[Results]{}, err
 	}
 	return web.Reply[Results]{Value: summary(results), Replayed: replayed}, nil
 }
 
 // eachLeft does the operations that have no result yet.
-func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results []Result, kept map[int]string) error {
-	if len(kept) > len(b.Operations) { // and the batch itself
+func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results []Result, before map[int]string) error {
+	if len(before) > len(b.Operations) { // and the batch itself
 		return nil
 	}
 	all := make([]work, len(b.Operations))
@@ -204,7 +209,7 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 		var at []int // numbers of their operations
 		for i := first; i < end; i++ {
 			all[i].op = &b.Operations[i]
-			if _, done := kept[i]; done {
+			if _, done := before[i]; done {
 				continue
 			}
 			st, err := s.batchStep(ctx, all, results, i)
@@ -277,47 +282,7 @@ func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i
 	}}, nil
 }
 
-// headResult is the number of the row that says what a batch was.
-const headResult = -1
-
-// keptResults finds what an earlier request with the same Idempotency-Key has
-// done. name is "" without a key.
-func (s *Service) keptResults(ctx context.Context) (name string, kept map[int]string, err error) {
-	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
-	if k.Key == "" || !c.Known() {
-		return "", nil, nil
-	}
-	var msg []byte
-	for _, part := range []string{c.Workspace, c.DID, c.Key, k.Key} {
-		msg = binary.AppendUvarint(msg, uint64(len(part)))
-		msg = append(msg, part...)
-	}
-	sum := sha256.Sum256(msg)
-	name = hex.EncodeToString(sum[:])
-	hash := hex.EncodeToString(k.Hash[:])
-	err = s.db.InTx(ctx, func(tx *db.Tx) error {
-		if _, err := insertResult(ctx, tx, keptResult{batch: name, n: headResult, at: s.cfg.Now().UnixMilli(), data: hash}); err != nil {
-			return err
-		}
-		kept, err = listResults(ctx, tx, name)
-		return err
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	if kept[headResult] != hash {
-		return "", nil, fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request.").
-			With(fault.Field{Pointer: "header/Idempotency-Key", Code: "reused", Detail: "Use a new key for a new request."})
-	}
-	if len(kept) == 1 {
-		return name, nil, nil
-	}
-	return name, kept, nil
-}
-
-// keepResult keeps the result of an operation with what it stored. Somebody
-// else who sends the same request at this moment may have been first: then all
-// of the chunk is left to them.
+// keepResult keeps the result of an operation with what it stored.
 func (s *Service) keepResult(ctx context.Context, tx *db.Tx, name string, r Result) error {
 	if name == "" {
 		return nil
@@ -326,9 +291,5 @@ func (s *Service) keepResult(ctx context.Context, tx *db.Tx, name string, r Resu
 	if err != nil {
 		return err
 	}
-	mine, err := insertResult(ctx, tx, keptResult{batch: name, n: r.Index, at: s.cfg.Now().UnixMilli(), data: string(text)})
-	if err == nil && !mine {
-		return fault.New(fault.Conflict, "IDEMPOTENCY_IN_PROGRESS", "A request with this Idempotency-Key is still being worked on.")
-	}
-	return err
+	return kept.Keep(ctx, tx, kept.Result{Batch: name, N: r.Index, At: s.cfg.Now().UnixMilli(), Data: string(text)})
 }

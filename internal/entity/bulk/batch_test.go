@@ -229,3 +229,93 @@ func BenchmarkBatch(b *testing.B) {
 		}
 	}
 }
+
+// heavyTwin makes a twin of a size and returns its DID.
+func (r *rig) heavyTwin(t testing.TB, size int) string {
+	t.Helper()
+	var e entity.Entity
+	r.do(t, call{method: "POST", path: "/v1/entities", body: map[string]any{
+		"type": "Household", "protocol": household, "properties": map[string]any{"baseline": map[string]any{"text": strings.Repeat("x", size)}},
+	}}, 201, &e)
+	return e.DID
+}
+
+func patches(id string, n int) []map[string]any {
+	ops := make([]map[string]any, n)
+	for i := range ops {
+		ops[i] = map[string]any{"op": "patch", "did": id, "ifMatch": "*", "patch": map[string]any{"metadata": map[string]any{"n": i}}}
+	}
+	return ops
+}
+
+// Many small changes of a large twin are much to write: alone they let others
+// in between, together they are refused before they begin.
+func TestHeavyBatch(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		id := r.heavyTwin(t, 250<<10)
+		w := r.do(t, call{method: "POST", path: "/v1/entities:batch", body: map[string]any{"atomic": true, "operations": patches(id, 1000)}}, 422, nil)
+		if !strings.Contains(w.Body.String(), `"BATCH_TOO_HEAVY"`) {
+			t.Errorf("answer = %s", w.Body)
+		}
+		for _, op := range []map[string]any{{"op": "transition", "to": "suspended"}, {"op": "relate", "relationship": map[string]any{"role": "peer", "target": "did:x:1"}}} {
+			op["did"] = id
+			ops := make([]map[string]any, 100)
+			for i := range ops {
+				ops[i] = op
+			}
+			r.do(t, call{method: "POST", path: "/v1/entities:batch", body: map[string]any{"atomic": true, "operations": ops}}, 422, nil)
+		}
+		if n := r.counts(t)["entity_history"]; n != 0 {
+			t.Errorf("%d earlier revisions, want none", n)
+		}
+		begun := time.Now()
+		most := bulk.MaxAtomic / (4*250<<10 + 4000)
+		if got := r.batch(t, map[string]any{"atomic": true, "operations": patches(id, most)}, 200); got.Succeeded != most {
+			t.Errorf("%d succeeded, want %d", got.Succeeded, most)
+		}
+		t.Logf("%d changes of 250 KiB took %v", most, time.Since(begun))
+	})
+}
+
+// The largest batch of creates there can be fits.
+func TestLargestBatch(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		ops := operations(bulk.MaxOperations)
+		for _, op := range ops {
+			op["entity"].(map[string]any)["metadata"] = map[string]any{"text": strings.Repeat("x", bulk.MaxBatch/bulk.MaxOperations-300)}
+		}
+		begun := time.Now()
+		if got := r.batch(t, map[string]any{"atomic": true, "operations": ops}, 200); got.Succeeded != bulk.MaxOperations {
+			t.Errorf("%d succeeded", got.Succeeded)
+		}
+		t.Logf("1000 creates of 8 KiB took %v", time.Since(begun))
+	})
+}
+
+// While a heavy batch runs, others write.
+func TestOthersWriteDuringHeavyBatch(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		id := r.heavyTwin(t, 250<<10)
+		done := make(chan bulk.Results)
+		go func() {
+			var out bulk.Results
+			r.do(t, call{method: "POST", path: "/v1/entities:batch", body: map[string]any{"operations": patches(id, 100)}}, 200, &out)
+			done <- out
+		}()
+		n, worst := 0, time.Duration(0)
+		for {
+			select {
+			case got := <-done:
+				t.Logf("%d others wrote meanwhile, the slowest in %v", n, worst)
+				if got.Succeeded != 100 || n < 5 {
+					t.Errorf("%d succeeded, and %d others wrote meanwhile", got.Succeeded, n)
+				}
+				return
+			default:
+				begun := time.Now()
+				r.heavyTwin(t, 1)
+				n, worst = n+1, max(worst, time.Since(begun))
+			}
+		}
+	})
+}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/file"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/kept"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -57,7 +61,7 @@ func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) 
 			return 0, err
 		}
 		for _, f := range files {
-			over, err := s.over(ctx, f)
+			over, err := s.over(ctx, f.Workspace, f.Job)
 			if err != nil {
 				return 0, err
 			}
@@ -75,12 +79,12 @@ func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) 
 // ExpireBatches removes at most limit results of batches that were kept for
 // their Idempotency-Key since before a time.
 func (s *Service) ExpireBatches(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.db.Exec(ctx, deleteResults, before.UnixMilli(), limit)
-	return int(n), wrap("expire results of batches", err)
+	return kept.Expire(ctx, s.db, before.UnixMilli(), limit)
 }
 
-// Forget removes the files of all finished exports of a workspace: somebody's
-// data was erased, and may be in them.
+// Forget removes the files of all finished exports of a workspace, and what its
+// finished exports and migrations looked for: somebody's data was erased, and
+// may be in them.
 func (s *Service) Forget(ctx context.Context, ws string) error {
 	ids, err := file.Whole(ctx, s.db, ws, file.Export)
 	if err != nil {
@@ -91,12 +95,51 @@ func (s *Service) Forget(ctx context.Context, ws string) error {
 			return err
 		}
 	}
-	return nil
+	after := ""
+	for {
+		some, err := listTransfers(ctx, s.db, ws, after)
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		for i := range some {
+			if err := s.forgetFilter(ctx, &some[i]); err != nil {
+				return err
+			}
+			after = some[i].job
+		}
+	}
 }
 
-// over tells whether the job of an import has ended.
-func (s *Service) over(ctx context.Context, f file.File) (bool, error) {
-	j, err := s.cfg.Jobs.Get(web.WithCaller(ctx, web.Caller{Workspace: f.Workspace}), f.Job)
+// searched are the settings of a transfer that people wrote to find twins.
+var searched = []string{"filter", "near"}
+
+// forgetFilter blanks what a transfer looked for, once it is over.
+func (s *Service) forgetFilter(ctx context.Context, t *transfer) error {
+	var settings map[string]jsontext.Value
+	if err := decodeJSON(t.settings, &settings); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(searched, func(name string) bool { return settings[name] != nil }) {
+		return nil
+	}
+	over, err := s.over(ctx, t.ws, t.job)
+	if err != nil || !over {
+		return err
+	}
+	for _, name := range searched {
+		delete(settings, name)
+	}
+	text, err := web.Encode(settings)
+	if err != nil {
+		return err
+	}
+	_, err = s.db.Exec(ctx, updateSettingsText, t.job, string(text))
+	return wrap("blank transfer", err)
+}
+
+// over tells whether the job of a transfer has ended.
+func (s *Service) over(ctx context.Context, ws, id string) (bool, error) {
+	j, err := s.cfg.Jobs.Get(web.WithCaller(ctx, web.Caller{Workspace: ws}), id)
 	if fault.KindOf(err) == fault.NotFound {
 		return true, nil
 	}

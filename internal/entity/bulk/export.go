@@ -12,11 +12,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/file"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -97,7 +96,7 @@ func (s *Service) runExport(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	e := &exporter{s: s, run: r, file: t.file, until: t.createdAt, sum: sha256.New()}
-	if err := r.Decode(&e.d); err != nil {
+	if err := decodeJSON(t.settings, &e.d); err != nil {
 		return err
 	}
 	err = e.export(ctx, t)
@@ -194,7 +193,7 @@ func (e *exporter) collect(ctx context.Context) error {
 	}
 	err = e.each(ctx, nil, func(r *entity.Row) error {
 		e.st.Counts.Total++
-		return found.Collect(tableRecord(r.Body))
+		return found.Collect(table.Record(r.Body))
 	}, func(*search.Place) error {
 		e.run.Progress(0, 0, fmt.Sprintf("%d twins looked at", e.st.Counts.Total))
 		return nil
@@ -203,7 +202,7 @@ func (e *exporter) collect(ctx context.Context) error {
 		return exportFault(err)
 	}
 	paths := slices.Clone(found.Paths())
-	slices.SortStableFunc(paths, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(paths, func(a, b string) int { return table.Rank(a) - table.Rank(b) })
 	e.columns, err = sheet.NewColumns(paths...)
 	return err
 }
@@ -257,7 +256,7 @@ func (e *exporter) each(ctx context.Context, from *search.Place, fn func(*entity
 // write writes the twins from where the state is.
 func (e *exporter) write(ctx context.Context) error {
 	w, err := sheet.NewWriter(e.d.Format, &e.buf, sheet.WriterOptions{
-		Columns: e.columns, Partial: len(e.d.Columns) > 0, Continue: e.st.Pieces > 0 || e.st.Counts.Rows > 0,
+		Columns: e.columns, Partial: len(e.d.Columns) > 0, Kind: e.s.kinds(ctx, &importJob{}), Continue: e.st.Pieces > 0 || e.st.Counts.Rows > 0,
 	})
 	if err != nil {
 		return err
@@ -268,7 +267,7 @@ func (e *exporter) write(ctx context.Context) error {
 			if e.d.Format == sheet.NDJSON {
 				return w.Write(r.Body)
 			}
-			return w.Write(tableRecord(r.Body))
+			return w.Write(table.Record(r.Body))
 		}, func(next *search.Place) error {
 			e.st.Place, e.st.Ended = next, next == nil
 			if next == nil {
@@ -347,51 +346,4 @@ func (e *exporter) save(ctx context.Context, packed [][]byte, end bool) error {
 		}
 		return saveCounts(ctx, tx, e.run.ID, counts)
 	})
-}
-
-// order is how the columns of a table are sorted.
-var order = []string{
-	"did", "type", "class", "domainType", "status", "protocol", "protocolVersion", "project", "controller", "controllers", "owner", "externalIds",
-	"properties", "metadata", "relationships", "missingRelationships", "services",
-}
-
-func rank(path string) int {
-	for i, name := range order {
-		if len(path) >= len(name) && path[:len(name)] == name && (len(path) == len(name) || path[len(name)] == '.') {
-			return i
-		}
-	}
-	return len(order)
-}
-
-// tableRecord is a record without what nobody wants in a table: addresses, and
-// lists and objects that are empty.
-func tableRecord(body []byte) jsontext.Value {
-	dec := jsontext.NewDecoder(bytes.NewReader(body))
-	if _, err := dec.ReadToken(); err != nil {
-		return body
-	}
-	out := append(make([]byte, 0, len(body)), '{')
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadValue()
-		if err != nil {
-			return body
-		}
-		before := len(out)
-		if before > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(out, name...), ':')
-		v, err := dec.ReadValue()
-		if err != nil {
-			return body
-		}
-		member := string(bytes.Trim(out[before:], `,":`))
-		if string(v) == "[]" || string(v) == "{}" || member == "links" || member == "statusCode" || member == "moreRelationships" {
-			out = out[:before]
-			continue
-		}
-		out = append(out, v...)
-	}
-	return append(out, '}')
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +52,7 @@ func TestExportAndImport(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		file := households(60) + strings.Join([]string{
-			`{"did":"did:ixo:org/a","type":"Organisation","protocol":"did:ixo:protocol/organisation","properties":{"name":"=HYPERLINK(1)"},"metadata":{"tags":["a","b"],"note":"007"}}`,
+			`{"did":"did:ixo:org/a","type":"Organisation","protocol":"did:ixo:protocol/organisation","properties":{"name":"=HYPERLINK(1)"},"metadata":{"tags":["a","b"],"note":"007","n":5,"t":"5","neg":"-1","exp":"1e5","yes":"true","no":false,"nil":"null","list":"[1]","q":"\"q\"","empty":"","deep":{"t":"7","n":7,"b":"false"}},"externalIds":{"erp":"12"}}`,
 			`{"did":"did:ixo:project/p","type":"Project","protocol":"did:ixo:protocol/project","properties":{"name":"-P"},"relationships":[{"role":"implementedBy","target":"did:ixo:org/a"}]}`,
 			`{"did":"did:ixo:device/d","type":"Device","protocol":"did:ixo:protocol/clean-cooking","properties":{"serial":"0012","efficiency":37.5,"power":{"value":1.8,"unit":"kW"},"location":{"type":"Point","coordinates":[36.8,-1.3]}},"relationships":[{"role":"project","target":"did:ixo:project/p"}],"services":[{"id":"#data","type":"T","endpoint":"https://example.org"}]}`,
 		}, "\n")
@@ -142,6 +144,29 @@ func TestExportColumns(t *testing.T) {
 	})
 }
 
+// A column no record can have is refused before anything is made, each by its
+// name.
+func TestExportUnknownColumns(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		columns := []string{
+			"did", "nope", "properties.name", "properties.nope", "properties.name.x", "metadata.any, thing", "externalIds.erp", "Type", "did ", "properties.location.type",
+			"status.x", "metadata." + strings.Repeat("x", 3000), "relationships", "created", "properties",
+		}
+		w := r.do(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: "csv", Columns: columns}}, 400, nil)
+		var got []string
+		for _, m := range regexp.MustCompile(`"pointer":"([^"]*)"`).FindAllStringSubmatch(w.Body.String(), -1) {
+			got = append(got, m[1])
+		}
+		want := []string{"/columns/1", "/columns/3", "/columns/4", "/columns/7", "/columns/8", "/columns/10", "/columns/11"}
+		if !strings.Contains(w.Body.String(), `"UNKNOWN_FIELD"`) || !slices.Equal(got, want) {
+			t.Errorf("pointers = %v, want %v: %s", got, want, w.Body)
+		}
+		if n := r.counts(t); n["jobs"]+n["transfer_files"] != 0 {
+			t.Errorf("rows = %v, want no job and no file", n)
+		}
+	})
+}
+
 // A killed export goes on, and the file is whole. The long texts make several
 // pieces.
 func TestExportKilled(t *testing.T) {
@@ -228,6 +253,58 @@ func TestForget(t *testing.T) {
 		if n := r.counts(t); n["transfer_files"]+n["transfer_pieces"] != 0 {
 			t.Errorf("rows = %v, want no file left", n)
 		}
+	})
+}
+
+// What somebody searched for is a person's data too: it is in one place while
+// the job needs it, and in none after an erasure.
+func TestForgetFilters(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		var waits job.Job
+		const secret = "Amina-0712"
+		filter := "eq(properties.name," + secret + ")"
+		r.do(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: "csv", Filter: filter, Near: "1.25,36.5,100", Type: "Kept"}}, 202, &waits)
+		found := func(text string) (n int) {
+			t.Helper()
+			for _, query := range []string{`SELECT settings || counts FROM transfers`, `SELECT payload || coalesce(state, '') || coalesce(result, '') FROM jobs`} {
+				rows, err := r.db.Query(t.Context(), query)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer rows.Close()
+				for rows.Next() {
+					var row string
+					if err := rows.Scan(&row); err != nil {
+						t.Fatal(err)
+					}
+					n += strings.Count(row, text)
+				}
+			}
+			return n
+		}
+		forget := func(ws string) {
+			t.Helper()
+			if err := r.Forget(t.Context(), ws); err != nil {
+				t.Fatal(err)
+			}
+		}
+		forget("w")
+		if n := found(secret); n != 1 {
+			t.Errorf("the filter of a job that waits is in %d places, want 1", n)
+		}
+		r.start(t)
+		r.wait(t, waits.ID)
+		var m job.Job
+		r.do(t, call{method: "POST", path: "/v1/protocols/" + url.PathEscape(household) + "/migrations", body: bulk.MigrationDraft{DryRun: true, Filter: filter}}, 202, &m)
+		r.wait(t, m.ID)
+		if forget("x"); found(secret) != 2 {
+			t.Errorf("the filter is in %d places, want 2: another workspace forgot", found(secret))
+		}
+		if forget("w"); found(secret)+found("36.5") != 0 || found("Kept") != 1 {
+			t.Errorf("the filter is in %d places, the place in %d, the rest in %d", found(secret), found("36.5"), found("Kept"))
+		}
+		r.do(t, call{path: "/v1/exports/" + waits.ID}, 200, nil)
+		r.do(t, call{path: "/v1/migrations/" + m.ID}, 200, nil)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ import (
 )
 
 const batching = "1 to 1000 operations in at most 8 MiB, done in their order with the rules of the single routes. Atomic: all are stored or none, and the answer is the fault of the first that is refused, " +
-	"with pointers into the batch. Otherwise the answer is 200 with a result for each, even when all were refused. $0, $1, … as did or target stand for the twin that operation creates: a household and its devices are one batch."
+	"with pointers into the batch; the records it writes have at most 12 MiB together, one that is changed counts four times. Otherwise the answer is 200 with a result for each, even when all were refused. $0, $1, … as did or target stand for the twin that operation creates: a household and its devices are one batch."
 
 const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJSON (a record on each line), CSV (UTF-8, names in the first line, comma, semicolon or tab) or XLSX (first sheet). The format comes from the " +
 	"Content-Type or from format. A column is a path into the record: type, protocol, properties.serial, metadata.name, externalIds.erp; lists are JSON text; an empty cell is no value. At most 1,000 columns, 1 MiB a row. " +
@@ -45,10 +46,11 @@ func (s *Service) Routes(a *web.API) {
 			{Op: "create", Entity: &entity.Draft{Type: "Household", Protocol: "did:ixo:protocol/household"}},
 			{Op: "create", Entity: &entity.Draft{Type: "Device", Protocol: "did:ixo:protocol/clean-cooking", Relationships: []entity.RelationDraft{{Role: "household", Target: "$0"}}}},
 		}},
-		Codes: []string{"BATCH_INVALID", "BATCH_REFERENCE_FAILED"},
+		Codes: []string{"BATCH_INVALID", "BATCH_REFERENCE_FAILED", "BATCH_TOO_HEAVY"},
 	})
 	a.Handle(http.MethodPost, "/v1/imports", s.serveImport, web.Doc{
 		Summary: "Import twins from a file", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true, Answer: job.Job{}, Description: importing,
+		Consumes: "application/x-ndjson, text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 		Query: []web.Param{
 			{Name: "format", Doc: "ndjson, csv or xlsx; that of the Content-Type by default.", Example: "csv"},
 			{Name: "mode", Doc: "create (default) or upsert.", Example: "upsert"},
@@ -146,8 +148,9 @@ func (in *importIn) job(contentType string) (*importJob, error) {
 // bounded.
 func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[importIn](r)
+	p, bad := in.job(r.Header.Get("Content-Type"))
 	if err != nil {
-		return err
+		return together(err, bad)
 	}
 	ctx := r.Context()
 	if err := mayAll(ctx, "entities:write"); err != nil {
@@ -157,9 +160,8 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.Unsupported, "UNSUPPORTED_ENCODING", "Send the body without a content encoding.").
 			With(fault.Field{Pointer: "header/Content-Encoding", Code: "unsupported", Detail: "Only identity is accepted."})
 	}
-	p, err := in.job(r.Header.Get("Content-Type"))
-	if err != nil {
-		return err
+	if bad != nil {
+		return bad
 	}
 	if p.Protocol != "" {
 		id, version, _ := strings.Cut(p.Protocol, "@")
@@ -182,6 +184,17 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return writeJob(w, answer)
+}
+
+// together names what two checks of the same parameters found.
+func together(err, other error) error {
+	f, more := fault.As(err), fault.As(other)
+	if f == nil || more == nil || f.Code != more.Code {
+		return err
+	}
+	both := *f
+	both.Fields = append(slices.Clone(f.Fields), more.Fields...)
+	return &both
 }
 
 // beginImport enqueues the import of a file that has arrived. A request that is
@@ -290,6 +303,9 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 		return web.Reply[job.Job]{}, err
 	}
 	if err := d.validate(); err != nil {
+		return web.Reply[job.Job]{}, err
+	}
+	if err := s.checkColumns(ctx, d.Columns); err != nil {
 		return web.Reply[job.Job]{}, err
 	}
 	if err := s.tryQuery(ctx, d.query()); err != nil {

@@ -84,7 +84,7 @@ func (s *Service) runImport(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	var p importJob
-	if err := r.Decode(&p); err != nil {
+	if err := decodeJSON(t.settings, &p); err != nil {
 		return err
 	}
 	err = s.importFile(ctx, r, t.file, &p)
@@ -351,7 +351,7 @@ func (w *importer) remember(rec sheet.Record) {
 // step is what to do for a row. late tells that it refers to later rows.
 func (w *importer) step(ctx context.Context, rec sheet.Record) (st chunk.Step, late bool, err error) {
 	if len(rec.Errs) > 0 {
-		return chunk.Refuse("", recordFault(rec.Errs)), false, nil
+		return chunk.Refuse("", recordFault(w.p.Format, rec.Errs)), false, nil
 	}
 	row, err := w.p.rowOf(rec.JSON)
 	if f := chunk.Refusal(err); f != nil {

@@ -473,3 +473,23 @@ func bareChunk(b *testing.B, tx *db.Tx, d *db.DB, body string) error {
 	}
 	return nil
 }
+
+// What is wrong with the request is told all at once, and what is wrong with a
+// line where a line has places.
+func TestImportNamesAll(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		w := r.do(t, call{method: "POST", path: "/v1/imports?mode=x&dryRun=maybe&nope=1&format=pdf&mapping=%5B%5D", body: "{}"}, 400, nil)
+		for _, name := range []string{"mode", "dryRun", "nope", "format", "mapping"} {
+			if !strings.Contains(w.Body.String(), `"pointer":"query/`+name+`"`) {
+				t.Errorf("%s is not named: %s", name, w.Body)
+			}
+		}
+		r.start(t)
+		got := r.imported(t, r.upload(t, nil, ndjson, "not json\n{\"type\":1,\"type\":2}\n"))
+		for _, row := range r.report(t, got.Links.Rows) {
+			if row.Error == nil || len(row.Error.Errors) != 1 || row.Error.Errors[0].Pointer != "" || !strings.HasPrefix(row.Error.Errors[0].Detail, "At byte ") {
+				t.Errorf("line %d: %+v, want one error of the whole line", row.Line, row.Error)
+			}
+		}
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/version"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -166,8 +167,12 @@ type migrationState struct {
 
 // runMigration is the job of a migration.
 func (s *Service) runMigration(ctx context.Context, r *job.Run) error {
+	t, err := s.mine(ctx, r)
+	if err != nil {
+		return err
+	}
 	m := &migrator{s: s, run: r}
-	if err := r.Decode(&m.p); err != nil {
+	if err := decodeJSON(t.settings, &m.p); err != nil {
 		return err
 	}
 	if _, err := r.State(&m.st); err != nil {
@@ -301,7 +306,7 @@ func (m *migrator) step(ctx context.Context, r *entity.Row) (chunk.Step, error) 
 		o.DID, o.Revision = r.DID, r.Revision
 		return chunk.Step{Done: &o}, nil
 	}
-	if m.p.From == "" && newer(r.ProtocolVersion, m.p.To) || r.Status == entity.StatusDeactivated {
+	if m.p.From == "" && version.Newer(r.ProtocolVersion, m.p.To) || r.Status == entity.StatusDeactivated {
 		return known(chunk.Outcome{Action: chunk.Skipped})
 	}
 	err := m.check(ctx, m.s.db, r)
@@ -360,7 +365,7 @@ func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (chunk.Out
 	if err != nil {
 		return o, err
 	}
-	return chunk.Outcome{DID: id, Revision: next.Revision, Action: chunk.Migrated}, nil
+	return chunk.Outcome{DID: id, Revision: next.Revision, Action: chunk.Migrated, Bytes: len(next.Body)}, nil
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -134,18 +134,23 @@ func under(pointer string, err error) error {
 }
 
 // kinds tells a table what its columns hold: what the protocol says of a
-// property, or all protocols that declare it.
+// property, or all protocols that declare it. Of what nobody declares a number
+// is one; exports write a text that looks like one as a JSON string.
 func (s *Service) kinds(ctx context.Context, p *importJob) func(path string) string {
 	ws := web.CallerFrom(ctx).Workspace
 	return func(path string) string {
-		parts := strings.Split(path, ".")
+		parts := sheet.SplitPath(path)
 		switch {
+		case len(parts) == 1:
+			return memberKinds[path]
+		case parts[0] == "externalIds":
+			return "string"
 		case parts[0] == "properties" && len(parts) == 2:
-			return s.propertyKind(ctx, ws, p, parts[1])
-		case len(parts) > 2:
-			return "any"
+			if kind := s.propertyKind(ctx, ws, p, parts[1]); kind != "" {
+				return kind
+			}
 		}
-		return memberKinds[path]
+		return "any"
 	}
 }
 
@@ -178,13 +183,18 @@ func (s *Service) propertyKind(ctx context.Context, ws string, p *importJob, nam
 	return kind
 }
 
-// recordFault is the fault of a row that cannot be read.
-func recordFault(errs []*sheet.Error) *fault.Error {
-	f := fault.New(fault.Invalid, "ROW_INVALID", "The row cannot be read.")
+// recordFault is the fault of a row that cannot be read. A line of NDJSON has no
+// columns: what the sheet calls one is a place in the text.
+func recordFault(f sheet.Format, errs []*sheet.Error) *fault.Error {
+	row := fault.New(fault.Invalid, "ROW_INVALID", "The row cannot be read.")
 	for _, e := range errs {
-		f = f.With(fault.Field{Pointer: e.Column, Code: e.Code, Detail: e.Detail})
+		d := fault.Field{Pointer: e.Column, Code: e.Code, Detail: e.Detail}
+		if f == sheet.NDJSON && e.Column != "" {
+			d.Pointer, d.Detail = "", "At byte "+e.Column+": "+e.Detail
+		}
+		row = row.With(d)
 	}
-	return f
+	return row
 }
 
 // fileFault is the fault of a file that cannot be read; nil when err is not

@@ -47,9 +47,10 @@ func saveCounts(ctx context.Context, tx *db.Tx, id string, counts any) error {
 	return updateCounts(ctx, tx, id, string(text))
 }
 
-// begin enqueues the job of a transfer and keeps what it was asked for.
+// begin enqueues the job of a transfer and keeps what it was asked for: in the
+// transfer only, where Forget finds it.
 func (s *Service) begin(ctx context.Context, tx *db.Tx, kind string, settings any, fileID string) (web.Reply[job.Job], error) {
-	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kind, Payload: settings})
+	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kind, Payload: struct{}{}})
 	if err != nil {
 		return web.Reply[job.Job]{}, err
 	}

@@ -29,6 +29,8 @@ const (
 	findTransferText   = `SELECT kind, file, settings, counts, created_at FROM transfers WHERE job = $1 AND ws = $2`
 	updateCountsText   = `UPDATE transfers SET counts = $2 WHERE job = $1`
 	oldestTransferText = `SELECT job FROM transfers WHERE created_at < $1 ORDER BY created_at LIMIT 1`
+	listTransfersText  = `SELECT job, kind, settings FROM transfers WHERE ws = $1 AND job > $2 ORDER BY job LIMIT 50`
+	updateSettingsText = `UPDATE transfers SET settings = $2 WHERE job = $1`
 	deleteTransferText = `DELETE FROM transfers WHERE job = $1`
 )
 
@@ -45,6 +47,25 @@ func findTransfer(ctx context.Context, q db.Querier, ws, id string) (*transfer, 
 		return nil, nil
 	}
 	return t, wrap("find transfer", err)
+}
+
+// listTransfers reads some transfers of a workspace after one, without what they
+// have come to.
+func listTransfers(ctx context.Context, q db.Querier, ws, after string) ([]transfer, error) {
+	rows, err := q.Query(ctx, listTransfersText, ws, after)
+	if err != nil {
+		return nil, wrap("list transfers", err)
+	}
+	defer rows.Close()
+	var out []transfer
+	for rows.Next() {
+		t := transfer{ws: ws}
+		if err := rows.Scan(&t.job, &t.kind, &t.settings); err != nil {
+			return nil, wrap("list transfers", err)
+		}
+		out = append(out, t)
+	}
+	return out, wrap("list transfers", rows.Err())
 }
 
 func updateCounts(ctx context.Context, tx *db.Tx, id, counts string) error {
@@ -153,44 +174,4 @@ func findExternal(ctx context.Context, q db.Querier, ws, scheme, value string) (
 		return "", nil
 	}
 	return id, wrap("find external id", err)
-}
-
-const (
-	insertResultText = `INSERT INTO batch_results(batch, n, at, data) VALUES ($1, $2, $3, $4) ON CONFLICT (batch, n) DO NOTHING`
-	listResultsText  = `SELECT n, data FROM batch_results WHERE batch = $1 ORDER BY n`
-	deleteResults    = `DELETE FROM batch_results WHERE (batch, n) IN (SELECT batch, n FROM batch_results WHERE at < $1 ORDER BY at LIMIT $2)`
-)
-
-// keptResult is the result of an operation of a batch.
-type keptResult struct {
-	batch string
-	n     int
-	at    int64
-	data  string // JSON
-}
-
-// insertResult keeps the result of an operation; false when it has one.
-func insertResult(ctx context.Context, tx *db.Tx, r keptResult) (bool, error) {
-	count, err := tx.Exec(ctx, insertResultText, r.batch, r.n, r.at, r.data)
-	return count > 0, wrap("insert result of batch", err)
-}
-
-// listResults reads all that is kept of a batch, by the number of the
-// operation.
-func listResults(ctx context.Context, q db.Querier, batch string) (map[int]string, error) {
-	rows, err := q.Query(ctx, listResultsText, batch)
-	if err != nil {
-		return nil, wrap("list results of batch", err)
-	}
-	defer rows.Close()
-	out := map[int]string{}
-	for rows.Next() {
-		var n int
-		var data string
-		if err := rows.Scan(&n, &data); err != nil {
-			return nil, wrap("list results of batch", err)
-		}
-		out[n] = data
-	}
-	return out, wrap("list results of batch", rows.Err())
 }

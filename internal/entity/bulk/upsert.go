@@ -47,11 +47,15 @@ func errChanged() error {
 }
 
 func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared) (chunk.Outcome, error) {
-	_, err := w.s.cfg.Entities.StoreTx(ctx, tx, made)
+	r, err := w.s.cfg.Entities.StoreTx(ctx, tx, made)
 	if err != nil && !(w.p.DryRun && w.pending(err, &row.draft)) {
 		return chunk.Outcome{DID: row.draft.DID}, err // a DID we made up names nothing
 	}
-	return chunk.Outcome{DID: made.DID(), Revision: 1, Action: chunk.Created}, nil
+	o := chunk.Outcome{DID: made.DID(), Revision: 1, Action: chunk.Created}
+	if r != nil {
+		o.Bytes = len(r.Body)
+	}
+	return o, nil
 }
 
 // upsert updates the twin a row names, or makes it. unmade is why there is
@@ -72,7 +76,7 @@ func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 		return o, err
 	}
 	if o.Revision = next.Revision; next.Revision != held.Revision {
-		o.Action = chunk.Updated
+		o.Action, o.Bytes = chunk.Updated, len(next.Body)
 	}
 	for _, d := range row.draft.Relationships {
 		added, err := w.relate(ctx, tx, held, d)

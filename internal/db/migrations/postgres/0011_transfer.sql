@@ -10,6 +10,7 @@ CREATE TABLE transfers (
 	created_at BIGINT NOT NULL
 );
 CREATE INDEX transfers_age ON transfers (created_at);
+CREATE INDEX transfers_ws ON transfers (ws, job);
 
 -- What became of each row. Rows that were refused are what people look for.
 CREATE TABLE transfer_rows (

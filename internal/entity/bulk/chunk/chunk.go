@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -30,6 +31,7 @@ type Outcome struct {
 	Revision int64
 	Relation string // id of an edge
 	Action   string
+	Bytes    int          // of the record that was written
 	Err      *fault.Error // set when it was refused
 }
 
@@ -69,105 +71,136 @@ type Chunk struct {
 // refused, before each step gets a transaction of its own.
 const maxRetries = 3
 
+// A transaction is full after one of these.
+const (
+	MaxBytes = 512 << 10 // of records
+	maxTime  = 100 * time.Millisecond
+)
+
 var (
 	errRefused = errors.New("a step was refused")
 	errDry     = errors.New("dry run")
 )
 
-// Store runs the steps of a chunk and returns what became of each.
+// Store runs the steps of a chunk and returns what became of each. Steps that
+// write much, or take long, get several transactions: other writers wait.
 func Store(ctx context.Context, d *db.DB, c Chunk) ([]Outcome, error) {
-	out := make([]Outcome, len(c.Steps))
-	known := make([]bool, len(c.Steps))
+	p := &progress{Chunk: c, db: d, out: make([]Outcome, len(c.Steps)), known: make([]bool, len(c.Steps))}
 	for i, st := range c.Steps {
 		if st.Done != nil {
-			out[i], known[i] = *st.Done, true
+			p.out[i], p.known[i] = *st.Done, true
 		}
 	}
-	for range maxRetries {
-		failed, err := attempt(ctx, d, c, out, known)
-		if err == nil {
-			return out, nil
-		}
-		if !errors.Is(err, errRefused) {
+	for retries := 0; retries < maxRetries; {
+		failed, err := p.attempt(ctx)
+		switch {
+		case errors.Is(err, errRefused):
+			p.known[failed] = true
+			retries++
+		case err != nil:
 			return nil, err
+		case p.first == len(p.out):
+			return p.out, nil
 		}
-		known[failed] = true
 	}
-	return out, oneByOne(ctx, d, c, out, known)
+	return p.out, p.oneByOne(ctx)
 }
 
-// attempt runs all steps whose outcome is not known in one transaction. When
-// one is refused its outcome and number are set, and nothing is stored.
-func attempt(ctx context.Context, d *db.DB, c Chunk, out []Outcome, known []bool) (failed int, err error) {
+// progress is how far a chunk has come.
+type progress struct {
+	Chunk
+	db    *db.DB
+	out   []Outcome
+	known []bool // whose outcome stands
+	first int    // of those that are not sealed
+}
+
+// attempt runs the steps whose outcome is not known in one transaction, until
+// it is full. When one is refused its outcome and number are set, and nothing
+// is stored.
+func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 	var fresh []Outcome
-	err = d.InTx(ctx, func(tx *db.Tx) error {
-		fresh, failed = slices.Clone(out), -1
-		for i, st := range c.Steps {
-			if known[i] {
-				continue
-			}
-			if fresh[i], err = runStep(ctx, tx, st); err != nil {
-				return err
-			}
-			if fresh[i].Err != nil {
-				failed = i
-				return errRefused
-			}
+	var end int
+	err = p.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		fresh = slices.Clone(p.out)
+		if end, failed, err = p.steps(ctx, tx, fresh); err != nil {
+			return err
 		}
-		if c.Dry {
+		if p.Dry {
 			return errDry
 		}
-		return c.Seal(ctx, tx, fresh, 0)
+		return p.Seal(ctx, tx, fresh[:end], p.first)
 	})
 	switch {
 	case errors.Is(err, errRefused):
-		out[failed] = fresh[failed]
+		p.out[failed] = fresh[failed]
 		return failed, err
 	case errors.Is(err, errDry):
-		copy(out, fresh)
-		return -1, d.InTx(ctx, func(tx *db.Tx) error { return c.Seal(ctx, tx, out, 0) })
-	case err != nil:
+		err = p.db.InTx(ctx, func(tx *db.Tx) error { return p.Seal(ctx, tx, fresh[:end], p.first) })
+	}
+	if err != nil {
 		return -1, err
 	}
-	copy(out, fresh)
+	copy(p.out, fresh[:end])
+	p.first = end
 	return -1, nil
+}
+
+// steps runs steps into out until a transaction is full, and tells the end of
+// those that are done, or which was refused.
+func (p *progress) steps(ctx context.Context, tx *db.Tx, out []Outcome) (end, failed int, err error) {
+	begun, size := time.Now(), 0
+	for i := p.first; i < len(out); i++ {
+		if p.known[i] {
+			continue
+		}
+		if out[i], err = runStep(ctx, tx, p.Steps[i]); err != nil {
+			return 0, -1, err
+		}
+		if out[i].Err != nil {
+			return 0, i, errRefused
+		}
+		if size += out[i].Bytes; size >= MaxBytes || time.Since(begun) >= maxTime {
+			return i + 1, -1, nil
+		}
+	}
+	return len(out), -1, nil
 }
 
 // oneByOne gives each step a transaction. Outcomes without one are stored with
 // the next that has, or at the end.
-func oneByOne(ctx context.Context, d *db.DB, c Chunk, out []Outcome, known []bool) error {
-	first := 0 // of those that are not stored
-	for i, st := range c.Steps {
-		if known[i] {
+func (p *progress) oneByOne(ctx context.Context) error {
+	for i := p.first; i < len(p.out); i++ {
+		if p.known[i] {
 			continue
 		}
 		var one Outcome
-		err := d.InTx(ctx, func(tx *db.Tx) (err error) {
-			if one, err = runStep(ctx, tx, st); err != nil {
+		err := p.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			if one, err = runStep(ctx, tx, p.Steps[i]); err != nil {
 				return err
 			}
 			switch {
 			case one.Err != nil:
 				return errRefused
-			case c.Dry:
+			case p.Dry:
 				return errDry
 			}
-			out[i] = one
-			return c.Seal(ctx, tx, out[:i+1], first)
+			p.out[i] = one
+			return p.Seal(ctx, tx, p.out[:i+1], p.first)
 		})
 		switch {
 		case errors.Is(err, errRefused), errors.Is(err, errDry):
-			out[i] = one
+			p.out[i] = one
 		case err != nil:
 			return err
 		default:
-			first = i + 1
+			p.first = i + 1
 		}
 	}
-	if first == len(out) {
+	if p.first == len(p.out) {
 		return nil
 	}
-	return d.InTx(ctx, func(tx *db.Tx) error { return c.Seal(ctx, tx, out, first) })
+	return p.db.InTx(ctx, func(tx *db.Tx) error { return p.Seal(ctx, tx, p.out, p.first) })
 }
 
 // runStep runs one step and takes a refusal for its outcome.

@@ -117,3 +117,51 @@ func TestTroubleEndsChunk(t *testing.T) {
 		}
 	})
 }
+
+// Steps that write much get transactions of their own, and each is sealed once,
+// with refused ones among them.
+func TestChunkIsBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for name, dry := range map[string]bool{"store": false, "dry": true} {
+			var steps []chunk.Step
+			for n := range 20 {
+				st := change(name, n, nil)
+				if n%9 == 3 {
+					st = change(name, n, refusedFault())
+				}
+				steps = append(steps, chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+					o, err := st.Run(ctx, tx)
+					o.Bytes = chunk.MaxBytes / 3
+					return o, err
+				}})
+			}
+			seals, most, seal := 0, 0, sealed(name)
+			out, err := chunk.Store(t.Context(), d, chunk.Chunk{Steps: steps, Dry: dry, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+				seals, most = seals+1, max(most, len(out)-first)
+				return seal(ctx, tx, out, first)
+			}})
+			if err != nil || len(out) != 20 {
+				t.Fatal(out, err)
+			}
+			if most > 5 || seals < 5 { // three that are stored, and refused ones
+				t.Errorf("%s: %d seals, the largest of %d steps", name, seals, most)
+			}
+			var want []int
+			for n := range 20 {
+				if !dry && n%9 != 3 {
+					want = append(want, n)
+				}
+				if refused := out[n].Err != nil; refused != (n%9 == 3) {
+					t.Errorf("%s: step %d: %+v", name, n, out[n])
+				}
+			}
+			for n := range 20 {
+				want = append(want, 1000+n)
+			}
+			if got := stored(t, d, name); !slices.Equal(got, want) {
+				t.Errorf("%s: stored %v, want %v", name, got, want)
+			}
+		}
+	})
+}

@@ -1,4 +1,5 @@
-package bulk
+// Package version compares the versions of protocols.
+package version
 
 import (
 	"cmp"
@@ -6,8 +7,8 @@ import (
 	"strings"
 )
 
-// newer tells whether semantic version a comes after b.
-func newer(a, b string) bool {
+// Newer tells whether semantic version a comes after b.
+func Newer(a, b string) bool {
 	mainA, preA, _ := strings.Cut(a, "-")
 	mainB, preB, _ := strings.Cut(b, "-")
 	if n := compareParts(mainA, mainB); n != 0 {

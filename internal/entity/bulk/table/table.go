@@ -1,0 +1,56 @@
+// Package table turns records of twins into rows of a table.
+package table
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// order is how the columns of a table are sorted.
+var order = []string{
+	"did", "type", "class", "domainType", "status", "protocol", "protocolVersion", "project", "controller", "controllers", "owner", "externalIds",
+	"properties", "metadata", "relationships", "missingRelationships", "services",
+}
+
+// Rank is the place of a column among the others.
+func Rank(path string) int {
+	for i, name := range order {
+		if len(path) >= len(name) && path[:len(name)] == name && (len(path) == len(name) || path[len(name)] == '.') {
+			return i
+		}
+	}
+	return len(order)
+}
+
+// Record is a record without what nobody wants in a table: addresses, and
+// lists and objects that are empty.
+func Record(body []byte) jsontext.Value {
+	dec := jsontext.NewDecoder(bytes.NewReader(body))
+	if _, err := dec.ReadToken(); err != nil {
+		return body
+	}
+	out := append(make([]byte, 0, len(body)), '{')
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadValue()
+		if err != nil {
+			return body
+		}
+		before := len(out)
+		if before > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(out, name...), ':')
+		v, err := dec.ReadValue()
+		if err != nil {
+			return body
+		}
+		member := string(bytes.Trim(out[before:], `,":`))
+		if string(v) == "[]" || string(v) == "{}" || member == "links" || member == "statusCode" || member == "moreRelationships" {
+			out = out[:before]
+			continue
+		}
+		out = append(out, v...)
+	}
+	return append(out, '}')
+}
