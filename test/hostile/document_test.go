@@ -49,14 +49,14 @@ func (o *operation) types(status int) []string {
 	return slices.Collect(maps.Keys(r.Content))
 }
 
-// media is the content type of the body, "" when there is none. Where a list
+// media is the content type of a JSON body, "" when there is none. Where a list
 // of operations may be sent too, it is the other one: that has an example.
 func (o *operation) media() string {
 	if o.RequestBody == nil {
 		return ""
 	}
-	for m := range o.RequestBody.Content {
-		if m != "application/json-patch+json" {
+	for _, m := range []string{"application/json", "application/merge-patch+json"} {
+		if _, ok := o.RequestBody.Content[m]; ok {
 			return m
 		}
 	}
