@@ -54,6 +54,12 @@ func (s *Service) Mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn 
 	return s.mutate(ctx, tx, r, act, fn)
 }
 
+// Try says whether Mutate would take a change, and stores nothing.
+func (s *Service) Try(ctx context.Context, q db.Querier, r *Row, fn func(*Entity) error) error {
+	_, err := s.revise(ctx, q, r, Action{}, fn)
+	return err
+}
+
 func (s *Service) mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
 	rev, err := s.revise(ctx, tx, r, act, fn)
 	if err != nil {

@@ -23,7 +23,7 @@ const maxDepth = 64
 // each refused with a code of their own. Members v does not have are refused
 // unless lenient, when only those that differ from a known name by case are.
 func DecodeStrict(body []byte, v any, lenient bool) error {
-	deepest, nul := survey(body)
+	deepest, nul := Survey(body)
 	if deepest > maxDepth {
 		return fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
 	}
@@ -70,10 +70,10 @@ func caseVariant(body []byte, v any) (string, bool) {
 	return "", false
 }
 
-// survey finds the deepest nesting of brackets outside strings, and whether a
+// Survey finds the deepest nesting of brackets outside strings, and whether a
 // string has an escaped NUL, which PostgreSQL cannot store. It reads bytes,
 // not tokens: broken JSON is found later.
-func survey(b []byte) (deepest int, nul bool) {
+func Survey(b []byte) (deepest int, nul bool) {
 	level, quoted := 0, false
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {

@@ -90,7 +90,7 @@ func IsJSONPatch(ctx context.Context) bool {
 // names the operation: "/3/path". An error that is no fault means that the
 // document is broken.
 func JSONPatch(doc, patch []byte) ([]byte, error) {
-	deepest, nul := survey(patch)
+	deepest, nul := Survey(patch)
 	if deepest > maxDepth {
 		return nil, fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
 	}

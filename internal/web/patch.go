@@ -17,7 +17,7 @@ import (
 // patch that is no object replaces the document; callers that store objects
 // check for that. Neither argument is changed.
 func MergePatch(doc, patch []byte) ([]byte, error) {
-	deepest, nul := survey(patch)
+	deepest, nul := Survey(patch)
 	if deepest > maxDepth {
 		return nil, fault.New(fault.Invalid, "JSON_TOO_DEEP", "The body nests deeper than 64 levels.")
 	}
@@ -28,7 +28,7 @@ func MergePatch(doc, patch []byte) ([]byte, error) {
 	if err != nil {
 		return nil, jsonFault(patch, err)
 	}
-	if deepest, _ := survey(doc); deepest > maxDepth {
+	if deepest, _ := Survey(doc); deepest > maxDepth {
 		return nil, errors.New("merge patch: the document nests too deep")
 	}
 	stored, err := parseNode(doc)

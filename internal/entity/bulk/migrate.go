@@ -323,18 +323,29 @@ func (m *migrator) step(ctx context.Context, r *entity.Row) (chunk.Step, error) 
 
 // check tells whether a twin can be migrated by the caller.
 func (m *migrator) check(ctx context.Context, q db.Querier, r *entity.Row) error {
-	// Who may take a twin over may migrate it as well.
-	if !web.CallerFrom(ctx).May("entities:transfer") {
-		if err := m.s.cfg.Entities.MayUpdate(ctx, q, r); err != nil {
-			return err
-		}
+	if err := m.may(ctx, q, r); err != nil {
+		return err
 	}
-	e, err := r.Entity()
+	return m.s.cfg.Entities.Try(ctx, q, r, m.change)
+}
+
+// may wants the right to change a twin. Who may take it over may migrate it as
+// well.
+func (m *migrator) may(ctx context.Context, q db.Querier, r *entity.Row) error {
+	if web.CallerFrom(ctx).May("entities:transfer") {
+		return nil
+	}
+	return m.s.cfg.Entities.MayUpdate(ctx, q, r)
+}
+
+// change takes a record to the target version.
+func (m *migrator) change(e *entity.Entity) error {
+	props, err := m.p.properties(m.target, e)
 	if err != nil {
 		return err
 	}
-	_, err = m.p.properties(m.target, e)
-	return err
+	e.Properties, e.ProtocolVersion = props, m.p.To
+	return nil
 }
 
 // migrate stores one twin in the target version.
@@ -348,20 +359,11 @@ func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (chunk.Out
 		o.Action = chunk.Skipped
 		return o, nil
 	}
-	if !web.CallerFrom(ctx).May("entities:transfer") {
-		if err := m.s.cfg.Entities.MayUpdate(ctx, tx, r); err != nil {
-			return o, err
-		}
+	if err := m.may(ctx, tx, r); err != nil {
+		return o, err
 	}
 	act := entity.Action{Name: "migrate", Reason: m.p.Reason, Data: map[string]any{"from": r.ProtocolVersion, "to": m.p.To, "migration": m.run.ID}}
-	next, err := m.s.cfg.Entities.Mutate(ctx, tx, r, act, func(e *entity.Entity) error {
-		props, err := m.p.properties(m.target, e)
-		if err != nil {
-			return err
-		}
-		e.Properties, e.ProtocolVersion = props, m.p.To
-		return nil
-	})
+	next, err := m.s.cfg.Entities.Mutate(ctx, tx, r, act, m.change)
 	if err != nil {
 		return o, err
 	}

@@ -133,6 +133,31 @@ func (r *rig) eventsOf(t testing.TB, kind string) int {
 	return len(b.Items)
 }
 
+// A dry run says what the real run does: an active twin does not go to a
+// version whose required relationship it lacks.
+func TestMigrationLacksRelationship(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		r.stoves(t, 5)
+		r.do(t, call{method: "POST", path: stovePath + "/versions", body: map[string]any{
+			"version": "3.0.0", "relationships": map[string]any{"operator": "OrganisationEntity"},
+		}}, 201, nil)
+		r.do(t, call{method: "POST", path: stovePath + "/publish"}, 200, nil)
+		d := all(true)
+		d["to"] = "3.0.0"
+		for _, dry := range []bool{true, false} {
+			d["dryRun"] = dry
+			got := r.migrate(t, d)
+			if got.Counts.Refused != 5 || got.Counts.Migrated != 0 {
+				t.Errorf("dry run %t: %+v, want all 5 refused", dry, got.Counts)
+			}
+			if rows := r.report(t, got.Links.Rows); len(rows) != 5 || rows[0].Error.Code != "MISSING_RELATIONSHIPS" {
+				t.Errorf("dry run %t: rows %+v, want MISSING_RELATIONSHIPS", dry, rows)
+			}
+		}
+	})
+}
+
 // A killed migration goes on: every twin has one new revision and one row.
 func TestMigrationKilled(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {

@@ -3,7 +3,6 @@
 package check
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Line wants a text of one line with something in it.
@@ -57,15 +57,16 @@ func Span(c *fault.Checks, at string, from, to time.Time) {
 
 // Object wants a JSON object the store can hold.
 func Object(c *fault.Checks, at string, o jsontext.Value, most int) {
+	deepest, nul := web.Survey(o)
 	switch {
 	case len(o) == 0:
 	case o.Kind() != '{':
 		c.Add(at, "wrong_type", "The value must be an object.")
 	case len(o) > most:
 		c.Add(at, "too_large", fmt.Sprintf("At most %d KiB of JSON are accepted.", most>>10))
-	case depth(o) > MaxDepth:
+	case deepest > MaxDepth:
 		c.Add(at, "too_deep", fmt.Sprintf("At most %d levels of arrays and objects are accepted.", MaxDepth))
-	case HasNUL(o):
+	case nul:
 		c.Add(at, "not_text", "No text in it may hold the character U+0000.")
 	case !o.IsValid():
 		c.Add(at, "invalid", "The value must be valid JSON without repeated members.")
@@ -75,41 +76,6 @@ func Object(c *fault.Checks, at string, o jsontext.Value, most int) {
 // MaxDepth is how deep an object in a record may nest. A body may nest 64
 // deep, and the record around the object must pass as one.
 const MaxDepth = 60
-
-// depth is the deepest nesting of brackets outside texts.
-func depth(b []byte) int {
-	level, deepest, quoted := 0, 0, false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return deepest
-}
-
-// HasNUL tells whether a text in the JSON has an escaped NUL, which PostgreSQL
-// cannot store.
-func HasNUL(b []byte) bool {
-	for {
-		i := bytes.IndexByte(b, '\\')
-		if i < 0 || i+1 >= len(b) {
-			return false
-		}
-		if bytes.HasPrefix(b[i+1:], []byte("u0000")) {
-			return true
-		}
-		b = b[i+2:]
-	}
-}
 
 // IsFragment tells whether s is "#" and a name.
 func IsFragment(s string) bool {
