@@ -61,6 +61,7 @@ type Client struct {
 	Migrations Migrations
 	Erasures   Erasures
 	DIDs       DIDs
+	Templates  Templates
 
 	base *url.URL
 	cfg  Config
@@ -83,6 +84,7 @@ func New(cfg Config) (*Client, error) {
 	c.Protocols, c.Entities, c.Graph, c.Groups = Protocols{c}, Entities{c}, Graph{c}, Groups{c}
 	c.Households, c.Devices, c.Erasures, c.DIDs = Households{c}, Devices{c}, Erasures{c}, DIDs{c}
 	c.Imports, c.Exports, c.Migrations = Imports{c}, Exports{c}, Migrations{c}
+	c.Templates = Templates{c}
 	return c, nil
 }
 

@@ -16,6 +16,9 @@ type cell struct {
 	truth  bool   // XLSX marks it as a boolean; text is true or false
 	date   bool   // a number that is shown as a date; text is RFC 3339
 	bad    string // why it cannot be read
+
+	guarded  bool // text lost an apostrophe
+	computed bool // XLSX says it is the value of a formula
 }
 
 func (c cell) empty() bool { return c.text == "" && c.bad == "" }

@@ -90,7 +90,7 @@ func TestHostileFiles(t *testing.T) {
 		{"XLSX: entities", sheet.XLSX, archive(t, `<!DOCTYPE x [<!ENTITY a "aaaa">]>`+rowsXML(nameRow+`<row r="2"><c t="inlineStr"><is><t>&a;</t></is></c></row>`), nil), "not_xlsx", 2},
 		{"XLSX: a bomb of one part", sheet.XLSX, forged(t, archive(t, rowsXML(nameRow), nil), sheet.MaxUnpacked+1), "too_large", 0},
 		{"XLSX: an archive that lies about its size", sheet.XLSX, forged(t, archive(t, "<worksheet><sheetData>"+nameRow+strings.Repeat("<row></row>", 1<<16), nil), 1000), "not_xlsx", 0},
-		{"XLSX: a bomb of texts", sheet.XLSX, archive(t, rowsXML(nameRow), map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("a", sheet.MaxStrings+9) + "</t></si></sst>"}), "too_large", 0},
+		{"XLSX: a bomb of texts", sheet.XLSX, bomb(t, "xl/sharedStrings.xml", "<sst><si><t>", "a", sheet.MaxStrings+9), "too_large", 0},
 		{"XLSX: a huge cell", sheet.XLSX, archive(t, rowsXML(nameRow+`<row r="2"><c t="inlineStr"><is><t>`+strings.Repeat("a", sheet.MaxLine+1)+`</t></is></c></row>`), nil), "too_long", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
-	"io"
+	"hash/crc32"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,35 +13,72 @@ import (
 )
 
 // bomb is a workbook with a part of size bytes: start, then text again and
-// again. It is small once it is packed.
+// again. It is small once it is packed, and quick to make: the packed form of
+// one block is repeated, for after the first each block is packed the same.
 func bomb(t *testing.T, part, start, text string, size int) []byte {
 	t.Helper()
-	parts := map[string]string{part: "-"}
-	r, err := zip.NewReader(bytes.NewReader(archive(t, rowsXML(nameRow), parts)), int64(len(archive(t, rowsXML(nameRow), parts))))
+	plain := archive(t, rowsXML(nameRow), map[string]string{part: "-"})
+	r, err := zip.NewReader(bytes.NewReader(plain), int64(len(plain)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
 	for _, f := range r.File {
 		if err := z.Copy(f); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w, err := z.Create(part)
+	block := bytes.Repeat([]byte(text), 1+(64<<10)/len(text))
+	times := (size + len(block) - 1) / len(block)
+	packed := deflateRepeated(t, []byte(start), block, times)
+	sum := crc32.NewIEEE()
+	_, _ = sum.Write([]byte(start)) // a hash takes all
+	for range times {
+		_, _ = sum.Write(block)
+	}
+	w, err := z.CreateRaw(&zip.FileHeader{
+		Name: part, Method: zip.Deflate, CRC32: sum.Sum32(), CompressedSize64: uint64(len(packed)), UncompressedSize64: uint64(len(start) + times*len(block)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := []byte(strings.Repeat(text, 1+(64<<10)/len(text)))
-	_, err = io.WriteString(w, start)
-	for done := 0; done < size && err == nil; done += len(block) {
-		_, err = w.Write(block)
-	}
-	if err != nil {
+	if _, err := w.Write(packed); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// deflateRepeated packs start and then block several times. A block is longer
+// than the window of the algorithm, so what was packed after one block fits
+// after each.
+func deflateRepeated(t *testing.T, start, block []byte, times int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(p []byte) []byte {
+		before := out.Len()
+		if _, err := w.Write(p); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Clone(out.Bytes()[before:])
+	}
+	write(start)
+	write(block)
+	again := write(block)
+	for range times - 2 {
+		out.Write(again)
+	}
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -75,7 +112,7 @@ func TestBombsTakeLittleMemory(t *testing.T) {
 		{"one shared text", texts, "<sst><si><t>", "a", size, "too_long"},
 		{"a shared text of many", texts, "<sst><si>", "<t>aaaaaaaaaaaaaaaaaaaa</t>", size, "too_long"},
 		{"deep shared texts", texts, "<sst><si>", "<t>", size, "too_deep"},
-		{"a long name of a book", book, `<workbook><sheets><sheet name="`, "a", 15 << 20, "too_long"},
+		{"a long name of a book", book, `<workbook><sheets><sheet name="`, "a", 3 << 20, "too_long"},
 		{"a long format", styles, `<styleSheet><numFmts><numFmt formatCode="`, "a", 15 << 20, "too_long"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

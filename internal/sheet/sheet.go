@@ -7,6 +7,9 @@
 // text, so whoever reads a table says what kind a path has, and numbers and
 // booleans come back as such. An empty cell is no value.
 //
+// Book and BookWriter are for workbooks of several named sheets that are no
+// records: their rows are cells.
+//
 // Files come from strangers: every reader has limits, names the line and the
 // column of what is wrong, and goes on after a row it cannot use. Text that a
 // spreadsheet would run as a formula gets an apostrophe in front when it is

@@ -12,9 +12,12 @@ import (
 	"time"
 )
 
+// part is a sheet of a workbook.
+type part struct{ name, path string }
+
 // workbook is what the cells of a sheet refer to.
 type workbook struct {
-	sheet   string   // path of the first sheet
+	sheets  []part   // in their order
 	strings []string // texts shared between cells
 	dates   []bool   // by style: whether a number is shown as a date
 	epoch   time.Time
@@ -22,29 +25,29 @@ type workbook struct {
 
 const (
 	maxPart  = 16 << 20        // bytes of the small parts of a workbook
+	maxList  = 4 << 20         // bytes of those which list its sheets
 	maxTexts = MaxStrings / 16 // shared texts: more fit only when they are empty
 )
 
 func (b *workbook) read(z *zip.Reader) error {
-	target, err := b.readBook(z)
-	if err != nil {
+	if err := b.readBook(z); err != nil {
 		return err
 	}
-	b.sheet = target
 	if err := b.readStyles(z); err != nil {
 		return err
 	}
 	return b.readStrings(z)
 }
 
-// readBook finds the first sheet.
-func (b *workbook) readBook(z *zip.Reader) (string, error) {
+// readBook finds the sheets.
+func (b *workbook) readBook(z *zip.Reader) error {
 	var book struct {
 		Properties struct {
 			Date1904 string `xml:"date1904,attr"`
 		} `xml:"workbookPr"`
 		Sheets []struct {
-			ID string `xml:"http://schemas.openxmlformats.org/officeDocument/2006/relationships id,attr"`
+			Name string `xml:"name,attr"`
+			ID   string `xml:"http://schemas.openxmlformats.org/officeDocument/2006/relationships id,attr"`
 		} `xml:"sheets>sheet"`
 	}
 	var rels struct {
@@ -53,11 +56,11 @@ func (b *workbook) readBook(z *zip.Reader) (string, error) {
 			Target string `xml:"Target,attr"`
 		} `xml:"Relationship"`
 	}
-	if err := decodePart(z, "xl/workbook.xml", &book); err != nil {
-		return "", err
+	if err := decodePart(z, "xl/workbook.xml", maxList, &book); err != nil {
+		return err
 	}
-	if err := decodePart(z, "xl/_rels/workbook.xml.rels", &rels); err != nil {
-		return "", err
+	if err := decodePart(z, "xl/_rels/workbook.xml.rels", maxList, &rels); err != nil {
+		return err
 	}
 	// Day 60 is the 29th of February 1900 that spreadsheets believe in; days
 	// before it are off by one, and nobody has data from then.
@@ -66,22 +69,30 @@ func (b *workbook) readBook(z *zip.Reader) (string, error) {
 		b.epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	if len(book.Sheets) == 0 {
-		return "", broken("The workbook has no sheet.")
+		return broken("The workbook has no sheet.")
 	}
+	if len(book.Sheets) > maxParts {
+		return broken("The workbook has too many sheets.")
+	}
+	targets := make(map[string]string, len(rels.Relationship))
 	for _, r := range rels.Relationship {
-		if r.ID != book.Sheets[0].ID {
+		if _, twice := targets[r.ID]; twice {
 			continue
 		}
 		if strings.HasPrefix(r.Target, "/") {
-			return path.Clean(r.Target)[1:], nil
+			targets[r.ID] = path.Clean(r.Target)[1:]
+		} else {
+			targets[r.ID] = path.Join("xl", r.Target)
 		}
-		return path.Join("xl", r.Target), nil
 	}
-	return "", broken("The first sheet of the workbook is missing.")
+	for _, s := range book.Sheets {
+		b.sheets = append(b.sheets, part{name: s.Name, path: targets[s.ID]})
+	}
+	return nil
 }
 
-func decodePart(z *zip.Reader, name string, v any) error {
-	f, err := openPart(z, name, maxPart)
+func decodePart(z *zip.Reader, name string, limit int64, v any) error {
+	f, err := openPart(z, name, limit)
 	if err != nil {
 		return err
 	}
@@ -103,7 +114,7 @@ func (b *workbook) readStyles(z *zip.Reader) error {
 			Format string `xml:"numFmtId,attr"`
 		} `xml:"cellXfs>xf"`
 	}
-	err := decodePart(z, "xl/styles.xml", &styles)
+	err := decodePart(z, "xl/styles.xml", maxPart, &styles)
 	if errors.Is(err, errNoPart) {
 		return nil
 	} else if err != nil {
@@ -219,11 +230,11 @@ func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
 		if !ok || n >= int64(len(b.strings)) {
 			return cell{}, false
 		}
-		return cell{text: unguard(b.strings[n])}, true
+		return textCell(b.strings[n]), true
 	case "inlineStr":
-		return cell{text: unguard(unescapeControls(inline))}, true
+		return textCell(unescapeControls(inline)), true
 	case "str":
-		return cell{text: unguard(unescapeControls(value))}, true
+		return textCell(unescapeControls(value)), true
 	case "b":
 		return cell{text: strconv.FormatBool(value == "1" || value == "true"), truth: true}, true
 	case "e":
@@ -236,6 +247,11 @@ func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
 		return cell{text: value, number: value != ""}, true
 	}
 	return b.date(value), true
+}
+
+func textCell(s string) cell {
+	text := unguard(s)
+	return cell{text: text, guarded: len(text) < len(s)}
 }
 
 // date turns the days of a spreadsheet into a time, to the millisecond.

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// xlsx reads the first sheet of a workbook. It reads the XML itself: the
-// library at hand takes broken XML for the end of the sheet, which would lose
-// rows without a word, and does not tell numbers and dates from texts.
+// xlsx reads a sheet of a workbook. It reads the XML itself: the library at
+// hand takes broken XML for the end of the sheet, which would lose rows without
+// a word, and does not tell numbers and dates from texts.
 type xlsx struct {
 	file  io.ReadCloser
 	dec   *xml.Decoder
-	book  workbook
+	book  *workbook
 	head  *header
 	row   int64 // number of the row read last
 	size  int   // bytes of its texts; cells may share a long one
@@ -28,26 +28,14 @@ const maxParts = 10_000
 
 func broken(detail string) *Error { return &Error{Code: "not_xlsx", Detail: detail} }
 
+// openXLSX reads the records of the first sheet.
 func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
-	z, err := zip.NewReader(source{src, size}, size)
+	z, book, err := openBook(src, size)
 	if err != nil {
-		return nil, blame(err, "The file is not an XLSX workbook.")
-	}
-	var unpacked uint64
-	if len(z.File) > maxParts {
-		return nil, broken("The workbook has too many parts.")
-	}
-	for _, f := range z.File {
-		unpacked += min(f.UncompressedSize64, MaxUnpacked+1)
-	}
-	if unpacked > MaxUnpacked {
-		return nil, tooLarge()
-	}
-	x := &xlsx{}
-	if err := x.book.read(z); err != nil {
 		return nil, err
 	}
-	if x.file, err = openPart(z, x.book.sheet, MaxUnpacked); err != nil {
+	x, err := book.open(z, book.sheets[0])
+	if err != nil {
 		return nil, err
 	}
 	if err := x.begin(o); err != nil {
@@ -56,12 +44,47 @@ func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
 	return x, nil
 }
 
+// openBook reads what all sheets share.
+func openBook(src io.ReaderAt, size int64) (*zip.Reader, *workbook, error) {
+	z, err := zip.NewReader(source{src, size}, size)
+	if err != nil {
+		return nil, nil, blame(err, "The file is not an XLSX workbook.")
+	}
+	var unpacked uint64
+	if len(z.File) > maxParts {
+		return nil, nil, broken("The workbook has too many parts.")
+	}
+	for _, f := range z.File {
+		unpacked += min(f.UncompressedSize64, MaxUnpacked+1)
+	}
+	if unpacked > MaxUnpacked {
+		return nil, nil, tooLarge()
+	}
+	b := &workbook{}
+	if err := b.read(z); err != nil {
+		return nil, nil, err
+	}
+	return z, b, nil
+}
+
+// open goes to the rows of a sheet.
+func (b *workbook) open(z *zip.Reader, sheet part) (*xlsx, error) {
+	if sheet.path == "" {
+		return nil, broken("A sheet of the workbook is missing.")
+	}
+	file, err := openPart(z, sheet.path, MaxUnpacked)
+	if err != nil {
+		return nil, err
+	}
+	x := &xlsx{file: file, dec: newDecoder(file), book: b}
+	if err := x.find("sheetData"); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return x, nil
+}
+
 // begin reads up to the row of names.
 func (x *xlsx) begin(o Options) error {
-	x.dec = newDecoder(x.file)
-	if err := x.find("sheetData"); err != nil {
-		return err
-	}
 	ok, err := x.next()
 	if err != nil {
 		return err
@@ -260,7 +283,7 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 	for len(x.cells) < column {
 		x.cells = append(x.cells, cell{})
 	}
-	value, inline, err := x.cellTexts()
+	value, inline, computed, err := x.cellTexts()
 	if err != nil {
 		return err
 	}
@@ -268,6 +291,7 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 	if !ok {
 		return &Error{Line: x.row, Column: fmt.Sprint(column + 1), Code: "not_xlsx", Detail: "The cell refers to a text the workbook does not have."}
 	}
+	c.computed = computed
 	if x.size += len(c.text); x.size > MaxLine {
 		return tooLong(x.row)
 	}
@@ -275,32 +299,34 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 	return nil
 }
 
-// cellTexts reads to the end of a cell: its value, and its inline text.
-func (x *xlsx) cellTexts() (value, inline string, err error) {
+// cellTexts reads to the end of a cell: its value, its inline text, and whether
+// a formula made it.
+func (x *xlsx) cellTexts() (value, inline string, computed bool, err error) {
 	var v, in strings.Builder
 	where := []string{}
 	for {
 		t, err := x.token()
 		if err != nil {
-			return "", "", err
+			return "", "", false, err
 		}
 		switch e := t.(type) {
 		case xml.StartElement:
 			if e.Name.Local == "rPh" || e.Name.Local == "f" { // how it is spoken; how it was computed
+				computed = computed || e.Name.Local == "f"
 				if err := x.dec.Skip(); err != nil {
-					return "", "", blame(err, "The sheet is damaged.")
+					return "", "", false, blame(err, "The sheet is damaged.")
 				}
 				continue
 			}
 			where = append(where, e.Name.Local)
 		case xml.EndElement:
 			if len(where) == 0 {
-				return v.String(), in.String(), nil
+				return v.String(), in.String(), computed, nil
 			}
 			where = where[:len(where)-1]
 		case xml.CharData:
 			if v.Len()+in.Len()+len(e) > MaxLine {
-				return "", "", tooLong(x.row)
+				return "", "", false, tooLong(x.row)
 			}
 			switch {
 			case len(where) == 1 && where[0] == "v":

@@ -13,32 +13,55 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The parts of an XLSX file around its one sheet.
-var xlsxParts = [][2]string{
-	{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+// Beginnings of the parts of an XLSX file around its sheets.
+const (
+	typesXML = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 		`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 		`<Default Extension="xml" ContentType="application/xml"/>` +
-		`<Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>` +
-		`<Override PartName="/xl/worksheets/sheet1.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/></Types>`},
-	{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
-		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
-	{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">` +
-		`<sheets><sheet name="Sheet1" sheetId="1" r:id="rId1"/></sheets></workbook>`},
-	{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
-		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`},
-}
+		`<Override PartName="/xl/workbook.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>`
+	typeXML = `<Override PartName="/xl/worksheets/sheet%d.xml" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"/>`
+	rootXML = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+		`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`
+	bookXML = `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>`
+	relsXML = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">`
+	relXML  = `<Relationship Id="rId%[1]d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet%[1]d.xml"/>`
+)
 
-// xlsxWriter writes one sheet straight into the archive, with the texts in the
+// xlsxWriter writes sheets straight into the archive, with the texts in the
 // cells: nothing is kept in memory or in a temporary file.
 type xlsxWriter struct {
-	zip   *zip.Writer
-	sheet io.Writer
-	buf   bytes.Buffer
+	zip    *zip.Writer
+	sheets int
+	sheet  io.Writer // nil before the first is begun
+	buf    bytes.Buffer
 }
 
+// newXLSXWriter begins a file with one sheet.
 func newXLSXWriter(out io.Writer) (*xlsxWriter, error) {
-	w := &xlsxWriter{zip: zip.NewWriter(out)}
-	for _, part := range xlsxParts {
+	w, err := beginXLSX(out, []string{"Sheet1"})
+	if err != nil {
+		return nil, err
+	}
+	return w, w.begin(1)
+}
+
+// beginXLSX writes all but the sheets.
+func beginXLSX(out io.Writer, sheets []string) (*xlsxWriter, error) {
+	types, book, rels := bytes.NewBufferString(typesXML), bytes.NewBufferString(bookXML), bytes.NewBufferString(relsXML)
+	for i, name := range sheets {
+		fmt.Fprintf(types, typeXML, i+1)
+		book.WriteString(`<sheet name="`)
+		_ = xml.EscapeText(book, []byte(name)) // a buffer takes all
+		fmt.Fprintf(book, `" sheetId="%[1]d" r:id="rId%[1]d"/>`, i+1)
+		fmt.Fprintf(rels, relXML, i+1)
+	}
+	w := &xlsxWriter{zip: zip.NewWriter(out), sheets: len(sheets)}
+	for _, part := range [][2]string{
+		{"[Content_Types].xml", types.String() + `</Types>`},
+		{"_rels/.rels", rootXML},
+		{"xl/workbook.xml", book.String() + `</sheets></workbook>`},
+		{"xl/_rels/workbook.xml.rels", rels.String() + `</Relationships>`},
+	} {
 		f, err := w.zip.Create(part[0])
 		if err != nil {
 			return nil, fmt.Errorf("write xlsx: %w", err)
@@ -47,13 +70,32 @@ func newXLSXWriter(out io.Writer) (*xlsxWriter, error) {
 			return nil, fmt.Errorf("write xlsx: %w", err)
 		}
 	}
-	f, err := w.zip.Create("xl/worksheets/sheet1.xml")
+	return w, nil
+}
+
+// begin ends the sheet before and begins the one with a number counted from 1.
+func (w *xlsxWriter) begin(number int) error {
+	if number > w.sheets {
+		return fmt.Errorf("write xlsx: there is no sheet %d", number)
+	}
+	if err := w.endSheet(); err != nil {
+		return err
+	}
+	f, err := w.zip.Create(fmt.Sprintf("xl/worksheets/sheet%d.xml", number))
 	if err != nil {
-		return nil, fmt.Errorf("write xlsx: %w", err)
+		return fmt.Errorf("write xlsx: %w", err)
 	}
 	w.sheet = f
 	_, err = io.WriteString(f, xml.Header+`<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>`)
-	return w, err
+	return err
+}
+
+func (w *xlsxWriter) endSheet() error {
+	if w.sheet == nil {
+		return nil
+	}
+	_, err := io.WriteString(w.sheet, `</sheetData></worksheet>`)
+	return err
 }
 
 // row writes the row with a number counted from 1.
@@ -103,7 +145,7 @@ func exact(number string) bool {
 }
 
 func (w *xlsxWriter) end() error {
-	if _, err := io.WriteString(w.sheet, `</sheetData></worksheet>`); err != nil {
+	if err := w.endSheet(); err != nil {
 		return err
 	}
 	return w.zip.Close()

@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"time"
+)
+
+// ListedHousehold is a household on the list of a campaign.
+type ListedHousehold struct {
+	HouseholdID  string    `json:"householdId"`
+	Stratum      string    `json:"stratum,omitzero"`
+	Group        string    `json:"group,omitzero"` // adopter or comparison
+	Area         string    `json:"area,omitzero"`
+	Collector    string    `json:"collector,omitzero"`  // named for this very household
+	AssignedTo   string    `json:"assignedTo,omitzero"` // by name or by the assignments
+	Outcome      string    `json:"outcome"`             // listed, contacted, completed, refused or unreachable
+	OutcomeRound int       `json:"outcomeRound,omitzero"`
+	OutcomeAt    time.Time `json:"outcomeAt,omitzero"`
+	Location     *Place    `json:"location,omitzero"`
+	Attributes   Object    `json:"attributes,omitzero"`
+	Masked       bool      `json:"masked,omitzero"` // location and attributes are not shown
+	Revision     int64     `json:"revision"`
+	Updated      time.Time `json:"updated"`
+}
+
+// Place is where a household is.
+type Place struct {
+	Lat float64 `json:"lat"`
+	Lon float64 `json:"lon"`
+}
+
+// HouseholdItem is a household for the list. What is nil stays as it is.
+type HouseholdItem struct {
+	HouseholdID string  `json:"householdId"`
+	Stratum     *string `json:"stratum,omitzero"`
+	Group       *string `json:"group,omitzero"`
+	Area        *string `json:"area,omitzero"`
+	Collector   *string `json:"collector,omitzero"`
+	Location    *Place  `json:"location,omitzero"`
+	Attributes  Object  `json:"attributes,omitzero"`
+}
+
+// MergedHouseholds tells what an upload did.
+type MergedHouseholds struct {
+	Added     int   `json:"added"`
+	Changed   int   `json:"changed"`
+	Unchanged int   `json:"unchanged"`
+	Listed    int64 `json:"listed"`
+}
+
+func listedPath(id, did string) string {
+	return surveyPath(id) + "/households/" + url.PathEscape(did)
+}
+
+// AddHouseholds puts at most 1,000 households on the list, all or none. Codes:
+// HOUSEHOLDS_INVALID, SURVEY_LOCKED.
+func (s Surveys) AddHouseholds(ctx context.Context, id string, items []HouseholdItem, opts ...Option) (*MergedHouseholds, error) {
+	body := struct {
+		Items []HouseholdItem `json:"items"`
+	}{items}
+	return do[MergedHouseholds](ctx, s.c, post(surveyPath(id)+"/households", body), opts)
+}
+
+// ListedQuery asks for households of a list. Everything that is given must
+// hold.
+type ListedQuery struct {
+	Stratum   string
+	Group     string
+	Area      string
+	Outcome   string
+	Collector string // who is to visit it
+	Limit     int    // items in one page, 1 to 1000; 50 by default
+	Cursor    string // NextCursor of the page before
+}
+
+func (q ListedQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	set(v, "stratum", q.Stratum)
+	set(v, "group", q.Group)
+	set(v, "area", q.Area)
+	set(v, "outcome", q.Outcome)
+	set(v, "collector", q.Collector)
+	return v
+}
+
+// HouseholdPage reads one page of the list.
+func (s Surveys) HouseholdPage(ctx context.Context, id string, q ListedQuery, opts ...Option) (*Page[ListedHousehold], error) {
+	return page[ListedHousehold](ctx, s.c, surveyPath(id)+"/households", q.values(), opts)
+}
+
+// Households walks over the list, page by page. An error ends it.
+func (s Surveys) Households(ctx context.Context, id string, q ListedQuery, opts ...Option) iter.Seq2[ListedHousehold, error] {
+	return pages[ListedHousehold](ctx, s.c, surveyPath(id)+"/households", q.values(), opts)
+}
+
+// Household reads a household of the list. Code: HOUSEHOLD_NOT_LISTED.
+func (s Surveys) Household(ctx context.Context, id, did string, opts ...Option) (*ListedHousehold, error) {
+	return do[ListedHousehold](ctx, s.c, get(listedPath(id, did), nil), opts)
+}
+
+// PatchHousehold changes a household of the list; it needs the option
+// IfRevision or IfMatch. Codes: HOUSEHOLD_NOT_LISTED, HOUSEHOLDS_INVALID,
+// SURVEY_LOCKED, STALE_REVISION.
+func (s Surveys) PatchHousehold(ctx context.Context, id, did string, patch Object, opts ...Option) (*ListedHousehold, error) {
+	return do[ListedHousehold](ctx, s.c, merge(listedPath(id, did), patch), opts)
+}
+
+// RemoveHousehold takes a household off the list; it needs the option
+// IfRevision or IfMatch.
+func (s Surveys) RemoveHousehold(ctx context.Context, id, did string, opts ...Option) (*ListedHousehold, error) {
+	return do[ListedHousehold](ctx, s.c, remove(listedPath(id, did)), opts)
+}
+
+// SetOutcome says how an attempt to interview a household went: contacted,
+// refused, unreachable or listed. Codes: HOUSEHOLD_NOT_LISTED,
+// SURVEY_NOT_ACTIVE.
+func (s Surveys) SetOutcome(ctx context.Context, id, did, outcome string, opts ...Option) (*ListedHousehold, error) {
+	body := struct {
+		Outcome string `json:"outcome"`
+	}{outcome}
+	return do[ListedHousehold](ctx, s.c, post(listedPath(id, did)+"/outcome", body), opts)
+}

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// Every method sends what the server reads.
+func TestSurveyCalls(t *testing.T) {
+	t.Parallel()
+	const house, home = "did:ixo:household/123", "did:ixo:household%2F123"
+	size, rural := 100.0, "rural"
+	draft := SurveyDraft{Type: "BaselineSurvey", ProjectID: "did:ixo:entity:123", SurveyContent: SurveyContent{
+		Template: &SurveyFlags{EligibilityCriteria: true}, Sampling: &SurveySampling{Method: "stratified", Size: &size},
+	}}
+	for _, tt := range []struct {
+		name string
+		call func(ctx context.Context, s Surveys) error
+		want string
+	}{
+		{"create", func(ctx context.Context, s Surveys) error { return fails(s.Create(ctx, draft)) },
+			`POST /v1/surveys {"type":"BaselineSurvey","projectId":"did:ixo:entity:123","template":{"eligibilityCriteria":true,"socioEconomicData":false,"cookingPatterns":false,"stovePerceptions":false},"sampling":{"method":"stratified","size":100}}`},
+		{"get", func(ctx context.Context, s Surveys) error { return fails(s.Get(ctx, "s1")) }, `GET /v1/surveys/s1 `},
+		{"page", func(ctx context.Context, s Surveys) error {
+			return fails(s.Page(ctx, SurveyQuery{Project: "p", Status: "active", Stage: "baseline", Template: "t", Limit: 7, Cursor: "x"}))
+		}, `GET /v1/surveys?cursor=x&limit=7&projectId=p&stage=baseline&status=active&templateId=t `},
+		{"list", func(ctx context.Context, s Surveys) error {
+			for _, err := range s.List(ctx, SurveyQuery{}) {
+				return err
+			}
+			return nil
+		}, `GET /v1/surveys `},
+		{"patch", func(ctx context.Context, s Surveys) error {
+			return fails(s.Patch(ctx, "s1", Object{"name": nil}, IfRevision(3)))
+		}, `PATCH /v1/surveys/s1 {"name":null} "3"`},
+		{"delete", func(ctx context.Context, s Surveys) error { return fails(s.Delete(ctx, "s1", IfRevision(3))) }, `DELETE /v1/surveys/s1  "3"`},
+		{"clone", func(ctx context.Context, s Surveys) error { return fails(s.Clone(ctx, "s1", SurveyClone{Name: "x"})) }, `POST /v1/surveys/s1/clone {"name":"x"}`},
+		{"ready", func(ctx context.Context, s Surveys) error { return fails(s.Ready(ctx, "s1", "")) }, `POST /v1/surveys/s1/ready {}`},
+		{"activate", func(ctx context.Context, s Surveys) error { return fails(s.Activate(ctx, "s1", "x", IfRevision(2))) }, `POST /v1/surveys/s1/activate {"reason":"x"} "2"`},
+		{"pause", func(ctx context.Context, s Surveys) error { return fails(s.Pause(ctx, "s1", "")) }, `POST /v1/surveys/s1/pause {}`},
+		{"resume", func(ctx context.Context, s Surveys) error { return fails(s.Resume(ctx, "s1", "")) }, `POST /v1/surveys/s1/resume {}`},
+		{"close", func(ctx context.Context, s Surveys) error { return fails(s.Close(ctx, "s1", "")) }, `POST /v1/surveys/s1/close {}`},
+		{"reopen", func(ctx context.Context, s Surveys) error { return fails(s.Reopen(ctx, "s1", "x")) }, `POST /v1/surveys/s1/reopen {"reason":"x"}`},
+		{"archive", func(ctx context.Context, s Surveys) error { return fails(s.Archive(ctx, "s1", "")) }, `POST /v1/surveys/s1/archive {}`},
+		{"open a round", func(ctx context.Context, s Surveys) error {
+			return fails(s.OpenRound(ctx, "s1", NextRound{Name: "2", Window: &SurveyWindow{End: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}}))
+		}, `POST /v1/surveys/s1/rounds {"name":"2","window":{"end":"2026-01-02T00:00:00Z"}}`},
+		{"rounds", func(ctx context.Context, s Surveys) error { return fails(s.Rounds(ctx, "s1")) }, `GET /v1/surveys/s1/rounds `},
+		{"collectors", func(ctx context.Context, s Surveys) error { return fails(s.Collectors(ctx, "s1")) }, `GET /v1/surveys/s1/collectors `},
+		{"set collectors", func(ctx context.Context, s Surveys) error {
+			return fails(s.SetCollectors(ctx, "s1", CollectorList{[]Collector{{DID: "did:x:y"}}}, IfRevision(1)))
+		}, `PUT /v1/surveys/s1/collectors {"items":[{"did":"did:x:y"}]} "1"`},
+		{"assignments", func(ctx context.Context, s Surveys) error { return fails(s.Assignments(ctx, "s1")) }, `GET /v1/surveys/s1/assignments `},
+		{"set assignments", func(ctx context.Context, s Surveys) error {
+			return fails(s.SetAssignments(ctx, "s1", AssignmentList{[]SurveyAssignment{{Collector: "did:x:y", Load: 2}}}, IfRevision(1)))
+		}, `PUT /v1/surveys/s1/assignments {"items":[{"collector":"did:x:y","load":2}]} "1"`},
+		{"progress", func(ctx context.Context, s Surveys) error { return fails(s.Progress(ctx, "s1", 2)) }, `GET /v1/surveys/s1/progress?round=2 `},
+		{"history", func(ctx context.Context, s Surveys) error {
+			for _, err := range s.History(ctx, "s1", PageQuery{Limit: 5}) {
+				return err
+			}
+			return nil
+		}, `GET /v1/surveys/s1/history?limit=5 `},
+		{"at", func(ctx context.Context, s Surveys) error { return fails(s.At(ctx, "s1", 4)) }, `GET /v1/surveys/s1/history/4 `},
+		{"add households", func(ctx context.Context, s Surveys) error {
+			return fails(s.AddHouseholds(ctx, "s1", []HouseholdItem{{HouseholdID: house, Stratum: &rural, Location: &Place{Lat: 1, Lon: 2}}}))
+		}, `POST /v1/surveys/s1/households {"items":[{"householdId":"did:ixo:household/123","stratum":"rural","location":{"lat":1,"lon":2}}]}`},
+		{"household page", func(ctx context.Context, s Surveys) error {
+			return fails(s.HouseholdPage(ctx, "s1", ListedQuery{Stratum: "a", Group: "adopter", Area: "b", Outcome: "refused", Collector: "c"}))
+		}, `GET /v1/surveys/s1/households?area=b&collector=c&group=adopter&outcome=refused&stratum=a `},
+		{"households", func(ctx context.Context, s Surveys) error {
+			for _, err := range s.Households(ctx, "s1", ListedQuery{}) {
+				return err
+			}
+			return nil
+		}, `GET /v1/surveys/s1/households `},
+		{"household", func(ctx context.Context, s Surveys) error { return fails(s.Household(ctx, "s1", house)) }, `GET /v1/surveys/s1/households/` + home + ` `},
+		{"patch household", func(ctx context.Context, s Surveys) error {
+			return fails(s.PatchHousehold(ctx, "s1", house, Object{"area": "x"}, IfRevision(2)))
+		}, `PATCH /v1/surveys/s1/households/` + home + ` {"area":"x"} "2"`},
+		{"remove household", func(ctx context.Context, s Surveys) error {
+			return fails(s.RemoveHousehold(ctx, "s1", house, IfRevision(2)))
+		}, `DELETE /v1/surveys/s1/households/` + home + `  "2"`},
+		{"outcome", func(ctx context.Context, s Surveys) error { return fails(s.SetOutcome(ctx, "s1", house, "refused")) }, `POST /v1/surveys/s1/households/` + home + `/outcome {"outcome":"refused"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				path := r.URL.EscapedPath()
+				if r.URL.RawQuery != "" {
+					path += "?" + r.URL.RawQuery
+				}
+				got = r.Method + " " + path + " " + string(body)
+				if m := r.Header.Get("If-Match"); m != "" {
+					got += " " + m
+				}
+				_, _ = w.Write([]byte(`{}`))
+			}))
+			defer server.Close()
+			c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.call(t.Context(), Surveys{c}); err != nil {
+				t.Fatal(err)
+			}
+			if got != tt.want {
+				t.Errorf("request = %s\nwant      %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// fails is the error of a call whose answer does not matter.
+func fails[T any](_ T, err error) error { return err }

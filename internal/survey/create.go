@@ -1,0 +1,189 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/template"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Create makes a campaign, a draft. Faults: SURVEY_CONFIGURATION_INVALID with
+// every problem, SURVEY_EXISTS.
+func (s *Service) Create(ctx context.Context, d plan.Draft) (web.Reply[*Survey], error) {
+	return s.create(ctx, d, change{action: "created"})
+}
+
+func (s *Service) create(ctx context.Context, d plan.Draft, ch change) (web.Reply[*Survey], error) {
+	var none web.Reply[*Survey]
+	caller := web.CallerFrom(ctx)
+	r := &Row{NID: s.db.NewNID(), Workspace: caller.Workspace, SurveyID: d.SurveyID}
+	if r.SurveyID == "" {
+		r.SurveyID = newID(r.NID)
+	}
+	d.SurveyID = r.SurveyID
+	v, err := s.prepare(ctx, r.Workspace, d)
+	if err != nil {
+		return refuse[*Survey](ctx, s, err)
+	}
+	v.Status, v.Revision, v.Round = StatusDraft, 1, 1
+	v.Created, v.CreatedBy = s.now(), caller.DID
+	v.Updated, v.UpdatedBy = v.Created, v.CreatedBy
+	v.Rounds = []Round{{Round: 1, Opened: v.Created, OpenedBy: v.CreatedBy}}
+	if r.Body, err = render(v); err != nil {
+		return none, err
+	}
+	shown, err := splice(r.Body, zeroProgress(v))
+	if err != nil {
+		return none, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
+		ok, err := insert(ctx, tx, r, v, ch)
+		if err != nil {
+			return none, err
+		}
+		if !ok {
+			return none, fault.New(fault.Conflict, "SURVEY_EXISTS", "There is a survey with this id.").
+				With(fault.Field{Pointer: "/surveyId", Code: "exists", Detail: "Use another id, or change that survey."})
+		}
+		reply := web.Reply[*Survey]{Value: v, Raw: shown, Status: http.StatusCreated, ETag: web.ETag(1), Location: v.Links.Self}
+		return reply, s.record(ctx, tx, r.Workspace, "survey.created", v)
+	})
+}
+
+func zeroProgress(v *Survey) *Progress {
+	p := &Progress{ByStratum: map[string]Tally{}, ByGroup: map[string]Tally{}}
+	p.aim(v.Sampling)
+	return p
+}
+
+// record appends the event of a change and makes the change known.
+func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Survey) error {
+	s.changed(tx, ws)
+	return s.events.Append(ctx, tx, event.Event{
+		Workspace: ws, Type: kind, Subject: v.SurveyID, Revision: v.Revision, Data: map[string]any{"status": v.Status, "round": v.Round},
+	})
+}
+
+// prepare checks a draft and makes the record of it, all but what only the
+// server says. All that is wrong is named at once.
+func (s *Service) prepare(ctx context.Context, ws string, d plan.Draft) (*Survey, error) {
+	var c fault.Checks
+	d.Check(&c)
+	if reserved(d.SurveyID) {
+		c.Add("/surveyId", "reserved", "This is the id of a shipped template, by which responses find a survey.")
+	}
+	v := &Survey{SurveyID: d.SurveyID, Stage: plan.StageOf(d.Type), ProjectID: d.ProjectID, Content: d.Content}
+	v.Type = plan.TypeOf(v.Stage)
+	if err := s.checkProject(ctx, ws, v, &c); err != nil {
+		return nil, err
+	}
+	wrong := len(c.Fields())
+	f, err := s.pin(ctx, ws, v, &c)
+	if err != nil {
+		return nil, err
+	}
+	if f != nil && v.Eligibility != nil && v.Eligibility.Expression != "" && len([]rune(v.Eligibility.Expression)) <= plan.MaxExpression {
+		if _, err := compileEligibility(f, v.Eligibility.Expression); err != nil {
+			noteExpression(&c, "/eligibility/expression", err)
+		}
+	}
+	if err := plan.Invalid(&c); err != nil {
+		return nil, err
+	}
+	if f == nil {
+		return nil, fmt.Errorf("survey %s has no form and no fault in %d", v.SurveyID, wrong)
+	}
+	v.Sampling = v.Sampling.Complete()
+	if len(v.Modes) == 0 {
+		v.Modes = []string{"visit"}
+	}
+	if v.OnePerHousehold == nil {
+		yes := true
+		v.OnePerHousehold = &yes
+	}
+	v.Links = linksOf(v)
+	return v, nil
+}
+
+// reserved ids are those by which a response names a shipped template.
+func reserved(id string) bool {
+	return slices.ContainsFunc([]string{plan.StageBaseline, plan.StageFollowUp, plan.StageMonitoring}, func(stage string) bool { return template.Standard(stage) == id }) && id != ""
+}
+
+// checkProject asks area A about the project.
+func (s *Service) checkProject(ctx context.Context, ws string, v *Survey, c *fault.Checks) error {
+	const at = "/projectId"
+	if v.ProjectID == "" || slices.ContainsFunc(c.Fields(), func(f fault.Field) bool { return f.Pointer == at }) {
+		return nil
+	}
+	if !sees(web.CallerFrom(ctx), v.ProjectID) { // looks as if it did not exist, whether it does or not
+		c.Add(at, "not_found", "The key is limited to other projects.")
+		return nil
+	}
+	held, project, err := s.cfg.Project(ctx, s.db, ws, v.ProjectID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for project: %w", err)
+	case held && !project:
+		c.Add(at, "not_a_project", "The DID is held here, and is not a project.")
+	case !held && s.cfg.StrictRefs:
+		c.Add(at, "not_found", "The project is not held here, and references to others are refused.")
+	}
+	v.External = !held
+	return nil
+}
+
+// render gives the stored form of a record, which has no progress. The fault
+// is SURVEY_CONFIGURATION_INVALID when it is too large.
+func render(v *Survey) ([]byte, error) {
+	v.Progress = nil
+	body, err := web.Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxBody {
+		var c fault.Checks
+		c.Add("", "too_large", fmt.Sprintf("A survey may have at most %d bytes.", maxBody))
+		return nil, plan.Invalid(&c)
+	}
+	return body, nil
+}
+
+// Clone is what a copy has of its own.
+type Clone struct {
+	SurveyID        string       `json:"surveyId,omitzero" doc:"Made by the server when absent." example:"baseline-2027"`
+	Name            string       `json:"name,omitzero"`
+	ProjectID       string       `json:"projectId,omitzero" doc:"That of the original by default."`
+	TemplateVersion int          `json:"templateVersion,omitzero" doc:"That of the original by default."`
+	Window          *plan.Window `json:"window,omitzero" doc:"None by default."`
+}
+
+// Clone makes a draft with the configuration of another campaign, without its
+// households, responses and rounds. Faults are those of Create, and
+// SURVEY_NOT_FOUND.
+func (s *Service) Clone(ctx context.Context, id string, c Clone) (web.Reply[*Survey], error) {
+	_, v, err := s.read(ctx, s.db, id)
+	if err != nil {
+		return refuse[*Survey](ctx, s, err)
+	}
+	d := v.draft()
+	d.SurveyID, d.Window = c.SurveyID, c.Window
+	if c.Name != "" {
+		d.Name = c.Name
+	}
+	if c.ProjectID != "" {
+		d.ProjectID = c.ProjectID
+	}
+	if c.TemplateVersion != 0 {
+		d.TemplateVersion = c.TemplateVersion
+	}
+	return s.create(ctx, d, change{"cloned", "clone of " + v.SurveyID})
+}

@@ -1,0 +1,317 @@
+package expr_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+)
+
+// row is a record whose members are in a slice.
+type row []expr.Value
+
+func (r row) Member(i int) expr.Value {
+	if i < len(r) && r[i] != nil {
+		return r[i]
+	}
+	return expr.Null
+}
+
+func (r row) Answered() bool { return len(r) > 0 }
+
+// world is an environment with one section of every type.
+type world struct {
+	env     *expr.Env
+	section *expr.Shape
+	device  *expr.Shape
+	geo     *expr.Shape
+	vars    vars
+}
+
+type vars map[string]expr.Value
+
+func (v vars) ResolveName(name string) (any, bool) { x, ok := v[name]; return x, ok }
+func (v vars) Parent() expr.Vars                   { return nil }
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{section: expr.NewShape("s"), device: expr.NewShape("s.devices"), geo: expr.NewShape("geo")}
+	w.device.Add("type", expr.Text)
+	w.device.Add("hours", expr.Number)
+	w.geo.Add("lat", expr.Number)
+	for _, f := range []expr.Field{
+		{"size", expr.Number}, {"name", expr.Text}, {"member", expr.Boolean}, {"fuels", expr.Texts},
+		{"since", expr.Instant}, {"place", expr.RecordOf(w.geo)}, {"devices", expr.ListOf(w.device)}, {"none", expr.Number},
+		{"calc", expr.Any}, {"nolist", expr.Texts},
+	} {
+		w.section.Add(f.Name, f.Type)
+	}
+	var err error
+	w.env, err = expr.NewEnv([]*expr.Shape{w.section, w.device, w.geo},
+		[]expr.Variable{{"@s", expr.RecordOf(w.section)}, {"@today", expr.Instant}, {"@attr", expr.Any}, {"@i", expr.Whole}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	device := func(kind string, hours float64) expr.Value {
+		return &expr.Record{Shape: w.device, Members: row{expr.TextValue(kind), expr.NumberValue(hours)}}
+	}
+	day := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
+	w.vars = vars{
+		"@s": &expr.Record{Shape: w.section, Members: row{
+			expr.NumberValue(5), expr.TextValue("Amina"), expr.BooleanValue(true), expr.TextsValue([]string{"wood", "lpg"}), expr.InstantValue(day),
+			&expr.Record{Shape: w.geo, Members: row{expr.NumberValue(-1.5)}}, expr.ListValue([]expr.Value{device("mud", 2), device("lpg", 3.5)}), nil, expr.NumberValue(2),
+		}},
+		"@today": expr.InstantValue(day.AddDate(0, 0, 10)),
+		"@attr":  expr.Bag{"village": "Kibera", "rooms": 3, "tags": []any{"a"}},
+		"@i":     expr.WholeValue(1),
+	}
+	return w
+}
+
+func (w *world) names(name string) (expr.Ref, error) {
+	switch name {
+	case "section":
+		return expr.Ref{Var: "@s"}, nil
+	case "today":
+		return expr.Ref{Var: "@today"}, nil
+	case "attributes":
+		return expr.Ref{Var: "@attr"}, nil
+	case "index":
+		return expr.Ref{Var: "@i"}, nil
+	}
+	for _, f := range w.section.Fields() {
+		if f.Name == name {
+			return expr.Ref{Var: "@s", Path: []string{name}}, nil
+		}
+	}
+	return expr.Ref{}, errors.New("no question is called " + name)
+}
+
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, tt := range []struct {
+		source string
+		want   bool
+	}{
+		{`size == 5`, true},
+		{`5 == size`, true},
+		{`size != 5`, false},
+		{`size + 1 == 6`, true},
+		{`1 + size > 5.5`, true},
+		{`size / 2 == 2.5`, true},
+		{`size % 2 == 1`, true},
+		{`10 - size * 2 == 0`, true},
+		{`size in [1, 5]`, true},
+		{`size in [1.5, 2.5]`, false},
+		{`name in ["Amina", "Juma"]`, true},
+		{`"wood" in fuels`, true},
+		{`selected(fuels, "wood") && !selected(fuels, "charcoal")`, true},
+		{`selected(name, "Amina")`, true},
+		{`selected(nolist, "wood")`, false},
+		{`section.size >= 5`, true},
+		{`none == null`, true},
+		{`fuels != null`, true},
+		{`nolist == null`, true},
+		{`place == null`, false},
+		{`none > 3`, false},
+		{`!(none > 3)`, false},
+		{`none > 3 || size == 5`, true},
+		{`none == 3`, false},
+		{`member`, true},
+		{`!member`, false},
+		{`answered(name) && !answered(none) && !answered(nolist)`, true},
+		{`count(fuels) == 2 && count(none) == 0 && count(name) == 1`, true},
+		{`count(devices) == 2`, true},
+		{`sum(devices.map(d, d.hours)) == 5.5`, true},
+		{`sum(devices.map(d, d.hours)) / count(devices) == 2.75`, true},
+		{`devices.exists(d, d.type == "lpg" && d.hours > 3)`, true},
+		{`devices.all(size, size.hours > 3)`, false},
+		{`devices[0].type == "mud"`, true},
+		{`devices[index].type == "lpg"`, true},
+		{`devices.filter(d, d.hours > size).size() == 0`, true},
+		{`coalesce(none, 7) + 1.5 == 8.5`, true},
+		{`coalesce(size, 7) == 5`, true},
+		{`since < today`, true},
+		{`today - since >= duration("240h")`, true},
+		{`since.getFullYear() == 2026`, true},
+		{`place.lat < 0`, true},
+		{`has(section.name) && !has(section.none)`, true},
+		{`attributes.village == "Kibera"`, true},
+		{`attributes.nothing == null`, true},
+		{`attributes["rooms"] + 1 == 4`, true},
+		{`"village" in attributes`, true},
+		{`name.startsWith("Am") && name.lowerAscii() == "amina"`, true},
+		{`name.matches("^[A-Z][a-z]+$")`, true},
+		{`name.matches("^[A-Z][a-z]{2,7}$")`, true}, // a counted repeat
+		{`name.matches("^[A-Z]{2}")`, false},
+		{`math.greatest(size, 9) == 9`, true},
+		{`math.round(2.6) == 3`, true},
+		{`calc * 2 == 4`, true},
+		{`calc == "x"`, false},
+		{`size > 3 ? name == "Amina" : false`, true},
+		{`int(size) == 5`, true},
+		{`string(int(size)) == "5"`, true},
+		{`true`, true},
+	} {
+		t.Run(tt.source, func(t *testing.T) {
+			t.Parallel()
+			p, err := w.env.Compile(tt.source, w.names, expr.Condition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := p.Holds(w.vars); got != tt.want {
+				t.Errorf("Holds() = %v (%v), want %v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCompileNamesThePlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, tt := range []struct {
+		source string
+		column int
+		says   string
+	}{
+		{`size > 3 && nmae == "x"`, 13, "no question is called nmae"},
+		{`section.nmae == "x"`, 8, "undefined field 'nmae'"},
+		{`devices.map(d, d.hour)`, 17, "undefined field 'hour'"},
+		{`place.lon > 1`, 6, "undefined field 'lon'"},
+		{`size == "5"`, 6, "a number cannot equal a text"},
+		{`size in ["5"]`, 6, "a number cannot be in a list that holds a text"},
+		{`"x" in name`, 5, "must be a list"},
+		{`fuels == "wood"`, 7, "a list cannot equal a text"},
+		{`size != "5" ? true : false`, 6, "a number cannot equal a text"},
+		{`name > 5`, 6, "no matching overload"},
+		{`size`, 1, "has no use here"},
+		{`section`, 1, "a record"},
+		{`size >`, 7, "mismatched input"},
+		{`frobnicate(size)`, 11, "undeclared reference to 'frobnicate'"},
+		{`@s.size == 1`, 1, "token recognition"},
+		{`Foo{a: 1} == null`, 4, "records cannot be made"},
+		{`google.protobuf.Duration{} == null`, 25, "records cannot be made"},
+		{`[1].all(a, [1].all(b, [1].all(c, true)))`, 0, "at most 2 loops"},
+		{`name.matches("(")`, 0, "error parsing regexp"},
+		{`name.matches(name)`, 0, "must be a text that stands in the expression"},
+		{`name.matches("(([a-z]{1,100}){1,10})")`, 0, "too large"},
+		{strings.Repeat("(", 200) + "true" + strings.Repeat(")", 200), 0, "recursion"},
+		{strings.Repeat("!", 60) + "true", 0, ""},
+		{`"` + strings.Repeat("x", 2000) + `" == name`, 2001, "at most 2000"},
+		{strings.Repeat("1+", 600) + "1 > 2", 0, "recursion"},
+		{"[" + strings.Repeat("1,", 700) + "1] == null", 0, "too long"},
+		{"", 1, "mismatched input"},
+	} {
+		t.Run(tt.says, func(t *testing.T) {
+			t.Parallel()
+			_, err := w.env.Compile(tt.source, w.names, expr.Condition)
+			var e *expr.Error
+			if !errors.As(err, &e) {
+				if tt.says == "" {
+					return
+				}
+				t.Fatalf("Compile(%.40q) = %v, want an *Error", tt.source, err)
+			}
+			if !strings.Contains(e.Message, tt.says) || tt.column > 0 && e.Column != tt.column {
+				t.Errorf("Compile(%.40q) = %v, want column %d and %q", tt.source, e, tt.column, tt.says)
+			}
+		})
+	}
+}
+
+func TestBombsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	list := "[" + strings.Repeat("0,", 300) + "0]"
+	for _, source := range []string{
+		list + ".map(a, " + list + ").size() > 0 && " + list + ".all(a, " + list + ".all(b, a + b == 0))",
+		`"` + strings.Repeat("a", 900) + `".replace("a", "` + strings.Repeat("a", 900) + `").replace("a", "aaaaaaaaaaaaaaaa").size() > 0`,
+		`"%.1000000f".format([1.5]) == ""`,
+	} {
+		p, err := w.env.Compile(source, w.names, expr.Condition)
+		if err != nil {
+			continue // refused at once is as good
+		}
+		held, cost, err := p.Holds(w.vars)
+		if held || err == nil || cost > 100*expr.MaxCost {
+			t.Errorf("Holds(%.40q) = %v at cost %d, %v; want it stopped", source, held, cost, err)
+		}
+	}
+}
+
+func TestUses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, tt := range []struct{ source, want string }{
+		{`size > 1 && section.size < 9`, "s.size"},
+		{`sum(devices.map(d, d.hours)) > 1`, "s.devices s.devices.hours"},
+		{`count(devices) > 1`, "s.devices"},
+		{`devices[0].type == "x"`, "s.devices.type s.devices"},
+		{`answered(devices)`, "s.devices*"},
+		{`devices.exists(d, answered(d))`, "s.devices s.devices.*"},
+		{`answered(section)`, "s.*"},
+		{`place.lat > 1`, "geo.lat s.place"},
+		{`answered(place)`, "s.place*"},
+		{`true`, ""},
+	} {
+		p, err := w.env.Compile(tt.source, w.names, expr.Condition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, u := range p.Uses() {
+			name := u.Shape.Name() + "."
+			if u.Field >= 0 {
+				name += u.Shape.Fields()[u.Field].Name
+			}
+			if u.Deep {
+				name += "*"
+			}
+			got = append(got, name)
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("Uses(%s) = %q, want %q", tt.source, s, tt.want)
+		}
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	w := newWorld(f)
+	for _, s := range []string{`size > 3`, `devices.map(d, d.hours)`, `selected(fuels, "wood")`, "a.`b c`", `"\u0000" == name`, `{1: 2}[size]`, `[[[]]]`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		p, err := w.env.Compile(source, w.names, expr.Result)
+		if err != nil {
+			var e *expr.Error
+			if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 {
+				t.Fatalf("Compile(%q) = %v, want an *Error with a place", source, err)
+			}
+			return
+		}
+		if _, cost, _ := p.Eval(w.vars); cost > 100*expr.MaxCost {
+			t.Errorf("Eval(%q) cost %d", source, cost)
+		}
+	})
+}
+
+func BenchmarkHolds(b *testing.B) {
+	w := newWorld(b)
+	for _, source := range []string{`size > 3 && selected(fuels, "wood")`, `sum(devices.map(d, d.hours)) > 3`} {
+		p, err := w.env.Compile(source, w.names, expr.Condition)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(source, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if held, _, _ := p.Holds(w.vars); !held {
+					b.Fatal("does not hold")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package form
+
+// Column is a leaf of a form: a value an export has a place for. Groups,
+// repeats and notes are not leaves; a matrix has one column for each row.
+type Column struct {
+	Path    []string // section, groups and repeats, question, row of a matrix
+	Section string
+	Type    Type
+	Label   Text
+	PII     PII // the mark, or the one it has from its group or from what it is calculated of
+	Repeat  bool
+	Options []Option // of choices, ranks and matrices
+	Unit    string
+}
+
+// Columns are the leaves of the selected sections in the order of the document.
+func (f *Form) Columns() []Column {
+	var columns []Column
+	for i, s := range f.sections {
+		if f.selected[i] {
+			columns = s.columns(columns, s.id, []string{s.id})
+		}
+	}
+	return columns
+}
+
+func (c *container) columns(columns []Column, section string, prefix []string) []Column {
+	for _, n := range c.nodes {
+		path := append(prefix[:len(prefix):len(prefix)], n.id)
+		column := Column{
+			Path: path, Section: section, Type: n.q.Type, Label: n.q.Label, PII: n.mark(),
+			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit,
+		}
+		switch n.q.Type {
+		case Note:
+		case Group, Repeat:
+			columns = n.kids.columns(columns, section, path)
+		case Matrix:
+			for _, row := range n.q.Rows {
+				cell := column
+				cell.Path = append(path[:len(path):len(path)], row.Value)
+				cell.Label = row.Label
+				columns = append(columns, cell)
+			}
+		default:
+			columns = append(columns, column)
+		}
+	}
+	return columns
+}
+
+// mark is the PII mark that counts.
+func (n *node) mark() PII {
+	if n.q.PII.Private() || !n.private {
+		return n.q.PII
+	}
+	for o := n.in.owner; o != nil; o = o.in.owner {
+		if o.q.PII.Private() {
+			return o.q.PII
+		}
+	}
+	return PIIIndirect // calculated from private answers
+}

@@ -1,0 +1,207 @@
+package form
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+)
+
+// Form is a compiled template: what answers are checked against. It never
+// changes and is safe for concurrent use.
+type Form struct {
+	*compiled
+	selected []bool // by section
+	order    []int  // selected sections in canonical order
+	readers  *sync.Pool
+}
+
+// compiled is what all selections of a template share.
+type compiled struct {
+	t        *Template
+	sections []*section
+	byID     map[string]int
+	unique   map[string]*node // questions whose id is unique in the template
+	vars     map[string]variable
+	shapes   []*expr.Shape
+	env      *expr.Env
+
+	household, response *expr.Shape
+}
+
+// Compile checks a template and compiles it. The fault TEMPLATE_INVALID names
+// every problem with its JSON pointer, at most 100. The form keeps t: it must
+// not change afterwards.
+func Compile(t *Template) (*Form, error) {
+	c := &compiler{compiled: &compiled{t: t, byID: map[string]int{}, unique: map[string]*node{}, vars: map[string]variable{}}}
+	c.document()
+	c.build()
+	if len(c.problems) == 0 {
+		c.expressions()
+	}
+	if len(c.problems) > 0 {
+		return nil, fault.New(fault.Invalid, "TEMPLATE_INVALID", "The template is not valid.").With(c.problems...)
+	}
+	f := &Form{compiled: c.compiled, selected: make([]bool, len(c.sections)), readers: &sync.Pool{}}
+	for i := range f.selected {
+		f.selected[i] = true
+	}
+	f.arrange()
+	return f, nil
+}
+
+// arrange fixes the canonical order of the selected sections.
+func (f *Form) arrange() {
+	f.order = nil
+	for i, on := range f.selected {
+		if on {
+			f.order = append(f.order, i)
+		}
+	}
+	slices.SortFunc(f.order, func(a, b int) int {
+		if f.sections[a].id < f.sections[b].id {
+			return -1
+		}
+		return 1
+	})
+}
+
+// Select is the form of a survey that asks only these sections, whatever their
+// order. Names of the other sections and their questions are null in
+// expressions. The fault TEMPLATE_INVALID names sections that do not exist;
+// an empty list selects all.
+func (f *Form) Select(sections []string) (*Form, error) {
+	if len(sections) == 0 {
+		return f, nil
+	}
+	s := &Form{compiled: f.compiled, selected: make([]bool, len(f.sections)), readers: f.readers}
+	var wrong fault.Checks
+	for i, id := range sections {
+		at, ok := f.byID[id]
+		if !ok {
+			wrong.Add(fmt.Sprintf("/sections/%d", i), "unknown", "The template has no section of this id.")
+			continue
+		}
+		s.selected[at] = true
+	}
+	if err := wrong.Err("TEMPLATE_INVALID", "The template does not have all of the sections."); err != nil {
+		return nil, err
+	}
+	s.arrange()
+	return s, nil
+}
+
+// Template is the document the form was compiled from, all sections of it.
+// It must not be changed.
+func (f *Form) Template() *Template { return f.t }
+
+// Sections are the ids of the selected sections in the order of the document.
+func (f *Form) Sections() []string {
+	var ids []string
+	for i, s := range f.sections {
+		if f.selected[i] {
+			ids = append(ids, s.id)
+		}
+	}
+	return ids
+}
+
+// HasConsent tells that a consent question is in the selected sections.
+func (f *Form) HasConsent() bool {
+	found := false
+	for i, s := range f.sections {
+		if f.selected[i] {
+			s.each(func(n *node) { found = found || n.q.Type == Consent })
+		}
+	}
+	return found
+}
+
+// compiler gathers problems while it builds.
+type compiler struct {
+	*compiled
+	problems  []fault.Field
+	questions int
+	written   int // bytes of expressions
+	nodes     []*node
+}
+
+func (c *compiler) problem(pointer, code, format string, args ...any) {
+	if len(c.problems) < MaxProblems {
+		c.problems = append(c.problems, fault.Field{Pointer: pointer, Code: code, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+// build makes the nodes. It takes what document has found fit to be built:
+// with problems around, nothing built is used.
+func (c *compiler) build() {
+	if len(c.problems) > 0 {
+		return
+	}
+	seen := map[string]int{}
+	for i := range c.t.Sections {
+		s := &c.t.Sections[i]
+		at := fmt.Sprintf("/sections/%d", i)
+		box := &container{section: i, variable: fmt.Sprintf("@s%d", i), shape: c.shape(fmt.Sprintf("s%d", i))}
+		c.byID[s.ID] = i
+		c.sections = append(c.sections, &section{
+			container: box, s: s, id: s.ID, pointer: at, place: "/responses/" + s.ID,
+			required: slices.Contains(c.t.Validations.RequiredSections, s.ID),
+		})
+		c.fill(box, s.Questions, at+"/questions")
+		box.scope = map[string][]string{}
+		box.reach(box, nil)
+		box.each(func(n *node) {
+			seen[n.id]++
+			c.unique[n.id] = n
+		})
+	}
+	for id, n := range seen {
+		if n > 1 {
+			delete(c.unique, id)
+		}
+	}
+}
+
+func (c *compiler) shape(name string) *expr.Shape {
+	s := expr.NewShape(name)
+	c.shapes = append(c.shapes, s)
+	return s
+}
+
+// fill makes the nodes of a container.
+func (c *compiler) fill(box *container, questions []Question, at string) {
+	box.byID = make(map[string]*node, len(questions))
+	for i := range questions {
+		q := &questions[i]
+		n := &node{q: q, id: q.ID, pointer: fmt.Sprintf("%s/%d", at, i), index: i, in: box, private: q.PII.Private()}
+		if box.owner != nil && box.owner.private {
+			n.private = true
+		}
+		switch {
+		case box.owner == nil:
+			n.place = c.sections[box.section].place + "/" + n.id
+		case box.owner.place != "" && box.owner.q.Type == Group:
+			n.place = box.owner.place + "/" + n.id
+		}
+		box.nodes = append(box.nodes, n)
+		box.byID[n.id] = n
+		c.nodes = append(c.nodes, n)
+		c.prepare(n)
+		if q.Type == Group || q.Type == Repeat {
+			n.kids = &container{owner: n, section: box.section, shape: c.shape(fmt.Sprintf("q%d", len(c.nodes)))}
+			n.kids.variable = fmt.Sprintf("@e%d", len(c.nodes))
+			n.kids.position = fmt.Sprintf("@i%d", len(c.nodes))
+			c.fill(n.kids, q.Questions, n.pointer+"/questions")
+			n.kids.scope = map[string][]string{}
+			n.kids.reach(n.kids, nil)
+		}
+		if q.Type == Group {
+			box.groups = append(box.groups, n)
+		}
+		box.shape.Add(n.id, c.typeOf(n))
+	}
+	box.sort()
+}

@@ -1,0 +1,193 @@
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Verdict is what a difference means to responses and exports.
+type Verdict string
+
+// The verdicts.
+const (
+	Identical  Verdict = "identical"
+	Compatible Verdict = "compatible" // every old response still fits and means the same
+	Breaking   Verdict = "breaking"
+)
+
+// Difference is what changed between two templates.
+type Difference struct {
+	Verdict Verdict          `json:"verdict" enum:"identical,compatible,breaking"`
+	Changes []TemplateChange `json:"changes" doc:"At most 1,000."`
+	More    bool             `json:"more,omitzero" doc:"Whether there are more changes than shown."`
+}
+
+// TemplateChange is one change of a template. Pointers go by id, not by place:
+// /sections/<id>/questions/<id>/options/<value>.
+type TemplateChange struct {
+	Pointer  string `json:"pointer" example:"/sections/eligibility/questions/current_cooking/options/wood"`
+	Kind     string `json:"kind" enum:"added,removed,changed,moved"`
+	Breaking bool   `json:"breaking" doc:"Whether an old response may no longer fit, or an export would change its meaning."`
+	Detail   string `json:"detail"`
+}
+
+// Diff compares two templates: what a pinned response or an export would
+// notice. The id of the template is not compared.
+func Diff(old, new *Template) Difference {
+	d := &differ{}
+	d.changed("/title", !maps.Equal(old.Title, new.Title), false, "The title changed.")
+	d.changed("/description", !maps.Equal(old.Description, new.Description), false, "The description changed.")
+	d.changed("/stage", old.Stage != new.Stage, true, "The stage changed.")
+	d.changed("/defaultLanguage", old.Language() != new.Language(), false, "The default language changed.")
+	d.changed("/languages", !sameSet(old.Languages, new.Languages), false, "The languages changed.")
+	d.changed("/reviewIntervalDays", old.ReviewIntervalDays != new.ReviewIntervalDays, false, "The review interval changed.")
+	d.changed("/metadata", !sameJSON(old.Metadata.Value, new.Metadata.Value), false, "The metadata changed.")
+	a, b := old.Validations, new.Validations
+	d.changed("/validations/completionThreshold", a.CompletionThreshold != b.CompletionThreshold, b.CompletionThreshold > a.CompletionThreshold,
+		fmt.Sprintf("The completion threshold went from %v to %v.", a.CompletionThreshold, b.CompletionThreshold))
+	d.set("/validations/requiredSections", a.RequiredSections, b.RequiredSections, setRule{added: true})
+	d.sections(old.Sections, new.Sections)
+	return d.result()
+}
+
+// differ gathers changes.
+type differ struct {
+	changes []TemplateChange
+	more    bool
+	broken  bool
+}
+
+func (d *differ) result() Difference {
+	out := Difference{Verdict: Identical, Changes: d.changes, More: d.more}
+	switch {
+	case d.broken:
+		out.Verdict = Breaking
+	case len(d.changes) > 0:
+		out.Verdict = Compatible
+	default:
+		out.Changes = []TemplateChange{}
+	}
+	return out
+}
+
+func (d *differ) note(c TemplateChange) {
+	d.broken = d.broken || c.Breaking
+	if len(d.changes) >= maxChanges {
+		d.more = true
+		return
+	}
+	d.changes = append(d.changes, c)
+}
+
+func (d *differ) changed(pointer string, differs, breaking bool, detail string) {
+	if differs {
+		d.note(TemplateChange{Pointer: pointer, Kind: "changed", Breaking: breaking, Detail: detail})
+	}
+}
+
+// setRule tells which change of a set breaks.
+type setRule struct{ added, removed bool }
+
+// set compares lists of words whose order says nothing.
+func (d *differ) set(pointer string, a, b []string, r setRule) {
+	for _, w := range a {
+		if !slices.Contains(b, w) {
+			d.note(TemplateChange{Pointer: pointer + "/" + Escape(w), Kind: "removed", Breaking: r.removed, Detail: "The value was removed."})
+		}
+	}
+	for _, w := range b {
+		if !slices.Contains(a, w) {
+			d.note(TemplateChange{Pointer: pointer + "/" + Escape(w), Kind: "added", Breaking: r.added, Detail: "The value was added."})
+		}
+	}
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+func sameJSON(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	if len(a) == 0 || len(b) == 0 {
+		return len(a) == len(b)
+	}
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
+}
+
+func (d *differ) sections(a, b []Section) {
+	olds, news := ids(a, func(s *Section) string { return s.ID }), ids(b, func(s *Section) string { return s.ID })
+	for i := range a {
+		if news[a[i].ID] == nil {
+			d.note(TemplateChange{Pointer: "/sections/" + a[i].ID, Kind: "removed", Breaking: true, Detail: "The section was removed."})
+		}
+	}
+	for i := range b {
+		s, at := &b[i], "/sections/"+b[i].ID
+		was := olds[s.ID]
+		if was == nil {
+			d.note(TemplateChange{Pointer: at, Kind: "added", Breaking: demands(s.Questions), Detail: "The section was added."})
+			continue
+		}
+		d.changed(at+"/title", !maps.Equal(was.Title, s.Title), false, "The title changed.")
+		d.changed(at+"/hint", !maps.Equal(was.Hint, s.Hint), false, "The hint changed.")
+		d.changed(at+"/flag", was.Flag != s.Flag, true, "Another flag selects the section.")
+		d.relevant(at, was.Relevant, s.Relevant, demands(s.Questions))
+		d.questions(at+"/questions", was.Questions, s.Questions)
+	}
+	d.moved("/sections", sequence(a, news), sequence(b, olds))
+}
+
+// relevant compares skip logic. To ask always what was asked sometimes breaks
+// only when an answer is then required.
+func (d *differ) relevant(at, a, b string, demanding bool) {
+	d.changed(at+"/relevant", a != b, b != "" || demanding, "What decides whether it is asked changed.")
+}
+
+// demands tells whether a question is required at any level.
+func demands(questions []Question) bool {
+	return slices.ContainsFunc(questions, func(q Question) bool {
+		return !q.Required.IsZero() || q.MinRepeats > 0 || demands(q.Questions) && q.Type == Group
+	})
+}
+
+// ids finds things by their id.
+func ids[T any](all []T, id func(*T) string) map[string]*T {
+	out := make(map[string]*T, len(all))
+	for i := range all {
+		out[id(&all[i])] = &all[i]
+	}
+	return out
+}
+
+// identified is what has an id.
+type identified interface{ Section | Question | Option }
+
+// sequence lists the ids of all that also stand in other, in order.
+func sequence[T identified](all []T, other map[string]*T) []string {
+	var out []string
+	for i := range all {
+		id := ""
+		switch x := any(&all[i]).(type) {
+		case *Section:
+			id = x.ID
+		case *Question:
+			id = x.ID
+		case *Option:
+			id = x.Value
+		}
+		if other[id] != nil {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (d *differ) moved(pointer string, a, b []string) {
+	if !slices.Equal(a, b) {
+		d.note(TemplateChange{Pointer: pointer, Kind: "moved", Detail: "The order changed."})
+	}
+}

@@ -1,0 +1,122 @@
+package document
+
+import (
+	"fmt"
+	"maps"
+)
+
+func (d *differ) questions(at string, a, b []Question) {
+	olds, news := ids(a, func(q *Question) string { return q.ID }), ids(b, func(q *Question) string { return q.ID })
+	for i := range a {
+		if news[a[i].ID] == nil {
+			d.note(TemplateChange{Pointer: at + "/" + a[i].ID, Kind: "removed", Breaking: a[i].Type != Note, Detail: "The question was removed."})
+		}
+	}
+	for i := range b {
+		q, here := &b[i], at+"/"+b[i].ID
+		was := olds[q.ID]
+		if was == nil {
+			d.note(TemplateChange{Pointer: here, Kind: "added", Breaking: demands(b[i : i+1]), Detail: "The question was added."})
+			continue
+		}
+		d.question(here, was, q)
+	}
+	d.moved(at, sequence(a, news), sequence(b, olds))
+}
+
+func (d *differ) question(at string, a, b *Question) {
+	if a.Type != b.Type {
+		wider := a.Type == Integer && b.Type == Number
+		d.changed(at+"/type", true, !wider, fmt.Sprintf("The type went from %s to %s.", a.Type, b.Type))
+	}
+	d.changed(at+"/label", !maps.Equal(a.Label, b.Label), false, "The label changed.")
+	d.changed(at+"/hint", !maps.Equal(a.Hint, b.Hint), false, "The hint changed.")
+	d.changed(at+"/constraintMessage", !maps.Equal(a.ConstraintMessage, b.ConstraintMessage), false, "The message of the constraint changed.")
+	d.changed(at+"/required", a.Required != b.Required, !b.Required.IsZero() && !a.Required.Always, "When an answer is required changed.")
+	d.relevant(at, a.Relevant, b.Relevant, demands([]Question{*b}))
+	d.changed(at+"/constraint", a.Constraint != b.Constraint, b.Constraint != "", "The constraint changed.")
+	d.changed(at+"/calculate", a.Calculate != b.Calculate, true, "The calculation changed.")
+	d.changed(at+"/unit", a.Unit != b.Unit, true, fmt.Sprintf("The unit went from %q to %q.", a.Unit, b.Unit))
+	d.set(at+"/units", a.Units, b.Units, setRule{removed: true})
+	d.changed(at+"/pii", a.PII.Private() != b.PII.Private(), true, "Whether the answer is personal changed: exports without personal data differ.")
+	d.changed(at+"/pii", a.PII.Private() == b.PII.Private() && plainMark(a.PII) != plainMark(b.PII), false, "The kind of personal data changed.")
+	d.set(at+"/indicators", a.Indicators, b.Indicators, setRule{})
+	d.changed(at+"/backCheckClass", a.BackCheckClass != b.BackCheckClass, false, "The class of the back-check changed.")
+	d.changed(at+"/default", !sameJSON(a.Default.Value, b.Default.Value), false, "The default changed.")
+	d.changed(at+"/readOnly", a.ReadOnly != b.ReadOnly, false, "Whether it is read only changed.")
+	d.allowed(at, a, b)
+	d.options(at+"/options", a.Options, b.Options, b.Type == Rank) // a rank has all of them
+	d.options(at+"/rows", a.Rows, b.Rows, !b.Required.IsZero())
+	d.validation(at+"/validation", a.Validation, b.Validation)
+	d.repeats(at, a, b)
+	d.questions(at+"/questions", a.Questions, b.Questions)
+}
+
+// plainMark is the mark with none for no mark.
+func plainMark(p PII) PII {
+	if p == "" {
+		return PIINone
+	}
+	return p
+}
+
+// allowed compares what may be said beside an answer.
+func (d *differ) allowed(at string, a, b *Question) {
+	d.changed(at+"/other", a.Other != b.Other, a.Other, "Whether other answers are taken changed.")
+	d.changed(at+"/dontKnow", a.DontKnow != b.DontKnow, a.DontKnow, "Whether not to know is an answer changed.")
+	d.changed(at+"/refuse", a.Refuse != b.Refuse, a.Refuse, "Whether to refuse is an answer changed.")
+}
+
+func (d *differ) repeats(at string, a, b *Question) {
+	d.changed(at+"/minRepeats", a.MinRepeats != b.MinRepeats, b.MinRepeats > a.MinRepeats, "The least number of elements changed.")
+	most := func(q *Question) int {
+		if q.MaxRepeats == 0 {
+			return MaxRepeats
+		}
+		return q.MaxRepeats
+	}
+	d.changed(at+"/maxRepeats", most(a) != most(b), most(b) < most(a), "The largest number of elements changed.")
+}
+
+// options compares options or rows. needed tells that an answer has all.
+func (d *differ) options(at string, a, b []Option, needed bool) {
+	value := func(o *Option) string { return o.Value }
+	olds, news := ids(a, value), ids(b, value)
+	for i := range a {
+		if news[a[i].Value] == nil {
+			d.note(TemplateChange{Pointer: at + "/" + Escape(a[i].Value), Kind: "removed", Breaking: true, Detail: "The value was removed."})
+		}
+	}
+	for i := range b {
+		o, here := &b[i], at+"/"+Escape(b[i].Value)
+		was := olds[o.Value]
+		if was == nil {
+			d.note(TemplateChange{Pointer: here, Kind: "added", Breaking: needed, Detail: "The value was added."})
+			continue
+		}
+		d.changed(here+"/label", !maps.Equal(was.Label, o.Label), false, "The label changed.")
+		d.changed(here+"/exclusive", was.Exclusive != o.Exclusive, o.Exclusive, "Whether it may only be chosen alone changed.")
+		d.changed(here+"/score", unlike(was.Score, o.Score), true, "The score changed.")
+	}
+	d.moved(at, sequence(a, news), sequence(b, olds))
+}
+
+// unlike tells that two optional numbers differ.
+func unlike(a, b *float64) bool {
+	return (a == nil) != (b == nil) || a != nil && *a != *b
+}
+
+func (d *differ) validation(at string, a, b Validation) {
+	d.changed(at+"/min", unlike(a.Min, b.Min), b.Min != nil && (a.Min == nil || *b.Min > *a.Min), "The lower bound changed.")
+	d.changed(at+"/max", unlike(a.Max, b.Max), b.Max != nil && (a.Max == nil || *b.Max < *a.Max), "The upper bound changed.")
+	d.changed(at+"/step", unlike(a.Step, b.Step), b.Step != nil, "The step changed.")
+	d.changed(at+"/regex", a.Regex != b.Regex, b.Regex != "", "The form of the text changed.")
+	d.limit(at+"/maxLength", a.MaxLength, b.MaxLength)
+	d.changed(at+"/minSelections", a.MinSelections != b.MinSelections, b.MinSelections > a.MinSelections, "The least number of choices changed.")
+	d.limit(at+"/maxSelections", a.MaxSelections, b.MaxSelections)
+}
+
+// limit compares upper limits; 0 is none.
+func (d *differ) limit(at string, a, b int) {
+	d.changed(at, a != b, b != 0 && (a == 0 || b < a), "The upper limit changed.")
+}

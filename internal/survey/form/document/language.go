@@ -1,0 +1,89 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+)
+
+// LanguageReport tells how complete a template is in one language.
+type LanguageReport struct {
+	Language string   `json:"language" example:"sw"`
+	Default  bool     `json:"default,omitzero"`
+	Present  int      `json:"present" doc:"Texts that exist in the language."`
+	Total    int      `json:"total" doc:"Texts that exist in any language."`
+	Complete bool     `json:"complete"`
+	Missing  []string `json:"missing" doc:"Pointers of texts that do not exist in it, at most 100."`
+}
+
+// Completeness reports on every language the template names or uses, the
+// default one first, then in order. A plain text is in the default language.
+func (t *Template) Completeness() []LanguageReport {
+	def := t.Language()
+	tags := slices.Clone(t.Languages)
+	t.texts(func(_ string, x Text) {
+		for tag := range x {
+			if tag != "" && !slices.Contains(tags, tag) {
+				tags = append(tags, tag)
+			}
+		}
+	})
+	tags = slices.DeleteFunc(tags, func(tag string) bool { return tag == def })
+	slices.Sort(tags)
+	reports := []LanguageReport{{Language: def, Default: true}}
+	for _, tag := range slices.Compact(tags) {
+		reports = append(reports, LanguageReport{Language: tag})
+	}
+	for i := range reports {
+		r := &reports[i]
+		r.Missing = []string{}
+		t.texts(func(pointer string, x Text) {
+			r.Total++
+			switch {
+			case x.has(r.Language, def):
+				r.Present++
+			case len(r.Missing) < maxMissing:
+				r.Missing = append(r.Missing, pointer)
+			}
+		})
+		r.Complete = r.Present == r.Total
+	}
+	return reports
+}
+
+// texts visits every text of the template that exists in some language.
+func (t *Template) texts(visit func(pointer string, x Text)) {
+	see := func(pointer string, x Text) {
+		for _, s := range x {
+			if s != "" {
+				visit(pointer, x)
+				return
+			}
+		}
+	}
+	see("/title", t.Title)
+	see("/description", t.Description)
+	for i := range t.Sections {
+		s := &t.Sections[i]
+		at := fmt.Sprintf("/sections/%d", i)
+		see(at+"/title", s.Title)
+		see(at+"/hint", s.Hint)
+		questionTexts(at+"/questions", s.Questions, see)
+	}
+}
+
+func questionTexts(at string, questions []Question, see func(string, Text)) {
+	for i := range questions {
+		q := &questions[i]
+		here := fmt.Sprintf("%s/%d", at, i)
+		see(here+"/label", q.Label)
+		see(here+"/hint", q.Hint)
+		see(here+"/constraintMessage", q.ConstraintMessage)
+		for j := range q.Options {
+			see(fmt.Sprintf("%s/options/%d/label", here, j), q.Options[j].Label)
+		}
+		for j := range q.Rows {
+			see(fmt.Sprintf("%s/rows/%d/label", here, j), q.Rows[j].Label)
+		}
+		questionTexts(here+"/questions", q.Questions, see)
+	}
+}

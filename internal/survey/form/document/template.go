@@ -1,0 +1,144 @@
+// Package document is the template document: its shape in JSON, its texts in
+// several languages, and what changes between two versions mean. Package form
+// compiles it, and names all of it again for its callers.
+package document
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Template is a questionnaire as its author writes it.
+type Template struct {
+	TemplateID         string      `json:"templateId,omitzero" doc:"Identifier of the template; its versions share it." example:"my-baseline"`
+	Title              Text        `json:"title,omitzero"`
+	Description        Text        `json:"description,omitzero"`
+	Stage              string      `json:"stage,omitzero" enum:"baseline,follow-up,monitoring" doc:"The survey stage the template is made for."`
+	DefaultLanguage    string      `json:"defaultLanguage,omitzero" doc:"Language of plain texts; en by default." example:"en"`
+	Languages          []string    `json:"languages,omitzero" doc:"Languages the texts should have, at most 20."`
+	Sections           []Section   `json:"sections" doc:"At most 100 sections with at most 1,000 questions together."`
+	Validations        Validations `json:"validations,omitzero"`
+	ReviewIntervalDays int         `json:"reviewIntervalDays,omitzero" doc:"How often the suitability of the questions is assessed; 365 by default."`
+	Metadata           Object      `json:"metadata,omitzero" doc:"Anything else, kept as it is."`
+}
+
+// Language is the default language, en when none is named.
+func (t *Template) Language() string {
+	if t.DefaultLanguage == "" {
+		return "en"
+	}
+	return t.DefaultLanguage
+}
+
+// Validations are the rules of a whole response.
+type Validations struct {
+	RequiredSections    []string `json:"requiredSections,omitzero" doc:"Sections that need at least one answer when they are relevant."`
+	CompletionThreshold float64  `json:"completionThreshold,omitzero" doc:"Share of the relevant questions that must be answered, from 0 to 1." example:"0.8"`
+}
+
+// Section is a part of a template.
+type Section struct {
+	ID        string     `json:"id" doc:"A letter, then letters, digits and underscores; at most 64." example:"eligibility"`
+	Title     Text       `json:"title,omitzero"`
+	Hint      Text       `json:"hint,omitzero"`
+	Relevant  string     `json:"relevant,omitzero" doc:"CEL expression that tells whether the section is asked."`
+	Flag      string     `json:"flag,omitzero" enum:"eligibilityCriteria,socioEconomicData,cookingPatterns,stovePerceptions" doc:"The survey flag that selects the section; without one it is always in."`
+	Questions []Question `json:"questions"`
+}
+
+// Question is one question, or a group or repeat of questions.
+type Question struct {
+	ID                string     `json:"id" doc:"Unique in its section; same form as a section id." example:"current_cooking"`
+	Type              Type       `json:"type" enum:"single_choice,multiple_choice,number,integer,text,boolean,date,time,datetime,geo,photo,audio,file,barcode,signature,rating,rank,matrix,quantity,household_ref,entity_ref,calculate,note,consent,repeat,group" example:"multiple_choice"`
+	Label             Text       `json:"label,omitzero"`
+	Hint              Text       `json:"hint,omitzero"`
+	Required          Required   `json:"required,omitzero"`
+	Relevant          string     `json:"relevant,omitzero" doc:"CEL expression that tells whether the question is asked."`
+	Constraint        string     `json:"constraint,omitzero" doc:"CEL expression that an answer must meet."`
+	ConstraintMessage Text       `json:"constraintMessage,omitzero"`
+	Calculate         string     `json:"calculate,omitzero" doc:"CEL expression that gives the value of a calculate question."`
+	Options           []Option   `json:"options,omitzero" doc:"At most 1,000."`
+	Other             bool       `json:"other,omitzero" doc:"Whether {\"other\": \"text\"} may be chosen."`
+	DontKnow          bool       `json:"dontKnow,omitzero" doc:"Whether {\"noAnswer\": \"dont_know\"} may be given."`
+	Refuse            bool       `json:"refuse,omitzero" doc:"Whether {\"noAnswer\": \"refused\"} may be given."`
+	Validation        Validation `json:"validation,omitzero"`
+	Unit              string     `json:"unit,omitzero" doc:"Unit of a number, for people." example:"kg"`
+	Units             []string   `json:"units,omitzero" doc:"Units a quantity may have."`
+	PII               PII        `json:"pii,omitzero" enum:"none,direct,indirect" doc:"Whether the answer identifies a person."`
+	Indicators        []string   `json:"indicators,omitzero" doc:"Indicators the answer feeds." example:"[\"SDG7.1.2\"]"`
+	BackCheckClass    int        `json:"backCheckClass,omitzero" minimum:"0" maximum:"3" doc:"1 never changes, 2 should not, 3 may; 0 is not checked."`
+	Questions         []Question `json:"questions,omitzero" doc:"Questions of a group or repeat; at most 4 levels."`
+	Rows              []Option   `json:"rows,omitzero" doc:"Rows of a matrix."`
+	MinRepeats        int        `json:"minRepeats,omitzero"`
+	MaxRepeats        int        `json:"maxRepeats,omitzero" doc:"At most 200, which is the default."`
+	Default           Value      `json:"default,omitzero" doc:"Answer a form begins with; the server does not fill it in."`
+	ReadOnly          bool       `json:"readOnly,omitzero" doc:"Whether people only look at it."`
+}
+
+// Validation bounds the answers of one question.
+type Validation struct {
+	Min           *float64 `json:"min,omitzero"`
+	Max           *float64 `json:"max,omitzero"`
+	Step          *float64 `json:"step,omitzero" doc:"Distance between allowed numbers, counted from min or 0."`
+	Regex         string   `json:"regex,omitzero" doc:"RE2 expression that the whole text must match; at most 500 characters."`
+	MaxLength     int      `json:"maxLength,omitzero" doc:"Characters of a text; at most and by default 4,000."`
+	MinSelections int      `json:"minSelections,omitzero"`
+	MaxSelections int      `json:"maxSelections,omitzero"`
+}
+
+// PII tells whether an answer identifies a person.
+type PII string
+
+// The marks. No mark is the same as none.
+const (
+	PIINone     PII = "none"
+	PIIDirect   PII = "direct"   // a name, a telephone number
+	PIIIndirect PII = "indirect" // a place, a birthday: with others it may
+)
+
+// Private tells that the answer is kept apart.
+func (p PII) Private() bool { return p == PIIDirect || p == PIIIndirect }
+
+// Type is the kind of a question.
+type Type string
+
+// The types.
+const (
+	SingleChoice   Type = "single_choice"
+	MultipleChoice Type = "multiple_choice"
+	Number         Type = "number"
+	Integer        Type = "integer"
+	FreeText       Type = "text"
+	Boolean        Type = "boolean"
+	Date           Type = "date"
+	Time           Type = "time"
+	DateTime       Type = "datetime"
+	Geo            Type = "geo"
+	Photo          Type = "photo"
+	Audio          Type = "audio"
+	File           Type = "file"
+	Barcode        Type = "barcode"
+	Signature      Type = "signature"
+	Rating         Type = "rating"
+	Rank           Type = "rank"
+	Matrix         Type = "matrix"
+	Quantity       Type = "quantity"
+	HouseholdRef   Type = "household_ref"
+	EntityRef      Type = "entity_ref"
+	Calculate      Type = "calculate"
+	Note           Type = "note"
+	Consent        Type = "consent"
+	Repeat         Type = "repeat"
+	Group          Type = "group"
+)
+
+// Object is a JSON object kept as it was given.
+type Object struct{ jsontext.Value }
+
+// IsZero tells that there is no object.
+func (o Object) IsZero() bool { return len(o.Value) == 0 }
+
+// Value is any JSON value kept as it was given.
+type Value struct{ jsontext.Value }
+
+// IsZero tells that there is no value.
+func (v Value) IsZero() bool { return len(v.Value) == 0 }

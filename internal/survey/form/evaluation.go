@@ -1,0 +1,321 @@
+package form
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+)
+
+// evaluation is one check of answers.
+type evaluation struct {
+	f      *Form
+	in     Input
+	r      *Result
+	blocks []block // by section; those not selected have no cells
+	arena  []byte  // canonical bytes of all answers
+	*reader
+	cost      uint64
+	made      int // cells of groups and elements
+	today     expr.Value
+	household *expr.Record
+	response  *expr.Record
+}
+
+// block is an instance of a container: a section, a group, an element.
+type block struct {
+	ev     *evaluation
+	box    *container
+	up     *block
+	index  int // of an element
+	cells  []cell
+	record expr.Record
+	known  truth // relevance of a section
+}
+
+// cell is what is known about one question in one block.
+type cell struct {
+	state      state
+	known      truth // relevance
+	calculated truth // yes: done; busy: at it
+	flag       bool  // a boolean's value
+	start, end int   // canonical bytes in the arena
+	num        float64
+	text       string   // the chosen option
+	texts      []string // the chosen options
+	value      expr.Value
+	kids       *block
+	elements   []*block
+}
+
+type state uint8
+
+const (
+	blank  state = iota
+	given        // there is an answer
+	silent       // there is a reason for none: noAnswer
+)
+
+type truth uint8
+
+const (
+	unknown truth = iota
+	busy
+	yes
+	no
+)
+
+func (t truth) is() bool { return t == yes }
+
+func truthOf(b bool) truth {
+	if b {
+		return yes
+	}
+	return no
+}
+
+// begin makes the blocks of the selected sections.
+func (ev *evaluation) begin() {
+	total := 0
+	for i, on := range ev.f.selected {
+		if on {
+			total += len(ev.f.sections[i].nodes)
+		}
+	}
+	cells := make([]cell, total)
+	ev.blocks = make([]block, len(ev.f.sections))
+	for i, s := range ev.f.sections {
+		b := &ev.blocks[i]
+		b.ev, b.box = ev, s.container
+		b.record = expr.Record{Shape: s.shape, Members: b}
+		if ev.f.selected[i] {
+			b.cells, cells = cells[:len(s.nodes):len(s.nodes)], cells[len(s.nodes):]
+			ev.groups(b)
+		}
+	}
+}
+
+func (ev *evaluation) newBlock(box *container, up *block) *block {
+	b := &block{ev: ev, box: box, up: up, cells: make([]cell, len(box.nodes))}
+	b.record = expr.Record{Shape: box.shape, Members: b}
+	ev.made += len(b.cells)
+	ev.groups(b)
+	return b
+}
+
+// groups makes the blocks of groups. They always exist: what is asked or
+// calculated in them does not wait for an answer.
+func (ev *evaluation) groups(b *block) {
+	for _, n := range b.box.groups {
+		c := &b.cells[n.index]
+		c.state, c.kids = given, ev.newBlock(n.kids, b)
+	}
+}
+
+// outside is where expressions about the whole response are evaluated.
+func (ev *evaluation) outside() expr.Vars { return &block{ev: ev} }
+
+// ResolveName gives the variables of expressions that stand in the block.
+func (b *block) ResolveName(name string) (any, bool) {
+	v, ok := b.ev.f.vars[name]
+	if !ok {
+		return nil, false
+	}
+	switch v.kind {
+	case aSection:
+		return &b.ev.blocks[v.at].record, true
+	case anElement, anIndex:
+		for e := b; e != nil; e = e.up {
+			if e.box != v.box {
+				continue
+			}
+			if v.kind == anIndex {
+				return expr.WholeValue(e.index), true
+			}
+			return &e.record, true
+		}
+		return expr.Null, true
+	case theHousehold:
+		return about(&b.ev.household, b.ev.f.household, b.ev.in.Household), true
+	case theResponse:
+		return about(&b.ev.response, b.ev.f.response, b.ev.in.Response), true
+	}
+	if b.ev.today == nil {
+		y, m, d := b.ev.in.Now.Date()
+		b.ev.today = expr.InstantValue(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
+	}
+	return b.ev.today, true
+}
+
+// Parent implements expr.Vars.
+func (b *block) Parent() expr.Vars { return nil }
+
+// about is the record of the household or the response.
+func about(kept **expr.Record, shape *expr.Shape, values map[string]any) *expr.Record {
+	if *kept == nil {
+		*kept = &expr.Record{Shape: shape, Members: facts{shape.Fields(), values}}
+	}
+	return *kept
+}
+
+// facts are members that come from outside.
+type facts struct {
+	fields []expr.Field
+	values map[string]any
+}
+
+// Member implements expr.Members.
+func (f facts) Member(i int) expr.Value {
+	v, ok := f.values[f.fields[i].Name]
+	if f.fields[i].Type == expr.Instant {
+		return instant(v)
+	}
+	if !ok && f.fields[i].Name == "attributes" {
+		return expr.Bag{}
+	}
+	return expr.Native(v)
+}
+
+// Answered implements expr.Members.
+func (f facts) Answered() bool { return len(f.values) > 0 }
+
+func instant(v any) expr.Value {
+	switch v := v.(type) {
+	case time.Time:
+		if !v.IsZero() {
+			return expr.InstantValue(v)
+		}
+	case string:
+		if t, err := time.Parse(time.RFC3339, v); err == nil {
+			return expr.InstantValue(t)
+		}
+	}
+	return expr.Null
+}
+
+// holds evaluates a condition within the budget of the check.
+func (b *block) holds(p *expr.Program) (held bool, err error) {
+	if b.ev.cost > maxCost {
+		return false, errBudget
+	}
+	held, cost, err := p.Holds(b)
+	b.ev.cost += cost
+	return held, err
+}
+
+// relevant tells whether the block itself is asked.
+func (b *block) relevant() bool {
+	if b.box.owner != nil {
+		return b.up.asks(b.box.owner)
+	}
+	if b.known == unknown {
+		b.known = busy
+		held := b.cells != nil
+		if p := b.ev.f.sections[b.box.section].relevant; held && p != nil {
+			held, _ = b.holds(p)
+		}
+		b.known = truthOf(held)
+	}
+	return b.known.is()
+}
+
+// asks tells whether a question of the block is asked. It is found out once,
+// when somebody wants to know; a compiled form has no cycles.
+func (b *block) asks(n *node) bool {
+	c := &b.cells[n.index]
+	if c.known == unknown {
+		c.known = busy
+		held := b.relevant()
+		if held && n.relevant != nil {
+			held, _ = b.holds(n.relevant)
+		}
+		c.known = truthOf(held)
+	}
+	return c.known.is()
+}
+
+// Member gives an answer to expressions: null when there is none, when the
+// question is not asked, and for dontKnow and refused.
+func (b *block) Member(i int) expr.Value {
+	if i >= len(b.cells) {
+		return expr.Null
+	}
+	n, c := b.box.nodes[i], &b.cells[i]
+	if !b.asks(n) {
+		return expr.Null
+	}
+	if n.q.Type == Calculate {
+		b.compute(n)
+	}
+	if c.value == nil {
+		c.value = b.valueOf(n, c)
+	}
+	return c.value
+}
+
+// Answered tells whether anything in the block is answered.
+func (b *block) Answered() bool {
+	for i := range b.cells {
+		if b.answered(b.box.nodes[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// answered tells whether a question has an answer that counts.
+func (b *block) answered(n *node) bool {
+	c := &b.cells[n.index]
+	switch {
+	case n.q.Type == Calculate || n.q.Type == Note:
+		return false
+	case c.state == blank || !b.asks(n):
+		return false
+	case n.q.Type == Group:
+		return c.kids.Answered()
+	}
+	return true
+}
+
+// sent tells that there is an answer to a question, asked or not.
+func (b *block) sent(n *node) bool {
+	c := &b.cells[n.index]
+	if n.q.Type != Group {
+		return c.state != blank
+	}
+	return slices.ContainsFunc(n.kids.nodes, c.kids.sent)
+}
+
+// pointer is the place of the block in a response.
+func (b *block) pointer() string {
+	o := b.box.owner
+	if o == nil {
+		return b.ev.f.sections[b.box.section].place
+	}
+	if o.q.Type == Repeat {
+		return b.up.at(o) + "/" + strconv.Itoa(b.index)
+	}
+	return b.up.at(o)
+}
+
+// at is the place of a question in a response.
+func (b *block) at(n *node) string {
+	if n.place != "" {
+		return n.place
+	}
+	return b.pointer() + "/" + n.id
+}
+
+func (ev *evaluation) wrong(pointer, code, detail string) {
+	if len(ev.r.Wrong) < MaxProblems {
+		ev.r.Wrong = append(ev.r.Wrong, fault.Field{Pointer: pointer, Code: code, Detail: detail})
+	}
+}
+
+func (ev *evaluation) missing(pointer, detail string) {
+	if len(ev.r.Missing) < MaxProblems {
+		ev.r.Missing = append(ev.r.Missing, fault.Field{Pointer: pointer, Code: "required", Detail: detail})
+	}
+}

@@ -1,0 +1,161 @@
+package form
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+)
+
+// variable tells what a variable of expressions is.
+type variable struct {
+	kind variableKind
+	at   int // section
+	box  *container
+}
+
+type variableKind uint8
+
+const (
+	aSection variableKind = iota
+	anElement
+	anIndex
+	theHousehold
+	theResponse
+	theDay
+)
+
+// householdMembers and responseMembers are the members of household and
+// response, and what they are.
+var (
+	householdMembers = []expr.Field{{Name: "did", Type: expr.Text}, {Name: "group", Type: expr.Text}, {Name: "stratum", Type: expr.Text}, {Name: "attributes", Type: expr.Any}}
+	responseMembers  = []expr.Field{
+		{Name: "mode", Type: expr.Text}, {Name: "language", Type: expr.Text}, {Name: "collector", Type: expr.Text},
+		{Name: "startedAt", Type: expr.Instant}, {Name: "submittedAt", Type: expr.Instant}, {Name: "round", Type: expr.Number},
+	}
+)
+
+// declare makes the environment of all expressions of the template.
+func (c *compiler) declare() error {
+	var vars []expr.Variable
+	add := func(name string, t expr.Type, v variable) {
+		vars = append(vars, expr.Variable{Name: name, Type: t})
+		c.vars[name] = v
+	}
+	for i, s := range c.sections {
+		add(s.variable, expr.RecordOf(s.shape), variable{kind: aSection, at: i})
+		s.each(func(n *node) {
+			if n.q.Type == Repeat {
+				add(n.kids.variable, expr.RecordOf(n.kids.shape), variable{kind: anElement, box: n.kids})
+				add(n.kids.position, expr.Whole, variable{kind: anIndex, box: n.kids})
+			}
+		})
+	}
+	c.household, c.response = c.shape("household"), c.shape("response")
+	for _, f := range householdMembers {
+		c.household.Add(f.Name, f.Type)
+	}
+	for _, f := range responseMembers {
+		c.response.Add(f.Name, f.Type)
+	}
+	add("@household", expr.RecordOf(c.household), variable{kind: theHousehold})
+	add("@response", expr.RecordOf(c.response), variable{kind: theResponse})
+	add("@today", expr.Instant, variable{kind: theDay})
+	var err error
+	c.env, err = expr.NewEnv(c.shapes, vars)
+	return err
+}
+
+// names looks names up as seen from a container: first the questions of the
+// element it stands in, and of the elements around that; then sections, the
+// questions of its own section, those that are unique in the template, and the
+// household, the response and the day. box is nil for an expression about the
+// whole response.
+func (f *compiled) names(box *container) expr.Names {
+	return func(name string) (expr.Ref, error) {
+		for r := box.repeat(); r != nil; r = r.parent().repeat() {
+			if name == "index" {
+				return expr.Ref{Var: r.position}, nil
+			}
+			if path := r.scope[name]; path != nil {
+				return expr.Ref{Var: r.variable, Path: path}, nil
+			}
+		}
+		if i, ok := f.byID[name]; ok {
+			return expr.Ref{Var: f.sections[i].variable}, nil
+		}
+		if slices.Contains(ours, name) && name != "index" && name != "math" {
+			return expr.Ref{Var: "@" + name}, nil
+		}
+		if box != nil {
+			if path := f.sections[box.section].scope[name]; path != nil {
+				return expr.Ref{Var: f.sections[box.section].variable, Path: path}, nil
+			}
+		}
+		return f.byName(name)
+	}
+}
+
+func (f *compiled) byName(name string) (expr.Ref, error) {
+	n, ok := f.unique[name]
+	switch {
+	case !ok && f.ambiguous(name):
+		return expr.Ref{}, fmt.Errorf("several sections have a question %s; name its section too", name)
+	case !ok:
+		return expr.Ref{}, fmt.Errorf("no section and no question is called %s", name)
+	case n.in.repeat() != nil:
+		repeat := n.in.repeat().owner.id
+		return expr.Ref{}, fmt.Errorf("%s is asked in the repeat %s; use a list such as %s.map(x, x.%s)", name, repeat, repeat, name)
+	}
+	s := f.sections[n.in.section]
+	return expr.Ref{Var: s.variable, Path: s.scope[name]}, nil
+}
+
+func (f *compiled) ambiguous(name string) bool {
+	found := false
+	for _, s := range f.sections {
+		s.each(func(n *node) { found = found || n.id == name })
+	}
+	return found
+}
+
+// Condition compiles an expression about a whole response, such as who is
+// eligible; Result.Holds evaluates it. The error is an *expr.Error.
+func (f *Form) Condition(source string) (*expr.Program, error) {
+	return f.env.Compile(source, f.names(nil), expr.Condition)
+}
+
+// expressions compiles every expression and refuses cycles.
+func (c *compiler) expressions() {
+	if err := c.declare(); err != nil {
+		c.problem("", "invalid", "The template cannot be compiled: %s.", err)
+		return
+	}
+	for _, s := range c.sections {
+		s.relevant = c.compile(s.pointer+"/relevant", s.s.Relevant, s.container, expr.Condition)
+	}
+	for _, n := range c.nodes {
+		n.relevant = c.compile(n.pointer+"/relevant", n.q.Relevant, n.in, expr.Condition)
+		n.required = c.compile(n.pointer+"/required", n.q.Required.When, n.in, expr.Condition)
+		n.constraint = c.compile(n.pointer+"/constraint", n.q.Constraint, n.in, expr.Condition)
+		n.calculate = c.compile(n.pointer+"/calculate", n.q.Calculate, n.in, expr.Result)
+	}
+	if len(c.problems) == 0 {
+		c.cycles()
+	}
+	if len(c.problems) == 0 {
+		c.defaults()
+	}
+}
+
+func (c *compiler) compile(at, source string, box *container, want expr.Want) *expr.Program {
+	if source == "" {
+		return nil
+	}
+	p, err := c.env.Compile(source, c.names(box), want)
+	if err != nil {
+		c.problem(at, "expression", "The expression is not valid: %s.", err)
+		return nil
+	}
+	return p
+}

@@ -1,0 +1,121 @@
+package form
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+)
+
+// node is a compiled question.
+type node struct {
+	q       *Question
+	id      string
+	pointer string // in the template document
+	place   string // in a response; "" inside a repeat, where it has an index
+	index   int    // in its container
+	in      *container
+	kids    *container // of a group or repeat
+	private bool       // the answer is kept apart: marked, or in a marked group, or calculated from such answers
+
+	relevant, required, constraint, calculate *expr.Program
+
+	options  map[string]*choice
+	rows     map[string]int // matrix: row value to its place in rowOrder
+	rowOrder []string       // in canonical order
+	shape    *expr.Shape    // geo, quantity, matrix
+	regex    *regexp.Regexp
+	min, max float64 // of numbers; infinite when open
+	most     int     // characters of a text, elements of a repeat
+}
+
+// choice is an option with its canonical form.
+type choice struct {
+	value     string
+	canonical []byte
+	exclusive bool
+}
+
+// container is what questions stand in: a section, a group, or the element of
+// a repeat.
+type container struct {
+	owner   *node // the group or repeat; nil of a section
+	section int
+	// variable and position are the names of the section or element, and of its
+	// index, in expressions.
+	variable, position string
+
+	nodes  []*node
+	byID   map[string]*node
+	sorted []*node // in canonical order
+	groups []*node // those that are groups
+	shape  *expr.Shape
+	scope  map[string][]string // of a section or repeat: how to reach questions, those in groups too
+}
+
+// leaf tells that the node has an answer of its own.
+func (n *node) leaf() bool { return n.kids == nil && n.q.Type != Note }
+
+// counted tells that the node counts in completeness: people answer it.
+func (n *node) counted() bool {
+	return n.q.Type != Note && n.q.Type != Calculate && n.q.Type != Group && !n.q.ReadOnly
+}
+
+// parent is the container around c, nil of a section.
+func (c *container) parent() *container {
+	if c.owner == nil {
+		return nil
+	}
+	return c.owner.in
+}
+
+// each visits all nodes below c, parents first.
+func (c *container) each(visit func(*node)) {
+	for _, n := range c.nodes {
+		visit(n)
+		if n.kids != nil {
+			n.kids.each(visit)
+		}
+	}
+}
+
+// repeat is the innermost repeat around c, nil without one.
+func (c *container) repeat() *container {
+	for ; c != nil; c = c.parent() {
+		if c.owner != nil && c.owner.q.Type == Repeat {
+			return c
+		}
+	}
+	return nil
+}
+
+// reach fills scope. Questions inside a repeat have no single value and are
+// not in it.
+func (c *container) reach(from *container, prefix []string) {
+	for _, n := range from.nodes {
+		path := append(slices.Clone(prefix), n.id)
+		c.scope[n.id] = path
+		if n.q.Type == Group {
+			c.reach(n.kids, path)
+		}
+	}
+}
+
+// sort fixes the canonical order of members. Ids are ASCII, so bytes order as
+// UTF-16 does, which RFC 8785 asks for.
+func (c *container) sort() {
+	c.sorted = slices.Clone(c.nodes)
+	slices.SortFunc(c.sorted, func(a, b *node) int { return strings.Compare(a.id, b.id) })
+}
+
+// section is a compiled section.
+type section struct {
+	*container
+	s        *Section
+	id       string
+	pointer  string
+	place    string // in a response
+	relevant *expr.Program
+	required bool
+}

@@ -1,0 +1,250 @@
+package form
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+)
+
+// may tells which members a type of question may have beside those that all
+// have.
+type may struct {
+	options, other, noAnswer, bounds, length, selections, units, unit, nested, rows, calculate bool
+}
+
+// kinds are the types of questions.
+var kinds = map[Type]may{
+	SingleChoice:   {options: true, other: true, noAnswer: true},
+	MultipleChoice: {options: true, other: true, noAnswer: true, selections: true},
+	Number:         {bounds: true, noAnswer: true, unit: true},
+	Integer:        {bounds: true, noAnswer: true, unit: true},
+	FreeText:       {length: true, noAnswer: true},
+	Boolean:        {noAnswer: true},
+	Date:           {noAnswer: true},
+	Time:           {noAnswer: true},
+	DateTime:       {noAnswer: true},
+	Geo:            {noAnswer: true},
+	Photo:          {noAnswer: true},
+	Audio:          {noAnswer: true},
+	File:           {noAnswer: true},
+	Barcode:        {length: true, noAnswer: true},
+	Signature:      {noAnswer: true},
+	Rating:         {bounds: true, noAnswer: true},
+	Rank:           {options: true, noAnswer: true},
+	Matrix:         {options: true, rows: true, noAnswer: true},
+	Quantity:       {bounds: true, units: true, noAnswer: true, unit: true},
+	HouseholdRef:   {noAnswer: true},
+	EntityRef:      {noAnswer: true},
+	Calculate:      {calculate: true, unit: true},
+	Note:           {},
+	Consent:        {noAnswer: true},
+	Repeat:         {nested: true},
+	Group:          {nested: true},
+}
+
+// question checks one question, without those inside it.
+func (c *compiler) question(at string, q *Question) {
+	k, ok := kinds[q.Type]
+	if !ok {
+		code := "not_allowed"
+		if q.Type == "" {
+			code = "required"
+		}
+		c.problem(at+"/type", code, "The value must be one of the types of questions.")
+		return
+	}
+	c.text(at+"/label", q.Label)
+	c.text(at+"/hint", q.Hint)
+	c.text(at+"/constraintMessage", q.ConstraintMessage)
+	for _, e := range [...]struct{ name, source string }{
+		{"/relevant", q.Relevant}, {"/required", q.Required.When}, {"/constraint", q.Constraint}, {"/calculate", q.Calculate},
+	} {
+		c.expression(at+e.name, e.source)
+	}
+	c.oneOf(at+"/pii", string(q.PII), "", string(PIINone), string(PIIDirect), string(PIIIndirect))
+	if q.BackCheckClass < 0 || q.BackCheckClass > 3 {
+		c.problem(at+"/backCheckClass", "out_of_range", "The value must be from 0 to 3.")
+	}
+	c.words(at+"/indicators", q.Indicators)
+	c.placed(at, q, k)
+	c.options(at+"/options", q.Options, q, k.options)
+	c.options(at+"/rows", q.Rows, q, k.rows)
+	c.bounds(at+"/validation", q, k)
+	c.nested(at, q, k)
+	if d := q.Default.Value; len(d) > MaxText {
+		c.problem(at+"/default", "too_long", "The value may have at most %d bytes.", MaxText)
+	}
+}
+
+// placed refuses members that have no meaning for the type, and asks for those
+// it cannot do without.
+func (c *compiler) placed(at string, q *Question, k may) {
+	for _, m := range [...]struct {
+		name         string
+		given, right bool
+	}{
+		{"other", q.Other, k.other},
+		{"dontKnow", q.DontKnow, k.noAnswer},
+		{"refuse", q.Refuse, k.noAnswer},
+		{"options", len(q.Options) > 0, k.options},
+		{"rows", len(q.Rows) > 0, k.rows},
+		{"units", len(q.Units) > 0, k.units},
+		{"unit", q.Unit != "", k.unit},
+		{"questions", len(q.Questions) > 0, k.nested},
+		{"calculate", q.Calculate != "", k.calculate},
+		{"minRepeats", q.MinRepeats != 0, q.Type == Repeat},
+		{"maxRepeats", q.MaxRepeats != 0, q.Type == Repeat},
+		{"default", !q.Default.IsZero(), !k.nested && !k.calculate && q.Type != Note},
+	} {
+		if m.given && !m.right {
+			c.problem(at+"/"+m.name, "not_allowed", "A question of type %s does not have this member.", q.Type)
+		}
+	}
+	for _, m := range [...]struct {
+		name           string
+		needed, absent bool
+	}{
+		{"options", k.options, len(q.Options) == 0},
+		{"rows", k.rows, len(q.Rows) == 0},
+		{"units", k.units, len(q.Units) == 0 && q.Unit == ""},
+		{"questions", k.nested, len(q.Questions) == 0},
+		{"calculate", k.calculate, q.Calculate == ""},
+	} {
+		if m.needed && m.absent {
+			c.problem(at+"/"+m.name, "required", "A question of type %s needs this member.", q.Type)
+		}
+	}
+	c.words(at+"/units", q.Units)
+	c.short(at+"/unit", q.Unit, maxWord)
+}
+
+// words checks a list of short words, each once.
+func (c *compiler) words(at string, words []string) {
+	if len(words) > maxListed {
+		c.problem(at, "too_many", "There may be at most %d values.", maxListed)
+		return
+	}
+	for i, w := range words {
+		where := fmt.Sprintf("%s/%d", at, i)
+		if w == "" {
+			c.problem(where, "required", "The value may not be empty.")
+		} else if slices.Index(words, w) < i {
+			c.problem(where, "duplicate", "The value is named twice.")
+		}
+		c.short(where, w, maxWord)
+	}
+}
+
+func (c *compiler) options(at string, options []Option, q *Question, allowed bool) {
+	if !allowed {
+		return
+	}
+	if len(options) > MaxOptions {
+		c.problem(at, "too_many", "There may be at most %d.", MaxOptions)
+		return
+	}
+	seen := make(map[string]bool, len(options))
+	for i := range options {
+		o := &options[i]
+		where := fmt.Sprintf("%s/%d", at, i)
+		switch {
+		case o.Value == "":
+			c.problem(where, "required", "The value may not be empty.")
+		case seen[o.Value]:
+			c.problem(where, "duplicate", "Two have this value.")
+		case q.Other && o.Value == "other":
+			c.problem(where, "reserved", "Expressions see an answer in other words as the option other; with other set no option may have this value.")
+		case q.Type == Matrix && (o.Value == "other" || o.Value == "noAnswer"):
+			c.problem(where, "reserved", "A row or option of a matrix may not have this value.")
+		}
+		seen[o.Value] = true
+		c.short(where, o.Value, maxOptionValue)
+		c.text(where+"/label", o.Label)
+		if !finite(o.Score) {
+			c.problem(where+"/score", "invalid", "The value must be a number.")
+		}
+	}
+}
+
+func (c *compiler) bounds(at string, q *Question, k may) {
+	v := q.Validation
+	numbers := [...]struct {
+		name  string
+		value *float64
+	}{{"/min", v.Min}, {"/max", v.Max}, {"/step", v.Step}}
+	for _, b := range numbers {
+		switch {
+		case b.value == nil:
+		case !k.bounds:
+			c.problem(at+b.name, "not_allowed", "A question of type %s does not have this member.", q.Type)
+		case !finite(b.value):
+			c.problem(at+b.name, "invalid", "The value must be a number.")
+		case q.Type == Rating && *b.value != math.Trunc(*b.value):
+			c.problem(at+b.name, "invalid", "A rating is an integer.")
+		}
+	}
+	if v.Step != nil && *v.Step <= 0 {
+		c.problem(at+"/step", "out_of_range", "The value must be above 0.")
+	}
+	low, high := v.Min, v.Max
+	if one, five := 1.0, 5.0; q.Type == Rating {
+		low, high = first(low, &one), first(high, &five)
+	}
+	if low != nil && high != nil && *low > *high {
+		c.problem(at+"/max", "out_of_range", "The value must not be below min.")
+	}
+	c.lengths(at, q, k)
+}
+
+func first(a, b *float64) *float64 {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (c *compiler) lengths(at string, q *Question, k may) {
+	v := q.Validation
+	if (v.Regex != "" || v.MaxLength != 0) && !k.length {
+		c.problem(at, "not_allowed", "A question of type %s has neither regex nor maxLength.", q.Type)
+	} else if v.Regex != "" {
+		if n := utf8.RuneCountInString(v.Regex); n > maxRegex {
+			c.problem(at+"/regex", "too_long", "The value may have at most %d characters.", maxRegex)
+		} else if _, err := regexp.Compile(v.Regex); err != nil {
+			c.problem(at+"/regex", "invalid", "The value must be an RE2 expression: %s.", err)
+		}
+	}
+	if v.MaxLength < 0 || v.MaxLength > MaxText {
+		c.problem(at+"/maxLength", "out_of_range", "The value must be from 1 to %d.", MaxText)
+	}
+	if (v.MinSelections != 0 || v.MaxSelections != 0) && !k.selections {
+		c.problem(at, "not_allowed", "A question of type %s has neither minSelections nor maxSelections.", q.Type)
+		return
+	}
+	most := len(q.Options)
+	if q.Other {
+		most++
+	}
+	if v.MinSelections < 0 || v.MinSelections > most {
+		c.problem(at+"/minSelections", "out_of_range", "The value must be from 0 to the number of options.")
+	}
+	if v.MaxSelections < 0 || v.MaxSelections != 0 && v.MaxSelections < v.MinSelections {
+		c.problem(at+"/maxSelections", "out_of_range", "The value must not be below minSelections.")
+	}
+}
+
+func (c *compiler) nested(at string, q *Question, k may) {
+	if q.Type != Repeat {
+		return
+	}
+	if q.MinRepeats < 0 || q.MinRepeats > MaxRepeats {
+		c.problem(at+"/minRepeats", "out_of_range", "The value must be from 0 to %d.", MaxRepeats)
+	}
+	if q.MaxRepeats < 0 || q.MaxRepeats > MaxRepeats {
+		c.problem(at+"/maxRepeats", "out_of_range", "The value must be from 1 to %d.", MaxRepeats)
+	} else if q.MaxRepeats != 0 && q.MaxRepeats < q.MinRepeats {
+		c.problem(at+"/maxRepeats", "out_of_range", "The value must not be below minRepeats.")
+	}
+}

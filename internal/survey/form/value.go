@@ -1,0 +1,183 @@
+package form
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+)
+
+// valueOf is an answer as expressions see it. What was chosen in other words
+// is the option "other".
+func (b *block) valueOf(n *node, c *cell) expr.Value {
+	if c.state != given {
+		return expr.Null
+	}
+	switch n.q.Type {
+	case Number, Integer, Rating:
+		return expr.NumberValue(c.num)
+	case Boolean, Consent:
+		return expr.BooleanValue(c.flag)
+	case SingleChoice:
+		return expr.TextValue(c.text)
+	case MultipleChoice, Rank:
+		return expr.TextsValue(c.texts)
+	case Date, DateTime:
+		return b.moment(n, c)
+	case Geo, Quantity, Matrix:
+		return b.compound(n, c)
+	case Group:
+		return &c.kids.record
+	case Repeat:
+		list := make([]expr.Value, len(c.elements))
+		for i, e := range c.elements {
+			list[i] = &e.record
+		}
+		return expr.ListValue(list)
+	}
+	return expr.TextValue(b.string(c))
+}
+
+// canonical are the bytes of an answer.
+func (b *block) canonical(c *cell) jsontext.Value {
+	return jsontext.Value(b.ev.arena[c.start:c.end:c.end])
+}
+
+// string is an answer that is a JSON string.
+func (b *block) string(c *cell) string {
+	s, err := jsontext.AppendUnquote(nil, b.canonical(c))
+	if err != nil {
+		return "" // it was quoted here: cannot happen
+	}
+	return string(s)
+}
+
+func (b *block) moment(n *node, c *cell) expr.Value {
+	layout := time.RFC3339
+	if n.q.Type == Date {
+		layout = time.DateOnly
+	}
+	t, err := time.Parse(layout, b.string(c))
+	if err != nil {
+		return expr.Null
+	}
+	return expr.InstantValue(t.UTC())
+}
+
+// compound is an answer that is an object. Few expressions ask for one, so it
+// is taken apart only then.
+func (b *block) compound(n *node, c *cell) expr.Value {
+	values := map[string]any{}
+	if err := json.Unmarshal(b.canonical(c), &values); err != nil {
+		return expr.Null
+	}
+	return &expr.Record{Shape: n.shape, Members: facts{n.shape.Fields(), values}}
+}
+
+// compute calculates a question, once, and compares what the client sent.
+func (b *block) compute(n *node) {
+	c := &b.cells[n.index]
+	if c.calculated != unknown {
+		return
+	}
+	c.calculated, c.value = busy, expr.Null
+	sent := slices.Clone(b.canonical(c))
+	had := c.state == given
+	c.state = blank
+	if v, err := b.eval(n.calculate); err == nil {
+		start := len(b.ev.arena)
+		if out, ok := result(b.ev.arena, v); ok && len(out)-start <= MaxText*4 {
+			b.ev.arena = out
+			c.start, c.end, c.state, c.value = start, len(out), given, v
+		}
+	}
+	c.calculated = yes
+	if had && !(c.state == given && same(sent, b.canonical(c))) {
+		b.ev.wrong(b.at(n), "calculated", "The value is calculated by the server and is another.")
+	}
+}
+
+// eval evaluates an expression within the budget of the check.
+func (b *block) eval(p *expr.Program) (expr.Value, error) {
+	if b.ev.cost > maxCost {
+		return expr.Null, errBudget
+	}
+	v, cost, err := p.Eval(b)
+	b.ev.cost += cost
+	return v, err
+}
+
+// same tells that two canonical values are equal, numbers up to the rounding
+// of another order of operations.
+func same(a, b jsontext.Value) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if a.Kind() != '0' || b.Kind() != '0' {
+		return false
+	}
+	var x, y float64
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
+}
+
+// result appends the JSON of a calculated value. Times are RFC 3339 in UTC,
+// durations seconds. There is none for null, for numbers that are not finite
+// and for texts that are too long.
+func result(dst []byte, v expr.Value) ([]byte, bool) {
+	switch v := v.Value().(type) {
+	case bool:
+		if v {
+			return append(dst, "true"...), true
+		}
+		return append(dst, "false"...), true
+	case string:
+		if utf8.RuneCountInString(v) > MaxText || !clean(v) {
+			return dst, false
+		}
+		return quote(dst, v), true
+	case int64:
+		return number(dst, float64(v)), true
+	case uint64:
+		return number(dst, float64(v)), true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return dst, false
+		}
+		return number(dst, v), true
+	case time.Time:
+		return quote(dst, v.UTC().Format(time.RFC3339Nano)), true
+	case time.Duration:
+		return number(dst, v.Seconds()), true
+	}
+	return results(dst, v)
+}
+
+// results appends a list of calculated values.
+func results(dst []byte, v expr.Value) ([]byte, bool) {
+	list, ok := expr.Elements(v)
+	if !ok || len(list) > MaxOptions {
+		return dst, false
+	}
+	dst = append(dst, '[')
+	for i, e := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if _, nested := expr.Elements(e); nested {
+			return dst, false
+		}
+		if dst, ok = result(dst, e); !ok {
+			return dst, false
+		}
+	}
+	return append(dst, ']'), true
+}

@@ -1,0 +1,100 @@
+package form
+
+import "slices"
+
+// SectionView is a section as one person sees it.
+type SectionView struct {
+	ID        string         `json:"id"`
+	Title     string         `json:"title,omitzero"`
+	Hint      string         `json:"hint,omitzero"`
+	Relevant  bool           `json:"relevant"`
+	Questions []QuestionView `json:"questions"`
+}
+
+// QuestionView is a question as one person sees it.
+type QuestionView struct {
+	ID        string         `json:"id"`
+	Type      Type           `json:"type"`
+	Label     string         `json:"label,omitzero"`
+	Hint      string         `json:"hint,omitzero"`
+	Unit      string         `json:"unit,omitzero"`
+	Relevant  bool           `json:"relevant"`
+	Required  bool           `json:"required"`
+	ReadOnly  bool           `json:"readOnly,omitzero"`
+	Answer    Value          `json:"answer,omitzero" doc:"As answered or calculated."`
+	Options   []OptionView   `json:"options,omitzero"`
+	Rows      []OptionView   `json:"rows,omitzero"`
+	Questions []QuestionView `json:"questions,omitzero" doc:"Of a group; of a repeat those of its first element, or of an empty one."`
+}
+
+// OptionView is an option as one person sees it.
+type OptionView struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+}
+
+// View shows the selected sections in one language. r is the result of a check
+// by this form, or nil before there are answers. Questions without a label
+// show their id, options without one their value.
+func (f *Form) View(lang string, r *Result) []SectionView {
+	if r == nil {
+		r = f.Check(Input{})
+	}
+	v := viewer{lang: lang, fallback: f.t.Language()}
+	views := []SectionView{}
+	for i, s := range f.sections {
+		if !f.selected[i] {
+			continue
+		}
+		b := &r.ev.blocks[i]
+		views = append(views, SectionView{
+			ID: s.id, Title: v.in(s.s.Title), Hint: v.in(s.s.Hint),
+			Relevant: b.relevant(), Questions: v.questions(b),
+		})
+	}
+	return views
+}
+
+type viewer struct{ lang, fallback string }
+
+func (v viewer) in(t Text) string { return t.In(v.lang, v.fallback) }
+
+func (v viewer) questions(b *block) []QuestionView {
+	views := make([]QuestionView, 0, len(b.box.nodes))
+	for _, n := range b.box.nodes {
+		c, asked := &b.cells[n.index], b.asks(n)
+		q := QuestionView{
+			ID: n.id, Type: n.q.Type, Label: v.in(n.q.Label), Hint: v.in(n.q.Hint), Unit: n.q.Unit,
+			Relevant: asked, Required: asked && b.requires(n), ReadOnly: n.q.ReadOnly || n.q.Type == Calculate,
+			Options: v.options(n.q.Options), Rows: v.options(n.q.Rows),
+		}
+		if q.Label == "" {
+			q.Label = n.id
+		}
+		if b.stands(n) {
+			q.Answer = Value{Value: slices.Clone(b.canonical(c))}
+		}
+		switch {
+		case n.q.Type == Group:
+			q.Questions = v.questions(c.kids)
+		case n.q.Type == Repeat && len(c.elements) > 0:
+			q.Questions = v.questions(c.elements[0])
+		case n.q.Type == Repeat:
+			q.Questions = v.questions(b.ev.newBlock(n.kids, b))
+		}
+		views = append(views, q)
+	}
+	return views
+}
+
+func (v viewer) options(options []Option) []OptionView {
+	var views []OptionView
+	for _, o := range options {
+		label := v.in(o.Label)
+		if label == "" {
+			label = o.Value
+		}
+		views = append(views, OptionView{Value: o.Value, Label: label})
+	}
+	return views
+}

@@ -1,0 +1,98 @@
+package survey
+
+import (
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+)
+
+// Outcomes of the attempts to interview a household.
+const (
+	OutcomeListed      = "listed"
+	OutcomeContacted   = "contacted"
+	OutcomeCompleted   = "completed"
+	OutcomeRefused     = "refused"
+	OutcomeUnreachable = "unreachable"
+)
+
+// groups and outcomes are stored as their place in these lists.
+var (
+	groups   = []string{"", plan.GroupAdopter, plan.GroupComparison}
+	outcomes = []string{OutcomeListed, OutcomeContacted, OutcomeCompleted, OutcomeRefused, OutcomeUnreachable}
+)
+
+func groupCode(name string) int   { return code(groups, name) }
+func outcomeCode(name string) int { return code(outcomes, name) }
+func groupName(c int) string      { return groups[min(max(c, 0), len(groups)-1)] }
+func outcomeName(c int) string    { return outcomes[min(max(c, 0), len(outcomes)-1)] }
+
+func code(list []string, name string) int {
+	for i, one := range list {
+		if one == name {
+			return i
+		}
+	}
+	return 0
+}
+
+// Household is a household of a campaign.
+type Household struct {
+	HouseholdID  string         `json:"householdId"`
+	Stratum      string         `json:"stratum,omitzero"`
+	Group        string         `json:"group,omitzero" enum:"adopter,comparison"`
+	Area         string         `json:"area,omitzero"`
+	Collector    string         `json:"collector,omitzero" doc:"Named for this very household."`
+	AssignedTo   string         `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
+	Outcome      string         `json:"outcome" enum:"listed,contacted,completed,refused,unreachable" doc:"In the open round."`
+	OutcomeRound int            `json:"outcomeRound,omitzero"`
+	OutcomeAt    time.Time      `json:"outcomeAt,omitzero"`
+	Location     *plan.Location `json:"location,omitzero"`
+	Attributes   form.Object    `json:"attributes,omitzero"`
+	Masked       bool           `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii and surveys:write."`
+	Revision     int64          `json:"revision"`
+	Updated      time.Time      `json:"updated"`
+
+	// outcome as stored: that of outcomeRound, which may be an earlier round
+	outcome, round int
+}
+
+// in is the outcome in a round.
+func (h *Household) in(round int) string {
+	if h.round != round {
+		return OutcomeListed
+	}
+	return outcomeName(h.outcome)
+}
+
+// merge is the household with what a draft says; true when that changes it.
+func (h Household) merge(d *plan.HouseholdDraft) (Household, bool) {
+	old := h
+	if d.Whole {
+		h.Stratum, h.Group, h.Area, h.Collector, h.Location, h.Attributes = "", "", "", "", nil, form.Object{}
+	}
+	set := func(to *string, v *string) {
+		if v != nil {
+			*to = *v
+		}
+	}
+	set(&h.Stratum, d.Stratum)
+	set(&h.Group, d.Group)
+	set(&h.Area, d.Area)
+	set(&h.Collector, d.Collector)
+	if d.Location != nil {
+		h.Location = d.Location
+	}
+	if d.Attributes != nil {
+		h.Attributes = *d.Attributes
+	}
+	same := old.Stratum == h.Stratum && old.Group == h.Group && old.Area == h.Area && old.Collector == h.Collector &&
+		(old.Location == h.Location || old.Location != nil && h.Location != nil && *old.Location == *h.Location) &&
+		string(old.Attributes.Value) == string(h.Attributes.Value)
+	return h, !same
+}
+
+// moved tells whether the household counts in another place than before.
+func (h *Household) moved(old *Household) bool {
+	return h.Stratum != old.Stratum || h.Group != old.Group
+}

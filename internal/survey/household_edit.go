@@ -1,0 +1,207 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// GetHousehold reads a household of the list. Faults: SURVEY_NOT_FOUND,
+// HOUSEHOLD_NOT_LISTED.
+func (s *Service) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Household], error) {
+	o, err := s.Open(ctx, id)
+	if err != nil {
+		return web.Reply[*Household]{}, err
+	}
+	h, err := findHousehold(ctx, s.db, o.NID, did)
+	if err == nil && h == nil {
+		err = notListed()
+	}
+	if err != nil {
+		return web.Reply[*Household]{}, err
+	}
+	return s.reply(ctx, o, h), nil
+}
+
+// PatchHousehold changes a household of the list by a merge patch. Faults are
+// those of AddHouseholds, HOUSEHOLD_NOT_LISTED, and those of web.CheckMatch.
+func (s *Service) PatchHousehold(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
+	var none web.Reply[*Household]
+	r, v, err := s.read(ctx, s.db, id)
+	if err != nil {
+		return none, err
+	}
+	o, err := s.Open(ctx, id)
+	if err != nil {
+		return none, err
+	}
+	var reply web.Reply[*Household]
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		h, err := s.lockHousehold(ctx, tx, r, did, ifMatch)
+		if err != nil {
+			return err
+		}
+		d, err := h.patched(patch)
+		if err != nil {
+			return err
+		}
+		one := []plan.HouseholdDraft{d}
+		if err := plan.CheckHouseholds(one, v.Sampling); err != nil {
+			return onlyItem(err)
+		}
+		if _, err := s.merge(ctx, tx, r, one, `["`+did+`"]`); err != nil {
+			return onlyItem(err)
+		}
+		if h, err = findHousehold(ctx, tx, r.NID, did); err != nil || h == nil {
+			return err
+		}
+		reply = s.reply(ctx, o, h)
+		return nil
+	})
+	return reply, err
+}
+
+// onlyItem takes the place in the list off the pointers of a fault.
+func onlyItem(err error) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	one := *f
+	one.Fields = slices.Clone(f.Fields)
+	for i := range one.Fields {
+		p := strings.TrimPrefix(one.Fields[i].Pointer, "/items/0")
+		one.Fields[i].Pointer = strings.TrimPrefix(p, "/items")
+	}
+	return &one
+}
+
+// patched is the household with a merge patch applied, as a draft.
+func (h *Household) patched(patch []byte) (plan.HouseholdDraft, error) {
+	var d plan.HouseholdDraft
+	if jsontext.Value(patch).Kind() != '{' {
+		return d, fault.New(fault.Invalid, "WRONG_TYPE", "The body must be an object.")
+	}
+	doc, err := json.Marshal(plan.HouseholdDraft{
+		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
+	})
+	if err != nil {
+		return d, fmt.Errorf("encode household: %w", err)
+	}
+	merged, err := web.MergePatch(doc, patch)
+	if err != nil {
+		return d, err
+	}
+	if err := web.DecodeStrict(merged, &d, false); err != nil {
+		return d, err
+	}
+	if d.HouseholdID != h.HouseholdID {
+		return d, fault.New(fault.Invalid, "HOUSEHOLDS_INVALID", "The household is not valid.").
+			With(fault.Field{Pointer: "/householdId", Code: "read_only", Detail: "This cannot change."})
+	}
+	d.Whole = true
+	return d, nil
+}
+
+// lockHousehold locks the list and finds a household at the revision that
+// ifMatch names.
+func (s *Service) lockHousehold(ctx context.Context, tx *db.Tx, r *Row, did, ifMatch string) (*Household, error) {
+	if _, _, err := touch(ctx, tx, r.NID); err != nil {
+		return nil, err
+	}
+	h, err := findHousehold(ctx, tx, r.NID, did)
+	if err == nil && h == nil {
+		err = notListed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h, web.CheckMatch(ifMatch, h.Revision)
+}
+
+// RemoveHousehold takes a household off the list of a campaign that has not
+// started; later its responses may count. Faults: SURVEY_NOT_FOUND,
+// HOUSEHOLD_NOT_LISTED, SURVEY_LOCKED, and those of web.CheckMatch.
+func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) (*Household, error) {
+	r, _, err := s.read(ctx, s.db, id)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.Open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var h *Household
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		status, revision, err := touch(ctx, tx, r.NID)
+		if err != nil {
+			return err
+		}
+		if h, err = s.lockHousehold(ctx, tx, r, did, ifMatch); err != nil {
+			return err
+		}
+		if status != StatusDraft && status != StatusReady {
+			return lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + ". Set the outcome of the household instead."})
+		}
+		n, err := tx.Exec(ctx, removeHousehold, r.NID, did, h.Revision)
+		if err != nil {
+			return fmt.Errorf("remove household: %w", err)
+		}
+		if n == 0 {
+			return stale()
+		}
+		if err := s.countAll(ctx, tx, r.NID, []Delta{{Stratum: h.Stratum, Group: h.Group, listed: -1}}); err != nil {
+			return err
+		}
+		s.changed(tx, r.Workspace)
+		return s.events.Append(ctx, tx, event.Event{
+			Workspace: r.Workspace, Type: "survey.households_changed", Subject: r.SurveyID, Revision: revision, Data: map[string]int{"removed": 1},
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	present(web.CallerFrom(ctx), o, h)
+	return h, nil
+}
+
+// Erase removes what lists keep about a household: where it is and its
+// attributes. That it was on them stays, as the counters do. It is an
+// erase.Eraser.
+func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+	rows, err := tx.Query(ctx, selectSurveysOf, did, ws)
+	if err != nil {
+		return 0, fmt.Errorf("list surveys of a household: %w", err)
+	}
+	defer rows.Close()
+	var surveys []int64
+	for rows.Next() {
+		var nid int64
+		if err := rows.Scan(&nid); err != nil {
+			return 0, fmt.Errorf("list surveys of a household: %w", err)
+		}
+		surveys = append(surveys, nid)
+	}
+	if err := rows.Close(); err != nil {
+		return 0, fmt.Errorf("list surveys of a household: %w", err)
+	}
+	var blanked int64
+	for _, nid := range surveys {
+		n, err := tx.Exec(ctx, blankHousehold, nid, did)
+		if err != nil {
+			return 0, fmt.Errorf("blank household: %w", err)
+		}
+		blanked += n
+	}
+	return blanked, rows.Err()
+}

@@ -1,0 +1,84 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// HouseholdFilter narrows a list of households. Empty members do not.
+type HouseholdFilter struct {
+	Stratum, Group, Area, Outcome string
+	Collector                     string // who is to visit it, by name or by the assignments
+}
+
+func (f HouseholdFilter) check() error {
+	var c fault.Checks
+	plan.OneOf(&c, "query/group", f.Group, groups[1:], false)
+	plan.OneOf(&c, "query/outcome", f.Outcome, outcomes, false)
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+func (f HouseholdFilter) fits(h *Household) bool {
+	return (f.Stratum == "" || f.Stratum == h.Stratum) && (f.Group == "" || f.Group == h.Group) && (f.Area == "" || f.Area == h.Area) &&
+		(f.Outcome == "" || f.Outcome == h.Outcome) && (f.Collector == "" || f.Collector == h.AssignedTo)
+}
+
+// spot is where a list of households goes on. A list for a collector has those
+// that name it first, which have an index, and then what the assignments give.
+type spot struct {
+	Rules bool   `json:"r,omitzero"`
+	After string `json:"a"`
+}
+
+// maxLooked is how many households one page of a filtered list looks at.
+const maxLooked = 2000
+
+// Households reads a page of the list of a campaign, by DID. A page may be
+// short; next is nil at the end. The fault is SURVEY_NOT_FOUND.
+func (s *Service) Households(ctx context.Context, id string, f HouseholdFilter, at spot, limit int) (items []*Household, next *spot, err error) {
+	if err := f.check(); err != nil {
+		return nil, nil, err
+	}
+	o, err := s.Open(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	caller := web.CallerFrom(ctx)
+	examine := limit + 1
+	if f != (HouseholdFilter{}) {
+		examine = maxLooked
+	}
+	for named := f.Collector != "" && !at.Rules; ; named = false {
+		var rows []*Household
+		if named {
+			rows, err = scanHouseholds(s.db.Query(ctx, selectNamed, o.NID, f.Collector, at.After, examine))
+		} else {
+			rows, err = scanHouseholds(s.db.Query(ctx, selectHouseholds, o.NID, at.After, examine))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, h := range rows {
+			if len(items) == limit {
+				return items, &at, nil
+			}
+			at.After = h.HouseholdID
+			if f.Collector != "" && !named && h.Collector != "" {
+				continue // it was in the first part
+			}
+			if present(caller, o, h); f.fits(h) {
+				items = append(items, h)
+			}
+		}
+		switch {
+		case len(rows) == examine:
+			return items, &at, nil
+		case !named || !o.duties.Gives(f.Collector):
+			return items, nil, nil
+		}
+		at = spot{Rules: true}
+	}
+}

@@ -1,0 +1,175 @@
+package survey
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+)
+
+// Many households go through one statement as a JSON array: $2.
+const (
+	selectHousehold = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
+		FROM survey_households WHERE survey = $1 AND household = $2`
+	selectManySQLite = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.rev, h.updated_at
+		FROM json_each($2) AS e CROSS JOIN survey_households h ON h.survey = $1 AND h.household = e.value`
+	selectManyPostgres = `SELECT h.household, h.stratum, h.grp, h.area, h.collector, h.outcome, h.outcome_round, h.outcome_at, h.lat, h.lon, h.attributes, h.rev, h.updated_at
+		FROM survey_households h WHERE h.survey = $1 AND h.household = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))`
+	upsertManySQLite = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at)
+		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', 1, $3
+		FROM json_each($2) AS e WHERE true
+		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at`
+	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at)
+		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', 1, $3
+		FROM jsonb_array_elements($2::jsonb) AS e
+		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at`
+	setOutcome = `UPDATE survey_households SET outcome = $4, outcome_round = $5, outcome_at = $6, rev = rev + 1, updated_at = $6
+		WHERE survey = $1 AND household = $2 AND rev = $3`
+	removeHousehold = `DELETE FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3`
+	removeSome      = `DELETE FROM survey_households WHERE survey = $1 AND household IN
+		(SELECT household FROM survey_households WHERE survey = $1 ORDER BY household LIMIT $2)`
+	selectAny        = `SELECT count(*) FROM (SELECT 1 FROM survey_households WHERE survey = $1 LIMIT 1) AS n`
+	selectHouseholds = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
+		FROM survey_households WHERE survey = $1 AND household > $2 ORDER BY household LIMIT $3`
+	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
+		FROM survey_households WHERE survey = $1 AND collector = $2 AND collector <> '' AND household > $3 ORDER BY household LIMIT $4`
+	selectSurveysOf = `SELECT h.survey FROM survey_households h JOIN surveys s ON s.nid = h.survey WHERE h.household = $1 AND s.ws = $2`
+	blankHousehold  = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '', area = '', rev = rev + 1 WHERE survey = $1 AND household = $2
+		AND (lat IS NOT NULL OR lon IS NOT NULL OR attributes <> '' OR area <> '')`
+)
+
+// removeChunk is how many households one transaction removes.
+const removeChunk = 500
+
+func (h *Household) scan(row db.Row) error {
+	var group int
+	var outcomeAt, updated int64
+	var lat, lon *float64
+	var attributes string
+	err := row.Scan(&h.HouseholdID, &h.Stratum, &group, &h.Area, &h.Collector, &h.outcome, &h.round, &outcomeAt, &lat, &lon, &attributes, &h.Revision, &updated)
+	if err != nil {
+		return err
+	}
+	h.Group, h.Updated = groupName(group), time.UnixMilli(updated).UTC()
+	if lat != nil && lon != nil {
+		h.Location = &plan.Location{Lat: *lat, Lon: *lon}
+	}
+	if attributes != "" {
+		h.Attributes = form.Object{Value: jsontext.Value(attributes)}
+	}
+	if outcomeAt > 0 {
+		h.OutcomeAt = time.UnixMilli(outcomeAt).UTC()
+	}
+	return nil
+}
+
+func findHousehold(ctx context.Context, q db.Querier, survey int64, id string) (*Household, error) {
+	h := new(Household)
+	err := h.scan(q.QueryRow(ctx, selectHousehold, survey, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find household: %w", err)
+	}
+	return h, nil
+}
+
+func scanHouseholds(rows db.Rows, err error) ([]*Household, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list households: %w", err)
+	}
+	defer rows.Close()
+	var out []*Household
+	for rows.Next() {
+		h := new(Household)
+		if err := h.scan(rows); err != nil {
+			return nil, fmt.Errorf("list households: %w", err)
+		}
+		out = append(out, h)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list households: %w", err)
+	}
+	return out, nil
+}
+
+// findMany reads those of ids, a JSON array, that are on the list.
+func (s *Service) findMany(ctx context.Context, tx *db.Tx, survey int64, ids string) (map[string]*Household, error) {
+	var all []*Household
+	var err error
+	if s.db.Dialect() == db.Postgres {
+		all, err = scanHouseholds(tx.Query(ctx, selectManyPostgres, survey, ids))
+	} else {
+		all, err = scanHouseholds(tx.Query(ctx, selectManySQLite, survey, ids))
+	}
+	out := make(map[string]*Household, len(all))
+	for _, h := range all {
+		out[h.HouseholdID] = h
+	}
+	return out, err
+}
+
+// storedHome is a household as upsertMany takes it.
+type storedHome struct {
+	H string   `json:"h"`
+	S string   `json:"s"`
+	G int      `json:"g"`
+	A string   `json:"a"`
+	C string   `json:"c"`
+	Y *float64 `json:"y"`
+	X *float64 `json:"x"`
+	O string   `json:"o"`
+}
+
+// upsert stores new and changed households, sorted by their DID.
+func (s *Service) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Household) error {
+	if len(list) == 0 {
+		return nil
+	}
+	rows := make([]storedHome, len(list))
+	for i, h := range list {
+		rows[i] = storedHome{H: h.HouseholdID, S: h.Stratum, G: groupCode(h.Group), A: h.Area, C: h.Collector, O: string(h.Attributes.Value)}
+		if l := h.Location; l != nil {
+			rows[i].Y, rows[i].X = &l.Lat, &l.Lon
+		}
+	}
+	text, err := json.Marshal(rows)
+	if err != nil {
+		return fmt.Errorf("encode households: %w", err)
+	}
+	if now := s.now().UnixMilli(); s.db.Dialect() == db.Postgres {
+		_, err = tx.Exec(ctx, upsertManyPostgres, survey, string(text), now)
+	} else {
+		_, err = tx.Exec(ctx, upsertManySQLite, survey, string(text), now)
+	}
+	if err != nil {
+		return fmt.Errorf("store households: %w", err)
+	}
+	return nil
+}
+
+func removeHouseholds(ctx context.Context, tx *db.Tx, survey int64) (int64, error) {
+	n, err := tx.Exec(ctx, removeSome, survey, removeChunk)
+	if err != nil {
+		return 0, fmt.Errorf("remove households: %w", err)
+	}
+	return n, nil
+}
+
+func anyHousehold(ctx context.Context, q db.Querier, survey int64) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, selectAny, survey).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for households: %w", err)
+	}
+	return n > 0, nil
+}

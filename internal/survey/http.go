@@ -1,0 +1,176 @@
+package survey
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const tag = "surveys"
+
+const creating = "The four flags select sections of the standard template of the stage: baseline-v1, follow-up-v1 or monitoring-v1; consent, installation, usage and impact are always asked where the stage has them. " +
+	"Or name templateId, and sections if not all are to be asked. The version is pinned. A projectId that is not held here is marked external (and refused where HEARTH_STRICT_REFS is true). " +
+	"A new survey is a draft: name collectors or a mode in which households answer themselves, upload the households (or choose a census or open enrolment), then activate it. " +
+	"Limits: 500 collectors, 500 assignments, 200 strata, 200 rounds, 256 KiB."
+
+// Routes adds the survey API to a.
+func (s *Service) Routes(a *web.API) {
+	const read, write = "surveys:read", "surveys:write"
+	web.Post(a, "/v1/surveys", s.serveCreate, web.Doc{
+		Summary: "Create a survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Description: creating, Example: example(),
+		Codes: []string{plan.InvalidCode, "SURVEY_EXISTS"},
+	})
+	web.Get(a, "/v1/surveys", s.serveList, web.Doc{
+		Summary: "List surveys, newest first", Scope: read, Tag: tag, Description: "Without their progress. A page may be short: follow hasMore.",
+	})
+	web.Get(a, "/v1/surveys/{surveyId}", s.serveGet, web.Doc{
+		Summary: "Read a survey", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
+		Description: "The ETag is that of the revision. Progress is no part of it: poll /v1/surveys/{surveyId}/progress.",
+	})
+	web.Patch(a, "/v1/surveys/{surveyId}", s.servePatch, web.Doc{
+		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
+		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, recurrence and window.end, which then holds for the open round too; " +
+			"when closed: name, description, metadata and window.end.",
+		Codes: []string{"SURVEY_NOT_FOUND", plan.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+	web.Delete(a, "/v1/surveys/{surveyId}", s.serveDelete, web.Doc{
+		Summary: "Delete a survey that was never active", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", unmetCode, "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+	web.Post(a, "/v1/surveys/{surveyId}/clone", s.serveClone, web.Doc{
+		Summary: "Make a draft like another survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: Clone{Name: "Next year"},
+		Description: "Without households, responses and rounds.", Codes: []string{"SURVEY_NOT_FOUND", plan.InvalidCode, "SURVEY_EXISTS"},
+	})
+	s.moveRoutes(a, write)
+	s.partRoutes(a, read, write)
+	s.householdRoutes(a, read, write)
+}
+
+// moveRoutes adds the steps of the life of a survey.
+func (s *Service) moveRoutes(a *web.API, scope web.Scope) {
+	const pre = "Preconditions, all named when they do not hold: a published version of the template with a consent question in the selected sections; a census, open enrolment or uploaded households; " +
+		"strata when the method is stratified; a collector, or a mode in which households answer themselves (ussd, web, chat); training of all collectors where it is required; a window that is not over; " +
+		"a review of the template that is not overdue, or a reason."
+	for _, one := range []struct{ name, summary, description string }{
+		{"ready", "Say that a draft is complete", pre},
+		{"activate", "Start a survey", "From draft or ready. " + pre},
+		{"pause", "Pause a survey", "No responses are taken until it is resumed."},
+		{"resume", "Resume a paused survey", "The window must not be over."},
+		{"close", "Close a survey", "No responses are taken any more."},
+		{"reopen", "Open a closed survey again", "A reason must be given, and the window must not be over."},
+		{"archive", "Archive a closed survey", "Final."},
+	} {
+		web.Post(a, "/v1/surveys/{surveyId}/"+one.name, s.serveMove(one.name), web.Doc{
+			Summary: one.summary, Scope: scope, Tag: tag, Once: true, Example: Move{Reason: "As planned."}, Description: one.description,
+			Codes: []string{"SURVEY_NOT_FOUND", unmetCode, "STALE_REVISION"},
+		})
+	}
+}
+
+// example is the documented request.
+func example() any {
+	return map[string]any{
+		"type": "BaselineSurvey", "projectId": "did:ixo:entity:123",
+		"template": map[string]any{"eligibilityCriteria": true, "socioEconomicData": true, "cookingPatterns": true, "stovePerceptions": true},
+		"sampling": map[string]any{"method": "stratified", "size": 100, "confidence": 0.95},
+	}
+}
+
+func (s *Service) serveCreate(ctx context.Context, in *struct{ Body plan.Draft }) (web.Reply[*Survey], error) {
+	return s.Create(ctx, in.Body)
+}
+
+// place is where a list of surveys goes on.
+type place struct {
+	Before int64 `json:"b"`
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	Project  string `query:"projectId" doc:"Only surveys of this project."`
+	Status   string `query:"status" doc:"Only surveys in this status." enum:"draft,ready,active,paused,closed,archived"`
+	Stage    string `query:"stage" doc:"Only surveys of this stage." enum:"baseline,follow-up,monitoring"`
+	Template string `query:"templateId" doc:"Only surveys of this template."`
+	web.Paging
+},
+) (web.Reply[web.Page[*Survey]], error) {
+	var none web.Reply[web.Page[*Survey]]
+	var at place
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.List(ctx, Filter{Project: in.Project, Status: Status(in.Status), Stage: in.Stage, Template: in.Template}, at.Before, limit)
+	if err != nil {
+		return none, err
+	}
+	if next == 0 {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+}
+
+// one names a survey.
+type one struct {
+	ID string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+}
+
+func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*Survey], error) {
+	return s.Get(ctx, in.ID)
+}
+
+// matched names a survey and the revision that was read.
+type matched struct {
+	one
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read."`
+}
+
+// why is the reason of a change.
+type why struct {
+	Reason string `query:"reason" doc:"Why, for the history; at most 1,000 characters."`
+}
+
+// Patch is a change of a survey. It documents the body; the raw bytes are what
+// is merged.
+type Patch plan.Draft
+
+func (s *Service) servePatch(ctx context.Context, in *struct {
+	matched
+	why
+	Body    Patch
+	RawBody []byte
+},
+) (web.Reply[*Survey], error) {
+	return s.Update(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
+}
+
+func (s *Service) serveDelete(ctx context.Context, in *matched) (*Survey, error) {
+	return s.Delete(ctx, in.ID, in.IfMatch)
+}
+
+func (s *Service) serveClone(ctx context.Context, in *struct {
+	one
+	Body *Clone
+},
+) (web.Reply[*Survey], error) {
+	if in.Body == nil {
+		in.Body = &Clone{}
+	}
+	return s.Clone(ctx, in.ID, *in.Body)
+}
+
+// moveInput is that of the steps.
+type moveInput struct {
+	one
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; not needed."`
+	Body    *Move
+}
+
+func (s *Service) serveMove(name string) func(context.Context, *moveInput) (web.Reply[*Survey], error) {
+	return func(ctx context.Context, in *moveInput) (web.Reply[*Survey], error) {
+		if in.Body == nil {
+			in.Body = &Move{}
+		}
+		return s.Move(ctx, in.ID, name, in.IfMatch, *in.Body)
+	}
+}

@@ -1,0 +1,133 @@
+package survey
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// maxUploadBody is the most bytes of 1,000 households with all they may have.
+const maxUploadBody = 4 << 20
+
+// householdRoutes adds the list of households.
+func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
+	web.Post(a, "/v1/surveys/{surveyId}/households", s.serveAddHouseholds, web.Doc{
+		Summary: "Put households on the list", Scope: write, Tag: tag, Once: true, MaxBody: maxUploadBody,
+		Description: "At most 1,000 in one call, all or none. A household that is on the list is changed where the item says something else. The stratum and group of a household are settled once the survey runs.",
+		Example: map[string]any{"items": []any{
+			map[string]any{"householdId": "did:ixo:household/123", "stratum": "rural", "group": "adopter", "area": "Kibera", "location": map[string]any{"lat": -1.2921, "lon": 36.8219}},
+		}},
+		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLDS_INVALID", "SURVEY_LOCKED"},
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/households", s.serveHouseholds, web.Doc{
+		Summary: "List the households", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
+		Description: "By DID; for a collector those that name it come first. A page may be short: follow hasMore. Locations and attributes are shown to keys with responses:write, responses:pii or surveys:write.",
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/households/{did}", s.serveHousehold, web.Doc{
+		Summary: "Read a household of the list", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED"},
+	})
+	web.Patch(a, "/v1/surveys/{surveyId}/households/{did}", s.servePatchHousehold, web.Doc{
+		Summary: "Change a household of the list", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},
+		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLDS_INVALID", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+	web.Delete(a, "/v1/surveys/{surveyId}/households/{did}", s.serveRemoveHousehold, web.Doc{
+		Summary: "Take a household off the list", Scope: write, Tag: tag, Description: "While the survey is a draft or ready.",
+		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+	web.Post(a, "/v1/surveys/{surveyId}/households/{did}/outcome", s.serveOutcome, web.Doc{
+		Summary: "Say how an attempt to interview a household went", Scope: "responses:write", Tag: tag, Once: true, Example: OutcomeChange{Outcome: OutcomeContacted},
+		Description: "In the open round of an active survey. A household that has answered stays completed.",
+		Codes:       []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "SURVEY_NOT_ACTIVE"},
+	})
+}
+
+// itemsOnly makes the pointers of a fault those of a list route.
+func itemsOnly(err error, member string) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	one := *f
+	one.Fields = slices.Clone(f.Fields)
+	for i := range one.Fields {
+		if rest, ok := strings.CutPrefix(one.Fields[i].Pointer, member); ok {
+			one.Fields[i].Pointer = "/items" + rest
+		}
+	}
+	return &one
+}
+
+func (s *Service) serveAddHouseholds(ctx context.Context, in *struct {
+	one
+	Body Upload
+},
+) (web.Reply[*Merged], error) {
+	return s.AddHouseholds(ctx, in.ID, in.Body)
+}
+
+func (s *Service) serveHouseholds(ctx context.Context, in *struct {
+	one
+	Stratum   string `query:"stratum" doc:"Only households of this stratum."`
+	Group     string `query:"group" doc:"Only households of this group." enum:"adopter,comparison"`
+	Area      string `query:"area" doc:"Only households of this area."`
+	Outcome   string `query:"outcome" doc:"Only households with this outcome in the open round." enum:"listed,contacted,completed,refused,unreachable"`
+	Collector string `query:"collector" doc:"Only households this collector is to visit."`
+	web.Paging
+},
+) (web.Reply[web.Page[*Household]], error) {
+	var none web.Reply[web.Page[*Household]]
+	var at spot
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	f := HouseholdFilter{Stratum: in.Stratum, Group: in.Group, Area: in.Area, Outcome: in.Outcome, Collector: in.Collector}
+	items, next, err := s.Households(ctx, in.ID, f, at, limit)
+	if err != nil {
+		return none, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+}
+
+// home names a household of a survey.
+type home struct {
+	one
+	DID string `path:"did" doc:"DID of the household."`
+}
+
+func (s *Service) serveHousehold(ctx context.Context, in *home) (web.Reply[*Household], error) {
+	return s.GetHousehold(ctx, in.ID, in.DID)
+}
+
+func (s *Service) servePatchHousehold(ctx context.Context, in *struct {
+	home
+	IfMatch string `header:"If-Match" doc:"ETag of the household as you have read it."`
+	Body    plan.HouseholdDraft
+	RawBody []byte
+},
+) (web.Reply[*Household], error) {
+	return s.PatchHousehold(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
+}
+
+func (s *Service) serveRemoveHousehold(ctx context.Context, in *struct {
+	home
+	IfMatch string `header:"If-Match" doc:"ETag of the household as you have read it."`
+},
+) (*Household, error) {
+	return s.RemoveHousehold(ctx, in.ID, in.DID, in.IfMatch)
+}
+
+func (s *Service) serveOutcome(ctx context.Context, in *struct {
+	home
+	Body OutcomeChange
+},
+) (web.Reply[*Household], error) {
+	return s.SetOutcome(ctx, in.ID, in.DID, in.Body)
+}

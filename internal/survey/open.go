@@ -1,0 +1,183 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Open is a campaign as responses, verification and exports need it. It is
+// shared and never changes: read it, keep it for one request, and no longer.
+type Open struct {
+	NID              int64
+	Workspace        string
+	SurveyID         string
+	Project          string
+	Stage            string
+	TemplateID       string
+	TemplateVersion  int
+	Sections         []string
+	Status           Status
+	Revision         int64
+	Round            int
+	OnePerHousehold  bool
+	Modes            []string
+	Collectors       map[string]bool // DIDs
+	StrictCollectors bool            // nobody else may send responses
+	Languages        []string
+	Window           plan.Window // of the open round
+	Policy           plan.Policy // with its defaults
+	Probability      bool        // a confidence interval may be reported
+	OpenEnrolment    bool        // households need not be listed: a census or open enrolment
+	Listed           bool        // there is a list of households
+	Form             *form.Form
+	Eligibility      *expr.Program // nil: every response counts
+
+	duties *plan.Duties
+	weight int // in the cache
+}
+
+// Active tells whether responses are taken.
+func (o *Open) Active() bool { return o.Status == StatusActive }
+
+// Within tells whether a moment is in the window.
+func (o *Open) Within(t time.Time) bool {
+	return (o.Window.Start.IsZero() || !t.Before(o.Window.Start)) && (o.Window.End.IsZero() || !t.After(o.Window.End))
+}
+
+// Collector is who is to visit a household, "" for nobody in particular.
+func (o *Open) Collector(h *Household) string {
+	if h.Collector != "" {
+		return h.Collector
+	}
+	return o.duties.Of(h.HouseholdID, h.Stratum, h.Area)
+}
+
+// Open gives a campaign of the caller's workspace and projects, of any status.
+// A campaign that was asked for before costs no statement. The fault is
+// SURVEY_NOT_FOUND.
+func (s *Service) Open(ctx context.Context, surveyID string) (*Open, error) {
+	c := web.CallerFrom(ctx)
+	o, err := s.load(ctx, c.Workspace, surveyID)
+	if err != nil {
+		return nil, err
+	}
+	if !sees(c, o.Project) {
+		return nil, notFound()
+	}
+	return o, nil
+}
+
+// load finds, compiles and keeps a campaign.
+func (s *Service) load(ctx context.Context, ws, id string) (*Open, error) {
+	if o := s.cache.get(ws, id); o != nil {
+		return o, nil
+	}
+	gen := s.cache.begin(ws)
+	var o *Open
+	err := s.db.View(ctx, func(q db.Querier) error {
+		r, err := find(ctx, q, ws, id)
+		if err != nil {
+			return err
+		}
+		o, err = s.build(ctx, q, r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.cache.put(o, gen)
+	return o, nil
+}
+
+// build makes an Open of a stored campaign.
+func (s *Service) build(ctx context.Context, q db.Querier, r *Row) (*Open, error) {
+	v, err := r.Survey()
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.pinned(ctx, q, r.Workspace, v)
+	if err != nil {
+		return nil, fmt.Errorf("form of survey %s: %w", r.SurveyID, err)
+	}
+	o := &Open{
+		NID: r.NID, Workspace: r.Workspace, SurveyID: r.SurveyID, Project: v.ProjectID, Stage: v.Stage, TemplateID: v.TemplateID,
+		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
+		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Collectors: map[string]bool{},
+		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(),
+		OpenEnrolment: v.Sampling.Enrols(), Form: f, duties: plan.NewDuties(v.Assignments),
+		Policy: v.VerificationPolicy.WithDefaults(), Window: v.openWindow(), weight: perByte*len(r.Body) + cachedBase,
+	}
+	for _, c := range v.Collectors {
+		o.Collectors[c.DID] = true
+	}
+	if v.Eligibility != nil {
+		if o.Eligibility, err = compileEligibility(f, v.Eligibility.Expression); err != nil {
+			return nil, fmt.Errorf("eligibility of survey %s: %w", r.SurveyID, err)
+		}
+	}
+	if o.Listed, err = anyHousehold(ctx, q, r.NID); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// openWindow is that of the open round, else that of the campaign.
+func (s *Survey) openWindow() plan.Window {
+	if n := len(s.Rounds); n > 0 && s.Rounds[n-1].Window != nil {
+		return *s.Rounds[n-1].Window
+	}
+	if s.Window != nil {
+		return *s.Window
+	}
+	return plan.Window{}
+}
+
+// ByTemplate gives the active campaigns of a template that the caller sees, at
+// most 21, oldest first: a response that names the template is for the one
+// there is. When the household is listed in some of them, those are all.
+func (s *Service) ByTemplate(ctx context.Context, templateID, household string) ([]*Open, error) {
+	c := web.CallerFrom(ctx)
+	ids, err := texts(s.db.Query(ctx, selectActive, c.Workspace, templateID, maxExamined))
+	if err != nil {
+		return nil, fmt.Errorf("list surveys of a template: %w", err)
+	}
+	var all, listed []*Open
+	for _, id := range ids {
+		if len(all) > maxCandidates {
+			break
+		}
+		o, err := s.Open(ctx, id)
+		if isNotFound(err) {
+			continue // of another project, or deleted meanwhile
+		} else if err != nil {
+			return nil, err
+		}
+		if o.Active() {
+			all = append(all, o)
+		}
+	}
+	if household == "" || len(all) < 2 {
+		return all, nil
+	}
+	for _, o := range all {
+		h, err := s.Household(ctx, s.db, o, household)
+		if err != nil {
+			return nil, err
+		}
+		if h != nil {
+			listed = append(listed, o)
+		}
+	}
+	if len(listed) > 0 {
+		return listed, nil
+	}
+	return slices.Clip(all), nil
+}

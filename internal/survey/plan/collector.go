@@ -1,0 +1,172 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Collector is somebody who collects answers.
+type Collector struct {
+	DID      string     `json:"did" example:"did:ixo:agent/123"`
+	Name     string     `json:"name,omitzero" example:"Asha"`
+	Training *Schooling `json:"training,omitzero"`
+}
+
+// Schooling is how a collector was trained.
+type Schooling struct {
+	CompletedAt time.Time `json:"completedAt,omitzero"`
+	Note        string    `json:"note,omitzero"`
+}
+
+// plainCollector is a Collector that reads its own members.
+type plainCollector Collector
+
+// UnmarshalJSONFrom reads the object, or a plain DID.
+func (c *Collector) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*c = Collector{}
+	if dec.PeekKind() == '"' {
+		return json.UnmarshalDecode(dec, &c.DID)
+	}
+	return json.UnmarshalDecode(dec, (*plainCollector)(c))
+}
+
+// Schema describes a collector in the API reference.
+func (Collector) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{
+		{Type: huma.TypeString, Description: "DID of the collector."},
+		{Type: huma.TypeObject, Required: []string{"did"}, Properties: map[string]*huma.Schema{
+			"did":  {Type: huma.TypeString, Description: "DID of the collector."},
+			"name": {Type: huma.TypeString},
+			"training": {Type: huma.TypeObject, Properties: map[string]*huma.Schema{
+				"completedAt": {Type: huma.TypeString, Format: "date-time"},
+				"note":        {Type: huma.TypeString},
+			}},
+		}},
+	}}
+}
+
+// Trained tells that the collector has completed the training.
+func (c *Collector) Trained() bool { return c.Training != nil && !c.Training.CompletedAt.IsZero() }
+
+func checkCollectors(c *fault.Checks, at string, list []Collector) {
+	if len(list) > maxCollectors {
+		c.Add(at, "too_many", fmt.Sprintf("There may be at most %d.", maxCollectors))
+		return
+	}
+	seen := map[string]bool{}
+	for i, one := range list {
+		here := fmt.Sprintf("%s/%d", at, i)
+		c.Require(one.DID != "", here+"/did")
+		CheckDID(c, here+"/did", one.DID)
+		Short(c, here+"/name", one.Name, MaxName)
+		if one.Training != nil {
+			Short(c, here+"/training/note", one.Training.Note, MaxReason)
+		}
+		if seen[one.DID] && one.DID != "" {
+			c.Add(here+"/did", "duplicate", "This collector is there already.")
+		}
+		seen[one.DID] = true
+	}
+}
+
+// Assignment gives a collector households: those it names, else those that are
+// in one of its strata and one of its areas, where no list means any. A
+// household that several rules fit goes to one of them, for ever the same, in
+// proportion to their loads. A collector named for the household itself goes
+// before all rules.
+type Assignment struct {
+	Collector  string   `json:"collector" doc:"DID of the collector." example:"did:ixo:agent/123"`
+	Strata     []string `json:"strata,omitzero" doc:"At most 100."`
+	Areas      []string `json:"areas,omitzero" doc:"At most 100."`
+	Households []string `json:"households,omitzero" doc:"DIDs; 1,000 in all assignments together. Longer lists: set collector of the households."`
+	Load       int      `json:"load,omitzero" doc:"Share of the households that others could visit too, 1 to 100,000; 1 by default." example:"1"`
+}
+
+func checkAssignments(c *fault.Checks, at string, list []Assignment, s *Sampling) {
+	if len(list) > maxRules {
+		c.Add(at, "too_many", fmt.Sprintf("There may be at most %d.", maxRules))
+		return
+	}
+	homes := map[string]bool{}
+	for i, a := range list {
+		here := fmt.Sprintf("%s/%d", at, i)
+		c.Require(a.Collector != "", here+"/collector")
+		CheckDID(c, here+"/collector", a.Collector)
+		names(c, here+"/strata", a.Strata, maxRuleNames, func(at, one string) {
+			Short(c, at, one, maxStratum)
+			if s != nil && !s.Has(one) {
+				c.Add(at, "unknown", "The sampling has no stratum of this name.")
+			}
+		})
+		names(c, here+"/areas", a.Areas, maxRuleNames, func(at, one string) { Short(c, at, one, maxStratum) })
+		if a.Load < 0 || a.Load > 1e5 {
+			c.Add(here+"/load", "out_of_range", "The value must be 1 to 100,000.")
+		}
+		for j, home := range a.Households {
+			CheckDID(c, fmt.Sprintf("%s/households/%d", here, j), home)
+			if homes[home] {
+				c.Add(fmt.Sprintf("%s/households/%d", here, j), "duplicate", "The household is assigned already.")
+			}
+			if homes[home] = true; len(homes) > maxRuleHomes {
+				c.Add(here+"/households", "too_many", fmt.Sprintf("All assignments together may name at most %d households.", maxRuleHomes))
+				return
+			}
+		}
+	}
+}
+
+// Duties are assignments, ready to be asked. They never change.
+type Duties struct {
+	rules []Assignment
+	homes map[string]string // household → collector
+}
+
+// NewDuties makes assignments ready.
+func NewDuties(list []Assignment) *Duties {
+	d := &Duties{homes: map[string]string{}}
+	for _, a := range list {
+		for _, home := range a.Households {
+			d.homes[home] = a.Collector
+		}
+		if len(a.Households) == 0 || len(a.Strata)+len(a.Areas) > 0 {
+			d.rules = append(d.rules, a)
+		}
+	}
+	return d
+}
+
+// Of is who visits a household by the assignments, "" for nobody in particular.
+func (d *Duties) Of(household, stratum, area string) string {
+	if who := d.homes[household]; who != "" {
+		return who
+	}
+	best, who := 0.0, ""
+	for _, a := range d.rules {
+		if !fits(a.Strata, stratum) || !fits(a.Areas, area) {
+			continue
+		}
+		if score := share(a.Collector, household, max(a.Load, 1)); who == "" || score > best {
+			best, who = score, a.Collector
+		}
+	}
+	return who
+}
+
+// Gives tells whether a collector may get anything.
+func (d *Duties) Gives(collector string) bool {
+	for _, who := range d.homes {
+		if who == collector {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.rules, func(a Assignment) bool { return a.Collector == collector })
+}
+
+func fits(list []string, value string) bool { return len(list) == 0 || slices.Contains(list, value) }

@@ -1,0 +1,230 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Draft is a campaign as its maker sends it.
+type Draft struct {
+	SurveyID  string `json:"surveyId,omitzero" doc:"Made by the server when absent: letters, digits, dot, dash and underscore, at most 100." example:"baseline-2026"`
+	Type      string `json:"type" doc:"FollowupSurvey and Follow-upSurvey are understood too." enum:"BaselineSurvey,FollowUpSurvey,MonitoringSurvey" example:"BaselineSurvey"`
+	Stage     string `json:"stage,omitzero" doc:"Follows from the type." enum:"baseline,follow-up,monitoring"`
+	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
+	Content
+}
+
+// InvalidCode is the code of the fault of a draft.
+const (
+	InvalidCode = "SURVEY_CONFIGURATION_INVALID"
+	invalidText = "The survey configuration is not valid."
+)
+
+var (
+	surveyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	langTag    = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$`)
+	ruleName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	modes      = []string{"visit", "phone", "ussd", "web", "chat", "import"}
+	// selfService are modes in which the household itself answers.
+	selfService = []string{"ussd", "web", "chat"}
+)
+
+// Validate names every problem that shows without looking anything up. The
+// fault is SURVEY_CONFIGURATION_INVALID.
+func (d *Draft) Validate() error {
+	var c fault.Checks
+	d.Check(&c)
+	return Invalid(&c)
+}
+
+// Invalid is the fault for what was noted, at most 100 problems of it.
+func Invalid(c *fault.Checks) error {
+	return Limited(c.Err(InvalidCode, invalidText))
+}
+
+// Limited keeps a fault to as many problems as one answer names.
+func Limited(err error) error {
+	if f := fault.As(err); f != nil && len(f.Fields) > MaxFields {
+		few := *f
+		few.Fields = f.Fields[:MaxFields]
+		return &few
+	}
+	return err
+}
+
+// Check notes what Validate says.
+func (d *Draft) Check(c *fault.Checks) {
+	if d.SurveyID != "" && !surveyName.MatchString(d.SurveyID) {
+		c.Add("/surveyId", "invalid", "The value must be letters, digits, dots, dashes and underscores, begin with a letter or digit, and have at most 100.")
+	}
+	stage := StageOf(d.Type)
+	switch {
+	case d.Type == "":
+		c.Require(false, "/type")
+	case stage == "":
+		c.Add("/type", "not_allowed", "The value must be one of BaselineSurvey, FollowUpSurvey, MonitoringSurvey.")
+	}
+	OneOf(c, "/stage", d.Stage, []string{StageBaseline, StageFollowUp, StageMonitoring}, false)
+	if d.Stage != "" && stage != "" && StageOf(TypeOf(d.Stage)) != stage && TypeOf(d.Stage) != "" {
+		c.Add("/stage", "conflict", "The stage of this type is "+stage+".")
+	}
+	c.Require(d.ProjectID != "", "/projectId")
+	CheckDID(c, "/projectId", d.ProjectID)
+	d.Content.check(c)
+}
+
+// CheckDID notes a text that is not a DID; an empty one passes.
+func CheckDID(c *fault.Checks, pointer, value string) {
+	if value == "" {
+		return
+	}
+	if _, err := did.Parse(value); err != nil {
+		c.Add(pointer, "invalid", "The value must be a DID.")
+	}
+}
+
+func (d *Content) check(c *fault.Checks) {
+	Short(c, "/name", d.Name, MaxName)
+	Short(c, "/description", d.Description, maxDescription)
+	d.checkTemplate(c)
+	if m := d.Methodology; m != nil {
+		c.Require(m.ID != "", "/methodology/id")
+		Short(c, "/methodology/id", m.ID, MaxName)
+		Short(c, "/methodology/version", m.Version, MaxName)
+	}
+	d.Sampling.check(c)
+	names(c, "/modes", d.Modes, len(modes), func(at, mode string) { OneOf(c, at, mode, modes, true) })
+	checkCollectors(c, "/collectors", d.Collectors)
+	d.checkMethod(c)
+	d.checkTimes(c)
+	if e := d.Eligibility; e != nil {
+		c.Require(e.Expression != "", "/eligibility/expression")
+		Short(c, "/eligibility/expression", e.Expression, MaxExpression)
+	}
+	d.VerificationPolicy.check(c)
+	checkAssignments(c, "/assignments", d.Assignments, d.Sampling)
+	if !d.Metadata.IsZero() && (d.Metadata.Kind() != '{' || len(d.Metadata.Value) > maxMetadata) {
+		c.Add("/metadata", "invalid", "The value must be an object of at most 16 KiB.")
+	}
+}
+
+// checkTemplate looks at what is asked, as far as it can without the template.
+func (d *Content) checkTemplate(c *fault.Checks) {
+	c.Require(d.Template != nil || d.TemplateID != "", "/template")
+	if d.Template != nil {
+		if !slices.ContainsFunc(d.Template.list(), func(f flag) bool { return f.on }) {
+			c.Add("/template", "nothing_selected", "At least one flag must be true.")
+		}
+		if len(d.Sections) > 0 {
+			c.Add("/sections", "conflict", "Give flags or sections, not both.")
+		}
+	}
+	if d.TemplateVersion < 0 {
+		c.Add("/templateVersion", "out_of_range", "The value must be 1 or more.")
+	}
+	names(c, "/sections", d.Sections, maxSections, func(at, one string) { c.Require(one != "", at) })
+}
+
+// checkMethod looks at how answers are collected.
+func (d *Content) checkMethod(c *fault.Checks) {
+	if t := d.Training; t != nil {
+		Short(c, "/training/summary", t.Summary, maxDescription)
+		names(c, "/training/materials", t.Materials, maxMaterials, func(at, one string) { Short(c, at, one, MaxReason) })
+	}
+	for _, tag := range d.Instructions.Languages() {
+		if tag != "" && !langTag.MatchString(tag) {
+			c.Add("/instructions", "invalid", "The members must be language tags such as en or sw-KE.")
+		}
+		Short(c, "/instructions", d.Instructions[tag], maxDescription)
+	}
+	if len(d.Instructions) > maxLanguages+1 {
+		c.Add("/instructions", "too_many", fmt.Sprintf("There may be at most %d languages.", maxLanguages))
+	}
+	names(c, "/languages", d.Languages, maxLanguages, func(at, tag string) {
+		if !langTag.MatchString(tag) {
+			c.Add(at, "invalid", "The value must be a language tag such as en or sw-KE.")
+		}
+	})
+}
+
+func (d *Content) checkTimes(c *fault.Checks) {
+	d.Window.Check(c, "/window")
+	if r := d.Recurrence; r != nil {
+		if r.Every < 1 || r.Every > 366 {
+			c.Add("/recurrence/every", "out_of_range", "The value must be 1 to 366.")
+		}
+		OneOf(c, "/recurrence/unit", r.Unit, []string{"day", "week", "month", "year"}, true)
+	}
+}
+
+// Check notes what is wrong with a window.
+func (w *Window) Check(c *fault.Checks, at string) {
+	if w == nil {
+		return
+	}
+	for name, t := range map[string]int{"start": w.Start.Year(), "end": w.End.Year()} {
+		if t != 1 && (t < 1900 || t > 9000) {
+			c.Add(at+"/"+name, "out_of_range", "The year must be 1900 to 9000.")
+		}
+	}
+	if !w.Start.IsZero() && !w.End.IsZero() && !w.End.After(w.Start) {
+		c.Add(at+"/end", "out_of_range", "The end must be after the start.")
+	}
+}
+
+func (p *Policy) check(c *fault.Checks) {
+	if p == nil {
+		return
+	}
+	OneOf(c, "/verificationPolicy/mode", p.Mode, []string{"manual", "auto"}, false)
+	if p.MinReviewers < 0 || p.MinReviewers > 2 {
+		c.Add("/verificationPolicy/minReviewers", "out_of_range", "The value must be 1 or 2.")
+	}
+	if p.Mode == "auto" && p.MinReviewers == 2 {
+		c.Add("/verificationPolicy/minReviewers", "conflict", "Two reviewers cannot be had where the server verifies.")
+	}
+	names(c, "/verificationPolicy/autoRules", p.AutoRules, maxAutoRules, func(at, one string) {
+		if !ruleName.MatchString(one) {
+			c.Add(at, "invalid", "The value must be the name of a flag.")
+		}
+	})
+}
+
+// names checks a list of texts: how many, none twice, and each by one.
+func names(c *fault.Checks, at string, list []string, most int, one func(at, text string)) {
+	if len(list) > most {
+		c.Add(at, "too_many", fmt.Sprintf("There may be at most %d.", most))
+		return
+	}
+	seen := make(map[string]bool, len(list))
+	for i, text := range list {
+		here := fmt.Sprintf("%s/%d", at, i)
+		if seen[text] {
+			c.Add(here, "duplicate", "The value is there already.")
+		}
+		seen[text] = true
+		one(here, text)
+	}
+}
+
+// WithDefaults is a policy with what it does not say; nil says nothing.
+func (p *Policy) WithDefaults() Policy {
+	out := Policy{}
+	if p != nil {
+		out = *p
+	}
+	if out.Mode == "" {
+		out.Mode = "manual"
+	}
+	out.MinReviewers = max(out.MinReviewers, 1)
+	return out
+}
+
+// SelfService tells that households answer themselves in one of the modes.
+func (d *Content) SelfService() bool {
+	return slices.ContainsFunc(d.Modes, func(m string) bool { return slices.Contains(selfService, m) })
+}

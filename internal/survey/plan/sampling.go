@@ -1,0 +1,236 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Sampling is how the households of a campaign are chosen.
+type Sampling struct {
+	Method               string    `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
+	Size                 *float64  `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census." example:"100"`
+	Confidence           *float64  `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
+	MarginOfError        *float64  `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
+	Precision            *float64  `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
+	ParameterType        string    `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
+	Population           *float64  `json:"population,omitzero" doc:"How many households there are to choose from."`
+	PopulationHash       string    `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
+	Enrolment            string    `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
+	Strata               []Stratum `json:"strata" doc:"At most 200."`
+	DesignID             *string   `json:"designId" doc:"The sample design; null until there is one."`
+	ImpliedMarginOfError *float64  `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a large population; made by the server."`
+	Warnings             []string  `json:"warnings,omitzero" doc:"What to look at; made by the server."`
+}
+
+// Stratum is a part of the population that is sampled on its own.
+type Stratum struct {
+	Name       string   `json:"name" example:"rural"`
+	Population *float64 `json:"population,omitzero"`
+	Size       *float64 `json:"size,omitzero" doc:"How many of the sample are in it."`
+	Weight     *float64 `json:"weight,omitzero" doc:"Its share of the population, from 0 to 1."`
+}
+
+const (
+	methodCensus     = "census"
+	methodStratified = "stratified"
+	enrolmentOpen    = "open"
+	noStrata         = "strata required before activation"
+)
+
+// methods are the ways to sample; true for those that give every household a
+// known chance.
+var methods = []struct {
+	name        string
+	probability bool
+}{
+	{methodCensus, true}, {"simple_random", true}, {"systematic", true}, {methodStratified, true}, {"cluster", true},
+	{"multistage", true}, {"quota", false}, {"convenience", false},
+}
+
+// Stratified tells that there must be strata.
+func (s *Sampling) Stratified() bool { return s.Method == methodStratified }
+
+// Enrols tells that households need not be listed: a census, or open
+// enrolment.
+func (s *Sampling) Enrols() bool { return s.Method == methodCensus || s.Enrolment == enrolmentOpen }
+
+// Probability tells that every household has a known chance.
+func (s *Sampling) Probability() bool { return probability(s.Method) }
+
+func probability(method string) bool {
+	for _, m := range methods {
+		if m.name == method {
+			return m.probability
+		}
+	}
+	return false
+}
+
+func methodNames() []string {
+	var out []string
+	for _, m := range methods {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+// check notes all that is wrong.
+func (s *Sampling) check(c *fault.Checks) {
+	const at = "/sampling"
+	if s == nil {
+		c.Require(false, at)
+		return
+	}
+	OneOf(c, at+"/method", s.Method, methodNames(), true)
+	OneOf(c, at+"/parameterType", s.ParameterType, []string{"proportion", "mean"}, false)
+	OneOf(c, at+"/enrolment", s.Enrolment, []string{"list", enrolmentOpen}, false)
+	c.Require(s.Size != nil || s.Method == methodCensus, at+"/size")
+	whole(c, at+"/size", s.Size)
+	whole(c, at+"/population", s.Population)
+	if s.Size != nil && s.Population != nil && *s.Population >= 1 && *s.Size > *s.Population {
+		c.Add(at+"/size", "out_of_range", "The size must not be above the population.")
+	}
+	s.checkFractions(c, at)
+	Short(c, at+"/populationHash", s.PopulationHash, MaxName)
+	if s.DesignID != nil {
+		Short(c, at+"/designId", *s.DesignID, MaxName)
+	}
+	if s.ImpliedMarginOfError != nil {
+		readOnly(c, at+"/impliedMarginOfError")
+	}
+	if s.Warnings != nil {
+		readOnly(c, at+"/warnings")
+	}
+	s.checkStrata(c, at+"/strata")
+}
+
+func (s *Sampling) checkFractions(c *fault.Checks, at string) {
+	if v := s.Confidence; v != nil && !(*v > 0.5 && *v < 1) {
+		detail := "The value must be above 0.5 and below 1."
+		if *v >= 1 && *v < 100 {
+			detail += fmt.Sprintf(" Give %v %% as %v.", *v, math.Round(*v*1e4)/1e6)
+		}
+		c.Add(at+"/confidence", "out_of_range", detail)
+	}
+	for _, one := range []struct {
+		name string
+		v    *float64
+	}{{"marginOfError", s.MarginOfError}, {"precision", s.Precision}} {
+		if v := one.v; v != nil && !(*v > 0 && *v < 1) {
+			c.Add(at+"/"+one.name, "out_of_range", "The value must be above 0 and below 1.")
+		}
+	}
+}
+
+func (s *Sampling) checkStrata(c *fault.Checks, at string) {
+	if len(s.Strata) > MaxStrata {
+		c.Add(at, "too_many", fmt.Sprintf("There may be at most %d strata.", MaxStrata))
+		return
+	}
+	seen := map[string]bool{}
+	sizes, weights, sized := 0.0, 0.0, len(s.Strata) > 0
+	for i, one := range s.Strata {
+		here := fmt.Sprintf("%s/%d", at, i)
+		c.Require(one.Name != "", here+"/name")
+		Short(c, here+"/name", one.Name, maxStratum)
+		if seen[one.Name] && one.Name != "" {
+			c.Add(here+"/name", "duplicate", "Another stratum has this name.")
+		}
+		seen[one.Name] = true
+		whole(c, here+"/population", one.Population)
+		whole(c, here+"/size", one.Size)
+		if one.Size == nil {
+			sized = false
+		} else {
+			sizes += *one.Size
+		}
+		if w := one.Weight; w != nil {
+			weights += *w
+			if !(*w >= 0 && *w <= 1) {
+				c.Add(here+"/weight", "out_of_range", "The value must be 0 to 1.")
+			}
+		}
+	}
+	if sized && s.Size != nil && sizes != *s.Size {
+		c.Add(at, "wrong_sum", fmt.Sprintf("The sizes of the strata make %v, the sample has %v.", sizes, *s.Size))
+	}
+	if weights > 1+1e-6 {
+		c.Add(at, "wrong_sum", "The weights of the strata make more than 1.")
+	}
+}
+
+// Complete is the sampling as the record shows it, with defaults and what the
+// server says about it. s has passed check and stays as it is.
+func (s *Sampling) Complete() *Sampling {
+	out := *s
+	if out.ParameterType == "" {
+		out.ParameterType = "proportion"
+	}
+	if out.Strata = slices.Clone(s.Strata); out.Strata == nil {
+		out.Strata = []Stratum{}
+	}
+	out.ImpliedMarginOfError, out.Warnings = nil, []string{}
+	if s.Method == methodStratified && len(s.Strata) == 0 {
+		out.Warnings = append(out.Warnings, noStrata)
+	}
+	switch {
+	case !probability(s.Method):
+		out.Warnings = append(out.Warnings, "not a probability sample: no confidence interval is reported")
+	case s.Method == methodCensus:
+	case s.Confidence == nil:
+		out.Warnings = append(out.Warnings, "no confidence level is given")
+	case out.ParameterType == "proportion":
+		m := impliedMargin(*s.Size, *s.Confidence)
+		out.ImpliedMarginOfError = &m
+		if s.MarginOfError != nil && m > *s.MarginOfError {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("the size gives a margin of error of %v, more than the %v aimed at", m, *s.MarginOfError))
+		}
+	}
+	return &out
+}
+
+// Draft is the sampling as its maker sent it.
+func (s *Sampling) Draft() *Sampling {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.ImpliedMarginOfError, out.Warnings = nil, nil
+	return &out
+}
+
+// Has tells whether a stratum may be used.
+func (s *Sampling) Has(stratum string) bool {
+	return len(s.Strata) == 0 || slices.ContainsFunc(s.Strata, func(one Stratum) bool { return one.Name == stratum })
+}
+
+func whole(c *fault.Checks, pointer string, v *float64) {
+	if v != nil && (!(*v >= 1 && *v <= maxSize) || *v != math.Trunc(*v)) {
+		c.Add(pointer, "out_of_range", "The value must be a whole number from 1 to 1,000,000,000.")
+	}
+}
+
+// OneOf notes a value that is none of those allowed.
+func OneOf(c *fault.Checks, pointer, value string, allowed []string, required bool) {
+	switch {
+	case value == "" && required:
+		c.Require(false, pointer)
+	case value != "" && !slices.Contains(allowed, value):
+		c.Add(pointer, "not_allowed", "The value must be one of "+strings.Join(allowed, ", ")+".")
+	}
+}
+
+// Short notes a text of too many characters.
+func Short(c *fault.Checks, pointer, value string, most int) {
+	if len(value) > most && len([]rune(value)) > most {
+		c.Add(pointer, "too_long", fmt.Sprintf("The value may have at most %d characters.", most))
+	}
+}
+
+func readOnly(c *fault.Checks, pointer string) {
+	c.Add(pointer, "read_only", "The server makes this member; leave it out.")
+}

@@ -1,0 +1,194 @@
+// Package rule holds the checks that look at one response by itself: was the
+// interview too short, at night, far from the household, are all answers on a
+// scale the same, is a picture missing. A check flags and never refuses: people
+// look at flags and decide.
+//
+// It is pure: whoever calls it brings the answers and the places.
+package rule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The checks. The names are part of the API.
+const (
+	DurationShort = "duration_short"
+	NightTime     = "night_interview"
+	Distance      = "gps_distance"
+	StraightLine  = "straight_lining"
+	MediaMissing  = "media_missing"
+	OutsideWindow = "outside_window"
+	ClockSkew     = "clock_skew"
+	NotEligible   = "not_eligible"
+	ModeUnplanned = "mode_not_planned"
+	Stranger      = "collector_not_named"
+	NotListed     = "household_not_listed"
+)
+
+// Names lists the checks, for settings and documents.
+func Names() []string {
+	return []string{
+		DurationShort, NightTime, Distance, StraightLine, MediaMissing, OutsideWindow, ClockSkew, NotEligible, ModeUnplanned, Stranger, NotListed,
+	}
+}
+
+// Flag is what a check has found.
+type Flag struct {
+	Rule     string  `json:"rule" example:"duration_short"`
+	Question string  `json:"question,omitzero" doc:"Pointer of the answer it is about." example:"/responses/installation/photo"`
+	Detail   string  `json:"detail" doc:"A sentence for people." example:"The interview took 41 s, at least 180 s are expected for 60 answers."`
+	Value    float64 `json:"value,omitzero" doc:"What was measured."`
+	Limit    float64 `json:"limit,omitzero" doc:"What was expected."`
+}
+
+// Settings are the limits of the checks. The zero value of a member is its
+// default.
+type Settings struct {
+	MinSeconds       float64  `json:"minSeconds,omitzero" doc:"Least length of an interview; 60 by default."`
+	SecondsPerAnswer float64  `json:"secondsPerAnswer,omitzero" doc:"Least time for an answer; 3 by default."`
+	NightFrom        int      `json:"nightFrom,omitzero" doc:"Local hour at which night begins; 21 by default."`
+	NightTo          int      `json:"nightTo,omitzero" doc:"Local hour at which night ends; 5 by default."`
+	UTCOffsetMinutes *int     `json:"utcOffsetMinutes,omitzero" doc:"Local time; without it the longitude of the interview gives it." example:"180"`
+	MaxMetres        float64  `json:"maxMetres,omitzero" doc:"Largest distance between interview and household; 500 by default."`
+	SameAnswers      int      `json:"sameAnswers,omitzero" doc:"Equal answers on one scale that are straight-lining; 5 by default."`
+	Off              []string `json:"off,omitzero" doc:"Checks that are not made."`
+}
+
+// WithDefaults fills in what is not set.
+func (s Settings) WithDefaults() Settings {
+	s.MinSeconds = or(s.MinSeconds, 60)
+	s.SecondsPerAnswer = or(s.SecondsPerAnswer, 3)
+	s.NightFrom = or(s.NightFrom, 21)
+	s.NightTo = or(s.NightTo, 5)
+	s.MaxMetres = or(s.MaxMetres, 500)
+	s.SameAnswers = or(s.SameAnswers, 5)
+	return s
+}
+
+func or[T int | float64](v, otherwise T) T {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
+
+// Point is a place on earth.
+type Point struct{ Lat, Lon float64 }
+
+// Interview is one response as the checks see it.
+type Interview struct {
+	Answers     jsontext.Value // canonical
+	Answered    int
+	StartedAt   time.Time // zero when nobody knows
+	SubmittedAt time.Time
+	ReceivedAt  time.Time
+	Seconds     float64 // that it took; 0 when nobody knows
+	Visit       bool    // people met: place and hour matter
+	At          *Point
+	Home        *Point // of the household
+	From, Until time.Time
+
+	Eligible  *bool // nil when the survey does not ask
+	Unplanned bool  // its mode is not one of the survey
+	Stranger  bool  // its collector is not one of the survey
+	Unlisted  bool  // the survey has a list and the household is not on it
+}
+
+// Check makes every check that is not switched off. asked tells whether a
+// question was asked in this interview; it is called for pictures that are
+// missing only.
+func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) []Flag {
+	s = s.WithDefaults()
+	var out []Flag
+	add := func(f Flag) {
+		if !slices.Contains(s.Off, f.Rule) {
+			out = append(out, f)
+		}
+	}
+	checkTime(s, in, add)
+	if in.At != nil && in.Home != nil && in.Visit {
+		if d := metres(*in.At, *in.Home); d > s.MaxMetres {
+			add(Flag{Rule: Distance, Value: math.Round(d), Limit: s.MaxMetres, Detail: fmt.Sprintf("The interview was %.0f m from the household, at most %.0f m are expected.", d, s.MaxMetres)})
+		}
+	}
+	checkPlan(in, add)
+	p.checkAnswers(s, in, asked, add)
+	return out
+}
+
+func checkTime(s Settings, in Interview, add func(Flag)) {
+	least := max(s.MinSeconds, s.SecondsPerAnswer*float64(in.Answered))
+	if in.Seconds > 0 && in.Seconds < least {
+		add(Flag{Rule: DurationShort, Value: in.Seconds, Limit: least, Detail: fmt.Sprintf("The interview took %.0f s, at least %.0f s are expected for %d answers.", in.Seconds, least, in.Answered)})
+	}
+	begin := in.StartedAt
+	if begin.IsZero() {
+		begin = in.SubmittedAt
+	}
+	if hour, known := localHour(s, in, begin); known && in.Visit && isNight(s, hour) {
+		add(Flag{Rule: NightTime, Value: float64(hour), Detail: fmt.Sprintf("The visit began at %d o'clock local time.", hour)})
+	}
+	if in.SubmittedAt.After(in.ReceivedAt.Add(10 * time.Minute)) {
+		add(Flag{Rule: ClockSkew, Value: in.SubmittedAt.Sub(in.ReceivedAt).Seconds(), Detail: "The response is dated after it arrived."})
+	}
+	if !in.From.IsZero() && in.SubmittedAt.Before(in.From) || !in.Until.IsZero() && in.SubmittedAt.After(in.Until) {
+		add(Flag{Rule: OutsideWindow, Detail: "The response is dated outside the window of the survey."})
+	}
+}
+
+func checkPlan(in Interview, add func(Flag)) {
+	if in.Eligible != nil && !*in.Eligible {
+		add(Flag{Rule: NotEligible, Detail: "The household does not meet the eligibility rule of the survey."})
+	}
+	if in.Unplanned {
+		add(Flag{Rule: ModeUnplanned, Detail: "The survey does not plan interviews of this mode."})
+	}
+	if in.Stranger {
+		add(Flag{Rule: Stranger, Detail: "The collector is not one of the survey."})
+	}
+	if in.Unlisted {
+		add(Flag{Rule: NotListed, Detail: "The household is not on the list of the survey."})
+	}
+}
+
+// localHour is the hour of the day where the interview took place, by the sun
+// when no offset is set: that is what makes a night.
+func localHour(s Settings, in Interview, t time.Time) (int, bool) {
+	place := in.At
+	if place == nil {
+		place = in.Home
+	}
+	switch {
+	case t.IsZero():
+		return 0, false
+	case s.UTCOffsetMinutes != nil:
+		return t.UTC().Add(time.Duration(*s.UTCOffsetMinutes) * time.Minute).Hour(), true
+	case place != nil:
+		return t.UTC().Add(time.Duration(math.Round(place.Lon/15)) * time.Hour).Hour(), true
+	}
+	return 0, false
+}
+
+func isNight(s Settings, hour int) bool {
+	if s.NightFrom > s.NightTo {
+		return hour >= s.NightFrom || hour < s.NightTo
+	}
+	return hour >= s.NightFrom && hour < s.NightTo
+}
+
+// metres is the distance of two points on a sphere.
+func metres(a, b Point) float64 {
+	const radius, degree = 6_371_000, math.Pi / 180
+	dLat, dLon := (b.Lat-a.Lat)*degree, (b.Lon-a.Lon)*degree
+	h := math.Pow(math.Sin(dLat/2), 2) + math.Cos(a.Lat*degree)*math.Cos(b.Lat*degree)*math.Pow(math.Sin(dLon/2), 2)
+	return 2 * radius * math.Asin(min(1, math.Sqrt(h)))
+}
+
+// pointer is where an answer stands in a response.
+func pointer(path []string) string { return "/responses/" + strings.Join(path, "/") }

@@ -1,0 +1,116 @@
+package survey
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. DB, Templates, Events and Cursors are needed;
+// the zero value of everything else is the sensible default.
+type Config struct {
+	DB        *db.DB
+	Templates Templates
+	Events    *event.Log
+	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Cursors   web.Cursors
+	Now       func() time.Time
+	// Project tells whether a DID is held here, and whether it is a project.
+	// Without it nothing is held.
+	Project func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
+	// StrictRefs refuses projects that are not held here.
+	StrictRefs bool
+	// Changed is called after a commit that changed a campaign of a workspace,
+	// for other instances to Forget it.
+	Changed func(ws string)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Idem == nil {
+		c.Idem = idem.Plain(c.DB)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Project == nil {
+		c.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }
+	}
+	if c.Changed == nil {
+		c.Changed = func(string) {}
+	}
+	return c
+}
+
+// Service is the use cases of campaigns.
+type Service struct {
+	cfg    Config
+	db     *db.DB
+	events *event.Log
+	cache  *cache
+	shards int // rows that one counter is spread over
+}
+
+// New makes a service over a migrated store.
+func New(cfg Config) *Service {
+	cfg = cfg.withDefaults()
+	s := &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, cache: newCache(), shards: 1}
+	if cfg.DB.Dialect() == db.Postgres {
+		s.shards = postgresShards
+	}
+	return s
+}
+
+// Flush drops all that is cached: what other instances have changed may have
+// been missed.
+func (s *Service) Flush() { s.cache.flush() }
+
+// Forget drops what is cached of one workspace: another instance has changed a
+// campaign there.
+func (s *Service) Forget(ws string) { s.cache.drop(ws) }
+
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// changed makes a change known once it is stored.
+func (s *Service) changed(tx *db.Tx, ws string) {
+	tx.AfterCommit(func() {
+		s.cache.drop(ws)
+		s.cfg.Changed(ws)
+	})
+}
+
+// newID is the id of a campaign that its maker has not named.
+func newID(nid int64) string { return "srv_" + strconv.FormatInt(nid, 10) }
+
+// sees tells whether a project exists for a caller.
+func sees(c web.Caller, project string) bool {
+	if len(c.Projects) == 0 {
+		return true
+	}
+	for _, p := range c.Projects {
+		if p == project {
+			return true
+		}
+	}
+	return false
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "SURVEY_NOT_FOUND", "No survey has this id.")
+}
+
+// refuse answers with err, unless the same request was done before under its
+// Idempotency-Key: then what made it impossible may be its own effect.
+func refuse[T any](ctx context.Context, s *Service, err error) (web.Reply[T], error) {
+	if web.IdempotencyFrom(ctx).Key == "" {
+		return web.Reply[T]{}, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(*db.Tx) (web.Reply[T], error) {
+		return web.Reply[T]{}, err
+	})
+}

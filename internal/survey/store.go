@@ -1,0 +1,172 @@
+package survey
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	insertSurvey = `INSERT INTO surveys (nid, ws, survey_id, project, stage, template_id, status, revision, touched, created_at, updated_at,
+			rev_action, rev_actor, rev_request, rev_reason, body)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $9, $10, $11, $12, $13, $14) ON CONFLICT (ws, survey_id) DO NOTHING`
+	selectSurvey = `SELECT nid, ws, survey_id, project, status, revision, body FROM surveys WHERE ws = $1 AND survey_id = $2`
+	keepRevision = `INSERT INTO survey_history (survey, revision, at, action, actor, request, reason, body)
+		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, body FROM surveys WHERE nid = $1 AND revision = $2
+		ON CONFLICT (survey, revision) DO NOTHING`
+	updateSurvey = `UPDATE surveys SET project = $3, stage = $4, template_id = $5, status = $6, revision = revision + 1, updated_at = $7,
+			rev_action = $8, rev_actor = $9, rev_request = $10, rev_reason = $11, body = $12
+		WHERE nid = $1 AND revision = $2`
+	touchSurvey   = `UPDATE surveys SET touched = touched + 1 WHERE nid = $1 RETURNING status, revision`
+	removeSurvey  = `DELETE FROM surveys WHERE nid = $1 AND revision = $2`
+	removeHistory = `DELETE FROM survey_history WHERE survey = $1`
+	removeCounts  = `DELETE FROM survey_counts WHERE survey = $1`
+	selectPage    = `SELECT nid, ws, survey_id, project, status, revision, body FROM surveys WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	selectOf      = `SELECT nid, ws, survey_id, project, status, revision, body FROM surveys
+		WHERE ws = $1 AND project = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	selectActive = `SELECT survey_id FROM surveys WHERE ws = $1 AND template_id = $2 AND status = 'active' ORDER BY nid LIMIT $3`
+	selectLog    = `SELECT revision, at, action, actor, request, reason FROM survey_history WHERE survey = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3`
+	selectNewest = `SELECT revision, updated_at, rev_action, rev_actor, rev_request, rev_reason FROM surveys WHERE nid = $1`
+	selectPast   = `SELECT body FROM survey_history WHERE survey = $1 AND revision = $2`
+)
+
+// Row is a stored campaign.
+type Row struct {
+	NID       int64
+	Workspace string
+	SurveyID  string
+	Project   string
+	Status    Status
+	Revision  int64
+	Body      []byte // the record as it is sent, without its progress
+}
+
+// Survey reads the record.
+func (r *Row) Survey() (*Survey, error) {
+	v := new(Survey)
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return nil, fmt.Errorf("read survey %s: %w", r.SurveyID, err)
+	}
+	return v, nil
+}
+
+func (r *Row) scan(row db.Row) error {
+	var body string
+	if err := row.Scan(&r.NID, &r.Workspace, &r.SurveyID, &r.Project, &r.Status, &r.Revision, &body); err != nil {
+		return err
+	}
+	r.Body = []byte(body)
+	return nil
+}
+
+// find reads a campaign of a workspace. The fault is SURVEY_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, ws, id string) (*Row, error) {
+	r := new(Row)
+	err := r.scan(q.QueryRow(ctx, selectSurvey, ws, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find survey: %w", err)
+	}
+	return r, nil
+}
+
+// change is what makes a revision, for the history.
+type change struct{ action, reason string }
+
+// insert stores a new campaign; false when its id is taken.
+func insert(ctx context.Context, tx *db.Tx, r *Row, v *Survey, ch change) (bool, error) {
+	n, err := tx.Exec(ctx, insertSurvey, r.NID, r.Workspace, r.SurveyID, v.ProjectID, v.Stage, v.TemplateID, string(v.Status), v.Revision,
+		v.Created.UnixMilli(), ch.action, v.UpdatedBy, web.RequestID(ctx), ch.reason, string(r.Body))
+	if err != nil {
+		return false, fmt.Errorf("insert survey: %w", err)
+	}
+	return n > 0, nil
+}
+
+// update stores the revision after old; false when somebody was there first.
+func update(ctx context.Context, tx *db.Tx, old *Row, v *Survey, st step) (bool, error) {
+	n, err := tx.Exec(ctx, keepRevision, old.NID, old.Revision)
+	if err != nil {
+		return false, fmt.Errorf("keep revision: %w", err)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	n, err = tx.Exec(ctx, updateSurvey, old.NID, old.Revision, v.ProjectID, v.Stage, v.TemplateID, string(v.Status), v.Updated.UnixMilli(),
+		st.action, v.UpdatedBy, web.RequestID(ctx), st.reason, string(st.body))
+	if err != nil {
+		return false, fmt.Errorf("update survey: %w", err)
+	}
+	return n > 0, nil
+}
+
+// touch locks a campaign and tells its status and revision.
+func touch(ctx context.Context, tx *db.Tx, nid int64) (status Status, revision int64, err error) {
+	err = tx.QueryRow(ctx, touchSurvey, nid).Scan(&status, &revision)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", 0, notFound()
+	} else if err != nil {
+		return "", 0, fmt.Errorf("lock survey: %w", err)
+	}
+	return status, revision, nil
+}
+
+// list reads a page of campaigns, newest first.
+func list(rows db.Rows, err error) ([]*Row, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list surveys: %w", err)
+	}
+	defer rows.Close()
+	var out []*Row
+	for rows.Next() {
+		r := new(Row)
+		if err := r.scan(rows); err != nil {
+			return nil, fmt.Errorf("list surveys: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list surveys: %w", err)
+	}
+	return out, nil
+}
+
+// texts reads a result of one column.
+func texts(rows db.Rows, err error) ([]string, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, rows.Err()
+}
+
+// remove deletes a campaign and all but its households, which are gone by
+// then; false when it was changed meanwhile.
+func remove(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
+	n, err := tx.Exec(ctx, removeSurvey, r.NID, r.Revision)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := tx.Exec(ctx, removeHistory, r.NID); err != nil {
+		return false, fmt.Errorf("remove history: %w", err)
+	}
+	if _, err := tx.Exec(ctx, removeCounts, r.NID); err != nil {
+		return false, fmt.Errorf("remove counters: %w", err)
+	}
+	return true, nil
+}

@@ -1,0 +1,87 @@
+// Package survey is area B: household surveys. This package holds the
+// campaign: which questions are asked, of whom, by whom, when and how, and how
+// far it has come. Templates, forms, responses, their verification and exports
+// are packages of their own.
+//
+// It promises that a campaign asks what was decided when it began (the version
+// of the template and its sections are pinned), that it starts only when every
+// precondition holds and says all that are missing at once, that no change is
+// lost (each names the revision it was made from) and each is kept with who,
+// when and why, and that progress is read from counters which are stored with
+// what they count. Nothing here grows slower with the number of households.
+package survey
+
+import (
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+)
+
+// Status is where a campaign stands.
+type Status string
+
+// The statuses, in their order. An active campaign may pause, and a closed one
+// be opened again.
+const (
+	StatusDraft    Status = "draft"
+	StatusReady    Status = "ready"
+	StatusActive   Status = "active"
+	StatusPaused   Status = "paused"
+	StatusClosed   Status = "closed"
+	StatusArchived Status = "archived"
+)
+
+// Survey is the record of a campaign. The order of members is the order they
+// are sent in.
+type Survey struct {
+	SurveyID  string `json:"surveyId" example:"srv_7310428377145344"`
+	Type      string `json:"type" enum:"BaselineSurvey,FollowUpSurvey,MonitoringSurvey"`
+	Stage     string `json:"stage" enum:"baseline,follow-up,monitoring"`
+	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
+	External  bool   `json:"external,omitzero" doc:"The project is not held here."`
+	plan.Content
+	Round        int       `json:"round" doc:"The round that is open, counted from 1."`
+	Rounds       []Round   `json:"rounds"`
+	Status       Status    `json:"status" enum:"draft,ready,active,paused,closed,archived"`
+	StatusReason string    `json:"statusReason,omitzero"`
+	Revision     int64     `json:"revision"`
+	Created      time.Time `json:"created"`
+	CreatedBy    string    `json:"createdBy"`
+	Updated      time.Time `json:"updated"`
+	UpdatedBy    string    `json:"updatedBy"`
+	Activated    time.Time `json:"activated,omitzero" doc:"When it was first active."`
+	Closed       time.Time `json:"closed,omitzero"`
+	Links        Links     `json:"links"`
+	Progress     *Progress `json:"progress,omitzero" doc:"How far the open round has come. Not in lists. It is no part of the revision: poll links.progress."`
+}
+
+// Round is one pass over the households.
+type Round struct {
+	Round    int          `json:"round"`
+	Name     string       `json:"name,omitzero" example:"2026 Q3"`
+	Opened   time.Time    `json:"opened"`
+	OpenedBy string       `json:"openedBy"`
+	Closed   time.Time    `json:"closed,omitzero" doc:"When the next round was opened."`
+	Window   *plan.Window `json:"window,omitzero"`
+}
+
+// Links are the addresses of what belongs to a campaign.
+type Links struct {
+	Self       string `json:"self"`
+	Responses  string `json:"responses"`
+	Template   string `json:"template"`
+	Sampling   string `json:"sampling" doc:"The households that make the sample."`
+	Activate   string `json:"activate"`
+	Households string `json:"households"`
+	Collectors string `json:"collectors"`
+	Progress   string `json:"progress"`
+	History    string `json:"history"`
+}
+
+func linksOf(c *Survey) Links {
+	self := "/v1/surveys/" + c.SurveyID // needs no escaping: see surveyName
+	return Links{
+		Self: self, Responses: self + "/responses", Template: "/v1/templates/" + c.TemplateID, Sampling: self + "/households", Activate: self + "/activate",
+		Households: self + "/households", Collectors: self + "/collectors", Progress: self + "/progress", History: self + "/history",
+	}
+}

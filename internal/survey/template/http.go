@@ -1,0 +1,346 @@
+package template
+
+import (
+	"context"
+	"math"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const creating = "A new template is version 1, a draft. Publish it with POST /v1/templates/{templateId}/publish; then surveys can use it. Texts are a string or an object of language to string. " +
+	"relevant, required, constraint and calculate are CEL expressions over the answers: every section is a map of its answers, and a question whose id is unique is a name of its own. " +
+	"Limits: 1,000 templates of 100 versions each in a workspace, 512 KiB a version, 100 sections, 1,000 questions, 1,000 options a question."
+
+const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a template in JSON; members the server decides may be in it and are not looked at. It becomes a draft: mode=create (default) makes a new template, " +
+	"mode=update the draft of the one that is there, with If-Match as in PUT. report says what of a workbook could not be carried over."
+
+// Routes adds the template API to a.
+func (s *Service) Routes(a *web.API) {
+	const tag = "templates"
+	const read, write = "templates:read", "templates:write"
+	web.Post(a, "/v1/templates", s.serveCreate, web.Doc{
+		Summary: "Create a template", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Description: creating, Example: example("my-baseline"),
+		Codes: []string{"TEMPLATE_INVALID", "TEMPLATE_EXISTS", "TOO_MANY_TEMPLATES", "KEY_RESTRICTED"},
+	})
+	web.Get(a, "/v1/templates", s.serveList, web.Doc{
+		Summary: "List templates: the shipped ones, then your own", Scope: read, Tag: tag,
+		Description: "One item for each template: its newest published version, else a deprecated one, else its draft. A page may be short: follow hasMore.",
+	})
+	a.Handle(http.MethodPost, "/v1/templates:import", s.serveImport, web.Doc{
+		Summary: "Import a template from XLSForm or JSON", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Answer: Imported{}, Description: importing,
+		Consumes: mediaXLSX + ", " + mediaJSON, Example: example("imported-baseline"),
+		Query: []web.Param{
+			{Name: "templateId", Doc: "Identifier of the template; that in the file by default.", Example: "imported-baseline"},
+			{Name: "mode", Doc: "create (default) or update.", Example: "create"},
+			{Name: "If-Match", Doc: "For mode=update: ETag of the draft, or of the newest version when there is none.", Header: true},
+			{Name: "Idempotency-Key", Doc: "Send the same key again to get the stored answer instead of doing it twice.", Header: true},
+		},
+		Codes: []string{
+			"TEMPLATE_IMPORT_INVALID", "TEMPLATE_INVALID", "TEMPLATE_EXISTS", "TEMPLATE_NOT_FOUND", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED",
+			"TOO_MANY_TEMPLATES", "TOO_MANY_VERSIONS", "STALE_REVISION", "PRECONDITION_REQUIRED", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "KEY_RESTRICTED",
+		},
+	})
+	web.Get(a, "/v1/templates/{templateId}", s.serveGet, web.Doc{
+		Summary: "Read a template", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND"},
+		Description: "Without a version it is the newest published one, else a deprecated one, else the draft.",
+	})
+	web.Put(a, "/v1/templates/{templateId}", s.serveUpdate, web.Doc{
+		Summary: "Give the draft new content, or open the draft of the next version", Scope: write, Tag: tag, Also: []int{http.StatusCreated}, Example: example(""),
+		Description: "Published versions do not change: when there is no draft, 201 and the draft of the next version. If-Match is the ETag of the draft; without one that of the newest version or of the one that is shown. " +
+			"Members the server decides may be repeated as they are.",
+		Codes: []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_INVALID", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "TOO_MANY_VERSIONS", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+	web.Delete(a, "/v1/templates/{templateId}", s.serveDelete, web.Doc{
+		Summary: "Give up the draft of a template", Scope: write, Tag: tag,
+		Description: "A template that was never published is gone then; otherwise its published versions stay.",
+		Codes:       []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+	})
+	s.versionRoutes(a, tag, read, write)
+	s.useRoutes(a, tag, read, write)
+}
+
+// versionRoutes adds the routes about versions and their status.
+func (s *Service) versionRoutes(a *web.API, tag string, read, write web.Scope) {
+	missing := []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND"}
+	codes := append([]string{"STATE_TRANSITION_INVALID", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "STALE_REVISION"}, missing...)
+	web.Get(a, "/v1/templates/{templateId}/versions", s.serveVersions, web.Doc{
+		Summary: "List the versions of a template, newest first", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND"},
+	})
+	web.Get(a, "/v1/templates/{templateId}/versions/{version}", s.serveVersion, web.Doc{Summary: "Read a version of a template", Scope: read, Tag: tag, Codes: missing})
+	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xlsform", s.serveXLSForm, web.Doc{
+		Summary: "Download a version as XLSForm", Scope: read, Tag: tag, Produces: mediaXLSX, Codes: append([]string{"TEMPLATE_EXPORT_TOO_LARGE"}, missing...),
+		Description: "A workbook that ODK Collect, Kobo and others read.",
+	})
+	web.Post(a, "/v1/templates/{templateId}/publish", s.servePublish, web.Doc{
+		Summary: "Publish the draft", Scope: write, Tag: tag, Once: true, Example: Change{}, Codes: codes,
+		Description: "From now on it does not change but in its status, and surveys can use it.",
+	})
+	web.Post(a, "/v1/templates/{templateId}/deprecate", s.serveDeprecate, web.Doc{
+		Summary: "Deprecate a published version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Version 2 asks about heating as well."}, Codes: codes,
+		Description: "It still works; there is something better.",
+	})
+	web.Post(a, "/v1/templates/{templateId}/retire", s.serveRetire, web.Doc{
+		Summary: "Retire a version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Its questions were misunderstood."}, Codes: codes,
+		Description: "No new survey uses it; those that do go on.",
+	})
+	web.Get(a, "/v1/templates/{templateId}/diff", s.serveDiff, web.Doc{
+		Summary: "Compare two versions", Scope: read, Tag: tag, Codes: missing,
+		Description: "Question by question, and whether responses to the one still fit the other.",
+	})
+}
+
+// useRoutes adds the routes that look at a template, copy and review it.
+func (s *Service) useRoutes(a *web.API, tag string, read, write web.Scope) {
+	missing := []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND"}
+	web.Post(a, "/v1/templates/{templateId}/preview", s.servePreview, web.Doc{
+		Summary: "See a template as one person would, given some answers", Scope: read, Tag: tag, Codes: append([]string{"TEMPLATE_INVALID"}, missing...),
+		Description: "Nothing is stored. The answer is 200 whether the answers are valid or not.",
+		Example:     map[string]any{"language": "en", "answers": map[string]any{"eligibility": map[string]any{"current_cooking": []string{"wood", "charcoal"}}}},
+	})
+	web.Post(a, "/v1/templates/{templateId}/clone", s.serveClone, web.Doc{
+		Summary: "Copy a template", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: Clone{TemplateID: "my-copy", Title: form.Plain("Our baseline")},
+		Description: "The copy is a draft of its own. Shipped templates are changed this way.",
+		Codes:       append([]string{"TEMPLATE_EXISTS", "TEMPLATE_INVALID", "TOO_MANY_TEMPLATES"}, missing...),
+	})
+	web.Get(a, "/v1/templates/{templateId}/languages", s.serveLanguages, web.Doc{
+		Summary: "See how complete a template is in each language", Scope: read, Tag: tag, Codes: missing,
+	})
+	web.Get(a, "/v1/templates/{templateId}/reviews", s.serveReviews, web.Doc{
+		Summary: "List the reviews of a template, latest first", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND"},
+		Description: "state says when the next review is due: so many days after the last one, or after the publication of the current version if that was later.",
+	})
+	web.Post(a, "/v1/templates/{templateId}/reviews", s.serveReview, web.Doc{
+		Summary: "Record a review of a template's suitability", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true,
+		Example:     map[string]any{"findings": "Questions are understood; the fuel units fit.", "decision": "keep"},
+		Description: "The reviewer is the caller. Reviews are never changed. Shipped templates are reviewed in each workspace for itself. A decision is a record: use PUT to revise and POST …/retire to retire.",
+		Codes:       append([]string{"REVIEW_INVALID", "TEMPLATE_NOT_PUBLISHED"}, missing...),
+	})
+}
+
+// example is the documented template.
+func example(id string) any {
+	t := map[string]any{
+		"sections": []any{
+			map[string]any{"id": "eligibility", "questions": []any{
+				map[string]any{"id": "current_cooking", "type": "multiple_choice", "required": true, "options": []string{"wood", "charcoal", "lpg", "electric"}},
+			}},
+			map[string]any{"id": "socio_economic", "questions": []any{
+				map[string]any{"id": "household_size", "type": "number", "validation": map[string]any{"min": 1, "max": 20}},
+			}},
+		},
+		"validations": map[string]any{"requiredSections": []string{"eligibility"}, "completionThreshold": 0.8},
+	}
+	if id != "" {
+		t["templateId"] = id
+	}
+	return t
+}
+
+func (s *Service) serveCreate(ctx context.Context, in *struct{ Body form.Template }) (web.Reply[*Version], error) {
+	return s.Create(ctx, in.Body)
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	Stage  string `query:"stage" doc:"Only templates of this stage." enum:"baseline,follow-up,monitoring"`
+	Status string `query:"status" doc:"Only templates shown in this status." enum:"draft,published,deprecated,retired"`
+	Q      string `query:"q" doc:"Only templates with this in their identifier or title, in any case; at most 100 characters."`
+	web.Paging
+},
+) (web.Reply[web.Page[Summary]], error) {
+	var none web.Reply[web.Page[Summary]]
+	var at spot
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.List(ctx, Filter{Stage: in.Stage, Status: Status(in.Status), Q: in.Q}, at, limit)
+	if err != nil {
+		return none, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+}
+
+// oneIn names a template, and perhaps a version of it.
+type oneIn struct {
+	TemplateID string     `path:"templateId" doc:"Identifier of the template."`
+	Version    web.Number `query:"version" doc:"Number of the version." example:"1"`
+}
+
+// one is the number of a version, 0 when it is not given.
+func one(at string, n web.Number) (int, error) {
+	var c fault.Checks
+	version := n.In(&c, at, 1, math.MaxInt32, 0)
+	return int(version), c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+func (s *Service) serveGet(ctx context.Context, in *oneIn) (web.Reply[*Version], error) {
+	version, err := one("query/version", in.Version)
+	if err != nil {
+		return web.Reply[*Version]{}, err
+	}
+	return s.Get(ctx, in.TemplateID, version)
+}
+
+func (s *Service) serveVersion(ctx context.Context, in *versionIn) (web.Reply[*Version], error) {
+	version, err := one("path/version", in.Version)
+	if err != nil {
+		return web.Reply[*Version]{}, err
+	}
+	return s.Get(ctx, in.TemplateID, version)
+}
+
+func (s *Service) serveUpdate(ctx context.Context, in *struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+	IfMatch    string `header:"If-Match" doc:"ETag of the draft you have read, or of the newest version when there is none; * for any."`
+	Body       Edit
+},
+) (web.Reply[*Version], error) {
+	return s.Update(ctx, in.TemplateID, in.IfMatch, in.Body.Template)
+}
+
+func (s *Service) serveDelete(ctx context.Context, in *struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+	IfMatch    string `header:"If-Match" doc:"ETag of the draft you have read; * for any."`
+},
+) (*Version, error) {
+	return s.Delete(ctx, in.TemplateID, in.IfMatch)
+}
+
+// VersionList is the versions of a template.
+type VersionList struct {
+	TemplateID string        `json:"templateId"`
+	Items      []VersionInfo `json:"items"`
+}
+
+// named names a template.
+type named struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+}
+
+func (s *Service) serveVersions(ctx context.Context, in *named) (*VersionList, error) {
+	items, err := s.Versions(ctx, in.TemplateID)
+	if err != nil {
+		return nil, err
+	}
+	return &VersionList{TemplateID: in.TemplateID, Items: items}, nil
+}
+
+// moveIn is that of the routes that change a status.
+type moveIn struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+	IfMatch    string `header:"If-Match" doc:"ETag of the version you have read; not needed."`
+	Body       *Change
+}
+
+func (in *moveIn) change() Change {
+	if in.Body == nil {
+		return Change{}
+	}
+	return *in.Body
+}
+
+func (s *Service) servePublish(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
+	return s.Publish(ctx, in.TemplateID, in.IfMatch, in.change())
+}
+
+func (s *Service) serveDeprecate(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
+	return s.Deprecate(ctx, in.TemplateID, in.IfMatch, in.change())
+}
+
+func (s *Service) serveRetire(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
+	return s.Retire(ctx, in.TemplateID, in.IfMatch, in.change())
+}
+
+func (s *Service) serveDiff(ctx context.Context, in *struct {
+	TemplateID string     `path:"templateId" doc:"Identifier of the template."`
+	From       web.Number `query:"from" doc:"Version; the one before to by default." example:"1"`
+	To         web.Number `query:"to" doc:"Version; the newest by default, drafts too." example:"2"`
+},
+) (*Diff, error) {
+	var c fault.Checks
+	from := in.From.In(&c, "query/from", 1, math.MaxInt32, 0)
+	to := in.To.In(&c, "query/to", 1, math.MaxInt32, 0)
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return nil, err
+	}
+	return s.Diff(ctx, in.TemplateID, int(from), int(to))
+}
+
+func (s *Service) servePreview(ctx context.Context, in *struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+	Body       PreviewDraft
+},
+) (*Preview, error) {
+	return s.Preview(ctx, in.TemplateID, in.Body)
+}
+
+func (s *Service) serveClone(ctx context.Context, in *struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+	Body       Clone
+},
+) (web.Reply[*Version], error) {
+	return s.Clone(ctx, in.TemplateID, in.Body)
+}
+
+func (s *Service) serveLanguages(ctx context.Context, in *struct {
+	TemplateID string     `path:"templateId" doc:"Identifier of the template."`
+	Version    web.Number `query:"version" doc:"Number of the version; the newest by default, drafts too." example:"1"`
+},
+) (*Languages, error) {
+	version, err := one("query/version", in.Version)
+	if err != nil {
+		return nil, err
+	}
+	return s.Languages(ctx, in.TemplateID, version)
+}
+
+// ReviewPage is a page of reviews, and how the template stands.
+type ReviewPage struct {
+	Items []Review     `json:"items"`
+	Page  web.PageInfo `json:"page"`
+	State ReviewState  `json:"state"`
+}
+
+func (s *Service) serveReviews(ctx context.Context, in *struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+	web.Paging
+},
+) (web.Reply[ReviewPage], error) {
+	var none web.Reply[ReviewPage]
+	at := firstReview()
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.Reviews(ctx, in.TemplateID, at, limit)
+	if err != nil {
+		return none, err
+	}
+	state, err := s.Review(ctx, s.db, web.CallerFrom(ctx).Workspace, in.TemplateID, s.now())
+	if err != nil {
+		return none, err
+	}
+	var goesOn any
+	if next != nil {
+		goesOn = *next
+	}
+	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, goesOn)
+	if err != nil {
+		return none, err
+	}
+	return web.Reply[ReviewPage]{Value: ReviewPage{Items: page.Value.Items, Page: page.Value.Page, State: state}, Link: page.Link}, nil
+}
+
+func (s *Service) serveReview(ctx context.Context, in *struct {
+	TemplateID string `path:"templateId" doc:"Identifier of the template."`
+	Body       ReviewDraft
+},
+) (web.Reply[*Review], error) {
+	return s.AddReview(ctx, in.TemplateID, in.Body)
+}

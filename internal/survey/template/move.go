@@ -1,0 +1,172 @@
+package template
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Change asks for another status of a version.
+type Change struct {
+	Version int    `json:"version,omitzero" doc:"Which version; the newest one this can be done to by default." example:"1"`
+	Reason  string `json:"reason,omitzero" doc:"Why, for the record; at most 1,000 characters."`
+}
+
+func (c Change) check() error {
+	var checks fault.Checks
+	short(&checks, "/reason", c.Reason, maxReason)
+	if c.Version < 0 {
+		checks.Add("/version", "out_of_range", "The value must be 1 or more.")
+	}
+	return checks.Err("TEMPLATE_INVALID", "The request is not valid.")
+}
+
+// move is a change of status.
+type move struct {
+	to    Status
+	from  []Status
+	event string
+}
+
+func publishing() move {
+	return move{StatusPublished, []Status{StatusDraft}, "template.published"}
+}
+
+func deprecating() move {
+	return move{StatusDeprecated, []Status{StatusPublished}, "template.deprecated"}
+}
+
+func retiring() move {
+	return move{StatusRetired, []Status{StatusPublished, StatusDeprecated}, "template.retired"}
+}
+
+func (m move) allows(from Status) error {
+	switch {
+	case slices.Contains(m.from, from):
+		return nil
+	case m.to == StatusPublished && from == StatusPublished:
+		return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "This version is published already.")
+	case from == StatusDraft:
+		return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "This version is a draft: publish it first, or give it up with DELETE /v1/templates/{templateId}.")
+	}
+	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", fmt.Sprintf("A version that is %s cannot become %s.", from, m.to))
+}
+
+// Publish makes a draft a version that surveys can use, for ever as it is now.
+// Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND, TEMPLATE_PUBLISHED,
+// STATE_TRANSITION_INVALID, TEMPLATE_CHANGED.
+func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
+	return s.move(ctx, id, ifMatch, c, publishing())
+}
+
+// Deprecate says that there is something better than a published version; it
+// still works. Faults: as those of Publish.
+func (s *Service) Deprecate(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
+	return s.move(ctx, id, ifMatch, c, deprecating())
+}
+
+// Retire ends the use of a version: no new survey uses it; those that do go
+// on. Faults: as those of Publish.
+func (s *Service) Retire(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Version], error) {
+	return s.move(ctx, id, ifMatch, c, retiring())
+}
+
+func (s *Service) move(ctx context.Context, id, ifMatch string, c Change, m move) (web.Reply[*Version], error) {
+	var none web.Reply[*Version]
+	ws, err := writer(ctx)
+	if err != nil {
+		return none, err
+	}
+	if err := c.check(); err != nil {
+		return none, err
+	}
+	if err := s.ship(id); err != nil {
+		return none, err
+	}
+	h, old, err := s.target(ctx, ws, id, c.Version, m)
+	if err == nil && ifMatch != "" {
+		err = web.CheckMatch(ifMatch, old.Revision)
+	}
+	if err != nil {
+		return refuse[*Version](ctx, s, err)
+	}
+	v := old.moved(m, c.Reason, s.now())
+	v.Revision, v.UpdatedBy = h.revision+1, web.CallerFrom(ctx).DID
+	body, err := v.render()
+	if err != nil {
+		return none, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Version], error) {
+		if err := m.store(ctx, tx, h, edition{ws, v, body}); err != nil {
+			return none, err
+		}
+		return web.Reply[*Version]{Value: v, Raw: body, ETag: web.ETag(v.Revision)}, s.record(ctx, tx, ws, m.event, v)
+	})
+}
+
+// moved is a version in its new status.
+func (v *Version) moved(m move, reason string, now time.Time) *Version {
+	out := *v
+	out.Status, out.Updated = m.to, now
+	if m.to == StatusPublished {
+		out.PublishedAt = now
+	} else {
+		out.StatusReason = reason
+	}
+	return &out
+}
+
+// target finds the version a change is for and refuses what its status does
+// not allow.
+func (s *Service) target(ctx context.Context, ws, id string, version int, m move) (h head, v *Version, err error) {
+	err = s.db.View(ctx, func(q db.Querier) (err error) {
+		if h, err = findHead(ctx, q, ws, id); err != nil {
+			return err
+		}
+		if version == 0 {
+			all, err := steps(ctx, q, ws, id)
+			if err != nil {
+				return err
+			}
+			best, ok := newest(all, m.from...)
+			if !ok {
+				best, _ = newest(all)
+			}
+			version = best.version
+		}
+		v, _, err = find(ctx, q, ws, id, version)
+		return err
+	})
+	if err != nil {
+		return h, nil, err
+	}
+	return h, v, m.allows(v.Status)
+}
+
+// store stores a version in its new status, unless somebody was there first.
+func (m move) store(ctx context.Context, tx *db.Tx, was head, e edition) error {
+	h, err := lock(ctx, tx, e.ws, e.v.TemplateID, e.v.Updated.UnixMilli())
+	if err != nil {
+		return err
+	}
+	if h != was {
+		now, _, err := find(ctx, tx, e.ws, e.v.TemplateID, e.v.Version)
+		if err != nil {
+			return err
+		}
+		if err := m.allows(now.Status); err != nil {
+			return err
+		}
+		return changed()
+	}
+	if err := putVersion(ctx, tx, e); err != nil {
+		return err
+	}
+	return settle(ctx, tx, e.ws, e.v.TemplateID, e.v.Revision)
+}

@@ -1,0 +1,235 @@
+package template
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Get reads a version, of any status; 0 is the one that is used when none is
+// named: the newest published one, else a deprecated one, else the draft.
+// Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, id string, version int) (web.Reply[*Version], error) {
+	var none web.Reply[*Version]
+	ws := web.CallerFrom(ctx).Workspace
+	if s.shipped.find(id, 0) != nil {
+		e := s.shipped.find(id, version)
+		if e == nil {
+			return none, noVersion()
+		}
+		return web.Reply[*Version]{Raw: e.body, ETag: web.ETag(e.v.Revision)}, nil
+	}
+	v, body, err := read(ctx, s.db, ws, id, version)
+	if err != nil {
+		return none, err
+	}
+	return web.Reply[*Version]{Raw: body, ETag: web.ETag(v.Revision)}, nil
+}
+
+// Filter narrows a list. Empty members do not.
+type Filter struct {
+	Stage  string
+	Status Status
+	Q      string // part of the identifier or of the title in any language, in any case
+}
+
+const maxQuery = 100 // characters of Filter.Q
+
+func (f Filter) fits(s *Summary) bool {
+	if f.Stage != "" && f.Stage != s.Stage || f.Status != "" && f.Status != s.Status {
+		return false
+	}
+	if f.Q == "" {
+		return true
+	}
+	part := strings.ToLower(f.Q)
+	if strings.Contains(strings.ToLower(s.TemplateID), part) {
+		return true
+	}
+	for _, title := range s.Title {
+		if strings.Contains(strings.ToLower(title), part) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f Filter) check() error {
+	var c fault.Checks
+	oneOf(&c, "query/stage", f.Stage, "baseline", "follow-up", "monitoring")
+	oneOf(&c, "query/status", string(f.Status), "draft", "published", "deprecated", "retired")
+	if utf8.RuneCountInString(f.Q) > maxQuery {
+		c.Add("query/q", "too_long", fmt.Sprintf("The value may have at most %d characters.", maxQuery))
+	}
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+func oneOf(c *fault.Checks, at, value string, allowed ...string) {
+	if value != "" && !slices.Contains(allowed, value) {
+		c.Add(at, "not_allowed", "The value must be one of "+strings.Join(allowed, ", ")+".")
+	}
+}
+
+// spot is where a list goes on.
+type spot struct {
+	Shipped int   `json:"s"` // shipped ones passed
+	After   int64 `json:"n"` // row passed
+}
+
+// maxExamined is how many rows one page of a filtered list looks at.
+const maxExamined = 200
+
+// List reads a page of templates: the shipped ones, then those of the
+// workspace, oldest first. Each is shown in the version that is used when none
+// is named. A page may be short; next is nil at the end.
+func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items []Summary, next *spot, err error) {
+	if err := f.check(); err != nil {
+		return nil, nil, err
+	}
+	for ; at.Shipped < len(s.shipped.list); at.Shipped++ {
+		if len(items) == limit {
+			return items, &at, nil
+		}
+		if one := summarize(s.shipped.list[at.Shipped].v, 1); f.fits(&one) {
+			items = append(items, one)
+		}
+	}
+	examine := limit - len(items) + 1
+	if f != (Filter{}) {
+		examine = maxExamined
+	}
+	rows, err := list(ctx, s.db, web.CallerFrom(ctx).Workspace, at.After, examine)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, row := range rows {
+		if len(items) == limit {
+			return items, &at, nil
+		}
+		at.After = row.nid
+		var one Summary
+		if err := json.Unmarshal([]byte(row.summary), &one); err != nil {
+			return nil, nil, fmt.Errorf("read summary: %w", err)
+		}
+		if f.fits(&one) {
+			items = append(items, one)
+		}
+	}
+	if len(rows) < examine {
+		return items, nil, nil
+	}
+	return items, &at, nil
+}
+
+// VersionInfo is a line of the list of versions.
+type VersionInfo struct {
+	Version      int       `json:"version" example:"1"`
+	Status       Status    `json:"status" enum:"draft,published,deprecated,retired"`
+	Current      bool      `json:"current,omitzero" doc:"The one that is used when none is named."`
+	ContentHash  string    `json:"contentHash"`
+	Revision     int64     `json:"revision"`
+	Created      time.Time `json:"created,omitzero"`
+	CreatedBy    string    `json:"createdBy,omitzero"`
+	PublishedAt  time.Time `json:"publishedAt,omitzero"`
+	StatusReason string    `json:"statusReason,omitzero"`
+	Links        Links     `json:"links"`
+}
+
+func infoOf(v *Version, current bool) VersionInfo {
+	return VersionInfo{
+		Version: v.Version, Status: v.Status, Current: current, ContentHash: v.ContentHash, Revision: v.Revision, Created: v.Created,
+		CreatedBy: v.CreatedBy, PublishedAt: v.PublishedAt, StatusReason: v.StatusReason, Links: v.Links,
+	}
+}
+
+// Versions lists the versions of a template, newest first; there are at most
+// 100. The fault is TEMPLATE_NOT_FOUND.
+func (s *Service) Versions(ctx context.Context, id string) ([]VersionInfo, error) {
+	if e := s.shipped.find(id, 0); e != nil {
+		return []VersionInfo{infoOf(e.v, true)}, nil
+	}
+	ws := web.CallerFrom(ctx).Workspace
+	var out []VersionInfo
+	err := s.db.View(ctx, func(q db.Querier) error {
+		h, err := findHead(ctx, q, ws, id)
+		if err != nil {
+			return err
+		}
+		out = nil
+		for n := h.latest; n > 0; n-- {
+			v, _, err := find(ctx, q, ws, id, n)
+			if err != nil {
+				return err
+			}
+			out = append(out, infoOf(v, n == h.version))
+		}
+		return nil
+	})
+	return out, err
+}
+
+// latest is the newest version of a template, drafts too, or version when it
+// is not 0.
+func (s *Service) latest(ctx context.Context, ws, id string, version int) (*entry, error) {
+	if version == 0 && s.shipped.find(id, 0) == nil {
+		h, err := findHead(ctx, s.db, ws, id)
+		if err != nil {
+			return nil, err
+		}
+		version = h.latest
+	}
+	return s.load(ctx, s.db, cacheKey{ws, id, version})
+}
+
+// Languages tells how complete a version is in each of its languages; 0 is the
+// newest, drafts too.
+func (s *Service) Languages(ctx context.Context, id string, version int) (*Languages, error) {
+	e, err := s.latest(ctx, web.CallerFrom(ctx).Workspace, id, version)
+	if err != nil {
+		return nil, err
+	}
+	return &Languages{TemplateID: id, Version: e.v.Version, Items: e.v.Completeness()}, nil
+}
+
+// Languages is the report of Service.Languages.
+type Languages struct {
+	TemplateID string                `json:"templateId"`
+	Version    int                   `json:"version"`
+	Items      []form.LanguageReport `json:"items"`
+}
+
+// Diff is what changed between two versions.
+type Diff struct {
+	TemplateID string `json:"templateId"`
+	From       int    `json:"from" example:"1"`
+	To         int    `json:"to" example:"2"`
+	form.Difference
+}
+
+// Diff compares two versions. to is the newest when it is 0, from the one
+// before it. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND.
+func (s *Service) Diff(ctx context.Context, id string, from, to int) (*Diff, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	b, err := s.latest(ctx, ws, id, to)
+	if err != nil {
+		return nil, err
+	}
+	if from == 0 {
+		from = max(b.v.Version-1, 1)
+	}
+	a, err := s.load(ctx, s.db, cacheKey{ws, id, from})
+	if err != nil {
+		return nil, err
+	}
+	return &Diff{TemplateID: id, From: a.v.Version, To: b.v.Version, Difference: form.Diff(&a.v.Template, &b.v.Template)}, nil
+}

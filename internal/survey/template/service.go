@@ -1,0 +1,120 @@
+package template
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. DB, Events and Cursors are needed; the zero
+// value of everything else is the sensible default.
+type Config struct {
+	DB      *db.DB
+	Events  *event.Log
+	Idem    *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Cursors web.Cursors
+	Now     func() time.Time
+	// Changed is called after a commit that changed a template of a workspace,
+	// for other instances to Forget it.
+	Changed func(ws string)
+	// Since is when a workspace began: the first review of a shipped template
+	// is due so long after it. Without it that review is never due.
+	Since func(ctx context.Context, q db.Querier, ws string) (time.Time, error)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Idem == nil {
+		c.Idem = idem.Plain(c.DB)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Changed == nil {
+		c.Changed = func(string) {}
+	}
+	if c.Since == nil {
+		c.Since = func(context.Context, db.Querier, string) (time.Time, error) { return time.Time{}, nil }
+	}
+	return c
+}
+
+// Service is the use cases of templates.
+type Service struct {
+	cfg     Config
+	db      *db.DB
+	events  *event.Log
+	shipped *library
+	cache   *cache
+}
+
+// New makes a service over a migrated store.
+func New(cfg Config) *Service {
+	cfg = cfg.withDefaults()
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: bank(), cache: newCache()}
+}
+
+// Flush drops all that is cached: what other instances have changed may have
+// been missed.
+func (s *Service) Flush() { s.cache.flush() }
+
+// Forget drops what is cached of one workspace: another instance has changed a
+// template there.
+func (s *Service) Forget(ws string) { s.cache.drop(ws) }
+
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// record appends the event of a change and makes the change known once it is
+// stored.
+func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Version) error {
+	tx.AfterCommit(func() {
+		s.cache.drop(ws)
+		s.cfg.Changed(ws)
+	})
+	return s.events.Append(ctx, tx, event.Event{
+		Workspace: ws, Type: kind, Subject: v.TemplateID, Revision: v.Revision, Data: map[string]int{"version": v.Version},
+	})
+}
+
+// writer is the workspace of a caller who may change templates: they rule all
+// projects, so a key for some does not do.
+func writer(ctx context.Context) (string, error) {
+	c := web.CallerFrom(ctx)
+	if len(c.Projects) > 0 {
+		return "", fault.New(fault.Forbidden, "KEY_RESTRICTED", "This key is limited to projects; templates are for the whole workspace.")
+	}
+	return c.Workspace, nil
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "TEMPLATE_NOT_FOUND", "No template has this identifier.")
+}
+
+func noVersion() error {
+	return fault.New(fault.NotFound, "TEMPLATE_VERSION_NOT_FOUND", "The template has no such version.")
+}
+
+func exists() error {
+	return fault.New(fault.Conflict, "TEMPLATE_EXISTS", "There is a template with this identifier.").
+		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use another identifier, or change that template with PUT."})
+}
+
+func published() error {
+	return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A published version does not change. Open a draft of the next one with PUT /v1/templates/{templateId}.")
+}
+
+func changed() error {
+	return fault.New(fault.Conflict, "TEMPLATE_CHANGED", "The template was changed at the same moment. Read it again.")
+}
+
+// ship refuses changes of a shipped template.
+func (s *Service) ship(id string) error {
+	if s.shipped.find(id, 0) != nil {
+		return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A shipped template does not change. Make one of your own with POST /v1/templates/{templateId}/clone.")
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+// Package template holds the questionnaires of surveys: templates with
+// versions, the reviews of their suitability, and the question bank that is
+// shipped. A published version never changes but in its status, so that what a
+// response was checked against can be read for ever.
+//
+// It promises that a version is published by one caller once, that every
+// problem of a template is named at once, that a review is never changed or
+// lost, and that a template of another workspace does not exist. The shipped
+// templates are the same everywhere and cannot be changed, but cloned.
+//
+// What a template may say, and how answers are checked, is package form. It
+// does not know surveys: they are the package above.
+package template
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Status is where a version stands in its life.
+type Status string
+
+// The statuses. Surveys are made from published and deprecated versions only.
+const (
+	StatusDraft      Status = "draft"
+	StatusPublished  Status = "published"
+	StatusDeprecated Status = "deprecated" // still usable, but there is something better
+	StatusRetired    Status = "retired"    // final; surveys that use it go on
+)
+
+// Limits of templates. They are part of the API: the reference names them.
+// Those of the document are in package form.
+const (
+	maxTemplates  = 1000      // of a workspace
+	maxVersions   = 100       // of a template
+	maxBody       = 512 << 10 // bytes of a version
+	maxFile       = 8 << 20   // bytes of a workbook
+	maxReason     = 1000      // characters
+	maxFindings   = 10_000    // characters
+	maxReviewDays = 3650
+	reviewDays    = 365 // when a template does not say
+	maxFields     = 100 // wrong fields that are named
+)
+
+// templateID is the shape of the identifier of a template.
+var templateID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// Version is a version of a template as it is stored and sent.
+type Version struct {
+	form.Template
+	Version      int       `json:"version" doc:"1, 2, …" example:"1"`
+	Status       Status    `json:"status" enum:"draft,published,deprecated,retired"`
+	ContentHash  string    `json:"contentHash" doc:"sha256: and the hexadecimal SHA-256 of the document without its templateId, in canonical form (RFC 8785)."`
+	Shipped      bool      `json:"shipped,omitzero" doc:"Part of the product: it cannot be changed, but cloned."`
+	ClonedFrom   string    `json:"clonedFrom,omitzero" doc:"Template and version it was cloned from." example:"baseline-v1@1"`
+	Revision     int64     `json:"revision" doc:"Counts the changes of the template; that of the last change of this version is its ETag."`
+	Created      time.Time `json:"created,omitzero"`
+	Updated      time.Time `json:"updated,omitzero"`
+	CreatedBy    string    `json:"createdBy,omitzero" doc:"DID of who made this version."`
+	UpdatedBy    string    `json:"updatedBy,omitzero"`
+	PublishedAt  time.Time `json:"publishedAt,omitzero"`
+	StatusReason string    `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
+	Links        Links     `json:"links"`
+}
+
+// Links are the addresses of a version.
+type Links struct {
+	Self     string `json:"self"`
+	Versions string `json:"versions"`
+	Reviews  string `json:"reviews"`
+	XLSForm  string `json:"xlsform"`
+}
+
+// Summary is a template in a list.
+type Summary struct {
+	TemplateID  string    `json:"templateId" example:"baseline-v1"`
+	Title       form.Text `json:"title,omitzero"`
+	Stage       string    `json:"stage,omitzero" enum:"baseline,follow-up,monitoring"`
+	Version     int       `json:"version" doc:"The one that is used when none is named."`
+	Status      Status    `json:"status" enum:"draft,published,deprecated,retired"`
+	Latest      int       `json:"latest" doc:"The newest version, drafts too."`
+	Languages   []string  `json:"languages,omitzero"`
+	Sections    int       `json:"sections"`
+	Questions   int       `json:"questions" doc:"Those in groups and repeats too."`
+	ContentHash string    `json:"contentHash"`
+	Shipped     bool      `json:"shipped,omitzero"`
+	Revision    int64     `json:"revision"`
+	Created     time.Time `json:"created,omitzero"`
+	Updated     time.Time `json:"updated,omitzero"`
+	PublishedAt time.Time `json:"publishedAt,omitzero"`
+	Links       Links     `json:"links"`
+}
+
+func summarize(v *Version, latest int) Summary {
+	s := Summary{
+		TemplateID: v.TemplateID, Title: v.Title, Stage: v.Stage, Version: v.Version, Status: v.Status, Latest: latest,
+		Languages: v.Languages, Sections: len(v.Sections), ContentHash: v.ContentHash, Shipped: v.Shipped, Revision: v.Revision,
+		Created: v.Created, Updated: v.Updated, PublishedAt: v.PublishedAt, Links: v.Links,
+	}
+	for _, sec := range v.Sections {
+		s.Questions += count(sec.Questions)
+	}
+	return s
+}
+
+func count(qs []form.Question) int {
+	n := len(qs)
+	for _, q := range qs {
+		n += count(q.Questions)
+	}
+	return n
+}
+
+// check notes what is wrong with the members that package form does not know.
+// It sets what is left out.
+func check(t *form.Template, c *fault.Checks) {
+	if !templateID.MatchString(t.TemplateID) {
+		c.Add("/templateId", "invalid", "An identifier has 1 to 100 letters, digits, dots, hyphens and underscores, and begins with a letter or a digit.")
+	}
+	if t.ReviewIntervalDays == 0 {
+		t.ReviewIntervalDays = reviewDays
+	}
+	if t.ReviewIntervalDays < 1 || t.ReviewIntervalDays > maxReviewDays {
+		c.Add("/reviewIntervalDays", "out_of_range", fmt.Sprintf("The value must be 1 to %d.", maxReviewDays))
+	}
+}
+
+// compile checks a document and gives the form it makes. The fault is
+// TEMPLATE_INVALID with every problem.
+func compile(t *form.Template) (*form.Form, error) {
+	var c fault.Checks
+	check(t, &c)
+	f, err := form.Compile(t)
+	bad := fault.As(err)
+	if err != nil && bad == nil {
+		return nil, err
+	}
+	fields := c.Fields()
+	if bad != nil {
+		fields = merge(fields, bad.Fields)
+	}
+	if bad == nil && len(fields) == 0 {
+		return f, nil
+	}
+	return nil, invalid(fields...)
+}
+
+// merge joins two lists of wrong fields; a place is named once.
+func merge(a, b []fault.Field) []fault.Field {
+	seen := map[string]bool{}
+	for _, f := range a {
+		seen[f.Pointer] = true
+	}
+	for _, f := range b {
+		if !seen[f.Pointer] {
+			a = append(a, f)
+		}
+	}
+	return a
+}
+
+func invalid(fields ...fault.Field) error {
+	return fault.New(fault.Invalid, "TEMPLATE_INVALID", "The template is not valid.").With(fields[:min(len(fields), maxFields)]...)
+}
+
+// hash is the content hash: of the same content it is the same everywhere.
+func hash(t form.Template) (string, error) {
+	t.TemplateID = ""
+	text, err := json.Marshal(t, json.Deterministic(true))
+	if err != nil {
+		return "", fmt.Errorf("encode template: %w", err)
+	}
+	canonical := jsontext.Value(text)
+	if err := canonical.Canonicalize(); err != nil {
+		return "", fmt.Errorf("canonical form: %w", err)
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// render fills what follows from the rest and gives the version as it is sent.
+// The fault is TEMPLATE_INVALID when it is too large.
+func (v *Version) render() ([]byte, error) {
+	sum, err := hash(v.Template)
+	if err != nil {
+		return nil, err
+	}
+	v.ContentHash = sum
+	base := path(v.TemplateID)
+	self := base + "/versions/" + strconv.Itoa(v.Version)
+	v.Links = Links{Self: self, Versions: base + "/versions", Reviews: base + "/reviews", XLSForm: self + "/xlsform"}
+	body, err := web.Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxBody {
+		return nil, invalid(fault.Field{Pointer: "", Code: "too_large", Detail: fmt.Sprintf("A template may have at most %d bytes.", maxBody)})
+	}
+	return body, nil
+}
+
+func path(id string) string { return "/v1/templates/" + url.PathEscape(id) }
+
+func short(c *fault.Checks, at, s string, most int) {
+	if utf8.RuneCountInString(s) > most {
+		c.Add(at, "too_long", fmt.Sprintf("The value may have at most %d characters.", most))
+	}
+}
+
+// step is a version and where it stands.
+type step struct {
+	version int
+	status  Status
+}
+
+// choose is the version that is shown and used when none is named: the newest
+// published one, else a deprecated one, else the draft, else a retired one.
+func choose(all []step) (step, bool) {
+	for _, want := range []Status{StatusPublished, StatusDeprecated, StatusDraft, StatusRetired} {
+		if s, ok := newest(all, want); ok {
+			return s, true
+		}
+	}
+	return step{}, false
+}
+
+// newest is the newest version in one of the statuses; of all without one.
+func newest(all []step, in ...Status) (best step, ok bool) {
+	for _, s := range all {
+		fits := len(in) == 0
+		for _, status := range in {
+			fits = fits || s.status == status
+		}
+		if fits && s.version > best.version {
+			best, ok = s, true
+		}
+	}
+	return best, ok
+}

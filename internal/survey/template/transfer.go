@@ -1,0 +1,214 @@
+package template
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	mediaJSON = "application/json"
+	mediaXLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+)
+
+// Edit is a template as it is read and sent back: the members the server
+// decides may be repeated as they are.
+type Edit struct {
+	form.Template
+	Version      form.Value `json:"version,omitzero" doc:"This and what follows is decided by the server. It may be repeated and is not looked at."`
+	Status       form.Value `json:"status,omitzero"`
+	ContentHash  form.Value `json:"contentHash,omitzero"`
+	Shipped      form.Value `json:"shipped,omitzero"`
+	ClonedFrom   form.Value `json:"clonedFrom,omitzero"`
+	Revision     form.Value `json:"revision,omitzero"`
+	Created      form.Value `json:"created,omitzero"`
+	Updated      form.Value `json:"updated,omitzero"`
+	CreatedBy    form.Value `json:"createdBy,omitzero"`
+	UpdatedBy    form.Value `json:"updatedBy,omitzero"`
+	PublishedAt  form.Value `json:"publishedAt,omitzero"`
+	StatusReason form.Value `json:"statusReason,omitzero"`
+	Links        form.Value `json:"links,omitzero"`
+}
+
+// Imported is a template that was made of a file.
+type Imported struct {
+	Template *Version        `json:"template"`
+	Report   *xlsform.Report `json:"report,omitzero" doc:"What of a workbook could not be carried over."`
+	SHA256   string          `json:"sha256" doc:"Of the file."`
+}
+
+// importIn is how a file is to be taken.
+type importIn struct {
+	TemplateID string `query:"templateId"`
+	Mode       string `query:"mode"`
+	IfMatch    string `header:"If-Match"`
+}
+
+const (
+	modeCreate = "create"
+	modeUpdate = "update"
+)
+
+func (in *importIn) check() error {
+	var c fault.Checks
+	oneOf(&c, "query/mode", in.Mode, modeCreate, modeUpdate)
+	if in.TemplateID != "" && !templateID.MatchString(in.TemplateID) {
+		c.Add("query/templateId", "invalid", "An identifier has 1 to 100 letters, digits, dots, hyphens and underscores, and begins with a letter or a digit.")
+	}
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+// serveImport makes a draft of a file: an XLSForm workbook or our own JSON.
+func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[importIn](r)
+	if err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	body, err := web.ReadBody(w, r, maxFile)
+	if err != nil {
+		return err
+	}
+	t, report, err := readFile(r.Header.Get("Content-Type"), body)
+	if err != nil {
+		return err
+	}
+	if in.TemplateID != "" {
+		t.TemplateID = in.TemplateID
+	}
+	sum := sha256.Sum256(body)
+	answer, err := s.take(r.Context(), in, t, Imported{Report: report, SHA256: hex.EncodeToString(sum[:])})
+	if err != nil {
+		return err
+	}
+	return write(w, answer)
+}
+
+// readFile reads a template from the body of an import.
+func readFile(contentType string, body []byte) (*form.Template, *xlsform.Report, error) {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media = ""
+	}
+	begin := bytes.TrimLeft(body, " \t\r\n")
+	switch {
+	case media == mediaXLSX, media == "application/octet-stream" && bytes.HasPrefix(body, []byte("PK")):
+		return readWorkbook(body)
+	case media == mediaJSON, media == "application/x-www-form-urlencoded" && bytes.HasPrefix(begin, []byte("{")):
+		var e Edit
+		if err := web.DecodeStrict(body, &e, false); err != nil {
+			return nil, nil, err
+		}
+		return &e.Template, nil, nil
+	}
+	return nil, nil, fault.New(fault.Unsupported, "UNSUPPORTED_MEDIA_TYPE", "The body must be an XLSForm workbook or a template in JSON.").
+		With(fault.Field{Pointer: "header/Content-Type", Code: "unsupported", Detail: "Use " + mediaXLSX + " or " + mediaJSON + "."})
+}
+
+// take stores what was read. A request that is sent again gets the first
+// answer, if it sent the same file.
+func (s *Service) take(ctx context.Context, in *importIn, t *form.Template, done Imported) (web.Reply[*Imported], error) {
+	finish := func(r web.Reply[*Version]) web.Reply[*Imported] {
+		all := done
+		all.Template = r.Value
+		return web.Reply[*Imported]{Value: &all, Status: http.StatusCreated, ETag: r.ETag, Location: r.Location}
+	}
+	var answer web.Reply[*Imported]
+	var err error
+	if in.Mode == modeUpdate {
+		answer, err = update(ctx, s, change{id: t.TemplateID, ifMatch: in.IfMatch, to: *t}, finish)
+	} else {
+		answer, err = create(ctx, s, &Version{Template: *t}, finish)
+	}
+	if err != nil || !answer.Replayed {
+		return answer, err
+	}
+	var first struct {
+		SHA256 string `json:"sha256"`
+	}
+	if err := json.Unmarshal(answer.Raw, &first); err != nil {
+		return answer, fmt.Errorf("read stored answer: %w", err)
+	}
+	if first.SHA256 != done.SHA256 {
+		return answer, fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request.")
+	}
+	return answer, nil
+}
+
+// write sends the answer of a plain handler.
+func write(w http.ResponseWriter, p web.Reply[*Imported]) error {
+	body := p.Raw
+	if body == nil {
+		var err error
+		if body, err = web.Encode(p.Value); err != nil {
+			return err
+		}
+	}
+	h := w.Header()
+	h.Set("Content-Type", mediaJSON)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Location", p.Location)
+	h.Set("ETag", p.ETag)
+	if p.Replayed {
+		h.Set("Idempotent-Replayed", "true")
+	}
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write(body) // the client is gone when this fails
+	return nil
+}
+
+// versionIn names a version of a template in the path.
+type versionIn struct {
+	TemplateID string     `path:"templateId" doc:"Identifier of the template."`
+	Version    web.Number `path:"version" doc:"Number of the version."`
+}
+
+// serveXLSForm sends a version as an XLSForm workbook.
+func (s *Service) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[versionIn](r)
+	if err != nil {
+		return err
+	}
+	version, err := one("path/version", in.Version)
+	if err != nil {
+		return err
+	}
+	e, err := s.load(r.Context(), s.db, cacheKey{web.CallerFrom(r.Context()).Workspace, in.TemplateID, version})
+	if err != nil {
+		return err
+	}
+	var file bytes.Buffer
+	if err := xlsform.Write(&file, &e.v.Template); err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", mediaXLSX)
+	h.Set("Content-Length", strconv.Itoa(file.Len()))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.xlsx", e.v.TemplateID, e.v.Version)}))
+	h.Set("ETag", web.ETag(e.v.Revision))
+	if web.NotModified(r, web.ETag(e.v.Revision)) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	_, _ = w.Write(file.Bytes()) // the client is gone when this fails
+	return nil
+}
+
+// readWorkbook reads an XLSForm.
+func readWorkbook(body []byte) (*form.Template, *xlsform.Report, error) {
+	return xlsform.Read(bytes.NewReader(body), int64(len(body)))
+}

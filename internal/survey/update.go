@@ -1,0 +1,320 @@
+package survey
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// errMoved says that somebody else has changed a campaign since it was read.
+var errMoved = errors.New("survey: changed meanwhile")
+
+// maxTries is how often a change that names no revision begins again when
+// somebody else was first.
+const maxTries = 8
+
+// again runs f until nobody is in its way.
+func again[T any](f func() (T, error)) (T, error) {
+	var out T
+	err := errMoved
+	for range maxTries {
+		if out, err = f(); !errors.Is(err, errMoved) {
+			return out, err
+		}
+	}
+	return out, fault.New(fault.Unavailable, "STORE_BUSY", "Others change this survey all the time. Try again.").Wrap(err)
+}
+
+// whileRunning are the members that may still change once a campaign runs;
+// template and sampling are settled then. Of the window it is the end.
+var whileRunning = []string{
+	"name", "description", "metadata", "collectors", "strictCollectors", "training", "instructions", "languages", "window", "recurrence", "assignments",
+}
+
+// changeable tells whether a member may change in a status.
+func changeable(status Status, member string) bool {
+	switch status {
+	case StatusDraft, StatusReady:
+		return member != "surveyId"
+	case StatusActive, StatusPaused:
+		return slices.Contains(whileRunning, member)
+	case StatusClosed: // the end of the window, so that it can be opened again
+		return slices.Contains([]string{"name", "description", "metadata", "window"}, member)
+	}
+	return false
+}
+
+// members takes a draft apart.
+func members(d plan.Draft) (map[string]jsontext.Value, error) {
+	text, err := json.Marshal(d, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode survey: %w", err)
+	}
+	out := map[string]jsontext.Value{}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("encode survey: %w", err)
+	}
+	return out, nil
+}
+
+// checkChange refuses changes of what is settled. The fault is SURVEY_LOCKED
+// with every member that may not change.
+func checkChange(status Status, old, new plan.Draft) error {
+	before, err := members(old)
+	if err != nil {
+		return err
+	}
+	after, err := members(new)
+	if err != nil {
+		return err
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.Sort(names)
+	var locked []fault.Field
+	for _, name := range slices.Compact(names) {
+		if bytes.Equal(before[name], after[name]) {
+			continue
+		}
+		pointer := "/" + name
+		good := changeable(status, name)
+		if name == "window" && status != StatusDraft && status != StatusReady && !sameStart(old.Window, new.Window) {
+			good, pointer = false, "/window/start"
+		}
+		if !good {
+			locked = append(locked, fault.Field{Pointer: pointer, Code: "locked", Detail: "This cannot change while the survey is " + string(status) + "."})
+		}
+	}
+	if len(locked) == 0 {
+		return nil
+	}
+	return lockedFault(locked...)
+}
+
+func lockedFault(fields ...fault.Field) error {
+	return fault.New(fault.Conflict, "SURVEY_LOCKED", "Something in the survey cannot change any more in its status.").With(fields...)
+}
+
+func sameStart(a, b *plan.Window) bool { return given(a).Start.Equal(given(b).Start) }
+
+func sameWindow(a, b *plan.Window) bool { return sameStart(a, b) && given(a).End.Equal(given(b).End) }
+
+// given is a window that need not be there.
+func given(w *plan.Window) plan.Window {
+	if w == nil {
+		return plan.Window{}
+	}
+	return *w
+}
+
+// Update applies a merge patch. ifMatch names the revision it was made from.
+// Faults: SURVEY_NOT_FOUND, SURVEY_CONFIGURATION_INVALID, SURVEY_LOCKED, and
+// those of web.CheckMatch.
+func (s *Service) Update(ctx context.Context, id, ifMatch, reason string, patch []byte) (web.Reply[*Survey], error) {
+	if jsontext.Value(patch).Kind() != '{' {
+		return web.Reply[*Survey]{}, fault.New(fault.Invalid, "WRONG_TYPE", "The body must be an object.")
+	}
+	return s.edit(ctx, id, ifMatch, change{"updated", reason}, func(d plan.Draft) (plan.Draft, error) {
+		doc, err := json.Marshal(d)
+		if err != nil {
+			return d, fmt.Errorf("encode survey: %w", err)
+		}
+		merged, err := web.MergePatch(doc, patch)
+		if err != nil {
+			return d, err
+		}
+		var out plan.Draft
+		return out, web.DecodeStrict(merged, (*patched)(&out), false)
+	})
+}
+
+// patched is a draft whose Validate is not called while it is decoded: prepare
+// says all at once.
+type patched plan.Draft
+
+// edit makes a new revision of a campaign.
+func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn func(plan.Draft) (plan.Draft, error)) (web.Reply[*Survey], error) {
+	var none web.Reply[*Survey]
+	if err := checkReason(ch.reason); err != nil {
+		return none, err
+	}
+	return again(func() (web.Reply[*Survey], error) {
+		r, old, err := s.read(ctx, s.db, id)
+		if err != nil {
+			return none, err
+		}
+		if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
+			return none, err
+		}
+		before := old.draft()
+		d, err := fn(before)
+		if err != nil {
+			return none, err
+		}
+		if err := checkChange(old.Status, before, d); err != nil {
+			return none, err
+		}
+		v, err := s.revise(ctx, r, old, d)
+		if err != nil {
+			return none, err
+		}
+		return s.store(ctx, r, v, ch, "survey.updated")
+	})
+}
+
+func checkReason(reason string) error {
+	var c fault.Checks
+	plan.Short(&c, "query/reason", reason, plan.MaxReason)
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+// revise is the record after old with the configuration d.
+func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft) (*Survey, error) {
+	d.SurveyID = r.SurveyID
+	var v *Survey
+	var err error
+	if old.Status == StatusDraft || old.Status == StatusReady {
+		v, err = s.prepare(ctx, r.Workspace, d)
+	} else {
+		v, err = amend(old, d)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.Round, v.Rounds, v.Status, v.StatusReason = old.Round, old.Rounds, old.Status, old.StatusReason
+	if n := len(v.Rounds) - 1; !sameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
+		v.Rounds = slices.Clone(v.Rounds)
+		v.Rounds[n].Window = nil // what is said last holds, for the open round too
+	}
+	v.Created, v.CreatedBy, v.Activated, v.Closed = old.Created, old.CreatedBy, old.Activated, old.Closed
+	return v, nil
+}
+
+// amend is prepare for a campaign that runs: what is pinned stays, though its
+// template may be retired by now.
+func amend(old *Survey, d plan.Draft) (*Survey, error) {
+	var c fault.Checks
+	d.Check(&c)
+	if err := plan.Invalid(&c); err != nil {
+		return nil, err
+	}
+	v := *old
+	v.Content = d.Content
+	v.Sections, v.Sampling = old.Sections, old.Sampling
+	if len(v.Languages) == 0 {
+		v.Languages = old.Languages
+	}
+	return &v, nil
+}
+
+// store stores v as the revision after r. errMoved: somebody was there first.
+func (s *Service) store(ctx context.Context, r *Row, v *Survey, ch change, kind string) (web.Reply[*Survey], error) {
+	var reply web.Reply[*Survey]
+	body, err := s.next(ctx, r, v)
+	if err != nil {
+		return reply, err
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		reply, err = s.storeTx(ctx, tx, r, v, step{change: ch, event: kind, body: body})
+		return err
+	})
+	return reply, err
+}
+
+// next gives a record its revision and renders it.
+func (s *Service) next(ctx context.Context, r *Row, v *Survey) ([]byte, error) {
+	v.Revision, v.Updated, v.UpdatedBy = r.Revision+1, s.now(), web.CallerFrom(ctx).DID
+	return render(v)
+}
+
+// step is a change that is ready to be stored.
+type step struct {
+	change
+	event string
+	body  []byte
+	check func(tx *db.Tx) error // what must hold; the campaign is locked by then
+}
+
+func (s *Service) storeTx(ctx context.Context, tx *db.Tx, r *Row, v *Survey, st step) (web.Reply[*Survey], error) {
+	var none web.Reply[*Survey]
+	ok, err := update(ctx, tx, r, v, st)
+	if err != nil {
+		return none, err
+	}
+	if !ok {
+		return none, errMoved
+	}
+	if st.check != nil {
+		if err := st.check(tx); err != nil {
+			return none, err
+		}
+	}
+	shown, err := show(ctx, tx, r.NID, v, st.body)
+	if err != nil {
+		return none, err
+	}
+	return web.Reply[*Survey]{Value: v, Raw: shown, ETag: web.ETag(v.Revision)}, s.record(ctx, tx, r.Workspace, st.event, v)
+}
+
+// Delete removes a campaign that has never been active, with its households.
+// Faults: SURVEY_NOT_FOUND, STATE_TRANSITION_INVALID, and those of
+// web.CheckMatch.
+func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, error) {
+	r, v, err := s.read(ctx, s.db, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
+		return nil, err
+	}
+	if v.Status != StatusDraft && v.Status != StatusReady {
+		return nil, fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "Only a survey that was never active can be deleted; this one is "+string(v.Status)+". Close and archive it.")
+	}
+	for done := false; !done; {
+		err = s.db.InTx(ctx, func(tx *db.Tx) error {
+			_, revision, err := touch(ctx, tx, r.NID)
+			if err != nil {
+				return err
+			}
+			if revision != r.Revision {
+				return stale()
+			}
+			n, err := removeHouseholds(ctx, tx, r.NID)
+			if done = err == nil && n == 0; !done {
+				return err
+			}
+			if _, err := remove(ctx, tx, r); err != nil {
+				return err
+			}
+			return s.record(ctx, tx, r.Workspace, "survey.deleted", v)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
+
+func stale() error {
+	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this meanwhile. Read it again.")
+}
+
+// draft is the campaign as its maker would send it now.
+func (s *Survey) draft() plan.Draft {
+	d := plan.Draft{SurveyID: s.SurveyID, Type: s.Type, ProjectID: s.ProjectID, Content: s.Content} // the stage follows
+	d.Sampling = s.Sampling.Draft()
+	if d.Template != nil {
+		d.Sections = nil // they follow from the flags
+	}
+	return d
+}

@@ -1,0 +1,322 @@
+package xlsform
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
+)
+
+// typeWords are the types of XLSForm for ours. The third of them need
+// hearth::type to be told apart.
+var typeWords = map[form.Type]string{
+	form.FreeText: "text", form.Integer: "integer", form.Number: "decimal", form.SingleChoice: "select_one", form.MultipleChoice: "select_multiple", form.Note: "note",
+	form.Date: "date", form.Time: "time", form.DateTime: "dateTime", form.Geo: "geopoint", form.Photo: "image", form.Signature: "image", form.Audio: "audio", form.File: "file",
+	form.Barcode: "barcode", form.Rating: "range", form.Rank: "rank", form.Calculate: "calculate", form.Group: "begin_group", form.Repeat: "begin_repeat",
+	form.Boolean: "select_one", form.Consent: "select_one", form.HouseholdRef: "text", form.EntityRef: "text", form.Matrix: "begin_group", form.Quantity: "begin_group",
+}
+
+// marked are the types that XLSForm has no word for.
+var marked = map[form.Type]bool{form.Boolean: true, form.Consent: true, form.HouseholdRef: true, form.EntityRef: true, form.Matrix: true, form.Quantity: true}
+
+// grouped tells that a question is a group in XLSForm, which has no answer of
+// its own.
+func grouped(t form.Type) bool {
+	return t == form.Group || t == form.Repeat || t == form.Matrix || t == form.Quantity
+}
+
+// cellWriter writes the expressions of a template as cells.
+type cellWriter struct {
+	names *xpath.Names
+	used  map[string]bool // members of a response that were named
+}
+
+// native are the cells of XLSForm of a question but for its texts and its type.
+func (w cellWriter) native(q *form.Question) map[string]string {
+	cells := map[string]string{"relevant": w.condition(q.Relevant, w.names.Question(q)), "appearance": appearance(q.Type), "default": defaultText(q)}
+	if q.ReadOnly {
+		cells["read_only"] = "yes"
+	}
+	switch {
+	case q.Type == form.Rating:
+		cells["parameters"] = ratingParameters(q.Validation)
+	case q.Type == form.Repeat && q.MinRepeats > 0 && q.MinRepeats == q.MaxRepeats:
+		cells["repeat_count"] = strconv.Itoa(q.MinRepeats)
+	}
+	if grouped(q.Type) {
+		return cells
+	}
+	cells["required"], cells["constraint"] = w.required(q), w.constraint(q)
+	if q.Calculate != "" {
+		cells["calculation"] = w.expression(q.Calculate, xpath.Place{At: w.names.Question(q)}, xpath.Value)
+	}
+	return cells
+}
+
+// expression is the XPath of CEL, "" without an equivalent.
+func (w cellWriter) expression(cel string, p xpath.Place, want xpath.Want) string {
+	if cel == "" {
+		return ""
+	}
+	p.Used = w.used
+	text, err := w.names.FromCEL(cel, p, want)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+func (w cellWriter) condition(cel string, at *xpath.Named) string {
+	return w.expression(cel, xpath.Place{At: at}, xpath.Condition)
+}
+
+func (w cellWriter) required(q *form.Question) string {
+	if q.Required.When != "" {
+		return w.condition(q.Required.When, w.names.Question(q))
+	}
+	if q.Required.Always {
+		return "yes"
+	}
+	return ""
+}
+
+// constraint joins what our forms check by themselves and the constraint.
+func (w cellWriter) constraint(q *form.Question) string {
+	var all []string
+	v, at := q.Validation, w.names.Question(q)
+	if q.Type != form.Rating {
+		all = bounds(v)
+	}
+	if v.Regex != "" {
+		all = append(all, "regex(., "+xpath.Quote(v.Regex)+")")
+	}
+	if v.MaxLength > 0 {
+		all = append(all, "string-length(.) <= "+strconv.Itoa(v.MaxLength))
+	}
+	if v.MinSelections > 0 {
+		all = append(all, "count-selected(.) >= "+strconv.Itoa(v.MinSelections))
+	}
+	if v.MaxSelections > 0 {
+		all = append(all, "count-selected(.) <= "+strconv.Itoa(v.MaxSelections))
+	}
+	for _, o := range q.Options {
+		if o.Exclusive && q.Type == form.MultipleChoice {
+			all = append(all, "not(selected(., "+xpath.Choice(at, o.Value)+") and count-selected(.) > 1)")
+		}
+	}
+	want := xpath.Condition
+	if len(all) > 0 {
+		want = xpath.Conjunct
+	}
+	if text := w.expression(q.Constraint, xpath.Place{At: at, Self: true}, want); text != "" {
+		all = append(all, text)
+	}
+	return strings.Join(all, " and ")
+}
+
+// bounds are the conditions a number must meet.
+func bounds(v form.Validation) []string {
+	var all []string
+	if v.Min != nil {
+		all = append(all, ". >= "+signed(*v.Min))
+	}
+	if v.Max != nil {
+		all = append(all, ". <= "+signed(*v.Max))
+	}
+	if v.Step != nil && whole(v.Step) && (v.Min == nil || whole(v.Min)) {
+		from := "."
+		if v.Min != nil && *v.Min != 0 {
+			from = "(. - " + signed(*v.Min) + ")"
+		}
+		all = append(all, from+" mod "+signed(*v.Step)+" = 0")
+	}
+	return all
+}
+
+func signed(f float64) string {
+	if f < 0 {
+		return "(" + decimal(f) + ")"
+	}
+	return decimal(f)
+}
+
+// decimal writes a number so that it is read back as the same one.
+func decimal(f float64) string {
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+func whole(f *float64) bool { return *f == math.Trunc(*f) }
+
+func appearance(t form.Type) string {
+	switch t {
+	case form.Signature:
+		return "signature"
+	case form.Rating:
+		return "rating"
+	case form.Matrix:
+		return "table-list"
+	}
+	return ""
+}
+
+// ratingParameters are the numbers of a rating: 1 to 5 unless it says others.
+func ratingParameters(v form.Validation) string {
+	low, high, step := "1", "5", "1"
+	if v.Min != nil {
+		low = decimal(*v.Min)
+	}
+	if v.Max != nil {
+		high = decimal(*v.Max)
+	}
+	if v.Step != nil {
+		step = decimal(*v.Step)
+	}
+	return "start=" + low + " end=" + high + " step=" + step
+}
+
+// defaultText is the default answer as XLSForm writes it, "" when it cannot.
+func defaultText(q *form.Question) string {
+	v := q.Default.Value
+	switch v.Kind() {
+	case '"':
+		var s string
+		if json.Unmarshal(v, &s) != nil {
+			return ""
+		}
+		if name, ok := optionNames(q)[s]; ok {
+			return name
+		}
+		return s
+	case '0', 't', 'f':
+		return string(v)
+	case '[':
+		var all []string
+		if json.Unmarshal(v, &all) != nil {
+			return ""
+		}
+		for i, s := range all {
+			if name, ok := optionNames(q)[s]; ok {
+				all[i] = name
+			}
+		}
+		return strings.Join(all, " ")
+	case '{':
+		return geoText(v)
+	}
+	return ""
+}
+
+func optionNames(q *form.Question) map[string]string {
+	_, names := xpath.Spell(q.Options)
+	return names
+}
+
+// geoText is a place as XLSForm writes it: lat lon altitude accuracy.
+func geoText(v jsontext.Value) string {
+	var g struct {
+		Lat, Lon           *float64
+		Altitude, Accuracy float64
+	}
+	if json.Unmarshal(v, &g, json.MatchCaseInsensitiveNames(true)) != nil || g.Lat == nil || g.Lon == nil {
+		return ""
+	}
+	return strings.Join([]string{decimal(*g.Lat), decimal(*g.Lon), decimal(g.Altitude), decimal(g.Accuracy)}, " ")
+}
+
+// parseDefault reads a default answer of XLSForm; false when it is none.
+func parseDefault(q *form.Question, text string) (form.Value, bool) {
+	values, _ := xpath.Spell(q.Options)
+	value := func(s string) string {
+		if v, ok := values[s]; ok {
+			return v
+		}
+		return s
+	}
+	switch q.Type {
+	case form.Number, form.Integer, form.Rating:
+		v := jsontext.Value(text)
+		return form.Value{Value: v}, v.IsValid() && v.Kind() == '0'
+	case form.Boolean, form.Consent:
+		yes, ok := truthy(strings.ReplaceAll(text, "OK", "true"))
+		return jsonValue(yes), ok
+	case form.MultipleChoice, form.Rank:
+		all := strings.Fields(text)
+		for i := range all {
+			all[i] = value(all[i])
+		}
+		return jsonValue(all), true
+	case form.Geo:
+		parts := strings.Fields(text)
+		if len(parts) < 2 {
+			return form.Value{}, false
+		}
+		lat, err1 := strconv.ParseFloat(parts[0], 64)
+		lon, err2 := strconv.ParseFloat(parts[1], 64)
+		return jsonValue(map[string]float64{"lat": lat, "lon": lon}), err1 == nil && err2 == nil
+	case form.Group, form.Repeat, form.Note, form.Calculate, form.Matrix, form.Quantity, form.Photo, form.Audio, form.File, form.Signature:
+		return form.Value{}, false
+	}
+	return jsonValue(value(text)), true
+}
+
+func jsonValue(v any) form.Value {
+	out, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return form.Value{}
+	}
+	return form.Value{Value: out}
+}
+
+// Lists of words in one cell: separated by commas, or as JSON when a word has
+// one.
+
+func joinList(words []string) string {
+	plain := true
+	for i, w := range words {
+		if w == "" || strings.TrimSpace(w) != w || strings.Contains(w, ",") || i == 0 && strings.HasPrefix(w, "[") {
+			plain = false
+		}
+	}
+	if plain {
+		return strings.Join(words, ", ")
+	}
+	return string(jsonValue(words).Value)
+}
+
+func splitList(text string) []string {
+	if strings.HasPrefix(text, "[") {
+		var words []string
+		if json.Unmarshal([]byte(text), &words) == nil {
+			return words
+		}
+	}
+	var words []string
+	for w := range strings.SplitSeq(text, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// truthy reads yes and no; ok is false when the text is neither.
+func truthy(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.ReplaceAll(text, " ", "")) {
+	case "yes", "true", "true()", "1", "y":
+		return true, true
+	case "", "no", "false", "false()", "0", "n":
+		return false, true
+	}
+	return false, false
+}
+
+var xmlName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)

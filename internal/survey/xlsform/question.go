@@ -1,0 +1,253 @@
+package xlsform
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// wordTypes are our types for those of XLSForm.
+var wordTypes = map[string]form.Type{
+	"text": form.FreeText, "integer": form.Integer, "decimal": form.Number, "select_one": form.SingleChoice, "select_multiple": form.MultipleChoice, "note": form.Note,
+	"date": form.Date, "time": form.Time, "dateTime": form.DateTime, "geopoint": form.Geo, "image": form.Photo, "audio": form.Audio, "video": form.File, "file": form.File,
+	"barcode": form.Barcode, "range": form.Integer, "rank": form.Rank, "acknowledge": form.Boolean, "calculate": form.Calculate, "hidden": form.FreeText,
+	"geotrace": form.FreeText, "geoshape": form.FreeText, "begin_group": form.Group, "begin_repeat": form.Repeat,
+}
+
+// typeOf finds the type of a row. What we kept counts as long as the row has
+// the type we wrote for it.
+func (im *importer) typeOf(e *entry) (form.Type, bool) {
+	t, ok := wordTypes[e.word]
+	switch {
+	case e.word == "select_from_file":
+		e.item("type", Error, "type_unsupported", "The choices are in another file, which is not here.")
+		return "", false
+	case !ok:
+		e.item("type", Error, "type_unknown", "There is no type %s.", shorten(e.get("type")))
+		return "", false
+	case e.word == "image" && e.get("appearance") == "signature":
+		t = form.Signature
+	case e.word == "range" && slices.Contains(strings.Fields(e.get("appearance")), "rating"):
+		t = form.Rating
+	}
+	kept := form.Type(e.ours("hearth::type"))
+	switch {
+	case kept == "":
+	case !marked[kept]:
+		e.item("hearth::type", Error, "type_unknown", "The column is for types that XLSForm does not have; %s is none.", shorten(string(kept)))
+	case typeWords[kept] == e.word:
+		t = kept
+	case e.word == "acknowledge" && kept == form.Consent:
+		t = kept
+	default:
+		e.item("type", Warning, "changed", "The type was changed; it is no %s any more.", kept)
+	}
+	return t, true
+}
+
+// question makes the question of a row, but for its expressions.
+func (im *importer) question(e *entry, seen map[string]bool) (form.Question, bool) {
+	t, ok := im.typeOf(e)
+	if !ok {
+		return form.Question{}, false
+	}
+	im.identify(e, seen, false)
+	q := form.Question{ID: e.id, Type: t, Label: e.text("label", im.def), Hint: e.text("hint", im.def), ConstraintMessage: e.text("constraint_message", im.def)}
+	if e.ours("hearth::label") == "none" && len(q.Label) == 1 && q.Label[""] == q.ID {
+		q.Label = nil
+	}
+	im.keptMembers(e, &q)
+	im.shown(e, &q)
+	switch t {
+	case form.SingleChoice, form.MultipleChoice, form.Rank:
+		q.Options, q.Other = im.options(e), e.orOther
+	case form.Matrix:
+		im.matrix(e, &q)
+	case form.Quantity:
+		im.quantity(e, &q)
+	case form.Group, form.Repeat:
+		q.Questions = im.questions(e, seen)
+		if len(e.kept) == 0 {
+			e.item("type", Warning, "empty_group", "The group has no question and is left out.")
+			return q, false
+		}
+	}
+	im.foreign(e, &q)
+	return q, true
+}
+
+// keptMembers reads our own columns.
+func (im *importer) keptMembers(e *entry, q *form.Question) {
+	q.Relevant, q.Constraint, q.Calculate = e.cell("hearth::relevant").Text, e.cell("hearth::constraint").Text, e.cell("hearth::calculate").Text
+	if q.Required.When = e.cell("hearth::required").Text; q.Required.When == alwaysWord {
+		q.Required = form.Required{Always: true}
+	}
+	v := &q.Validation
+	v.Min, v.Max, v.Step = e.float("hearth::min"), e.float("hearth::max"), e.float("hearth::step")
+	v.Regex, v.MaxLength = e.cell("hearth::regex").Text, e.count("hearth::maxLength")
+	v.MinSelections, v.MaxSelections = e.count("hearth::minSelections"), e.count("hearth::maxSelections")
+	q.MinRepeats, q.MaxRepeats = e.count("hearth::minRepeats"), e.count("hearth::maxRepeats")
+	q.Unit, q.Units = e.cell("hearth::unit").Text, e.words("hearth::units")
+	q.DontKnow, q.Refuse = e.yes("hearth::dontKnow"), e.yes("hearth::refuse")
+	q.PII, q.Indicators, q.BackCheckClass = form.PII(e.ours("hearth::pii")), e.words("hearth::indicators"), e.count("hearth::backCheckClass")
+	if d := e.json("hearth::default", e.cell("hearth::default").Text); d != nil {
+		q.Default = form.Value{Value: d}
+	}
+	yes, ok := truthy(e.get("read_only"))
+	if !ok {
+		e.item("read_only", Warning, "read_only_ignored", "A condition for reading only is not carried over.")
+	}
+	q.ReadOnly = yes
+}
+
+// shown reports what a template has no place for.
+func (im *importer) shown(e *entry, q *form.Question) {
+	im.ignored(e, "choice_filter", "required_message", "guidance_hint", "media::image", "media::audio", "media::video", "media::big-image", "trigger")
+	if a := e.get("appearance"); a != "" && a != appearance(q.Type) {
+		im.ignored(e, "appearance")
+	}
+	if p := e.get("parameters"); p != "" && e.word != "range" {
+		im.ignored(e, "parameters")
+	}
+	switch e.word {
+	case "video":
+		e.item("type", Note, "type_changed", "A video is kept as a file.")
+	case "acknowledge":
+		if q.Type == form.Boolean {
+			e.item("type", Note, "type_changed", "An acknowledgement became a question for yes or no. If it is the consent, write consent into the column hearth::type.")
+		}
+	case "hidden":
+		q.ReadOnly = true
+		e.item("type", Warning, "type_changed", "A hidden value became a text that people only look at.")
+	case "geotrace", "geoshape":
+		e.item("type", Warning, "type_changed", "Lines and areas are kept as text.")
+	}
+}
+
+// foreign takes what columns of XLSForm say that our forms have another member
+// for.
+func (im *importer) foreign(e *entry, q *form.Question) {
+	count := e.get("repeat_count")
+	if n, err := strconv.Atoi(count); err == nil && q.Type == form.Repeat {
+		if q.MinRepeats != n || q.MaxRepeats != n {
+			q.MinRepeats, q.MaxRepeats = n, n
+		}
+	} else if count != "" {
+		im.ignored(e, "repeat_count")
+	}
+	if q.MinRepeats > 0 && q.MinRepeats == q.MaxRepeats && count == "" {
+		e.item("repeat_count", Warning, "changed", "The number of repetitions was taken away.")
+		q.MinRepeats, q.MaxRepeats = 0, 0
+	}
+	if e.word == "range" {
+		im.parameters(e, q)
+	}
+	if text := e.get("default"); text != defaultText(q) {
+		im.defaultAnswer(e, q, text)
+	}
+}
+
+// defaultAnswer reads the column default.
+func (im *importer) defaultAnswer(e *entry, q *form.Question, text string) {
+	q.Default = form.Value{}
+	if text == "" {
+		return
+	}
+	v, ok := form.Value{}, false
+	if !strings.Contains(text, "${") && !strings.HasSuffix(text, ")") {
+		v, ok = parseDefault(q, e.cell("default").Text)
+	}
+	if !ok {
+		im.ignored(e, "default")
+		return
+	}
+	q.Default = v
+}
+
+// parameters reads the numbers of a range.
+func (im *importer) parameters(e *entry, q *form.Question) {
+	text := e.get("parameters")
+	if q.Type == form.Rating && text == ratingParameters(q.Validation) {
+		return
+	}
+	low, high, step := 0.0, 10.0, 1.0
+	for _, p := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == ';' || r == '\n' || r == '\t' }) {
+		name, value, _ := strings.Cut(p, "=")
+		f, err := strconv.ParseFloat(value, 64)
+		to := map[string]*float64{"start": &low, "end": &high, "step": &step}[strings.ToLower(name)]
+		if err != nil || to == nil {
+			e.item("parameters", Warning, "parameters_ignored", "%s is not understood.", shorten(p))
+			continue
+		}
+		*to = f
+	}
+	if low > high {
+		low, high = high, low
+	}
+	if !whole(&low) || !whole(&high) || !whole(&step) {
+		q.Type = form.Number
+	}
+	q.Validation.Min, q.Validation.Max, q.Validation.Step = &low, &high, &step
+}
+
+// options are those of the list a row names.
+func (im *importer) options(e *entry) []form.Option {
+	if e.list == "" {
+		e.item("type", Error, "required", "The type names no list of choices.")
+		return nil
+	}
+	options, ok := im.lists[e.list]
+	if !ok {
+		e.item("type", Error, "unknown_list", "The sheet choices has no list %s.", shorten(e.list))
+		return nil
+	}
+	// A list comes once in the file and once for each question in the template.
+	if im.offered += len(options); len(options) > form.MaxOptions || im.offered > maxOffered {
+		if im.offered <= maxOffered+len(options) {
+			e.item("type", Error, "too_many", "A question has at most %d choices, and all questions together %d.", form.MaxOptions, maxOffered)
+		}
+		return nil
+	}
+	options = slices.Clone(options)
+	if e.orOther {
+		options = slices.DeleteFunc(options, func(o form.Option) bool {
+			if o.Value == "other" {
+				e.item("type", Note, "option_ignored", "The choice other of the list is left out: or_other brings it.")
+			}
+			return o.Value == "other"
+		})
+	}
+	return options
+}
+
+// matrix makes the rows of a matrix from the choices of a group.
+func (im *importer) matrix(e *entry, q *form.Question) {
+	for i, kid := range e.kids {
+		if kid.word != "select_one" {
+			kid.item("type", Error, "matrix_row", "The rows of a matrix are of the type select_one.")
+			continue
+		}
+		o := kid.option(kid.name, im.def)
+		q.Rows = append(q.Rows, o)
+		if i == 0 {
+			q.Options = im.options(kid)
+		} else if kid.list != e.kids[0].list {
+			kid.item("type", Error, "matrix_row", "All rows of a matrix have the same choices.")
+		}
+	}
+}
+
+// quantity takes the units from the choices of a group.
+func (im *importer) quantity(e *entry, q *form.Question) {
+	for _, kid := range e.kids {
+		if kid.name != "unit" || kid.word != "select_one" {
+			continue
+		}
+		q.Units = nil
+		for _, o := range im.options(kid) {
+			q.Units = append(q.Units, o.Value)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package xlsform
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
+)
+
+// Read reads an XLSForm workbook of size bytes. The report lists everything
+// that could not be carried over exactly. The fault TEMPLATE_IMPORT_INVALID
+// names every error with its sheet, row and column; there is no template then.
+// A template that is returned is one that form.Compile takes.
+func Read(r io.ReaderAt, size int64) (*form.Template, *Report, error) {
+	report := &Report{Items: []Item{}}
+	im := &importer{report: report, lists: map[string][]form.Option{}, alias: map[string]string{}, meta: map[string]string{}, t: &form.Template{}}
+	if err := im.open(r, size); err != nil {
+		return nil, report, err
+	}
+	if im.survey != nil {
+		im.readSettings()
+		im.readChoices()
+		im.readSurvey()
+	}
+	if err := report.err(); err != nil {
+		return nil, report, err
+	}
+	im.compile()
+	if err := report.err(); err != nil {
+		return nil, report, err
+	}
+	return im.t, report, nil
+}
+
+// importer turns a workbook into a template.
+type importer struct {
+	report                    *Report
+	survey, choices, settings *table
+	set                       *row // the one row of settings; nil without
+	ours                      bool // we wrote the workbook
+	t                         *form.Template
+	def                       string
+	lists                     map[string][]form.Option
+	alias                     map[string]string // names that became other ids
+	meta                      map[string]string // names of metadata rows and their CEL
+	sections                  []*entry
+	names                     *xpath.Names
+	derived                   []derived
+	count                     int // questions so far
+	offered                   int // choices of all questions so far
+}
+
+// maxOffered is how many choices all questions of a workbook have together.
+const maxOffered = 50_000
+
+// open reads the sheets.
+func (im *importer) open(r io.ReaderAt, size int64) error {
+	book, err := sheet.OpenBook(r, size)
+	if e := sheet.AsError(err); e != nil {
+		im.report.add(Item{Row: int(e.Line), Level: Error, Code: e.Code, Detail: e.Detail})
+		return im.report.err()
+	} else if err != nil {
+		return err
+	}
+	in := &reader{book: book, report: im.report}
+	for _, s := range []struct {
+		name string
+		to   **table
+	}{{"survey", &im.survey}, {"choices", &im.choices}, {"settings", &im.settings}} {
+		t, err := in.table(s.name)
+		if err != nil {
+			return err
+		}
+		*s.to = t
+	}
+	if im.survey == nil && im.report.errors == 0 {
+		im.report.add(Item{Sheet: "survey", Level: Error, Code: "missing_sheet", Detail: "The workbook has no sheet survey. It is not an XLSForm."})
+	}
+	const most = 20 // other sheets that are named
+	for i, name := range book.Sheets() {
+		known := slices.ContainsFunc([]string{"survey", "choices", "settings"}, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
+		if !known && i < most {
+			im.report.add(Item{Sheet: shorten(name), Level: Note, Code: "sheet_ignored", Detail: "The sheet is not read."})
+		}
+	}
+	return im.report.err()
+}
+
+// unknown reports the columns of a sheet that nothing reads, each once.
+func (im *importer) unknown(t *table, known []string) {
+	for i, c := range t.columns {
+		if c.base == "" || slices.Contains(known, c.base) {
+			continue
+		}
+		for _, r := range t.rows {
+			if i < len(r.cells) && strings.TrimSpace(r.cells[i].Text) != "" {
+				t.item(r.line, c.header, Note, "column_ignored", "The column is not carried over.")
+				break
+			}
+		}
+	}
+}
+
+// folded are names of columns as the reader has them.
+func folded(names ...[]string) []string {
+	var out []string
+	for _, list := range names {
+		for _, n := range list {
+			out = append(out, strings.ToLower(n))
+		}
+	}
+	return out
+}
+
+// readSettings reads the one row of settings.
+func (im *importer) readSettings() {
+	t := im.t
+	if im.settings != nil && len(im.settings.rows) > 0 {
+		im.set = im.settings.rows[0]
+		im.ours = im.set.get("hearth::format") == formatWord
+		im.unknown(im.settings, folded(settingsOrder))
+		if len(im.settings.rows) > 1 {
+			im.settings.item(im.settings.rows[1].line, "", Warning, "row_ignored", "Only the first row of the settings is read.")
+		}
+	} else {
+		im.set = &row{table: &table{name: "settings", at: map[string]int{}, report: im.report}}
+	}
+	im.readLanguages()
+	t.TemplateID = im.templateID(im.set.get("form_id"))
+	im.readTitle()
+	t.Description = im.set.text("hearth::description", im.def)
+	t.Stage = im.set.get("hearth::stage")
+	t.Validations.RequiredSections = im.set.words("hearth::requiredSections")
+	if f := im.set.float("hearth::completionThreshold"); f != nil {
+		t.Validations.CompletionThreshold = *f
+	}
+	t.ReviewIntervalDays = im.set.count("hearth::reviewIntervalDays")
+	metadata := ""
+	for _, c := range []string{"hearth::metadata", "hearth::metadata2", "hearth::metadata3", "hearth::metadata4"} {
+		metadata += im.set.cell(c).Text
+	}
+	if v := im.set.json("hearth::metadata", metadata); v != nil {
+		t.Metadata = form.Object{Value: v}
+	}
+}
+
+// readLanguages finds the default language, and the languages of the columns.
+func (im *importer) readLanguages() {
+	t, given := im.t, im.set.get("default_language")
+	var tags []string
+	for _, s := range []*table{im.survey, im.choices} {
+		for i := 0; s != nil && i < len(s.tags); i++ {
+			if !slices.Contains(tags, s.tags[i]) {
+				tags = append(tags, s.tags[i])
+			}
+		}
+	}
+	kept := im.set.ours("hearth::defaultLanguage")
+	tag, ok := "", true
+	if given != "" {
+		tag, ok = languageTag(given)
+	}
+	switch {
+	case im.ours && (given == "" && kept == "" || kept == tag || kept == "" && tag == "en"):
+		t.DefaultLanguage = kept
+	case !ok && strings.EqualFold(given, "default"):
+	case !ok:
+		im.set.item("default_language", Error, "unknown_language", "The language has no code. Write it in brackets, as in Kiswahili (sw).")
+	case given == "" && len(tags) > 0 && !im.survey.has("label"):
+		t.DefaultLanguage = tags[0]
+		im.set.item("default_language", Note, "default_language", "The form names no default language; the first one it has is taken: %s.", tags[0])
+	default:
+		t.DefaultLanguage = tag
+	}
+	im.def = defaultLanguage(t)
+	if t.Languages = im.set.words("hearth::languages"); !im.ours {
+		t.Languages = tags
+	}
+}
+
+// templateID makes an id of the id of a form.
+func (im *importer) templateID(id string) string {
+	const most = 100
+	out := strings.Map(func(r rune) rune {
+		if wordRune(r) || r == '.' || r == '-' {
+			return r
+		}
+		return '-'
+	}, id)
+	out = strings.TrimLeft(out, "-._")
+	out = out[:min(len(out), most)]
+	if out != id {
+		im.set.item("form_id", Warning, "id_changed", "The id became %s.", out)
+	}
+	return out
+}
+
+// readTitle reads the title. What we kept counts as long as nobody changed it.
+func (im *importer) readTitle() {
+	title := im.set.cell("form_title").Text
+	kept := im.set.text("hearth::title", im.def)
+	switch {
+	case kept != nil && kept.In(im.def, im.def) == title:
+		im.t.Title = kept
+	case strings.TrimSpace(title) != "":
+		if kept != nil {
+			im.set.item("form_title", Warning, "changed", "The title was changed; its other languages are left out.")
+		}
+		im.t.Title = form.Plain(title)
+	}
+}
+
+// readChoices reads the lists of options.
+func (im *importer) readChoices() {
+	if im.choices == nil {
+		return
+	}
+	im.unknown(im.choices, folded(choicesOrder))
+	for _, r := range im.choices.rows {
+		list, name := r.get("list_name"), r.get("name")
+		switch {
+		case list == "" && name == "":
+			continue
+		case list == "":
+			r.item("list_name", Error, "required", "The choice belongs to no list.")
+			continue
+		case name == "":
+			r.item("name", Error, "required", "The choice has no name.")
+			continue
+		}
+		im.lists[list] = append(im.lists[list], r.option(name, im.def))
+	}
+}
+
+// option reads an option, or a row of a matrix.
+func (r *row) option(name, def string) form.Option {
+	o := form.Option{Value: name, Label: r.text("label", def), Exclusive: r.yes("hearth::exclusive"), Score: r.float("hearth::score")}
+	if kept := r.cell("hearth::value").Text; kept != "" {
+		o.Value = kept
+	}
+	if r.get("hearth::label") == "none" && len(o.Label) == 1 && o.Label[""] == o.Value {
+		o.Label = nil
+	}
+	return o
+}

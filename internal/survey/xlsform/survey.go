@@ -1,0 +1,287 @@
+package xlsform
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
+)
+
+// entry is a row of the survey, with the rows inside it.
+type entry struct {
+	*row
+	word    string // the type, in its usual spelling
+	list    string
+	orOther bool
+	kids    []*entry
+
+	name string   // as the file has it
+	id   string   // what became of it
+	kept []*entry // those of kids that are questions, in the order of the template
+}
+
+// typeAliases are other spellings of types, in lower case with single spaces.
+var typeAliases = map[string]string{
+	"string": "text", "int": "integer", "datetime": "dateTime", "gps": "geopoint", "location": "geopoint", "photo": "image", "picture": "image", "add image prompt": "image",
+	"trigger": "acknowledge", "bar code": "barcode", "begin group": "begin_group", "begin_group": "begin_group", "group": "begin_group", "end group": "end_group", "end_group": "end_group",
+	"begin repeat": "begin_repeat", "begin_repeat": "begin_repeat", "repeat": "begin_repeat", "end repeat": "end_repeat", "end_repeat": "end_repeat", "add note prompt": "note",
+	"begin lgroup": "begin_group", "end lgroup": "end_group", "device id": "deviceid", "phone number": "phonenumber", "sim id": "simserial", "subscriber id": "subscriberid",
+}
+
+// selects are the beginnings of types that name a list of choices.
+var selects = [][2]string{
+	{"select_one_from_file", "select_from_file"}, {"select one from file", "select_from_file"}, {"select_multiple_from_file", "select_from_file"}, {"select multiple from file", "select_from_file"},
+	{"select_one_external", "select_from_file"}, {"select one external", "select_from_file"},
+	{"select_one", "select_one"}, {"select one from", "select_one"}, {"select one", "select_one"}, {"select1", "select_one"},
+	{"select_multiple", "select_multiple"}, {"select multiple from", "select_multiple"}, {"select multiple", "select_multiple"}, {"select all that apply from", "select_multiple"}, {"select all that apply", "select_multiple"},
+	{"rank", "rank"},
+}
+
+// parseType understands a cell of the column type.
+func (e *entry) parseType() {
+	text := strings.Join(strings.Fields(e.get("type")), " ")
+	folded := strings.ToLower(text)
+	for _, s := range selects {
+		if folded == s[0] || strings.HasPrefix(folded, s[0]+" ") {
+			e.word = s[1]
+			words := strings.Fields(text[len(s[0]):])
+			if n := len(words); n > 1 && (strings.EqualFold(words[n-1], "or_other") || n > 2 && strings.EqualFold(words[n-2]+words[n-1], "orother")) {
+				e.orOther = true
+				words = words[:1]
+			}
+			e.list = strings.Join(words, " ")
+			return
+		}
+	}
+	e.word = folded
+	if alias, ok := typeAliases[folded]; ok {
+		e.word = alias
+	}
+}
+
+// metaWords are the types of metadata, what they are in CEL ("" when they are
+// nothing), and where the response has them.
+var metaWords = map[string][2]string{
+	"start": {"response.startedAt", "startedAt of the response"}, "end": {"response.submittedAt", "submittedAt of the response"}, "today": {"today", "the day of the response"},
+	"username": {"response.collector", "collector of the response"}, "deviceid": {"", "deviceId of the response"}, "email": {"", ""}, "phonenumber": {"", ""}, "simserial": {"", ""},
+	"subscriberid": {"", ""}, "audit": {"", ""}, "start-geopoint": {"", "location of the response"}, "background-audio": {"", ""}, "xml-external": {"", ""}, "csv-external": {"", ""},
+}
+
+const maxNesting = 20
+
+// readSurvey reads the rows of the survey into sections.
+func (im *importer) readSurvey() {
+	im.unknown(im.survey, folded(surveyOrder, []string{"choice_filter", "required_message", "media::image", "media::audio", "media::video", "media::big-image", "guidance_hint", "trigger", "disabled"}))
+	root := im.tree()
+	if im.report.errors > 0 {
+		return
+	}
+	im.assemble(root)
+	if len(im.t.Sections) == 0 && im.report.errors == 0 {
+		im.survey.item(0, "", Error, "empty", "The survey has no question.")
+	}
+	if im.report.errors > 0 {
+		return
+	}
+	im.names = xpath.NewNames(im.t)
+	im.names.Alias, im.names.Meta = im.alias, im.meta
+	im.expressions()
+}
+
+// tree puts rows into the groups they stand in.
+func (im *importer) tree() []*entry {
+	top := &entry{}
+	stack := []*entry{top}
+	for _, r := range im.survey.rows {
+		e := &entry{row: r, name: r.get("name")}
+		if e.parseType(); e.word == "" {
+			if e.name != "" || r.get("label") != "" {
+				r.item("type", Error, "required", "The row has no type.")
+			}
+			continue
+		}
+		if off, _ := truthy(r.get("disabled")); off {
+			r.item("disabled", Note, "row_ignored", "The row is disabled.")
+			continue
+		}
+		at := stack[len(stack)-1]
+		switch e.word {
+		case "begin_group", "begin_repeat":
+			if len(stack) > maxNesting {
+				r.item("type", Error, "too_deep", "Groups nest at most %d deep.", maxNesting)
+				return nil
+			}
+			at.kids = append(at.kids, e)
+			stack = append(stack, e)
+		case "end_group", "end_repeat":
+			if len(stack) == 1 {
+				r.item("type", Error, "unbalanced", "Nothing begins here that could end.")
+				continue
+			}
+			if at.word[len("begin"):] != e.word[len("end"):] {
+				r.item("type", Error, "unbalanced", "This ends what began in row %d as %s.", at.line, at.word)
+			}
+			stack = stack[:len(stack)-1]
+		default:
+			at.kids = append(at.kids, e)
+		}
+	}
+	for _, open := range stack[1:] {
+		open.item("type", Error, "unbalanced", "What begins here never ends.")
+	}
+	return top.kids
+}
+
+// assemble makes sections: groups of the first level are some, and what stands
+// outside of them goes into one.
+func (im *importer) assemble(root []*entry) {
+	var loose *entry
+	seen := map[string]bool{}
+	for _, e := range root {
+		if e.word == "begin_group" && e.ours("hearth::type") == "" {
+			im.identify(e, seen, true)
+			if im.sections = append(im.sections, e); len(im.sections) > form.MaxSections {
+				e.item("type", Error, "too_many", "A template may have at most %d sections.", form.MaxSections)
+				return
+			}
+			continue
+		}
+		if loose == nil {
+			loose = &entry{row: e.row, name: "main", id: "main"}
+			im.sections = append(im.sections, loose)
+		}
+		loose.kids = append(loose.kids, e)
+	}
+	for i := 2; loose != nil && seen[loose.id]; i++ {
+		loose.id = fmt.Sprintf("main_%d", i)
+	}
+	all := im.sections
+	im.sections = nil
+	for _, e := range all {
+		s := form.Section{ID: e.id}
+		if e != loose {
+			s.Title, s.Hint = e.text("label", im.def), e.text("hint", im.def)
+			s.Flag, s.Relevant = e.ours("hearth::flag"), e.cell("hearth::relevant").Text
+			im.ignored(e, "repeat_count", "appearance", "default", "constraint", "calculation")
+		}
+		s.Questions = im.questions(e, map[string]bool{})
+		if len(e.kept) == 0 {
+			if e != loose {
+				e.item("type", Warning, "empty_group", "The group has no question and is left out.")
+			}
+			continue
+		}
+		im.t.Sections, im.sections = append(im.t.Sections, s), append(im.sections, e)
+	}
+}
+
+var (
+	idPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
+	// taken are words that CEL needs; taken2 are those no section may have.
+	taken  = strings.Fields("true false null in as break const continue else for function if import let loop package namespace return var void while")
+	taken2 = strings.Fields("household response today index math bool bytes double dyn int list map null_type string type uint")
+)
+
+const maxID = 64
+
+// wordRune tells whether r may stand in an id.
+func wordRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
+}
+
+// identify makes an id of a name. Names that repeat in a section are an error.
+func (im *importer) identify(e *entry, seen map[string]bool, section bool) {
+	if e.name == "" && (e.word == "note" || e.word == "begin_group") {
+		e.name = fmt.Sprintf("%s_row_%d", strings.TrimPrefix(e.word, "begin_"), e.line)
+		e.item("name", Note, "name_made", "The row has no name; it became %s.", e.name)
+	}
+	if e.name == "" {
+		e.item("name", Error, "required", "The row has no name.")
+		return
+	}
+	id := e.name
+	if !idPattern.MatchString(id) {
+		id = strings.Map(func(r rune) rune {
+			if wordRune(r) {
+				return r
+			}
+			return '_'
+		}, id)
+		if id = strings.TrimLeft(id, "_0123456789"); id == "" {
+			id = fmt.Sprintf("row_%d", e.line)
+		}
+		id = id[:min(len(id), maxID)]
+	}
+	if slices.Contains(taken, id) || section && slices.Contains(taken2, id) {
+		id += "_"
+	}
+	if seen[id] {
+		e.item("name", Error, "duplicate", "Two rows have the name %s.", shorten(id))
+		return
+	}
+	seen[id] = true
+	if e.id = id; id != e.name {
+		im.alias[e.name] = id
+		e.item("name", Warning, "id_changed", "The name became %s.", id)
+	}
+}
+
+// ignored reports cells that have no place in a template.
+func (im *importer) ignored(e *entry, bases ...string) {
+	for _, base := range bases {
+		if e.get(base) == "" && e.text(base, "") == nil {
+			continue
+		}
+		level, detail := Note, "The cell is not carried over."
+		switch base {
+		case "choice_filter":
+			level, detail = Warning, "Choices are not filtered: all of them are offered."
+		case "repeat_count":
+			level, detail = Warning, "The number of repetitions is not carried over."
+		case "required_message":
+			detail = "There is one message for all required questions."
+		case "trigger", "calculation", "default", "constraint":
+			level = Warning
+		}
+		e.item(base, level, base+"_ignored", "%s", detail)
+	}
+}
+
+// questions makes the questions of a group.
+func (im *importer) questions(e *entry, seen map[string]bool) []form.Question {
+	var out []form.Question
+	for _, kid := range e.kids {
+		if meta, ok := metaWords[kid.word]; ok {
+			im.metadata(kid, meta)
+			continue
+		}
+		if im.count++; im.count > form.MaxQuestions {
+			if im.count == form.MaxQuestions+1 {
+				kid.item("type", Error, "too_many", "A template may have at most %d questions.", form.MaxQuestions)
+			}
+			return out
+		}
+		q, ok := im.question(kid, seen)
+		if ok {
+			out, e.kept = append(out, q), append(e.kept, kid)
+		}
+	}
+	return out
+}
+
+// metadata notes a row that the response has a member for, or nobody needs.
+func (im *importer) metadata(e *entry, meta [2]string) {
+	if e.name != "" {
+		im.meta[e.name] = meta[0]
+	}
+	switch {
+	case strings.HasPrefix(e.name, xpath.MetaPrefix):
+	case meta[1] != "":
+		e.item("type", Note, "metadata", "The row is left out: it is %s.", meta[1])
+	default:
+		e.item("type", Note, "metadata", "The row is left out: a response does not have this.")
+	}
+}

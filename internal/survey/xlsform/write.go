@@ -1,0 +1,466 @@
+package xlsform
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
+)
+
+// Write writes a template as an XLSForm workbook. The template must be one that
+// form.Compile takes. The fault TEMPLATE_EXPORT_TOO_LARGE says that a text of
+// it does not fit a cell.
+func Write(w io.Writer, t *form.Template) error {
+	e := &exporter{t: t, cellWriter: cellWriter{names: xpath.NewNames(t), used: map[string]bool{}}, def: defaultLanguage(t), lists: map[string]string{}, taken: map[string]bool{booleanList: true}}
+	e.sections()
+	e.settings()
+	book, err := sheet.NewBook(w, "survey", "choices", "settings")
+	if err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		rows  []cells
+		order []string
+	}{{append(e.metaRows(), e.survey...), surveyOrder}, {e.choices, choicesOrder}, {[]cells{e.set}, settingsOrder}} {
+		if err := book.Sheet(); err != nil {
+			return err
+		}
+		if err := writeSheet(book, e.headers(s.rows, s.order), s.rows); err != nil {
+			if at := sheet.AsError(err); at != nil {
+				return fault.New(fault.Unprocessable, "TEMPLATE_EXPORT_TOO_LARGE", "The template does not fit a workbook: "+at.Detail).Wrap(err)
+			}
+			return err
+		}
+	}
+	return book.Close()
+}
+
+// cells are the cells of a row by header.
+type cells map[string]string
+
+func writeSheet(book *sheet.BookWriter, headers []string, rows []cells) error {
+	if err := book.Row(headers...); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		line := make([]string, len(headers))
+		for i, h := range headers {
+			line[i] = r[h]
+		}
+		if err := book.Row(line...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The columns in their order. Those at the beginning are always there.
+var (
+	surveyOrder = []string{
+		"type", "name", "label", "hint", "required", "relevant", "constraint", "constraint_message", "calculation", "default", "read_only", "parameters", "appearance", "repeat_count",
+		"hearth::type", "hearth::label", "hearth::value", "hearth::flag", "hearth::required", "hearth::relevant", "hearth::constraint", "hearth::calculate", "hearth::default",
+		"hearth::min", "hearth::max", "hearth::step", "hearth::regex", "hearth::maxLength", "hearth::minSelections", "hearth::maxSelections", "hearth::minRepeats", "hearth::maxRepeats",
+		"hearth::unit", "hearth::units", "hearth::dontKnow", "hearth::refuse", "hearth::pii", "hearth::indicators", "hearth::backCheckClass", "hearth::exclusive", "hearth::score",
+	}
+	choicesOrder  = []string{"list_name", "name", "label", "hearth::value", "hearth::label", "hearth::exclusive", "hearth::score"}
+	settingsOrder = []string{
+		"form_title", "form_id", "default_language", "hearth::format", "hearth::title", "hearth::description", "hearth::stage", "hearth::defaultLanguage", "hearth::languages",
+		"hearth::requiredSections", "hearth::completionThreshold", "hearth::reviewIntervalDays", "hearth::metadata", "hearth::metadata2", "hearth::metadata3", "hearth::metadata4",
+	}
+)
+
+const (
+	always      = 3   // columns every sheet has, even empty
+	formatWord  = "1" // of hearth::format
+	booleanList = "hearth_boolean"
+	alwaysWord  = "always!" // of hearth::required in a group, which XLSForm cannot require; it is no CEL
+	chunk       = 30_000    // characters of a long text in one cell
+)
+
+// headers are the columns that rows have, in order; a text has one for each
+// language.
+func (e *exporter) headers(rows []cells, order []string) []string {
+	used := map[string]bool{}
+	for _, r := range rows {
+		for h, text := range r {
+			used[h] = used[h] || text != ""
+		}
+	}
+	var out []string
+	for i, h := range order {
+		var languages []string
+		for _, tag := range e.tags() {
+			if l := h + "::" + languageHeader(tag); used[l] {
+				languages = append(languages, l)
+			}
+		}
+		if used[h] || i < always && len(languages) == 0 {
+			out = append(out, h)
+		}
+		out = append(out, languages...)
+	}
+	return out
+}
+
+// exporter makes the rows of a workbook.
+type exporter struct {
+	cellWriter
+	t       *form.Template
+	def     string
+	survey  []cells
+	choices []cells
+	set     cells
+	lists   map[string]string // options as JSON to the name of their list
+	taken   map[string]bool   // names of lists
+	allTags []string
+}
+
+func defaultLanguage(t *form.Template) string {
+	if t.DefaultLanguage == "" {
+		return "en"
+	}
+	return t.DefaultLanguage
+}
+
+// tags are the languages of all texts, the default one first.
+func (e *exporter) tags() []string {
+	if e.allTags == nil {
+		found := map[string]bool{}
+		eachText(e.t, func(t form.Text) {
+			for tag := range t {
+				found[tag] = tag != ""
+			}
+		})
+		delete(found, "")
+		e.allTags = []string{}
+		for _, tag := range append([]string{e.def}, e.t.Languages...) {
+			if found[tag] {
+				e.allTags = append(e.allTags, tag)
+				delete(found, tag)
+			}
+		}
+		e.allTags = append(e.allTags, slices.Sorted(maps.Keys(found))...)
+	}
+	return e.allTags
+}
+
+// eachText visits every text of a template.
+func eachText(t *form.Template, visit func(form.Text)) {
+	visit(t.Title)
+	visit(t.Description)
+	var questions func([]form.Question)
+	questions = func(qs []form.Question) {
+		for _, q := range qs {
+			visit(q.Label)
+			visit(q.Hint)
+			visit(q.ConstraintMessage)
+			for _, o := range append(slices.Clone(q.Options), q.Rows...) {
+				visit(o.Label)
+			}
+			questions(q.Questions)
+		}
+	}
+	for _, s := range t.Sections {
+		visit(s.Title)
+		visit(s.Hint)
+		questions(s.Questions)
+	}
+}
+
+func (c cells) put(header, text string) {
+	if text != "" {
+		c[header] = text
+	}
+}
+
+func (c cells) text(base string, t form.Text) {
+	for tag, s := range t {
+		if tag == "" {
+			c.put(base, s)
+		} else {
+			c.put(base+"::"+languageHeader(tag), s)
+		}
+	}
+}
+
+// label puts a label. XLSForm wants one; a name stands in for it.
+func (c cells) label(t form.Text, name string) {
+	c.text("label", t)
+	if len(t) == 0 {
+		c["label"], c["hearth::label"] = name, "none"
+	}
+}
+
+func (c cells) flag(header string, on bool) {
+	if on {
+		c[header] = "true"
+	}
+}
+
+func (c cells) count(header string, n int) {
+	if n != 0 {
+		c[header] = strconv.Itoa(n)
+	}
+}
+
+func (c cells) number(header string, f *float64) {
+	if f != nil {
+		c[header] = decimal(*f)
+	}
+}
+
+func (e *exporter) add(c cells) { e.survey = append(e.survey, c) }
+
+func (e *exporter) sections() {
+	for i := range e.t.Sections {
+		s := &e.t.Sections[i]
+		c := cells{"type": "begin_group", "name": s.ID}
+		c.text("label", s.Title)
+		c.text("hint", s.Hint)
+		c.put("relevant", e.condition(s.Relevant, e.names.Section(s)))
+		c.put("hearth::relevant", s.Relevant)
+		c.put("hearth::flag", s.Flag)
+		e.add(c)
+		e.questions(s.Questions)
+		e.add(cells{"type": "end_group", "name": s.ID})
+	}
+}
+
+func (e *exporter) questions(qs []form.Question) {
+	for i := range qs {
+		q := &qs[i]
+		e.add(e.question(q))
+		switch q.Type {
+		case form.Group:
+			e.questions(q.Questions)
+			e.add(cells{"type": "end_group", "name": q.ID})
+		case form.Repeat:
+			e.questions(q.Questions)
+			e.add(cells{"type": "end_repeat", "name": q.ID})
+		case form.Matrix:
+			e.matrix(q)
+			e.add(cells{"type": "end_group", "name": q.ID})
+		case form.Quantity:
+			e.quantity(q)
+			e.add(cells{"type": "end_group", "name": q.ID})
+		}
+	}
+}
+
+// question is the row of a question.
+func (e *exporter) question(q *form.Question) cells {
+	c := cells{"type": typeWords[q.Type], "name": q.ID}
+	switch q.Type {
+	case form.SingleChoice, form.MultipleChoice, form.Rank:
+		c["type"] += " " + e.list(q.ID, q.Options)
+		if q.Other {
+			c["type"] += " or_other"
+		}
+	case form.Boolean, form.Consent:
+		c["type"] += " " + e.booleans()
+	}
+	if marked[q.Type] {
+		c["hearth::type"] = string(q.Type)
+	}
+	if grouped(q.Type) || q.Type == form.Calculate {
+		c.text("label", q.Label)
+	} else {
+		c.label(q.Label, q.ID)
+	}
+	c.text("hint", q.Hint)
+	c.text("constraint_message", q.ConstraintMessage)
+	for h, text := range e.native(q) {
+		c.put(h, text)
+	}
+	e.extra(c, q)
+	return c
+}
+
+// extra fills the columns that XLSForm does not have.
+func (e *exporter) extra(c cells, q *form.Question) {
+	c.put("hearth::required", q.Required.When)
+	if q.Required.Always && grouped(q.Type) {
+		c["hearth::required"] = alwaysWord
+	}
+	c.put("hearth::relevant", q.Relevant)
+	c.put("hearth::constraint", q.Constraint)
+	c.put("hearth::calculate", q.Calculate)
+	c.put("hearth::default", string(q.Default.Value))
+	v := q.Validation
+	c.number("hearth::min", v.Min)
+	c.number("hearth::max", v.Max)
+	c.number("hearth::step", v.Step)
+	c.put("hearth::regex", v.Regex)
+	c.count("hearth::maxLength", v.MaxLength)
+	c.count("hearth::minSelections", v.MinSelections)
+	c.count("hearth::maxSelections", v.MaxSelections)
+	c.count("hearth::minRepeats", q.MinRepeats)
+	c.count("hearth::maxRepeats", q.MaxRepeats)
+	c.put("hearth::unit", q.Unit)
+	c.put("hearth::units", joinList(q.Units))
+	c.flag("hearth::dontKnow", q.DontKnow)
+	c.flag("hearth::refuse", q.Refuse)
+	c.put("hearth::pii", string(q.PII))
+	c.put("hearth::indicators", joinList(q.Indicators))
+	c.count("hearth::backCheckClass", q.BackCheckClass)
+}
+
+// matrix writes a choice for each row.
+func (e *exporter) matrix(q *form.Question) {
+	list := e.list(q.ID, q.Options)
+	required := e.required(q)
+	taken := map[string]bool{}
+	for _, o := range q.Rows {
+		taken[o.Value] = true
+	}
+	for i, o := range q.Rows {
+		name := o.Value
+		if !xmlName.MatchString(name) {
+			for name = fmt.Sprintf("row_%d", i+1); taken[name]; {
+				name += "_"
+			}
+			taken[name] = true
+		}
+		c := cells{"type": "select_one " + list, "name": name}
+		c.put("required", required)
+		if name != o.Value {
+			c["hearth::value"] = o.Value
+		}
+		c.label(o.Label, o.Value)
+		c.flag("hearth::exclusive", o.Exclusive)
+		c.number("hearth::score", o.Score)
+		e.add(c)
+	}
+}
+
+// quantity writes a number and its unit.
+func (e *exporter) quantity(q *form.Question) {
+	required := e.required(q)
+	value := cells{"type": "decimal", "name": "value"}
+	value.label(q.Label, q.ID)
+	value.put("required", required)
+	value.put("constraint", strings.Join(bounds(q.Validation), " and "))
+	delete(value, "hearth::label")
+	e.add(value)
+	if len(q.Units) == 0 {
+		e.add(cells{"type": "calculate", "name": "unit", "calculation": xpath.Quote(q.Unit)})
+		return
+	}
+	options := make([]form.Option, len(q.Units))
+	for i, u := range q.Units {
+		options[i] = form.Option{Value: u}
+	}
+	unit := cells{"type": "select_one " + e.list(q.ID+"_unit", options), "name": "unit", "label": "Unit"}
+	unit.put("required", required)
+	e.add(unit)
+}
+
+// list is the name of the list that has these options; it is written when it
+// is new.
+func (e *exporter) list(id string, options []form.Option) string {
+	text, err := json.Marshal(options, json.Deterministic(true))
+	if err != nil {
+		text = []byte(id) // options always have JSON
+	}
+	if name, ok := e.lists[string(text)]; ok {
+		return name
+	}
+	name := id
+	for i := 2; e.taken[name]; i++ {
+		name = fmt.Sprintf("%s_%d", id, i)
+	}
+	e.taken[name], e.lists[string(text)] = true, name
+	_, names := xpath.Spell(options)
+	for _, o := range options {
+		c := cells{"list_name": name, "name": o.Value}
+		if spelled, ok := names[o.Value]; ok {
+			c["name"], c["hearth::value"] = spelled, o.Value
+		}
+		c.label(o.Label, o.Value)
+		c.flag("hearth::exclusive", o.Exclusive)
+		c.number("hearth::score", o.Score)
+		e.choices = append(e.choices, c)
+	}
+	return name
+}
+
+// yesNo are the two answers of a boolean question, by language.
+var yesNo = map[string][2]string{"": {"Yes", "No"}, "en": {"Yes", "No"}, "sw": {"Ndiyo", "Hapana"}, "fr": {"Oui", "Non"}, "pt": {"Sim", "Não"}, "es": {"Sí", "No"}}
+
+// booleans is the list of yes and no.
+func (e *exporter) booleans() string {
+	if e.lists[booleanList] != "" {
+		return booleanList
+	}
+	e.lists[booleanList] = booleanList
+	for i, value := range []string{"true", "false"} {
+		c := cells{"list_name": booleanList, "name": value}
+		for _, tag := range e.tags() {
+			words, ok := yesNo[tag]
+			if !ok {
+				words = yesNo[""]
+			}
+			c["label::"+languageHeader(tag)] = words[i]
+		}
+		if len(e.tags()) == 0 {
+			c["label"] = yesNo[""][i]
+		}
+		e.choices = append(e.choices, c)
+	}
+	return booleanList
+}
+
+// metaRows hold the members of a response that expressions name.
+func (e *exporter) metaRows() []cells {
+	var rows []cells
+	for _, member := range slices.Sorted(maps.Keys(e.used)) {
+		rows = append(rows, cells{"type": xpath.MetaRows[member], "name": xpath.MetaPrefix + xpath.MetaRows[member]})
+	}
+	return rows
+}
+
+func (e *exporter) settings() {
+	t := e.t
+	c := cells{"form_title": t.Title.In(e.def, e.def), "form_id": t.TemplateID, "hearth::format": formatWord}
+	if t.DefaultLanguage != "" || len(e.tags()) > 0 {
+		c["default_language"] = languageHeader(e.def)
+	}
+	if _, plain := t.Title[""]; !plain {
+		c.text("hearth::title", t.Title)
+	}
+	c.text("hearth::description", t.Description)
+	c.put("hearth::stage", t.Stage)
+	c.put("hearth::defaultLanguage", t.DefaultLanguage)
+	c.put("hearth::languages", joinList(t.Languages))
+	c.put("hearth::requiredSections", joinList(t.Validations.RequiredSections))
+	if t.Validations.CompletionThreshold != 0 {
+		c.number("hearth::completionThreshold", &t.Validations.CompletionThreshold)
+	}
+	c.count("hearth::reviewIntervalDays", t.ReviewIntervalDays)
+	for i, part := range chunks(string(t.Metadata.Value)) {
+		header := "hearth::metadata"
+		if i > 0 {
+			header += strconv.Itoa(i + 1)
+		}
+		c[header] = part
+	}
+	e.set = c
+}
+
+// chunks cuts a long text into cells.
+func chunks(s string) []string {
+	var out []string
+	for r := []rune(s); len(r) > 0; r = r[min(chunk, len(r)):] {
+		out = append(out, string(r[:min(chunk, len(r))]))
+	}
+	return out
+}

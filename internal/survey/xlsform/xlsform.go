@@ -1,0 +1,128 @@
+// Package xlsform turns XLSForm workbooks into templates and templates into
+// XLSForm workbooks. It is pure: bytes in, a document out, and the other way
+// round.
+//
+// XLSForm is the spreadsheet language of ODK and its relatives: a sheet survey
+// with a row for each question, a sheet choices, a sheet settings. What we have
+// and XLSForm does not goes into columns that begin with hearth::, which other
+// programs leave alone. A workbook that Write made and nobody changed is read
+// back as the same template; where somebody changed a column of XLSForm itself,
+// that column counts and what we kept beside it does not.
+//
+// Expressions are XPath there and CEL here. Both sides are parsed and translated
+// piece by piece. What has no equivalent is left out and reported with its cell;
+// nothing is ever left out without a word.
+package xlsform
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Level says how much a finding matters.
+type Level string
+
+// The levels.
+const (
+	Error   Level = "error"   // the workbook cannot be read as a template
+	Warning Level = "warning" // the template asks or accepts something else than the workbook
+	Note    Level = "note"    // something was left out that changes no answer
+)
+
+// Item is one thing that was found in a workbook.
+type Item struct {
+	Sheet  string `json:"sheet,omitzero" doc:"Name of the sheet." example:"survey"`
+	Row    int    `json:"row,omitzero" doc:"Number of the row as spreadsheets count." example:"12"`
+	Column string `json:"column,omitzero" doc:"Name of the column." example:"relevant"`
+	Level  Level  `json:"level" enum:"error,warning,note"`
+	Code   string `json:"code" example:"expression_not_translated"`
+	Detail string `json:"detail"`
+}
+
+// place is where the item is, for people.
+func (i Item) place() string {
+	var at []string
+	if i.Sheet != "" {
+		at = append(at, "sheet "+i.Sheet)
+	}
+	if i.Row > 0 {
+		at = append(at, fmt.Sprintf("row %d", i.Row))
+	}
+	if i.Column != "" {
+		at = append(at, "column "+i.Column)
+	}
+	if len(at) == 0 {
+		return ""
+	}
+	return strings.ToUpper(at[0][:1]) + strings.Join(at, ", ")[1:] + ": "
+}
+
+// Report lists what could not be carried over exactly.
+type Report struct {
+	Items []Item `json:"items" doc:"At most 1,000, in the order of the workbook."`
+	More  bool   `json:"more,omitzero" doc:"Whether there is more than shown."`
+
+	errors int
+}
+
+const (
+	maxItems  = 1000
+	maxErrors = 100 // named in a fault
+)
+
+func (r *Report) add(i Item) {
+	most := maxItems - maxErrors // errors always find room
+	if i.Level == Error {
+		r.errors++
+		most = maxItems
+	}
+	if len(r.Items) >= most {
+		r.More = true
+		return
+	}
+	r.Items = append(r.Items, i)
+}
+
+// err is the fault that names the errors, nil without any.
+func (r *Report) err() error {
+	if r.errors == 0 {
+		return nil
+	}
+	var checks fault.Checks
+	for _, i := range r.Items {
+		if i.Level == Error && len(checks.Fields()) < maxErrors {
+			checks.Add(i.pointer(), i.Code, i.place()+i.Detail)
+		}
+	}
+	return checks.Err("TEMPLATE_IMPORT_INVALID", "The workbook cannot be read as a template.")
+}
+
+// pointer names the place as other faults do.
+func (i Item) pointer() string {
+	out := ""
+	if i.Sheet != "" {
+		out = "/" + escape(i.Sheet)
+	}
+	if i.Row > 0 {
+		out += fmt.Sprintf("/%d", i.Row)
+	}
+	if i.Column != "" {
+		out += "/" + escape(i.Column)
+	}
+	return out
+}
+
+func escape(s string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
+}
+
+// shorten keeps the beginning of a text, for messages.
+func shorten(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
