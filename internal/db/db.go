@@ -6,7 +6,7 @@
 // connection lost in the middle of COMMIT, is told apart by OutcomeUnknown. No
 // program can promise it for a disk that fails a sync and then loses power.)
 // Callers on SQLite share commits: their functions run one after the other in
-// the writer's goroutine, a savepoint each, and are answered after one fsync.
+// the writer's goroutine and are answered after one fsync.
 //
 // It does not hold SQL of any area, and it does not know what is stored.
 package db

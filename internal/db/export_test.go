@@ -16,6 +16,10 @@ func (d *DB) SetMaxFill(limit time.Duration) { d.e.(*lite).w.maxFill = limit }
 // given to InTx, whose goroutine owns the connection.
 func (d *DB) OnWriter(script string) error { return d.e.(*lite).w.c.run(script) }
 
+// Guard gives the next callers a savepoint each, as after a failure; only
+// inside a function given to InTx.
+func (d *DB) Guard(callers int) { d.e.(*lite).w.guard = callers }
+
 // FailWriter makes statements on the writer's connection fail; nil heals it.
 func (d *DB) FailWriter(f func(sql string) error) {
 	if f == nil {

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -12,10 +13,13 @@ import (
 // who wait are told, and w.b stays nil.
 func (w *writer) begin() bool {
 	var r *request
-	if len(w.again) > 0 {
+	switch {
+	case len(w.again) > 0:
 		r = w.again[0]
 		w.again = w.again[1:]
-	} else {
+	case len(w.redo) > 0:
+		r = w.poll()
+	default:
 		var ok bool
 		if r, ok = <-w.queue; !ok {
 			return false
@@ -28,7 +32,8 @@ func (w *writer) begin() bool {
 		w.refuse(r, err)
 		return true
 	}
-	w.b = &batch{first: r, alone: r.alone, start: time.Now()}
+	w.c.ended = false
+	w.b = &batch{first: r, alone: r.alone, guarded: r.again || w.guard > 0, start: time.Now()}
 	return true
 }
 
@@ -63,15 +68,15 @@ func busy(err error) bool { return liteCode(err)&0xff == sqlite3.SQLITE_BUSY }
 func (w *writer) refuse(r *request, err error) {
 	w.cfg.Log.Error("cannot begin a transaction", "err", err)
 	w.counters.failures.Add(1)
-	all := append([]*request{r}, w.again...)
-	w.again = nil
+	all := slices.Concat([]*request{r}, w.again, w.redo)
+	w.again, w.redo = nil, nil
 	for n := len(w.queue); n > 0; n-- {
 		if r := w.poll(); r != nil {
 			all = append(all, r)
 		}
 	}
 	for _, r := range all {
-		if r.alone || r.state.CompareAndSwap(queued, running) {
+		if r.again || r.state.CompareAndSwap(queued, running) {
 			r.answer(result{err: lostError(err)})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // maxStmts bounds the prepared statements of one connection.
@@ -23,6 +24,10 @@ type liteConn struct {
 	stmts map[string]*liteStmt
 	args  []driver.NamedValue    // reused: the driver copies what it is given
 	fail  func(sql string) error // tests make statements fail here; else nil
+
+	// For the writer: what became of the transaction since these were cleared.
+	dirty bool // something may have changed
+	ended bool // SQLite has rolled back, by itself or because it was told to
 }
 
 // liteStmt is a prepared statement. It serves one result at a time.
@@ -30,6 +35,7 @@ type liteStmt struct {
 	s       driver.Stmt
 	busy    bool
 	reads   bool // it cannot change anything, so it may stop half way
+	plain   bool // it is undone by SQLite when it breaks a rule, and counts all it changes
 	control bool // it begins or ends transactions, which is for the writer only
 	cached  bool
 	order   []int // which argument stands at each parameter
@@ -49,7 +55,13 @@ func openLiteFile(ctx context.Context, path, params string) (*liteConn, error) {
 	if err != nil {
 		return nil, mapLite(err)
 	}
-	return &liteConn{c: dc, stmts: make(map[string]*liteStmt)}, nil
+	c := &liteConn{c: dc, stmts: make(map[string]*liteStmt)}
+	hook, ok := dc.(sqlite.HookRegisterer)
+	if !ok {
+		return nil, errors.Join(errors.New("driver cannot tell of a rollback"), dc.Close())
+	}
+	hook.RegisterRollbackHook(func() { c.ended = true })
+	return c, nil
 }
 
 // openLiteConn opens a file that exists and runs the pragmas. A file that has
@@ -114,6 +126,7 @@ func (c *liteConn) runUntil(ctx context.Context, script string) error {
 	if !ok {
 		return errors.New("driver cannot execute scripts")
 	}
+	c.dirty = true
 	_, err := ex.ExecContext(ctx, script, nil)
 	return mapLite(err)
 }
@@ -137,9 +150,19 @@ func (c *liteConn) exec(_ context.Context, sql string, args []any) (int64, error
 		err = rel
 	}
 	if err != nil {
+		c.failed(s, err)
 		return 0, mapLite(err)
 	}
-	return res.RowsAffected()
+	n, err := res.RowsAffected()
+	c.dirty = c.dirty || n > 0 && !s.reads || !s.reads && !s.plain
+	return n, err
+}
+
+// failed notes what an error of a statement may have left behind.
+func (c *liteConn) failed(s *liteStmt, err error) {
+	code := liteCode(err) & 0xff
+	harmless := s.plain && code == sqlite3.SQLITE_CONSTRAINT || s.reads && code == sqlite3.SQLITE_ERROR
+	c.dirty = c.dirty || !harmless
 }
 
 // control runs a statement that begins or ends a transaction or savepoint.
@@ -175,7 +198,9 @@ func (c *liteConn) rows(ctx context.Context, sql string, args []any) (*liteRows,
 	}
 	r, err := s.s.(driver.StmtQueryContext).QueryContext(ctx, vals)
 	clear(vals)
+	c.dirty = c.dirty || !s.reads // RETURNING: nobody knows before its end
 	if err != nil {
+		c.failed(s, err)
 		c.release(s)
 		return nil, mapLite(err)
 	}
@@ -201,9 +226,10 @@ func (c *liteConn) prepare(sql string, control bool) (*liteStmt, error) {
 	text, order := positional(sql)
 	ds, err := c.c.Prepare(text)
 	if err != nil {
+		c.dirty = c.dirty || liteTrouble(err)
 		return nil, mapLite(err)
 	}
-	s := &liteStmt{s: ds, reads: isSelect(sql), control: control, order: order}
+	s := &liteStmt{s: ds, reads: isSelect(sql), plain: isPlain(sql), control: control, order: order}
 	if old == nil && c.room() {
 		s.cached = true
 		c.stmts[sql] = s
@@ -246,6 +272,25 @@ func (c *liteConn) close() error {
 func isSelect(sql string) bool {
 	sql = strings.TrimSpace(sql)
 	return len(sql) >= 6 && strings.EqualFold(sql[:6], "SELECT")
+}
+
+// isPlain is true for statements that change only what RowsAffected counts, and
+// of which nothing stays when they break a rule. No trigger of ours writes;
+// OR FAIL and OR ROLLBACK are told by their second word.
+func isPlain(sql string) bool {
+	words := strings.Fields(sql[:min(len(sql), 64)])
+	if len(words) < 2 {
+		return false
+	}
+	switch strings.ToUpper(words[0]) {
+	case "INSERT":
+		return strings.EqualFold(words[1], "INTO")
+	case "DELETE":
+		return strings.EqualFold(words[1], "FROM")
+	case "UPDATE":
+		return !strings.EqualFold(words[1], "OR")
+	}
+	return false
 }
 
 var errControl = errors.New("statements that begin or end transactions, and PRAGMA, are not for callers")

@@ -30,6 +30,7 @@ func (r *liteRows) Next() bool {
 	}
 	r.end = true
 	if !errors.Is(err, io.EOF) {
+		r.c.failed(r.s, err)
 		r.err = mapLite(err)
 	}
 	return false

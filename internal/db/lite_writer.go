@@ -23,9 +23,14 @@ const (
 	maxQueued = 4096
 )
 
-// Settings of the writer's connection. Every caller has a savepoint, and what
-// it would take to undo it are copies of the pages it touches: in memory they
-// cost a fifth of the work less than in a temporary file. The cache, in KiB, is
+// guardTimes is how many callers have savepoints after somebody failed, for
+// each one that had to run again because of it. So a crowd of failing callers
+// costs the others a thirtieth of their work at most.
+const guardTimes = 32
+
+// Settings of the writer's connection. What it would take to undo a savepoint
+// are copies of the pages touched in it: in memory they cost a fifth of the
+// work less than in a temporary file. The cache, in KiB, is
 // for indexes in no order of time, where each new row meets another page.
 const (
 	undoInMemory = "temp_store=MEMORY"
@@ -47,6 +52,7 @@ type request struct {
 	ctx   context.Context //nolint:containedctx // it travels with the call
 	fn    func(*Tx) error
 	state atomic.Int32
+	again bool // it has run before, and its transaction was undone
 	alone bool // it runs again, in a transaction of its own
 	after []func()
 	done  chan result // cap 1
@@ -75,6 +81,8 @@ type writer struct {
 	c     *liteConn
 	b     *batch     // the open transaction, nil between two
 	again []*request // to be run alone, after their batch was lost
+	redo  []*request // to be run together, after their batch was undone
+	guard int        // callers that still get a savepoint each
 }
 
 // batch is an open transaction and the callers waiting for its commit.
@@ -82,7 +90,8 @@ type batch struct {
 	first   *request
 	waiting []*request
 	alone   bool
-	lost    bool // SQLite ended the transaction by itself
+	guarded bool // every caller has a savepoint
+	lost    bool // the transaction has ended without a commit
 	ill     bool // a statement met trouble with the store: nobody else joins
 	start   time.Time
 }
@@ -245,6 +254,11 @@ func (b *batch) full(limit time.Duration) bool {
 
 // poll takes a waiting request, nil when there is none.
 func (w *writer) poll() *request {
+	if len(w.redo) > 0 {
+		r := w.redo[0]
+		w.redo = w.redo[1:]
+		return r
+	}
 	select {
 	case r := <-w.queue:
 		return r
@@ -253,21 +267,25 @@ func (w *writer) poll() *request {
 	}
 }
 
-// serve runs one function inside its savepoint. It returns false when the
-// watchdog took over meanwhile.
+// serve runs one function. It returns false when the watchdog took over
+// meanwhile.
 func (w *writer) serve(r *request) bool {
-	if !r.alone && !r.state.CompareAndSwap(queued, running) {
+	if !r.again && !r.state.CompareAndSwap(queued, running) {
 		return true // its caller has left
 	}
 	if err := r.ctx.Err(); err != nil {
 		r.answer(result{err: err})
 		return true
 	}
-	if err := w.c.control(`SAVEPOINT fn`); err != nil {
-		w.lose(err)
-		w.retry(r, err)
-		return true
+	if w.b.guarded {
+		w.guard = max(w.guard-1, 0)
+		if err := w.c.control(`SAVEPOINT fn`); err != nil {
+			w.lose(err)
+			w.retry(r, err)
+			return true
+		}
 	}
+	w.c.dirty = false
 	t := &turn{r: r, tx: Tx{s: w.c}, start: time.Now()}
 	w.turn.Store(t)
 	res := w.call(t)
@@ -314,29 +332,57 @@ func (w *writer) exited(t *turn) {
 	}()
 }
 
-// settle keeps or undoes what a function did.
+var errEnded = errors.New("SQLite has rolled the transaction back")
+
+// settle keeps or undoes what a function did. Without a savepoint nothing can
+// be undone but the whole transaction; one who failed before changing anything,
+// as most do, leaves nothing to undo.
 func (w *writer) settle(t *turn, res result) {
 	ok := res.err == nil && res.panic == nil && !res.goexit
-	if !ok {
-		err := w.c.control(`ROLLBACK TO fn`)
-		if err == nil {
+	var err error
+	switch {
+	case w.c.ended:
+		err = errEnded
+	case w.b.guarded && ok:
+		err = w.c.control(`RELEASE fn`)
+	case w.b.guarded:
+		if w.c.dirty {
+			w.guard = max(w.guard, guardTimes*len(w.b.waiting))
+		}
+		if err = w.c.control(`ROLLBACK TO fn`); err == nil {
 			err = w.c.control(`RELEASE fn`)
 		}
-		if err != nil {
-			w.lose(err)
-		}
+	case !ok && w.c.dirty:
+		w.undo()
+	}
+	if err != nil {
+		w.lose(err)
+	}
+	switch {
+	case !ok:
 		// The next batch begins anew, on another connection if need be.
 		w.b.ill = w.b.ill || liteTrouble(res.err)
 		t.r.answer(res)
-		return
-	}
-	if err := w.c.control(`RELEASE fn`); err != nil {
-		w.lose(err)
+	case err != nil:
 		w.retry(t.r, err)
-		return
+	default:
+		t.r.after = t.tx.after
+		w.b.waiting = append(w.b.waiting, t.r)
 	}
-	t.r.after = t.tx.after
-	w.b.waiting = append(w.b.waiting, t.r)
+}
+
+// undo rolls the open transaction back because of one who failed. Those who
+// wait for it run again, together, and for a while everybody has a savepoint:
+// whoever makes many fail shall not have all others run twice.
+func (w *writer) undo() {
+	w.b.lost = true
+	for _, r := range w.b.waiting {
+		r.again, r.after = true, nil
+	}
+	w.counters.retries.Add(int64(len(w.b.waiting)))
+	w.guard = max(w.guard, guardTimes*len(w.b.waiting))
+	w.redo, w.b.waiting = w.b.waiting, nil
+	w.abort()
 }
 
 // lose gives up the open transaction: SQLite has ended it, or may have. Those
@@ -358,7 +404,7 @@ func (w *writer) retry(r *request, cause error) {
 		return
 	}
 	w.counters.retries.Add(1)
-	r.alone, r.after = true, nil
+	r.again, r.alone, r.after = true, true, nil
 	w.again = append(w.again, r)
 }
 

@@ -114,7 +114,12 @@ func TestDiskErrorsStoreNothingAndHeal(t *testing.T) {
 		t.Run(at, func(t *testing.T) {
 			t.Parallel()
 			d := batchStore(t, time.Minute)
-			if err := d.InTx(t.Context(), put(t, 1)); err != nil {
+			if err := d.InTx(t.Context(), func(tx *db.Tx) error {
+				if at == "SAVEPOINT" || at == "RELEASE" {
+					d.Guard(100)
+				}
+				return insert(t.Context(), tx, 1)
+			}); err != nil {
 				t.Fatalf("InTx: %v", err)
 			}
 			d.FailWriter(func(sql string) error {

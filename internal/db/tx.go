@@ -30,6 +30,15 @@ var errTxOver = errors.New("transaction is over")
 
 func newTx(s session) *Tx { return &Tx{s: s} }
 
+// Dialect tells which engine this is, for the few who must know.
+func (t *Tx) Dialect() Dialect {
+	switch t.s.(type) {
+	case *liteConn, *liteView:
+		return SQLite
+	}
+	return Postgres
+}
+
 // Exec runs a statement and returns how many rows it changed.
 func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	t.mu.Lock()

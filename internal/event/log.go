@@ -93,26 +93,48 @@ func New(cfg Config) *Log {
 // An error is a mistake in the program: no workspace, a type that is not
 // dotted words, data that is no object or has more than 4 KiB.
 func (l *Log) Append(ctx context.Context, tx *db.Tx, e Event) error {
-	l.fill(ctx, &e)
-	if e.Workspace == "" {
-		return errors.New("event has no workspace")
-	}
-	if err := checkType(e.Type); err != nil {
-		return err
-	}
-	if len(e.Subject) > maxSubject {
-		return fmt.Errorf("event subject has %d bytes, at most %d", len(e.Subject), maxSubject)
-	}
-	data, err := encodeData(e.Data)
+	p, err := l.Prepare(ctx, e)
 	if err != nil {
 		return err
 	}
-	if err := l.insert(ctx, tx, e, data); err != nil {
+	return l.AppendPrepared(ctx, tx, p)
+}
+
+// Prepared is an event that is ready to be stored. It does not change.
+type Prepared struct {
+	ws   string
+	now  bool // it happens when it is stored
+	args eventArgs
+}
+
+// Prepare does everything for an event that needs no transaction. Its errors
+// are those of Append.
+func (l *Log) Prepare(ctx context.Context, e Event) (*Prepared, error) {
+	now := e.At.IsZero()
+	l.fill(ctx, &e)
+	if e.Workspace == "" {
+		return nil, errors.New("event has no workspace")
+	}
+	data, err := e.check()
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{ws: e.Workspace, now: now, args: argsOf(&e, data)}, nil
+}
+
+// AppendPrepared is Append for an event that was prepared before. Unless it
+// says when it happened, it happens now.
+func (l *Log) AppendPrepared(ctx context.Context, tx *db.Tx, p *Prepared) error {
+	args := p.args
+	if p.now {
+		args[atArg] = l.cfg.Now().UnixMilli()
+	}
+	if err := l.insert(ctx, tx, args); err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
 	tx.AfterCommit(func() {
-		l.hub.wake(e.Workspace)
-		l.cfg.Publish(e.Workspace)
+		l.hub.wake(p.ws)
+		l.cfg.Publish(p.ws)
 	})
 	return nil
 }

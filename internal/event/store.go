@@ -21,16 +21,25 @@ const (
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 )
 
-func (l *Log) insert(ctx context.Context, tx *db.Tx, e Event, data string) error {
-	args := []any{
+// eventArgs are the arguments of both.
+type eventArgs [10]any
+
+// atArg is the place of the time in them.
+const atArg = 6
+
+func argsOf(e *Event, data string) eventArgs {
+	return eventArgs{
 		e.Workspace, e.Type, e.Subject, e.Revision, e.Actor, e.RequestID, e.At.UnixMilli(), data,
 		subjectKey(e.Workspace, e.Subject), key(e.Workspace, e.Actor),
 	}
+}
+
+func (l *Log) insert(ctx context.Context, tx *db.Tx, args eventArgs) error {
 	var err error
 	if l.db.Dialect() == db.SQLite {
-		_, err = tx.Exec(ctx, insertNumbered, args...)
+		_, err = tx.Exec(ctx, insertNumbered, args[:]...)
 	} else {
-		_, err = tx.Exec(ctx, insertFresh, args...)
+		_, err = tx.Exec(ctx, insertFresh, args[:]...)
 	}
 	return err
 }

@@ -33,13 +33,13 @@ func (s *Store) seal(n name, a answer) ([]byte, error) {
 		return nil, fmt.Errorf("encode stored answer: %w", err)
 	}
 	text := append(append(head, '\n'), a.body...)
-	return s.key.Seal("idem", n.bind(), text), nil
+	return s.box.Seal(n.bind(), text), nil
 }
 
 // open reads what seal made. The request was done when this is called: what
 // does not open must never lead to doing it again.
 func (s *Store) open(n name, sealed []byte) (*answer, error) {
-	text, err := s.key.Open("idem", n.bind(), sealed)
+	text, err := s.box.Open(n.bind(), sealed)
 	if err != nil {
 		return nil, errLost().Wrap(err)
 	}

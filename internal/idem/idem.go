@@ -33,7 +33,8 @@ type Config struct {
 type Store struct {
 	db    *db.DB
 	plain bool
-	key   secret.Key
+	box   secret.Box
+	seen  *seen
 	now   func() time.Time
 }
 
@@ -42,7 +43,7 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{db: cfg.DB, key: cfg.Key, now: cfg.Now}
+	return &Store{db: cfg.DB, box: cfg.Key.Box("idem"), seen: newSeen(cfg.DB), now: cfg.Now}
 }
 
 // Plain makes a Store that keeps no answers: Once on it is a transaction, key
@@ -61,26 +62,45 @@ func Plain(d *db.DB) *Store { return &Store{db: d, plain: true} }
 // IDEMPOTENCY_ANSWER_LOST when the request was done but its answer cannot be
 // shown again.
 func Once[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
+	return run(ctx, s, nil, fn)
+}
+
+// OnceAs is Once for an answer that is known before the transaction and whose
+// Raw is set: it is sealed outside, and stored in one statement with its key.
+func OnceAs[T any](ctx context.Context, s *Store, known web.Reply[T], fn func(tx *db.Tx) error) (web.Reply[T], error) {
+	return run(ctx, s, &known, func(tx *db.Tx) (web.Reply[T], error) { return known, fn(tx) })
+}
+
+func run[T any](ctx context.Context, s *Store, known *web.Reply[T], fn func(tx *db.Tx) (web.Reply[T], error)) (web.Reply[T], error) {
 	n, ok := nameOf(ctx)
 	if !ok || s.plain {
 		return plain(ctx, s, fn)
 	}
-	stored, err := s.look(ctx, s.db, n)
-	if err != nil {
-		return web.Reply[T]{}, err
+	var stored *answer
+	var err error
+	if s.seen.maybe(n) {
+		if stored, err = s.look(ctx, s.db, n); err != nil {
+			return web.Reply[T]{}, err
+		} else if stored != nil {
+			return replay[T](stored), nil
+		}
 	}
-	if stored != nil {
-		return replay[T](stored), nil
+	defer s.seen.note(n) // whatever comes of it: it may come again
+	var sealed []byte
+	if known != nil {
+		if sealed, err = sealReply(s, n, known); err != nil {
+			return web.Reply[T]{}, err
+		}
 	}
 	var fresh web.Reply[T]
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		fresh, stored = web.Reply[T]{}, nil
-		taken, err := s.take(ctx, tx, n)
+		taken, err := s.take(ctx, tx, n, sealed)
 		if err != nil || !taken {
 			stored, err = s.settled(ctx, tx, n, err)
 			return err
 		}
-		if fresh, err = fn(tx); err != nil {
+		if fresh, err = fn(tx); err != nil || known != nil {
 			return err
 		}
 		return keep(ctx, tx, s, n, &fresh)
@@ -117,12 +137,15 @@ func keep[T any](ctx context.Context, tx *db.Tx, s *Store, n name, fresh *web.Re
 		}
 		fresh.Raw = body
 	}
-	a := answer{Status: fresh.Status, ETag: fresh.ETag, Location: fresh.Location, Link: fresh.Link, body: fresh.Raw}
-	sealed, err := s.seal(n, a)
+	sealed, err := sealReply(s, n, fresh)
 	if err != nil {
 		return err
 	}
 	return update(ctx, tx, n, sealed)
+}
+
+func sealReply[T any](s *Store, n name, r *web.Reply[T]) ([]byte, error) {
+	return s.seal(n, answer{Status: r.Status, ETag: r.ETag, Location: r.Location, Link: r.Link, body: r.Raw})
 }
 
 func replay[T any](a *answer) web.Reply[T] {
@@ -167,9 +190,10 @@ func (s *Store) look(ctx context.Context, q db.Querier, n name) (*answer, error)
 	return s.open(n, sealed)
 }
 
-// take enters n; false when somebody was there first.
-func (s *Store) take(ctx context.Context, tx *db.Tx, n name) (bool, error) {
-	return insert(ctx, tx, n, s.now().UnixMilli())
+// take enters n, with its answer when that is known already; false when
+// somebody was there first.
+func (s *Store) take(ctx context.Context, tx *db.Tx, n name, sealed []byte) (bool, error) {
+	return insert(ctx, tx, n, s.now().UnixMilli(), sealed)
 }
 
 // settled is the answer of whoever was first, when n could not be taken. On

@@ -38,9 +38,13 @@ type thing struct {
 type shop struct {
 	store *idem.Store
 	end   func(mode string) error
+	known bool // it knows its answer before the transaction
 }
 
 func (s *shop) serveCreate(ctx context.Context, in *thingIn) (web.Reply[thing], error) {
+	if s.known {
+		return s.serveKnown(ctx, in)
+	}
 	return idem.Once(ctx, s.store, func(tx *db.Tx) (web.Reply[thing], error) {
 		id := db.NewID()
 		if _, err := tx.Exec(ctx, `INSERT INTO things(id) VALUES ($1)`, id); err != nil {
@@ -56,6 +60,38 @@ func (s *shop) serveCreate(ctx context.Context, in *thingIn) (web.Reply[thing], 
 	})
 }
 
+// serveKnown is serveCreate by idem.OnceAs.
+func (s *shop) serveKnown(ctx context.Context, in *thingIn) (web.Reply[thing], error) {
+	id := db.NewID()
+	body, err := web.Encode(thing{ID: id + strings.Repeat("x", map[bool]int{true: 1 << 20}[in.Body.Mode == "large"]), Mode: in.Body.Mode})
+	if err != nil {
+		return web.Reply[thing]{}, err
+	}
+	known := web.Reply[thing]{Raw: body, Status: 202, ETag: `"7"`, Location: "/v1/things/7", Link: "</v1/things>; rel=up"}
+	return idem.OnceAs(ctx, s.store, known, func(tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, `INSERT INTO things(id) VALUES ($1)`, id); err != nil {
+			return err
+		}
+		return s.end(in.Body.Mode)
+	})
+}
+
+// bothWays runs a test on both databases, with answers that are known before
+// the transaction and with others.
+func bothWays(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	for _, known := range []bool{false, true} {
+		t.Run(fmt.Sprintf("known %v", known), func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				f := newFixture(t, d)
+				f.shop.known = known
+				test(t, f)
+			})
+		})
+	}
+}
+
 type fixture struct {
 	db      *db.DB
 	store   *idem.Store
@@ -64,7 +100,7 @@ type fixture struct {
 	now     time.Time
 }
 
-func serverKey(t *testing.T, text string) secret.Key {
+func serverKey(t testing.TB, text string) secret.Key {
 	t.Helper()
 	k, err := secret.Parse(strings.Repeat(text, 32))
 	if err != nil {
@@ -73,7 +109,7 @@ func serverKey(t *testing.T, text string) secret.Key {
 	return k
 }
 
-func newFixture(t *testing.T, d *db.DB) *fixture {
+func newFixture(t testing.TB, d *db.DB) *fixture {
 	t.Helper()
 	if _, err := d.Exec(t.Context(), `CREATE TABLE IF NOT EXISTS things (id TEXT PRIMARY KEY)`); err != nil {
 		t.Fatal(err)
@@ -84,7 +120,7 @@ func newFixture(t *testing.T, d *db.DB) *fixture {
 }
 
 // use builds the handler around a store with the given key.
-func (f *fixture) use(t *testing.T, k secret.Key) {
+func (f *fixture) use(t testing.TB, k secret.Key) {
 	t.Helper()
 	f.store = idem.New(idem.Config{DB: f.db, Key: k, Now: func() time.Time { return f.now }})
 	f.shop = &shop{store: f.store, end: func(string) error { return nil }}
@@ -141,8 +177,7 @@ func (f *fixture) wantCounts(t *testing.T, things, keys int) {
 
 func TestOnceUnderLoad(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		f := newFixture(t, d)
+	bothWays(t, func(t *testing.T, f *fixture) {
 		answers := make([]sent, 64)
 		start := make(chan struct{})
 		var wg sync.WaitGroup
@@ -172,10 +207,9 @@ func TestOnceUnderLoad(t *testing.T) {
 
 func TestReplayIsTheSameAnswer(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		f := newFixture(t, d)
+	bothWays(t, func(t *testing.T, f *fixture) {
 		first := f.send("/v1/things", "w/ann", "k-1", `{"mode":"a"}`)
-		before := d.Stats().Commits
+		before := f.db.Stats().Commits
 		second := f.send("/v1/things", "w/ann", "k-1", `{"mode":"a"}`)
 		if first.replayed || !second.replayed {
 			t.Errorf("replayed = %v, %v, want false, true", first.replayed, second.replayed)
@@ -188,7 +222,7 @@ func TestReplayIsTheSameAnswer(t *testing.T) {
 				t.Errorf("%s = %q, want %q", name, got, want)
 			}
 		}
-		if n := d.Stats().Commits - before; n != 0 {
+		if n := f.db.Stats().Commits - before; n != 0 {
 			t.Errorf("the replay made %d commits, want none", n)
 		}
 		f.wantCounts(t, 1, 1)
@@ -197,8 +231,7 @@ func TestReplayIsTheSameAnswer(t *testing.T) {
 
 func TestWhoseKey(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		f := newFixture(t, d)
+	bothWays(t, func(t *testing.T, f *fixture) {
 		f.send("/v1/things", "w/ann", "k-1", `{}`)
 		for i, tt := range []struct {
 			name, path, who, key, body string
@@ -243,8 +276,7 @@ func TestFailureFreesTheKey(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, d *db.DB) {
-				f := newFixture(t, d)
+			bothWays(t, func(t *testing.T, f *fixture) {
 				f.shop.end = func(mode string) error {
 					if mode == "bad" {
 						return tt.end()
@@ -267,8 +299,19 @@ func TestFailureFreesTheKey(t *testing.T) {
 
 func TestInProgress(t *testing.T) {
 	t.Parallel()
+	for _, known := range []bool{false, true} {
+		t.Run(fmt.Sprintf("known %v", known), func(t *testing.T) {
+			t.Parallel()
+			testInProgress(t, known)
+		})
+	}
+}
+
+func testInProgress(t *testing.T, known bool) {
+	t.Helper()
 	d := dbtest.Postgres(t, dbtest.With(func(c *db.Config) { c.Busy = 200 * time.Millisecond }))
 	f := newFixture(t, d)
+	f.shop.known = known
 	inside, leave, done := make(chan struct{}), make(chan struct{}), make(chan sent)
 	f.shop.end = func(mode string) error {
 		inside <- struct{}{}
@@ -290,8 +333,7 @@ func TestInProgress(t *testing.T) {
 
 func TestLargeAnswer(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		f := newFixture(t, d)
+	bothWays(t, func(t *testing.T, f *fixture) {
 		if got := f.send("/v1/things", "w/ann", "k-1", `{"mode":"large"}`); got.status != 202 || len(got.body) <= 1<<20 {
 			t.Errorf("first = %d with %d bytes, want the whole answer", got.status, len(got.body))
 		}

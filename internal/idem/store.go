@@ -22,11 +22,12 @@ func find(ctx context.Context, q db.Querier, n name) (request, sealed []byte, er
 	return request, sealed, nil
 }
 
-// insert returns false when the key is already there.
-func insert(ctx context.Context, tx *db.Tx, n name, at int64) (bool, error) {
+// insert returns false when the key is already there. sealed is nil when the
+// answer is not known yet.
+func insert(ctx context.Context, tx *db.Tx, n name, at int64, sealed []byte) (bool, error) {
 	rows, err := tx.Exec(ctx,
-		`INSERT INTO idem(ws, key_hash, request_hash, at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-		n.ws, n.key[:], n.request[:], at)
+		`INSERT INTO idem(ws, key_hash, request_hash, at, answer) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+		n.ws, n.key[:], n.request[:], at, sealed)
 	if err != nil {
 		return false, fmt.Errorf("insert idempotency key: %w", err)
 	}

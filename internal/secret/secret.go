@@ -70,26 +70,19 @@ func (k Key) Derive(purpose string) []byte {
 // Seal encrypts text for one purpose with AES-256-GCM. bind is authenticated
 // but not stored: Open needs the same, so a sealed value cannot be moved to
 // another row.
-func (k Key) Seal(purpose, bind string, text []byte) []byte {
-	gcm := k.gcm(purpose)
-	nonce := random(gcm.NonceSize())
-	return gcm.Seal(nonce, nonce, text, []byte(bind))
-}
+func (k Key) Seal(purpose, bind string, text []byte) []byte { return k.Box(purpose).Seal(bind, text) }
 
 // Open decrypts what Seal made. It returns ErrOpen for anything else.
 func (k Key) Open(purpose, bind string, sealed []byte) ([]byte, error) {
-	gcm := k.gcm(purpose)
-	if len(sealed) < gcm.NonceSize() {
-		return nil, ErrOpen
-	}
-	text, err := gcm.Open(nil, sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():], []byte(bind))
-	if err != nil {
-		return nil, ErrOpen
-	}
-	return text, nil
+	return k.Box(purpose).Open(bind, sealed)
 }
 
-func (k Key) gcm(purpose string) cipher.AEAD {
+// Box seals and opens for one purpose. It is for those who do so often: to make
+// one costs more than to use it. It is safe for many goroutines.
+type Box struct{ gcm cipher.AEAD }
+
+// Box gives the box for a purpose.
+func (k Key) Box(purpose string) Box {
 	block, err := aes.NewCipher(k.Derive(purpose))
 	if err != nil {
 		panic(err) // the key always has 32 bytes
@@ -98,7 +91,27 @@ func (k Key) gcm(purpose string) cipher.AEAD {
 	if err != nil {
 		panic(err) // AES always has the right block size
 	}
-	return gcm
+	return Box{gcm}
+}
+
+// Seal is Key.Seal.
+func (b Box) Seal(bind string, text []byte) []byte {
+	size := b.gcm.NonceSize()
+	nonce := make([]byte, size, size+len(text)+b.gcm.Overhead())
+	_, _ = rand.Read(nonce) // never fails: the program ends instead
+	return b.gcm.Seal(nonce, nonce, text, []byte(bind))
+}
+
+// Open is Key.Open.
+func (b Box) Open(bind string, sealed []byte) ([]byte, error) {
+	if len(sealed) < b.gcm.NonceSize() {
+		return nil, ErrOpen
+	}
+	text, err := b.gcm.Open(nil, sealed[:b.gcm.NonceSize()], sealed[b.gcm.NonceSize():], []byte(bind))
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return text, nil
 }
 
 func random(n int) []byte {
