@@ -139,13 +139,18 @@ func (e *edge) withCORS(next http.Handler) http.Handler {
 // them, and a redirect is one more way to reach a route past a rule.
 func cleanPath(unknown http.HandlerFunc, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := r.URL.Path
-		if p == "" || p[0] != '/' || strings.Contains(p, "//") || strings.Contains(p+"/", "/./") || strings.Contains(p+"/", "/../") {
+		if p := r.URL.Path; p == "" || p[0] != '/' || strings.Contains(p, "//") || dotted(p) {
 			unknown(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// dotted tells whether a part of p is "." or "..".
+func dotted(p string) bool {
+	return strings.Contains(p, "/.") && // few have one
+		(strings.Contains(p+"/", "/./") || strings.Contains(p+"/", "/../"))
 }
 
 // traced gives a request its span; the observer names it at the end.

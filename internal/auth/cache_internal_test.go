@@ -76,6 +76,11 @@ func TestStamp(t *testing.T) {
 		{"own change", here.touch, 1},
 		{"nothing new again", func() error { return nil }, 0},
 		{"file removed", func() error { return os.Remove(path) }, 1},
+		{"made again", there.touch, 1},
+		{"nothing new since", func() error { return nil }, 0},
+		{"file replaced", func() error { return replace(path, "....") }, 1},
+		{"grown since", there.touch, 1},
+		{"removed again", func() error { return os.Remove(path) }, 1},
 		{"unreadable", func() error { here.path = "bad\x00name"; return nil }, 1},
 		{"still unreadable", func() error { return nil }, 1},
 		{"no stamp", func() error { here.path = ""; return nil }, 0},
@@ -90,5 +95,25 @@ func TestStamp(t *testing.T) {
 	bad := stamp{path: filepath.Join(t.TempDir(), "no", "folder")}
 	if bad.touch() == nil {
 		t.Error("touch() in a missing folder = nil")
+	}
+}
+
+// replace puts another file in the place of one, as a restore would.
+func replace(path, content string) error {
+	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// BenchmarkStamp is what every request pays to see a key revoked elsewhere.
+func BenchmarkStamp(b *testing.B) {
+	s := stamp{path: filepath.Join(b.TempDir(), "stamp")}
+	if err := s.touch(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.check(func() {})
 	}
 }

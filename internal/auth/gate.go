@@ -92,21 +92,34 @@ func (s *Service) identifyUCAN(r *http.Request) (web.Caller, error) {
 // credential takes the key's text out of the headers. The query is never
 // looked at: addresses end up in logs.
 func credential(h http.Header) (string, error) {
-	var found []string
-	for _, v := range h.Values("Authorization") {
-		if scheme, text, _ := strings.Cut(v, " "); strings.EqualFold(scheme, "Bearer") {
-			found = append(found, strings.TrimSpace(text))
+	found := ""
+	for _, v := range h["Authorization"] {
+		scheme, text, _ := strings.Cut(v, " ")
+		if text = strings.TrimSpace(text); text == "" || !strings.EqualFold(scheme, "Bearer") {
+			continue
 		}
+		if found != "" && found != text {
+			return "", ambiguous()
+		}
+		found = text
 	}
-	found = append(found, h.Values("X-Api-Key")...)
-	found = slices.Compact(slices.DeleteFunc(found, func(text string) bool { return text == "" }))
-	switch {
-	case len(found) > 1:
-		return "", fault.New(fault.Unauthenticated, "KEY_AMBIGUOUS", "The request carries two different keys. Send one.")
-	case len(found) == 0:
+	for _, text := range h["X-Api-Key"] {
+		if text == "" {
+			continue
+		}
+		if found != "" && found != text {
+			return "", ambiguous()
+		}
+		found = text
+	}
+	if found == "" {
 		return "", fault.New(fault.Unauthenticated, "KEY_MISSING", "An API key is needed: Authorization: Bearer <key>.")
 	}
-	return found[0], nil
+	return found, nil
+}
+
+func ambiguous() error {
+	return fault.New(fault.Unauthenticated, "KEY_AMBIGUOUS", "The request carries two different keys. Send one.")
 }
 
 // authenticate finds the grant of a key's text. Texts nobody knows and keys
@@ -114,9 +127,8 @@ func credential(h http.Header) (string, error) {
 // by a digest of the whole text, so how long a look-up takes tells about bits
 // of a digest nobody can steer, not about the text.
 func (s *Service) authenticate(ctx context.Context, text string) (*grant, error) {
-	name := web.AddrName(web.ClientAddr(ctx))
 	if len(text) > maxText {
-		return nil, s.failures.count(name, keyInvalid())
+		return nil, s.failures.count(addrName(ctx), keyInvalid())
 	}
 	s.stamp.check(s.cache.flush)
 	hash, now := digest(text), s.now()
@@ -133,16 +145,20 @@ func (s *Service) authenticate(ctx context.Context, text string) (*grant, error)
 		s.cache.drop(hash)
 		// Only what fails is held up: a good key behind the same address has
 		// nothing to do with its neighbours' guesses.
+		name := addrName(ctx)
 		if err := s.failures.check(name); err != nil {
 			return nil, err
 		}
 		return nil, s.failures.count(name, keyInvalid())
 	case g.expired(now):
 		s.cache.drop(hash)
-		return nil, s.failures.count(name, keyExpired())
+		return nil, s.failures.count(addrName(ctx), keyExpired())
 	}
 	return g, nil
 }
+
+// addrName is under which name failures of a caller count.
+func addrName(ctx context.Context) string { return web.AddrName(web.ClientAddr(ctx)) }
 
 func keyInvalid() *fault.Error {
 	return fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid.")

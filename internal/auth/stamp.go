@@ -9,11 +9,14 @@ import (
 )
 
 // stamp is a file whose size counts the changes of keys. Every process on a
-// data folder looks at it before it trusts its cache: a look costs about a
+// data folder looks at it before it trusts its cache: a look costs less than a
 // microsecond, a message from another process would need somebody to carry it.
 type stamp struct {
 	path string // "" when there is none
 	seen atomic.Int64
+	// file is the one at path, kept open where that makes a look cheaper. It
+	// is never closed, only let go: others may be looking at it.
+	file atomic.Pointer[os.File]
 }
 
 // check calls changed when the file is not as it was last time.
@@ -21,17 +24,38 @@ func (s *stamp) check(changed func()) {
 	if s.path == "" {
 		return
 	}
-	size := int64(-1) // an unreadable stamp never equals one that was seen
-	if info, err := os.Stat(s.path); err == nil {
-		size = info.Size()
-	} else if errors.Is(err, fs.ErrNotExist) {
-		size = 0
-	}
+	size := s.size()
 	if size >= 0 && size == s.seen.Load() {
 		return
 	}
 	changed() // first, so that nobody sees the new size and the old cache
 	s.seen.Store(size)
+}
+
+// size is that of the file, 0 without one. It is -1 when it cannot be read:
+// that never equals one that was seen.
+func (s *stamp) size() int64 {
+	if f := s.file.Load(); f != nil {
+		if size, ok := sizeOf(f); ok {
+			return size
+		}
+		s.file.Store(nil)
+	}
+	info, err := os.Stat(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0
+	case err != nil:
+		return -1
+	}
+	if f, err := os.Open(s.path); err == nil {
+		if _, ok := sizeOf(f); ok {
+			s.file.Store(f)
+		} else {
+			_ = f.Close() // nothing was written to it
+		}
+	}
+	return info.Size()
 }
 
 // touch counts a change that was stored.

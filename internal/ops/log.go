@@ -51,17 +51,20 @@ func NewLog(c LogConfig) (*slog.Logger, *slog.LevelVar) {
 	if c.Writer == nil {
 		return slog.New(slog.DiscardHandler), level
 	}
-	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: utcTime}
-	var inner slog.Handler = slog.NewJSONHandler(c.Writer, opts)
-	if c.Format == FormatText || (c.Format == FormatAuto && isTerminal(c.Writer)) {
-		inner = slog.NewTextHandler(c.Writer, opts)
-	}
 	known := make(map[string]bool)
 	for _, key := range slices.Concat(KnownKeys(), c.Allow) {
 		known[key] = true
 	}
-	return slog.New(&redactor{inner: inner, known: known, attrs: c.Attrs}), level
+	h := &redactor{known: known, attrs: c.Attrs}
+	if c.Format == FormatText || (c.Format == FormatAuto && isTerminal(c.Writer)) {
+		h.inner = slog.NewTextHandler(c.Writer, &slog.HandlerOptions{Level: level, ReplaceAttr: utcTime})
+		return slog.New(h), level
+	}
+	return slog.New(&jsonLines{redactor: h, level: level, out: &lineWriter{w: c.Writer}}), level
 }
+
+// stamp is the form of times: UTC with milliseconds.
+const stamp = "2006-01-02T15:04:05.000Z"
 
 // KnownKeys lists the attribute keys whose values may be logged. A key belongs
 // here when its values are bounded and never hold personal data or secrets.
@@ -86,7 +89,7 @@ func KnownKeys() []string {
 // utcTime writes the time of a line in UTC with milliseconds.
 func utcTime(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
-		return slog.String(slog.TimeKey, a.Value.Time().UTC().Format("2006-01-02T15:04:05.000Z"))
+		return slog.String(slog.TimeKey, a.Value.Time().UTC().Format(stamp))
 	}
 	return a
 }

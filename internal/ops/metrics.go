@@ -1,10 +1,12 @@
 package ops
 
 import (
+	"maps"
 	"net/http"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +20,9 @@ const Unmatched = "unmatched"
 // maxRoutes bounds the distinct route labels. Routes come from our own table;
 // the bound holds even when somebody passes a path by mistake.
 const maxRoutes = 512
+
+// maxLines bounds what is kept to find measures fast.
+const maxLines = 4096
 
 // Build says what is running.
 type Build struct {
@@ -33,8 +38,18 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
 
-	mu     sync.RWMutex
-	routes map[string]bool // labels in use, at most maxRoutes
+	mu     sync.Mutex
+	routes map[string]bool                     // labels in use, at most maxRoutes
+	lines  atomic.Pointer[map[lineName]*lines] // replaced as a whole
+}
+
+// lineName is what a request is counted under.
+type lineName struct{ route, method, status string }
+
+// lines are the measures of one lineName, found once.
+type lines struct {
+	requests prometheus.Counter
+	duration prometheus.Observer
 }
 
 // NewMetrics makes a registry with the measures of the edge, the build, the Go
@@ -54,6 +69,7 @@ func NewMetrics(b Build) *Metrics {
 		}, []string{"limit"}),
 		routes: map[string]bool{},
 	}
+	m.lines.Store(&map[lineName]*lines{})
 	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "hearth_build_info", Help: "Always 1; the labels say what is running.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "go": runtime.Version()},
@@ -70,9 +86,29 @@ func (m *Metrics) Observe(route, method string, status int, took time.Duration) 
 	if m == nil {
 		return
 	}
-	route, method = m.routeLabel(route), methodLabel(method)
-	m.requests.WithLabelValues(route, method, statusLabel(status)).Inc()
-	m.duration.WithLabelValues(route, method).Observe(took.Seconds())
+	name := lineName{route, methodLabel(method), statusLabel(status)}
+	l := (*m.lines.Load())[name]
+	if l == nil {
+		l = m.find(name)
+	}
+	l.requests.Inc()
+	l.duration.Observe(took.Seconds())
+}
+
+// find makes the measures of a name and keeps them, within bounds.
+func (m *Metrics) find(n lineName) *lines {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	route := m.routeLabel(n.route)
+	l := &lines{m.requests.WithLabelValues(route, n.method, n.status), m.duration.WithLabelValues(route, n.method)}
+	old := *m.lines.Load()
+	if route == Unmatched && n.route != Unmatched || len(old) >= maxLines {
+		return l
+	}
+	next := maps.Clone(old)
+	next[n] = l
+	m.lines.Store(&next)
+	return l
 }
 
 // Refused counts a refusal by the named limit. Names are code, never input.
@@ -110,7 +146,7 @@ func (m *Metrics) Handler() http.Handler {
 }
 
 // routeLabel is the pattern without its method, Unmatched for none and for
-// every one past the bound.
+// every one past the bound. The caller holds mu.
 func (m *Metrics) routeLabel(pattern string) string {
 	if _, path, ok := strings.Cut(pattern, " "); ok {
 		pattern = path
@@ -118,14 +154,6 @@ func (m *Metrics) routeLabel(pattern string) string {
 	if pattern == "" {
 		return Unmatched
 	}
-	m.mu.RLock()
-	known := m.routes[pattern]
-	m.mu.RUnlock()
-	if known {
-		return pattern
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if !m.routes[pattern] && len(m.routes) >= maxRoutes {
 		return Unmatched
 	}

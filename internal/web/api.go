@@ -157,22 +157,21 @@ func Delete[I, O any](a *API, path string, h func(context.Context, *I) (O, error
 
 func typed[I, O any](a *API, method, path string, h func(context.Context, *I) (O, error), d Doc) {
 	in, out := reflect.TypeFor[I](), reflect.TypeFor[O]()
-	b := newBinder(in, a.limits(d), path)
+	b, shed, status := newBinder(in, a.limits(d), path), a.place(d), d.Status
 	a.add(Route{Method: method, Path: path, Doc: d, In: in, Out: out}, func(w http.ResponseWriter, r *http.Request) error {
-		v := new(I)
+		v, answer := new(I), new(O)
 		r, err := b.bind(w, r, reflect.ValueOf(v).Elem())
 		if err != nil {
 			return err
 		}
-		var answer O
-		err = a.place(d).work(r, func(r *http.Request) (err error) {
-			answer, err = h(r.Context(), v)
+		err = shed.work(r, func(r *http.Request) (err error) {
+			*answer, err = h(r.Context(), v)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return reply(w, r, d, answer)
+		return reply(w, r, status, answer)
 	})
 }
 
@@ -207,7 +206,11 @@ func (a *API) add(r Route, h HandlerFunc) {
 func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 	scope := route.Doc.Scope
 	return func(w http.ResponseWriter, r *http.Request) error {
-		note(w, func(p *response) { p.route = route.Path })
+		seen := find(w)
+		if seen == nil {
+			seen = new(response) // nobody looks
+		}
+		seen.route = route.Path
 		if scope == Public {
 			return h(w, r)
 		}
@@ -215,7 +218,7 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 		if err != nil {
 			return err
 		}
-		note(w, func(p *response) { p.caller = c })
+		seen.caller = c
 		return h(w, fill(r, func(q *request) { q.caller, q.url = c, r.URL }))
 	}
 }

@@ -178,7 +178,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		w.Header().Set("Connection", "close") // nobody waits for the rest
 		return nil, tooLarge(limit)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	body, err := readAll(w, r, limit)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -190,6 +190,31 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	}
 	return body, nil
 }
+
+// readAll reads a body of a known length, which the server holds the client
+// to, in one go.
+func readAll(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength <= 0 || r.ContentLength > firstBuffer {
+		return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	}
+	body := make([]byte, r.ContentLength+1) // one more, to see the end with the last byte
+	n := 0
+	for {
+		m, err := r.Body.Read(body[n:])
+		n += m
+		switch {
+		case errors.Is(err, io.EOF):
+			return body[:n:n], nil
+		case err != nil:
+			return nil, err
+		case n == len(body): // no server lets this pass
+			return nil, errors.New("the body is longer than its Content-Length")
+		}
+	}
+}
+
+// firstBuffer is the most that is set aside for a body before it arrives.
+const firstBuffer = 64 << 10
 
 func tooLarge(limit int64) error {
 	return fault.New(fault.TooLarge, "BODY_TOO_LARGE", fmt.Sprintf("The body is larger than %d bytes.", limit))

@@ -153,7 +153,14 @@ func hostAddr(s string) netip.Addr {
 	return a
 }
 
-func peerAddr(r *http.Request) netip.Addr { return hostAddr(r.RemoteAddr) }
+// peerAddr is where the connection comes from. net/http writes it with a port.
+func peerAddr(r *http.Request) netip.Addr {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if a := ap.Addr(); err == nil && a.Is4() && !a.IsUnspecified() && !a.IsMulticast() {
+		return a // as hostAddr would, without a try that fails
+	}
+	return hostAddr(r.RemoteAddr)
+}
 
 // IsDirectLoopback tells whether r comes from this machine and through
 // nothing else: a loopback peer, no trace of a proxy, and no browser page of

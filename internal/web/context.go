@@ -38,7 +38,7 @@ type request struct {
 	url    *url.URL // what was asked for
 	caller Caller
 	idem   Idempotency
-	leave  func() // gives the request's place back; nil without one
+	place  *place // where its handler works; nil without one
 
 	jsonPatch bool // the body is a JSON patch
 }

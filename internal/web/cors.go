@@ -27,6 +27,13 @@ type CORS struct {
 	origins map[string]bool
 }
 
+// Values that every answer shares. Whoever adds to them gets a copy.
+var (
+	varyOrigin = []string{"Origin"}
+	anyOrigin  = []string{"*"}
+	exposed    = []string{corsExposed}
+)
+
 // NewCORS reads CORS_ORIGIN: "*", or origins separated by commas, or "" for
 // none. Origins are compared whole, so no suffix or prefix ever matches; only
 // listed ones get credentials.
@@ -78,7 +85,11 @@ func (c *CORS) Allowed(origin string) bool {
 func (c *CORS) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Add("Vary", "Origin")
+		if _, more := h["Vary"]; more {
+			h.Add("Vary", "Origin")
+		} else {
+			h["Vary"] = varyOrigin
+		}
 		allowed := c.mark(h, r.Header.Get("Origin"))
 		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 			next.ServeHTTP(w, r)
@@ -98,13 +109,13 @@ func (c *CORS) Middleware(next http.Handler) http.Handler {
 func (c *CORS) mark(h http.Header, origin string) bool {
 	switch {
 	case c.any:
-		h.Set("Access-Control-Allow-Origin", "*")
+		h["Access-Control-Allow-Origin"] = anyOrigin
 	case c.origins[origin]:
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Allow-Credentials", "true")
 	default:
 		return false
 	}
-	h.Set("Access-Control-Expose-Headers", corsExposed)
+	h["Access-Control-Expose-Headers"] = exposed
 	return true
 }

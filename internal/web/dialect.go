@@ -190,9 +190,8 @@ func writeJSON(w http.ResponseWriter, contentType string, status int, v any) {
 }
 
 func writeBody(w http.ResponseWriter, contentType string, status int, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h, text := w.Header(), [...]string{contentType, strconv.Itoa(len(body))}
+	h["Content-Type"], h["Content-Length"] = text[0:1:1], text[1:2:2]
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client is gone when this fails
 }

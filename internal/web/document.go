@@ -1,7 +1,9 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"net/http"
 	"path"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Document describes the routes of apis as OpenAPI 3.1. It is built from the
@@ -42,6 +45,40 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 		}
 	}
 	return doc
+}
+
+// DocumentJSON writes a document. Viewers open a body in its first media type:
+// where there are several kinds of patch, that is the merge patch, which most
+// people want and which has an example.
+func DocumentJSON(doc *huma.OpenAPI) ([]byte, error) {
+	text, err := doc.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	root, err := parseNode(text)
+	if err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
+	}
+	mergeFirst(root)
+	var out bytes.Buffer
+	if err := root.write(jsontext.NewEncoder(&out)); err != nil {
+		return nil, fmt.Errorf("write the document: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// mergeFirst puts the merge patch first wherever it stands among media types.
+func mergeFirst(n *node) {
+	if !n.isObject() {
+		return
+	}
+	if at := slices.IndexFunc(n.members, func(m member) bool { return m.name == mediaMergePatch }); at > 0 {
+		m := n.members[at]
+		n.members = slices.Insert(slices.Delete(n.members, at, at+1), 0, m)
+	}
+	for _, m := range n.members {
+		mergeFirst(m.value)
+	}
 }
 
 // schemaName puts the package before the type, so that two areas may each

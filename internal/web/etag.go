@@ -125,6 +125,10 @@ func NotModified(r *http.Request, etag string) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	t, ok := parseTags(strings.Join(r.Header.Values("If-None-Match"), ","))
+	sent := r.Header["If-None-Match"]
+	if len(sent) == 0 {
+		return false
+	}
+	t, ok := parseTags(strings.Join(sent, ","))
 	return ok && (t.any || t.has(strings.TrimPrefix(etag, "W/"), true))
 }

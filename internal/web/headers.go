@@ -1,9 +1,6 @@
 package web
 
-import (
-	"maps"
-	"net/http"
-)
+import "net/http"
 
 // apiPolicy forbids a browser to do anything with an answer but read it, in
 // case one is opened as a page.
@@ -14,14 +11,20 @@ const hsts = "max-age=31536000"
 
 // apiHeaders are the same for every answer, so their values are made once.
 // Nothing appends to them: a handler that wants others sets new ones.
-var apiHeaders = map[string][]string{
-	"X-Content-Type-Options":       {"nosniff"},
-	"X-Frame-Options":              {"DENY"},
-	"Content-Security-Policy":      {apiPolicy},
-	"Referrer-Policy":              {"no-referrer"},
-	"Cross-Origin-Opener-Policy":   {"same-origin"},
-	"Cross-Origin-Resource-Policy": {"same-origin"},
-	"Cache-Control":                {"no-store"},
+var apiHeaders = [...]header{
+	{"X-Content-Type-Options", []string{"nosniff"}},
+	{"X-Frame-Options", []string{"DENY"}},
+	{"Content-Security-Policy", []string{apiPolicy}},
+	{"Referrer-Policy", []string{"no-referrer"}},
+	{"Cross-Origin-Opener-Policy", []string{"same-origin"}},
+	{"Cross-Origin-Resource-Policy", []string{"same-origin"}},
+	{"Cache-Control", []string{"no-store"}},
+}
+
+// header is a name in its canonical form and the values of every answer.
+type header struct {
+	name   string
+	values []string
 }
 
 // SecureHeaders gives every answer the headers of an API: no sniffing, no
@@ -30,7 +33,9 @@ var apiHeaders = map[string][]string{
 func SecureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		maps.Copy(h, apiHeaders)
+		for i := range apiHeaders {
+			h[apiHeaders[i].name] = apiHeaders[i].values
+		}
 		if r.TLS != nil {
 			// Over plain HTTP browsers ignore it, and behind a proxy its
 			// owner decides.

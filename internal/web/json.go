@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // maxDepth is how deep arrays and objects may nest in a body. The decoder's
@@ -22,6 +23,8 @@ const maxDepth = 64
 // the wrong case, invalid UTF-8, data after the end and nesting past 64 are
 // each refused with a code of their own. Members v does not have are refused
 // unless lenient, when only those that differ from a known name by case are.
+// Every unknown member and every value of the wrong type is named at once, up
+// to 50; when v has a method Validate, with what it says about the others.
 func DecodeStrict(body []byte, v any, lenient bool) error {
 	deepest, nul := Survey(body)
 	if deepest > maxDepth {
@@ -37,17 +40,17 @@ func DecodeStrict(body []byte, v any, lenient bool) error {
 	if lenient && errors.Is(err, json.ErrUnknownName) {
 		return decodeLenient(body, v)
 	}
-	return jsonFault(body, err)
+	return everything(body, v, lenient, jsonFault(body, err))
 }
 
 // decodeLenient decodes again without the unknown members, unless one of them
 // is a known name in other letters: that is a client's mistake, not an extra.
 func decodeLenient(body []byte, v any) error {
 	if name, ok := caseVariant(body, v); ok {
-		return unknownMember("/"+name, nil)
+		return everything(body, v, true, unknownMember("/"+name, nil))
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return jsonFault(body, err)
+		return everything(body, v, true, jsonFault(body, err))
 	}
 	return nil
 }
@@ -132,19 +135,29 @@ func syntaxFault(err *jsontext.SyntacticError) error {
 }
 
 func semanticFault(err *json.SemanticError) error {
-	pointer := string(err.JSONPointer)
 	if errors.Is(err, json.ErrUnknownName) {
-		return unknownMember(pointer, err)
+		return unknownMember(string(err.JSONPointer), err)
 	}
-	detail := "The value has the wrong type."
-	if want := jsonTypeName(err); want != "" {
-		detail = "The value must be " + want + "."
+	return fault.New(fault.Invalid, "WRONG_TYPE", "A member has a value of the wrong type.").Wrap(err).With(misfit.Field(err))
+}
+
+// everything names all members that do not fit, given the fault of the first:
+// its code and message stay.
+func everything(body []byte, v any, lenient bool, first error) error {
+	f := fault.As(first)
+	if f == nil || f.Code != "UNKNOWN_MEMBER" && f.Code != "WRONG_TYPE" {
+		return first
 	}
-	return fault.New(fault.Invalid, "WRONG_TYPE", "A member has a value of the wrong type.").Wrap(err).
-		With(fault.Field{Pointer: pointer, Code: "wrong_type", Detail: detail})
+	fields := misfit.All(body, v, lenient)
+	if fields == nil {
+		return first
+	}
+	c := *f
+	c.Fields = fields
+	return &c
 }
 
 func unknownMember(pointer string, cause error) error {
 	return fault.New(fault.Invalid, "UNKNOWN_MEMBER", "The body has a member that is not known here; names are case-sensitive.").Wrap(cause).
-		With(fault.Field{Pointer: pointer, Code: "unknown", Detail: "This member is not known here."})
+		With(misfit.Unknown(pointer))
 }

@@ -168,9 +168,8 @@ func (l *Limiter) Len() int {
 // SetHeaders tells the caller about the limit: X-RateLimit-Limit, -Remaining,
 // -Reset and, on a refusal, Retry-After. Times are whole seconds, rounded up.
 func (v Verdict) SetHeaders(h http.Header) {
-	h.Set("X-RateLimit-Limit", strconv.Itoa(v.Limit))
-	h.Set("X-RateLimit-Remaining", strconv.Itoa(v.Remaining))
-	h.Set("X-RateLimit-Reset", strconv.Itoa(wholeSeconds(v.Reset)))
+	text := [...]string{strconv.Itoa(v.Limit), strconv.Itoa(v.Remaining), strconv.Itoa(wholeSeconds(v.Reset))}
+	h["X-Ratelimit-Limit"], h["X-Ratelimit-Remaining"], h["X-Ratelimit-Reset"] = text[0:1:1], text[1:2:2], text[2:3:3]
 	if !v.OK {
 		h.Set("Retry-After", strconv.Itoa(max(wholeSeconds(v.RetryAfter), 1)))
 	}

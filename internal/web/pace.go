@@ -27,10 +27,10 @@ func (p Pace) Middleware(next http.Handler) http.Handler {
 	p.WriteBase = orDefault(p.WriteBase, 30*time.Second)
 	p.MinRate = orDefault(p.MinRate, 2<<10)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		pw := &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w), pace: p}
-		if r.ProtoMajor == 1 {
-			// A deadline left over from the last request of this connection
-			// must not hit the "100 Continue" of this one.
+		pw := &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w), pace: p, streams: r.ProtoMajor > 1}
+		if !pw.streams && r.Header["Expect"] != nil {
+			// The "100 Continue" goes out before anything the handler writes,
+			// and needs a deadline that is its own.
 			pw.armWrite(0)
 		}
 		if r.Body != nil && r.Body != http.NoBody {
@@ -88,6 +88,9 @@ type pacedWriter struct {
 	pace     Pace
 	body     *pacedBody // nil when there is none
 	hijacked bool
+	streams  bool      // HTTP/2: a deadline is that of a stream, and ends it
+	armed    time.Time // when the write deadline that stands was set
+	paid     int       // bytes it gives time for
 }
 
 // arm starts the clock for a write of n bytes, and for the rest of the body:
@@ -103,14 +106,25 @@ func (w *pacedWriter) arm(n int) {
 	}
 }
 
+// armWrite leaves a deadline alone that was set a moment ago: most answers are
+// written and sent off within one.
 func (w *pacedWriter) armWrite(n int) {
-	_ = w.rc.SetWriteDeadline(time.Now().Add(w.pace.WriteBase + w.pace.transfer(int64(n)))) // see deadline
+	now := time.Now()
+	if n <= w.paid && now.Sub(w.armed) <= w.pace.WriteBase>>8 && !w.armed.IsZero() {
+		return
+	}
+	w.armed, w.paid = now, n
+	_ = w.rc.SetWriteDeadline(now.Add(w.pace.WriteBase + w.pace.transfer(int64(n)))) // see deadline
 }
 
-// disarm stops both: under HTTP/2 a deadline that passes ends the stream even
-// when nobody is writing.
+// disarm stops both. Under HTTP/2 a deadline that passes ends the stream even
+// when nobody is writing; under HTTP/1 it matters to writes only, and each has
+// its own.
 func (w *pacedWriter) disarm() {
-	_ = w.rc.SetWriteDeadline(time.Time{}) // see deadline
+	if w.streams {
+		w.armed = time.Time{}
+		_ = w.rc.SetWriteDeadline(time.Time{}) // see deadline
+	}
 	if w.body != nil && !w.body.ended && !w.body.late {
 		w.body.deadline(time.Time{})
 	}

@@ -283,3 +283,57 @@ func TestPaceHijack(t *testing.T) {
 		}
 	})
 }
+
+// TestPaceContinue: a deadline that was set for the last answer and has passed
+// must not cut the "100 Continue" of the next request.
+func TestPaceContinue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := served(t, web.Pace{WriteBase: 30 * time.Second}, func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			_, _ = fmt.Fprintf(w, "%s %v", body, err)
+		})
+		in := bufio.NewReader(c)
+		send(t, c, head(1)+"a")
+		for i, want := range []string{"a <nil>", "b <nil>"} {
+			resp, err := http.ReadResponse(in, nil)
+			if err == nil && resp.StatusCode == http.StatusContinue {
+				send(t, c, "b")
+				resp, err = http.ReadResponse(in, nil)
+			}
+			if err != nil {
+				t.Fatalf("answer %d: %v", i, err)
+			}
+			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != want {
+				t.Errorf("answer %d: %q, %v, want %q", i, got, err, want)
+			}
+			if i == 0 {
+				time.Sleep(time.Minute)
+				send(t, c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n")
+			}
+		}
+	})
+}
+
+// TestPaceLateWrite: a deadline that was set for one write does not count for
+// a later one.
+func TestPaceLateWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := served(t, web.Pace{WriteBase: 30 * time.Second}, func(w http.ResponseWriter, _ *http.Request) {
+			for range 3 {
+				_, _ = io.WriteString(w, strings.Repeat("x", 8<<10))
+				time.Sleep(time.Minute)
+			}
+		})
+		send(t, c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		if want := int64(24 << 10); err != nil || n != want {
+			t.Errorf("read %d bytes, %v, want %d", n, err, want)
+		}
+	})
+}

@@ -28,7 +28,7 @@ type Reply[T any] struct {
 func (p Reply[T]) parts() parts {
 	return parts{
 		value: p.Value, raw: p.Raw, status: p.Status, media: p.Media, replayed: p.Replayed,
-		head: [...][2]string{{"ETag", p.ETag}, {"Location", p.Location}, {"Link", p.Link}, {"Cache-Control", p.Cache}},
+		etag: p.ETag, location: p.Location, link: p.Link, cache: p.Cache,
 	}
 }
 
@@ -46,25 +46,20 @@ type parts struct {
 	status   int
 	media    string
 	replayed bool
-	head     [4][2]string
+
+	etag, location, link, cache string
 }
 
-// reply writes a handler's answer.
-func reply(w http.ResponseWriter, r *http.Request, d Doc, answer any) error {
-	p := parts{value: answer}
-	if a, ok := answer.(replier); ok {
+// reply writes a handler's answer. status is that of the route.
+func reply[O any](w http.ResponseWriter, r *http.Request, status int, answer *O) error {
+	var p parts
+	if a, ok := any(answer).(replier); ok {
 		p = a.parts()
+	} else {
+		p.value = *answer
 	}
-	h := w.Header()
-	for _, nv := range p.head {
-		if nv[1] != "" {
-			h.Set(nv[0], nv[1])
-		}
-	}
-	if p.replayed {
-		h.Set("Idempotent-Replayed", "true")
-	}
-	if etag := h.Get("ETag"); etag != "" && NotModified(r, etag) {
+	p.setHeaders(w.Header())
+	if p.etag != "" && NotModified(r, p.etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -75,12 +70,21 @@ func reply(w http.ResponseWriter, r *http.Request, d Doc, answer any) error {
 			return err
 		}
 	}
-	status := p.status
-	if status == 0 {
-		status = max(d.Status, http.StatusOK)
-	}
-	writeBody(w, cmp.Or(p.media, mediaJSON), status, body)
+	writeBody(w, cmp.Or(p.media, mediaJSON), cmp.Or(p.status, status, http.StatusOK), body)
 	return nil
+}
+
+// setHeaders names are canonical: they go into h as they are.
+func (p *parts) setHeaders(h http.Header) {
+	all := &[...]string{p.etag, p.location, p.link, p.cache}
+	for i, name := range [...]string{"Etag", "Location", "Link", "Cache-Control"} {
+		if all[i] != "" {
+			h[name] = all[i : i+1 : i+1]
+		}
+	}
+	if p.replayed {
+		h.Set("Idempotent-Replayed", "true")
+	}
 }
 
 // Encode renders v as every answer is rendered: members in a fixed order, times

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
 	"net/http"
-
-	"github.com/google/uuid"
+	"time"
 )
 
 // requestIDHeader carries the name of a request both ways.
@@ -15,7 +17,7 @@ const requestIDHeader = "X-Request-Id"
 func WithRequestIDs(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := requestID(r.Header[requestIDHeader])
-		w.Header().Set(requestIDHeader, id)
+		w.Header()[requestIDHeader] = []string{id}
 		next.ServeHTTP(w, r.WithContext(WithRequestID(r.Context(), id)))
 	})
 }
@@ -26,8 +28,25 @@ func requestID(sent []string) string {
 	if len(sent) == 1 && validRequestID(sent[0]) {
 		return sent[0]
 	}
-	// The random source of this Go version never fails, so neither does this.
-	return uuid.Must(uuid.NewV7()).String()
+	return newRequestID()
+}
+
+// newRequestID makes a UUIDv7. Ids need to be distinct, not secret: the
+// generator of math/rand, which the runtime seeds anew for every process, does.
+func newRequestID() string {
+	var id [16]byte
+	binary.BigEndian.PutUint64(id[:8], uint64(time.Now().UnixMilli())<<16|rand.Uint64()&0xfff|0x7000)
+	binary.BigEndian.PutUint64(id[8:], rand.Uint64()>>2|1<<63)
+	var text [36]byte
+	at := 0
+	for _, part := range [...][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		at += hex.Encode(text[at:], part)
+		if at < len(text) {
+			text[at] = '-'
+			at++
+		}
+	}
+	return string(text[:])
 }
 
 // validRequestID matches [A-Za-z0-9._-]{1,128}: nothing that could break a log

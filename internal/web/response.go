@@ -66,12 +66,6 @@ func find(w http.ResponseWriter) *response {
 	}
 }
 
-func note(w http.ResponseWriter, f func(*response)) {
-	if p := find(w); p != nil {
-		f(p)
-	}
-}
-
 // started tells whether an answer has begun.
 func started(w http.ResponseWriter) bool {
 	p := find(w)

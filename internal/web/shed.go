@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,9 +65,21 @@ func (s *Shedder) work(r *http.Request, f func(r *http.Request) error) error {
 		s.refused.Add(1)
 		return fault.New(fault.Unavailable, "OVERLOADED", "The server is busy. Try again in a moment.").After(time.Second)
 	}
-	leave := sync.OnceFunc(func() { <-s.places })
-	defer leave()
-	return f(fill(r, func(q *request) { q.leave = leave }))
+	p := &place{of: s.places}
+	defer p.leave()
+	return f(fill(r, func(q *request) { q.place = p }))
+}
+
+// place is one that a request holds until it is given back, once.
+type place struct {
+	of   chan struct{}
+	left atomic.Bool
+}
+
+func (p *place) leave() {
+	if !p.left.Swap(true) {
+		<-p.of
+	}
 }
 
 // enter takes a place, after a wait if need be.
@@ -98,7 +109,7 @@ func (s *Shedder) enter(ctx context.Context) bool {
 // sockets call it once they have started: they wait more than they work, and
 // connection limits bound them.
 func LeavePlace(ctx context.Context) {
-	if q := infoFrom(ctx); q != nil && q.leave != nil {
-		q.leave()
+	if q := infoFrom(ctx); q != nil && q.place != nil {
+		q.place.leave()
 	}
 }

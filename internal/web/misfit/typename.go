@@ -1,4 +1,4 @@
-package web
+package misfit
 
 import (
 	"reflect"
@@ -7,9 +7,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// jsonTypeName says in words what a JSON value should have been, "" when the
+// typeName says in words what a JSON value should have been, "" when the
 // Go type does not tell.
-func jsonTypeName(err *json.SemanticError) string {
+func typeName(err *json.SemanticError) string {
 	t := err.GoType
 	if t == nil {
 		return ""

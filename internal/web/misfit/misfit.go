@@ -1,0 +1,292 @@
+// Package misfit names all members of a JSON body that do not fit the Go value
+// they are meant for. The decoder stops at the first, for it is fast; this walk
+// runs only after it has refused a body, and costs a few times as much.
+package misfit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding"
+	"errors"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// maxWrong is how many wrong members of one body are named.
+const maxWrong = 50
+
+// All names the members of a body that v, a pointer, has not or cannot hold,
+// up to 50, in their order, and fills v with the others. If v has a method
+// Validate, what that says about the others comes on top. lenient lets unknown
+// members pass, except those of the outermost object that differ from a known
+// name by case only. It returns nil when the body is broken further on.
+func All(body []byte, v any, lenient bool) []fault.Field {
+	target := reflect.ValueOf(v).Elem()
+	target.SetZero() // the decoder has left a part in it
+	w := &walker{dec: jsontext.NewDecoder(bytes.NewReader(body)), lenient: lenient, shapes: map[reflect.Type]*shape{}}
+	if err := w.value(target); err != nil && !errors.Is(err, errEnough) {
+		return nil
+	}
+	if len(w.wrong) == 0 {
+		return nil
+	}
+	if _, err := w.dec.ReadToken(); len(w.wrong) < maxWrong && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	w.rules(v)
+	return w.wrong
+}
+
+// Unknown is a member that is not known.
+func Unknown(pointer string) fault.Field {
+	return fault.Field{Pointer: pointer, Code: "unknown", Detail: "This member is not known here."}
+}
+
+// Field is what the decoder says about one member.
+func Field(err *json.SemanticError) fault.Field {
+	pointer := string(err.JSONPointer)
+	if errors.Is(err, json.ErrUnknownName) {
+		return Unknown(pointer)
+	}
+	detail := "The value has the wrong type."
+	if want := typeName(err); want != "" {
+		detail = "The value must be " + want + "."
+	}
+	return fault.Field{Pointer: pointer, Code: "wrong_type", Detail: detail}
+}
+
+var errEnough = errors.New("enough members are wrong")
+
+// walker reads a body value by value, beside the Go value it is meant for.
+type walker struct {
+	dec     *jsontext.Decoder
+	lenient bool
+	wrong   []fault.Field
+	shapes  map[reflect.Type]*shape
+}
+
+// shape is what a type looks like in JSON. A body may hold a type very often.
+type shape struct {
+	whole bool // it reads its own JSON
+	known map[string][]int
+}
+
+func (w *walker) shape(t reflect.Type) *shape {
+	s := w.shapes[t]
+	if s == nil {
+		s = &shape{whole: ownWords(t)}
+		if !s.whole && t.Kind() == reflect.Struct {
+			s.known = membersOf(t)
+		}
+		w.shapes[t] = s
+	}
+	return s
+}
+
+func (w *walker) note(f fault.Field) error {
+	w.wrong = append(w.wrong, f)
+	if len(w.wrong) == maxWrong {
+		return errEnough
+	}
+	return nil
+}
+
+// value reads the next value into v.
+func (w *walker) value(v reflect.Value) error {
+	kind := w.dec.PeekKind()
+	if !w.shape(v.Type()).whole {
+		switch {
+		case v.Kind() == reflect.Pointer && kind != 'n':
+			v.Set(reflect.New(v.Type().Elem()))
+			return w.value(v.Elem())
+		case v.Kind() == reflect.Struct && kind == '{':
+			return w.members(v)
+		case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String && kind == '{':
+			return w.entries(v)
+		case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8 && kind == '[':
+			return w.elements(v)
+		}
+	}
+	return w.leaf(v)
+}
+
+// ownWords tells whether a type reads its own JSON.
+func ownWords(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[json.UnmarshalerFrom]()) ||
+		p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// leaf decodes a value as a whole.
+func (w *walker) leaf(v reflect.Value) error {
+	text, err := w.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	err = json.Unmarshal(text, v.Addr().Interface(), json.RejectUnknownMembers(!w.lenient))
+	if err == nil {
+		return nil
+	}
+	v.SetZero()
+	pointer := string(w.dec.StackPointer())
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return w.note(fault.Field{Pointer: pointer, Code: "wrong_type", Detail: "The value has the wrong type."})
+	}
+	f := Field(semantic)
+	f.Pointer = pointer + f.Pointer
+	return w.note(f)
+}
+
+// inside reads an object or array and calls each before every value of it;
+// name is the member's, "" in arrays.
+func (w *walker) inside(end jsontext.Kind, each func(name string) error) error {
+	if _, err := w.dec.ReadToken(); err != nil {
+		return err
+	}
+	for w.dec.PeekKind() != end {
+		name := ""
+		if end == '}' {
+			token, err := w.dec.ReadToken()
+			if err != nil {
+				return err
+			}
+			name = token.String()
+		}
+		if err := each(name); err != nil {
+			return err
+		}
+	}
+	_, err := w.dec.ReadToken()
+	return err
+}
+
+func (w *walker) members(v reflect.Value) error {
+	known := w.shape(v.Type()).known
+	return w.inside('}', func(name string) error {
+		if index, ok := known[name]; ok {
+			return w.value(at(v, index))
+		}
+		if err := w.dec.SkipValue(); err != nil {
+			return err
+		}
+		if w.lenient && (w.dec.StackDepth() > 1 || !variant(known, name)) {
+			return nil
+		}
+		return w.note(Unknown(string(w.dec.StackPointer())))
+	})
+}
+
+// variant tells whether a name differs from a known one by case only.
+func variant(known map[string][]int, name string) bool {
+	for k := range known {
+		if strings.EqualFold(k, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// membersOf lists the fields of a struct by their names in JSON, with those of
+// embedded structs; a field nearer to the top hides others of its name. Bodies
+// have no fields with the options format and string.
+func membersOf(t reflect.Type) map[string][]int {
+	out := map[string][]int{}
+	addMembers(out, t, nil)
+	return out
+}
+
+func addMembers(out map[string][]int, t reflect.Type, above []int) {
+	for i := range t.NumField() {
+		f, index := t.Field(i), append(slices.Clone(above), i)
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case tag == "-":
+		case f.Anonymous && tag == "" && inner.Kind() == reflect.Struct:
+			addMembers(out, inner, index)
+		case f.IsExported():
+			name := cmp.Or(tag, f.Name)
+			if had, ok := out[name]; !ok || len(index) < len(had) {
+				out[name] = index
+			}
+		}
+	}
+}
+
+// at is a field of v; embedded pointers on the way are filled.
+func at(v reflect.Value, index []int) reflect.Value {
+	for i, n := range index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(n)
+	}
+	return v
+}
+
+func (w *walker) entries(v reflect.Value) error {
+	t := v.Type()
+	v.Set(reflect.MakeMap(t))
+	return w.inside('}', func(name string) error {
+		value := reflect.New(t.Elem()).Elem()
+		before := len(w.wrong)
+		err := w.value(value)
+		if len(w.wrong) == before {
+			v.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), value)
+		}
+		return err
+	})
+}
+
+func (w *walker) elements(v reflect.Value) error {
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	return w.inside(']', func(string) error {
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		return w.value(v.Index(v.Len() - 1))
+	})
+}
+
+// rules adds what the rules of a body say about the members that are right.
+func (w *walker) rules(v any) {
+	checked, ok := v.(interface{ Validate() error })
+	if !ok || w.wrong[0].Pointer == "" {
+		return
+	}
+	broken := fault.As(checked.Validate())
+	if broken == nil || broken.Kind != fault.Invalid {
+		return
+	}
+	decoded := len(w.wrong)
+	for _, f := range broken.Fields {
+		if len(w.wrong) == maxWrong {
+			return
+		}
+		if !touches(w.wrong[:decoded], f.Pointer) {
+			w.wrong = append(w.wrong, f)
+		}
+	}
+}
+
+// touches tells whether a member, or one it is part of, is named already.
+func touches(wrong []fault.Field, pointer string) bool {
+	for _, f := range wrong {
+		if pointer == f.Pointer || strings.HasPrefix(pointer, f.Pointer+"/") {
+			return true
+		}
+	}
+	return false
+}
