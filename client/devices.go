@@ -34,13 +34,13 @@ type Device struct {
 	Links         DeviceLinks         `json:"links"`
 }
 
-// DeviceConfiguration is how a device measures. All but MinimumDuration are
-// needed in a draft.
+// DeviceConfiguration is how a device measures. The first two are needed in a
+// draft.
 type DeviceConfiguration struct {
-	SamplingRate         int64   `json:"samplingRate"`             // seconds between two readings
-	TemperatureThreshold float64 `json:"temperatureThreshold"`     // °C from which on it is cooking
-	TransmissionMode     string  `json:"transmissionMode"`         // realtime, batch or manual
-	MinimumDuration      int64   `json:"minimumDuration,omitzero"` // seconds of the shortest cooking event
+	SamplingRate         int64   `json:"samplingRate"`              // seconds between two readings
+	TemperatureThreshold float64 `json:"temperatureThreshold"`      // °C from which on it is cooking
+	TransmissionMode     string  `json:"transmissionMode,omitzero"` // realtime (the default), batch or manual
+	MinimumDuration      int64   `json:"minimumDuration,omitzero"`  // seconds of the shortest cooking event
 }
 
 // DeviceLinks are the addresses of a device.

@@ -47,6 +47,7 @@ type App struct {
 	notify   *ops.Notifier
 	runner   *job.Runner
 	twins    *twins
+	surveys  *surveys
 	owner    string // the owner key, on the first start only
 	open     []*listener
 	stopping atomic.Bool
@@ -105,6 +106,7 @@ func (a *App) start(ctx context.Context) (err error) {
 	if err := a.observe(); err != nil {
 		return err
 	}
+	a.buildSurveys(ctx)
 	if err := a.buildTwins(ctx); err != nil {
 		return err
 	}

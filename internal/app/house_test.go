@@ -68,6 +68,7 @@ func newHouse(t *testing.T) *house {
 		t.Fatal(err)
 	}
 	h.furnish(t)
+	h.furnishSurveys(t)
 	return h
 }
 

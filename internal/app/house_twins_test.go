@@ -72,7 +72,15 @@ const importLine = `{"type":"Device","protocol":"did:ixo:protocol/template","pro
 
 // post sends a body as the owner.
 func (h *house) post(path, body string) *httptest.ResponseRecorder {
-	req := httptest.NewRequest("POST", path, strings.NewReader(body))
+	return h.owner("POST", path, body)
+}
+
+// put replaces what is there as the owner.
+func (h *house) put(path, body string) *httptest.ResponseRecorder { return h.owner("PUT", path, body) }
+
+func (h *house) owner(method, path, body string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, path, strings.NewReader(body))
+	req.Header.Set("If-Match", "*")
 	req.RemoteAddr = "198.51.100.7:1234"
 	req.Header.Set("Authorization", "Bearer "+owner)
 	req.Header.Set("Content-Type", "application/json")
@@ -86,6 +94,9 @@ func (h *house) post(path, body string) *httptest.ResponseRecorder {
 
 // part is what stands for a parameter in a path.
 func (h *house) part(route, before, name string) string {
+	if part := h.surveyPart(route, name); part != "" {
+		return part
+	}
 	switch name {
 	case "{file...}":
 		return "swagger-ui.css"
@@ -132,6 +143,10 @@ func (h *house) query(r web.Route) string {
 	switch {
 	case strings.HasSuffix(r.Path, "/replay"):
 		return "?from=1"
+	case r.Path == "/v1/responses/{responseId}" && r.Method == "DELETE":
+		return "?reason=asked"
+	case r.Path == "/v1/responses" && r.Method == "GET":
+		return "?householdId=" + listed
 	case strings.HasSuffix(r.Path, "{version}/diff"):
 		return "?to=1.1.0"
 	case strings.HasSuffix(r.Path, "/diff"):

@@ -46,9 +46,12 @@ func (a *App) places() []place {
 // routes leave them all when they have a listener of their own.
 func (a *App) tables(places []place) map[string][]*web.API {
 	sys, platform := a.system(), a.platform()
-	area := a.newArea("twins")
+	area := a.newArea("areas")
 	if a.cfg.HasArea("a") {
 		a.twins.routes(area)
+	}
+	if a.cfg.HasArea("b") {
+		a.surveys.routes(area)
 	}
 	ref, refAPI := &reference{}, a.newAPI("reference", web.Nest)
 	ref.routes(refAPI)

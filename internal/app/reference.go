@@ -39,8 +39,8 @@ type reference struct {
 
 // describe fills the reference with what tables say, its own included.
 func (s *reference) describe(version string, apis ...*web.API) {
-	document := sync.OnceValue(func() *huma.OpenAPI { return web.Document("Hearth", version, apis...) })
-	s.json = sync.OnceValues(func() ([]byte, error) { return document().MarshalJSON() })
+	document := sync.OnceValue(func() *huma.OpenAPI { return explain(web.Document("Hearth", version, apis...)) })
+	s.json = sync.OnceValues(func() ([]byte, error) { return web.DocumentJSON(document()) })
 	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -89,6 +91,57 @@ func TestEveryBodyHasAnExample(t *testing.T) {
 		}
 		if _, ok := r.In.FieldByName("Body"); ok && r.Doc.Example == nil {
 			t.Errorf("%s %s has no example", r.Method, r.Path)
+		}
+	}
+}
+
+// TestReferenceExplains wants a word about every group, an example of every
+// value in a path, and patches that open on the merge patch.
+func TestReferenceExplains(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	w := httptest.NewRecorder()
+	h.Handler.ServeHTTP(w, httptest.NewRequest("GET", "/docs-json", nil))
+	var doc struct {
+		Tags []struct {
+			Name        string `json:"name"`
+			Description string `json:"description"`
+		} `json:"tags"`
+		Paths map[string]map[string]struct {
+			Parameters []struct {
+				Name    string `json:"name"`
+				In      string `json:"in"`
+				Example any    `json:"example"`
+			} `json:"parameters"`
+			RequestBody struct {
+				Content jsontext.Value `json:"content"`
+			} `json:"requestBody"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, tag := range doc.Tags {
+		if tag.Description == "" {
+			t.Errorf("nothing is said about %s", tag.Name)
+		}
+	}
+	for path, operations := range doc.Paths {
+		for method, op := range operations {
+			for _, p := range op.Parameters {
+				if p.In == "path" && p.Example == nil {
+					t.Errorf("%s %s: no example of {%s}", method, path, p.Name)
+				}
+			}
+			content := string(op.RequestBody.Content)
+			if strings.Contains(content, "merge-patch+json") && !strings.HasPrefix(content, `{"application/merge-patch+json"`) {
+				t.Errorf("%s %s opens on another patch: %.60s", method, path, content)
+			}
+		}
+	}
+	for _, path := range []string{"/.well-known/did.json", "/entities/{id}/did.json"} {
+		if doc.Paths[path] == nil {
+			t.Errorf("%s is not in the reference", path)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	})
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
-		Erasers: []erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}},
+		Erasers: append([]erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}}, a.surveys.erasers()...),
 		Copies:  []func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget},
 	})
 	t.resolve, err = resolve.New(resolve.Config{

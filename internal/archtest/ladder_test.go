@@ -42,6 +42,7 @@ var ladder = map[string]int{
 	"internal/socketio": base,
 
 	"internal/idem": footing,
+	"internal/file": footing,
 
 	"internal/auth":  shared,
 	"internal/event": shared,

@@ -24,6 +24,22 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Entity], erro
 	if err != nil {
 		return web.Reply[*Entity]{}, err
 	}
+	return s.Store(ctx, p)
+}
+
+// Store stores a prepared twin, once for the Idempotency-Key of the request.
+// Faults: those of StoreTx.
+func (s *Service) Store(ctx context.Context, p *Prepared) (web.Reply[*Entity], error) {
+	var err error
+	if len(p.relations) == 0 { // nothing is left to be decided
+		if p.ready, err = s.readyFor(ctx, p, &p.row); err != nil {
+			return web.Reply[*Entity]{}, err
+		}
+		return idem.OnceAs(ctx, s.cfg.Idem, created(&p.row), func(tx *db.Tx) error {
+			_, err := s.StoreTx(ctx, tx, p)
+			return err
+		})
+	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
 		r, err := s.StoreTx(ctx, tx, p)
 		if err != nil {
@@ -60,7 +76,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, er
 		links = slices.Clone(links)
 		for _, pl := range plans {
 			links = append(links, pl.link)
-			e.show(Shown(&pl.link, pl.back), pl.otherDomain())
+			show(&e, Shown(&pl.link, pl.back), pl.otherDomain())
 		}
 		if err := s.sealRow(ctx, &e, p.protocol, &row); err != nil {
 			return nil, err
@@ -91,22 +107,46 @@ type createdData struct {
 	Status   Status `json:"status"`
 }
 
+// ready are the arguments of the statements that store a twin, made before the
+// transaction: the one writer of SQLite has enough to do.
+type ready struct {
+	columns []any
+	props   index.Ready
+	event   *event.Prepared
+}
+
+// readyFor makes the statements for a row that is final.
+func (s *Service) readyFor(ctx context.Context, p *Prepared, row *Row) (*ready, error) {
+	e, err := s.cfg.Events.Prepare(ctx, event.Event{
+		Workspace: row.Workspace, Type: "entity.created", Subject: row.DID, Revision: 1,
+		Data: createdData{row.Type, row.Protocol, row.Status},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ready{columns: row.columns(p.chosen), props: index.Prepare(row.NID, p.props), event: e}, nil
+}
+
 // storeRow stores one twin, its index and its event.
 func (s *Service) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
-	if err := insert(ctx, tx, row, p.chosen); err != nil {
+	r := p.ready
+	if r == nil {
+		var err error
+		if r, err = s.readyFor(ctx, p, row); err != nil {
+			return err
+		}
+	}
+	if err := insertColumns(ctx, tx, r.columns); err != nil {
 		return err
 	}
-	if err := index.AddProps(ctx, tx, row.NID, p.props); err != nil {
+	if err := index.AddReady(ctx, tx, r.props); err != nil {
 		return err
 	}
 	if err := index.AddNames(ctx, tx, row.Workspace, row.NID, p.externals); err != nil {
 		return err
 	}
 	s.noteGroup(tx, row.DomainType)
-	return s.cfg.Events.Append(ctx, tx, event.Event{
-		Workspace: row.Workspace, Type: "entity.created", Subject: row.DID, Revision: 1,
-		Data: createdData{row.Type, row.Protocol, row.Status},
-	})
+	return s.cfg.Events.AppendPrepared(ctx, tx, r.event)
 }
 
 // mayPlace keeps a caller that is limited to projects inside them.
@@ -166,7 +206,8 @@ func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans []*pl
 	}
 	var ends []*link.End
 	for _, p := range plans {
-		if p.link.Mirror && !slices.Contains(ends, p.other) {
+		if (p.link.Mirror || p.leans()) && !slices.Contains(ends, p.other) {
+			p.other.Shared = !p.link.Mirror
 			ends = append(ends, p.other)
 		}
 	}
@@ -227,7 +268,7 @@ func byOther(plans []*plan) [][]*plan {
 // circles, and one parent for a group.
 func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *plan, at string) error {
 	from, to := p.ends()
-	if p.link.Mirror && Status(p.other.Status) == StatusDeactivated {
+	if (p.link.Mirror || p.leans()) && Status(p.other.Status) == StatusDeactivated {
 		return targetGone(at) // since it was looked at, and before it was locked
 	}
 	if p.toGroup() {

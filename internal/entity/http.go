@@ -26,10 +26,11 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/entities", s.serveCreate, web.Doc{
 		Summary: "Create an entity from a protocol", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
 		Description: "The class comes from the protocol. A relationship that the protocol requires and the draft does not name leaves the entity a draft, with " +
-			"missingRelationships. An organisation is created together with its membership groups.",
+			"missingRelationships. An organisation is created together with its membership groups. DIDs and external ids are unique in the workspace: " +
+			"one that is taken is refused even when a key for some projects does not see whose it is.",
 		Example: Draft{
 			Type: "Device", Protocol: "did:ixo:protocol/template",
-			Properties: Object{jsontext.Value(`{"metricOne":"value","metricTwo":100}`)},
+			Properties: Object{Value: jsontext.Value(`{"metricOne":"value","metricTwo":100}`)},
 		},
 		Codes: []string{
 			"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "PROTOCOL_NOT_FOUND", "PROTOCOL_NOT_PUBLISHED", "PROTOCOL_VERSION_RETIRED",
@@ -44,7 +45,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Replace an entity, or create one under a DID of yours", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated},
 		Description: "If-None-Match: * creates; If-Match replaces everything a client decides. Members the server decides may be repeated as they are. " + aboutControl,
 		Example: Draft{
-			Type: "Device", Protocol: "did:ixo:protocol/template", Properties: Object{jsontext.Value(`{"metricOne":"other","metricTwo":7}`)},
+			Type: "Device", Protocol: "did:ixo:protocol/template", Properties: Object{Value: jsontext.Value(`{"metricOne":"other","metricTwo":7}`)},
 		},
 		Codes: []string{
 			"ENTITY_INVALID", "READ_ONLY_MEMBER", "PROPERTY_SCHEMA_VIOLATION", "NOT_CONTROLLER", "ENTITY_DEACTIVATED", "ENTITY_EXISTS",
@@ -60,8 +61,9 @@ func (s *Service) Routes(a *web.API) {
 		},
 	})
 	web.Delete(a, "/v1/entities/{did}", s.serveDelete, web.Doc{
-		Summary: "Deactivate an entity", Scope: writeScope, Tag: tag, Description: "Final. Its DID stays resolvable. " + aboutControl,
-		Codes: []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ORGANISATION_REQUIRES_GROUP", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+		Summary: "Deactivate an entity", Scope: writeScope, Tag: tag, Description: "Final. Its DID stays resolvable. An organisation or a project that active entities need stays until they are " +
+			"suspended, completed, deactivated or given another. " + aboutControl,
+		Codes: []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 }
 

@@ -60,9 +60,9 @@ func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Rep
 	return a, err
 }
 
-// replaceBy is Draft.replace for a document that may repeat what the server
+// replaceBy is replace for a document that may repeat what the server
 // decides.
-func (e *Entity) replaceBy(stored, doc []byte) error {
+func replaceBy(e *Entity, stored, doc []byte) error {
 	free := func(name string) bool {
 		switch name {
 		case "did", "protocol", "protocolVersion", "relationships", "groups":
@@ -83,15 +83,8 @@ func (e *Entity) replaceBy(stored, doc []byte) error {
 	for _, r := range n.Relationships {
 		d.Relationships = append(d.Relationships, RelationDraft{Role: r.Role, Target: r.Target})
 	}
-	d.from(&n.Entity)
-	return d.replace(e)
-}
-
-// from copies what clients decide in a record, except who controls it.
-func (d *Draft) from(e *Entity) {
-	d.Type, d.Properties, d.Services, d.LinkedResources, d.LinkedEntities = e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities
-	d.AccordedRights, d.Accounts, d.AlsoKnownAs, d.ExternalIDs = e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs
-	d.StartDate, d.EndDate, d.Metadata = e.StartDate, e.EndDate, e.Metadata
+	d.From(&n.Entity)
+	return replace(&d, e)
 }
 
 // merging is the body of a PATCH. Only its bytes matter: they are applied to

@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -23,17 +24,18 @@ type Transition struct {
 // TransitionTx takes a twin to another status: draft → active → suspended →
 // active, active → completed, any → deactivated. ifMatch "" does not look at
 // the revision. Faults: ENTITY_NOT_FOUND, STALE_REVISION, NOT_CONTROLLER,
-// STATE_TRANSITION_INVALID, MISSING_RELATIONSHIPS, ORGANISATION_REQUIRES_GROUP.
+// STATE_TRANSITION_INVALID, MISSING_RELATIONSHIPS, ORGANISATION_REQUIRES_GROUP,
+// ACTIVE_DEPENDANTS.
 func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch string, t Transition) (*Row, error) {
 	var c fault.Checks
 	if t.To.Code() < 0 {
 		c.Add("/to", "not_allowed", "The value must be active, suspended, completed or deactivated.")
 	}
-	check.Optional(&c, "/reason", t.Reason, maxReason)
+	check.Optional(&c, "/reason", t.Reason, twin.MaxReason)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return nil, err
 	}
-	if err := s.lockGroup(ctx, tx, id, t.To); err != nil {
+	if err := s.lockAround(ctx, tx, id, t.To); err != nil {
 		return nil, err
 	}
 	r, err := s.FindForUpdate(ctx, tx, id)
@@ -48,13 +50,18 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	if err := s.MayUpdate(ctx, tx, r); err != nil {
 		return nil, err
 	}
-	if err := r.Status.check(t.To); err != nil {
+	if err := r.Status.Check(t.To); err != nil {
 		return nil, err
 	}
 	if t.To == StatusDeactivated && r.DID == s.cfg.Relayer {
 		return nil, fault.New(fault.Conflict, "ORACLE_REQUIRED", "This is the twin of the server's own oracle. It lives as long as the server has this DID.")
 	}
-	if err := s.checkLeaving(ctx, tx, r, t.To); err != nil {
+	if t.To == StatusDeactivated {
+		err = s.MayEnd(ctx, tx, r)
+	} else {
+		err = s.checkLeaving(ctx, tx, r, t.To)
+	}
+	if err != nil {
 		return nil, err
 	}
 	act := Action{Name: "transition", Reason: t.Reason, Event: "entity.status_changed", Data: map[string]any{"from": r.Status, "to": t.To}}
@@ -62,8 +69,10 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 		act.Name, act.Event = "deactivate", "entity.deactivated"
 	}
 	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
-		if t.To == StatusActive && len(e.MissingRelationships) > 0 {
-			return missingFault(e.MissingRelationships, "The entity cannot be active while relationships are missing.")
+		if t.To == StatusActive {
+			if err := s.checkComplete(ctx, tx, r, e.MissingRelationships); err != nil {
+				return err
+			}
 		}
 		e.Status = t.To
 		if t.To == StatusActive { // a group gives its scopes from now on
@@ -73,21 +82,67 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	})
 }
 
+// checkComplete refuses to make a twin active that misses relationships, or
+// whose organisation or project has gone.
+func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, missing []string) error {
+	if len(missing) == 0 {
+		ok, err := s.hasParent(ctx, tx, r.NID, r.DomainType)
+		if err != nil || ok {
+			return err
+		}
+		missing = []string{edge.Required(r.DomainType)}
+	}
+	return missingFault(missing, "The entity cannot be active while relationships are missing.")
+}
+
 // Transition is TransitionTx in a transaction of its own.
 func (s *Service) Transition(ctx context.Context, id, ifMatch string, t Transition) (web.Reply[*Entity], error) {
+	if t.To == StatusDeactivated {
+		if err := s.refuseEarly(ctx, id, ifMatch); err != nil {
+			return web.Reply[*Entity]{}, err
+		}
+	}
 	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.TransitionTx(ctx, tx, id, ifMatch, t) })
+}
+
+// refuseEarly looks for dependants before the transaction does: a refusal,
+// which can be asked for again and again, must not cost the writer a look at
+// all edges of a large project. Success is final and happens once.
+func (s *Service) refuseEarly(ctx context.Context, id, ifMatch string) error {
+	r, err := s.Find(ctx, s.db, id)
+	if err != nil || r.Status == StatusDeactivated || strings.TrimSpace(ifMatch) != "" && web.CheckMatch(ifMatch, r.Revision) != nil {
+		return nil // for the transaction to say
+	}
+	if s.MayUpdate(ctx, s.db, r) != nil {
+		return nil
+	}
+	return s.checkDependants(ctx, s.db, r)
+}
+
+// lockAround locks, on PostgreSQL and before the twin itself, what a step in
+// the life of a twin depends on.
+func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Status) error {
+	if s.db.Dialect() != db.Postgres {
+		return nil
+	}
+	e, err := s.visibleEnd(ctx, tx, id)
+	if err != nil || e == nil {
+		return err
+	}
+	switch {
+	case to == StatusActive:
+		_, err = s.hasParent(ctx, tx, e.NID, e.DomainType)
+	case e.DomainType == "group":
+		err = s.lockGroup(ctx, tx, e)
+	case to == StatusDeactivated && (e.DomainType == "organisation" || e.DomainType == "project"):
+		err = s.cfg.Events.TakeTurn(ctx, tx, web.CallerFrom(ctx).Workspace)
+	}
+	return err
 }
 
 // lockGroup locks the organisation of a group that may stop being active, and
 // then the group, so that two last groups cannot go at once.
-func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, id string, to Status) error {
-	if s.db.Dialect() != db.Postgres || to == StatusActive {
-		return nil
-	}
-	group, err := s.visibleEnd(ctx, tx, id)
-	if err != nil || group == nil || group.DomainType != "group" {
-		return err
-	}
+func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, group *link.End) error {
 	locked := []*link.End{group}
 	org, err := s.organisationOf(ctx, tx, web.CallerFrom(ctx).Workspace, group.NID)
 	if err != nil {
@@ -149,7 +204,7 @@ func (s *Service) TransferTx(ctx context.Context, tx *db.Tx, id, ifMatch string,
 	} else {
 		check.DID(&c, "/owner", t.Owner)
 	}
-	check.Optional(&c, "/reason", t.Reason, maxReason)
+	check.Optional(&c, "/reason", t.Reason, twin.MaxReason)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return nil, err
 	}
@@ -205,8 +260,8 @@ func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v
 	if !slices.Contains([]string{"unverified", "pending", "verified", "rejected", "revoked", "expired"}, v.Status) {
 		c.Add("/status", "not_allowed", "The value must be unverified, pending, verified, rejected, revoked or expired.")
 	}
-	check.Text(&c, "/evidence", v.Evidence, maxEvidence)
-	check.Optional(&c, "/reason", v.Reason, maxReason)
+	check.Text(&c, "/evidence", v.Evidence, twin.MaxEvidence)
+	check.Optional(&c, "/reason", v.Reason, twin.MaxReason)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return nil, err
 	}

@@ -106,11 +106,11 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 			return err
 		}
 		var checks fault.Checks
-		e.check(&checks)
+		e.Check(&checks)
 		if err := checks.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 			return err
 		}
-		e.normal()
+		e.Normal()
 		body, err := web.Encode(e)
 		if err == nil && bytes.Equal(body, r.Body) {
 			return errUnchanged
@@ -126,21 +126,21 @@ func (c Change) apply(r *Row, e *Entity) error {
 		return c.Edit(e)
 	case c.Replace != nil:
 		d := *c.Replace // it may be applied again
-		return d.replace(e)
+		return replace(&d, e)
 	case c.document != nil:
-		return e.replaceBy(r.Body, c.document)
+		return replaceBy(e, r.Body, c.document)
 	case c.JSONPatch != nil:
 		doc, err := web.JSONPatch(r.Body, c.JSONPatch)
 		if err != nil {
 			return err
 		}
-		return e.adopt(r.Body, doc)
+		return adopt(e, r.Body, doc)
 	}
 	doc, err := web.MergePatch(r.Body, c.Merge)
 	if err != nil {
 		return err
 	}
-	return e.adopt(r.Body, doc)
+	return adopt(e, r.Body, doc)
 }
 
 // editable are the members of a record that clients decide.
@@ -155,7 +155,7 @@ func editable(name string) bool {
 
 // adopt takes what clients decide from a changed document. Anything else must
 // be as it was in the stored one.
-func (e *Entity) adopt(stored, changed []byte) error {
+func adopt(e *Entity, stored, changed []byte) error {
 	if jsontext.Value(changed).Kind() != '{' {
 		return invalidRelation("", "wrong_type", "The record must stay an object.")
 	}
@@ -175,16 +175,9 @@ func (e *Entity) adopt(stored, changed []byte) error {
 	case n.Controller != first:
 		first, all = n.Controller, all[1:] // the new one takes the place of the old
 	}
-	n.into(e)
+	n.Into(e)
 	e.SetControllers(append([]string{first}, all...)...)
 	return nil
-}
-
-// into copies what clients decide, except who controls.
-func (e *Entity) into(to *Entity) {
-	to.Type, to.Properties, to.Services, to.LinkedResources, to.LinkedEntities = e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities
-	to.AccordedRights, to.Accounts, to.AlsoKnownAs, to.ExternalIDs = e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs
-	to.StartDate, to.EndDate, to.Metadata = e.StartDate, e.EndDate, e.Metadata
 }
 
 // compare names every member that a client does not decide and that differs
@@ -199,8 +192,8 @@ func atTimes(name string) bool { return name == "project" || name == "moreRelati
 
 // replace puts everything a draft says in the place of what a record says.
 // Relationships have routes of their own: a draft may repeat them.
-func (d *Draft) replace(e *Entity) error {
-	d.splitVersion()
+func replace(d *Draft, e *Entity) error {
+	d.SplitVersion()
 	var c fault.Checks
 	readOnly := func(pointer, given, stored string) {
 		if given != "" && given != stored {
@@ -222,7 +215,7 @@ func (d *Draft) replace(e *Entity) error {
 	if err := c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here."); err != nil {
 		return err
 	}
-	d.into(e)
+	d.Into(e)
 	if d.Controller != "" || len(d.Controllers) > 0 {
 		e.SetControllers(append([]string{d.Controller}, d.Controllers...)...)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -41,6 +42,7 @@ type Prepared struct {
 	relations []RelationDraft
 	groups    []*Prepared // of an organisation
 	links     []link.Link // to the groups
+	ready     *ready      // its statements, unless its relationships decide about them; see readyFor
 }
 
 // DID is that of the twin.
@@ -57,16 +59,16 @@ func (p *Prepared) Body() []byte { return slices.Clone(p.row.Body) }
 // SCOPE_MISSING, KEY_RESTRICTED.
 func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	caller := web.CallerFrom(ctx)
-	d.splitVersion()
-	e := d.entity()
+	d.SplitVersion()
+	e := d.Entity()
 	if len(e.Controllers) == 0 {
 		e.SetControllers(caller.DID)
 	}
 	var c fault.Checks
-	d.check(&c)
-	e.check(&c)
+	d.Check(&c)
+	e.Check(&c)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
-		return nil, err
+		return nil, s.withProperties(ctx, d, e, err)
 	}
 	p, err := s.cfg.Protocols.Find(ctx, caller.Workspace, d.Protocol, d.ProtocolVersion)
 	if err != nil {
@@ -79,7 +81,7 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	if len(d.Groups) > 0 && p.DomainType() != "organisation" {
 		return nil, invalidRelation("/groups", "not_allowed", "Only an organisation is created with groups.")
 	}
-	if err := s.warm(ctx, d.targets()...); err != nil {
+	if err := s.warm(ctx, d.Targets()...); err != nil {
 		return nil, err
 	}
 	s.begin(ctx, e, p)
@@ -89,6 +91,9 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 		return nil, err
 	}
 	if err := mayName(caller, d.DID, p.DomainType()); err != nil {
+		return nil, err
+	}
+	if err := s.checkFree(ctx, d.DID); err != nil {
 		return nil, err
 	}
 	if p.DomainType() == "organisation" {
@@ -113,37 +118,18 @@ func mayName(c web.Caller, id, domain string) error {
 		With(fault.Field{Pointer: "/did", Code: "scope_missing", Detail: "Leave it out: a new one is made."})
 }
 
-// targets lists the other ends of the relationships.
-func (d *Draft) targets() []string {
-	var out []string
-	for _, r := range d.Relationships {
-		out = append(out, r.Target)
-	}
-	return out
-}
-
-// SplitVersion takes the version off "did:ixo:protocol/x@1.2.0", "" when there
-// is none.
-func SplitVersion(protocol string) (id, version string) {
-	id, version, _ = strings.Cut(protocol, "@")
-	return id, version
-}
-
-// splitVersion is SplitVersion for a draft, which may name it elsewhere.
-func (d *Draft) splitVersion() {
-	if id, version := SplitVersion(d.Protocol); version != "" && d.ProtocolVersion == "" {
-		d.Protocol, d.ProtocolVersion = id, version
-	}
-}
-
 // checkAgainst holds a record against its protocol and returns the decoded
 // properties. All that is wrong is named at once.
 func checkAgainst(p *protocol.Protocol, e *Entity) (map[string]any, error) {
 	values := map[string]any{}
 	if !e.Properties.IsZero() {
-		if err := json.Unmarshal(e.Properties.Value, &values); err != nil {
+		var decoded any // the decoder has a faster way for this than for a map
+		err := json.Unmarshal(e.Properties.Value, &decoded)
+		object, ok := decoded.(map[string]any)
+		if err != nil || !ok {
 			return nil, invalidRelation("/properties", "invalid", "The value must be an object.")
 		}
+		values = object
 	}
 	fields := p.Check(values)
 	if len(fields) > 0 {
@@ -172,9 +158,14 @@ func (s *Service) begin(ctx context.Context, e *Entity, p *protocol.Protocol) {
 
 func linksOf(id string) Links {
 	self := address(id)
-	return Links{
-		Self: self, History: self + "/history", Relationships: self + "/relationships", Graph: self + "/graph", DIDDocument: self + "/did-document",
+	// One text that all of them are parts of.
+	all := self + "/history" + self + "/relationships" + self + "/graph" + self + "/did-document"
+	part := func(name string) (link string) {
+		n := len(self) + len(name)
+		link, all = all[:n], all[n:]
+		return link
 	}
+	return Links{Self: self, History: part("/history"), Relationships: part("/relationships"), Graph: part("/graph"), DIDDocument: part("/did-document")}
 }
 
 // address is the path of a twin.
@@ -200,7 +191,7 @@ func (s *Service) checkGrant(ctx context.Context, e *Entity, before *Object) err
 		return nil
 	}
 	var c fault.Checks
-	checkScopes(&c, "/properties/scopes", scopes)
+	twin.CheckScopes(&c, "/properties/scopes", scopes)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return err
 	}
@@ -230,7 +221,7 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 			return err
 		}
 		g, err := s.Prepare(ctx, Draft{
-			Type: groupType, Protocol: groupProtocol, Properties: Object{jsontext.Value(props)},
+			Type: groupType, Protocol: groupProtocol, Properties: Object{Value: jsontext.Value(props)},
 			Controllers: org.entity.Controllers,
 		})
 		if err != nil {
@@ -277,7 +268,7 @@ func (s *Service) seal(ctx context.Context, p *Prepared) error {
 }
 
 func (s *Service) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol, row *Row) error {
-	e.MissingRelationships = missing(p, e.DomainType, e.counter())
+	e.MissingRelationships = missing(p, e.DomainType, counter(e))
 	e.Status = StatusActive
 	if len(e.MissingRelationships) > 0 {
 		e.Status = StatusDraft
@@ -290,8 +281,8 @@ func (s *Service) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol, 
 // render writes the record of a revision into its row. before is the hash of
 // the revision it follows.
 func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) error {
-	e.normal()
-	body, err := web.Encode(e)
+	e.Normal()
+	body, err := e.Encode()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -73,8 +74,8 @@ func (p *plan) otherDomain() string {
 
 // show adds an edge to a record. other is the domain type of its other end, ""
 // when that is not held here.
-func (e *Entity) show(r Relationship, other string) {
-	if len(e.Relationships) < maxRelations {
+func show(e *Entity, r Relationship, other string) {
+	if len(e.Relationships) < twin.MaxRelations {
 		e.Relationships = append(e.Relationships, r)
 	} else {
 		e.MoreRelationships = true
@@ -140,7 +141,7 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*link.End) error 
 // RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, KEY_RESTRICTED.
 func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*Relationship, error) {
 	var c fault.Checks
-	d.check(&c, "")
+	d.Check(&c, "")
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return nil, err
 	}
@@ -241,7 +242,8 @@ func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationD
 		}
 	}
 	locked := []*link.End{self}
-	if pl.link.Mirror {
+	if other != nil && (pl.link.Mirror || pl.leans()) {
+		other.Shared = !pl.link.Mirror
 		locked = append(locked, other)
 	}
 	if pl.role.Max > 0 {
@@ -331,7 +333,7 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 	next, err := s.mutate(ctx, tx, row, related("relationship.added", edges[0]), func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
 		for _, r := range edges {
-			e.show(r, other)
+			show(e, r, other)
 		}
 		if !full || e.Project != project {
 			return nil

@@ -322,3 +322,40 @@ func TestEventsOfEdges(t *testing.T) {
 		}
 	})
 }
+
+// From the organisation to the credential, with what a fresh server has: every
+// kind of edge of the domain model, in either direction, and the invariants.
+func TestFromAssetToCredential(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		org := v.create(t, "ws", draftOf("organisation"))
+		project := v.create(t, "ws", with(draftOf("project"), "implementedBy", org.DID))
+		asset := v.create(t, "ws", with(draftOf("asset"), "generatedBy", project.DID))
+		oracle := v.create(t, "ws", draftOf("oracle"))
+		draft := with(draftOf("claim"), "producedBy", asset.DID, "project", project.DID)
+		draft.Properties = object(`{"kind":"fuel-saved","amount":{"value":12,"unit":"kg"},"periodStart":"2026-01-01","periodEnd":"2026-03-31","evidence":["ipfs://bafy"]}`)
+		claim := v.create(t, "ws", draft)
+		if claim.Status != entity.StatusActive || claim.DomainType != "claim" || claim.Project != project.DID {
+			t.Fatalf("claim: %s %s of %q, want active, of the project", claim.Status, claim.DomainType, claim.Project)
+		}
+		_, err := v.relate(t, "ws", asset.DID, "verifies", claim.DID)
+		want(t, "an asset that verifies", err, "RELATIONSHIP_CLASS_MISMATCH")
+		_, err = v.relate(t, "ws", oracle.DID, "verifies", claim.DID)
+		want(t, "the oracle verifies", err, "")
+		credential := draftOf("credential")
+		credential.Properties = object(`{"kind":"fuel-saved","issuer":"did:key:owner","subject":"` + asset.DID + `","issuedAt":"2026-04-02"}`)
+		issued := v.create(t, "ws", with(credential, "becameFrom", claim.DID))
+		_, err = v.relate(t, "ws", issued.DID, "becomes", claim.DID)
+		want(t, "a credential that becomes a claim", err, "RELATIONSHIP_CLASS_MISMATCH")
+
+		var words []string
+		for _, r := range v.get(t, "ws", claim.DID).Relationships {
+			words = append(words, r.Role+" "+r.Target)
+		}
+		wanted := []string{"producedBy " + asset.DID, "project " + project.DID, "verifiedBy " + oracle.DID, "becomes " + issued.DID}
+		if !slices.Equal(words, wanted) {
+			t.Errorf("the claim shows %q, want %q", words, wanted)
+		}
+	})
+}

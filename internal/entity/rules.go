@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Sources of a relationship.
@@ -17,36 +19,35 @@ const (
 	sourceDerived  = "derived"
 )
 
-// next lists where a twin may go from a status.
-func (s Status) next() []Status {
-	switch s {
-	case StatusDraft:
-		return []Status{StatusActive, StatusDeactivated}
-	case StatusActive:
-		return []Status{StatusSuspended, StatusCompleted, StatusDeactivated}
-	case StatusSuspended:
-		return []Status{StatusActive, StatusDeactivated}
-	case StatusCompleted:
-		return []Status{StatusDeactivated}
+// withProperties adds to the fault of a draft what its protocol, if there is
+// one, says about its properties: all that is wrong is named at once.
+func (s *Service) withProperties(ctx context.Context, d Draft, e *Entity, err error) error {
+	f := fault.As(err)
+	if slices.ContainsFunc(f.Fields, func(f fault.Field) bool { return f.Pointer == "/properties" || f.Pointer == "/protocol" }) {
+		return err
 	}
-	return nil
+	p, missing := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, d.Protocol, d.ProtocolVersion)
+	if missing != nil {
+		return err
+	}
+	if _, broken := checkAgainst(p, e); fault.CodeOf(broken) == "PROPERTY_SCHEMA_VIOLATION" {
+		return f.With(fault.As(broken).Fields...)
+	}
+	return err
 }
 
-// check refuses a step a twin cannot take.
-func (s Status) check(to Status) error {
-	if slices.Contains(s.next(), to) {
+// checkFree refuses a DID that is a protocol's. Protocols do the same with the
+// DIDs of twins.
+func (s *Service) checkFree(ctx context.Context, id string) error {
+	if id == "" {
 		return nil
 	}
-	words := "It is " + string(s) + " and stays so."
-	if next := s.next(); len(next) > 0 {
-		texts := make([]string, len(next))
-		for i, n := range next {
-			texts[i] = string(n)
-		}
-		words = "It is " + string(s) + " and can become " + strings.Join(texts, " or ") + "."
+	taken, err := s.cfg.Protocols.Holds(ctx, web.CallerFrom(ctx).Workspace, id)
+	if err != nil || !taken {
+		return err
 	}
-	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "The entity cannot go to this status.").
-		With(fault.Field{Pointer: "/to", Code: "not_allowed", Detail: words})
+	return fault.New(fault.Conflict, "ENTITY_EXISTS", "A protocol has this DID.").
+		With(fault.Field{Pointer: "/did", Code: "exists", Detail: "This DID is taken."})
 }
 
 func deactivated() error {
@@ -72,7 +73,7 @@ func missing(p *protocol.Protocol, domain string, count func(word string) int) [
 }
 
 // counter counts the edges a record shows.
-func (e *Entity) counter() func(word string) int {
+func counter(e *Entity) func(word string) int {
 	return func(word string) int {
 		n := 0
 		for _, r := range e.Relationships {

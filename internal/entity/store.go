@@ -102,10 +102,12 @@ const insertEntity = `INSERT INTO entities (nid, ws, did, type, class, domain_ty
 // insert stores a new twin. chosen tells that its maker named the DID. The
 // fault is ENTITY_EXISTS when that is taken.
 func insert(ctx context.Context, tx *db.Tx, r *Row, chosen bool) error {
-	n, err := tx.Exec(ctx, insertEntity, r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion,
-		r.Project, r.Name, string(r.Status), r.Revision, flag(r.crowded),
-		Key(r.Workspace, "type", r.Type), Key(r.Workspace, "protocol", r.Protocol), r.projectKey(), r.statusKey(),
-		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, string(r.Body), flag(chosen))
+	return insertColumns(ctx, tx, r.columns(chosen))
+}
+
+// insertColumns is insert for what columns gave.
+func insertColumns(ctx context.Context, tx *db.Tx, columns []any) error {
+	n, err := tx.Exec(ctx, insertEntity, columns...)
 	if err != nil {
 		return fmt.Errorf("insert entity: %w", err)
 	}

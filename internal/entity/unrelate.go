@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -53,7 +54,10 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 	if !ended { // somebody else was first
 		return relationNotFound()
 	}
-	return s.hide(ctx, tx, pl, row, reason)
+	if err := s.hide(ctx, tx, pl, row, reason); err != nil {
+		return err
+	}
+	return s.keepsParent(ctx, tx, pl)
 }
 
 // Unrelate is UnrelateTx in a transaction of its own.
@@ -208,18 +212,18 @@ func keepsComplete(status Status, before, after []string) error {
 // firstEdges reads the edges a record shows, oldest first, and whether there
 // are more.
 func (s *Service) firstEdges(ctx context.Context, q db.Querier, nid int64) ([]Relationship, bool, error) {
-	out, err := link.Out.List(ctx, q, nid, 0, maxRelations+1)
+	out, err := link.Out.List(ctx, q, nid, 0, twin.MaxRelations+1)
 	if err != nil {
 		return nil, false, err
 	}
-	in, err := link.Mirrored.List(ctx, q, nid, 0, maxRelations+1)
+	in, err := link.Mirrored.List(ctx, q, nid, 0, twin.MaxRelations+1)
 	if err != nil {
 		return nil, false, err
 	}
 	all := append(out, in...)
 	slices.SortFunc(all, func(a, b link.Link) int { return cmp.Compare(a.NID, b.NID) })
-	more := len(all) > maxRelations
-	all = all[:min(len(all), maxRelations)]
+	more := len(all) > twin.MaxRelations
+	all = all[:min(len(all), twin.MaxRelations)]
 	list := make([]Relationship, len(all))
 	for i := range all {
 		list[i] = Shown(&all[i], all[i].Src != nid)
@@ -256,7 +260,7 @@ func (s *Service) missingOf(ctx context.Context, q db.Querier, e *Entity, nid in
 	if err != nil {
 		return nil, err
 	}
-	count := e.counter()
+	count := counter(e)
 	if e.MoreRelationships {
 		counted, err := s.countAll(ctx, q, nid, wordsOf(p, e.DomainType))
 		if err != nil {

@@ -54,11 +54,15 @@ func Insert(ctx context.Context, tx *db.Tx, f *File) error {
 	return wrap("insert file", err)
 }
 
-// Update stores what is known of a file anew.
+// ErrGone says that a file was removed while it was written.
+var ErrGone = errors.New("the file is gone")
+
+// Update stores what is known of a file anew. The error is ErrGone when it was
+// removed meanwhile.
 func Update(ctx context.Context, tx *db.Tx, f *File) error {
 	n, err := tx.Exec(ctx, updateFileText, f.ID, f.Kind, f.Job, f.Bytes, f.SHA256, f.At)
 	if err == nil && n == 0 {
-		err = errors.New("the file is gone")
+		err = ErrGone
 	}
 	return wrap("update file", err)
 }

@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -34,15 +31,17 @@ func (b *bench) imports(ctx context.Context) error {
 	}
 	var rates, bare, calm, busy []float64
 	for range min(b.rounds, 3) {
-		rate, quiet, loud, err := b.importOnce(ctx, rows)
+		one, err := b.importOnce(ctx, rows)
 		if err != nil {
 			return err
 		}
-		bound, err := b.bareImport(ctx, rows)
+		bound, err := b.bareImport(ctx, one.dir, rows)
 		if err != nil {
 			return err
 		}
-		rates, bare, calm, busy = append(rates, rate), append(bare, bound), append(calm, quiet), append(busy, loud)
+		rates, bare, calm, busy = append(rates, one.rate), append(bare, bound), append(calm, one.before.p50()), append(busy, one.during.p99())
+		fmt.Printf("%-26s %9.0f rows/s, bare %9.0f; others %.0f a second, p50 %.0f µs, p99 %.0f; meanwhile %.0f, p50 %.0f, p99 %.0f\n", "  round", one.rate, bound,
+			one.before.rate(), one.before.p50(), one.before.p99(), one.during.rate(), one.during.p50(), one.during.p99())
 	}
 	ratio, slower := median(rates)/median(bare), median(busy)/median(calm)
 	fmt.Printf("%-26s %9.0f rows/s, bare %9.0f, ratio %.2f   bar %.2f %s\n", "import", median(rates), median(bare), ratio, importBar,
@@ -52,42 +51,48 @@ func (b *bench) imports(ctx context.Context) error {
 	return nil
 }
 
-// importOnce imports rows on a fresh server. It returns rows a second, the p50
-// of other writers before and their p99 meanwhile, in µs.
-func (b *bench) importOnce(ctx context.Context, rows int) (rate, calm, busy float64, err error) {
+// importRun is what one import was like.
+type importRun struct {
+	rate           float64 // rows a second
+	before, during sample  // of other writers
+	dir            string  // the store it has left
+}
+
+// importOnce imports rows on a fresh server while others write.
+func (b *bench) importOnce(ctx context.Context, rows int) (run importRun, err error) {
 	s, err := b.startStoves(ctx)
 	if err != nil {
-		return 0, 0, 0, err
+		return run, err
 	}
+	run.dir = s.Dir
 	var count atomic.Int64
 	l, err := hearthLoad(s, importWrites, func(int) []byte {
 		return request("POST", "/v1/entities", s.Key, stoveDraft(10_000_000+int(count.Add(1))))
 	})
 	if err != nil {
-		return 0, 0, 0, err
+		return run, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	before, err := l.run(ctx, time.Second)
-	if err != nil {
-		return 0, 0, 0, err
+	if run.before, err = l.run(ctx, time.Second); err != nil {
+		return run, err
 	}
 	job, start, err := startImport(ctx, s, rows)
 	if err != nil {
-		return 0, 0, 0, err
+		return run, err
 	}
-	var during sample
 	for {
 		part, err := l.run(ctx, 100*time.Millisecond)
 		if err != nil {
-			return 0, 0, 0, err
+			return run, err
 		}
-		during = during.add(part)
+		run.during = run.during.add(part)
 		done, err := jobDone(ctx, s, job)
 		if err != nil {
-			return 0, 0, 0, err
+			return run, err
 		}
 		if done {
-			return float64(rows) / time.Since(start).Seconds(), before.p50(), during.p99(), nil
+			run.rate = float64(rows) / time.Since(start).Seconds()
+			return run, nil
 		}
 	}
 }
@@ -128,42 +133,4 @@ func jobDone(ctx context.Context, s *server.Server, path string) (bool, error) {
 		return false, fmt.Errorf("the job has %s: %s", job.Status, a.Body)
 	}
 	return job.Status == "succeeded", nil
-}
-
-// bareRows is the statement of the bound.
-const bareRows = `INSERT INTO rows (id, body) VALUES ($1, $2), ($3, $4), ($5, $6), ($7, $8), ($9, $10), ($11, $12), ($13, $14), ($15, $16), ($17, $18), ($19, $20)`
-
-// bareImport stores the same rows with multi-row inserts, a hundred rows to a
-// synced transaction, and nothing else going on. It returns rows a second.
-func (b *bench) bareImport(ctx context.Context, rows int) (float64, error) {
-	dir, err := os.MkdirTemp(b.dir, "bare-")
-	if err != nil {
-		return 0, err
-	}
-	d, err := db.Open(ctx, db.Config{Path: filepath.Join(dir, "rows.db")})
-	if err != nil {
-		return 0, err
-	}
-	if _, err := d.Exec(ctx, createRows); err != nil {
-		return 0, errors.Join(err, d.Close())
-	}
-	start := time.Now()
-	for i := 0; i < rows; i += 100 {
-		err := d.InTx(ctx, func(tx *db.Tx) error {
-			for j := 0; j < 100; j += 10 {
-				args := make([]any, 0, 20)
-				for k := range 10 {
-					args = append(args, db.NewID(), stoveDraft(i+j+k))
-				}
-				if _, err := tx.Exec(ctx, bareRows, args...); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return 0, errors.Join(err, d.Close())
-		}
-	}
-	return float64(rows) / time.Since(start).Seconds(), d.Close()
 }

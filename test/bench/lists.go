@@ -98,7 +98,7 @@ func (b *bench) seed(ctx context.Context, n int) (string, error) {
 	if err := s.Stop(stopLimit); err != nil {
 		return "", err
 	}
-	d, err := db.Open(ctx, db.Config{Path: filepath.Join(s.Dir, "hearth.db")})
+	d, err := db.Open(ctx, db.Config{Path: filepath.Join(s.Dir, "hearth.db"), Sync: "normal"}) // nobody waits for these rows
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +107,10 @@ func (b *bench) seed(ctx context.Context, n int) (string, error) {
 	return s.Dir, errors.Join(err, size, d.Close())
 }
 
-// seedTwins stores n twins, a hundred a transaction.
+// seedChunk is how many twins are seeded in one transaction.
+const seedChunk = 500
+
+// seedTwins stores n twins. Some are prepared while others are stored.
 func seedTwins(ctx context.Context, d *db.DB, n int) error {
 	keys := auth.New(auth.Config{DB: d})
 	ctx, err := keys.AsOwner(ctx, auth.OperatorWorkspace)
@@ -119,33 +122,51 @@ func seedTwins(ctx context.Context, d *db.DB, n int) error {
 	defer log.Close()
 	protocols := protocol.New(protocol.Config{DB: d, Events: log, Cursors: cursors})
 	twins := entity.New(entity.Config{DB: d, Protocols: protocols, Events: log, Cursors: cursors, NewDID: did.NewEntity})
-	const chunk = 100
-	for i := 0; i < n; i += chunk {
-		ready := make([]*entity.Prepared, 0, chunk)
-		for j := i; j < min(i+chunk, n); j++ {
-			var draft entity.Draft
-			if err := json.Unmarshal([]byte(stoveDraft(j)), &draft); err != nil {
-				return err
-			}
-			p, err := twins.Prepare(ctx, draft)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ready := make(chan []*entity.Prepared, 1)
+	go func() {
+		defer close(ready)
+		for i := 0; i < n; i += seedChunk {
+			list, err := prepareStoveTwins(ctx, twins, i, min(i+seedChunk, n))
 			if err != nil {
-				return err
+				cancel(err)
+				return
 			}
-			ready = append(ready, p)
+			select {
+			case ready <- list:
+			case <-ctx.Done():
+				return
+			}
 		}
+	}()
+	for list := range ready {
 		err := d.InTx(ctx, func(tx *db.Tx) error {
-			for _, p := range ready {
-				if _, err := twins.StoreTx(ctx, tx, p); err != nil {
-					return err
-				}
-			}
-			return nil
+			_, err := twins.StoreAllTx(ctx, tx, list)
+			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return context.Cause(ctx)
+}
+
+// prepareStoveTwins prepares the twins from first to end.
+func prepareStoveTwins(ctx context.Context, twins *entity.Service, first, end int) ([]*entity.Prepared, error) {
+	list := make([]*entity.Prepared, 0, end-first)
+	for i := first; i < end; i++ {
+		var draft entity.Draft
+		if err := json.Unmarshal([]byte(stoveDraft(i)), &draft); err != nil {
+			return nil, err
+		}
+		p, err := twins.Prepare(ctx, draft)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
 }
 
 // listSide is a server on a seeded folder and one page of its list.

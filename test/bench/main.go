@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,9 @@ var rows = []row{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	setGC()
+	if !slices.Contains(os.Args, "-bare") {
+		setGC()
+	}
 	b := &bench{}
 	only, bare := b.flags()
 	if bare != "" {

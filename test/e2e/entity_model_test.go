@@ -61,7 +61,19 @@ func TestEntityDomainModel(t *testing.T) {
 				t.Errorf("relationship of the asset = %+v, %v; want generatedBy", e, err)
 			}
 		}
-		if proof := must(c.Graph.Invariants(ctx))(t); !proof.OK || !proof.Complete || proof.Checked < 4 {
+		claim := named(t, c, "claim", "12 kg of wood", client.RelationshipDraft{Role: "producedBy", Target: asset.DID})
+		oracle := named(t, c, "oracle", "Auditor")
+		must(c.Entities.Relate(ctx, oracle.DID, client.RelationshipDraft{Role: "verifies", Target: claim.DID}))(t)
+		issued := named(t, c, "credential", "12 kg of wood, verified", client.RelationshipDraft{Role: "becameFrom", Target: claim.DID})
+		way := must(c.Graph.Path(ctx, org.DID, issued.DID, client.PathQuery{Direction: "out"}))(t)
+		if !way.Found || way.Length != 4 {
+			t.Errorf("path from the organisation to the credential = %+v, want 4 steps", way)
+		}
+		_, err = c.Entities.Deactivate(ctx, org.DID, client.IfMatch("*"))
+		refused(t, "the end of an organisation with an active project", "ACTIVE_DEPENDANTS", err)
+		_, err = c.Entities.Deactivate(ctx, project.DID, client.IfMatch("*"))
+		refused(t, "the end of a project with an active asset", "ACTIVE_DEPENDANTS", err)
+		if proof := must(c.Graph.Invariants(ctx))(t); !proof.OK || !proof.Complete || proof.Checked < 7 {
 			t.Errorf("invariants = %+v, want that the rules hold", proof)
 		}
 	})

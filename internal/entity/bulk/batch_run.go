@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -48,7 +49,7 @@ func (s *Service) prepare(ctx context.Context, b *Batch) ([]work, error) {
 			}
 		})
 		if w.err == nil && w.op.Op == "create" {
-			w.made, w.err = s.cfg.Entities.Prepare(ctx, *w.op.Entity)
+			w.made, w.err = s.make(ctx, w.op)
 		}
 		if w.err != nil && (b.Atomic || chunk.Refusal(w.err) == nil) {
 			return nil, w.fault(i)
@@ -58,6 +59,15 @@ func (s *Service) prepare(ctx context.Context, b *Batch) ([]work, error) {
 		}
 	}
 	return all, nil
+}
+
+// make prepares the twin an operation creates.
+func (s *Service) make(ctx context.Context, o *Operation) (*entity.Prepared, error) {
+	made, err := s.cfg.Entities.Prepare(ctx, *o.Entity)
+	if err != nil {
+		return nil, err
+	}
+	return made, s.cfg.Entities.Ready(ctx, made)
 }
 
 func failedReference(n int) error {
@@ -155,22 +165,51 @@ func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], err
 	if err := s.weigh(ctx, all); err != nil {
 		return web.Reply[Results]{}, err
 	}
-	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) {
-		results := make([]Result, len(all))
-		for i := range all {
-			w := all[i] // fn may run twice
-			var done chunk.Outcome
-			if done, w.err = s.run(ctx, tx, &w); w.err != nil {
-				return web.Reply[Results]{}, w.fault(i)
-			}
-			results[i] = w.op.result(i, done)
-		}
-		return web.Reply[Results]{Value: summary(results)}, nil
-	})
+	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, true) })
+	if errors.Is(err, chunk.ErrSome) { // which one is refused shows when each runs for itself
+		answer, err = idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, false) })
+	}
 	if fault.CodeOf(err) == "TRANSACTION_TIMEOUT" {
 		return answer, tooHeavy().Wrap(err) // it would be too slow again
 	}
 	return answer, err
+}
+
+// runAll does operations in their order. With together it stores twins that are
+// made one after the other at once, and fails with chunk.ErrSome when any of
+// them is refused.
+func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bool) (web.Reply[Results], error) {
+	var none web.Reply[Results]
+	results := make([]Result, 0, len(all))
+	for i := 0; i < len(all); i = len(results) {
+		var list []*entity.Prepared
+		for _, w := range all[i:] {
+			if !together || w.made == nil {
+				break
+			}
+			list = append(list, w.made)
+		}
+		made, err := s.storeAll(ctx, tx, list)
+		if chunk.Refusal(err) != nil {
+			err = chunk.ErrSome
+		}
+		if err != nil {
+			return none, err
+		}
+		for _, done := range made {
+			results = append(results, all[len(results)].op.result(len(results), done))
+		}
+		if len(made) > 0 {
+			continue
+		}
+		w := all[i] // fn may run twice
+		var done chunk.Outcome
+		if done, w.err = s.run(ctx, tx, &w); w.err != nil {
+			return none, w.fault(i)
+		}
+		results = append(results, w.op.result(i, done))
+	}
+	return web.Reply[Results]{Value: summary(results)}, nil
 }
 
 // each does every operation for itself, in chunks. With an Idempotency-Key the
@@ -202,10 +241,11 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 	if len(before) > len(b.Operations) { // and the batch itself
 		return nil
 	}
-	all := make([]work, len(b.Operations))
-	for first := 0; first < len(all); first += chunkRows {
-		end := min(first+chunkRows, len(all))
+	all, pace := make([]work, len(b.Operations)), chunk.NewPace(s.db)
+	for first := 0; first < len(all); first += ChunkRows {
+		end := min(first+ChunkRows, len(all))
 		var steps []chunk.Step
+		var made []*entity.Prepared
 		var at []int // numbers of their operations
 		for i := first; i < end; i++ {
 			all[i].op = &b.Operations[i]
@@ -216,12 +256,12 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 			if err != nil {
 				return err
 			}
-			steps, at = append(steps, st), append(at, i)
+			steps, made, at = append(steps, st), append(made, all[i].made), append(at, i)
 		}
 		if len(steps) == 0 {
 			continue
 		}
-		out, err := chunk.Store(ctx, s.db, chunk.Chunk{Steps: steps, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, from int) error {
+		out, err := chunk.Store(ctx, s.db, chunk.Chunk{Steps: steps, All: s.allOf(steps, made), Pace: pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, from int) error {
 			for k := from; k < len(out); k++ {
 				if err := s.keepResult(ctx, tx, name, b.Operations[at[k]].result(at[k], out[k])); err != nil {
 					return err
@@ -261,7 +301,7 @@ func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i
 		}
 	})
 	if w.op.Op == "create" {
-		made, err := s.cfg.Entities.Prepare(ctx, *w.op.Entity)
+		made, err := s.make(ctx, w.op)
 		if f := chunk.Refusal(err); f != nil {
 			return chunk.Refuse("", f), nil
 		} else if err != nil {

@@ -8,8 +8,9 @@
 // of it. Files lie in the store, so that any instance can work on them, and are
 // removed when they are no longer needed: they hold personal data.
 //
-// Jobs store in chunks of 50 rows, prepared before their transaction begins:
-// other writers wait for a chunk, not for a file.
+// Jobs store in chunks of at most 50 rows, prepared before their transaction
+// begins, and while others write in parts of a few milliseconds with a rest
+// after each: they wait for such a part, not for a file.
 package bulk
 
 import (
@@ -38,7 +39,7 @@ const (
 	FileLife      = 24 * time.Hour
 	maxMapping    = 4 << 10 // bytes of the mapping of an import
 	maxRenames    = 100     // of a migration, and as many defaults
-	chunkRows     = 50      // stored in one transaction
+	ChunkRows     = 50      // stored in one transaction at most
 )
 
 // The kinds of jobs.

@@ -9,9 +9,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/file"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/kept"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -29,15 +30,15 @@ func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int,
 	} else if err != nil {
 		return 0, wrap("find old transfer", err)
 	}
-	n, err := s.db.Exec(ctx, deleteRowsText, id, limit)
+	n, err := report.Remove(ctx, s.db, id, limit)
 	if err != nil {
-		return 0, wrap("remove report", err)
+		return 0, err
 	}
 	if n > 0 {
-		return int(n), nil
+		return n, nil
 	}
-	n, err = s.db.Exec(ctx, deleteTransferText, id)
-	return int(n), wrap("remove transfer", err)
+	gone, err := s.db.Exec(ctx, deleteTransferText, id)
+	return int(gone), wrap("remove transfer", err)
 }
 
 // ExpireFiles removes files nobody needs any more: of exports that were

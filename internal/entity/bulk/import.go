@@ -12,8 +12,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/file"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -126,7 +127,9 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	}
 	// Look at all of it first: a file that is broken somewhere stores nothing,
 	// progress has a total, and rows may refer to later ones.
-	w := &importer{s: s, run: r, p: p, file: f, st: st, seen: map[string]bool{}, lines: map[uint64]int64{}, seed: maphash.MakeSeed()}
+	w := &importer{
+		s: s, run: r, p: p, file: f, st: st, pace: chunk.NewPace(s.db), seen: map[string]bool{}, lines: map[uint64]int64{}, seed: maphash.MakeSeed(),
+	}
 	total, err := w.count(ctx, open)
 	if err != nil {
 		return err
@@ -165,6 +168,7 @@ func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)
 		if id := didOf(rec.JSON); id != "" {
 			w.lines[maphash.String(w.seed, id)] = rec.Line
 		}
+		w.pace.Rest(ctx)
 	}
 }
 
@@ -175,6 +179,7 @@ type importer struct {
 	p    *importJob
 	file *file.File
 	st   importState
+	pace *chunk.Pace
 	// seen are the names the rows so far have taken, for a dry run: nothing is
 	// there to clash with, or to refer to.
 	seen map[string]bool
@@ -214,7 +219,7 @@ func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 			return p.err
 		}
 		w.st.Late = w.st.Late || p.late
-		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: p.steps, Dry: w.p.DryRun, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: p.steps, All: w.s.allOf(p.steps, p.made), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
 			return w.seal(ctx, tx, p.lines, out, first)
 		}})
 		if err != nil {
@@ -281,7 +286,7 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []chu
 	if err := w.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
-	rows := make([]reportRow, 0, len(out))
+	rows := make([]report.Row, 0, len(out))
 	for i, o := range out[first:] {
 		row, err := resultRow(lines[first+i], o, w.p.DryRun)
 		if err != nil {
@@ -289,7 +294,7 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []chu
 		}
 		rows = append(rows, row)
 	}
-	if err := insertRows(ctx, tx, w.run.ID, rows); err != nil {
+	if err := report.Insert(ctx, tx, w.run.ID, rows); err != nil {
 		return err
 	}
 	return saveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
@@ -307,7 +312,8 @@ func (w *importer) progress() {
 type prepared struct {
 	lines []int64
 	steps []chunk.Step
-	late  bool // some refer to later rows
+	made  []*entity.Prepared // by step; nil for one that makes no twin
+	late  bool               // some refer to later rows
 	err   error
 }
 
@@ -315,7 +321,8 @@ type prepared struct {
 // transaction.
 func (w *importer) next(ctx context.Context, in *sheet.Reader, skip int64) prepared {
 	var p prepared
-	for len(p.lines) < chunkRows {
+	size := 0
+	for len(p.lines) < ChunkRows && size < chunk.MaxBytes {
 		rec, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -329,11 +336,13 @@ func (w *importer) next(ctx context.Context, in *sheet.Reader, skip int64) prepa
 			w.remember(rec)
 			continue
 		}
-		st, late, err := w.step(ctx, rec)
+		st, made, late, err := w.step(ctx, rec)
 		if err != nil {
 			return prepared{err: err}
 		}
-		p.lines, p.steps, p.late = append(p.lines, rec.Line), append(p.steps, st), p.late || late
+		p.lines, p.steps, p.made, p.late = append(p.lines, rec.Line), append(p.steps, st), append(p.made, made), p.late || late
+		size += st.Bytes
+		w.pace.Rest(ctx)
 	}
 	return p
 }
@@ -348,32 +357,33 @@ func (w *importer) remember(rec sheet.Record) {
 	}
 }
 
-// step is what to do for a row. late tells that it refers to later rows.
-func (w *importer) step(ctx context.Context, rec sheet.Record) (st chunk.Step, late bool, err error) {
+// step is what to do for a row, with the twin it makes if it makes one. late
+// tells that it refers to later rows.
+func (w *importer) step(ctx context.Context, rec sheet.Record) (st chunk.Step, made *entity.Prepared, late bool, err error) {
 	if len(rec.Errs) > 0 {
-		return chunk.Refuse("", recordFault(w.p.Format, rec.Errs)), false, nil
+		return chunk.Refuse("", recordFault(w.p.Format, rec.Errs)), nil, false, nil
 	}
 	row, err := w.p.rowOf(rec.JSON)
 	if f := chunk.Refusal(err); f != nil {
-		return chunk.Refuse("", f), false, nil
+		return chunk.Refuse("", f), nil, false, nil
 	} else if err != nil {
-		return chunk.Step{}, false, err
+		return chunk.Step{}, nil, false, err
 	}
 	early, later := w.split(row.draft.Relationships, rec.Line)
 	row.draft.Relationships = early
 	if w.p.DryRun {
 		if w.p.Mode == modeUpsert && slices.ContainsFunc(names(&row.draft), func(name string) bool { return w.seen[name] }) {
-			return chunk.Step{Done: &chunk.Outcome{DID: row.draft.DID, Action: chunk.Updated}}, false, nil
+			return chunk.Step{Done: &chunk.Outcome{DID: row.draft.DID, Action: chunk.Updated}}, nil, false, nil
 		}
 		if f := w.clash(&row.draft); f != nil {
-			return chunk.Refuse(row.draft.DID, f), false, nil
+			return chunk.Refuse(row.draft.DID, f), nil, false, nil
 		}
 	}
-	st, err = w.prepare(ctx, row)
+	st, made, err = w.prepare(ctx, row)
 	if f := chunk.Refusal(err); f != nil {
-		return chunk.Refuse(row.draft.DID, f), false, nil
+		return chunk.Refuse(row.draft.DID, f), nil, false, nil
 	}
-	return st, len(later) > 0, err
+	return st, made, len(later) > 0, err
 }
 
 // names are what a draft takes for itself.

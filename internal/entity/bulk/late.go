@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
@@ -53,7 +54,7 @@ func (w *importer) edges(ctx context.Context, in *sheet.Reader) error {
 		if err != nil || len(lines) == 0 {
 			return err
 		}
-		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: steps, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
 			return w.sealEdges(ctx, tx, lines, out, first)
 		}})
 		if err != nil {
@@ -65,7 +66,7 @@ func (w *importer) edges(ctx context.Context, in *sheet.Reader) error {
 
 // nextEdges finds the next rows that refer to later ones.
 func (w *importer) nextEdges(ctx context.Context, in *sheet.Reader) (lines []int64, steps []chunk.Step, err error) {
-	for len(lines) < chunkRows {
+	for len(lines) < ChunkRows {
 		rec, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -95,7 +96,7 @@ func (w *importer) nextEdges(ctx context.Context, in *sheet.Reader) (lines []int
 // active then, as if it had been made with them.
 func (w *importer) addEdges(ctx context.Context, tx *db.Tx, line int64, late []entity.RelationDraft) (chunk.Outcome, error) {
 	o := chunk.Outcome{Action: chunk.Unchanged}
-	data, err := findRow(ctx, tx, w.run.ID, line)
+	data, err := report.Find(ctx, tx, w.run.ID, line)
 	if err != nil {
 		return o, err
 	}
@@ -149,7 +150,7 @@ func (w *importer) sealEdges(ctx context.Context, tx *db.Tx, lines []int64, out 
 		if i < first || o.Err == nil {
 			continue
 		}
-		data, err := findRow(ctx, tx, w.run.ID, lines[i])
+		data, err := report.Find(ctx, tx, w.run.ID, lines[i])
 		if err != nil {
 			return err
 		}
@@ -161,7 +162,7 @@ func (w *importer) sealEdges(ctx context.Context, tx *db.Tx, lines []int64, out 
 		if err != nil {
 			return err
 		}
-		if err := updateRow(ctx, tx, w.run.ID, row); err != nil {
+		if err := report.Update(ctx, tx, w.run.ID, row); err != nil {
 			return err
 		}
 	}

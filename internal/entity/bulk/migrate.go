@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/version"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
@@ -171,7 +172,7 @@ func (s *Service) runMigration(ctx context.Context, r *job.Run) error {
 	if err != nil {
 		return err
 	}
-	m := &migrator{s: s, run: r}
+	m := &migrator{s: s, run: r, pace: chunk.NewPace(s.db)}
 	if err := decodeJSON(t.settings, &m.p); err != nil {
 		return err
 	}
@@ -204,6 +205,7 @@ func permanent(err error) error {
 type migrator struct {
 	s      *Service
 	run    *job.Run
+	pace   *chunk.Pace
 	p      migrationJob
 	target *protocol.Protocol
 	st     migrationState
@@ -211,7 +213,7 @@ type migrator struct {
 
 // page migrates the twins of the next page.
 func (m *migrator) page(ctx context.Context) error {
-	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: chunkRows, After: m.st.Place}
+	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: ChunkRows, After: m.st.Place}
 	if m.p.DryRun {
 		q.Limit = dryPage
 	}
@@ -230,7 +232,7 @@ func (m *migrator) page(ctx context.Context) error {
 			steps, nids = append(steps, st), append(nids, r.NID)
 		}
 	}
-	out, err := chunk.Store(ctx, m.s.db, chunk.Chunk{Steps: steps, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+	out, err := chunk.Store(ctx, m.s.db, chunk.Chunk{Steps: steps, Pace: m.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
 		return m.seal(ctx, tx, out, first, m.after(out, nids, found.Next))
 	}})
 	if err != nil {
@@ -269,7 +271,7 @@ func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []chunk.Outcome, fir
 	if err := m.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
-	var rows []reportRow
+	var rows []report.Row
 	line := st.Counts.Done - int64(len(out)-first)
 	for _, o := range out[first:] {
 		line++
@@ -282,7 +284,7 @@ func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []chunk.Outcome, fir
 		}
 		rows = append(rows, row)
 	}
-	if err := insertRows(ctx, tx, m.run.ID, rows); err != nil {
+	if err := report.Insert(ctx, tx, m.run.ID, rows); err != nil {
 		return err
 	}
 	if err := saveCounts(ctx, tx, m.run.ID, st.Counts); err != nil {

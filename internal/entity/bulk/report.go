@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -27,7 +28,7 @@ type ReportRow struct {
 
 // resultRow is the stored form of an outcome. A DID that a dry run made up is
 // not told.
-func resultRow(line int64, o chunk.Outcome, dry bool) (reportRow, error) {
+func resultRow(line int64, o chunk.Outcome, dry bool) (report.Row, error) {
 	r := ReportRow{Line: line, OK: o.Err == nil, Action: o.Action, DID: o.DID}
 	if dry && o.Action == chunk.Created {
 		r.DID = ""
@@ -36,7 +37,7 @@ func resultRow(line int64, o chunk.Outcome, dry bool) (reportRow, error) {
 		r.Error = problemOf(o.Err)
 	}
 	text, err := web.Encode(r)
-	return reportRow{line: line, ok: r.OK, data: string(text)}, err
+	return report.Row{Line: line, OK: r.OK, Data: string(text)}, err
 }
 
 func saveCounts(ctx context.Context, tx *db.Tx, id string, counts any) error {
@@ -147,7 +148,7 @@ func (s *Service) rows(ctx context.Context, kind string, in *rowsIn) (web.Reply[
 	if in.OK == "true" {
 		budget = max(limit, rowBudget)
 	}
-	rows, err := listRows(ctx, s.db, page{job: in.ID, refused: in.OK == "false", after: after, limit: budget + 1})
+	rows, err := report.List(ctx, s.db, report.Page{Job: in.ID, Refused: in.OK == "false", After: after, Limit: budget + 1})
 	if err != nil {
 		return none, err
 	}
@@ -158,12 +159,12 @@ func (s *Service) rows(ctx context.Context, kind string, in *rowsIn) (web.Reply[
 			next = after
 			break
 		}
-		after = r.line
-		if in.OK == "true" && !r.ok {
+		after = r.Line
+		if in.OK == "true" && !r.OK {
 			continue
 		}
 		var item ReportRow
-		if err := json.Unmarshal([]byte(r.data), &item); err != nil {
+		if err := json.Unmarshal([]byte(r.Data), &item); err != nil {
 			return none, fmt.Errorf("read report row: %w", err)
 		}
 		items = append(items, item)

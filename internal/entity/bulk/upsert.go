@@ -14,32 +14,37 @@ import (
 // prepare checks a row for a twin that is new, and makes ready to update one
 // that is not. What is there can change until the row is stored, by an earlier
 // row too: that looks again.
-func (w *importer) prepare(ctx context.Context, row *row) (chunk.Step, error) {
+func (w *importer) prepare(ctx context.Context, row *row) (chunk.Step, *entity.Prepared, error) {
 	upsert := w.p.Mode == modeUpsert
 	if upsert {
 		held, err := w.held(ctx, w.s.db, &row.draft)
 		if err != nil {
-			return chunk.Step{}, err
+			return chunk.Step{}, nil, err
 		}
 		if held != nil {
 			return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
 				return w.upsert(ctx, tx, row, nil, errChanged())
-			}}, nil
+			}}, nil, nil
 		}
 	}
 	made, err := w.s.cfg.Entities.Prepare(ctx, row.draft)
 	if err != nil && (!upsert || w.p.DryRun || chunk.Refusal(err) == nil) {
-		return chunk.Step{}, err
+		return chunk.Step{}, nil, err
 	}
 	if w.p.DryRun {
 		w.take(&row.draft)
 	}
-	return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+	st := chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
 		if upsert {
 			return w.upsert(ctx, tx, row, made, err)
 		}
 		return w.create(ctx, tx, row, made)
-	}}, nil
+	}}
+	if err != nil || w.p.DryRun { // its edges may have to wait, which each must say for itself
+		return st, nil, nil
+	}
+	st.Bytes = made.Size()
+	return st, made, w.s.cfg.Entities.Ready(ctx, made)
 }
 
 func errChanged() error {

@@ -75,12 +75,12 @@ func (c Configuration) rules() Rules {
 	return Rules{Threshold: c.TemperatureThreshold, MinDuration: time.Duration(c.MinimumDuration) * time.Second, Interval: c.interval()}
 }
 
-// ConfigurationDraft is the configuration in a request. Its first three
-// members are required.
+// ConfigurationDraft is the configuration in a request. Its first two members
+// are required: what counts as cooking follows from them.
 type ConfigurationDraft struct {
-	SamplingRate         *int64   `json:"samplingRate" doc:"Seconds between two readings: 1 to 86,400." example:"300"`
-	TemperatureThreshold *float64 `json:"temperatureThreshold" doc:"From how many °C on it is cooking: -50 to 1000." example:"60"`
-	TransmissionMode     *string  `json:"transmissionMode" enum:"realtime,batch,manual"`
+	SamplingRate         *int64   `json:"samplingRate" doc:"Seconds between two readings: 1 to 86,400; required in a configuration." example:"300"`
+	TemperatureThreshold *float64 `json:"temperatureThreshold" doc:"From how many °C on it is cooking: -50 to 1000; required in a configuration." example:"60"`
+	TransmissionMode     *string  `json:"transmissionMode,omitzero" enum:"realtime,batch,manual" doc:"How readings arrive; realtime when absent."`
 	MinimumDuration      *int64   `json:"minimumDuration,omitzero" doc:"Shortest cooking event, in seconds; 300 when absent."`
 }
 
@@ -91,7 +91,6 @@ func (d *ConfigurationDraft) check(c *fault.Checks) Configuration {
 	}
 	c.Require(d.SamplingRate != nil, "/configuration/samplingRate")
 	c.Require(d.TemperatureThreshold != nil, "/configuration/temperatureThreshold")
-	c.Require(d.TransmissionMode != nil, "/configuration/transmissionMode")
 	if d.SamplingRate != nil {
 		if out.SamplingRate = *d.SamplingRate; out.SamplingRate < 1 || out.SamplingRate > maxSampling {
 			c.Add("/configuration/samplingRate", "out_of_range", "The sampling rate is 1 to 86400 seconds.")
@@ -124,7 +123,7 @@ type Draft struct {
 	HouseholdID   string              `json:"householdId,omitzero" doc:"DID of the household. It need not be held here." example:"did:ixo:household/123"`
 	StoveID       string              `json:"stoveId,omitzero" doc:"DID of the stove it is fixed to. It need not be held here." example:"did:ixo:stove/456"`
 	Project       string              `json:"project,omitzero" doc:"DID of the project."`
-	Configuration *ConfigurationDraft `json:"configuration,omitzero" doc:"How it measures; every 300 s, cooking from 60 °C on, realtime when absent."`
+	Configuration *ConfigurationDraft `json:"configuration,omitzero" doc:"How it measures. Without it: every 300 s, cooking from 60 °C on, realtime."`
 	Serial        string              `json:"serial,omitzero" doc:"Serial number, unique in the workspace; kept as externalIds.serial."`
 	Name          string              `json:"name,omitzero"`
 	Protocol      string              `json:"protocol,omitzero" doc:"DID of the protocol; that of stove-use monitors, or of clean-cooking devices for other types, when absent."`

@@ -9,12 +9,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -285,4 +288,39 @@ func TestCallerLeaves(t *testing.T) {
 	if _, _, err := r.erase.Erase(ctx, erase.Draft{Subject: id, Reason: "x"}); err != nil {
 		t.Errorf("Erase() = %v, want it finished", err)
 	}
+}
+
+// A project whose protocol has personal properties is not erased from under its
+// active assets: nothing of it is touched, and later it goes.
+func TestNeeded(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		ctx := r.owner(t)
+		const kind = "did:ixo:kind/sponsored"
+		var draft protocol.Draft
+		err := json.Unmarshal([]byte(`{"did":"`+kind+`","type":"Protocol","name":"x","extends":"did:ixo:protocol/project","properties":{"sponsor":{"type":"string","pii":true}}}`), &draft)
+		if err == nil {
+			_, err = r.protocols.Create(ctx, draft)
+		}
+		if err == nil {
+			_, err = r.protocols.Publish(ctx, kind, "", protocol.Change{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		project := r.create(ctx, t, `{"type":"x","protocol":"`+kind+`","properties":{"sponsor":"Amina"},"relationships":[{"role":"implementedBy","target":"did:ixo:org/out"}]}`)
+		asset := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/asset","relationships":[{"role":"generatedBy","target":"`+project+`"}]}`)
+		_, _, err = r.erase.Erase(ctx, erase.Draft{Subject: project, Reason: "x"})
+		wantCode(t, "a project with an active asset", err, "ACTIVE_DEPENDANTS")
+		if _, e := r.record(ctx, t, project); e.Status != entity.StatusActive || !strings.Contains(string(e.Properties.Value), "Amina") {
+			t.Errorf("project = %s %s, want it untouched", e.Status, e.Properties.Value)
+		}
+		r.tx(ctx, t, func(tx *db.Tx) error {
+			_, err := r.entities.TransitionTx(ctx, tx, asset, "", entity.Transition{To: entity.StatusCompleted})
+			return err
+		})
+		_, _, err = r.erase.Erase(ctx, erase.Draft{Subject: project, Reason: "x"})
+		wantCode(t, "a project without", err, "")
+	})
 }

@@ -16,7 +16,7 @@ func (s *Service) Routes(a *web.API) {
 			"The twin stays as a deactivated DID with nothing in it. There is no way back. Asking again gives the same certificate (200). " +
 			"Backups made before are not changed: erase again after restoring one. 503 means that it is done but a reader still holds old pages of the file: send it again.",
 		Example: Draft{Subject: "did:ixo:entity:175d7824ba25002e4ec206365e206236", Reason: "The household has withdrawn its consent."},
-		Codes:   []string{"ERASURE_INVALID", "ENTITY_NOT_FOUND", "NOT_PERSONAL", "STORE_UNAVAILABLE"},
+		Codes:   []string{"ERASURE_INVALID", "ENTITY_NOT_FOUND", "NOT_PERSONAL", "ACTIVE_DEPENDANTS", "ORGANISATION_REQUIRES_GROUP", "STORE_UNAVAILABLE"},
 	})
 	web.Get(a, "/v1/erasures", s.serveList, web.Doc{Summary: "List erasures, oldest first", Scope: "audit:read", Tag: tag, Codes: []string{"KEY_RESTRICTED"}})
 	web.Get(a, "/v1/erasures/{id}", s.serveGet, web.Doc{

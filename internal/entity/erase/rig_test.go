@@ -30,6 +30,8 @@ type rig struct {
 	entities *entity.Service
 	groups   *group.Service
 	erase    *erase.Service
+
+	protocols *protocol.Service
 }
 
 func newRig(t testing.TB, d *db.DB, more ...erase.Eraser) *rig {
@@ -44,6 +46,7 @@ func newRig(t testing.TB, d *db.DB, more ...erase.Eraser) *rig {
 	r.events = event.New(event.Config{DB: d, Cursors: cursors})
 	r.auth = auth.New(auth.Config{DB: d, Cursors: cursors, Groups: group.ScopesOf})
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.events, Cursors: cursors, Idem: answers})
+	r.protocols = protocols
 	r.entities = entity.New(entity.Config{DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, Idem: answers, ControlsAs: group.ControlsAs})
 	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Idem: answers})
 	r.erase = erase.New(erase.Config{

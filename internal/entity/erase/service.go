@@ -48,7 +48,7 @@ func New(cfg Config) *Service {
 // the twin itself: whoever has the scope answers for the workspace. A second
 // call finishes what a crash left, erases what came since, and otherwise gives
 // the same certificate again; fresh is false then. Faults: ERASURE_INVALID,
-// ENTITY_NOT_FOUND, NOT_PERSONAL, and STORE_UNAVAILABLE when old bytes are
+// ENTITY_NOT_FOUND, NOT_PERSONAL, those of entity.MayEnd, and STORE_UNAVAILABLE when old bytes are
 // still in the log of the store: call it again.
 func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, err error) {
 	if err := d.Validate(); err != nil {
@@ -109,6 +109,11 @@ func (s *Service) blankTwin(ctx context.Context, subject string) error {
 		e, err := r.Entity()
 		if err != nil || isBlank(e) {
 			return err
+		}
+		if e.Status != entity.StatusDeactivated {
+			if err := s.cfg.Entities.MayEnd(ctx, tx, r); err != nil {
+				return err
+			}
 		}
 		_, err = s.cfg.Entities.Mutate(ctx, tx, r, entity.Action{Name: "erase", Event: "entity.erased"}, func(e *entity.Entity) error {
 			blank(e)

@@ -227,9 +227,9 @@ func (b *batch) orphan(t *audited, cut bool) {
 	v := Violation{Rule: "group_without_parent", Subject: t.did, Detail: "It is active and part of no organisation or group.", nid: t.nid}
 	switch t.domain {
 	case "project":
-		v.Rule, v.Detail = "project_without_organisation", "It is active and no organisation implements it."
+		v.Rule, v.Detail = "project_without_organisation", "It is active and no organisation that is in use implements it."
 	case "asset":
-		v.Rule, v.Detail = "asset_without_project", "It is active and no project generates it."
+		v.Rule, v.Detail = "asset_without_project", "It is active and no project that is in use generates it."
 	}
 	if cut {
 		b.report.Unproven = append(b.report.Unproven, v)

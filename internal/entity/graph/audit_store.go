@@ -17,9 +17,11 @@ const (
 	countHistory = `SELECT nid, count(*), min(revision), max(revision) FROM entity_history WHERE nid IN (` + hundred + `) GROUP BY nid`
 	// Edges of the domain model to twins, and edges by which twins name a
 	// parent themselves: one that is not held here, or their project.
-	parentsOf = `SELECT mirror, src, role FROM relationships WHERE mirror IN (` + hundred + `) AND removed_at IS NULL AND ws = $101 LIMIT $102`
-	namedBy   = `SELECT src, dst, role FROM relationships WHERE src IN (` + hundred + `)
-		AND role IN ('implementedBy', 'generatedBy', 'partOf', 'project') AND removed_at IS NULL AND ws = $101 LIMIT $102`
+	parentsOf = `SELECT r.mirror, r.src, r.role, coalesce(p.status, '') FROM relationships r LEFT JOIN entities p ON p.nid = r.src
+		WHERE r.mirror IN (` + hundred + `) AND r.removed_at IS NULL AND r.ws = $101 LIMIT $102`
+	namedBy = `SELECT r.src, r.dst, r.role, coalesce(p.status, '') FROM relationships r LEFT JOIN entities p ON p.nid = r.dst
+		WHERE r.src IN (` + hundred + `) AND r.role IN ('implementedBy', 'generatedBy', 'partOf', 'project') AND r.removed_at IS NULL AND r.ws = $101
+		LIMIT $102`
 
 	auditOut     = `r.dst, r.dst_did, r.role, r.ws, coalesce(r.mirror, 0), coalesce(e.ws, ''), coalesce(e.did, ''), coalesce(e.domain_type, '')`
 	auditIn      = `r.src, r.src_did, r.role, r.ws, coalesce(r.mirror, 0), coalesce(e.ws, ''), coalesce(e.did, ''), coalesce(e.domain_type, '')`

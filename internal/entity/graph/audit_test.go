@@ -169,6 +169,16 @@ func breakages() []breakage {
 			[]string{"project_without_organisation project"},
 		},
 		{
+			"the organisation of an active project deactivated",
+			[]string{fmt.Sprintf(twin, "status = 'deactivated'", "did:x:org")},
+			[]string{"project_without_organisation project", "record_mismatch org"},
+		},
+		{
+			"the project of an active asset deactivated",
+			[]string{fmt.Sprintf(twin, "status = 'deactivated'", "did:x:project")},
+			[]string{"asset_without_project asset", "record_mismatch project"},
+		},
+		{
 			"asset without project",
 			[]string{`UPDATE relationships SET removed_at = 1 WHERE ws = $1 AND dst_did = 'did:x:asset'`},
 			[]string{"asset_without_project asset"},

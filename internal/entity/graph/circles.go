@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 )
 
@@ -13,8 +14,8 @@ const maxParents = 5_000
 
 // circles is what is known of who is above whom.
 type circles struct {
-	parents map[int64][]int64 // by contains and generates
-	words   map[int64]map[string]bool
+	parents map[int64][]int64         // by contains and generates
+	words   map[int64]map[string]bool // by which twins are joined to parents that are not deactivated
 	loaded  map[int64]bool
 	cut     map[int64]bool // not all parents are known
 }
@@ -49,19 +50,23 @@ func above(ctx context.Context, q db.Querier, ws string, nids []int64) (*circles
 func (c *circles) load(rows db.Rows, err error, nids []int64) (found []int64, _ error) {
 	var child, parent int64
 	var role string
+	var status entity.Status
 	n := 0
 	err = eachRow(rows, err, func() error {
 		n++
 		if c.words[child] == nil {
 			c.words[child] = map[string]bool{}
 		}
-		c.words[child][role] = true
+		// A group stays with its organisation when that has gone.
+		if status != entity.StatusDeactivated || role == edge.Contains || role == edge.PartOf {
+			c.words[child][role] = true
+		}
 		if edge.Orders(role) {
 			c.parents[child] = append(c.parents[child], parent)
 			found = append(found, parent)
 		}
 		return nil
-	}, &child, &parent, &role)
+	}, &child, &parent, &role, &status)
 	for _, nid := range nids {
 		c.cut[nid] = c.cut[nid] || n == maxParents
 	}

@@ -176,6 +176,25 @@ func TestWalls(t *testing.T) {
 	})
 }
 
+// A deactivated twin stays where it was, and is told apart by its status.
+func TestDeactivated(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		r.twins(t, thing{did: "did:x:a"}, thing{did: "did:x:gone", status: entity.StatusDeactivated}, thing{did: "did:x:b"})
+		r.join(t, join{from: "did:x:a", role: "contains", to: "did:x:gone"}, join{from: "did:x:gone", role: "contains", to: "did:x:b"})
+		ctx := web.WithCaller(t.Context(), ann)
+		p, err := r.Path(ctx, graph.Way{From: "did:x:a", To: "did:x:b", MaxDepth: 3, Direction: graph.Both})
+		if err != nil || !p.Found || p.Nodes[1].Status != entity.StatusDeactivated {
+			t.Errorf("path = %+v, %v, want one whose second twin is deactivated", p, err)
+		}
+		list, _, err := r.Neighbours(ctx, graph.Ask{DID: "did:x:a", Direction: graph.Out, Limit: 10}, graph.Position{})
+		if err != nil || len(list) != 1 || list[0].Node.Status != entity.StatusDeactivated {
+			t.Errorf("neighbours = %+v, %v, want a deactivated one", list, err)
+		}
+	})
+}
+
 // TestExternal has edges to twins that are not held, one of which is by now.
 func TestExternal(t *testing.T) {
 	t.Parallel()

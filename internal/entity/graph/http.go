@@ -16,7 +16,8 @@ import (
 const (
 	aboutFilter = " A role may be given by either of its words: implementedBy is implements as well. " +
 		"All current relationships count, whatever their since and until; with on only those in force at that moment."
-	aboutBounds = "Twins of other workspaces, and of projects your key is not for, are not there, nor is what lies behind them."
+	aboutBounds = "Twins of other workspaces, and of projects your key is not for, are not there, nor is what lies behind them. " +
+		"Deactivated twins are: their relationships are part of the record. status tells them apart."
 )
 
 // Routes adds the graph API to a.
@@ -28,7 +29,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/entities/{did}/subdomains", s.serveSubdomains, web.Doc{
 		Summary: "List what a twin contains", Tag: "graph", Scope: "entities:read", Codes: []string{"ENTITY_NOT_FOUND"},
-		Description: "The targets of its contains relationships, oldest first: the membership groups of an organisation, the groups of a group, the households and devices of a project, the parts of a system. " +
+		Description: "Its sub-domains: the targets of its contains relationships, oldest first, one step down: the membership groups of an organisation, the groups of a group, the households and devices of a project, the parts of a system. " +
 			"Not what it implements or generates; see neighbours for those. domainType=group lists groups alone. Follow hasMore: a call looks at 2,000 relationships at most. " + aboutBounds,
 	})
 	web.Get(a, "/v1/entities/{did}/graph", s.serveGraph, web.Doc{

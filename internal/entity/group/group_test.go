@@ -299,3 +299,27 @@ func TestForget(t *testing.T) {
 		}
 	})
 }
+
+// A deactivated group stays in the list, told apart by its status.
+func TestListTellsStatus(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		org := r.organisation(t)
+		old := r.make(t, org, group.Draft{Name: "old"})
+		r.move(t, old, entity.StatusDeactivated)
+		list, _, err := r.groups.List(r.owner(t), org, "", 10)
+		if err != nil || len(list) != 2 {
+			t.Fatalf("List() = %+v, %v, want two", list, err)
+		}
+		for _, g := range list {
+			want := entity.StatusActive
+			if g.DID == old {
+				want = entity.StatusDeactivated
+			}
+			if g.Status != want {
+				t.Errorf("%s is %s, want %s", g.Name, g.Status, want)
+			}
+		}
+	})
+}

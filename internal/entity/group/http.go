@@ -19,6 +19,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/entities/{did}/groups", s.serveList, web.Doc{
 		Summary: "List the membership groups of an organisation", Scope: "groups:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "NOT_AN_ORGANISATION"},
+		Description: "Deactivated ones too, which give nothing any more: status tells.",
 	})
 	web.Get(a, "/v1/entities/{did}/members", s.serveMembers, web.Doc{
 		Summary: "List the members of a group", Scope: "groups:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP"},

@@ -6,6 +6,7 @@ package index
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
@@ -18,8 +19,15 @@ type Prop struct {
 	Val string // sorts as the value does
 }
 
-// One text for each number of rows: a statement is a constant.
+// One text for each number of rows: a statement is a constant. On SQLite a
+// statement of several rows that could fail keeps a journal of its own; one
+// that ignores what is wrong does not, and nothing can be wrong here but that a
+// row is there already.
 const (
+	insertProps2SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1)`
+	insertProps3SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1)`
+	insertProps4SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1), ($8, $9, $1)`
+
 	insertProps1 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
 	insertProps2 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
 	insertProps3 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
@@ -32,26 +40,67 @@ const (
 func AddProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
 	for len(props) > 0 {
 		n := min(len(props), 4)
-		args := make([]any, 1, 9)
-		args[0] = nid
-		for _, p := range props[:n] {
-			args = append(args, p.PID, p.Val)
-		}
-		var err error
-		switch n {
-		case 1:
-			_, err = tx.Exec(ctx, insertProps1, args...)
-		case 2:
-			_, err = tx.Exec(ctx, insertProps2, args...)
-		case 3:
-			_, err = tx.Exec(ctx, insertProps3, args...)
-		default:
-			_, err = tx.Exec(ctx, insertProps4, args...)
-		}
-		if err != nil {
-			return fmt.Errorf("index properties: %w", err)
+		if err := addSome(ctx, tx, propArgs(nid, props[:n])); err != nil {
+			return err
 		}
 		props = props[n:]
+	}
+	return nil
+}
+
+// Ready are entries of one twin that are ready to be stored.
+type Ready [][]any
+
+// Prepare does everything for the entries of a twin that needs no transaction.
+func Prepare(nid int64, props []Prop) Ready {
+	var out Ready
+	for some := range slices.Chunk(props, 4) {
+		out = append(out, propArgs(nid, some))
+	}
+	return out
+}
+
+// AddReady is AddProps for entries that were prepared before.
+func AddReady(ctx context.Context, tx *db.Tx, r Ready) error {
+	for _, args := range r {
+		if err := addSome(ctx, tx, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// propArgs are the arguments of the statement for some entries.
+func propArgs(nid int64, props []Prop) []any {
+	args := append(make([]any, 0, 1+2*len(props)), nid)
+	for _, p := range props {
+		args = append(args, p.PID, p.Val)
+	}
+	return args
+}
+
+// addSome stores one to four entries.
+func addSome(ctx context.Context, tx *db.Tx, args []any) error {
+	var err error
+	lite := tx.Dialect() == db.SQLite
+	switch n := len(args) / 2; {
+	case n == 1:
+		_, err = tx.Exec(ctx, insertProps1, args...)
+	case n == 2 && lite:
+		_, err = tx.Exec(ctx, insertProps2SQLite, args...)
+	case n == 2:
+		_, err = tx.Exec(ctx, insertProps2, args...)
+	case n == 3 && lite:
+		_, err = tx.Exec(ctx, insertProps3SQLite, args...)
+	case n == 3:
+		_, err = tx.Exec(ctx, insertProps3, args...)
+	case lite:
+		_, err = tx.Exec(ctx, insertProps4SQLite, args...)
+	default:
+		_, err = tx.Exec(ctx, insertProps4, args...)
+	}
+	if err != nil {
+		return fmt.Errorf("index properties: %w", err)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ type End struct {
 	Project         string
 	Status          string
 	Crowded         bool // a further edge would not change its record
+	Shared          bool // Lock shares it: it is needed as it is, and not changed
 }
 
 const (
@@ -68,14 +69,19 @@ const (
 )
 
 // Lock keeps others from changing twins on PostgreSQL until tx ends, in the
-// order of their numbers. Ends that are marked as crowded it shares with
-// others who mark them so. What has changed meanwhile it notes in the ends.
+// order of their numbers. Ends that are marked as crowded or shared it shares
+// with others who mark them so. What has changed meanwhile it notes in the ends.
 func Lock(ctx context.Context, tx *db.Tx, ends ...*End) error {
-	slices.SortFunc(ends, func(a, b *End) int { return cmp.Compare(a.NID, b.NID) })
+	slices.SortFunc(ends, func(a, b *End) int {
+		if a.NID == b.NID && a.Shared != b.Shared && b.Shared { // a lock that is shared first could not be had alone
+			return -1
+		}
+		return cmp.Compare(a.NID, b.NID)
+	})
 	for _, e := range ends {
-		shared := e.Crowded
+		shared := e.Crowded || e.Shared
 		err := e.lock(ctx, tx, shared)
-		if err == nil && shared && !e.Crowded { // somebody has taken edges away
+		if err == nil && shared && !e.Shared && !e.Crowded { // somebody has taken edges away
 			err = e.lock(ctx, tx, false)
 		}
 		if err != nil {

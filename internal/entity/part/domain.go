@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -59,7 +60,7 @@ func (s *Service) name(ctx context.Context, d *entity.Draft) error {
 	if d.Metadata.IsZero() || json.Unmarshal(d.Metadata.Value, &meta) != nil || meta["name"].Kind() != '"' {
 		return nil
 	}
-	id, version := entity.SplitVersion(d.Protocol)
+	id, version := twin.SplitVersion(d.Protocol)
 	p, err := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version)
 	if err != nil || p.Kind("name") != "string" {
 		return nil

@@ -13,7 +13,7 @@ func (s *Service) stepRoutes(a *web.API) {
 		Summary: "Take an entity to another status", Scope: writeScope, Tag: tag, Once: true,
 		Description: "draft → active → suspended → active, active → completed, any → deactivated. Active needs all of missingRelationships.",
 		Example:     entity.Transition{To: entity.StatusDeactivated, Reason: "sold for scrap"},
-		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "STALE_REVISION"},
+		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
 	web.Post(a, "/v1/entities/{did}/transfer", s.serveTransfer, web.Doc{
 		Summary: "Give an entity another controller and owner", Scope: "entities:transfer", Tag: tag, Once: true,

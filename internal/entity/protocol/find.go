@@ -186,3 +186,25 @@ func (s *Service) OfClass(ctx context.Context, ws, class string) ([]string, erro
 	s.cache.putAnswer(k, answer{dids: dids}, gen)
 	return dids, nil
 }
+
+// Holds tells whether a DID is that of a protocol of a workspace, in any state,
+// or of a shipped one. It is cheap: the DIDs are few and kept.
+func (s *Service) Holds(ctx context.Context, ws, id string) (bool, error) {
+	if s.shipped.has(id) {
+		return true, nil
+	}
+	k := answerKey{ws, "dids", ""}
+	a, ok := s.cache.answer(k)
+	if !ok {
+		gen := s.cache.begin(ws)
+		dids, err := allDIDs(ctx, s.db, ws)
+		if err != nil {
+			return false, err
+		}
+		slices.Sort(dids) // the two databases do not sort texts alike
+		a = answer{dids: dids}
+		s.cache.putAnswer(k, a, gen)
+	}
+	_, found := slices.BinarySearch(a.dids, id)
+	return found, nil
+}

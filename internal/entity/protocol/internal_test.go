@@ -138,6 +138,8 @@ func TestShipped(t *testing.T) {
 		"group":             {"cognitive", "group", `{"name":"members","scopes":["entities:read"]}`, "[]"},
 		"project":           {"cognitive", "project", `{"name":"N","methodology":"TPDDTEC","country":"KE","startDate":"2026-01-01","endDate":"2030-12-31"}`, "[{name string}]"},
 		"asset":             {"physical", "asset", `{"name":"N","serial":"1","model":"M"}`, "[{model string} {serial string}]"},
+		"claim":             {"cognitive", "claim", `{"name":"N","kind":"fuel-saved","amount":{"value":12,"unit":"kg"},"periodStart":"2026-01-01","periodEnd":"2026-03-31","evidence":["ipfs://bafy"],"data":{"a":1}}`, "[{kind string}]"},
+		"credential":        {"cognitive", "credential", `{"name":"N","kind":"fuel-saved","issuer":"did:x:1","subject":"did:x:2","amount":{"value":12,"unit":"kg"},"issuedAt":"2026-04-02","expiresAt":"2030-01-01"}`, "[{kind string} {subject string}]"},
 		"oracle":            {"oracle", "oracle", `{"name":"N","model":"m","capabilities":["verify"]}`, "[]"},
 		"network":           {"system", "system", `{"name":"N"}`, "[]"},
 		"stove-use-monitor": {"physical", "device", `{"serial":"1","samplingRate":300,"temperatureThreshold":60,"minimumDuration":1800,"transmissionMode":"batch","battery":80,"signal":-70,"calibration":{}}`, "[{serial string}]"},
@@ -161,8 +163,8 @@ func TestShipped(t *testing.T) {
 			t.Errorf("%s: %v", id, got)
 		}
 	}
-	if len(l.list) != 11 {
-		t.Errorf("%d shipped protocols, want 11", len(l.list))
+	if len(l.list) != 13 {
+		t.Errorf("%d shipped protocols, want 13", len(l.list))
 	}
 	if l.find("did:ixo:protocol/template", "1.0.1") != nil {
 		t.Error("a version that does not exist is found")

@@ -343,7 +343,7 @@ func TestDeclaringAndOfClass(t *testing.T) {
 		equal("its twins stay", show("ws", "late"), "true, open string false")
 		for class, want := range map[string]string{
 			"physical":  "a asset clean-cooking household open person stove-use-monitor template",
-			"cognitive": "child group organisation project", "system": "network", "oracle": "oracle", "x": "",
+			"cognitive": "child claim credential group organisation project", "system": "network", "oracle": "oracle", "x": "",
 		} {
 			for range 2 {
 				dids, err := e.s.OfClass(t.Context(), "ws", class)
@@ -369,7 +369,7 @@ func TestListPages(t *testing.T) {
 			e.create(t, "ws", fmt.Sprintf(`{"did":"did:ixo:protocol/x%03d","name":%q}`, i, name))
 		}
 		h := eventtest.Serve(t, e.s.Routes)
-		for query, want := range map[string]int{"limit=7": 241, "limit=1000": 241, "name=rare+STOVE&limit=50": 10, "status=published&limit=5": 11, "class=oracle": 1, "name=nothing": 0, "status=draft&limit=100": 230} {
+		for query, want := range map[string]int{"limit=7": 243, "limit=1000": 243, "name=rare+STOVE&limit=50": 10, "status=published&limit=5": 13, "class=oracle": 1, "name=nothing": 0, "status=draft&limit=100": 230} {
 			seen := map[string]bool{}
 			path := "/v1/protocols?" + query
 			for path != "" {
@@ -411,5 +411,27 @@ func TestTakenByATwin(t *testing.T) {
 		if w := e.post(t, "other", "/v1/protocols", body, ""); w.Code != 201 {
 			t.Errorf("the DID of another workspace's twin = %d %s, want 201", w.Code, w.Body)
 		}
+	})
+}
+
+// Holds knows the protocols of a workspace in every state, and the shipped ones.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d)
+		holds := func(ws, id string, want bool) {
+			t.Helper()
+			if got, err := e.s.Holds(t.Context(), ws, id); err != nil || got != want {
+				t.Errorf("Holds(%s, %s) = %v, %v, want %v", ws, id, got, err, want)
+			}
+		}
+		holds("ws", "did:ixo:kind/1", false)
+		e.create(t, "ws", `{"did":"did:ixo:kind/1","name":"a draft"}`)
+		e.create(t, "ws", `{"did":"did:ixo:Kind/2","name":"b"}`)
+		holds("ws", "did:ixo:kind/1", true)
+		holds("ws", "did:ixo:Kind/2", true)
+		holds("ws", "did:ixo:kind/2", false)
+		holds("other", "did:ixo:kind/1", false)
+		holds("other", "did:ixo:protocol/claim", true)
 	})
 }

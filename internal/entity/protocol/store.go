@@ -39,6 +39,7 @@ const (
 		WHERE d.ws = $1 AND d.property = $2 ORDER BY d.did`
 	selectOpen    = `SELECT count(*) FROM (SELECT 1 FROM protocols WHERE ws = $1 AND open > 0 LIMIT 1) AS n`
 	selectOfClass = `SELECT did FROM protocols WHERE ws = $1 AND class = $2`
+	selectDIDs    = `SELECT did FROM protocols WHERE ws = $1`
 )
 
 // head is the row of a protocol.
@@ -237,20 +238,30 @@ func someOpen(ctx context.Context, q db.Querier, ws string) (bool, error) {
 
 func ofClass(ctx context.Context, q db.Querier, ws, class string) ([]string, error) {
 	rows, err := q.Query(ctx, selectOfClass, ws, class)
+	return scanDIDs(rows, err)
+}
+
+// allDIDs lists the protocols of a workspace, at most maxProtocols.
+func allDIDs(ctx context.Context, q db.Querier, ws string) ([]string, error) {
+	rows, err := q.Query(ctx, selectDIDs, ws)
+	return scanDIDs(rows, err)
+}
+
+func scanDIDs(rows db.Rows, err error) ([]string, error) {
 	if err != nil {
-		return nil, fmt.Errorf("list protocols of a class: %w", err)
+		return nil, fmt.Errorf("list protocols: %w", err)
 	}
 	defer rows.Close()
 	var out []string
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list protocols of a class: %w", err)
+			return nil, fmt.Errorf("list protocols: %w", err)
 		}
 		out = append(out, id)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list protocols of a class: %w", err)
+		return nil, fmt.Errorf("list protocols: %w", err)
 	}
 	return out, nil
 }

@@ -105,3 +105,21 @@ func TestOwnNames(t *testing.T) {
 		}
 	})
 }
+
+// A server without a name has no did:web, and says which setting gives it one.
+func TestNoName(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const id = "175d7824ba25002e4ec206365e206236"
+		e := newEnv(t, d, func(c *resolve.Config) { c.PublicURL, c.Web = "", nil })
+		for path, status := range map[string]int{
+			"/.well-known/did.json": 404, "/entities/" + id + "/did.json": 404,
+			"/1.0/identifiers/did:web:twins.example.org": 400,
+		} {
+			w := ask(e.handler(t), path)
+			if w.Code != status || !strings.Contains(w.Body.String(), "HEARTH_PUBLIC_URL") {
+				t.Errorf("GET %s = %d %s, want %d and the setting", path, w.Code, w.Body, status)
+			}
+		}
+	})
+}

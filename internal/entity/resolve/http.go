@@ -16,8 +16,8 @@ import (
 // take a crowd off us, short enough for a key that is taken back.
 const publicCache = "public, max-age=60"
 
-// Routes adds DID documents to a. The did:web documents are there only when
-// this server knows the name it is reached by.
+// Routes adds DID documents to a. There are did:web documents only when this
+// server knows the name it is reached by; without it their routes say so.
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/did-document", s.serveDocument, web.Doc{
 		Summary: "Read the DID document of an entity", Tag: "dids", Scope: "entities:read",
@@ -44,14 +44,11 @@ func (s *Service) Routes(a *web.API) {
 			{Name: "versionTime", Doc: "A time, for the document as it was then.", Example: "2026-11-15T06:00:00Z"},
 		},
 	})
-	if s.self == "" {
-		return
-	}
 	own := web.Doc{
 		Summary: "Read the DID document of this server", Tag: "dids", Scope: web.Public, Produces: mediaDIDJSON, Also: []int{http.StatusGone},
-		Description: "The oracle under the did:web of HEARTH_PUBLIC_URL.", Codes: []string{codeNotFound},
+		Description: "The oracle under the did:web of HEARTH_PUBLIC_URL. " + aboutName, Codes: []string{codeNotFound},
 	}
-	if s.base.EscapedPath() == "" || s.base.EscapedPath() == "/" {
+	if s.base == nil || s.base.EscapedPath() == "" || s.base.EscapedPath() == "/" {
 		web.Get(a, "/.well-known/did.json", s.serveOwn, own)
 	} else {
 		// The did:web of an address with a path has its document there.
@@ -59,10 +56,12 @@ func (s *Service) Routes(a *web.API) {
 	}
 	web.Get(a, "/entities/{id}/did.json", s.serveWeb, web.Doc{
 		Summary: "Read the did:web document of an entity", Tag: "dids", Scope: web.Public, Produces: mediaDIDJSON, Also: []int{http.StatusGone},
-		Description: "For did:web:<host>:entities:<id>, where id is the last part of a minted DID. It shows what /1.0/identifiers shows.",
+		Description: "For did:web:<host>:entities:<id>, where id is the last part of a minted DID. It shows what /1.0/identifiers shows. " + aboutName,
 		Codes:       []string{codeNotFound},
 	})
 }
+
+const aboutName = "Without that setting there is none, and the answer is 404."
 
 type (
 	nothing struct{}
@@ -80,7 +79,7 @@ type (
 		version
 	}
 	webIn struct {
-		ID string `path:"id" doc:"Last part of a minted DID: 32 hexadecimal digits."`
+		ID string `path:"id" doc:"Last part of a minted DID: 32 hexadecimal digits." example:"175d7824ba25002e4ec206365e206236"`
 	}
 )
 
@@ -124,6 +123,9 @@ func (s *Service) serveWeb(ctx context.Context, in *webIn) (web.Reply[*Document]
 }
 
 func (s *Service) webReply(ctx context.Context, id did.DID) (web.Reply[*Document], error) {
+	if s.self == "" {
+		return web.Reply[*Document]{}, noName(fault.NotFound, codeNotFound)
+	}
 	if s.ownWeb(id) == "" {
 		return web.Reply[*Document]{}, notFound()
 	}

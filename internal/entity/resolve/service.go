@@ -121,6 +121,11 @@ func noMethod(method string) error {
 	return fault.New(fault.Invalid, codeMethod, "DIDs of the method "+method+" are not resolved here.")
 }
 
+// noName says why nothing is found under the did:web of a server without one.
+func noName(kind fault.Kind, code string) error {
+	return fault.New(kind, code, "This server has no did:web. Set HEARTH_PUBLIC_URL to the address, with a host name, at which clients reach it.")
+}
+
 // Resolve finds the document of any DID for the caller: a did:key by itself, a
 // did:web of others by asking their host, everything else among the twins of
 // the caller's workspace. Faults: DID_INVALID, DID_NOT_FOUND,

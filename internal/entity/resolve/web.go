@@ -45,6 +45,9 @@ func (s *Service) ownWeb(id did.DID) string {
 
 // resolveOwnWeb finds the twin behind a did:web of this server.
 func (s *Service) resolveOwnWeb(ctx context.Context, id did.DID, v Version) (*Result, error) {
+	if s.self == "" {
+		return nil, noName(fault.Invalid, codeMethod)
+	}
 	twin := s.ownWeb(id)
 	if twin == "" {
 		return nil, noMethod("web")
@@ -68,6 +71,8 @@ func (s *Service) resolveWeb(ctx context.Context, id did.DID, v Version) (*Resul
 	switch {
 	case err != nil:
 		return nil, invalidDID("This did:web names no host, or a path it must not have.")
+	case s.cfg.Web == nil && s.self == "":
+		return nil, noName(fault.Invalid, codeMethod)
 	case s.cfg.Web == nil:
 		return nil, noMethod("web")
 	case v != (Version{}):

@@ -17,7 +17,7 @@ import (
 )
 
 const listing = "Everything that is given must hold; newest twins come first. Follow `hasMore`: what no index answers is compared one by one, " +
-	"at most 2,000 twins a page, so a page may be short or empty although the list goes on.\n\n" +
+	"at most 1,000 twins a page, so a page may be short or empty although the list goes on.\n\n" +
 	"`filter` combines `and(…)`, `or(…)`, `not(…)` with `eq`, `ne`, `lt`, `le`, `gt`, `ge` (field, value), `in` (field, values), `like` (field, pattern with * and ?), " +
 	"`exists` (field), `near` ([field,] latitude, longitude, metres) and `within` ([field,] least latitude, least longitude, most latitude, most longitude). " +
 	"A field is a member of the record, with dots or as a JSON pointer: `properties.serial`, `/properties/serial`. Values with commas, brackets or blanks stand in quotes. " +

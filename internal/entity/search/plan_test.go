@@ -238,15 +238,15 @@ func TestBudget(t *testing.T) {
 			pages int
 			found int
 		}{
-			{"table", search.Query{Filter: "eq(metadata.name,rare)"}, 2, 1},
-			{"table, upwards", search.Query{Sort: "created", Filter: "eq(metadata.name,rare)"}, 2, 1},
-			{"table, by change", search.Query{Sort: "-updated", Filter: "eq(metadata.name,rare)"}, 2, 1},
-			{"a property that is not indexed", search.Query{Filter: "eq(properties.notes,rare)"}, 3, 1},
-			{"index", search.Query{Type: "Stove", Filter: "eq(properties.notes,rare)"}, 3, 1},
-			{"index, no match", search.Query{Filter: "and(eq(properties.model,A),like(properties.notes,x*))"}, 2, 0},
+			{"table", search.Query{Filter: "eq(metadata.name,rare)"}, 3, 1},
+			{"table, upwards", search.Query{Sort: "created", Filter: "eq(metadata.name,rare)"}, 3, 1},
+			{"table, by change", search.Query{Sort: "-updated", Filter: "eq(metadata.name,rare)"}, 3, 1},
+			{"a property that is not indexed", search.Query{Filter: "eq(properties.notes,rare)"}, 5, 1},
+			{"index", search.Query{Type: "Stove", Filter: "eq(properties.notes,rare)"}, 5, 1},
+			{"index, no match", search.Query{Filter: "and(eq(properties.model,A),like(properties.notes,x*))"}, 3, 0},
 			{"two properties that meet", search.Query{Filter: "and(eq(properties.model,B),eq(properties.serial,S3))"}, 1, 1},
 			{"two properties that never meet", search.Query{Filter: "and(eq(properties.model,A),eq(properties.serial,S3))"}, 1, 0},
-			{"by property", search.Query{Protocol: cooking, Sort: "properties.serial", Filter: "eq(properties.notes,rare)"}, 3, 1},
+			{"by property", search.Query{Protocol: cooking, Sort: "properties.serial", Filter: "eq(properties.notes,rare)"}, 5, 1},
 			{"range by property", search.Query{Protocol: cooking, Sort: "properties.serial", Filter: "and(ge(properties.serial,S3),lt(properties.serial,S30))"}, 1, 1},
 			{"whole pages", search.Query{Limit: 1000}, 3, 2100},
 			{"whole pages of an index", search.Query{Limit: 1000, Type: "Stove"}, 3, 2100},

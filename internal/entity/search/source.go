@@ -28,8 +28,40 @@ func (p *plan) source(ctx context.Context, q db.Querier) (feed, int, error) {
 	if best < 0 {
 		return p.tableFeed(), p.budget.rows, nil
 	}
-	others := slices.Delete(slices.Clone(p.choices), best, best+1)
+	others, err := held(ctx, q, slices.Delete(slices.Clone(p.choices), best, best+1))
+	if err != nil {
+		return nil, 0, err
+	}
 	return p.narrowed(p.merge(p.choices[best].spans), others), p.budget.candidates, nil
+}
+
+// held leaves out of choices the spans that hold nobody: of the protocols that
+// declare a property, often only one has been used. With the others gone an
+// index can tell who is not asked for.
+func held(ctx context.Context, q db.Querier, all []choice) ([]choice, error) {
+	for i, c := range all {
+		if c.probed() || len(c.spans) > maxRuns {
+			continue
+		}
+		var left []span
+		for _, s := range c.spans {
+			n, err := s.count(ctx, q, 1)
+			if err != nil {
+				return nil, err
+			}
+			if n > 0 {
+				left = append(left, s)
+			}
+		}
+		all[i].spans = left
+	}
+	return all, nil
+}
+
+// probed tells that the index of properties can be asked whether a twin is in
+// the choice.
+func (c choice) probed() bool {
+	return len(c.spans) <= maxProbes && !slices.ContainsFunc(c.spans, func(s span) bool { return s.in != propIndex })
 }
 
 // best is the choice with the fewest twins, the first of several, -1 when
@@ -150,9 +182,7 @@ const maxProbes = 2
 // narrowed gives the twins of m. Those that the index of another property
 // already rules out stay candidates: they count, but are not fetched.
 func (p *plan) narrowed(m *merge, others []choice) feed {
-	others = slices.DeleteFunc(slices.Clone(others), func(c choice) bool {
-		return len(c.spans) > maxProbes || slices.ContainsFunc(c.spans, func(s span) bool { return s.in != propIndex })
-	})
+	others = slices.DeleteFunc(slices.Clone(others), func(c choice) bool { return !c.probed() })
 	return func(ctx context.Context, q db.Querier, n int) ([]candidate, error) {
 		nids, err := m.take(ctx, q, n)
 		if err != nil {

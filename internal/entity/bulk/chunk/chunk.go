@@ -38,8 +38,9 @@ type Outcome struct {
 // Step is one change to store. A fault of Run that the caller may mend is the
 // outcome of the step; any other error ends the chunk.
 type Step struct {
-	Run  func(ctx context.Context, tx *db.Tx) (Outcome, error)
-	Done *Outcome // known before, as when it was refused while it was prepared
+	Run   func(ctx context.Context, tx *db.Tx) (Outcome, error)
+	Done  *Outcome // known before, as when it was refused while it was prepared
+	Bytes int      // of the record it will write, if that is known; for All
 }
 
 // Refuse is a step that was refused before it ran.
@@ -65,17 +66,22 @@ type Chunk struct {
 	// twice.
 	Seal func(ctx context.Context, tx *db.Tx, out []Outcome, first int) error
 	Dry  bool // try the steps, store what Seal does only
+	// All does some of the steps at once, which are in ascending order, and
+	// returns their outcomes. When any is refused it fails with that fault or
+	// with ErrSome; then they run one by one. Without it they always do.
+	All  func(ctx context.Context, tx *db.Tx, steps []int) ([]Outcome, error)
+	Pace *Pace // shared by the chunks of one work; a new one by default
 }
+
+// ErrSome is what All returns when it cannot tell which step is refused.
+var ErrSome = errors.New("some of the steps are refused")
 
 // maxRetries is how often a chunk is tried again without the step that was
 // refused, before each step gets a transaction of its own.
 const maxRetries = 3
 
-// A transaction is full after one of these.
-const (
-	MaxBytes = 512 << 10 // of records
-	maxTime  = 100 * time.Millisecond
-)
+// MaxBytes is how many bytes of records fill a transaction.
+const MaxBytes = 512 << 10
 
 var (
 	errRefused = errors.New("a step was refused")
@@ -85,6 +91,9 @@ var (
 // Store runs the steps of a chunk and returns what became of each. Steps that
 // write much, or take long, get several transactions: other writers wait.
 func Store(ctx context.Context, d *db.DB, c Chunk) ([]Outcome, error) {
+	if c.Pace == nil {
+		c.Pace = NewPace(d)
+	}
 	p := &progress{Chunk: c, db: d, out: make([]Outcome, len(c.Steps)), known: make([]bool, len(c.Steps))}
 	for i, st := range c.Steps {
 		if st.Done != nil {
@@ -121,9 +130,17 @@ type progress struct {
 func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 	var fresh []Outcome
 	var end int
+	var took time.Duration
 	err = p.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		begun := time.Now()
+		defer func() { took = time.Since(begun) }()
 		fresh = slices.Clone(p.out)
-		if end, failed, err = p.steps(ctx, tx, fresh); err != nil {
+		if p.All != nil {
+			end, err = p.together(ctx, tx, fresh)
+		} else {
+			end, failed, err = p.steps(ctx, tx, fresh)
+		}
+		if err != nil {
 			return err
 		}
 		if p.Dry {
@@ -131,10 +148,17 @@ func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 		}
 		return p.Seal(ctx, tx, fresh[:end], p.first)
 	})
+	if err == nil {
+		p.Pace.note(end-p.first, took)
+	}
+	p.Pace.give(ctx, took)
 	switch {
 	case errors.Is(err, errRefused):
 		p.out[failed] = fresh[failed]
 		return failed, err
+	case p.All != nil && (errors.Is(err, ErrSome) || Refusal(err) != nil):
+		p.All = nil
+		return p.attempt(ctx)
 	case errors.Is(err, errDry):
 		err = p.db.InTx(ctx, func(tx *db.Tx) error { return p.Seal(ctx, tx, fresh[:end], p.first) })
 	}
@@ -146,9 +170,35 @@ func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 	return -1, nil
 }
 
+// together does the next steps at once into out, as many as a transaction may
+// have, and tells their end.
+func (p *progress) together(ctx context.Context, tx *db.Tx, out []Outcome) (end int, err error) {
+	most, _ := p.Pace.bounds(len(out))
+	var steps []int
+	size := 0
+	for end = p.first; end < len(out) && len(steps) < most && size < MaxBytes; end++ {
+		if !p.known[end] {
+			steps = append(steps, end)
+			size += p.Steps[end].Bytes
+		}
+	}
+	if len(steps) == 0 {
+		return end, nil
+	}
+	done, err := p.All(ctx, tx, steps)
+	if err != nil {
+		return 0, err
+	}
+	for i, n := range steps {
+		out[n] = done[i]
+	}
+	return end, nil
+}
+
 // steps runs steps into out until a transaction is full, and tells the end of
 // those that are done, or which was refused.
 func (p *progress) steps(ctx context.Context, tx *db.Tx, out []Outcome) (end, failed int, err error) {
+	_, limit := p.Pace.bounds(0)
 	begun, size := time.Now(), 0
 	for i := p.first; i < len(out); i++ {
 		if p.known[i] {
@@ -160,7 +210,7 @@ func (p *progress) steps(ctx context.Context, tx *db.Tx, out []Outcome) (end, fa
 		if out[i].Err != nil {
 			return 0, i, errRefused
 		}
-		if size += out[i].Bytes; size >= MaxBytes || time.Since(begun) >= maxTime {
+		if size += out[i].Bytes; size >= MaxBytes || time.Since(begun) >= limit {
 			return i + 1, -1, nil
 		}
 	}

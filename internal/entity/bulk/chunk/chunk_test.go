@@ -55,6 +55,49 @@ func sealed(batch string) func(context.Context, *db.Tx, []chunk.Outcome, int) er
 
 func refusedFault() error { return fault.New(fault.Conflict, "X_EXISTS", "X exists.") }
 
+// trial is a chunk of steps of which the bad ones are refused: the even ones
+// before they run, the odd ones when they do.
+type trial struct {
+	batch string
+	bad   []int
+	steps int
+}
+
+// check stores c with the steps of the trial. The good ones must be stored, each
+// must be sealed once, and nothing may be left of the bad ones.
+func (tr trial) check(t *testing.T, d *db.DB, c chunk.Chunk) {
+	t.Helper()
+	c.Seal = sealed(tr.batch)
+	var want []int
+	for n := range tr.steps {
+		st := change(tr.batch, n, nil)
+		switch {
+		case slices.Contains(tr.bad, n) && n%2 == 0:
+			st = chunk.Refuse("", fault.As(refusedFault()))
+		case slices.Contains(tr.bad, n):
+			st = change(tr.batch, n, refusedFault())
+		case !c.Dry:
+			want = append(want, n)
+		}
+		c.Steps = append(c.Steps, st)
+	}
+	for n := range tr.steps {
+		want = append(want, 1000+n)
+	}
+	out, err := chunk.Store(t.Context(), d, c)
+	if err != nil {
+		t.Fatalf("%s: %v", tr.batch, err)
+	}
+	for n, o := range out {
+		if (o.Err != nil) != slices.Contains(tr.bad, n) {
+			t.Errorf("%s: outcome %d = %+v", tr.batch, n, o)
+		}
+	}
+	if got := stored(t, d, tr.batch); !slices.Equal(got, want) {
+		t.Errorf("%s: stored %v, want %v", tr.batch, got, want)
+	}
+}
+
 // Whichever steps are refused, the others are stored, each is sealed once, and
 // nothing is left of the refused ones.
 func TestRefusedStepsLeaveNothing(t *testing.T) {
@@ -62,36 +105,7 @@ func TestRefusedStepsLeaveNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for _, bad := range [][]int{nil, {0}, {4}, {11}, {0, 11}, {1, 2, 3}, {0, 1, 2, 3}, {7, 8, 9, 10, 11}, {0, 2, 4, 6, 8, 10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}} {
 			for _, dry := range []bool{false, true} {
-				batch := fmt.Sprint(bad, dry)
-				c := chunk.Chunk{Seal: sealed(batch), Dry: dry}
-				var want []int
-				for n := range 12 {
-					st := change(batch, n, nil)
-					switch {
-					case slices.Contains(bad, n) && n%2 == 0:
-						st = chunk.Refuse("", fault.As(refusedFault()))
-					case slices.Contains(bad, n):
-						st = change(batch, n, refusedFault())
-					case !dry:
-						want = append(want, n)
-					}
-					c.Steps = append(c.Steps, st)
-				}
-				for n := range 12 {
-					want = append(want, 1000+n)
-				}
-				out, err := chunk.Store(t.Context(), d, c)
-				if err != nil {
-					t.Fatalf("%s: %v", batch, err)
-				}
-				for n, o := range out {
-					if (o.Err != nil) != slices.Contains(bad, n) {
-						t.Errorf("%s: outcome %d = %+v", batch, n, o)
-					}
-				}
-				if got := stored(t, d, batch); !slices.Equal(got, want) {
-					t.Errorf("%s: stored %v, want %v", batch, got, want)
-				}
+				trial{fmt.Sprint(bad, dry), bad, 12}.check(t, d, chunk.Chunk{Dry: dry})
 			}
 		}
 	})

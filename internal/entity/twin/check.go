@@ -1,4 +1,4 @@
-package entity
+package twin
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
@@ -39,12 +37,12 @@ func (s Endpoint) Check(c *fault.Checks, at string) {
 	} else if !check.IsFragment(s.ID) {
 		c.Add(at+"/id", "invalid", "The id must be # and a name of letters, digits, - . _ and ~, such as #data.")
 	}
-	check.Line(c, at+"/type", s.Type, maxType)
+	check.Line(c, at+"/type", s.Type, MaxType)
 	if s.Endpoint == "" {
 		c.Require(false, at+"/endpoint")
 		return
 	}
-	check.Optional(c, at+"/endpoint", s.Endpoint, maxText)
+	check.Optional(c, at+"/endpoint", s.Endpoint, MaxText)
 	u, err := url.Parse(s.Endpoint)
 	switch schemes := []string{"http", "https", "ws", "wss", "mqtt", "mqtts", "ipfs"}; {
 	case err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "" && u.Path == "":
@@ -63,10 +61,10 @@ func (e *Entity) checkParts(c *fault.Checks) {
 	}
 	for i, r := range e.LinkedResources {
 		at := fmt.Sprintf("/linkedResources/%d", i)
-		check.Line(c, at+"/id", r.ID, maxType)
-		check.Line(c, at+"/type", r.Type, maxType)
+		check.Line(c, at+"/id", r.ID, MaxType)
+		check.Line(c, at+"/type", r.Type, MaxType)
 		lines(c, at, map[string]string{"mediaType": r.MediaType, "serviceEndpoint": r.ServiceEndpoint, "proof": r.Proof, "right": r.Right})
-		check.Text(c, at+"/description", r.Description, maxText)
+		check.Text(c, at+"/description", r.Description, MaxText)
 		if r.Encrypted != "" && r.Encrypted != "true" && r.Encrypted != "false" {
 			c.Add(at+"/encrypted", "not_allowed", "The value must be the text true or false.")
 		}
@@ -74,15 +72,15 @@ func (e *Entity) checkParts(c *fault.Checks) {
 	for i, l := range e.LinkedEntities {
 		at := fmt.Sprintf("/linkedEntities/%d", i)
 		check.DID(c, at+"/id", l.ID)
-		check.Line(c, at+"/relationship", l.Relationship, maxType)
+		check.Line(c, at+"/relationship", l.Relationship, MaxType)
 		lines(c, at, map[string]string{"type": l.Type, "service": l.Service})
 	}
 	for i, r := range e.AccordedRights {
 		at := fmt.Sprintf("/accordedRights/%d", i)
-		check.Line(c, at+"/id", r.ID, maxType)
-		check.Line(c, at+"/type", r.Type, maxType)
+		check.Line(c, at+"/id", r.ID, MaxType)
+		check.Line(c, at+"/type", r.Type, MaxType)
 		lines(c, at, map[string]string{"mechanism": r.Mechanism, "service": r.Service})
-		check.Text(c, at+"/message", r.Message, maxText)
+		check.Text(c, at+"/message", r.Message, MaxText)
 	}
 	e.checkNames(c)
 }
@@ -94,22 +92,22 @@ func (e *Entity) checkNames(c *fault.Checks) {
 	}
 	for i, a := range e.Accounts {
 		at := fmt.Sprintf("/accounts/%d", i)
-		check.Line(c, at+"/name", a.Name, maxType)
-		check.Line(c, at+"/address", a.Address, maxType)
+		check.Line(c, at+"/name", a.Name, MaxType)
+		check.Line(c, at+"/address", a.Address, MaxType)
 	}
 	if len(e.AlsoKnownAs) > maxAliases {
 		c.Add("/alsoKnownAs", "too_many", "At most 20 names are accepted.")
 		return
 	}
 	for i, name := range e.AlsoKnownAs {
-		check.Line(c, fmt.Sprintf("/alsoKnownAs/%d", i), name, maxText)
+		check.Line(c, fmt.Sprintf("/alsoKnownAs/%d", i), name, MaxText)
 	}
 }
 
 // lines checks members that may be missing.
 func lines(c *fault.Checks, at string, members map[string]string) {
 	for _, name := range check.Keys(members) {
-		check.Optional(c, at+"/"+name, members[name], maxText)
+		check.Optional(c, at+"/"+name, members[name], MaxText)
 	}
 }
 
@@ -127,42 +125,12 @@ func (e *Entity) checkExternals(c *fault.Checks) {
 	}
 }
 
-// checkScopes wants scopes there are. Whether the caller may give them is
+// CheckScopes wants scopes there are. Whether the caller may give them is
 // another question.
-func checkScopes(c *fault.Checks, at string, scopes []string) {
+func CheckScopes(c *fault.Checks, at string, scopes []string) {
 	for i, s := range scopes {
 		if !auth.KnownScope(s) {
 			c.Add(fmt.Sprintf("%s/%d", at, i), "unknown_scope", "There is no such scope.")
 		}
 	}
-}
-
-// checkReason bounds what goes into the history.
-func checkReason(reason string) error {
-	var c fault.Checks
-	check.Optional(&c, "/reason", reason, maxReason)
-	return c.Err("ENTITY_INVALID", "The entity is not valid.")
-}
-
-// scopesOf reads the scopes of a group off its properties. It returns false
-// when they are there and are not a list of texts: nobody could say what such a
-// group gives.
-func scopesOf(properties Object) ([]string, bool) {
-	var p struct {
-		Scopes []string `json:"scopes"`
-	}
-	if properties.IsZero() {
-		return nil, true
-	}
-	err := json.Unmarshal(properties.Value, &p)
-	return p.Scopes, err == nil
-}
-
-// checkSize bounds the whole record: each part may be large, not all of them.
-func checkSize(body []byte) error {
-	if len(body) <= maxRecord {
-		return nil
-	}
-	return fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").
-		With(fault.Field{Code: "too_large", Detail: "At most 768 KiB of JSON are accepted for a whole record."})
 }

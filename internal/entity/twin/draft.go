@@ -1,4 +1,4 @@
-package entity
+package twin
 
 import (
 	"fmt"
@@ -14,13 +14,13 @@ import (
 
 // Limits of a twin.
 const (
-	maxType        = 200       // characters, one line
+	MaxType        = 200       // characters, one line
 	maxControllers = 20        //
 	maxProperties  = 256 << 10 // bytes of JSON
 	maxMetadata    = 64 << 10  // bytes of JSON
-	maxRecord      = 768 << 10 // bytes of a record without its edges; a PUT of it must fit a body
+	MaxRecord      = 768 << 10 // bytes of a record without its edges; a PUT of it must fit a body
 	maxServices    = 100       //
-	maxRelations   = 100       // in a draft, and shown in a record
+	MaxRelations   = 100       // in a draft, and shown in a record
 	maxParts       = 100       // linked resources, linked entities, rights
 	maxAccounts    = 20        //
 	maxAliases     = 20        // members of alsoKnownAs
@@ -28,9 +28,9 @@ const (
 	maxExternal    = 200       // characters of an external id
 	maxScheme      = 64        // characters of the name of its system
 	maxGroups      = 20        // an organisation is created with
-	maxReason      = 500       // characters
-	maxEvidence    = 2000      // characters
-	maxText        = 2048      // characters of any other text
+	MaxReason      = 500       // characters
+	MaxEvidence    = 2000      // characters
+	MaxText        = 2048      // characters of any other text
 	reservedPrefix = "did:ixo:protocol/"
 )
 
@@ -72,9 +72,9 @@ type GroupDraft struct {
 	Scopes []string `json:"scopes,omitzero" doc:"What members may do. You must have these scopes yourself."`
 }
 
-// check names everything that is wrong with the parts of a draft that are no
+// Check names everything that is wrong with the parts of a draft that are no
 // part of a record.
-func (d *Draft) check(c *fault.Checks) {
+func (d *Draft) Check(c *fault.Checks) {
 	if d.DID != "" {
 		check.DID(c, "/did", d.DID)
 		if strings.HasPrefix(d.DID, reservedPrefix) {
@@ -86,11 +86,11 @@ func (d *Draft) check(c *fault.Checks) {
 	} else {
 		check.DID(c, "/protocol", d.Protocol)
 	}
-	if len(d.Relationships) > maxRelations {
+	if len(d.Relationships) > MaxRelations {
 		c.Add("/relationships", "too_many", "At most 100 relationships are accepted here.")
 	} else {
 		for i, r := range d.Relationships {
-			r.check(c, fmt.Sprintf("/relationships/%d", i))
+			r.Check(c, fmt.Sprintf("/relationships/%d", i))
 		}
 	}
 	d.checkGroups(c)
@@ -103,16 +103,16 @@ func (d *Draft) checkGroups(c *fault.Checks) {
 	}
 	for i, g := range d.Groups {
 		at := fmt.Sprintf("/groups/%d", i)
-		if check.Line(c, at+"/name", g.Name, maxType); slices.ContainsFunc(d.Groups[:i], func(o GroupDraft) bool { return o.Name == g.Name }) {
+		if check.Line(c, at+"/name", g.Name, MaxType); slices.ContainsFunc(d.Groups[:i], func(o GroupDraft) bool { return o.Name == g.Name }) {
 			c.Add(at+"/name", "duplicate", "Another group has this name.")
 		}
-		checkScopes(c, at+"/scopes", g.Scopes)
+		CheckScopes(c, at+"/scopes", g.Scopes)
 	}
 }
 
-// check names what is wrong with an edge, whatever its ends are. at is the
+// Check names what is wrong with an edge, whatever its ends are. at is the
 // pointer of the draft.
-func (d *RelationDraft) check(c *fault.Checks, at string) {
+func (d *RelationDraft) Check(c *fault.Checks, at string) {
 	if d.Role == "" {
 		c.Require(false, at+"/role")
 	} else if len(d.Role) > maxScheme {
@@ -126,16 +126,18 @@ func (d *RelationDraft) check(c *fault.Checks, at string) {
 	check.Span(c, at+"/until", d.Since, d.Until)
 }
 
-// entity is the record of a draft, as far as the draft says.
-func (d *Draft) entity() *Entity {
+// Entity is the record of a draft, as far as the draft says.
+func (d *Draft) Entity() *Entity {
 	e := &Entity{DID: d.DID, Protocol: d.Protocol}
-	d.into(e)
-	e.SetControllers(append([]string{d.Controller}, d.Controllers...)...)
+	d.Into(e)
+	if d.Controller != "" || len(d.Controllers) > 0 {
+		e.SetControllers(append([]string{d.Controller}, d.Controllers...)...)
+	}
 	return e
 }
 
-// into replaces what a client decides in a record, except who controls it.
-func (d *Draft) into(e *Entity) {
+// Into replaces what a client decides in a record, except who controls it.
+func (d *Draft) Into(e *Entity) {
 	e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities = d.Type, d.Properties, d.Services, d.LinkedResources, d.LinkedEntities
 	e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs = d.AccordedRights, d.Accounts, d.AlsoKnownAs, d.ExternalIDs
 	e.StartDate, e.EndDate, e.Metadata = d.StartDate, d.EndDate, d.Metadata
@@ -156,10 +158,10 @@ func (e *Entity) SetControllers(all ...string) {
 	}
 }
 
-// check names everything that is wrong with what a client decides in a record.
+// Check names everything that is wrong with what a client decides in a record.
 // What the protocol says about properties comes on top.
-func (e *Entity) check(c *fault.Checks) {
-	check.Line(c, "/type", e.Type, maxType)
+func (e *Entity) Check(c *fault.Checks) {
+	check.Line(c, "/type", e.Type, MaxType)
 	c.Require(len(e.Controllers) > 0, "/controller")
 	if len(e.Controllers) > maxControllers {
 		c.Add("/controllers", "too_many", "At most 20 controllers are accepted.")
@@ -175,8 +177,8 @@ func (e *Entity) check(c *fault.Checks) {
 	e.checkExternals(c)
 }
 
-// normal gives every member the form it is sent in.
-func (e *Entity) normal() {
+// Normal gives every member the form it is sent in.
+func (e *Entity) Normal() {
 	if e.Properties.IsZero() {
 		e.Properties = Object{jsontext.Value("{}")}
 	}
@@ -185,4 +187,55 @@ func (e *Entity) normal() {
 	}
 	e.StartDate, e.EndDate = e.StartDate.UTC().Truncate(time.Millisecond), e.EndDate.UTC().Truncate(time.Millisecond)
 	e.StatusCode = e.Status.Code()
+}
+
+// Validate names everything that is wrong with a draft as far as it can be seen
+// without its protocol, in a fault ENTITY_INVALID.
+func (d Draft) Validate() error {
+	d.SplitVersion()
+	e := d.Entity()
+	if len(e.Controllers) == 0 {
+		e.Controllers = []string{"did:key:caller"} // whoever asks
+	}
+	var c fault.Checks
+	d.Check(&c)
+	e.Check(&c)
+	return c.Err("ENTITY_INVALID", "The entity is not valid.")
+}
+
+// Targets lists the other ends of the relationships.
+func (d *Draft) Targets() []string {
+	var out []string
+	for _, r := range d.Relationships {
+		out = append(out, r.Target)
+	}
+	return out
+}
+
+// SplitVersion takes the version off "did:ixo:protocol/x@1.2.0", "" when there
+// is none.
+func SplitVersion(protocol string) (id, version string) {
+	id, version, _ = strings.Cut(protocol, "@")
+	return id, version
+}
+
+// SplitVersion is SplitVersion for a draft, which may name it elsewhere.
+func (d *Draft) SplitVersion() {
+	if id, version := SplitVersion(d.Protocol); version != "" && d.ProtocolVersion == "" {
+		d.Protocol, d.ProtocolVersion = id, version
+	}
+}
+
+// From copies what clients decide in a record, except who controls it.
+func (d *Draft) From(e *Entity) {
+	d.Type, d.Properties, d.Services, d.LinkedResources, d.LinkedEntities = e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities
+	d.AccordedRights, d.Accounts, d.AlsoKnownAs, d.ExternalIDs = e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs
+	d.StartDate, d.EndDate, d.Metadata = e.StartDate, e.EndDate, e.Metadata
+}
+
+// Into copies what clients decide, except who controls.
+func (e *Entity) Into(to *Entity) {
+	to.Type, to.Properties, to.Services, to.LinkedResources, to.LinkedEntities = e.Type, e.Properties, e.Services, e.LinkedResources, e.LinkedEntities
+	to.AccordedRights, to.Accounts, to.AlsoKnownAs, to.ExternalIDs = e.AccordedRights, e.Accounts, e.AlsoKnownAs, e.ExternalIDs
+	to.StartDate, to.EndDate, to.Metadata = e.StartDate, e.EndDate, e.Metadata
 }

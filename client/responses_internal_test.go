@@ -1,0 +1,125 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func first[T any](seq iter.Seq2[T, error]) error {
+	for _, err := range seq {
+		return err
+	}
+	return nil
+}
+
+// Every method sends what the server reads.
+func TestResponseCalls(t *testing.T) {
+	t.Parallel()
+	draft := ResponseDraft{
+		ResponseID: "r1", SurveyID: "s1", HouseholdID: "did:ixo:household/123", Timestamp: time.Date(2024, 2, 20, 10, 0, 0, 0, time.UTC),
+		Responses: Answers{"socio_economic": {"household_size": 5}},
+	}
+	const body = `{"responseId":"r1","surveyId":"s1","householdId":"did:ixo:household/123","timestamp":"2024-02-20T10:00:00Z","responses":{"socio_economic":{"household_size":5}}}`
+	for _, tt := range []struct {
+		name string
+		call func(ctx context.Context, r Responses, a Attachments) error
+		want string
+	}{
+		{"submit", func(ctx context.Context, r Responses, _ Attachments) error { return fails(r.Submit(ctx, draft)) }, `POST /v1/responses ` + body},
+		{"submit to", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.SubmitTo(ctx, "s1", draft))
+		}, `POST /v1/surveys/s1/responses ` + body},
+		{"get", func(ctx context.Context, r Responses, _ Attachments) error { return fails(r.Get(ctx, "r:1")) }, `GET /v1/responses/r:1 `},
+		{"at", func(ctx context.Context, r Responses, _ Attachments) error { return fails(r.At(ctx, "r1", 3)) }, `GET /v1/responses/r1?at=3 `},
+		{"page", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.Page(ctx, "s1", ResponseQuery{Verification: "verified", Filter: "eq(mode,visit)", Limit: 7, Cursor: "x"}))
+		}, `GET /v1/surveys/s1/responses?cursor=x&filter=eq%28mode%2Cvisit%29&limit=7&verification=verified `},
+		{"list", func(ctx context.Context, r Responses, _ Attachments) error {
+			return first(r.List(ctx, "s1", ResponseQuery{}))
+		}, `GET /v1/surveys/s1/responses `},
+		{"of household", func(ctx context.Context, r Responses, _ Attachments) error {
+			return first(r.OfHousehold(ctx, "did:x:y", PageQuery{}))
+		}, `GET /v1/responses?householdId=did%3Ax%3Ay `},
+		{"replace", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.Replace(ctx, "r1", draft, IfRevision(2), Reason("why")))
+		}, `PUT /v1/responses/r1?reason=why ` + body + ` "2"`},
+		{"patch", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.Patch(ctx, "r1", Object{"language": nil}, IfRevision(2)))
+		}, `PATCH /v1/responses/r1 {"language":null} "2"`},
+		{"redact", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.Redact(ctx, "r1", "why", IfRevision(2)))
+		}, `DELETE /v1/responses/r1?reason=why  "2"`},
+		{"history", func(ctx context.Context, r Responses, _ Attachments) error {
+			return first(r.History(ctx, "r1", PageQuery{Limit: 5}))
+		}, `GET /v1/responses/r1/history?limit=5 `},
+		{"batch", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.Batch(ctx, []ResponseDraft{draft}))
+		}, `POST /v1/responses:batch {"items":[` + body + `]}`},
+		{"conflicts", func(ctx context.Context, r Responses, _ Attachments) error {
+			return first(r.Conflicts(ctx, "s1", true, PageQuery{}))
+		}, `GET /v1/surveys/s1/conflicts?resolved=true `},
+		{"conflict", func(ctx context.Context, r Responses, _ Attachments) error { return fails(r.Conflict(ctx, "s1", "c1")) }, `GET /v1/surveys/s1/conflicts/c1 `},
+		{"resolve", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.Resolve(ctx, "s1", "c1", ConflictResolution{Keep: "sent"}))
+		}, `POST /v1/surveys/s1/conflicts/c1/resolve {"keep":"sent"}`},
+		{"put", func(ctx context.Context, _ Responses, a Attachments) error {
+			return fails(a.Put(ctx, "abc", "image/png", strings.NewReader("bytes")))
+		}, `PUT /v1/attachments/abc bytes`},
+		{"read", func(ctx context.Context, _ Responses, a Attachments) error {
+			f, err := a.Get(ctx, "abc")
+			if err == nil {
+				err = f.Close()
+			}
+			return err
+		}, `GET /v1/attachments/abc `},
+		{"has", func(ctx context.Context, _ Responses, a Attachments) error { return fails(a.Has(ctx, "abc")) }, `HEAD /v1/attachments/abc `},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				path := r.URL.EscapedPath()
+				if r.URL.RawQuery != "" {
+					path += "?" + r.URL.RawQuery
+				}
+				got = r.Method + " " + path + " " + string(body)
+				if m := r.Header.Get("If-Match"); m != "" {
+					got += " " + m
+				}
+				_, _ = w.Write([]byte(`{}`))
+			}))
+			defer server.Close()
+			c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.call(t.Context(), Responses{c}, Attachments{c}); err != nil {
+				t.Fatal(err)
+			}
+			if got != tt.want {
+				t.Errorf("request = %s\nwant      %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// A file that is not there is no error.
+func TestHasNoAttachment(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if there, err := (Attachments{c}).Has(t.Context(), "abc"); there || err != nil {
+		t.Errorf("has = %v, %v", there, err)
+	}
+}

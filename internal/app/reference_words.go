@@ -1,0 +1,118 @@
+package app
+
+import (
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// tagText says what the routes of a group in the reference are for. The areas
+// name the groups; only here all of them are known.
+func tagText(name string) string {
+	switch name {
+	case "protocols":
+		return "What twins are made from: properties, relationships, versions. Thirteen come with the program."
+	case "entities":
+		return "Digital twins: records, lists and filters, batches, history, relationships, services."
+	case "graph":
+		return "Walks along relationships: neighbours, sub-domains, paths, exports, and the proof that the rules of the domain model hold."
+	case "groups":
+		return "Membership groups of organisations, and who is in them: how people get rights."
+	case "households":
+		return "Households by the words of the monitoring platform. Each is an entity underneath."
+	case "devices":
+		return "Stove-use monitors and other devices: readings, gaps, cooking events. Each is an entity underneath."
+	case "imports":
+		return "Twins from NDJSON, CSV or XLSX, and twins moved to another version of their protocol: as jobs, dry run first."
+	case "exports":
+		return "Twins as files: NDJSON, CSV, XLSX."
+	case "templates":
+		return "What surveys ask: sections, questions, rules, languages, versions, reviews. Three come with the program."
+	case "surveys":
+		return "Campaigns: what is asked, whom and by whom, from draft to archive, with the households and the progress."
+	case "responses":
+		return "What households answered: sent once however often, checked against the template, corrected with a history."
+	case "attachments":
+		return "Pictures, sounds and other files of responses, by the hash of their bytes."
+	case "verification":
+		return "Decisions about responses, by somebody other than who collected them."
+	case "quality":
+		return "What checks have found, how collectors compare, and back-checks."
+	case "erasures":
+		return "Forgetting a person, in one call and with a certificate."
+	case "dids":
+		return "DID documents: of entities, of this server, and of other DIDs."
+	case "keys":
+		return "API keys: who may call, and do what."
+	case "workspaces":
+		return "Programmes side by side on one server; none sees another."
+	case "events":
+		return "What happened, in order and without gaps: read, followed live, audited."
+	case "webhooks":
+		return "Events sent to an address of yours, signed and retried."
+	case "jobs":
+		return "Work that goes on after the answer: progress, results, cancelling."
+	case "system":
+		return "Whether the server lives, and what it is."
+	case "operations":
+		return "For operators: readiness, metrics."
+	case "reference":
+		return "These pages, and the document behind them."
+	}
+	return ""
+}
+
+// sample is an example of a value in a path, for routes that give none. What
+// comes after the collection decides what kind of name it is.
+func sample(path, name string) string {
+	collection, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
+	switch {
+	case name == "member":
+		return "did:ixo:person/amina"
+	case name == "file":
+		return "errors"
+	case name == "templateId":
+		return "baseline-v1"
+	case name == "version" && collection == "templates":
+		return "1"
+	case name == "sha256":
+		return "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	case name == "id" && collection == "api-keys":
+		return "key_01890a5d-ac96-774b-bcce-b302099a8057"
+	case name == "id" && collection == "erasures":
+		return "erasure_7310428377145344"
+	case name == "id":
+		return "01890a5d-ac96-774b-bcce-b302099a8057"
+	case name != "did":
+		return ""
+	}
+	switch collection {
+	case "protocols":
+		return "did:ixo:protocol/clean-cooking"
+	case "devices":
+		return "did:ixo:device/sum789"
+	case "households":
+		return "did:ixo:household/123"
+	}
+	return "did:ixo:entity:175d7824ba25002e4ec206365e206236"
+}
+
+// explain fills what the tables of the areas leave open in the document.
+func explain(doc *huma.OpenAPI) *huma.OpenAPI {
+	for _, t := range doc.Tags {
+		t.Description = tagText(t.Name)
+	}
+	for path, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Patch, item.Delete} {
+			if op == nil {
+				continue
+			}
+			for _, p := range op.Parameters {
+				if text := sample(path, p.Name); p.In == "path" && p.Example == nil && text != "" {
+					p.Example = text
+				}
+			}
+		}
+	}
+	return doc
+}

@@ -1,0 +1,132 @@
+// Package report keeps what became of each row of an import, or of each twin of
+// a migration. It does not know what a result says.
+package report
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Row is the result of one row.
+type Row struct {
+	Line int64
+	OK   bool
+	Data string // JSON
+}
+
+// many is how many rows one statement stores. Those that are left over go one
+// by one.
+const many = 10
+
+// OR IGNORE spares the journal that SQLite keeps for a statement that could
+// fail half way; the count tells.
+const (
+	insertOne       = `INSERT INTO transfer_rows(job, line, ok, data) VALUES ($1, $2, $3, $4)`
+	tenRows         = `INTO transfer_rows(job, line, ok, data) VALUES ($1, $2, $3, $4), ($1, $5, $6, $7), ($1, $8, $9, $10), ($1, $11, $12, $13), ($1, $14, $15, $16), ($1, $17, $18, $19), ($1, $20, $21, $22), ($1, $23, $24, $25), ($1, $26, $27, $28), ($1, $29, $30, $31)`
+	insertTen       = `INSERT ` + tenRows
+	insertTenSQLite = `INSERT OR IGNORE ` + tenRows
+	selectOne       = `SELECT data FROM transfer_rows WHERE job = $1 AND line = $2`
+	updateOne       = `UPDATE transfer_rows SET ok = $3, data = $4 WHERE job = $1 AND line = $2`
+	selectRows      = `SELECT line, ok, data FROM transfer_rows WHERE job = $1 AND line > $2 ORDER BY line LIMIT $3`
+	selectRefused   = `SELECT line, ok, data FROM transfer_rows WHERE job = $1 AND line > $2 AND NOT ok ORDER BY line LIMIT $3`
+	deleteSome      = `DELETE FROM transfer_rows WHERE job = $1 AND line IN (SELECT line FROM transfer_rows WHERE job = $1 ORDER BY line LIMIT $2)`
+)
+
+// Insert stores results of a job.
+func Insert(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
+	for part := range slices.Chunk(rows, many) {
+		if err := insert(ctx, tx, job, part); err != nil {
+			return fmt.Errorf("insert report rows: %w", err)
+		}
+	}
+	return nil
+}
+
+// insert stores at most as many rows as one statement takes.
+func insert(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
+	if len(rows) < many {
+		for _, r := range rows {
+			if _, err := tx.Exec(ctx, insertOne, job, r.Line, r.OK, r.Data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	args := append(make([]any, 0, 1+3*many), job)
+	for _, r := range rows {
+		args = append(args, r.Line, r.OK, r.Data)
+	}
+	if tx.Dialect() != db.SQLite {
+		_, err := tx.Exec(ctx, insertTen, args...)
+		return err
+	}
+	n, err := tx.Exec(ctx, insertTenSQLite, args...)
+	if err == nil && n < many {
+		err = fmt.Errorf("a line from %d to %d is there already", rows[0].Line, rows[many-1].Line)
+	}
+	return err
+}
+
+// Find is the data of a row.
+func Find(ctx context.Context, q db.Querier, job string, line int64) (string, error) {
+	var data string
+	if err := q.QueryRow(ctx, selectOne, job, line).Scan(&data); err != nil {
+		return "", fmt.Errorf("find report row: %w", err)
+	}
+	return data, nil
+}
+
+// Update replaces a row.
+func Update(ctx context.Context, tx *db.Tx, job string, r Row) error {
+	if _, err := tx.Exec(ctx, updateOne, job, r.Line, r.OK, r.Data); err != nil {
+		return fmt.Errorf("update report row: %w", err)
+	}
+	return nil
+}
+
+// Remove removes at most limit rows of a job, and tells how many.
+func Remove(ctx context.Context, d *db.DB, job string, limit int) (int, error) {
+	n, err := d.Exec(ctx, deleteSome, job, limit)
+	if err != nil {
+		return 0, fmt.Errorf("remove report: %w", err)
+	}
+	return int(n), nil
+}
+
+// Page asks for rows of a job.
+type Page struct {
+	Job     string
+	Refused bool // only those
+	After   int64
+	Limit   int
+}
+
+// List reads rows in the order of their lines.
+func List(ctx context.Context, q db.Querier, p Page) ([]Row, error) {
+	var rows db.Rows
+	var err error
+	if p.Refused {
+		rows, err = q.Query(ctx, selectRefused, p.Job, p.After, p.Limit)
+	} else {
+		rows, err = q.Query(ctx, selectRows, p.Job, p.After, p.Limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list report rows: %w", err)
+	}
+	defer rows.Close()
+	var out []Row
+	for rows.Next() {
+		var r Row
+		if err := rows.Scan(&r.Line, &r.OK, &r.Data); err != nil {
+			return nil, fmt.Errorf("list report rows: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list report rows: %w", err)
+	}
+	return out, nil
+}

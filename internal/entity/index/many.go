@@ -1,0 +1,104 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// How many rows one statement has. Those that are left over go one by one.
+const (
+	manyProps = 20
+	manyNames = 10
+)
+
+// On SQLite a statement of several rows that could fail keeps a journal of its
+// own; one that ignores what is wrong does not, and the count tells.
+const (
+	propRows = `INTO entity_props (pid, val, nid)
+		VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15),
+			($16, $17, $18), ($19, $20, $21), ($22, $23, $24), ($25, $26, $27), ($28, $29, $30),
+			($31, $32, $33), ($34, $35, $36), ($37, $38, $39), ($40, $41, $42), ($43, $44, $45),
+			($46, $47, $48), ($49, $50, $51), ($52, $53, $54), ($55, $56, $57), ($58, $59, $60)`
+	insertProps20       = `INSERT ` + propRows + ` ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertProps20SQLite = `INSERT OR IGNORE ` + propRows
+
+	nameRows = `INTO entity_externals (ws, value, scheme, nid)
+		VALUES ($1, $2, $3, $4), ($1, $5, $6, $7), ($1, $8, $9, $10), ($1, $11, $12, $13), ($1, $14, $15, $16),
+			($1, $17, $18, $19), ($1, $20, $21, $22), ($1, $23, $24, $25), ($1, $26, $27, $28), ($1, $29, $30, $31)`
+	insertNames10       = `INSERT ` + nameRows + ` ON CONFLICT (ws, value, scheme) DO NOTHING`
+	insertNames10SQLite = `INSERT OR IGNORE ` + nameRows
+)
+
+// PropOf is an entry of a twin.
+type PropOf struct {
+	Prop
+	NID int64
+}
+
+// AddAllProps enters many twins into the property index.
+func AddAllProps(ctx context.Context, tx *db.Tx, list []PropOf) error {
+	for part := range slices.Chunk(list, manyProps) {
+		if len(part) < manyProps {
+			for _, p := range part {
+				if err := AddProps(ctx, tx, p.NID, []Prop{p.Prop}); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		args := make([]any, 0, 3*manyProps)
+		for _, p := range part {
+			args = append(args, p.PID, p.Val, p.NID)
+		}
+		var err error
+		if tx.Dialect() == db.SQLite {
+			_, err = tx.Exec(ctx, insertProps20SQLite, args...)
+		} else {
+			_, err = tx.Exec(ctx, insertProps20, args...)
+		}
+		if err != nil {
+			return fmt.Errorf("index properties: %w", err)
+		}
+	}
+	return nil
+}
+
+// NameOf is a name of a twin.
+type NameOf struct {
+	Name
+	NID int64
+}
+
+// AddAllNames enters the names of many twins of a workspace. It is false when
+// one of them is taken, and does not tell which; a fault of AddNames says the
+// same.
+func AddAllNames(ctx context.Context, tx *db.Tx, ws string, list []NameOf) (bool, error) {
+	for part := range slices.Chunk(list, manyNames) {
+		if len(part) < manyNames {
+			for _, x := range part {
+				if err := AddNames(ctx, tx, ws, x.NID, []Name{x.Name}); err != nil {
+					return false, err
+				}
+			}
+			continue
+		}
+		args := append(make([]any, 0, 1+3*manyNames), ws)
+		for _, x := range part {
+			args = append(args, x.Value, x.Scheme, x.NID)
+		}
+		var n int64
+		var err error
+		if tx.Dialect() == db.SQLite {
+			n, err = tx.Exec(ctx, insertNames10SQLite, args...)
+		} else {
+			n, err = tx.Exec(ctx, insertNames10, args...)
+		}
+		if err != nil || n < manyNames {
+			return false, err
+		}
+	}
+	return true, nil
+}

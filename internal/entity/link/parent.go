@@ -1,0 +1,106 @@
+package link
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// A project needs an organisation and an asset a project, as long as they are
+// active: one that is not deactivated, or one that is not held here. The first
+// statements find such a parent, by edges to the twin and by edges it has made
+// itself. The others list the active twins that have no parent but one, in the
+// order of an index. Most edges of a large parent lead to twins that have gone:
+// $3 is their key in the index of statuses, which is dense where rows are not.
+// The range keeps SQLite from going to the row instead.
+const (
+	selectParent = `SELECT p.nid FROM relationships o JOIN entities p ON p.nid = o.src
+		WHERE o.mirror = $1 AND o.role = $2 AND o.removed_at IS NULL AND p.status <> 'deactivated' LIMIT 1`
+	selectNamedParent = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
+		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')
+		ORDER BY o.dst_did LIMIT 1`
+
+	selectProjectsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
+		WHERE r.src = $1 AND r.role = 'implements' AND r.removed_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
+			AND c.status = 'active' AND c.domain_type = 'project'
+			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
+				WHERE o.mirror = c.nid AND o.role = 'implements' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated')
+			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = c.nid AND o.role = 'implementedBy' AND o.removed_at IS NULL)
+		ORDER BY r.dst_did LIMIT $2`
+	selectAssetsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
+		WHERE r.src = $1 AND r.role = 'generates' AND r.removed_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
+			AND c.status = 'active' AND c.domain_type = 'asset'` + noOtherProject + `
+		ORDER BY r.dst_did LIMIT $2`
+	selectAssetsNaming = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.src
+		WHERE r.dst = $1 AND r.role = 'project' AND r.removed_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.src AND r.src)
+			AND c.status = 'active' AND c.domain_type = 'asset'` + noOtherProject + `
+		ORDER BY r.nid LIMIT $2`
+	noOtherProject = `
+			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
+				WHERE o.mirror = c.nid AND o.role = 'generates' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated')
+			AND NOT EXISTS (SELECT 1 FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
+				WHERE o.src = c.nid AND o.role IN ('generatedBy', 'project') AND o.removed_at IS NULL AND o.dst <> $1
+					AND (p.status IS NULL OR p.status <> 'deactivated'))`
+)
+
+// Dependant is an active twin that needs another one.
+type Dependant struct{ DID, Project string }
+
+// Dependants lists at most limit active twins that cannot do without a twin of
+// a domain type: the projects that no other organisation implements, the assets
+// of no other project. gone is the status key of deactivated twins.
+func Dependants(ctx context.Context, q db.Querier, p *End, gone int64, limit int) ([]Dependant, error) {
+	switch p.DomainType {
+	case "organisation":
+		rows, err := q.Query(ctx, selectProjectsOf, p.NID, limit, gone)
+		return scanDependants(rows, err)
+	case "project":
+		rows, err := q.Query(ctx, selectAssetsOf, p.NID, limit, gone)
+		all, err := scanDependants(rows, err)
+		if err != nil || len(all) > 0 {
+			return all, err
+		}
+		rows, err = q.Query(ctx, selectAssetsNaming, p.NID, limit, gone)
+		return scanDependants(rows, err)
+	}
+	return nil, nil
+}
+
+func scanDependants(rows db.Rows, err error) ([]Dependant, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list dependants: %w", err)
+	}
+	defer rows.Close()
+	var all []Dependant
+	for rows.Next() {
+		var d Dependant
+		if err := rows.Scan(&d.DID, &d.Project); err != nil {
+			return nil, fmt.Errorf("list dependants: %w", err)
+		}
+		all = append(all, d)
+	}
+	return all, wrap("list dependants", errors.Join(rows.Err(), rows.Close()))
+}
+
+// Parent finds a parent of a twin that is not deactivated, by an incoming role
+// or by one of the words the twin uses itself. nid is 0 for a parent that is
+// not held here.
+func Parent(ctx context.Context, q db.Querier, child int64, role string, words ...string) (nid int64, found bool, err error) {
+	err = q.QueryRow(ctx, selectParent, child, role).Scan(&nid)
+	for _, w := range words {
+		if !errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		err = q.QueryRow(ctx, selectNamedParent, child, w).Scan(&nid)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return nid, err == nil, wrap("look for a parent", err)
+}

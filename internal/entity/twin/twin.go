@@ -1,0 +1,163 @@
+// Package twin is the record of a digital twin and the draft it is made from:
+// their members, what is wrong with them whatever the protocol says, and how a
+// record is rendered. It is pure.
+package twin
+
+import (
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Status is where a twin stands in its life.
+type Status string
+
+// The statuses. StatusDeactivated is final; its DID stays resolvable.
+const (
+	StatusDraft       Status = "draft" // a relationship its protocol requires is missing
+	StatusActive      Status = "active"
+	StatusSuspended   Status = "suspended"
+	StatusCompleted   Status = "completed"
+	StatusDeactivated Status = "deactivated"
+)
+
+// Code is the number of a status, for systems that keep one.
+func (s Status) Code() int {
+	for i, known := range []Status{StatusDraft, StatusActive, StatusSuspended, StatusCompleted, StatusDeactivated} {
+		if s == known {
+			return i
+		}
+	}
+	return -1
+}
+
+// Object is a JSON object kept as text.
+type Object struct{ jsontext.Value }
+
+// IsZero tells that there is no object.
+func (o Object) IsZero() bool { return len(o.Value) == 0 }
+
+// Schema describes an object in the API reference.
+func (Object) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+// Entity is the record of a twin. The order of members is the order they are
+// sent in.
+type Entity struct {
+	DID                  string            `json:"did" doc:"Identifier of the twin." example:"did:ixo:entity:175d7824ba25002e4ec206365e206236"`
+	Type                 string            `json:"type" doc:"What it is, in the words of its maker." example:"Device"`
+	Class                string            `json:"class" enum:"physical,cognitive,system,oracle" doc:"Canonical class; comes from the protocol."`
+	DomainType           string            `json:"domainType" doc:"Role in the domain model: organisation, group, project, asset, device, household, person, oracle, system, claim, credential, or thing; comes from the protocol." example:"device"`
+	Controller           string            `json:"controller" doc:"DID of who may change the twin."`
+	Controllers          []string          `json:"controllers" doc:"All who may change it, the controller first."`
+	Owner                string            `json:"owner" doc:"DID of whom it belongs to."`
+	Protocol             string            `json:"protocol" doc:"DID of the protocol it was made from." example:"did:ixo:protocol/template"`
+	ProtocolVersion      string            `json:"protocolVersion" example:"1.0.0"`
+	Project              string            `json:"project,omitzero" doc:"DID of the project it belongs to."`
+	Properties           Object            `json:"properties" doc:"What the protocol declares."`
+	Services             []Endpoint        `json:"services" doc:"Where to reach it. Stored, never called."`
+	Relationships        []Relationship    `json:"relationships" doc:"The first 100 relationships; links.relationships has all."`
+	MoreRelationships    bool              `json:"moreRelationships,omitzero" doc:"There are more than are shown here."`
+	MissingRelationships []string          `json:"missingRelationships" doc:"Roles that must be filled before the twin can be active."`
+	VerifiableCredential []Credential      `json:"verifiableCredential" doc:"Certificates and proofs issued about it."`
+	LinkedResources      []LinkedResource  `json:"linkedResources"`
+	LinkedClaims         []LinkedResource  `json:"linkedClaims"`
+	LinkedEntities       []LinkedEntity    `json:"linkedEntities"`
+	AccordedRights       []AccordedRight   `json:"accordedRights"`
+	Accounts             []Account         `json:"accounts"`
+	AlsoKnownAs          []string          `json:"alsoKnownAs"`
+	ExternalIDs          map[string]string `json:"externalIds" doc:"Names other systems have for it, by system."`
+	Status               Status            `json:"status" enum:"draft,active,suspended,completed,deactivated"`
+	StatusCode           int               `json:"statusCode" doc:"0 draft, 1 active, 2 suspended, 3 completed, 4 deactivated."`
+	Verification         Verification      `json:"verification"`
+	StartDate            time.Time         `json:"startDate,omitzero"`
+	EndDate              time.Time         `json:"endDate,omitzero"`
+	RelayerNode          string            `json:"relayerNode" doc:"DID of the server through which it was made."`
+	Metadata             Object            `json:"metadata" doc:"Anything else its makers want to keep: name, description, tags, location."`
+	Revision             int64             `json:"revision" doc:"Counts the changes; the ETag."`
+	Created              time.Time         `json:"created"`
+	Updated              time.Time         `json:"updated"`
+	CreatedBy            string            `json:"createdBy" doc:"DID of who made it."`
+	UpdatedBy            string            `json:"updatedBy" doc:"DID of who made this revision."`
+	Links                Links             `json:"links"`
+}
+
+// Endpoint is a place where a twin can be reached: a member of services.
+type Endpoint struct {
+	ID       string `json:"id" doc:"Fragment." example:"#data"`
+	Type     string `json:"type" example:"DataIngestion"`
+	Endpoint string `json:"endpoint" doc:"URL." example:"https://example.org/ingest"`
+}
+
+// Relationship is an edge as its record shows it.
+type Relationship struct {
+	ID       string    `json:"id" example:"rel_7310428377145344"`
+	Role     string    `json:"role" doc:"A role of the protocol, or a word of the domain model such as implements." example:"operator"`
+	Target   string    `json:"target" doc:"DID of the other twin."`
+	External bool      `json:"external,omitzero" doc:"The target is not held here."`
+	Since    time.Time `json:"since,omitzero"`
+	Until    time.Time `json:"until,omitzero"`
+	Source   string    `json:"source" enum:"declared,protocol,derived" doc:"protocol: a role of the protocol. declared: any other. derived: the other end holds it."`
+}
+
+// Credential names a credential about the twin.
+type Credential struct {
+	ID     string `json:"id,omitzero"`
+	Type   string `json:"type" example:"Certification"`
+	Issuer string `json:"issuer" example:"did:ixo:org/certifier"`
+	Status string `json:"status,omitzero"`
+}
+
+// LinkedResource is a document about the twin, kept elsewhere.
+type LinkedResource struct {
+	ID              string `json:"id" doc:"Fragment." example:"#profile"`
+	Type            string `json:"type" example:"Settings"`
+	Description     string `json:"description,omitzero"`
+	MediaType       string `json:"mediaType,omitzero" example:"application/json"`
+	ServiceEndpoint string `json:"serviceEndpoint,omitzero"`
+	Proof           string `json:"proof,omitzero" doc:"Content id of the document."`
+	Encrypted       string `json:"encrypted,omitzero" enum:"true,false"`
+	Right           string `json:"right,omitzero"`
+}
+
+// LinkedEntity names another twin without making an edge of the graph.
+type LinkedEntity struct {
+	ID           string `json:"id" doc:"DID."`
+	Type         string `json:"type"`
+	Relationship string `json:"relationship"`
+	Service      string `json:"service,omitzero"`
+}
+
+// AccordedRight is a right given to somebody.
+type AccordedRight struct {
+	ID        string `json:"id" doc:"Fragment."`
+	Type      string `json:"type" example:"capability/mintToken"`
+	Mechanism string `json:"mechanism,omitzero"`
+	Message   string `json:"message,omitzero"`
+	Service   string `json:"service,omitzero"`
+}
+
+// Account is an account of the twin on some ledger.
+type Account struct {
+	Name    string `json:"name" example:"admin"`
+	Address string `json:"address"`
+}
+
+// Verification tells whether somebody has vouched for the twin.
+type Verification struct {
+	Status    string    `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired"`
+	Verifier  string    `json:"verifier,omitzero" doc:"DID."`
+	Timestamp time.Time `json:"timestamp,omitzero"`
+	Evidence  string    `json:"evidence,omitzero"`
+}
+
+// Links are the addresses of a twin.
+type Links struct {
+	Self          string `json:"self"`
+	History       string `json:"history"`
+	Relationships string `json:"relationships"`
+	Graph         string `json:"graph"`
+	DIDDocument   string `json:"didDocument"`
+}

@@ -1,0 +1,72 @@
+package file
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Packer packs many pieces, one after the other, with one set of buffers.
+type Packer struct {
+	z   *gzip.Writer
+	out bytes.Buffer
+}
+
+// Pack compresses a piece by itself. The result is the caller's.
+func (p *Packer) Pack(raw []byte) ([]byte, error) {
+	p.out.Reset()
+	if p.z == nil {
+		z, err := gzip.NewWriterLevel(&p.out, gzip.BestSpeed)
+		if err != nil {
+			return nil, wrap("pack piece", err)
+		}
+		p.z = z
+	} else {
+		p.z.Reset(&p.out)
+	}
+	if _, err := p.z.Write(raw); err != nil {
+		return nil, wrap("pack piece", err)
+	}
+	if err := p.z.Close(); err != nil {
+		return nil, wrap("pack piece", err)
+	}
+	return bytes.Clone(p.out.Bytes()), nil
+}
+
+// Send writes a file to w, a piece at a time. gone tells that w takes no more.
+func Send(ctx context.Context, q db.Querier, f *File, w io.Writer) (gone bool, err error) {
+	for n, sent := int64(0), int64(0); sent < f.Bytes; n++ {
+		raw, err := Piece(ctx, q, f.ID, n)
+		if err != nil {
+			return false, err
+		}
+		if _, err := w.Write(raw); err != nil {
+			return true, nil
+		}
+		sent += int64(len(raw))
+	}
+	return false, nil
+}
+
+const listOfText = `SELECT id FROM transfer_files WHERE ws = $1 AND kind = $2`
+
+// Of lists all files of a kind in a workspace, those that are still written too.
+func Of(ctx context.Context, q db.Querier, ws, kind string) ([]string, error) {
+	rows, err := q.Query(ctx, listOfText, ws, kind)
+	if err != nil {
+		return nil, wrap("list files", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, wrap("list files", err)
+		}
+		out = append(out, id)
+	}
+	return out, wrap("list files", rows.Err())
+}
