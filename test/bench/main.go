@@ -17,9 +17,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,14 +59,12 @@ var rows = []row{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if !slices.Contains(os.Args, "-bare") {
-		setGC()
-	}
 	b := &bench{}
 	only, bare := b.flags()
-	if bare != "" {
+	if bare != "" { // with what Go sets by itself, see setGC
 		exit(serveBare(ctx, bare, flag.Arg(0)))
 	}
+	setGC()
 	dir, err := os.MkdirTemp("", "hearth-bench-")
 	if err != nil {
 		exit(err)
@@ -79,8 +77,9 @@ func main() {
 	exit(err)
 }
 
-// gcPercent is what the server sets for itself. All processes of a run use it,
-// so that nobody wins or loses by the collector.
+// gcPercent is what the server sets for itself. What is measured in this
+// process has it too. A bare server is bare: it keeps what Go sets by itself,
+// unless GOGC says otherwise, which holds for all processes of a run.
 const gcPercent = 400
 
 func setGC() {
@@ -170,7 +169,15 @@ func (b *bench) start(env ...string) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server.Start(server.Options{Binary: b.binary, Dir: dir, Env: env})
+	// Everything on, as for users: limits that count but refuse nobody here,
+	// and a line in the log for every request.
+	log, err := os.Create(filepath.Join(b.dir, filepath.Base(dir)+".log"))
+	if err != nil {
+		return nil, err
+	}
+	on := []string{"LOG_LEVEL=info", "HEARTH_RATE_LIMIT=100000000", "HEARTH_ADDRESS_RATE_LIMIT=100000000"}
+	s, err := server.Start(server.Options{Binary: b.binary, Dir: dir, Env: append(on, env...), Log: log})
+	return s, errors.Join(err, log.Close())
 }
 
 // verdict judges a bar of the release and returns the word for the table.

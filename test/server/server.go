@@ -26,6 +26,7 @@ type Options struct {
 	Key         string        // owner key; OwnerKey
 	Env         []string      // more NAME=value pairs; they win
 	Args        []string      // after "serve"
+	Log         *os.File      // where the log goes; kept with the rest of the output when nil
 	Ready       time.Duration // how long to wait for the ready line; 30 s
 }
 
@@ -72,6 +73,9 @@ func Launch(o Options) (*Server, error) {
 	cmd.Env = append(cmd.Env, o.Env...)
 	out := newOutput()
 	cmd.Stdout, cmd.Stderr = out, out
+	if o.Log != nil {
+		cmd.Stderr = o.Log
+	}
 	cmd.WaitDelay = 5 * time.Second
 	dieWithParent(cmd)
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
