@@ -1,8 +1,17 @@
 package app_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // listed is a household on the lists of the surveys in the house.
@@ -56,9 +65,81 @@ func (h *house) furnishSurveys(t *testing.T) {
 		h.ids["survey to "+name] = "zq." + name
 		survey("zq."+name, moves...)
 	}
-	made("/v1/surveys/zq.responses/responses", `{"responseId":"zq.answer","householdId":"did:ixo:household/7","timestamp":"2026-01-31T10:00:00Z",`+
-		`"collector":"did:ixo:agent/123","responses":{"eligibility":{"current_cooking":["wood"]}}}`)
+	h.furnishResponses(t)
+}
+
+// picture is a file of a response, and otherPicture what the example sends.
+const (
+	picture      = "a stove\n"
+	otherPicture = "another stove\n"
+)
+
+func sendsPicture(r web.Route) bool {
+	return strings.HasPrefix(r.Path, "/v1/attachments") && r.Method == http.MethodPut
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// furnishResponses puts a response, a picture and a conflict into the house.
+func (h *house) furnishResponses(t *testing.T) {
+	t.Helper()
 	h.ids["response"] = "zq.answer"
+	h.ids["attachment"] = hashOf(picture)
+	answer := `{"responseId":"zq.answer","householdId":"did:ixo:household/7","timestamp":"2024-02-20T10:00:00Z","collector":"did:ixo:agent/123",` +
+		`"responses":{"eligibility":{"current_cooking":["wood"]}},"attachments":[{"sha256":"` + h.ids["attachment"] + `"}]}`
+	ctx, err := h.Auth.AsOwner(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tablet, err := h.Auth.Create(ctx, auth.Draft{Name: "tablet", Principal: "did:ixo:agent/123", Role: "collector"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []*httptest.ResponseRecorder{
+		h.as(tablet.Text, "POST", "/v1/surveys/zq.responses/responses", answer),
+		h.put("/v1/attachments/"+h.ids["attachment"], picture),
+		h.post("/v1/surveys/zq.responses/back-checks:draw", `{"size":1,"seed":"house"}`),
+	} {
+		if w.Code >= 300 {
+			t.Fatalf("send a response: %d %s", w.Code, w.Body)
+		}
+	}
+	var export struct {
+		ID string `json:"id"`
+	}
+	w := h.post("/v1/surveys/zq.responses/exports", `{"format":"csv"}`)
+	if err := json.Unmarshal(w.Body.Bytes(), &export); err != nil || export.ID == "" {
+		t.Fatalf("ask for an export: %d %s, %v", w.Code, w.Body, err)
+	}
+	h.ids["survey export"] = export.ID
+	h.ids["back-check"] = h.firstOf(t, "/v1/surveys/zq.responses/back-checks", "backCheckId")
+	w = h.post("/v1/responses:batch", `{"items":[`+strings.ReplaceAll(strings.Replace(answer, "{", `{"surveyId":"zq.responses",`, 1), "wood", "lpg")+`]}`)
+	var out struct {
+		Results []struct {
+			ConflictID string `json:"conflictId"`
+		} `json:"results"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &out); err != nil || len(out.Results) != 1 || out.Results[0].ConflictID == "" {
+		t.Fatalf("send a conflict: %d %s, %v", w.Code, w.Body, err)
+	}
+	h.ids["conflict"] = out.Results[0].ConflictID
+}
+
+// firstOf gives a member of the first item of a list.
+func (h *house) firstOf(t *testing.T, path, member string) string {
+	t.Helper()
+	w := h.as(owner, "GET", path, "")
+	var page struct {
+		Items []map[string]any `json:"items"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || len(page.Items) == 0 {
+		t.Fatalf("GET %s: %d %s, %v", path, w.Code, w.Body, err)
+	}
+	id, _ := page.Items[0][member].(string)
+	return id
 }
 
 // surveyPart is what stands for a parameter in a path of area B, "" elsewhere.
@@ -68,6 +149,14 @@ func (h *house) surveyPart(route, name string) string {
 		return h.ids["template"]
 	case "{responseId}":
 		return h.ids["response"]
+	case "{sha256}":
+		return h.ids["attachment"]
+	case "{conflictId}":
+		return h.ids["conflict"]
+	case "{exportId}":
+		return h.ids["survey export"]
+	case "{backCheckId}":
+		return h.ids["back-check"]
 	case "{version}":
 		if strings.HasPrefix(route, "/v1/templates") {
 			return "1"
@@ -78,6 +167,9 @@ func (h *house) surveyPart(route, name string) string {
 		}
 	case "{surveyId}":
 		last := route[strings.LastIndex(route, "/")+1:]
+		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") {
+			last = "responses"
+		}
 		if _, ok := steps()[last]; ok {
 			return "zq." + last
 		}

@@ -83,6 +83,9 @@ func (h *house) key(t *testing.T, ctx context.Context, name string, scopes ...st
 
 // path fills the ids of the house into a pattern.
 func (h *house) path(r web.Route) string {
+	if sendsPicture(r) {
+		return "/v1/attachments/" + hashOf(otherPicture)
+	}
 	parts := strings.Split(strings.TrimSuffix(r.Path, "{$}"), "/")
 	for i, part := range parts {
 		if strings.HasPrefix(part, "{") {
@@ -97,6 +100,9 @@ func body(t *testing.T, r web.Route) string {
 	t.Helper()
 	if r.Path == "/v1/imports" && r.Method == http.MethodPost {
 		return importLine
+	}
+	if sendsPicture(r) {
+		return otherPicture
 	}
 	if r.Doc.Example == nil {
 		return ""
@@ -120,6 +126,9 @@ func (h *house) send(t *testing.T, r web.Route, path, key string) *httptest.Resp
 	req.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(2 + n>>8), byte(n)}), 1234).String()
 	if text != "" {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if text == otherPicture {
+		req.Header.Set("Content-Type", "application/octet-stream")
 	}
 	if text == importLine {
 		req.Header.Set("Content-Type", "application/x-ndjson")

@@ -72,18 +72,24 @@ const importLine = `{"type":"Device","protocol":"did:ixo:protocol/template","pro
 
 // post sends a body as the owner.
 func (h *house) post(path, body string) *httptest.ResponseRecorder {
-	return h.owner("POST", path, body)
+	return h.as(owner, "POST", path, body)
 }
 
 // put replaces what is there as the owner.
-func (h *house) put(path, body string) *httptest.ResponseRecorder { return h.owner("PUT", path, body) }
+func (h *house) put(path, body string) *httptest.ResponseRecorder {
+	return h.as(owner, "PUT", path, body)
+}
 
-func (h *house) owner(method, path, body string) *httptest.ResponseRecorder {
+// as sends a body with a key.
+func (h *house) as(key, method, path, body string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(method, path, strings.NewReader(body))
 	req.Header.Set("If-Match", "*")
 	req.RemoteAddr = "198.51.100.7:1234"
-	req.Header.Set("Authorization", "Bearer "+owner)
+	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Content-Type", "application/json")
+	if strings.HasPrefix(path, "/v1/attachments") {
+		req.Header.Set("Content-Type", "application/octet-stream")
+	}
 	if strings.HasPrefix(path, "/v1/imports") {
 		req.Header.Set("Content-Type", "application/x-ndjson")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
@@ -34,6 +35,7 @@ func (a *App) jobs() (*job.Runner, error) {
 		c.Every = append(c.Every, job.Every{Kind: kindBackup, Interval: every, Workspace: auth.OperatorWorkspace})
 	}
 	a.twins.handlers(c.Handlers)
+	a.surveys.jobs(&c)
 	return a.Jobs.NewRunner(c)
 }
 
@@ -46,12 +48,12 @@ type retention struct {
 
 func (a *App) retentions() []retention {
 	e := a.cfg.Events
-	return append([]retention{
+	return slices.Concat([]retention{
 		{"idempotency answers", e.IdempotencyRetention, a.Idem.Expire},
 		{"events", e.Retention, a.Events.Expire},
 		{"jobs", e.JobRetention, a.Jobs.Expire},
 		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
-	}, a.twins.retentions(e)...)
+	}, a.twins.retentions(e), a.surveys.retentions(e))
 }
 
 // sweep removes what has outlived its retention, a chunk and a transaction at a

@@ -2,16 +2,25 @@ package app
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/export"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
+	"github.com/hearth-dmrv/hearth/internal/survey/verify"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -20,13 +29,21 @@ type surveys struct {
 	templates *template.Service
 	surveys   *survey.Service
 	vault     *vault.Vault
+	media     *media.Store
 	responses *response.Service
+	offline   *offline.Service
+	verify    *verify.Service
+	rules     *quality.Rulebook
+	quality   *quality.Service
+	exports   *export.Service
 }
 
-// Topics that tell that a template or a survey of a workspace has changed.
+// Topics that tell that a template, a survey or its rules have changed in a
+// workspace.
 const (
 	topicTemplates = "templates"
 	topicSurveys   = "surveys"
+	topicRules     = "quality-rules"
 )
 
 // buildSurveys makes the services of area B, lowest first.
@@ -40,14 +57,45 @@ func (a *App) buildSurveys(ctx context.Context) {
 		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Project: projectOf,
 		StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
 	})
+	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Changed: func(ws string) { a.publish(ctx, topicRules, ws) }})
+	s.media = media.New(media.Config{DB: a.DB, Key: a.Key})
 	s.responses = response.New(response.Config{
-		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Key: a.Key, Log: a.log,
-		Self: a.identity.DID.String(),
+		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Key: a.Key,
+		Log: a.log, Self: a.identity.DID.String(), Settings: s.rules.Settings,
 	})
-	for topic, cache := range map[string]interface {
-		Flush()
-		Forget(ws string)
-	}{topicTemplates: s.templates, topicSurveys: s.surveys} {
+	s.offline = offline.New(offline.Config{
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
+	})
+	s.verify = verify.New(verify.Config{DB: a.DB, Surveys: s.surveys, Responses: s.responses, Idem: a.Idem, Cursors: a.cursors})
+	s.quality = quality.New(quality.Config{
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Templates: s.templates, Rules: s.rules, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem,
+		Cursors: a.cursors, Log: a.log,
+	})
+	s.exports = export.New(export.Config{
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Jobs: a.Jobs, Idem: a.Idem, Log: a.log, Filter: responseFilter,
+	})
+	a.surveys = s
+	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
+}
+
+// responseFilter reads a filter of responses.
+func responseFilter(text string, f *form.Form) (func(*response.Row) (bool, error), error) {
+	e, err := response.ParseFilter(text, f)
+	if err != nil {
+		return nil, err
+	}
+	return response.Filter{Expr: e}.Match, nil
+}
+
+// cache is what other instances change behind our back.
+type cache interface {
+	Flush()
+	Forget(ws string)
+}
+
+// follow has caches forget what other instances have changed, by topic.
+func (a *App) follow(caches map[string]cache) {
+	for topic, cache := range caches {
 		a.Bus.Subscribe(topic, func(m bus.Message) {
 			if m.Missed {
 				cache.Flush()
@@ -56,7 +104,6 @@ func (a *App) buildSurveys(ctx context.Context) {
 			cache.Forget(m.Payload)
 		})
 	}
-	a.surveys = s
 }
 
 // projectOf tells what area A knows of a DID.
@@ -81,13 +128,38 @@ func (a *App) beginOf(ctx context.Context, _ db.Querier, ws string) (time.Time, 
 func (s *surveys) routes(api *web.API) {
 	s.templates.Routes(api)
 	s.surveys.Routes(api)
-	s.responses.Routes(api)
+	s.responses.Routes(api) // with those of attachments
+	s.offline.Routes(api)
+	s.verify.Routes(api)
+	s.quality.Routes(api)
+	s.exports.Routes(api)
+}
+
+// jobs are what area B does later, and by time.
+func (s *surveys) jobs(c *job.RunnerConfig) {
+	maps.Copy(c.Handlers, s.quality.Handlers())
+	maps.Copy(c.Handlers, s.exports.Handlers())
+	c.Every = append(c.Every, s.quality.Every()...)
 }
 
 // erasers are what area B does to forget a household.
 func (s *surveys) erasers() []erase.Eraser {
 	return []erase.Eraser{
 		{Name: "survey lists", Erase: s.surveys.Erase},
-		{Name: "survey keys", Erase: s.vault.Forget},
+		{Name: "answers", Erase: s.responses.Erase},
+	}
+}
+
+// copies are what area B holds of a workspace beside its records.
+func (s *surveys) copies() []func(context.Context, string) error {
+	return []func(context.Context, string) error{s.media.Sweep, s.exports.Forget}
+}
+
+// retentions are what area B keeps for a while.
+func (s *surveys) retentions(e config.Events) []retention {
+	return []retention{
+		{"unused attachments", media.Life, s.media.Expire},
+		{"exports of responses", e.JobRetention, s.exports.Expire},
+		{"files of survey exports", export.FileLife, s.exports.ExpireFiles},
 	}
 }

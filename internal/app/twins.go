@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
@@ -48,13 +47,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
 		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) }, Taken: link.Held,
 	})
-	a.Bus.Subscribe(topicProtocols, func(m bus.Message) {
-		if m.Missed {
-			t.protocols.Flush()
-			return
-		}
-		t.protocols.Forget(m.Payload)
-	})
+	a.follow(map[string]cache{topicProtocols: t.protocols})
 	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
@@ -73,7 +66,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
 		Erasers: append([]erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}}, a.surveys.erasers()...),
-		Copies:  []func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget},
+		Copies:  append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
 	})
 	t.resolve, err = resolve.New(resolve.Config{
 		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(),

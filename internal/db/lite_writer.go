@@ -36,8 +36,9 @@ const (
 	undoInMemory = "temp_store=MEMORY"
 	writerCache  = "cache_size=-16384"
 	// Pages in the log before it is copied into the file. A page that changed
-	// many times is copied once, so four times the default halves the copying.
-	checkpointAt = "wal_autocheckpoint=4000"
+	// many times is copied once, and while pages are copied every writer waits: 16
+	// times the default, just below what keepShort allows.
+	checkpointAt = "wal_autocheckpoint=16000"
 )
 
 // The states of a request. Its caller may leave while it is queued only.

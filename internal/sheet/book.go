@@ -101,6 +101,8 @@ type BookWriter struct {
 	next int // index of the sheet Sheet begins
 	rows int64
 	row  []jsontext.Value
+
+	names []string // of columns, for errors of Values
 }
 
 // NewBook begins a workbook with sheets of these names.

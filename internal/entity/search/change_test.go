@@ -226,7 +226,7 @@ func TestReference(t *testing.T) {
 	a := web.NewAPI(web.APIConfig{Name: "test"})
 	v.s.Routes(a)
 	b, err := web.Document("t", "1", a).MarshalJSON()
-	if err != nil || !strings.Contains(string(b), `"items":{"items":{"$ref":"#/components/schemas/Entity"}`) && !strings.Contains(string(b), `"$ref":"#/components/schemas/Entity"`) {
-		t.Errorf("the document does not refer to Entity: %v, %.500s", err, b)
+	if err != nil || !strings.Contains(string(b), `"items":{"items":{"$ref":"#/components/schemas/TwinEntity"}`) && !strings.Contains(string(b), `"$ref":"#/components/schemas/TwinEntity"`) {
+		t.Errorf("the document does not refer to TwinEntity: %v, %.500s", err, b)
 	}
 }

@@ -1,0 +1,334 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Quality is the field quality of surveys: checks, flags and back-checks.
+type Quality struct{ c *Client }
+
+// QualityReport is how good the data of a round are.
+type QualityReport struct {
+	SurveyID       string             `json:"surveyId"`
+	Round          int                `json:"round"`
+	Live           bool               `json:"live"` // counted for this answer
+	Run            *QualityRun        `json:"run,omitzero"`
+	Households     QualityHouseholds  `json:"households"`
+	Responses      int64              `json:"responses"`
+	Complete       int64              `json:"complete"`
+	Partial        int64              `json:"partial"`
+	Refusals       int64              `json:"refusals"`
+	Flagged        int64              `json:"flagged"`
+	FlaggedShare   float64            `json:"flaggedShare"`
+	Flags          map[string]int64   `json:"flags"` // by check
+	Duration       QualityDurations   `json:"duration"`
+	Collectors     []CollectorQuality `json:"collectors"`
+	MoreCollectors bool               `json:"moreCollectors,omitzero"`
+	Effects        []CollectorEffect  `json:"effects"`
+	Notes          []string           `json:"notes,omitzero"`
+	Template       QualityTemplate    `json:"template"`
+	BackChecks     BackCheckRates     `json:"backChecks"`
+	Links          QualityLinks       `json:"links"`
+}
+
+// QualityRun is the last run of the checks over many responses.
+type QualityRun struct {
+	Job        string    `json:"job,omitzero"`
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	Responses  int64     `json:"responses"`
+	Fresh      bool      `json:"fresh"` // no response has come since
+}
+
+// QualityHouseholds is who could not be asked.
+type QualityHouseholds struct {
+	Listed      int64 `json:"listed"`
+	Refused     int64 `json:"refused"`
+	Unreachable int64 `json:"unreachable"`
+}
+
+// QualityDurations is how long interviews took.
+type QualityDurations struct {
+	Interviews    int64   `json:"interviews"`
+	MedianSeconds float64 `json:"medianSeconds"`
+	MeanSeconds   float64 `json:"meanSeconds"`
+}
+
+// CollectorQuality is the work of one collector.
+type CollectorQuality struct {
+	Collector  string           `json:"collector"`
+	Interviews int64            `json:"interviews"`
+	Complete   int64            `json:"complete"`
+	Partial    int64            `json:"partial"`
+	Refusals   int64            `json:"refusals"`
+	Verified   int64            `json:"verified"`
+	Rejected   int64            `json:"rejected"`
+	Flagged    int64            `json:"flagged"`
+	Flags      map[string]int64 `json:"flags"`
+	Duration   QualityDurations `json:"duration"`
+	BackChecks *BackCheckRates  `json:"backChecks,omitzero"`
+}
+
+// CollectorEffect is a collector whose answers differ from those of all others.
+type CollectorEffect struct {
+	Collector  string  `json:"collector"`
+	Question   string  `json:"question"`
+	Option     string  `json:"option,omitzero"`
+	Interviews int64   `json:"interviews"`
+	Value      float64 `json:"value"`
+	Others     float64 `json:"others"`
+	Score      float64 `json:"score"`
+	Limit      float64 `json:"limit"`
+}
+
+// QualityTemplate tells whether the questions were looked at in time.
+type QualityTemplate struct {
+	TemplateID    string    `json:"templateId"`
+	Version       int       `json:"version"`
+	ReviewDue     time.Time `json:"reviewDue,omitzero"`
+	ReviewOverdue bool      `json:"reviewOverdue"`
+}
+
+// QualityLinks are the addresses around a report.
+type QualityLinks struct {
+	Flags      string `json:"flags"`
+	Rules      string `json:"rules"`
+	Runs       string `json:"runs"`
+	BackChecks string `json:"backChecks"`
+}
+
+// BackCheckRates are the error rates of back-checks.
+type BackCheckRates struct {
+	Drawn   int64           `json:"drawn"`
+	Done    int64           `json:"done"`
+	Classes []BackCheckRate `json:"classes"`
+}
+
+// BackCheckRate is that of the questions of a class.
+type BackCheckRate struct {
+	Class    int     `json:"class"` // 1, 2 or 3
+	Compared int64   `json:"compared"`
+	Errors   int64   `json:"errors"`
+	Rate     float64 `json:"rate"`
+}
+
+// Report tells how good the data of a round are; round 0 is the open one.
+// Codes: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
+func (q Quality) Report(ctx context.Context, surveyID string, round int, opts ...Option) (*QualityReport, error) {
+	v := url.Values{}
+	setInt(v, "round", int64(round))
+	return do[QualityReport](ctx, q.c, get(surveyPath(surveyID)+"/quality", v), opts)
+}
+
+// Run asks for the checks over all responses of a round; round 0 is the open
+// one. Codes: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
+func (q Quality) Run(ctx context.Context, surveyID string, round int, opts ...Option) (*Job, error) {
+	body := Object{}
+	if round != 0 {
+		body["round"] = round
+	}
+	return do[Job](ctx, q.c, post(surveyPath(surveyID)+"/quality/runs", body), opts)
+}
+
+// QualityRules are the limits of the checks of a survey. What is 0 has its
+// default.
+type QualityRules struct {
+	MinSeconds       float64  `json:"minSeconds,omitzero"`
+	SecondsPerAnswer float64  `json:"secondsPerAnswer,omitzero"`
+	NightFrom        int      `json:"nightFrom,omitzero"`
+	NightTo          int      `json:"nightTo,omitzero"`
+	UTCOffsetMinutes *int     `json:"utcOffsetMinutes,omitzero"`
+	MaxMetres        float64  `json:"maxMetres,omitzero"`
+	SameAnswers      int      `json:"sameAnswers,omitzero"`
+	Off              []string `json:"off,omitzero"` // checks that are not made
+	OutlierZ         float64  `json:"outlierZ,omitzero"`
+	OutlierAnswers   int      `json:"outlierAnswers,omitzero"`
+	DuplicateMetres  float64  `json:"duplicateMetres,omitzero"`
+	CopiedShare      float64  `json:"copiedShare,omitzero"`
+	CopiedHours      float64  `json:"copiedHours,omitzero"`
+	EffectZ          float64  `json:"effectZ,omitzero"`
+	EffectInterviews int      `json:"effectInterviews,omitzero"`
+}
+
+// QualityRuleRecord is the rules of a survey as the server sends them.
+type QualityRuleRecord struct {
+	QualityRules
+	SurveyID  string    `json:"surveyId"`
+	Revision  int64     `json:"revision"` // 0 while the survey has no rules of its own
+	Updated   time.Time `json:"updated,omitzero"`
+	UpdatedBy string    `json:"updatedBy,omitzero"`
+}
+
+// Rules reads the limits of the checks. Code: SURVEY_NOT_FOUND.
+func (q Quality) Rules(ctx context.Context, surveyID string, opts ...Option) (*QualityRuleRecord, error) {
+	return do[QualityRuleRecord](ctx, q.c, get(surveyPath(surveyID)+"/quality/rules", nil), opts)
+}
+
+// SetRules sets the limits of the checks. IfRevision is needed once the survey
+// has rules. Codes: SURVEY_NOT_FOUND, QUALITY_RULES_INVALID, STALE_REVISION,
+// PRECONDITION_REQUIRED.
+func (q Quality) SetRules(ctx context.Context, surveyID string, r QualityRules, opts ...Option) (*QualityRuleRecord, error) {
+	return do[QualityRuleRecord](ctx, q.c, put(surveyPath(surveyID)+"/quality/rules", r), opts)
+}
+
+// QualityFlag is a flag and the response it is on.
+type QualityFlag struct {
+	ResponseID   string    `json:"responseId"`
+	Collector    string    `json:"collector"`
+	Round        int       `json:"round"`
+	Rule         string    `json:"rule"`
+	Question     string    `json:"question,omitzero"`
+	Detail       string    `json:"detail"`
+	Value        float64   `json:"value,omitzero"`
+	Limit        float64   `json:"limit,omitzero"`
+	Source       string    `json:"source"`
+	At           time.Time `json:"at"`
+	Verification string    `json:"verification"`
+	Link         string    `json:"link"`
+}
+
+// FlagQuery asks for flags of a survey.
+type FlagQuery struct {
+	Rule      string
+	Collector string
+	Round     int
+	Limit     int    // items in one page, 1 to 1000; 50 by default
+	Cursor    string // NextCursor of the page before
+}
+
+func (q FlagQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	set(v, "rule", q.Rule)
+	set(v, "collector", q.Collector)
+	setInt(v, "round", int64(q.Round))
+	return v
+}
+
+// FlagPage reads one page of the flags of a survey, by check and response.
+func (q Quality) FlagPage(ctx context.Context, surveyID string, f FlagQuery, opts ...Option) (*Page[QualityFlag], error) {
+	return page[QualityFlag](ctx, q.c, surveyPath(surveyID)+"/flags", f.values(), opts)
+}
+
+// Flags walks over the flags of a survey, by check and response. An error ends
+// it.
+func (q Quality) Flags(ctx context.Context, surveyID string, f FlagQuery, opts ...Option) iter.Seq2[QualityFlag, error] {
+	return pages[QualityFlag](ctx, q.c, surveyPath(surveyID)+"/flags", f.values(), opts)
+}
+
+// DrawDraft asks for a draw of responses to be asked again: a Share of each
+// collector, or a Size of all.
+type DrawDraft struct {
+	Seed         string  `json:"seed"` // the same seed draws the same responses
+	Share        float64 `json:"share,omitzero"`
+	Size         int     `json:"size,omitzero"`
+	PerCollector int     `json:"perCollector,omitzero"` // fewest of each collector
+	Round        int     `json:"round,omitzero"`
+	VerifiedOnly bool    `json:"verifiedOnly,omitzero"`
+}
+
+// Draw is a draw of responses to be asked again.
+type Draw struct {
+	DrawDraft
+	DrawID     string          `json:"drawId"`
+	SurveyID   string          `json:"surveyId"`
+	Method     string          `json:"method"` // how to repeat it
+	Population int             `json:"population"`
+	Drawn      int             `json:"drawn"`
+	Collectors []DrawCollector `json:"collectors"`
+	By         string          `json:"by"`
+	At         time.Time       `json:"at"`
+}
+
+// DrawCollector is what was drawn of one collector.
+type DrawCollector struct {
+	Collector  string `json:"collector"`
+	Population int    `json:"population"`
+	Drawn      int    `json:"drawn"`
+}
+
+// Draw draws responses to be asked again; the same draw twice is one. Codes:
+// SURVEY_NOT_FOUND, ROUND_NOT_FOUND, BACK_CHECK_INVALID,
+// BACK_CHECK_QUESTIONS_MISSING, DRAW_EXISTS.
+func (q Quality) Draw(ctx context.Context, surveyID string, d DrawDraft, opts ...Option) (*Draw, error) {
+	return do[Draw](ctx, q.c, call{method: http.MethodPost, path: surveyPath(surveyID) + "/back-checks:draw", body: d, safe: true}, opts)
+}
+
+// BackCheck is a response that somebody else asks again.
+type BackCheck struct {
+	BackCheckID string              `json:"backCheckId"`
+	DrawID      string              `json:"drawId"`
+	SurveyID    string              `json:"surveyId"`
+	Round       int                 `json:"round"`
+	ResponseID  string              `json:"responseId"`
+	Collector   string              `json:"collector"`
+	State       string              `json:"state"` // drawn, done, refused or unreachable
+	DrawnAt     time.Time           `json:"drawnAt"`
+	DoneAt      time.Time           `json:"doneAt,omitzero"`
+	By          string              `json:"by,omitzero"`
+	Compared    int                 `json:"compared"`
+	Errors      int                 `json:"errors"`
+	Questions   []BackCheckQuestion `json:"questions,omitzero"` // of one that is done
+	Ask         []BackCheckQuestion `json:"ask,omitzero"`       // of one that is not
+}
+
+// BackCheckQuestion is a question that is asked again.
+type BackCheckQuestion struct {
+	Question string `json:"question"`
+	Class    int    `json:"class"` // 1 never changes, 2 should not, 3 may
+	Match    bool   `json:"match,omitzero"`
+	Type     string `json:"type,omitzero"`
+	Label    any    `json:"label,omitzero"` // a string, or language → string
+}
+
+// BackCheckOutcome is what came of asking again. The answers are compared and
+// not kept.
+type BackCheckOutcome struct {
+	Responses Answers `json:"responses,omitzero"`
+	Outcome   string  `json:"outcome,omitzero"` // done (the default), refused or unreachable
+	By        string  `json:"by,omitzero"`      // DID; you by default
+}
+
+func backCheckPath(surveyID, id string) string {
+	return surveyPath(surveyID) + "/back-checks/" + url.PathEscape(id)
+}
+
+// BackCheckQuery asks for back-checks.
+type BackCheckQuery struct {
+	State  string // drawn, done, refused or unreachable
+	Limit  int    // items in one page, 1 to 1000; 50 by default
+	Cursor string // NextCursor of the page before
+}
+
+func (q BackCheckQuery) values() url.Values {
+	v := PageQuery{q.Limit, q.Cursor}.values()
+	set(v, "state", q.State)
+	return v
+}
+
+// BackCheckPage reads one page of the back-checks of a survey, in the order
+// they were drawn.
+func (q Quality) BackCheckPage(ctx context.Context, surveyID string, b BackCheckQuery, opts ...Option) (*Page[BackCheck], error) {
+	return page[BackCheck](ctx, q.c, surveyPath(surveyID)+"/back-checks", b.values(), opts)
+}
+
+// BackChecks walks over the back-checks of a survey. An error ends it.
+func (q Quality) BackChecks(ctx context.Context, surveyID string, b BackCheckQuery, opts ...Option) iter.Seq2[BackCheck, error] {
+	return pages[BackCheck](ctx, q.c, surveyPath(surveyID)+"/back-checks", b.values(), opts)
+}
+
+// BackCheck reads a back-check and what to ask. Codes: SURVEY_NOT_FOUND,
+// BACK_CHECK_NOT_FOUND.
+func (q Quality) BackCheck(ctx context.Context, surveyID, id string, opts ...Option) (*BackCheck, error) {
+	return do[BackCheck](ctx, q.c, get(backCheckPath(surveyID, id), nil), opts)
+}
+
+// AnswerBackCheck sends what was answered when it was asked again. Codes:
+// SURVEY_NOT_FOUND, BACK_CHECK_NOT_FOUND, BACK_CHECK_INVALID, BACK_CHECK_DONE,
+// VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE.
+func (q Quality) AnswerBackCheck(ctx context.Context, surveyID, id string, d BackCheckOutcome, opts ...Option) (*BackCheck, error) {
+	return do[BackCheck](ctx, q.c, post(backCheckPath(surveyID, id), d), opts)
+}

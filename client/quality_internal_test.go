@@ -1,0 +1,99 @@
+package client
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// Every method of verification and quality sends what the server reads.
+func TestQualityCalls(t *testing.T) {
+	t.Parallel()
+	yes := true
+	for _, tt := range []struct {
+		name string
+		call func(ctx context.Context, v Verifications, q Quality) error
+		want string
+	}{
+		{"decide", func(ctx context.Context, v Verifications, _ Quality) error {
+			return fails(v.Decide(ctx, "r:1", DecisionDraft{Status: "rejected", Reason: "why", Notes: "n"}, IfRevision(3)))
+		}, `POST /v1/responses/r:1/verification {"status":"rejected","reason":"why","notes":"n"} "3"`},
+		{"state", func(ctx context.Context, v Verifications, _ Quality) error { return fails(v.Get(ctx, "r1")) }, `GET /v1/responses/r1/verification `},
+		{"decisions", func(ctx context.Context, v Verifications, _ Quality) error {
+			return fails(v.Page(ctx, "r1", PageQuery{Limit: 5}))
+		}, `GET /v1/responses/r1/verification/history?limit=5 `},
+		{"all decisions", func(ctx context.Context, v Verifications, _ Quality) error {
+			for _, err := range v.List(ctx, "r1") {
+				return err
+			}
+			return nil
+		}, `GET /v1/responses/r1/verification/history `},
+		{"bulk", func(ctx context.Context, v Verifications, _ Quality) error {
+			return fails(v.Bulk(ctx, "s", BulkDecision{DecisionDraft: DecisionDraft{Status: "verified"}, Filter: &BulkFilter{Status: "pending", Flagged: &yes, After: "r1"}}))
+		}, `POST /v1/surveys/s/verification:bulk {"status":"verified","filter":{"status":"pending","flagged":true,"after":"r1"}}`},
+		{"report", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Report(ctx, "s", 2)) }, `GET /v1/surveys/s/quality?round=2 `},
+		{"run", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Run(ctx, "s", 0)) }, `POST /v1/surveys/s/quality/runs {}`},
+		{"run of a round", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Run(ctx, "s", 3)) }, `POST /v1/surveys/s/quality/runs {"round":3}`},
+		{"rules", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Rules(ctx, "s")) }, `GET /v1/surveys/s/quality/rules `},
+		{"set rules", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.SetRules(ctx, "s", QualityRules{OutlierZ: 4, Off: []string{"outlier"}}, IfRevision(1)))
+		}, `PUT /v1/surveys/s/quality/rules {"off":["outlier"],"outlierZ":4} "1"`},
+		{"flags", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.FlagPage(ctx, "s", FlagQuery{Rule: "outlier", Collector: "did:x:y", Round: 1, Limit: 9}))
+		}, `GET /v1/surveys/s/flags?collector=did%3Ax%3Ay&limit=9&round=1&rule=outlier `},
+		{"all flags", func(ctx context.Context, _ Verifications, q Quality) error {
+			for _, err := range q.Flags(ctx, "s", FlagQuery{}) {
+				return err
+			}
+			return nil
+		}, `GET /v1/surveys/s/flags `},
+		{"draw", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.Draw(ctx, "s", DrawDraft{Seed: "z", Share: 0.1, PerCollector: 2}))
+		}, `POST /v1/surveys/s/back-checks:draw {"seed":"z","share":0.1,"perCollector":2}`},
+		{"back-checks", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.BackCheckPage(ctx, "s", BackCheckQuery{State: "drawn"}))
+		}, `GET /v1/surveys/s/back-checks?state=drawn `},
+		{"all back-checks", func(ctx context.Context, _ Verifications, q Quality) error {
+			for _, err := range q.BackChecks(ctx, "s", BackCheckQuery{}) {
+				return err
+			}
+			return nil
+		}, `GET /v1/surveys/s/back-checks `},
+		{"back-check", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.BackCheck(ctx, "s", "bck_1"))
+		}, `GET /v1/surveys/s/back-checks/bck_1 `},
+		{"answer", func(ctx context.Context, _ Verifications, q Quality) error {
+			return fails(q.AnswerBackCheck(ctx, "s", "bck_1", BackCheckOutcome{Responses: Answers{"home": {"size": 5}}}))
+		}, `POST /v1/surveys/s/back-checks/bck_1 {"responses":{"home":{"size":5}}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := ""
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				path := r.URL.EscapedPath()
+				if r.URL.RawQuery != "" {
+					path += "?" + r.URL.RawQuery
+				}
+				got = r.Method + " " + path + " " + string(body)
+				if m := r.Header.Get("If-Match"); m != "" {
+					got += " " + m
+				}
+				_, _ = w.Write([]byte(`{}`))
+			}))
+			defer server.Close()
+			c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.call(t.Context(), Verifications{c}, Quality{c}); err != nil {
+				t.Fatal(err)
+			}
+			if got != tt.want {
+				t.Errorf("request = %s\nwant      %s", got, tt.want)
+			}
+		})
+	}
+}

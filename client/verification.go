@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Verifications are the decisions about responses.
+type Verifications struct{ c *Client }
+
+func verificationPath(id string) string { return responsePath(id) + "/verification" }
+
+// DecisionDraft is a decision to be.
+type DecisionDraft struct {
+	Status string `json:"status"`          // pending, in_review, needs_correction, flagged, verified, rejected, disputed or invalidated
+	Reason string `json:"reason,omitzero"` // needed to reject, dispute, invalidate, send back, or open again
+	Notes  string `json:"notes,omitzero"`  // name nobody in it
+}
+
+// Decision is one step of a verification.
+type Decision struct {
+	DecisionID string    `json:"decisionId"`
+	From       string    `json:"from"`
+	To         string    `json:"to"`
+	Verifier   string    `json:"verifier"`
+	Timestamp  time.Time `json:"timestamp"`
+	Reason     string    `json:"reason,omitzero"`
+	Notes      string    `json:"notes,omitzero"`
+	Reviews    int64     `json:"reviews,omitzero"` // how many had approved the response with it
+	Imported   bool      `json:"imported,omitzero"`
+	Revision   int64     `json:"revision"` // of the response that shows it
+}
+
+// ResponseState is how a response stands.
+type ResponseState struct {
+	ResponseID    string            `json:"responseId"`
+	SurveyID      string            `json:"surveyId"`
+	Revision      int64             `json:"revision"` // of the response
+	Verification  ResponseVerdict   `json:"verification"`
+	Allowed       []string          `json:"allowed"` // states a decision may take it to
+	MinReviewers  int               `json:"minReviewers"`
+	Decisions     []Decision        `json:"decisions"` // the newest 50, newest first
+	MoreDecisions bool              `json:"moreDecisions,omitzero"`
+	Links         VerificationLinks `json:"links"`
+}
+
+// VerificationLinks are the addresses around a verification.
+type VerificationLinks struct {
+	Response string `json:"response"`
+	History  string `json:"history"`
+}
+
+// Decide decides about a response. IfRevision makes sure that it is the one
+// you have looked at. Codes: RESPONSE_NOT_FOUND, VERIFICATION_INVALID,
+// VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE, STATE_TRANSITION_INVALID,
+// SECOND_REVIEWER_REQUIRED, STALE_REVISION.
+func (v Verifications) Decide(ctx context.Context, responseID string, d DecisionDraft, opts ...Option) (*ResponseState, error) {
+	return do[ResponseState](ctx, v.c, post(verificationPath(responseID), d), opts)
+}
+
+// Get tells how a response stands. Code: RESPONSE_NOT_FOUND.
+func (v Verifications) Get(ctx context.Context, responseID string, opts ...Option) (*ResponseState, error) {
+	return do[ResponseState](ctx, v.c, get(verificationPath(responseID), nil), opts)
+}
+
+// Page reads one page of the decisions about a response, newest first.
+func (v Verifications) Page(ctx context.Context, responseID string, q PageQuery, opts ...Option) (*Page[Decision], error) {
+	return page[Decision](ctx, v.c, verificationPath(responseID)+"/history", q.values(), opts)
+}
+
+// List walks over the decisions about a response, newest first. An error ends
+// it.
+func (v Verifications) List(ctx context.Context, responseID string, opts ...Option) iter.Seq2[Decision, error] {
+	return pages[Decision](ctx, v.c, verificationPath(responseID)+"/history", url.Values{}, opts)
+}
+
+// BulkDecision is one decision about many responses: those named, at most 500,
+// or those a filter chooses.
+type BulkDecision struct {
+	DecisionDraft
+	ResponseIDs []string    `json:"responseIds,omitzero"`
+	Filter      *BulkFilter `json:"filter,omitzero"`
+}
+
+// BulkFilter chooses responses of a survey.
+type BulkFilter struct {
+	Status    string `json:"status"` // the state they are in
+	Flagged   *bool  `json:"flagged,omitzero"`
+	Rule      string `json:"rule,omitzero"`
+	Collector string `json:"collector,omitzero"`
+	Round     int    `json:"round,omitzero"`
+	After     string `json:"after,omitzero"` // Next of the call before
+	Limit     int    `json:"limit,omitzero"` // 1 to 500
+}
+
+// BulkOutcome is what became of the responses of a bulk.
+type BulkOutcome struct {
+	Items     []BulkItem `json:"items"`
+	Changed   int        `json:"changed"`
+	Unchanged int        `json:"unchanged"`
+	Refused   int        `json:"refused"`
+	Next      string     `json:"next,omitzero"` // there may be more
+}
+
+// BulkItem is what became of one of them.
+type BulkItem struct {
+	ResponseID string `json:"responseId"`
+	Result     string `json:"result"` // changed, unchanged or refused
+	Status     string `json:"status,omitzero"`
+	Revision   int64  `json:"revision,omitzero"`
+	Code       string `json:"code,omitzero"`
+	Detail     string `json:"detail,omitzero"`
+}
+
+// Bulk makes one decision about many responses of a survey; each has its own
+// result. To repeat it does no harm. Codes: SURVEY_NOT_FOUND,
+// VERIFICATION_INVALID, RESPONSE_NOT_FOUND.
+func (v Verifications) Bulk(ctx context.Context, surveyID string, b BulkDecision, opts ...Option) (*BulkOutcome, error) {
+	k := call{method: http.MethodPost, path: surveyPath(surveyID) + "/verification:bulk", body: b, safe: true}
+	return do[BulkOutcome](ctx, v.c, k, opts)
+}

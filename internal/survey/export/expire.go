@@ -1,0 +1,82 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Expire removes at most limit exports that were asked for before a time, the
+// oldest first, and tells how many. Call it until it removes none. Their files
+// are gone long before.
+func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.db.Exec(ctx, expireExports, before.UnixMilli(), limit)
+	return int(n), wrap("remove exports", err)
+}
+
+// ExpireFiles removes the files of exports that were written last before a
+// time, at most limit pieces, and tells how much went. Call it until it removes
+// none.
+func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) (int, error) {
+	id, err := file.Oldest(ctx, s.db, kindExport, before.UnixMilli())
+	if err != nil || id == "" {
+		return 0, err
+	}
+	return file.Remove(ctx, s.db, id, limit)
+}
+
+// Forget removes the files of all exports of a workspace, and what finished
+// ones looked for: somebody was erased, and may be in them. An export that runs
+// begins anew, without what was erased.
+func (s *Service) Forget(ctx context.Context, ws string) error {
+	ids, err := file.Of(ctx, s.db, ws, kindExport)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := file.Drop(ctx, s.db, id); err != nil {
+			return err
+		}
+	}
+	after := ""
+	for {
+		some, err := list(ctx, s.db, ws, after)
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		for i := range some {
+			if err := s.forgetFilter(ctx, &some[i]); err != nil {
+				return err
+			}
+			after = some[i].job
+		}
+	}
+}
+
+// forgetFilter blanks what an export looked for, once it is over.
+func (s *Service) forgetFilter(ctx context.Context, e *stored) error {
+	var d settings
+	if err := json.Unmarshal([]byte(e.settings), &d); err != nil {
+		return fmt.Errorf("read export %s: %w", e.job, err)
+	}
+	if d.Filter == "" {
+		return nil
+	}
+	j, err := s.cfg.Jobs.Get(web.WithCaller(ctx, web.Caller{Workspace: e.ws}), e.job)
+	if err != nil && fault.KindOf(err) != fault.NotFound || err == nil && !j.Status.Final() {
+		return err
+	}
+	d.Filter = ""
+	text, err := web.Encode(d)
+	if err != nil {
+		return err
+	}
+	_, err = s.db.Exec(ctx, updateSettings, e.job, string(text))
+	return wrap("blank export", err)
+}

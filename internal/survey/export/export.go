@@ -1,0 +1,203 @@
+// Package export writes the responses of a survey to files, as jobs: CSV, XLSX,
+// NDJSON and JSON-LD, a row for each response or for each answer, with the
+// codebook that explains every column.
+//
+// It promises that a file shows every response as it was at one moment, that a
+// job which is killed goes on where it stopped with the same bytes, that
+// nothing about a person is in a file unless whoever asks for it, and whoever
+// reads it, may read that, and that files are gone after a day, or as soon as
+// anybody of the workspace is erased. Memory does not grow with the survey.
+package export
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/vault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Limits.
+const (
+	MaxFile   = 4 << 30 // bytes of a file, before compression
+	MaxFiles  = 100     // a workspace has at once, those of area A too
+	FileLife  = 24 * time.Hour
+	maxFilter = 8 << 10 // bytes of a filter
+	maxRounds = 100
+)
+
+// kindExport is the kind of the jobs, and of their files.
+const kindExport = "survey.export"
+
+// Config configures a Service. Idem, Filter, Log and Now have defaults.
+type Config struct {
+	DB        *db.DB
+	Surveys   *survey.Service
+	Responses *response.Service
+	Vault     *vault.Vault
+	Jobs      *job.Service
+	Idem      *idem.Store
+	Log       *slog.Logger
+	Now       func() time.Time
+	// Filter reads a filter of the list of responses. Its fault points to
+	// query/filter. Without it there are no filters.
+	Filter func(text string, f *form.Form) (func(*response.Row) (bool, error), error)
+}
+
+// Service exports responses. It is safe for many goroutines.
+type Service struct {
+	cfg  Config
+	db   *db.DB
+	size sizes
+}
+
+// sizes is how much is in hand at once.
+type sizes struct {
+	rows  int // responses read at once
+	bytes int // of them, if they are large
+	chunk int // bytes of a file that one transaction stores, in pieces
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = idem.Plain(cfg.DB)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Filter == nil {
+		cfg.Filter = func(string, *form.Form) (func(*response.Row) (bool, error), error) {
+			return nil, fault.New(fault.Invalid, "INVALID_FILTER", "Responses cannot be filtered here.")
+		}
+	}
+	return &Service{cfg: cfg, db: cfg.DB, size: sizes{rows: 500, bytes: 1 << 20, chunk: 4 * file.PieceSize}}
+}
+
+// Handlers are what runs the jobs of this package, by kind.
+func (s *Service) Handlers() map[string]job.Handler {
+	return map[string]job.Handler{kindExport: s.run}
+}
+
+// Draft is what an export is made from.
+type Draft struct {
+	Format       layout.Format `json:"format" enum:"csv,xlsx,ndjson,jsonld" example:"csv"`
+	Shape        layout.Shape  `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
+	PII          layout.Level  `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
+	Filter       string        `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
+	Verification []string      `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`
+	AsOf         time.Time     `json:"asOf,omitzero" doc:"Every response as it was at this time; by default when the export was asked for."`
+	Rounds       []int         `json:"rounds,omitzero" doc:"Only these rounds; all by default."`
+	Language     string        `json:"language,omitzero" doc:"Of the labels in the codebook of an XLSX file; that of the template by default." example:"sw"`
+}
+
+// settings are what is stored of a draft.
+type settings struct {
+	Draft
+	SurveyID string `json:"surveyId"`
+}
+
+// states are those a response can be asked for by.
+var states = []string{
+	response.Pending, response.InReview, response.NeedsCorrection, response.Flagged, response.Verified, response.Rejected, response.Disputed,
+	response.Invalidated, response.Superseded,
+}
+
+// complete fills in what a draft leaves open, and names all that is wrong.
+func (d *Draft) complete(now time.Time, o *survey.Open) error {
+	if d.Shape == "" {
+		d.Shape = layout.Wide
+	}
+	if d.PII == "" {
+		d.PII = layout.Pseudonymised
+	}
+	var c fault.Checks
+	if !d.Format.Known() {
+		c.Add("/format", "unknown", "The format must be csv, xlsx, ndjson or jsonld.")
+	}
+	if d.Shape != layout.Wide && d.Shape != layout.Long {
+		c.Add("/shape", "unknown", "The shape must be wide or long.")
+	}
+	if !slices.Contains(layout.Levels(), d.PII) {
+		c.Add("/pii", "unknown", "The value must be none, pseudonymised or full.")
+	}
+	if len(d.Filter) > maxFilter {
+		c.Add("/filter", "too_long", fmt.Sprintf("At most %d bytes are accepted.", maxFilter))
+	}
+	for i, state := range d.Verification {
+		if at := fmt.Sprintf("/verification/%d", i); !slices.Contains(states, state) {
+			c.Add(at, "unknown", "No response is ever in this state.")
+		} else if slices.Index(d.Verification, state) < i {
+			c.Add(at, "duplicate", "The state is named twice.")
+		}
+	}
+	if len(d.Rounds) > maxRounds {
+		c.Add("/rounds", "too_many", fmt.Sprintf("At most %d rounds are accepted.", maxRounds))
+	}
+	for i, round := range d.Rounds {
+		if round < 1 || round > o.Round {
+			c.Add(fmt.Sprintf("/rounds/%d", i), "out_of_range", fmt.Sprintf("The survey has the rounds 1 to %d.", o.Round))
+		}
+	}
+	if d.Language != "" && !slices.Contains(layout.Languages(o.Form.Template()), d.Language) {
+		c.Add("/language", "unknown", "The template has no texts in this language.")
+	}
+	now = now.UTC().Truncate(time.Millisecond)
+	if d.AsOf.After(now) {
+		c.Add("/asOf", "out_of_range", "The time has not come yet.")
+	}
+	if d.AsOf.IsZero() {
+		d.AsOf = now
+	}
+	d.AsOf = d.AsOf.UTC()
+	return c.Err("EXPORT_INVALID", "The export is not valid.")
+}
+
+// wants tells whether a response of a state and round is exported.
+func (d *Draft) wants(state string, round int64) bool {
+	if len(d.Rounds) > 0 && !slices.Contains(d.Rounds, int(round)) {
+		return false
+	}
+	if len(d.Verification) > 0 {
+		return slices.Contains(d.Verification, state)
+	}
+	return state != response.Superseded && state != response.Invalidated
+}
+
+// layout is the shape of the files of an export.
+func (s *Service) layout(d *Draft, o *survey.Open) *layout.Layout {
+	return layout.New(layout.Config{
+		Survey: o.SurveyID, Form: o.Form, Level: d.PII, Shape: d.Shape, Language: d.Language,
+		Names: s.cfg.Vault.Pseudonyms(o.Workspace, o.Project),
+	})
+}
+
+// mayAll wants scopes beyond the one of the route.
+func mayAll(ctx context.Context, level layout.Level) error {
+	scopes := []string{"responses:read"}
+	if level == layout.Full {
+		scopes = append(scopes, "responses:pii")
+	}
+	caller := web.CallerFrom(ctx)
+	for _, scope := range scopes {
+		if !caller.May(scope) {
+			return fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+scope+" is needed too.")
+		}
+	}
+	return nil
+}

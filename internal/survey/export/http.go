@@ -1,0 +1,311 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const tag = "exports"
+
+const exporting = "Every response as it was at asOf, or when the export was asked for, in the order of their arrival, as a file that can be read for 24 hours. Redacted responses are never in it, superseded and " +
+	"invalidated ones when verification names them. The answer is a job; the export has its id.\n\n" +
+	"wide has a row for each response. A question is the column section.question. Several choices are joined with ; in one column, and each option has a column section.question/option with 1 or 0 " +
+	"(in a rank its place); other words stand in section.question/other. A position is section.question/lat and /lon, a quantity has its unit in /unit, a matrix the columns section.question.row. A repeat is JSON in one cell. " +
+	"long has a row for each answer: responseId, householdId, round, section, question, index (places in the repeats and lists around it, from 1), value; several choices are several rows. " +
+	"An empty cell was not asked or not answered; dont_know and refused stand in place of a value. The codebook explains every column.\n\n" +
+	"pii=none has no household, no collector, no verifier, and no answer marked as personal. pii=pseudonymised has names in place of households, collectors and verifiers: the same in every export of the project, others elsewhere; " +
+	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and an id of a response that a client chose is replaced. " +
+	"Free text stays as people wrote it unless its question is marked. pii=full has everything and needs the scope `responses:pii`, to ask and to read; erased answers are empty and erased is true.\n\n" +
+	"CSV is UTF-8, a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data and codebook, at most 1,048,575 rows and 32,767 characters in a cell. A wide table has at most 16,384 columns, a file 4 GiB. " +
+	"JSON-LD has its context inside. The scope `responses:read` is needed too."
+
+// Routes adds the export API to a.
+func (s *Service) Routes(a *web.API) {
+	web.Post(a, "/v1/surveys/{surveyId}/exports", s.serveCreate, web.Doc{
+		Summary: "Export the responses of a survey to a file", Status: http.StatusAccepted, Scope: "exports:write", Tag: tag, Once: true, Description: exporting,
+		Example: Draft{Format: layout.CSV, PII: layout.Pseudonymised}, Codes: []string{"SURVEY_NOT_FOUND", "EXPORT_INVALID", "INVALID_FILTER", "TOO_MANY_FILES", "SCOPE_MISSING"},
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/exports/{exportId}", s.serveGet, web.Doc{
+		Summary: "Read an export of responses", Scope: "exports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "EXPORT_NOT_FOUND"},
+	})
+	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/exports/{exportId}/file", s.serveFile, web.Doc{
+		Summary: "Download the file of an export of responses", Scope: "exports:read", Tag: tag, Produces: "application/octet-stream",
+		Description: "The media type is that of the format. The scope `responses:read` is needed too, and `responses:pii` for a file with pii=full.",
+		Codes:       []string{"SURVEY_NOT_FOUND", "EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
+	})
+	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/codebook", s.serveCodebook, web.Doc{
+		Summary: "Read the codebook of a survey", Scope: "surveys:read", Tag: tag, Answer: layout.Codebook{}, Produces: "application/json, text/csv",
+		Description: "Every column of the exports of a survey: question, type, options, unit, whether it is personal, what stands for a missing value, and in which shapes and levels of personal data it is.",
+		Query:       []web.Param{{Name: "format", Doc: "json (default) or csv.", Example: "csv"}},
+		Codes:       []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER"},
+	})
+}
+
+type createIn struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Body   Draft
+}
+
+func (s *Service) serveCreate(ctx context.Context, in *createIn) (web.Reply[job.Job], error) {
+	return s.Create(ctx, in.Survey, in.Body)
+}
+
+// Create begins an export. Faults: SURVEY_NOT_FOUND, SCOPE_MISSING,
+// EXPORT_INVALID, INVALID_FILTER, TOO_MANY_FILES.
+func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Reply[job.Job], error) {
+	var none web.Reply[job.Job]
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return none, err
+	}
+	if err := d.complete(s.cfg.Now(), o); err != nil {
+		return none, err
+	}
+	if err := mayAll(ctx, d.PII); err != nil {
+		return none, err
+	}
+	if d.Filter != "" {
+		if _, err := s.cfg.Filter(d.Filter, o.Form); err != nil {
+			return none, inBody(err)
+		}
+	}
+	if err := s.layout(&d, o).Check(); err != nil {
+		return none, fault.New(fault.Invalid, "EXPORT_INVALID", "The export is not valid.").
+			With(fault.Field{Pointer: "/shape", Code: "too_wide", Detail: "The shape must be long: " + err.Error() + "."})
+	}
+	text, err := web.Encode(settings{d, o.SurveyID})
+	if err != nil {
+		return none, err
+	}
+	now := s.cfg.Now().UnixMilli()
+	f := &file.File{ID: db.NewID(), Workspace: o.Workspace, Kind: kindExport, At: now}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+		if err := room(ctx, tx, o.Workspace); err != nil {
+			return none, err
+		}
+		id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindExport, Payload: struct{}{}})
+		if err != nil {
+			return none, err
+		}
+		made := *f
+		made.Job = id
+		if err := file.Insert(ctx, tx, &made); err != nil {
+			return none, err
+		}
+		e := &stored{job: id, ws: o.Workspace, survey: o.NID, file: f.ID, settings: string(text), counts: "{}", createdAt: now}
+		if err := insert(ctx, tx, e); err != nil {
+			return none, err
+		}
+		return s.cfg.Jobs.Accepted(ctx, tx, id)
+	})
+}
+
+// inBody moves the pointers of a fault from the query to the body.
+func inBody(err error) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	moved := *f
+	moved.Fields = nil
+	for _, d := range f.Fields {
+		d.Pointer = "/" + strings.TrimPrefix(d.Pointer, "query/")
+		moved.Fields = append(moved.Fields, d)
+	}
+	return &moved
+}
+
+// room tells whether the workspace may have another file.
+func room(ctx context.Context, tx *db.Tx, ws string) error {
+	n, err := file.Count(ctx, tx, ws, MaxFiles)
+	if err == nil && n >= MaxFiles {
+		err = fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace has at most %d files of imports that wait and of exports from the last 24 hours.", MaxFiles))
+	}
+	return err
+}
+
+// Export is an export as its readers see it.
+type Export struct {
+	ID           string        `json:"id" doc:"The same as the id of its job."`
+	SurveyID     string        `json:"surveyId"`
+	Status       job.Status    `json:"status" enum:"queued,running,succeeded,failed,cancelled"`
+	Format       layout.Format `json:"format"`
+	Shape        layout.Shape  `json:"shape"`
+	PII          layout.Level  `json:"pii"`
+	Filter       string        `json:"filter,omitzero"`
+	Verification []string      `json:"verification,omitzero"`
+	AsOf         time.Time     `json:"asOf" doc:"The responses are as they were at this time."`
+	Rounds       []int         `json:"rounds,omitzero"`
+	Language     string        `json:"language,omitzero"`
+	Counts       Counts        `json:"counts"`
+	SHA256       string        `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
+	Errors       []job.Failure `json:"errors,omitempty" doc:"Why it failed."`
+	CreatedBy    string        `json:"createdBy" doc:"DID of who asked for it."`
+	CreatedAt    time.Time     `json:"createdAt"`
+	StartedAt    time.Time     `json:"startedAt,omitzero"`
+	FinishedAt   time.Time     `json:"finishedAt,omitzero"`
+	ExpiresAt    time.Time     `json:"expiresAt,omitzero" doc:"When the file is removed."`
+	Links        Links         `json:"links"`
+}
+
+// Links are the addresses of an export.
+type Links struct {
+	Self     string `json:"self"`
+	File     string `json:"file,omitzero" doc:"While there is a file that this key may read."`
+	Codebook string `json:"codebook"`
+	Survey   string `json:"survey"`
+	Job      string `json:"job"`
+}
+
+type oneIn struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	ID     string `path:"exportId" doc:"Id of the export, and of its job."`
+}
+
+func (s *Service) serveGet(ctx context.Context, in *oneIn) (Export, error) {
+	e, _, err := s.look(ctx, in.Survey, in.ID)
+	return e, err
+}
+
+func notFound() error { return fault.New(fault.NotFound, "EXPORT_NOT_FOUND", "No export has this id.") }
+
+// look reads an export the caller may know of, and its file; the file is nil
+// when there is none to read.
+func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.File, error) {
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return Export{}, nil, err
+	}
+	j, err := s.cfg.Jobs.Get(ctx, id)
+	if fault.KindOf(err) == fault.NotFound || err == nil && j.Kind != kindExport {
+		return Export{}, nil, notFound()
+	} else if err != nil {
+		return Export{}, nil, err
+	}
+	t, err := find(ctx, s.db, o.Workspace, id)
+	if err != nil {
+		return Export{}, nil, err
+	}
+	if t == nil || t.survey != o.NID {
+		return Export{}, nil, notFound()
+	}
+	var d settings
+	var n result
+	if err := errors.Join(json.Unmarshal([]byte(t.settings), &d), json.Unmarshal([]byte(t.counts), &n)); err != nil {
+		return Export{}, nil, fmt.Errorf("read export %s: %w", id, err)
+	}
+	survey := "/v1/surveys/" + o.SurveyID
+	e := Export{
+		ID: id, SurveyID: o.SurveyID, Status: j.Status, Format: d.Format, Shape: d.Shape, PII: d.PII, Filter: d.Filter, Verification: d.Verification,
+		AsOf: d.AsOf, Rounds: d.Rounds, Language: d.Language, Counts: n.Counts, SHA256: n.SHA256, Errors: j.Errors, CreatedBy: j.CreatedBy,
+		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
+		Links: Links{Self: survey + "/exports/" + id, Codebook: survey + "/codebook", Survey: survey, Job: job.Path(id)},
+	}
+	f, err := s.fileOf(ctx, t, &e)
+	return e, f, err
+}
+
+// fileOf finds the file of an export, and says how to get it and until when.
+func (s *Service) fileOf(ctx context.Context, t *stored, e *Export) (*file.File, error) {
+	if e.Status != job.Succeeded {
+		return nil, nil
+	}
+	f, err := file.Find(ctx, s.db, t.file)
+	if err != nil || f == nil || f.SHA256 == "" {
+		return nil, err
+	}
+	e.ExpiresAt = time.UnixMilli(f.At).Add(FileLife).UTC()
+	if s.cfg.Now().After(e.ExpiresAt) {
+		return nil, nil
+	}
+	if mayAll(ctx, e.PII) == nil {
+		e.Links.File = e.Links.Self + "/file"
+	}
+	return f, nil
+}
+
+// serveFile sends the file of an export, a piece at a time.
+func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[oneIn](r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	e, f, err := s.look(ctx, in.Survey, in.ID)
+	if err != nil {
+		return err
+	}
+	if err := mayAll(ctx, e.PII); err != nil {
+		return err
+	}
+	switch {
+	case e.Status != job.Succeeded:
+		return fault.New(fault.Conflict, "EXPORT_NOT_READY", "The export has no file: it is "+string(e.Status)+".")
+	case f == nil:
+		return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
+	}
+	etag := `"` + f.SHA256 + `"`
+	h := w.Header()
+	h.Set("ETag", etag)
+	if web.NotModified(r, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", e.Format.MediaType())
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s-%s.%s"`, e.SurveyID, e.Shape, e.AsOf.Format("20060102-150405"), e.Format))
+	h.Set("Content-Length", strconv.FormatInt(f.Bytes, 10))
+	web.LeavePlace(ctx)
+	_, err = file.Send(ctx, s.db, f, w)
+	return err
+}
+
+type codebookIn struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Format string `query:"format"`
+}
+
+// serveCodebook explains the columns. It changes only with the survey.
+func (s *Service) serveCodebook(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[codebookIn](r)
+	if err != nil {
+		return err
+	}
+	if in.Format != "" && in.Format != "json" && in.Format != "csv" {
+		return fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/format", Code: "unknown", Detail: "The format must be json or csv."})
+	}
+	o, err := s.cfg.Surveys.Open(r.Context(), in.Survey)
+	if err != nil {
+		return err
+	}
+	book := layout.NewCodebook(o.SurveyID, o.TemplateVersion, o.Form)
+	h := w.Header()
+	if in.Format == "csv" {
+		h.Set("Content-Type", layout.CSV.MediaType())
+		h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-codebook.csv"`, o.SurveyID))
+		_, _ = w.Write(book.CSV()) // the client may be gone
+		return nil
+	}
+	text, err := web.Encode(book)
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the client may be gone
+	return nil
+}

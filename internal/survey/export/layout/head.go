@@ -1,0 +1,117 @@
+package layout
+
+import (
+	"strconv"
+)
+
+// head are the members of a stored record that have a column, as they are
+// written there.
+type head struct {
+	completeness, startedAt, durationSec, mode, language, consent, eligible string
+	supersedes, submittedBy, deviceID, metadata                             string
+}
+
+// read finds the members.
+func (h *head) read(p *scanner) {
+	*h = head{}
+	if !p.open('{') {
+		return
+	}
+	for p.more('}') {
+		var to *string
+		switch p.name() {
+		case "completeness":
+			to = &h.completeness
+		case "startedAt":
+			to = &h.startedAt
+		case "durationSec":
+			to = &h.durationSec
+		case "mode":
+			to = &h.mode
+		case "language":
+			to = &h.language
+		case "consent":
+			to = &h.consent
+		case "eligible":
+			to = &h.eligible
+		case "supersedes":
+			to = &h.supersedes
+		case "submittedBy":
+			to = &h.submittedBy
+		case "deviceId":
+			to = &h.deviceID
+		case "metadata":
+			to = &h.metadata
+		}
+		v := p.value()
+		if to != nil {
+			*to = v
+		}
+	}
+}
+
+// responseCell is the id of a response. One that a client chose may say who it
+// is about, and has another name short of Full.
+func (l *Layout) responseCell(r *Response) cell {
+	const made = "rsp_"
+	if l.cfg.Level == Full {
+		return word(r.ID)
+	}
+	if len(r.ID) > len(made) && r.ID[:len(made)] == made && r.ID[len(made):] == strconv.FormatInt(r.NID, 10) {
+		return word(r.ID)
+	}
+	return word("rs_" + l.name("response", r.ID))
+}
+
+func (l *Layout) household(id string) string {
+	if l.cfg.Level == Full || id == "" {
+		return id
+	}
+	return l.cfg.Names(id)
+}
+
+// maxPeople is how many names of people are kept at hand.
+const maxPeople = 10_000
+
+// person is a collector or verifier.
+func (l *Layout) person(id string) string {
+	if l.cfg.Level == Full || id == "" {
+		return id
+	}
+	if name, ok := l.people[id]; ok {
+		return name
+	}
+	if len(l.people) >= maxPeople {
+		clear(l.people)
+	}
+	name := "pe_" + l.name("person", id)
+	l.people[id] = name
+	return name
+}
+
+// name is what follows the prefix of the name of a value of a kind: it differs
+// from that of a household.
+func (l *Layout) name(kind, value string) string {
+	const prefix = len("hh_")
+	return l.cfg.Names(kind + "\x00" + value)[prefix:]
+}
+
+func placeCell(of func(*Place) *float64) func(*Layout, *Response) cell {
+	return func(_ *Layout, r *Response) cell {
+		if r.Place == nil {
+			return cell{}
+		}
+		f := of(r.Place)
+		if f == nil {
+			return cell{}
+		}
+		return cell{kind: number, s: strconv.FormatFloat(*f, 'f', -1, 64)}
+	}
+}
+
+func (l *Layout) erasedCell(r *Response) cell {
+	if r.Erased {
+		return cell{kind: number, s: "true"}
+	}
+	return cell{kind: number, s: "false"}
+}

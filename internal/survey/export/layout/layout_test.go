@@ -1,0 +1,440 @@
+package layout_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// document has a question of every kind.
+const document = `{"templateId":"t","defaultLanguage":"en","languages":["sw"],"sections":[
+	{"id":"z","title":{"en":"Last","sw":"Mwisho"},"questions":[
+		{"id":"size","type":"integer","label":{"en":"How many?","sw":"Wangapi?"},"dontKnow":true,"refuse":true,"indicators":["SDG7.1.2"],"unit":"people"},
+		{"id":"name","type":"text","pii":"direct"},
+		{"id":"words","type":"text"}
+	]},
+	{"id":"a","questions":[
+		{"id":"fuels","type":"multiple_choice","options":["wood",{"value":"gas","label":{"en":"Gas","sw":"Gesi"}}],"other":true},
+		{"id":"best","type":"single_choice","options":["wood","gas"],"other":true,"refuse":true},
+		{"id":"order","type":"rank","options":["x","y","other"]},
+		{"id":"where","type":"geo"},
+		{"id":"home","type":"geo","pii":"indirect"},
+		{"id":"weight","type":"quantity","units":["kg","t"]},
+		{"id":"grid","type":"matrix","rows":["r1",{"value":"r, 2"}],"options":["good","bad"],"dontKnow":true},
+		{"id":"of","type":"household_ref"},
+		{"id":"double","type":"calculate","calculate":"z.size == null ? 0.0 : double(z.size) * 2.0"},
+		{"id":"g","type":"group","questions":[{"id":"day","type":"date"},{"id":"yes","type":"boolean"}]},
+		{"id":"people","type":"repeat","questions":[
+			{"id":"age","type":"integer"},{"id":"born","type":"date","pii":"indirect"},{"id":"at","type":"geo"},{"id":"can","type":"multiple_choice","options":["read","cook"]}
+		]},
+		{"id":"secrets","type":"repeat","pii":"direct","questions":[{"id":"s","type":"text"}]}
+	]}
+]}`
+
+func compile(t testing.TB, doc string) *form.Form {
+	t.Helper()
+	var tpl form.Template
+	if err := json.Unmarshal([]byte(doc), &tpl, json.RejectUnknownMembers(true)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := form.Compile(&tpl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+const answered = `{"a":{"fuels":["wood",{"other":"dung, dry"}],"best":{"other":"=cmd()"},"order":["y","other","x"],"where":{"lat":-1.2921,"lon":36.8219,"accuracy":5},"home":{"lat":1.5,"lon":2.5},
+	"weight":{"value":12.5,"unit":"kg"},"grid":{"r1":"good","r, 2":"bad"},"of":"did:ixo:household/9","g":{"day":"2026-01-31","yes":true},
+	"people":[{"age":30,"born":"1996-01-01","at":{"lat":0.04,"lon":-0.04},"can":["read","cook"]},{"age":4}],"secrets":[{"s":"hush"}]},
+	"z":{"size":5,"name":"Amina","words":"a \"b\",\nc"}}`
+
+// response makes a response of answers as the store has them.
+func response(t testing.TB, f *form.Form, answers string, level layout.Level) *layout.Response {
+	t.Helper()
+	r := f.Check(form.Input{Answers: jsontext.Value(answers), Now: time.Unix(0, 0)})
+	if len(r.Wrong) > 0 {
+		t.Fatalf("answers: %+v", r.Wrong)
+	}
+	out := &layout.Response{
+		NID: 7, ID: "amina-1", Round: 2, Household: "did:ixo:household/1", Stratum: "rural", Status: "complete", Collector: "did:key:c", VStatus: "verified",
+		Verifier: "did:key:v", VerifiedAt: 1_700_000_001_000, SubmittedAt: 1_700_000_000_000, ReceivedAt: 1_700_000_000_500, UpdatedAt: 1_700_000_002_000, Flags: 1, Revision: 3,
+		Head:    `{"responseId":"amina-1","completeness":0.5,"startedAt":"2023-11-14T22:00:00Z","durationSec":600,"mode":"visit","language":"sw","consent":true,"deviceId":"dev-1","submittedBy":"did:key:s","metadata":{"note":"n","list":["}",1]},"links":{"self":"/x"}}`,
+		Answers: string(r.Public),
+	}
+	if level == layout.Full {
+		out.Answers, out.Place = string(r.Answers), &layout.Place{Lat: -1.25, Lon: 36.5}
+	}
+	return out
+}
+
+// names makes names one can read in tests.
+func names(value string) string { return "hh_<" + strings.ReplaceAll(value, "\x00", ":") + ">" }
+
+// file writes responses to a file.
+func file(t testing.TB, f *form.Form, c layout.Config, format layout.Format, all ...*layout.Response) []byte {
+	t.Helper()
+	c.Form, c.Names, c.Survey = f, names, "s1"
+	w, err := layout.New(c).Writer(format, layout.About{Survey: "s1", TemplateID: "t", TemplateVersion: 1, AsOf: time.Unix(0, 0).UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := w.Begin(nil)
+	for _, r := range all {
+		if err == nil {
+			b, err = w.Add(b, r)
+		}
+	}
+	if err == nil {
+		b, err = w.End(b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func table(t testing.TB, b []byte) [][]string {
+	t.Helper()
+	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	if err != nil {
+		t.Fatalf("%v in %s", err, b)
+	}
+	return rows
+}
+
+// cells are the values of a row by the heads of their columns.
+func cells(t testing.TB, rows [][]string, n int) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for i, name := range rows[0] {
+		if _, twice := out[name]; twice {
+			t.Errorf("two columns are called %s", name)
+		}
+		out[name] = rows[n][i]
+	}
+	return out
+}
+
+func TestWide(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	common := map[string]string{
+		"round": "2", "stratum": "rural", "group": "", "status": "complete", "completeness": "0.5", "timestamp": "2023-11-14T22:13:20.000Z",
+		"startedAt": "2023-11-14T22:00:00Z", "receivedAt": "2023-11-14T22:13:20.500Z", "updatedAt": "2023-11-14T22:13:22.000Z", "durationSec": "600",
+		"mode": "visit", "language": "sw", "consent": "true", "eligible": "", "verificationStatus": "verified", "verifiedAt": "2023-11-14T22:13:21.000Z",
+		"flags": "1", "revision": "3", "z.size": "5", "z.words": "a \"b\",\nc", "a.fuels": "wood;other", "a.fuels/wood": "1", "a.fuels/gas": "0",
+		"a.fuels/other": "dung, dry", "a.best": "other", "a.best/other": "'=cmd()", "a.order": "y;other;x", "a.order/x": "3", "a.order/y": "1", "a.order/other": "2",
+		"a.weight": "12.5", "a.weight/unit": "kg", "a.grid.r1": "good", "a.grid.r, 2": "bad", "a.double": "10", "a.g.day": "2026-01-31", "a.g.yes": "true",
+	}
+	coarse := map[string]string{
+		"responseId": "rs_<response:amina-1>", "a.where/lat": "-1.3", "a.where/lon": "36.8",
+		"a.people": `[{"age":30,"at":{"lat":0,"lon":0},"can":["read","cook"]},{"age":4}]`,
+	}
+	for _, tt := range []struct {
+		level layout.Level
+		also  []map[string]string
+	}{
+		{layout.None, []map[string]string{coarse}},
+		{layout.Pseudonymised, []map[string]string{coarse, {
+			"householdId": "hh_<did:ixo:household/1>", "collector": "pe_<person:did:key:c>", "verifier": "pe_<person:did:key:v>", "a.of": "hh_<did:ixo:household/9>",
+		}}},
+		{layout.Full, []map[string]string{{
+			"responseId": "amina-1", "householdId": "did:ixo:household/1", "collector": "did:key:c", "verifier": "did:key:v", "submittedBy": "did:key:s", "supersedes": "",
+			"deviceId": "dev-1", "location/lat": "-1.25", "location/lon": "36.5", "location/accuracy": "", "erased": "false", "metadata": `{"note":"n","list":["}",1]}`,
+			"z.name": "Amina", "a.where/lat": "-1.2921", "a.where/lon": "36.8219", "a.where/accuracy": "5", "a.where/altitude": "", "a.home/lat": "1.5", "a.home/lon": "2.5",
+			"a.home/accuracy": "", "a.home/altitude": "", "a.of": "did:ixo:household/9", "a.secrets": `[{"s":"hush"}]`,
+			"a.people": `[{"age":30,"at":{"lat":0.04,"lon":-0.04},"born":"1996-01-01","can":["read","cook"]},{"age":4}]`,
+		}}},
+	} {
+		t.Run(string(tt.level), func(t *testing.T) {
+			t.Parallel()
+			got := cells(t, table(t, file(t, f, layout.Config{Level: tt.level, Shape: layout.Wide}, layout.CSV, response(t, f, answered, tt.level))), 1)
+			want := map[string]string{}
+			for _, m := range append(tt.also, common) {
+				for k, v := range m {
+					want[k] = v
+				}
+			}
+			for k, v := range want {
+				if g, ok := got[k]; !ok || g != v {
+					t.Errorf("%s = %q (there: %v), want %q", k, g, ok, v)
+				}
+			}
+			for k, v := range got {
+				if _, ok := want[k]; !ok {
+					t.Errorf("there is a column %s = %q", k, v)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingPersonal: short of full no file of any format tells of a person.
+func TestNothingPersonal(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	// What must never be there, even if the store were to hold it.
+	all := response(t, f, answered, layout.Full)
+	hidden := strings.NewReplacer("hh_<did:ixo:household/1>", "", "hh_<did:ixo:household/9>", "", "pe_<person:did:key:c>", "", "pe_<person:did:key:v>", "",
+		"rs_<response:amina-1>", "", "rs_%3Cresponse:amina-1%3E", "")
+	look := func(level layout.Level, shape layout.Shape, format layout.Format) {
+		text := hidden.Replace(string(file(t, f, layout.Config{Level: level, Shape: shape}, format, all)))
+		for _, secret := range []string{"mina", "did:", "hush", "1996", "dev-1", "1.2921", "36.82", "1.25", "36.5", "1.5", "0.04", `"note"`} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s %s %s has %q: %s", level, shape, format, secret, text)
+			}
+		}
+		if level == layout.None && strings.Contains(text, "hh_") {
+			t.Errorf("%s %s names households: %s", shape, format, text)
+		}
+	}
+	for _, level := range []layout.Level{layout.None, layout.Pseudonymised} {
+		for _, shape := range []layout.Shape{layout.Wide, layout.Long} {
+			for _, format := range []layout.Format{layout.CSV, layout.NDJSON, layout.JSONLD} {
+				look(level, shape, format)
+			}
+		}
+	}
+}
+
+func TestServerMadeIDsStay(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	r := response(t, f, `{}`, layout.None)
+	for id, want := range map[string]string{"rsp_7": "rsp_7", "rsp_8": "rs_<response:rsp_8>", "rsp_": "rs_<response:rsp_>", "7": "rs_<response:7>"} {
+		r.ID = id
+		if got := table(t, file(t, f, layout.Config{Level: layout.None, Shape: layout.Wide}, layout.CSV, r))[1][0]; got != want {
+			t.Errorf("%s = %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	r := response(t, f, `{"a":{"best":{"noAnswer":"refused"},"grid":{"noAnswer":"dont_know"}},"z":{"size":{"noAnswer":"dont_know"}}}`, layout.None)
+	got := cells(t, table(t, file(t, f, layout.Config{Level: layout.None, Shape: layout.Wide}, layout.CSV, r)), 1)
+	for name, want := range map[string]string{"a.best": "refused", "a.best/other": "", "a.grid.r1": "dont_know", "a.grid.r, 2": "dont_know", "z.size": "dont_know", "a.fuels": "", "a.fuels/wood": ""} {
+		if got[name] != want {
+			t.Errorf("%s = %q, want %q", name, got[name], want)
+		}
+	}
+	long := string(file(t, f, layout.Config{Level: layout.None, Shape: layout.Long}, layout.CSV, r))
+	for _, want := range []string{",a,best,,refused\r\n", ",a,grid,,dont_know\r\n", ",z,size,,dont_know\r\n"} {
+		if !strings.Contains(long, want) {
+			t.Errorf("long has no %q: %s", want, long)
+		}
+	}
+}
+
+func TestLong(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	rows := table(t, file(t, f, layout.Config{Level: layout.Full, Shape: layout.Long}, layout.CSV, response(t, f, answered, layout.Full)))
+	var got []string
+	for _, r := range rows {
+		got = append(got, strings.Join(r, "|"))
+	}
+	at := "amina-1|2|did:ixo:household/1|"
+	want := []string{
+		"responseId|round|householdId|section|question|index|value", at + "a|best||other", at + "a|best/other||'=cmd()", at + "a|double||10", at + "a|fuels|1|wood",
+		at + "a|fuels|2|other", at + "a|fuels/other|2|dung, dry", at + "a|g.day||2026-01-31", at + "a|g.yes||true", at + "a|grid.r, 2||bad", at + "a|grid.r1||good",
+		at + "a|home/lat||1.5", at + "a|home/lon||2.5", at + "a|of||did:ixo:household/9", at + "a|order|1|y", at + "a|order|2|other", at + "a|order|3|x",
+		at + "a|people.age|1|30", at + "a|people.at/lat|1|0.04", at + "a|people.at/lon|1|-0.04", at + "a|people.born|1|1996-01-01", at + "a|people.can|1.1|read",
+		at + "a|people.can|1.2|cook", at + "a|people.age|2|4", at + "a|secrets.s|1|hush", at + "a|weight/unit||kg", at + "a|weight||12.5", at + "a|where/accuracy||5",
+		at + "a|where/lat||-1.2921", at + "a|where/lon||36.8219", at + "z|name||Amina", at + "z|size||5", at + "z|words||a \"b\",\nc",
+	}
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
+		t.Errorf("rows:\n%s\nwant\n%s", g, w)
+	}
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	r := response(t, f, answered, layout.Full)
+	line := file(t, f, layout.Config{Level: layout.Full, Shape: layout.Wide}, layout.NDJSON, r)
+	var got struct {
+		ResponseID string         `json:"responseId"`
+		Round      int            `json:"round"`
+		Location   map[string]any `json:"location"`
+		Metadata   map[string]any `json:"metadata"`
+		Responses  jsontext.Value `json:"responses"`
+		Timestamp  time.Time      `json:"timestamp"`
+	}
+	if err := json.Unmarshal(line, &got); err != nil || bytes.Count(line, []byte("\n")) != 1 {
+		t.Fatalf("%v in %s", err, line)
+	}
+	if got.ResponseID != "amina-1" || got.Round != 2 || got.Location["lat"] != -1.25 || got.Metadata["note"] != "n" || string(got.Responses) != r.Answers || got.Timestamp.UnixMilli() != r.SubmittedAt {
+		t.Errorf("line = %+v", got)
+	}
+	coarse := string(file(t, f, layout.Config{Level: layout.Pseudonymised, Shape: layout.Wide}, layout.NDJSON, r))
+	want := `"responses":{"a":{"best":{"other":"=cmd()"},"double":10,"fuels":["wood",{"other":"dung, dry"}],"g":{"day":"2026-01-31","yes":true},"grid":{"r, 2":"bad","r1":"good"},` +
+		`"of":"hh_<did:ixo:household/9>","order":["y","other","x"],"people":[{"age":30,"at":{"lat":0,"lon":0},"can":["read","cook"]},{"age":4}],"weight":{"unit":"kg","value":12.5},` +
+		`"where":{"lat":-1.3,"lon":36.8}},"z":{"size":5,"words":"a \"b\",\nc"}}}` + "\n"
+	if !strings.HasSuffix(coarse, want) {
+		t.Errorf("line = %s\nwant …%s", coarse, want)
+	}
+}
+
+func TestJSONLD(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	for _, shape := range []layout.Shape{layout.Wide, layout.Long} {
+		for n := range 3 {
+			all := make([]*layout.Response, n)
+			for i := range all {
+				all[i] = response(t, f, answered, layout.Full)
+			}
+			var doc struct {
+				Context map[string]any   `json:"@context"`
+				Graph   []map[string]any `json:"@graph"`
+			}
+			b := file(t, f, layout.Config{Level: layout.Full, Shape: shape}, layout.JSONLD, all...)
+			if err := json.Unmarshal(b, &doc, json.RejectUnknownMembers(true)); err != nil {
+				t.Fatalf("%v in %s", err, b)
+			}
+			want := 1 + n
+			if shape == layout.Long {
+				want = 1 + 32*n
+			}
+			if len(doc.Graph) != want || doc.Graph[0]["@type"] != "ResponseSet" || doc.Graph[0]["@id"] != "urn:hearth:survey:s1" || doc.Context["@vocab"] == nil {
+				t.Errorf("%s: %d nodes, want %d: %v", shape, len(doc.Graph), want, doc.Graph[0])
+			}
+			if n > 0 && shape == layout.Wide && (doc.Graph[1]["@id"] != "urn:hearth:response:amina-1" || doc.Graph[1]["@type"] != "Response") {
+				t.Errorf("node = %v", doc.Graph[1])
+			}
+			if n > 0 && shape == layout.Long && (doc.Graph[1]["response"] != "urn:hearth:response:amina-1" || doc.Graph[1]["@type"] != "Answer") {
+				t.Errorf("node = %v", doc.Graph[1])
+			}
+		}
+	}
+}
+
+func TestBook(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	for _, shape := range []layout.Shape{layout.Wide, layout.Long} {
+		r := response(t, f, answered, layout.None)
+		b := file(t, f, layout.Config{Level: layout.None, Shape: shape, Language: "sw"}, layout.XLSX, r)
+		plain := table(t, file(t, f, layout.Config{Level: layout.None, Shape: shape}, layout.CSV, r))
+		book, err := sheet.OpenBook(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(book.Sheets(), " "); got != "data codebook" {
+			t.Errorf("sheets = %s", got)
+		}
+		n := 0
+		err = book.Rows(0, func(_ int64, cells []sheet.Cell) error {
+			for i, c := range cells {
+				if want := strings.TrimPrefix(plain[n][i], "'"); c.Text != want || c.Bad != "" {
+					t.Errorf("%s: row %d, column %d = %+v, want %q", shape, n, i, c, want)
+				}
+			}
+			n++
+			return nil
+		})
+		if err != nil || n != len(plain) {
+			t.Errorf("%d rows (%v), want %d", n, err, len(plain))
+		}
+		var text []string
+		err = book.Rows(1, func(_ int64, cells []sheet.Cell) error {
+			for _, c := range cells {
+				text = append(text, c.Text)
+			}
+			return nil
+		})
+		if all := strings.Join(text, "|"); err != nil || !strings.Contains(all, "Wangapi?") || strings.Contains(all, "z.name") || !strings.Contains(all, "gas = Gesi") {
+			t.Errorf("codebook = %s, %v", all, err)
+		}
+	}
+}
+
+func TestCodebook(t *testing.T) {
+	t.Parallel()
+	f := compile(t, document)
+	book := layout.NewCodebook("s1", 3, f)
+	seen := map[string]layout.Column{}
+	for _, c := range book.Columns {
+		seen[c.Name] = c
+	}
+	for _, level := range layout.Levels() {
+		for _, shape := range []layout.Shape{layout.Wide, layout.Long} {
+			rows := table(t, file(t, f, layout.Config{Level: level, Shape: shape}, layout.CSV, response(t, f, answered, level)))
+			heads := rows[0]
+			if shape == layout.Long {
+				heads = nil
+				for _, r := range rows[1:] {
+					heads = append(heads, r[len(r)-4]+"."+r[len(r)-3])
+				}
+			}
+			for _, name := range heads {
+				c, ok := seen[name]
+				if !ok || !has(c.Levels, level) || !has(c.Shapes, shape) {
+					t.Errorf("%s %s: column %s is %+v", level, shape, name, c)
+				}
+			}
+		}
+	}
+	size := seen["z.size"]
+	if size.Unit != "people" || strings.Join(size.Missing, " ") != "dont_know refused" || size.Label["sw"] != "Wangapi?" || size.Indicators[0] != "SDG7.1.2" || size.Title["sw"] != "Mwisho" {
+		t.Errorf("z.size = %+v", size)
+	}
+	if c := seen["z.name"]; c.PII != form.PIIDirect || len(c.Levels) != 1 {
+		t.Errorf("z.name = %+v", c)
+	}
+	if c := seen["householdId"]; c.Note == "" || len(c.Levels) != 2 {
+		t.Errorf("householdId = %+v", c)
+	}
+	rows := table(t, book.CSV())
+	if got := cells(t, rows, 1)["label:sw"]; len(rows) != len(book.Columns)+1 || got == "" {
+		t.Errorf("%d rows, label %q", len(rows), got)
+	}
+}
+
+func has[T comparable](all []T, one T) bool {
+	for _, x := range all {
+		if x == one {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTooWide(t *testing.T) {
+	t.Parallel()
+	var q []string
+	options := strings.Repeat(`,"%"`, 999)
+	for i := range 999 {
+		options = strings.Replace(options, "%", "o"+time.Duration(i).String(), 1)
+	}
+	for _, c := range "abcdefghijklmnopq" {
+		q = append(q, `{"id":"`+string(c)+`","type":"multiple_choice","options":["x"`+options+`]}`)
+	}
+	f := compile(t, `{"sections":[{"id":"s","questions":[`+strings.Join(q, ",")+`]}]}`)
+	if err := layout.New(layout.Config{Form: f, Level: layout.None, Shape: layout.Wide}).Check(); err == nil {
+		t.Error("a table of 17,000 columns is taken")
+	}
+	if err := layout.New(layout.Config{Form: f, Level: layout.None, Shape: layout.Long}).Check(); err != nil {
+		t.Errorf("long: %v", err)
+	}
+	long := string(file(t, f, layout.Config{Level: layout.None, Shape: layout.Long}, layout.CSV, response(t, f, `{"s":{"a":["x","o1ns"]}}`, layout.None)))
+	if !strings.HasSuffix(long, ",s,a,1,x\r\nrs_<response:amina-1>,2,s,a,2,o1ns\r\n") {
+		t.Errorf("long = %s", long)
+	}
+	// Its codebook is no heavier than its template.
+	if n := len(layout.NewCodebook("s", 1, f).Columns); n > 100 {
+		t.Errorf("the codebook has %d columns", n)
+	}
+}

@@ -1,0 +1,354 @@
+package export
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Counts is how far an export has come.
+type Counts struct {
+	Total     int64 `json:"total" doc:"Responses the survey had when it began."`
+	Looked    int64 `json:"looked" doc:"Responses looked at so far."`
+	Responses int64 `json:"responses" doc:"Responses in the file so far."`
+	Rows      int64 `json:"rows" doc:"Rows or lines of the file so far, without the heads of columns."`
+	Bytes     int64 `json:"bytes" doc:"Size of the file so far."`
+}
+
+// state is where the writing goes on. XLSX begins anew: an archive cannot be
+// taken up in its middle.
+type state struct {
+	Begun  bool   `json:"begun"`
+	After  int64  `json:"after"`
+	Last   int64  `json:"last"`
+	Pieces int64  `json:"pieces"`
+	Hash   []byte `json:"hash"`
+	Counts Counts `json:"counts"`
+	Ended  bool   `json:"ended"`
+	SHA256 string `json:"sha256,omitzero"`
+}
+
+// run is the job of an export.
+func (s *Service) run(ctx context.Context, r *job.Run) error {
+	e, err := find(ctx, s.db, web.CallerFrom(ctx).Workspace, r.ID)
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		return job.Permanent(notFound())
+	}
+	w := &writer{s: s, run: r, file: e.file, sum: sha256.New()}
+	if err := json.Unmarshal([]byte(e.settings), &w.d); err != nil {
+		return fmt.Errorf("read export: %w", err)
+	}
+	if w.o, err = s.cfg.Surveys.Open(ctx, w.d.SurveyID); err != nil {
+		return job.Permanent(err)
+	}
+	err = w.export(ctx)
+	if fault.KindOf(err) == fault.Invalid {
+		return errors.Join(err, file.Drop(ctx, s.db, e.file))
+	}
+	return err
+}
+
+// writer is one run of an export.
+type writer struct {
+	s    *Service
+	run  *job.Run
+	d    settings
+	o    *survey.Open
+	file string
+	out  layout.Writer
+	sum  hash.Hash
+	pack file.Packer
+	st   state // what is stored
+}
+
+// restarts is how often an export begins anew because its file was removed:
+// people of the workspace are being erased.
+const restarts = 100
+
+func (w *writer) export(ctx context.Context) error {
+	resumed, err := w.run.State(&w.st)
+	if err != nil {
+		return err
+	}
+	if w.st.Ended {
+		w.run.SetResult(w.st.result())
+		return nil
+	}
+	for range restarts {
+		err := w.attempt(ctx, resumed && w.d.Format != layout.XLSX)
+		if !errors.Is(err, file.ErrGone) {
+			return exportFault(err)
+		}
+		resumed = false
+	}
+	return fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "People of this workspace are being erased. Export again later.")
+}
+
+// exportFault turns a limit of the format into a fault.
+func exportFault(err error) error {
+	if e := sheet.AsError(err); e != nil {
+		return fault.New(fault.Invalid, "EXPORT_IMPOSSIBLE", "The responses do not fit the format: "+e.Error()).
+			With(fault.Field{Pointer: "/format", Code: e.Code, Detail: e.Detail})
+	}
+	return err
+}
+
+// attempt writes the file, from its beginning or from where the state is.
+func (w *writer) attempt(ctx context.Context, resume bool) error {
+	var err error
+	if resume {
+		err = w.resume()
+	} else {
+		err = w.begin(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	l := w.s.layout(&w.d.Draft, w.o)
+	about := layout.About{Survey: w.o.SurveyID, TemplateID: w.o.TemplateID, TemplateVersion: w.o.TemplateVersion, AsOf: w.d.AsOf}
+	if w.out, err = l.Writer(w.d.Format, about); err != nil {
+		return err
+	}
+	in := &reader{s: w.s, o: w.o, d: &w.d.Draft, last: w.st.Last}
+	if w.d.Filter != "" {
+		if in.match, err = w.s.cfg.Filter(w.d.Filter, w.o.Form); err != nil {
+			return err
+		}
+	}
+	return w.pump(ctx, in)
+}
+
+// begin makes an empty file.
+func (w *writer) begin(ctx context.Context) error {
+	w.sum.Reset()
+	w.st = state{}
+	f := &file.File{ID: w.file, Workspace: w.o.Workspace, Kind: kindExport, Job: w.run.ID, At: w.s.cfg.Now().UnixMilli()}
+	for more := true; more; {
+		err := w.s.db.InTx(ctx, func(tx *db.Tx) error {
+			if err := w.run.Save(ctx, tx, w.st); err != nil {
+				return err
+			}
+			n, err := file.Shrink(ctx, tx, w.file, file.Batch)
+			if more = n > 0; err != nil || more {
+				return err
+			}
+			held, err := file.Find(ctx, tx, w.file)
+			if err != nil || held != nil {
+				return err
+			}
+			return file.Insert(ctx, tx, f)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var err error
+	w.st.Counts.Total, w.st.Last, err = extent(ctx, w.s.db, w.o.NID)
+	return err
+}
+
+// resume goes on after what an earlier attempt stored.
+func (w *writer) resume() error {
+	if !w.st.Begun {
+		return file.ErrGone // nothing is there yet: begin
+	}
+	u, ok := w.sum.(encoding.BinaryUnmarshaler)
+	if !ok {
+		return errors.New("the hash cannot be resumed")
+	}
+	return wrap("resume export", u.UnmarshalBinary(w.st.Hash))
+}
+
+// chunk is a part of the file and the state it leads to.
+type chunk struct {
+	raw []byte
+	st  state
+}
+
+// pump reads, writes and stores at once, each in its own goroutine.
+func (w *writer) pump(ctx context.Context, in *reader) error {
+	g, ctx := errgroup.WithContext(ctx)
+	batches, used := make(chan batch, 1), make(chan []found, 3)
+	chunks, free := make(chan chunk), make(chan []byte, 3)
+	st := w.st
+	g.Go(func() error {
+		defer close(batches)
+		return read(ctx, in, st.After, batches, used)
+	})
+	g.Go(func() error {
+		defer close(chunks)
+		return w.write(ctx, st, batches, used, func(c chunk) ([]byte, error) {
+			select {
+			case chunks <- c:
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			select {
+			case b := <-free:
+				return b[:0], nil
+			default:
+				return nil, nil
+			}
+		})
+	})
+	g.Go(func() error {
+		for c := range chunks {
+			if err := w.save(ctx, c); err != nil {
+				return err
+			}
+			select {
+			case free <- c.raw:
+			default:
+			}
+		}
+		return ctx.Err()
+	})
+	return g.Wait()
+}
+
+// read gives all batches from a response on.
+func read(ctx context.Context, in *reader, after int64, out chan<- batch, used <-chan []found) error {
+	for {
+		var into []found
+		select {
+		case into = <-used:
+		default:
+		}
+		b, err := in.next(ctx, after, into)
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- b:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if b.end {
+			return nil
+		}
+		after = b.after
+	}
+}
+
+// write makes chunks of the responses and hands them on, for an empty buffer
+// back.
+func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan<- []found, hand func(chunk) ([]byte, error)) error {
+	b, err := make([]byte, 0, w.s.size.chunk+w.s.size.chunk/4), error(nil)
+	if !st.Begun {
+		if b, err = w.out.Begin(b); err != nil {
+			return err
+		}
+		st.Begun = true
+	}
+	rows := st.Counts.Rows
+	for some := range in {
+		for i := range some.rows {
+			if b, err = w.out.Add(b, &some.rows[i].Response); err != nil {
+				return err
+			}
+		}
+		st.After, st.Counts.Looked = some.after, st.Counts.Looked+some.looked
+		st.Counts.Responses += int64(len(some.rows))
+		st.Counts.Rows = rows + w.out.Rows()
+		clear(some.rows)
+		select {
+		case used <- some.rows:
+		default:
+		}
+		w.run.Progress(st.Counts.Looked, max(st.Counts.Total, st.Counts.Looked), fmt.Sprintf("%d responses written", st.Counts.Responses))
+		if some.end {
+			if b, err = w.out.End(b); err != nil {
+				return err
+			}
+			st.Ended = true
+		}
+		if len(b) < w.s.size.chunk && !some.end {
+			continue
+		}
+		if st.Counts.Bytes += int64(len(b)); st.Counts.Bytes > MaxFile {
+			return fault.New(fault.Invalid, "EXPORT_TOO_LARGE", fmt.Sprintf("The file would have more than %d bytes. Narrow the export.", int64(MaxFile)))
+		}
+		if b, err = hand(chunk{b, st}); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// save stores a chunk together with the state it leads to.
+func (w *writer) save(ctx context.Context, c chunk) error {
+	_, _ = w.sum.Write(c.raw) // a hash never fails
+	var packed [][]byte
+	for some := range slices.Chunk(c.raw, file.PieceSize) {
+		p, err := w.pack.Pack(some)
+		if err != nil {
+			return err
+		}
+		packed = append(packed, p)
+	}
+	st := c.st
+	first := w.st.Pieces
+	st.Pieces = first + int64(len(packed))
+	m, ok := w.sum.(encoding.BinaryMarshaler)
+	if !ok {
+		return errors.New("the hash cannot be kept")
+	}
+	var err error
+	if st.Hash, err = m.MarshalBinary(); err != nil {
+		return wrap("save export", err)
+	}
+	f := &file.File{ID: w.file, Kind: kindExport, Job: w.run.ID, Bytes: st.Counts.Bytes, At: w.s.cfg.Now().UnixMilli()}
+	if st.Ended {
+		st.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
+		f.SHA256 = st.SHA256
+		w.run.SetResult(st.result())
+	}
+	counts, err := web.Encode(st.result())
+	if err != nil {
+		return err
+	}
+	err = w.s.db.InTx(ctx, func(tx *db.Tx) error {
+		if err := w.run.Save(ctx, tx, st); err != nil {
+			return err
+		}
+		for i, p := range packed {
+			if err := file.AddPiece(ctx, tx, w.file, first+int64(i), p); err != nil {
+				return err
+			}
+		}
+		if err := file.Update(ctx, tx, f); err != nil {
+			return err
+		}
+		return saveCounts(ctx, tx, w.run.ID, string(counts))
+	})
+	w.st = st
+	return err
+}
+
+// result is what is told of an export.
+type result struct {
+	Counts
+	SHA256 string `json:"sha256,omitzero"`
+}
+
+func (s *state) result() result { return result{s.Counts, s.SHA256} }

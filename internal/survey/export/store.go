@@ -1,0 +1,157 @@
+package export
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+)
+
+// wrap says what we were doing.
+func wrap(doing string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// stored is an export as it is kept.
+type stored struct {
+	job, ws, file    string
+	survey           int64
+	settings, counts string // JSON
+	createdAt        int64
+}
+
+const (
+	insertExport   = `INSERT INTO survey_exports (job, ws, survey, file, settings, counts, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	selectExport   = `SELECT survey, file, settings, counts, created_at FROM survey_exports WHERE job = $1 AND ws = $2`
+	updateCounts   = `UPDATE survey_exports SET counts = $2 WHERE job = $1`
+	updateSettings = `UPDATE survey_exports SET settings = $2 WHERE job = $1`
+	listExports    = `SELECT job, settings FROM survey_exports WHERE ws = $1 AND job > $2 ORDER BY job LIMIT 50`
+	expireExports  = `DELETE FROM survey_exports WHERE job IN (SELECT job FROM survey_exports WHERE created_at < $1 ORDER BY created_at LIMIT $2)`
+)
+
+func insert(ctx context.Context, tx *db.Tx, e *stored) error {
+	_, err := tx.Exec(ctx, insertExport, e.job, e.ws, e.survey, e.file, e.settings, e.counts, e.createdAt)
+	return wrap("insert export", err)
+}
+
+// find reads an export of a workspace; nil without one.
+func find(ctx context.Context, q db.Querier, ws, id string) (*stored, error) {
+	e := &stored{job: id, ws: ws}
+	err := q.QueryRow(ctx, selectExport, id, ws).Scan(&e.survey, &e.file, &e.settings, &e.counts, &e.createdAt)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return e, wrap("find export", err)
+}
+
+// list reads some exports of a workspace after one: what was asked for.
+func list(ctx context.Context, q db.Querier, ws, after string) ([]stored, error) {
+	rows, err := q.Query(ctx, listExports, ws, after)
+	if err != nil {
+		return nil, wrap("list exports", err)
+	}
+	defer rows.Close()
+	var out []stored
+	for rows.Next() {
+		e := stored{ws: ws}
+		if err := rows.Scan(&e.job, &e.settings); err != nil {
+			return nil, wrap("list exports", err)
+		}
+		out = append(out, e)
+	}
+	return out, wrap("list exports", rows.Err())
+}
+
+func saveCounts(ctx context.Context, tx *db.Tx, id, counts string) error {
+	_, err := tx.Exec(ctx, updateCounts, id, counts)
+	return wrap("update export", err)
+}
+
+// The responses of a survey in the order they arrived. What is sealed is read
+// for exports that open it only.
+const (
+	selectExtent = `SELECT count(*), COALESCE(max(nid), 0) FROM responses WHERE survey = $1`
+	selectPage   = `SELECT nid, response_id, round, household, stratum, grp, status, vstatus, verifier, verified_at, flags, collector, submitted_at, received_at,
+			updated_at, revision, body, answers
+		FROM responses WHERE survey = $1 AND nid > $2 AND nid <= $3 ORDER BY nid LIMIT $4`
+	selectSealedPage = `SELECT nid, response_id, round, household, stratum, grp, status, vstatus, verifier, verified_at, flags, collector, submitted_at, received_at,
+			updated_at, revision, body, answers, sealed
+		FROM responses WHERE survey = $1 AND nid > $2 AND nid <= $3 ORDER BY nid LIMIT $4`
+	selectPast = `SELECT revision, at, status, vstatus, verifier, verified_at, body, answers, sealed FROM response_history
+		WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
+)
+
+// extent tells how many responses a survey has, and the last.
+func extent(ctx context.Context, q db.Querier, survey int64) (count, last int64, err error) {
+	err = q.QueryRow(ctx, selectExtent, survey).Scan(&count, &last)
+	return count, last, wrap("count responses", err)
+}
+
+// found is a response with what is sealed of it.
+type found struct {
+	layout.Response
+	sealed []byte
+}
+
+// span is a part of the responses of a survey.
+type span struct {
+	survey      int64
+	after, last int64
+	limit       int
+	bytes       int  // read no more once they have as many
+	sealed      bool // read what is sealed
+}
+
+// page reads the responses of a span. It may be short: more tells whether it
+// ended before the limit because of the bytes.
+func page(ctx context.Context, q db.Querier, s span, into []found) (out []found, more bool, err error) {
+	var rows db.Rows
+	if s.sealed {
+		rows, err = q.Query(ctx, selectSealedPage, s.survey, s.after, s.last, s.limit)
+	} else {
+		rows, err = q.Query(ctx, selectPage, s.survey, s.after, s.last, s.limit)
+	}
+	if err != nil {
+		return nil, false, wrap("list responses", err)
+	}
+	defer rows.Close()
+	out = into[:0]
+	var one found
+	r := &one.Response
+	to := []any{
+		&r.NID, &r.ID, &r.Round, &r.Household, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Verifier, &r.VerifiedAt, &r.Flags, &r.Collector, &r.SubmittedAt,
+		&r.ReceivedAt, &r.UpdatedAt, &r.Revision, &r.Head, &r.Answers,
+	}
+	if s.sealed {
+		to = append(to, &one.sealed)
+	}
+	size := 0
+	for rows.Next() {
+		one.sealed = nil
+		if err := rows.Scan(to...); err != nil {
+			return nil, false, wrap("list responses", err)
+		}
+		out = append(out, one)
+		if size += len(r.Head) + len(r.Answers) + len(one.sealed); size >= s.bytes {
+			return out, true, nil
+		}
+	}
+	return out, len(out) == s.limit, wrap("list responses", rows.Err())
+}
+
+// past puts a response back to how it was at a time; false when it was not
+// there yet.
+func past(ctx context.Context, q db.Querier, f *found, at int64) (bool, error) {
+	err := q.QueryRow(ctx, selectPast, f.NID, at).
+		Scan(&f.Revision, &f.UpdatedAt, &f.Status, &f.VStatus, &f.Verifier, &f.VerifiedAt, &f.Head, &f.Answers, &f.sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, wrap("find earlier response", err)
+}

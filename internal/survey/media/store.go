@@ -1,0 +1,180 @@
+package media
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const (
+	selectFile = `SELECT file, media_type, bytes, sender, at, loose FROM attachments WHERE ws = $1 AND sha256 = $2`
+	insertFile = `INSERT INTO attachments (ws, sha256, file, media_type, bytes, sender, at, loose) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (ws, sha256) DO NOTHING`
+	deleteFile    = `DELETE FROM attachments WHERE ws = $1 AND sha256 = $2 RETURNING file`
+	countLoose    = `SELECT count(*) FROM (SELECT 1 FROM attachments WHERE ws = $1 AND loose > 0 LIMIT $2) AS n`
+	selectLoosest = `SELECT ws, sha256 FROM attachments WHERE loose > 0 AND loose < $1 ORDER BY loose LIMIT 1`
+	updateTied    = `UPDATE attachments SET loose = 0 WHERE ws = $1 AND sha256 = $2 AND loose > 0`
+
+	countArriving  = `SELECT count(*) FROM (SELECT 1 FROM attachment_files WHERE ws = $1 AND at > 0 LIMIT $2) AS n`
+	insertArriving = `INSERT INTO attachment_files (nid, ws, at) VALUES ($1, $2, $3)`
+	deleteArriving = `DELETE FROM attachment_files WHERE nid = $1`
+	selectOldest   = `SELECT nid FROM attachment_files WHERE at < $1 ORDER BY at, nid LIMIT 1`
+	selectDropped  = `SELECT nid FROM attachment_files WHERE ws = $1 AND at = 0 LIMIT 1`
+
+	insertPiece  = `INSERT INTO attachment_pieces (file, n, data) VALUES ($1, $2, $3)`
+	selectPiece  = `SELECT data FROM attachment_pieces WHERE file = $1 AND n = $2`
+	deletePieces = `DELETE FROM attachment_pieces WHERE file = $1 AND n IN (SELECT n FROM attachment_pieces WHERE file = $1 ORDER BY n LIMIT $2)`
+)
+
+// Find reads what is known of a file; nil when it is not there.
+func Find(ctx context.Context, q db.Querier, ws, hash string) (*File, error) {
+	f := &File{Workspace: ws, SHA256: hash}
+	err := q.QueryRow(ctx, selectFile, ws, hash).Scan(&f.id, &f.MediaType, &f.Bytes, &f.Sender, &f.At, &f.loose)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find attachment: %w", err)
+	}
+	return f, nil
+}
+
+// begin notes that a file arrives. The fault is TOO_MANY_FILES.
+func begin(ctx context.Context, tx *db.Tx, f *File) error {
+	if err := within(tx.QueryRow(ctx, countLoose, f.Workspace, maxLoose), maxLoose, "A workspace has at most %d attachments that no response uses yet."); err != nil {
+		return err
+	}
+	if err := within(tx.QueryRow(ctx, countArriving, f.Workspace, maxArriving), maxArriving, "At most %d attachments arrive in a workspace at once."); err != nil {
+		return err
+	}
+	return insertDrop(ctx, tx, f.id, f.Workspace, f.At)
+}
+
+// within wants a count to be below a bound.
+func within(row db.Row, most int, detail string) error {
+	var n int
+	if err := row.Scan(&n); err != nil {
+		return fmt.Errorf("count attachments: %w", err)
+	}
+	if n >= most {
+		return fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf(detail, most))
+	}
+	return nil
+}
+
+func insertDrop(ctx context.Context, tx *db.Tx, id int64, ws string, at int64) error {
+	if _, err := tx.Exec(ctx, insertArriving, id, ws, at); err != nil {
+		return fmt.Errorf("note attachment: %w", err)
+	}
+	return nil
+}
+
+// finish makes an attachment of what has arrived. It is false when somebody
+// else was faster.
+func finish(ctx context.Context, tx *db.Tx, f *File) (bool, error) {
+	used, err := isUsed(ctx, tx, f.Workspace, f.SHA256)
+	if err != nil {
+		return false, err
+	}
+	loose := f.At
+	if used {
+		loose = 0
+	}
+	n, err := tx.Exec(ctx, insertFile, f.Workspace, f.SHA256, f.id, f.MediaType, f.Bytes, f.Sender, f.At, loose)
+	if err != nil {
+		return false, fmt.Errorf("insert attachment: %w", err)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	if n, err = tx.Exec(ctx, deleteArriving, f.id); err != nil {
+		return false, fmt.Errorf("insert attachment: %w", err)
+	}
+	if n == 0 {
+		return false, fault.New(fault.TooSlow, "BODY_TOO_SLOW", "The body did not arrive in time.")
+	}
+	return true, nil
+}
+
+func addPiece(ctx context.Context, tx *db.Tx, id, n int64, data []byte) error {
+	if _, err := tx.Exec(ctx, insertPiece, id, n, data); err != nil {
+		return fmt.Errorf("insert piece of attachment: %w", err)
+	}
+	return nil
+}
+
+func findPiece(ctx context.Context, q db.Querier, id, n int64) ([]byte, error) {
+	var data []byte
+	if err := q.QueryRow(ctx, selectPiece, id, n).Scan(&data); err != nil {
+		return nil, fmt.Errorf("find piece %d of attachment: %w", n, err)
+	}
+	return data, nil
+}
+
+func removePieces(ctx context.Context, d *db.DB, id int64, limit int) (int, error) {
+	n, err := d.Exec(ctx, deletePieces, id, limit)
+	if err != nil {
+		return 0, fmt.Errorf("remove pieces of attachment: %w", err)
+	}
+	return int(n), nil
+}
+
+func removeFile(ctx context.Context, d *db.DB, id int64) (int, error) {
+	n, err := d.Exec(ctx, deleteArriving, id)
+	if err != nil {
+		return 0, fmt.Errorf("remove attachment: %w", err)
+	}
+	return int(n), nil
+}
+
+// dropFile takes an attachment away. Its pieces wait to be removed.
+func dropFile(ctx context.Context, tx *db.Tx, ws, hash string) error {
+	var id int64
+	err := tx.QueryRow(ctx, deleteFile, ws, hash).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("remove attachment: %w", err)
+	}
+	return insertDrop(ctx, tx, id, ws, 0)
+}
+
+// tie notes that a response uses an attachment.
+func tie(ctx context.Context, tx *db.Tx, ws, hash string) error {
+	if _, err := tx.Exec(ctx, updateTied, ws, hash); err != nil {
+		return fmt.Errorf("note use of attachment: %w", err)
+	}
+	return nil
+}
+
+// oldest is the oldest of what arrives or waits to be removed, 0 for none.
+func oldest(ctx context.Context, q db.Querier, before int64) (int64, error) {
+	return number(q.QueryRow(ctx, selectOldest, before))
+}
+
+func dropped(ctx context.Context, q db.Querier, ws string) (int64, error) {
+	return number(q.QueryRow(ctx, selectDropped, ws))
+}
+
+func number(row db.Row) (id int64, err error) {
+	if err = row.Scan(&id); errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	} else if err != nil {
+		return 0, fmt.Errorf("find dropped attachment: %w", err)
+	}
+	return id, nil
+}
+
+func loosest(ctx context.Context, q db.Querier, before int64) (*File, error) {
+	f := &File{}
+	err := q.QueryRow(ctx, selectLoosest, before).Scan(&f.Workspace, &f.SHA256)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find unused attachment: %w", err)
+	}
+	return f, nil
+}

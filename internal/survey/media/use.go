@@ -1,0 +1,155 @@
+package media
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Use says that a response has a file.
+type Use struct {
+	Workspace string
+	Survey    int64
+	Response  int64
+	SHA256    string
+	Private   bool // the answer is about a person
+}
+
+const (
+	insertUse = `INSERT INTO attachment_uses (ws, sha256, survey, response, private) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (ws, sha256, survey, response) DO UPDATE SET private = excluded.private`
+	selectUse     = `SELECT 1 FROM attachment_uses WHERE ws = $1 AND sha256 = $2 LIMIT 1`
+	selectUses    = `SELECT sha256 FROM attachment_uses WHERE response = $1 ORDER BY sha256`
+	selectMissing = `SELECT u.sha256 FROM attachment_uses u LEFT JOIN attachments a ON a.ws = u.ws AND a.sha256 = u.sha256
+		WHERE u.response = $1 AND a.sha256 IS NULL ORDER BY u.sha256`
+	// The uses of one survey after another: a file may be in thousands of
+	// responses.
+	selectNextUse   = `SELECT survey, response FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND survey > $3 ORDER BY survey, response LIMIT 1`
+	selectPublicUse = `SELECT response FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND survey = $3 AND private = 0 ORDER BY response LIMIT 1`
+	deleteUses      = `DELETE FROM attachment_uses WHERE response = $1`
+	deleteUse       = `DELETE FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND response = $3`
+)
+
+// Add notes a use.
+func Add(ctx context.Context, tx *db.Tx, u Use) error {
+	private := 0
+	if u.Private {
+		private = 1
+	}
+	if _, err := tx.Exec(ctx, insertUse, u.Workspace, u.SHA256, u.Survey, u.Response, private); err != nil {
+		return fmt.Errorf("insert use of attachment: %w", err)
+	}
+	return tie(ctx, tx, u.Workspace, u.SHA256)
+}
+
+func isUsed(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectUse, ws, hash).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find use of attachment: %w", err)
+	}
+	return true, nil
+}
+
+// Missing lists the hashes of files that a response has and that have not
+// arrived.
+func Missing(ctx context.Context, q db.Querier, response int64) ([]string, error) {
+	return hashes(q.Query(ctx, selectMissing, response))
+}
+
+func hashes(rows db.Rows, err error) ([]string, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list attachments: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var hash string
+		if err := rows.Scan(&hash); err != nil {
+			return nil, fmt.Errorf("list attachments: %w", err)
+		}
+		out = append(out, hash)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list attachments: %w", err)
+	}
+	return out, nil
+}
+
+// Release ends the uses of a response and drops the files that no other has.
+// It tells how many these were. Call Sweep after the commit.
+func Release(ctx context.Context, tx *db.Tx, ws string, response int64) (int64, error) {
+	all, err := hashes(tx.Query(ctx, selectUses, response))
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	if _, err := tx.Exec(ctx, deleteUses, response); err != nil {
+		return 0, fmt.Errorf("remove uses of attachments: %w", err)
+	}
+	var gone int64
+	for _, hash := range all {
+		used, err := isUsed(ctx, tx, ws, hash)
+		if err != nil {
+			return 0, err
+		}
+		if used {
+			continue
+		}
+		if err := dropFile(ctx, tx, ws, hash); err != nil {
+			return 0, err
+		}
+		gone++
+	}
+	return gone, nil
+}
+
+// Waive ends the uses of files that never came and are not among keep: the
+// response names others now.
+func Waive(ctx context.Context, tx *db.Tx, ws string, response int64, keep map[string]bool) error {
+	missing, err := Missing(ctx, tx, response)
+	if err != nil {
+		return err
+	}
+	for _, hash := range missing {
+		if keep[hash] {
+			continue
+		}
+		if _, err := tx.Exec(ctx, deleteUse, ws, hash, response); err != nil {
+			return fmt.Errorf("remove use of attachment: %w", err)
+		}
+	}
+	return nil
+}
+
+// maxSurveys is in how many surveys a file is looked for.
+const maxSurveys = 200
+
+// Uses walks over the surveys that have the file of u, with one response of
+// each, until found says so. With u.Private an answer about a person counts too.
+func Uses(ctx context.Context, q db.Querier, u Use, found func(response int64) (bool, error)) (bool, error) {
+	after := int64(0)
+	for range maxSurveys {
+		var response int64
+		err := q.QueryRow(ctx, selectNextUse, u.Workspace, u.SHA256, after).Scan(&after, &response)
+		if err == nil && !u.Private {
+			err = q.QueryRow(ctx, selectPublicUse, u.Workspace, u.SHA256, after).Scan(&response)
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		} else if err != nil {
+			return false, fmt.Errorf("find use of attachment: %w", err)
+		}
+		if ok, err := found(response); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,207 @@
+package offline
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Take stores the responses of a batch, each by itself and in their order, and
+// tells what became of each. Sent again it stores nothing more. The fault is
+// BATCH_INVALID; trouble of the store ends it between items, and what was
+// stored then is stored.
+func (s *Service) Take(ctx context.Context, b Batch) (*Results, error) {
+	if n := len(b.Items); n == 0 || n > MaxItems {
+		return nil, fault.New(fault.Invalid, "BATCH_INVALID", "A batch has 1 to 500 items.").
+			With(fault.Field{Pointer: "/items", Code: "out_of_range", Detail: "A batch has 1 to 500 items."})
+	}
+	out := &Results{Results: make([]Result, len(b.Items))}
+	var chunk []work
+	flush := func() error {
+		if len(chunk) == 0 {
+			return nil
+		}
+		err := s.store(ctx, chunk, out.Results)
+		chunk = chunk[:0]
+		return err
+	}
+	for i := range b.Items {
+		r := &out.Results[i]
+		r.Index = i
+		p, err := s.prepare(ctx, b.Items[i], r)
+		if err != nil {
+			return nil, err
+		}
+		if p == nil {
+			continue
+		}
+		// A response that replaces another is stored alone: when it is refused
+		// then, what it has done must be undone.
+		if p.Draft().Supersedes != "" || len(chunk) == together {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+		chunk = append(chunk, work{p, i})
+		if p.Draft().Supersedes != "" {
+			if err := s.storeAlone(ctx, chunk[0], r); err != nil {
+				return nil, err
+			}
+			chunk = chunk[:0]
+		}
+	}
+	if err := flush(); err != nil {
+		return nil, err
+	}
+	out.sum()
+	return out, nil
+}
+
+// work is an item that is ready to be stored.
+type work struct {
+	p *response.Prepared
+	i int
+}
+
+// prepare reads and checks an item. nil: its result is known.
+func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*response.Prepared, error) {
+	refuse := func(err error) error {
+		f := refusal(err)
+		if f != nil {
+			r.refuse(Invalid, f)
+			return nil
+		}
+		return err
+	}
+	d := &response.Draft{}
+	if err := web.DecodeStrict(it.Value.Value, d, false); err != nil {
+		return nil, refuse(err)
+	}
+	r.ResponseID = d.ResponseID
+	var c fault.Checks
+	c.Require(d.ResponseID != "", "/responseId")
+	c.Require(d.SurveyID != "", "/surveyId")
+	if err := c.Err("RESPONSE_INVALID", "The response is not valid."); err != nil {
+		return nil, refuse(err)
+	}
+	o, err := s.cfg.Responses.Pick(ctx, "", d)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	p, err := s.cfg.Responses.Prepare(ctx, o, d, true)
+	if err == nil {
+		return p, nil
+	}
+	if row := s.cfg.Responses.Known(ctx, o, d); row != nil { // the survey has ended since
+		r.Status, r.Revision = Replayed, row.Revision
+		return nil, nil
+	}
+	return nil, refuse(err)
+}
+
+// store stores items in one transaction. A refused one stores nothing but what
+// is set aside.
+func (s *Service) store(ctx context.Context, chunk []work, results []Result) error {
+	inOneOrder(chunk)
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		var counts []tally
+		for _, w := range chunk {
+			r := &results[w.i]
+			*r = Result{Index: w.i, ResponseID: r.ResponseID}
+			done, err := s.cfg.Responses.StoreTx(ctx, tx, w.p)
+			if err != nil {
+				if err = s.setAside(ctx, tx, clash{w.p, done.Row, err}, r); err != nil {
+					return err
+				}
+				continue
+			}
+			counts = append(counts, tally{w.p.Open(), done.Deltas})
+			if err := s.tell(ctx, tx, w.p, done, r); err != nil {
+				return err
+			}
+		}
+		return s.count(ctx, tx, counts)
+	})
+}
+
+// inOneOrder sorts items by their ids, unless one may stand in the way of
+// another: two batches with the same responses then wait for each other on
+// PostgreSQL, and never both at once.
+func inOneOrder(chunk []work) {
+	ids, households := map[string]bool{}, map[string]bool{}
+	for _, w := range chunk {
+		d := w.p.Draft()
+		if ids[d.ResponseID] || households[d.HouseholdID] {
+			return
+		}
+		ids[d.ResponseID], households[d.HouseholdID] = true, true
+	}
+	slices.SortFunc(chunk, func(a, b work) int { return cmp.Compare(a.p.Draft().ResponseID, b.p.Draft().ResponseID) })
+}
+
+// storeAlone stores one item in a transaction of its own.
+func (s *Service) storeAlone(ctx context.Context, w work, r *Result) error {
+	var done response.Stored
+	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		*r = Result{Index: w.i, ResponseID: r.ResponseID}
+		if done, err = s.cfg.Responses.StoreTx(ctx, tx, w.p); err != nil {
+			return err
+		}
+		if err := s.tell(ctx, tx, w.p, done, r); err != nil {
+			return err
+		}
+		return s.count(ctx, tx, []tally{{w.p.Open(), done.Deltas}})
+	})
+	if err == nil || refusal(err) == nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, clash{w.p, done.Row, err}, r) })
+}
+
+// tell notes what was stored.
+func (s *Service) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, done response.Stored, r *Result) (err error) {
+	r.Revision = done.Row.Revision
+	switch {
+	case !done.Fresh:
+		r.Status = Replayed
+	case done.Row.Status == response.Complete:
+		r.Status = Created
+	default:
+		r.Status, r.Missing = Partial, p.Sent().Head.Missing
+	}
+	if p.HasFiles() {
+		r.Waiting, err = media.Missing(ctx, tx, done.Row.NID)
+	}
+	return err
+}
+
+// tally is what a response counts in its survey.
+type tally struct {
+	open   *survey.Open
+	deltas []survey.Delta
+}
+
+// count adds up, survey by survey and always in the same order.
+func (s *Service) count(ctx context.Context, tx *db.Tx, all []tally) error {
+	slices.SortStableFunc(all, func(a, b tally) int { return cmp.Compare(a.open.NID, b.open.NID) })
+	for i := 0; i < len(all); {
+		o, deltas := all[i].open, []survey.Delta(nil)
+		for ; i < len(all) && all[i].open.NID == o.NID; i++ {
+			deltas = append(deltas, all[i].deltas...)
+		}
+		if len(deltas) == 0 {
+			continue
+		}
+		if err := s.cfg.Surveys.Count(ctx, tx, o, deltas...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package offline
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const batching = "For devices that were without a network: 1 to 500 responses in at most 4 MiB, each stored by itself and in their order. Every item names its responseId and surveyId, so a batch that is sent again " +
+	"stores nothing more. The answer is 200 with a result for each, even when all were refused. A response whose required answers are missing is stored as partial. One that clashes with a stored response is set aside, " +
+	"sealed as answers about a person are, and listed in the conflicts of its survey; at most 100 for one response. missingAttachments names the files to send next."
+
+const resolving = "keep says which content holds. sent corrects the stored response, or replaces it by the second response of the household. merged takes the answers of both together; where both answer differently take decides, " +
+	"by the pointer of the question. A verification is open again after it. Both contents stay readable: in the history, and here. If-Match with the ETag of the stored response is honoured."
+
+// Routes adds batches and conflicts to a.
+func (s *Service) Routes(a *web.API) {
+	const read, write, tag = "responses:read", "responses:write", "responses"
+	web.Post(a, "/v1/responses:batch", s.serveBatch, web.Doc{
+		Summary: "Send many responses", Scope: write, Tag: tag, MaxBody: MaxBytes, Description: batching, Codes: []string{"BATCH_INVALID"},
+		Example: map[string]any{"items": []any{map[string]any{
+			"responseId": "resp_790", "surveyId": "baseline-v1", "householdId": "did:ixo:household/124", "timestamp": "2024-02-20T11:00:00Z",
+			"responses": map[string]any{"socio_economic": map[string]any{"household_size": 4}},
+		}}},
+	})
+	const path = "/v1/surveys/{surveyId}/conflicts"
+	web.Get(a, path, s.serveList, web.Doc{
+		Summary: "List the conflicts of a survey", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
+		Description: "Contents of batches that clashed with stored responses: the open ones, oldest first, or with resolved=true those that were decided.",
+	})
+	web.Get(a, path+"/{conflictId}", s.serveGet, web.Doc{
+		Summary: "Read a conflict", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CONFLICT_NOT_FOUND"},
+	})
+	web.Post(a, path+"/{conflictId}/resolve", s.serveResolve, web.Doc{
+		Summary: "Resolve a conflict", Scope: write, Tag: tag, Once: true, Description: resolving, Example: Resolution{Keep: keepStored},
+		Codes: []string{"SURVEY_NOT_FOUND", "CONFLICT_NOT_FOUND", "CONFLICT_RESOLVED", "RESOLUTION_INVALID", "CONTENT_ERASED", "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION"},
+	})
+}
+
+func (s *Service) serveBatch(ctx context.Context, in *struct{ Body Batch }) (*Results, error) {
+	return s.Take(ctx, in.Body)
+}
+
+type one struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	ID     string `path:"conflictId" doc:"Id of the conflict." example:"cfl_7310428377145344"`
+}
+
+func (s *Service) serveGet(ctx context.Context, in *one) (*Record, error) {
+	return s.Get(ctx, in.Survey, in.ID)
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	Survey   string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Resolved bool   `query:"resolved" doc:"true: those that were decided." example:"false"`
+	web.Paging
+},
+) (web.Reply[web.Page[*Record]], error) {
+	var at Place
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return web.Reply[web.Page[*Record]]{}, err
+	}
+	items, next, err := s.List(ctx, in.Survey, in.Resolved, at, limit)
+	if err != nil {
+		return web.Reply[web.Page[*Record]]{}, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+}
+
+func (s *Service) serveResolve(ctx context.Context, in *struct {
+	one
+	IfMatch string `header:"If-Match" doc:"ETag of the stored response; not needed."`
+	Body    Resolution
+},
+) (web.Reply[*Record], error) {
+	return s.Resolve(ctx, in.Survey, in.ID, in.IfMatch, in.Body)
+}

@@ -1,0 +1,211 @@
+package offline
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Resolution decides a conflict.
+type Resolution struct {
+	Keep   string            `json:"keep" enum:"stored,sent,merged" doc:"stored: nothing changes. sent: the stored response is corrected, or replaced by the second one of its household. merged: the answers of both together."`
+	Take   map[string]string `json:"take,omitzero" doc:"For merged: pointer of a question that both answer differently → stored or sent."`
+	Reason string            `json:"reason,omitzero" maxLength:"500" example:"The tablet held the newer interview."`
+}
+
+const (
+	keepStored = "stored"
+	keepSent   = "sent"
+	keepMerged = "merged"
+)
+
+func (r *Resolution) check() error {
+	var c fault.Checks
+	switch r.Keep {
+	case keepStored, keepSent, keepMerged:
+	case "":
+		c.Require(false, "/keep")
+	default:
+		c.Add("/keep", "unknown", "The value must be stored, sent or merged.")
+	}
+	if r.Keep != keepMerged && len(r.Take) > 0 {
+		c.Add("/take", "not_allowed", "Only merged takes from both.")
+	}
+	for pointer, side := range r.Take {
+		if side != keepStored && side != keepSent {
+			c.Add("/take/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(pointer), "unknown", "The value must be stored or sent.")
+		}
+	}
+	if utf8.RuneCountInString(r.Reason) > 500 || strings.ContainsFunc(r.Reason, unicode.IsControl) {
+		c.Add("/reason", "invalid", "The text must be one line of 500 characters or fewer.")
+	}
+	return c.Err("RESOLUTION_INVALID", "The resolution is not valid.")
+}
+
+// Resolve ends a conflict. Faults: SURVEY_NOT_FOUND, CONFLICT_NOT_FOUND,
+// CONFLICT_RESOLVED, RESOLUTION_INVALID, CONTENT_ERASED, STALE_REVISION, and
+// those of a correction or of a response that replaces another.
+func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res Resolution) (web.Reply[*Record], error) {
+	var none web.Reply[*Record]
+	if err := res.check(); err != nil {
+		return none, err
+	}
+	o, c, err := s.find(ctx, s.db, surveyID, id)
+	if err != nil {
+		return none, err
+	}
+	if ifMatch == "" {
+		ifMatch = "*"
+	}
+	plan, err := s.plan(ctx, o, c, res)
+	if err != nil {
+		if web.IdempotencyFrom(ctx).Key == "" {
+			return none, err
+		}
+		plan = func(*db.Tx, string) error { return err } // unless it was done before
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+		now := *c
+		now.resolvedAt, now.resolvedBy, now.resolution, now.reason = s.now().UnixMilli(), web.CallerFrom(ctx).DID, res.Keep, res.Reason
+		ended, err := resolve(ctx, tx, &now)
+		if err == nil && !ended {
+			err = alreadyResolved()
+		}
+		if err == nil {
+			err = s.announce(ctx, tx, o.SurveyID, &now)
+		}
+		if err == nil {
+			err = plan(tx, ifMatch)
+		}
+		if err != nil {
+			return none, err
+		}
+		out, err := s.show(ctx, tx, o, &now)
+		return web.Reply[*Record]{Value: out}, err
+	})
+}
+
+func alreadyResolved() error {
+	return fault.New(fault.Conflict, "CONFLICT_RESOLVED", "Somebody has resolved this conflict already.")
+}
+
+// plan prepares what a resolution changes.
+func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resolution) (func(tx *db.Tx, ifMatch string) error, error) {
+	if c.resolvedAt > 0 {
+		return nil, alreadyResolved()
+	}
+	r, err := s.stored(ctx, s.db, o, c)
+	if err != nil {
+		return nil, err
+	}
+	if res.Keep == keepStored {
+		return func(_ *db.Tx, ifMatch string) error { return web.CheckMatch(ifMatch, r.Revision) }, s.cfg.Responses.MayChange(ctx, r)
+	}
+	a, err := s.open(ctx, s.db, o, c)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Keep what is stored.")
+	}
+	if res.Keep == keepSent && c.code == response.DuplicateCode {
+		return s.planReplacement(ctx, o, c, r, a)
+	}
+	d, hash := &a.Draft, c.hash
+	if res.Keep == keepMerged {
+		if d, err = s.mergedDraft(ctx, o, r, a, res.Take); err != nil {
+			return nil, err
+		}
+		hash = nil
+	}
+	d.Verification = nil
+	d.Partial = true // gaps stay visible; they do not stand in the way
+	p, err := s.cfg.Responses.PrepareCorrection(ctx, o, r, d)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx, ifMatch string) error {
+		_, err := s.cfg.Responses.CorrectTx(ctx, tx, p, response.Correction{IfMatch: ifMatch, Reason: reason(c, res), Hash: hash})
+		return err
+	}, nil
+}
+
+func reason(c *row, res Resolution) string {
+	if res.Reason != "" {
+		return res.Reason
+	}
+	return "conflict " + nameOf(c.nid) + ": " + res.Keep + " kept"
+}
+
+// planReplacement stores the second response of a household in place of the
+// first.
+func (s *Service) planReplacement(ctx context.Context, o *survey.Open, c *row, r *response.Row, a *aside) (func(*db.Tx, string) error, error) {
+	if err := s.cfg.Responses.MayChange(ctx, r); err != nil {
+		return nil, err
+	}
+	d := a.Draft
+	d.Supersedes, d.Verification, d.Round = r.ResponseID, nil, r.Round
+	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.sender, c.hash)
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx, ifMatch string) error {
+		if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
+			return err
+		}
+		done, err := s.cfg.Responses.StoreTx(ctx, tx, p)
+		if err != nil || !done.Fresh {
+			return err
+		}
+		return s.cfg.Surveys.Count(ctx, tx, o, done.Deltas...)
+	}, nil
+}
+
+// mergedDraft is the stored response with the answers of both. The fault is
+// RESOLUTION_INVALID, naming what nobody has decided.
+func (s *Service) mergedDraft(ctx context.Context, o *survey.Open, r *response.Row, a *aside, take map[string]string) (*response.Draft, error) {
+	d, err := s.cfg.Responses.DraftOf(ctx, s.db, o, r)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := response.Given(o.Form, a.Answers)
+	if err != nil {
+		return nil, err
+	}
+	answers, undecided := merged(d.Responses.Value, theirs, take)
+	if len(undecided) > 0 {
+		var c fault.Checks
+		for _, pointer := range undecided {
+			c.Add("/take", "required", "Both answer "+pointer+" differently: say which holds, stored or sent.")
+		}
+		return nil, c.Err("RESOLUTION_INVALID", "The resolution does not decide every question.")
+	}
+	d.Responses = form.Object{Value: answers}
+	if d.Location == nil {
+		d.Location = a.Location
+	}
+	for _, f := range a.Head.Attachments {
+		if !has(d.Attachments, f.SHA256) {
+			d.Attachments = append(d.Attachments, f)
+		}
+	}
+	return d, nil
+}
+
+func has(list []response.Attachment, hash string) bool {
+	for _, one := range list {
+		if one.SHA256 == hash {
+			return true
+		}
+	}
+	return false
+}

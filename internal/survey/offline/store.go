@@ -1,0 +1,112 @@
+package offline
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/vault"
+)
+
+const (
+	insertConflict = `INSERT INTO response_conflicts (nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by,
+			resolution, reason, sealed)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, '', '', '', $12)
+		ON CONFLICT (response, hash) DO NOTHING`
+	selectConflict = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
+		FROM response_conflicts WHERE nid = $1 AND survey = $2`
+	selectSame = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
+		FROM response_conflicts WHERE response = $1 AND hash = $2`
+	selectOpen = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
+		FROM response_conflicts WHERE survey = $1 AND resolved_at = 0 AND nid > $2 ORDER BY nid LIMIT $3`
+	selectResolved = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
+		FROM response_conflicts WHERE survey = $1 AND resolved_at > 0 AND (resolved_at, nid) > ($2, $3) ORDER BY resolved_at, nid LIMIT $4`
+	countConflicts  = `SELECT count(*) FROM (SELECT 1 FROM response_conflicts WHERE response = $1 LIMIT $2) AS n`
+	resolveConflict = `UPDATE response_conflicts SET resolved_at = $2, resolved_by = $3, resolution = $4, reason = $5 WHERE nid = $1 AND resolved_at = 0`
+)
+
+func insert(ctx context.Context, tx *db.Tx, c *row) error {
+	_, err := tx.Exec(ctx, insertConflict, c.nid, c.ws, c.survey, c.response, c.responseID, c.sentID, c.household, c.code, c.sender, c.at, c.hash, c.sealed)
+	if err != nil {
+		return fmt.Errorf("insert conflict: %w", err)
+	}
+	return nil
+}
+
+func scan(r db.Row) (*row, error) {
+	var c row
+	err := r.Scan(&c.nid, &c.ws, &c.survey, &c.response, &c.responseID, &c.sentID, &c.household, &c.code, &c.sender, &c.at, &c.hash, &c.resolvedAt,
+		&c.resolvedBy, &c.resolution, &c.reason, &c.sealed)
+	return &c, err
+}
+
+// find reads a conflict of a survey. The fault is CONFLICT_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, survey, nid int64) (*row, error) {
+	c, err := scan(q.QueryRow(ctx, selectConflict, nid, survey))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find conflict: %w", err)
+	}
+	return c, nil
+}
+
+// findSame reads the conflict of a content that was sent before; nil for none.
+func findSame(ctx context.Context, q db.Querier, response int64, hash []byte) (*row, error) {
+	c, err := scan(q.QueryRow(ctx, selectSame, response, hash))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find conflict: %w", err)
+	}
+	return c, nil
+}
+
+// isFull tells whether a response has as many conflicts as are kept.
+func isFull(ctx context.Context, q db.Querier, response int64) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, countConflicts, response, maxPerResponse).Scan(&n); err != nil {
+		return false, fmt.Errorf("count conflicts: %w", err)
+	}
+	return n >= maxPerResponse, nil
+}
+
+func listOpen(ctx context.Context, q db.Querier, survey int64, after Place, limit int) ([]*row, error) {
+	return rowsOf(q.Query(ctx, selectOpen, survey, after.NID, limit))
+}
+
+func listResolved(ctx context.Context, q db.Querier, survey int64, after Place, limit int) ([]*row, error) {
+	return rowsOf(q.Query(ctx, selectResolved, survey, after.At, after.NID, limit))
+}
+
+func rowsOf(rows db.Rows, err error) ([]*row, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list conflicts: %w", err)
+	}
+	defer rows.Close()
+	var out []*row
+	for rows.Next() {
+		c, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("list conflicts: %w", err)
+		}
+		out = append(out, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list conflicts: %w", err)
+	}
+	return out, nil
+}
+
+// resolve ends a conflict; false when somebody else has.
+func resolve(ctx context.Context, tx *db.Tx, c *row) (bool, error) {
+	n, err := tx.Exec(ctx, resolveConflict, c.nid, c.resolvedAt, c.resolvedBy, c.resolution, c.reason)
+	if err != nil {
+		return false, fmt.Errorf("resolve conflict: %w", err)
+	}
+	return n > 0, nil
+}
+
+func isDestroyed(err error) bool { return errors.Is(err, vault.ErrDestroyed) }

@@ -1,0 +1,375 @@
+package quality
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const backCheckInvalid = "BACK_CHECK_INVALID"
+
+// The states of a back-check.
+const (
+	Drawn       = "drawn"
+	Done        = "done"
+	Refused     = "refused"
+	Unreachable = "unreachable"
+)
+
+// BackCheck is a response that somebody else asks again.
+type BackCheck struct {
+	BackCheckID string     `json:"backCheckId" example:"bck_7310428377145344"`
+	DrawID      string     `json:"drawId" example:"drw_7310428377145344"`
+	SurveyID    string     `json:"surveyId"`
+	Round       int        `json:"round"`
+	ResponseID  string     `json:"responseId"`
+	Collector   string     `json:"collector" doc:"DID of who asked first."`
+	State       string     `json:"state" enum:"drawn,done,refused,unreachable"`
+	DrawnAt     time.Time  `json:"drawnAt"`
+	DoneAt      time.Time  `json:"doneAt,omitzero"`
+	By          string     `json:"by,omitzero" doc:"DID of who asked again."`
+	Compared    int        `json:"compared" doc:"Questions with an answer then or now."`
+	Errors      int        `json:"errors" doc:"Those that differ."`
+	Questions   []Compared `json:"questions,omitzero" doc:"Per question, of one that is done."`
+	Ask         []Asked    `json:"ask,omitzero" doc:"What to ask, of one that is not."`
+	Links       BackLinks  `json:"links"`
+
+	nid      int64
+	response int64
+}
+
+// Compared is one question of a back-check. The answers themselves are not
+// kept.
+type Compared struct {
+	Question string `json:"question" example:"/responses/home/size"`
+	Class    int    `json:"class" doc:"1 never changes, 2 should not, 3 may."`
+	Match    bool   `json:"match"`
+}
+
+// Asked is a question to ask again.
+type Asked struct {
+	Question string    `json:"question"`
+	Class    int       `json:"class"`
+	Type     form.Type `json:"type"`
+	Label    form.Text `json:"label,omitzero"`
+
+	path []string
+}
+
+// BackLinks are the addresses around a back-check.
+type BackLinks struct {
+	Self     string `json:"self"`
+	Response string `json:"response"`
+}
+
+// Outcome is what came of asking again.
+type Outcome struct {
+	Responses form.Object `json:"responses,omitzero" doc:"Section to question to answer, of questions with a backCheckClass. They are compared and not kept."`
+	Outcome   string      `json:"outcome,omitzero" enum:"done,refused,unreachable" doc:"done by default."`
+	By        string      `json:"by,omitzero" doc:"DID of who asked; you by default." example:"did:ixo:agent/456"`
+}
+
+// BackCheckReport is what back-checks have found.
+type BackCheckReport struct {
+	Drawn   int64         `json:"drawn"`
+	Done    int64         `json:"done" doc:"With an outcome, whatever it is."`
+	Classes []ClassReport `json:"classes"`
+}
+
+// ClassReport is the error rate of the questions of a class.
+type ClassReport struct {
+	Class    int     `json:"class" enum:"1,2,3"`
+	Compared int64   `json:"compared"`
+	Errors   int64   `json:"errors"`
+	Rate     float64 `json:"rate" doc:"Errors of those compared; 0 when there are none."`
+}
+
+func newBackCheckReport() *BackCheckReport {
+	return &BackCheckReport{Classes: []ClassReport{{Class: 1}, {Class: 2}, {Class: 3}}}
+}
+
+func (b *BackCheckReport) add(c backCheckCount) {
+	if c.class < 1 || c.class > 3 {
+		b.Drawn, b.Done = b.Drawn+c.drawn, b.Done+c.done
+		return
+	}
+	r := &b.Classes[c.class-1]
+	if r.Compared, r.Errors = r.Compared+c.compared, r.Errors+c.errors; r.Compared > 0 {
+		r.Rate = round3(float64(r.Errors) / float64(r.Compared))
+	}
+}
+
+// askedAgain are the questions of a form with a class. Those in repeats are not
+// asked again: there is no telling which is which.
+func askedAgain(f *form.Form) []Asked {
+	var out []Asked
+	var walk func(path []string, questions []form.Question)
+	walk = func(path []string, questions []form.Question) {
+		for _, q := range questions {
+			at := append(path[:len(path):len(path)], q.ID)
+			if q.Type == form.Group {
+				walk(at, q.Questions)
+			}
+			if q.BackCheckClass > 0 && q.Type != form.Group && q.Type != form.Repeat && q.Type != form.Note {
+				out = append(out, Asked{Question: pointerOf(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, path: at})
+			}
+		}
+	}
+	for _, s := range f.Template().Sections {
+		if slices.Contains(f.Sections(), s.ID) {
+			walk([]string{s.ID}, s.Questions)
+		}
+	}
+	return out
+}
+
+func backCheckPath(o *survey.Open, id string) string {
+	return "/v1/surveys/" + o.SurveyID + "/back-checks/" + id
+}
+
+// GetBackCheck reads one. Faults: SURVEY_NOT_FOUND, BACK_CHECK_NOT_FOUND.
+func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackCheck, error) {
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return nil, err
+	}
+	b, err := findBackCheck(ctx, s.db, o, id)
+	if err == nil && b.State == Drawn {
+		b.Ask = askedAgain(o.Form)
+	}
+	return b, err
+}
+
+func backCheckNID(id string) int64 {
+	digits, ok := strings.CutPrefix(id, "bck_")
+	nid, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil {
+		return 0
+	}
+	return nid
+}
+
+func backCheckNotFound() error {
+	return fault.New(fault.NotFound, "BACK_CHECK_NOT_FOUND", "The survey has no back-check with this id.")
+}
+
+func (d *Outcome) check(ctx context.Context) error {
+	var c fault.Checks
+	d.Outcome, d.By = cmp.Or(d.Outcome, Done), cmp.Or(d.By, web.CallerFrom(ctx).DID)
+	if !slices.Contains([]string{Done, Refused, Unreachable}, d.Outcome) {
+		c.Add("/outcome", "not_allowed", "The value must be one of done, refused, unreachable.")
+	}
+	if _, err := did.Parse(d.By); err != nil || utf8.RuneCountInString(d.By) > 500 {
+		c.Add("/by", "not_a_did", "The value must be a DID.")
+	}
+	switch {
+	case d.Outcome == Done && d.Responses.IsZero():
+		c.Require(false, "/responses")
+	case d.Outcome != Done && !d.Responses.IsZero():
+		c.Add("/responses", "not_allowed", "Only a back-check that is done has answers.")
+	}
+	return c.Err(backCheckInvalid, "The back-check is not valid.")
+}
+
+// Answer stores what came of a back-check. Faults: SURVEY_NOT_FOUND,
+// BACK_CHECK_NOT_FOUND, BACK_CHECK_INVALID, BACK_CHECK_DONE,
+// VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE.
+func (s *Service) Answer(ctx context.Context, surveyID, id string, d Outcome) (web.Reply[*BackCheck], error) {
+	var none web.Reply[*BackCheck]
+	if err := d.check(ctx); err != nil {
+		return none, err
+	}
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return none, err
+	}
+	b, err := findBackCheck(ctx, s.db, o, id)
+	if err != nil {
+		return none, err
+	}
+	compared, err := s.compare(ctx, o, b, &d)
+	if err != nil {
+		return none, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*BackCheck], error) {
+		next := *b
+		next.State, next.By, next.DoneAt, next.Questions = d.Outcome, d.By, s.now(), compared
+		next.sum()
+		return web.Reply[*BackCheck]{Value: &next}, s.answerTx(ctx, tx, o, &next)
+	})
+}
+
+// compare holds the answers against those of the response. An error of it may
+// be the effect of the same request sent before.
+func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *Outcome) ([]Compared, error) {
+	r, _, err := s.cfg.Responses.Find(ctx, s.db, b.ResponseID)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case d.By == r.Collector || d.By == r.Sender:
+		return nil, fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot ask again.").
+			With(fault.Field{Pointer: "/by", Code: "collector", Detail: "Somebody else must ask."})
+	case d.Outcome != Done:
+		return []Compared{}, nil
+	case r.Status == response.Redacted:
+		return nil, fault.New(fault.Conflict, "RESPONSE_NOT_VERIFIABLE", "The answers of the response were taken out.")
+	}
+	whole, err := s.cfg.Responses.Read(ctx, s.db, o.Project, r)
+	if err != nil {
+		return nil, err
+	}
+	ask := askedAgain(o.Form)
+	if err := checkAgain(o.Form, ask, whole.Answers, d.Responses.Value, s.now()); err != nil {
+		return nil, err
+	}
+	return compareAll(ask, answersOf(whole.Answers), answersOf(d.Responses.Value), r.Masked, whole.Erased), nil
+}
+
+// checkAgain refuses answers to questions that are not asked again, and those
+// that cannot be answers. What else was answered comes from the response.
+func checkAgain(f *form.Form, ask []Asked, stored, given jsontext.Value, now time.Time) error {
+	var c fault.Checks
+	var old, sent map[string]map[string]jsontext.Value
+	if json.Unmarshal(given, &sent) != nil {
+		c.Add("/responses", "wrong_type", "The value must be an object of sections, each an object of questions.")
+		return c.Err(backCheckInvalid, "The back-check is not valid.")
+	}
+	if json.Unmarshal(stored, &old) != nil || old == nil {
+		old = map[string]map[string]jsontext.Value{}
+	}
+	for section, questions := range sent {
+		for question, v := range questions {
+			if !slices.ContainsFunc(ask, func(a Asked) bool { return a.path[0] == section && a.path[1] == question }) {
+				c.Add(pointerOf([]string{section, question}), "not_asked_again", "The template gives this question no backCheckClass.")
+				continue
+			}
+			if old[section] == nil {
+				old[section] = map[string]jsontext.Value{}
+			}
+			old[section][question] = v
+		}
+	}
+	if c.OK() {
+		merged, err := json.Marshal(old, json.Deterministic(true))
+		if err != nil {
+			return fmt.Errorf("encode answers: %w", err)
+		}
+		for _, w := range f.Check(form.Input{Answers: merged, Now: now}).Wrong {
+			part := strings.SplitN(w.Pointer, "/", 5) // "", responses, section, question, …
+			if len(part) > 3 && sent[part[2]][part[3]] != nil {
+				c.Add(w.Pointer, w.Code, w.Detail)
+			}
+		}
+	}
+	return c.Err(backCheckInvalid, "The back-check is not valid.")
+}
+
+// compareAll compares what was asked again. What was erased, and what was not
+// asked, is left out.
+func compareAll(ask []Asked, then, now answers, masked []byte, erased bool) []Compared {
+	out := []Compared{}
+	for _, q := range ask {
+		a, b := then.at(q.path), now.at(q.path)
+		hidden := erased && strings.Contains(string(masked), `"`+q.Question)
+		if b == nil || hidden {
+			continue
+		}
+		out = append(out, Compared{Question: q.Question, Class: q.Class, Match: same(q, a, b)})
+	}
+	return out
+}
+
+const sameMetres = 100 // two measurements of one place
+
+// same tells whether two answers are one, as people give them.
+func same(q Asked, a, b any) bool {
+	switch q.Type {
+	case form.FreeText, form.Barcode:
+		return plain(a) == plain(b)
+	case form.MultipleChoice:
+		x, isList := a.([]any)
+		y, also := b.([]any)
+		if isList && also {
+			return len(x) == len(y) && !slices.ContainsFunc(x, func(v any) bool { return !slices.ContainsFunc(y, func(w any) bool { return reflect.DeepEqual(v, w) }) })
+		}
+	case form.Geo:
+		c := columns{geo: []column{{path: []string{"at"}}}}
+		p, r := c.place(answers{"at": a}), c.place(answers{"at": b})
+		if p != nil && r != nil {
+			return stat.Metres(*p, *r) <= sameMetres
+		}
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// backCheckedData is what the event says.
+type backCheckedData struct {
+	Survey    string `json:"surveyId"`
+	BackCheck string `json:"backCheckId"`
+	Outcome   string `json:"outcome"`
+	Compared  int    `json:"compared"`
+	Errors    int    `json:"errors"`
+}
+
+// answerTx stores an outcome, once.
+func (s *Service) answerTx(ctx context.Context, tx *db.Tx, o *survey.Open, b *BackCheck) error {
+	if ok, err := finishBackCheck(ctx, tx, b); err != nil {
+		return err
+	} else if !ok {
+		return fault.New(fault.Conflict, "BACK_CHECK_DONE", "This back-check has an outcome already.")
+	}
+	err := s.cfg.Events.Append(ctx, tx, event.Event{
+		Workspace: o.Workspace, Type: "response.back_checked", Subject: b.ResponseID,
+		Data: backCheckedData{o.SurveyID, b.BackCheckID, b.State, b.Compared, b.Errors},
+	})
+	if err != nil {
+		return err
+	}
+	counts := make([]backCheckCount, 4) // by class
+	counts[0].done = 1
+	for _, q := range b.Questions {
+		if counts[q.Class].compared++; !q.Match {
+			counts[q.Class].errors++
+		}
+	}
+	for class, c := range counts {
+		if c == (backCheckCount{}) {
+			continue
+		}
+		c.collector, c.class = b.Collector, class
+		if err := countBackChecks(ctx, tx, o.NID, b.Round, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *BackCheck) sum() {
+	b.Compared, b.Errors = len(b.Questions), 0
+	for _, q := range b.Questions {
+		if !q.Match {
+			b.Errors++
+		}
+	}
+}

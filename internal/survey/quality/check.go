@@ -1,0 +1,219 @@
+package quality
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+)
+
+// Bounds of the memory of a run.
+const (
+	sampleSize    = 1_024     // answers kept of a question
+	maxSpots      = 100_000   // households that may be counted twice
+	maxNear       = 8         // of them in one place
+	maxVectors    = 100       // interviews of a collector that a new one is held against
+	maxCells      = 1_000_000 // answers in all of those
+	maxCollectors = 500       // that are looked at one by one
+	maxEffects    = 200       // that are reported
+)
+
+// interview is a response as the checks over many see it.
+type interview struct {
+	nid       int64
+	household string
+	collector string
+	at        int64 // ms
+	public    answers
+	whole     answers // with what is about a person
+	place     *stat.Point
+}
+
+// series are the answers to the questions for numbers.
+type series struct {
+	questions []column
+	index     map[string]int // question and unit
+	labels    []string       // pointers of the questions
+	samples   []*stat.Sample
+	centers   []stat.Center
+	full      bool // there are more questions than were looked at
+}
+
+func newSeries(questions []column) *series {
+	return &series{questions: questions, index: map[string]int{}}
+}
+
+// each calls f for every number of an interview.
+func (n *series) each(a answers, f func(i int, c column, v float64)) {
+	for _, c := range n.questions {
+		v, unit, ok := a.number(c)
+		if !ok {
+			continue
+		}
+		i, known := n.index[c.pointer+"\x1f"+unit]
+		if !known {
+			if len(n.samples) == maxNumbers {
+				n.full = true
+				continue
+			}
+			i = len(n.samples)
+			n.index[c.pointer+"\x1f"+unit] = i
+			n.labels = append(n.labels, c.pointer)
+			n.samples = append(n.samples, &stat.Sample{Size: sampleSize, Seed: stat.Mix(uint64(i))})
+		}
+		f(i, c, v)
+	}
+}
+
+func (n *series) add(in *interview) {
+	n.each(in.public, func(i int, _ column, v float64) { n.samples[i].Add(in.nid, v) })
+}
+
+// settle finds the centres once all answers were seen.
+func (n *series) settle() {
+	n.centers = make([]stat.Center, len(n.samples))
+	for i, s := range n.samples {
+		n.centers[i] = stat.CenterOf(s)
+	}
+	n.samples = make([]*stat.Sample, len(n.centers)) // their values are not needed any more
+}
+
+// outliers flags answers that stand out.
+func (n *series) outliers(in *interview, rules *Rules) []rule.Flag {
+	var out []rule.Flag
+	n.each(in.public, func(i int, c column, v float64) {
+		if i >= len(n.centers) || n.centers[i].Count < int64(rules.OutlierAnswers) {
+			return
+		}
+		center := n.centers[i]
+		if z := center.Z(v); math.Abs(z) > rules.OutlierZ {
+			out = append(out, rule.Flag{
+				Rule: Outlier, Question: c.pointer, Value: round3(math.Abs(z)), Limit: rules.OutlierZ,
+				Detail: fmt.Sprintf("The answer %g is %.1f robust standard deviations from the median %g of %d answers.", v, math.Abs(z), center.Median, center.Count),
+			})
+		}
+	})
+	return out
+}
+
+// round3 rounds for people. What no JSON number can be becomes a very large one.
+func round3(v float64) float64 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.Abs(v) > 1e12:
+		return max(-1e300, min(1e300, v))
+	}
+	return math.Round(v*1000) / 1000
+}
+
+// twins finds households that were counted twice: interviews in one place, or
+// with the same telephone number, of different households.
+type twins struct {
+	cols   *columns
+	grid   stat.Grid
+	twice  *stat.Twice
+	seed   maphash.Seed
+	spots  map[uint64][]*spot
+	held   int
+	missed bool // there were more than could be held
+}
+
+// spot is an interview that may have a twin.
+type spot struct {
+	nid       int64
+	household uint64
+	at        stat.Point
+	told      bool // it was flagged
+}
+
+// match is interviews before one that look like its household.
+type match struct {
+	question string
+	others   []nearby // the nearest first
+}
+
+type nearby struct {
+	*spot
+	metres float64
+}
+
+func newTwins(cols *columns, metres float64, about int64) *twins {
+	return &twins{
+		cols: cols, grid: stat.Grid{Metres: metres}, twice: stat.NewTwice(about * int64(2+len(cols.unique))), seed: maphash.MakeSeed(),
+		spots: map[uint64][]*spot{},
+	}
+}
+
+const placeSeed = 0x706c616365 // keeps the keys of places apart
+
+// add takes an interview in the first time.
+func (w *twins) add(in *interview) {
+	if in.place != nil {
+		w.twice.Add(w.grid.Of(*in.place).Key(placeSeed))
+	}
+	w.cols.keys(in.whole, w.seed, func(key uint64, _ string) { w.twice.Add(key) })
+}
+
+// find looks for twins among the interviews that were found before this one,
+// the second time.
+func (w *twins) find(in *interview) []match {
+	var out []match
+	me := &spot{nid: in.nid, household: maphash.String(w.seed, in.household)}
+	if in.place != nil {
+		me.at = *in.place
+		if m, ok := w.near(me); ok {
+			out = append(out, m)
+		}
+	}
+	w.cols.keys(in.whole, w.seed, func(key uint64, question string) {
+		if w.twice.Seen(key) < 2 {
+			return
+		}
+		m := match{question: question}
+		for _, other := range w.spots[key] {
+			if other.household != me.household {
+				m.others = append(m.others, nearby{spot: other})
+			}
+		}
+		if len(m.others) > 0 {
+			out = append(out, m)
+		}
+		one := *me // what was told about one answer is not told about another
+		w.hold(key, &one)
+	})
+	return out
+}
+
+// near finds those in the same place.
+func (w *twins) near(me *spot) (match, bool) {
+	own, crowd, m := w.grid.Of(me.at).Key(placeSeed), 0, match{question: "/location"}
+	for _, cell := range w.grid.Around(me.at) {
+		key := cell.Key(placeSeed)
+		crowd += w.twice.Seen(key)
+		for _, other := range w.spots[key] {
+			if d := stat.Metres(me.at, other.at); other.household != me.household && d <= w.grid.Metres {
+				m.others = append(m.others, nearby{other, d})
+			}
+		}
+	}
+	slices.SortStableFunc(m.others, func(a, b nearby) int { return cmp.Compare(a.metres, b.metres) })
+	if crowd > 1 { // somebody else is around
+		w.hold(own, me)
+	}
+	return m, len(m.others) > 0
+}
+
+func (w *twins) hold(key uint64, s *spot) {
+	switch list := w.spots[key]; {
+	case w.held == maxSpots || len(list) == maxNear:
+		w.missed = w.missed || w.held == maxSpots
+	default:
+		w.spots[key] = append(list, s)
+		w.held++
+	}
+}

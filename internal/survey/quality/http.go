@@ -1,0 +1,203 @@
+package quality
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const tag = "quality"
+
+// Routes adds the quality API to a.
+func (s *Service) Routes(a *web.API) {
+	const read, write, verify = "responses:read", "surveys:write", "responses:verify"
+	missing := []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND"}
+	web.Get(a, "/v1/surveys/{surveyId}/quality", s.serveReport, web.Doc{
+		Summary: "Read how good the data of a survey are", Scope: read, Tag: tag, Codes: missing,
+		Description: "Flags by check and collector, lengths of interviews, refusals, collectors whose answers differ from those of all others, error rates of back-checks, and whether the template is due for a review. " +
+			"Up to 1,000 responses are counted for the answer; of more it is what the last run has found.",
+	})
+	web.Post(a, "/v1/surveys/{surveyId}/quality/runs", s.serveRun, web.Doc{
+		Summary: "Run the checks over all responses of a round", Status: http.StatusAccepted, Scope: verify, Tag: tag, Once: true, Codes: missing, Example: RunDraft{},
+		Description: "A job. It flags answers that stand out (outlier), households that were counted twice (duplicate_household), interviews that are nearly the same (copied_answers) and collectors whose answers differ from those of all others " +
+			"(enumerator_effect). Its flags take the place of those of the run before. Active surveys with new responses are looked at every six hours without being asked. A response keeps its revision when it is flagged.",
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/quality/rules", s.serveRules, web.Doc{
+		Summary: "Read the limits of the checks", Scope: "surveys:read", Tag: tag, Codes: missing[:1],
+	})
+	web.Put(a, "/v1/surveys/{surveyId}/quality/rules", s.servePutRules, web.Doc{
+		Summary: "Set the limits of the checks", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "QUALITY_RULES_INVALID", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+		Description: "A member that is absent or 0 has its default; off names checks that are not made. They hold for responses that come from now on, and for the next run. If-Match is needed once a survey has rules of its own.",
+		Example:     Rules{Settings: rule.Settings{MinSeconds: 120, MaxMetres: 300, Off: []string{"night_interview"}}, OutlierZ: 4},
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/flags", s.serveFlags, web.Doc{
+		Summary: "List the flags of a survey by check and response", Scope: read, Tag: tag, Codes: missing[:1],
+		Description: "With collector or round a page looks at 2,000 flags: it may be short, follow hasMore.",
+	})
+	web.Post(a, "/v1/surveys/{surveyId}/back-checks:draw", s.serveDraw, web.Doc{
+		Summary: "Draw responses to be asked again", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: verify, Tag: tag,
+		Codes:       []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", backCheckInvalid, "BACK_CHECK_QUESTIONS_MISSING", "DRAW_EXISTS"},
+		Example:     DrawDraft{Seed: "lottery-2026-03-01", Share: 0.1, PerCollector: 1},
+		Description: drawMethod + " Anybody can repeat the draw from the seed and the list of responses. The same draw again is answered with 200.",
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/back-checks", s.serveBackChecks, web.Doc{
+		Summary: "List the back-checks of a survey in the order they were drawn", Scope: read, Tag: tag, Codes: missing[:1],
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveBackCheck, web.Doc{
+		Summary: "Read a back-check and what to ask", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND"},
+	})
+	web.Post(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveAnswer, web.Doc{
+		Summary: "Send what was answered when it was asked again", Scope: verify, Tag: tag, Once: true,
+		Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND", backCheckInvalid, "BACK_CHECK_DONE", "VERIFIER_IS_COLLECTOR", "RESPONSE_NOT_VERIFIABLE"},
+		Description: "Answers are compared with those of the response, question by question. Whether they agree is kept, the answers are not. Of texts case, spaces and punctuation do not matter, of several choices the order, of places 100 m; " +
+			"everything else must be equal. Questions that are left out are not compared. Whoever has collected or sent the response cannot ask again.",
+		Example: map[string]any{"responses": map[string]any{"socio_economic": map[string]any{"household_size": 5}}, "by": "did:ixo:agent/456"},
+	})
+}
+
+type ofSurvey struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+}
+
+func (s *Service) serveReport(ctx context.Context, in *struct {
+	ofSurvey
+	Round int `query:"round" doc:"The open round by default."`
+},
+) (*Report, error) {
+	return s.Report(ctx, in.Survey, in.Round)
+}
+
+// RunDraft asks for a run.
+type RunDraft struct {
+	Round int `json:"round,omitzero" doc:"The open round by default."`
+}
+
+func (s *Service) serveRun(ctx context.Context, in *struct {
+	ofSurvey
+	Body RunDraft
+},
+) (web.Reply[job.Job], error) {
+	return s.Run(ctx, in.Survey, in.Body.Round)
+}
+
+func (s *Service) serveRules(ctx context.Context, in *ofSurvey) (web.Reply[*RuleRecord], error) {
+	var none web.Reply[*RuleRecord]
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return none, err
+	}
+	r, err := findRules(ctx, s.db, o)
+	if err != nil {
+		return none, err
+	}
+	return replyRules(r, r.record(o)), nil
+}
+
+func replyRules(r ruling, v *RuleRecord) web.Reply[*RuleRecord] {
+	out := web.Reply[*RuleRecord]{Value: v}
+	if r.revision > 0 {
+		out.ETag = web.ETag(r.revision)
+	}
+	return out
+}
+
+func (s *Service) servePutRules(ctx context.Context, in *struct {
+	ofSurvey
+	IfMatch string `header:"If-Match" doc:"ETag of the rules there are."`
+	Body    Rules
+},
+) (web.Reply[*RuleRecord], error) {
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return web.Reply[*RuleRecord]{}, err
+	}
+	r, err := s.cfg.Rules.put(ctx, o, in.IfMatch, in.Body)
+	if err != nil {
+		return web.Reply[*RuleRecord]{}, err
+	}
+	return replyRules(r, r.record(o)), nil
+}
+
+func (s *Service) serveFlags(ctx context.Context, in *struct {
+	ofSurvey
+	Rule      string `query:"rule" doc:"Only those of one check." example:"duration_short"`
+	Collector string `query:"collector" doc:"Only those of one collector; a DID."`
+	Round     int    `query:"round" doc:"Only those of one round."`
+	web.Paging
+},
+) (web.Reply[web.Page[FlagRecord]], error) {
+	var none web.Reply[web.Page[FlagRecord]]
+	var at flagSpot
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.Flags(ctx, in.Survey, FlagQuery{in.Rule, in.Collector, in.Round}, at, limit)
+	if err != nil {
+		return none, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+}
+
+func (s *Service) serveDraw(ctx context.Context, in *struct {
+	ofSurvey
+	Body DrawDraft
+},
+) (web.Reply[*Draw], error) {
+	return s.Draw(ctx, in.Survey, in.Body)
+}
+
+// place is where a list of back-checks goes on.
+type place struct {
+	After int64 `json:"a"`
+}
+
+func (s *Service) serveBackChecks(ctx context.Context, in *struct {
+	ofSurvey
+	State string `query:"state" enum:"drawn,done,refused,unreachable" doc:"Only those in one state."`
+	web.Paging
+},
+) (web.Reply[web.Page[*BackCheck]], error) {
+	var none web.Reply[web.Page[*BackCheck]]
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return none, err
+	}
+	var at place
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	items, err := listBackChecks(ctx, s.db, o, backCheckPlace{in.State, at.After, limit + 1})
+	if err != nil {
+		return none, err
+	}
+	if len(items) <= limit {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	items = items[:limit]
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{items[limit-1].nid})
+}
+
+type ofBackCheck struct {
+	ofSurvey
+	ID string `path:"backCheckId" doc:"Id of the back-check." example:"bck_7310428377145344"`
+}
+
+func (s *Service) serveBackCheck(ctx context.Context, in *ofBackCheck) (*BackCheck, error) {
+	return s.GetBackCheck(ctx, in.Survey, in.ID)
+}
+
+func (s *Service) serveAnswer(ctx context.Context, in *struct {
+	ofBackCheck
+	Body Outcome
+},
+) (web.Reply[*BackCheck], error) {
+	return s.Answer(ctx, in.Survey, in.ID, in.Body)
+}

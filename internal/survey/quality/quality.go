@@ -1,0 +1,86 @@
+// Package quality looks at the responses of a survey together: answers that
+// stand out, households that were counted twice, interviews that are copies of
+// each other, collectors whose answers differ from those of all others. It
+// flags and never refuses. It draws responses to be asked again by somebody
+// else, compares what comes of it, and reports on all of that.
+//
+// A run reads the responses page by page and keeps samples and sums of a fixed
+// size, so that a million fit into 32 MB. What is about a person is compared
+// inside and never stored or shown.
+package quality
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/template"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// The checks over many responses. The names are part of the API.
+const (
+	Outlier   = "outlier"
+	Duplicate = "duplicate_household"
+	Effect    = "enumerator_effect"
+	Copied    = "copied_answers"
+)
+
+// Config configures a Service. Idem, Log and Now have defaults.
+type Config struct {
+	DB        *db.DB
+	Surveys   *survey.Service
+	Responses *response.Service
+	Templates reviews
+	Rules     *Rulebook
+	Jobs      *job.Service
+	Events    *event.Log
+	Idem      *idem.Store
+	Cursors   web.Cursors
+	Log       *slog.Logger
+	Now       func() time.Time
+}
+
+// reviews tells whether the suitability of a template was looked at in time.
+// The template service does.
+type reviews interface {
+	Review(ctx context.Context, q db.Querier, ws, id string, now time.Time) (template.ReviewState, error)
+}
+
+var _ reviews = (*template.Service)(nil)
+
+// Service holds the use cases of field quality.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = idem.Plain(cfg.DB)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+
+// timeOf is a stored time; the zero time when there is none.
+func timeOf(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,216 @@
+package quality
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+)
+
+// maxLive is up to how many responses a report is made when it is asked for.
+const maxLive = 1_000
+
+// Report is how good the data of a round are.
+type Report struct {
+	SurveyID   string          `json:"surveyId"`
+	Round      int             `json:"round"`
+	Live       bool            `json:"live" doc:"Responses and flags were counted for this answer. Of more than 1,000 responses they are those of the last run."`
+	Run        *RunReport      `json:"run,omitzero" doc:"The last run of the checks over many responses; absent before the first."`
+	Households HouseholdReport `json:"households" doc:"As the list of households has them."`
+	*Findings
+	Template   TemplateReport  `json:"template"`
+	BackChecks BackCheckReport `json:"backChecks"`
+	Links      ReportLinks     `json:"links"`
+}
+
+// RunReport is how fresh a report is.
+type RunReport struct {
+	Job        string    `json:"job,omitzero" doc:"The newest run that was asked for."`
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	Responses  int64     `json:"responses" doc:"That it has looked at."`
+	Fresh      bool      `json:"fresh" doc:"No response has come since."`
+}
+
+// HouseholdReport is who could not be asked.
+type HouseholdReport struct {
+	Listed      int64 `json:"listed"`
+	Refused     int64 `json:"refused"`
+	Unreachable int64 `json:"unreachable"`
+}
+
+// TemplateReport tells whether the questions were looked at in time.
+type TemplateReport struct {
+	TemplateID    string    `json:"templateId"`
+	Version       int       `json:"version"`
+	ReviewDue     time.Time `json:"reviewDue,omitzero"`
+	ReviewOverdue bool      `json:"reviewOverdue"`
+}
+
+// ReportLinks are the addresses around a report.
+type ReportLinks struct {
+	Flags      string `json:"flags"`
+	Rules      string `json:"rules"`
+	Runs       string `json:"runs"`
+	BackChecks string `json:"backChecks"`
+}
+
+// Report tells how good the data of a round are; round 0 is the open one.
+// Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
+func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Report, error) {
+	p, err := s.scope(ctx, surveyID, round)
+	if err != nil {
+		return nil, err
+	}
+	progress, err := s.cfg.Surveys.Progress(ctx, surveyID, p.round)
+	if err != nil {
+		return nil, err
+	}
+	old, err := findRound(ctx, s.db, p.o.NID, p.round)
+	if err != nil {
+		return nil, err
+	}
+	out := &Report{
+		SurveyID: p.o.SurveyID, Round: p.round, Findings: &Findings{Tally: Tally{Flags: map[string]int64{}, Collectors: []CollectorReport{}}},
+		Households: HouseholdReport{progress.Drawn, progress.Refused, progress.Unreachable}, Links: linksOf(p.o),
+	}
+	if err := s.fill(ctx, out, p, old, progress); err != nil {
+		return nil, err
+	}
+	if out.Effects == nil {
+		out.Effects = []EffectReport{}
+	}
+	review, err := s.cfg.Templates.Review(ctx, s.db, p.o.Workspace, p.o.TemplateID, s.now())
+	if err != nil {
+		return nil, err
+	}
+	out.Template = TemplateReport{p.o.TemplateID, p.o.TemplateVersion, review.Due, review.Overdue}
+	return out, s.addBackChecks(ctx, s.db, p, out)
+}
+
+// fill puts in what runs have found, and counts anew where that is cheap.
+func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, progress *survey.Report) error {
+	if old.data != "" {
+		if err := json.Unmarshal([]byte(old.data), out.Findings); err != nil {
+			return fmt.Errorf("read findings: %w", err)
+		}
+	}
+	if old.job != "" || old.data != "" {
+		out.Run = &RunReport{Job: job.Path(old.job), StartedAt: timeOf(old.startedAt), FinishedAt: timeOf(old.finishedAt), Responses: old.looked}
+		out.Run.Fresh = old.data != "" && old.newest >= p.until
+	}
+	total := progress.Completed + progress.Partial
+	switch {
+	case total <= maxLive:
+		t, err := s.tally(ctx, p)
+		if err != nil {
+			return err
+		}
+		out.Live, out.Tally = true, *t
+	case old.data == "": // counters are all there is
+		out.Responses, out.Complete, out.Partial, out.Flagged = total, progress.Completed, progress.Partial, progress.Flagged
+		out.FlaggedShare = round3(float64(out.Flagged) / float64(total))
+		out.Notes = append(out.Notes, "No run has ended yet: ask for one at links.runs.")
+	}
+	return nil
+}
+
+// addBackChecks puts in what was asked again.
+func (s *Service) addBackChecks(ctx context.Context, q db.Querier, p scope, out *Report) error {
+	counts, err := backCheckCounts(ctx, q, p.o.NID, p.round)
+	if err != nil {
+		return err
+	}
+	all := newBackCheckReport()
+	by := map[string]*BackCheckReport{}
+	for _, c := range counts {
+		all.add(c)
+		if by[c.collector] == nil {
+			by[c.collector] = newBackCheckReport()
+		}
+		by[c.collector].add(c)
+	}
+	out.BackChecks = *all
+	for i := range out.Collectors {
+		out.Collectors[i].BackChecks = by[out.Collectors[i].Collector]
+	}
+	return nil
+}
+
+func linksOf(o *survey.Open) ReportLinks {
+	base := "/v1/surveys/" + o.SurveyID
+	return ReportLinks{Flags: base + "/flags", Rules: base + "/quality/rules", Runs: base + "/quality/runs", BackChecks: base + "/back-checks"}
+}
+
+// FlagRecord is a flag and the response it is on.
+type FlagRecord struct {
+	ResponseID string    `json:"responseId"`
+	Collector  string    `json:"collector"`
+	Round      int       `json:"round"`
+	Rule       string    `json:"rule" example:"duration_short"`
+	Question   string    `json:"question,omitzero"`
+	Detail     string    `json:"detail"`
+	Value      float64   `json:"value,omitzero"`
+	Limit      float64   `json:"limit,omitzero"`
+	Source     string    `json:"source" doc:"submit for the checks of one response, or the run that has found it."`
+	At         time.Time `json:"at"`
+	Status     string    `json:"verification" doc:"State of the verification."`
+	Link       string    `json:"link"`
+}
+
+// FlagQuery chooses flags of a survey.
+type FlagQuery struct {
+	Rule      string
+	Collector string
+	Round     int
+}
+
+// maxLooked is how many flags one page looks at.
+const maxLooked = 2_000
+
+// Flags reads a page of the flags of a survey, by check and response. A page
+// may be short; next is nil at the end. The fault is SURVEY_NOT_FOUND.
+func (s *Service) Flags(ctx context.Context, surveyID string, f FlagQuery, at flagSpot, limit int) (items []FlagRecord, next *flagSpot, err error) {
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for looked := 0; looked < maxLooked; looked += flagPage {
+		page, err := s.flagPage(ctx, o, f.Rule, at)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range page {
+			if len(items) == limit {
+				return items, &at, nil
+			}
+			one := &page[i]
+			at = one.spot()
+			if f.Collector != "" && f.Collector != one.collector || f.Round != 0 && f.Round != one.round {
+				continue
+			}
+			record, err := one.record()
+			if err != nil {
+				return nil, nil, err
+			}
+			items = append(items, record)
+		}
+		if len(page) < flagPage {
+			return items, nil, nil
+		}
+	}
+	return items, &at, nil
+}
+
+func (s *Service) flagPage(ctx context.Context, o *survey.Open, name string, at flagSpot) ([]flagRow, error) {
+	if name == "" {
+		return listFlags(ctx, s.db, o.NID, at, flagPage)
+	}
+	at.Rule = name
+	return listRuleFlags(ctx, s.db, o.NID, at, flagPage)
+}

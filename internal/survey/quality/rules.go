@@ -1,0 +1,263 @@
+package quality
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Rules are the limits of all checks in a survey. The zero value of a member is
+// its default.
+type Rules struct {
+	rule.Settings
+	OutlierZ         float64 `json:"outlierZ,omitzero" doc:"An answer stands out that lies more than this many robust standard deviations (median and MAD) from the middle; 3.5 by default."`
+	OutlierAnswers   int     `json:"outlierAnswers,omitzero" doc:"Fewest answers to a question for that; 20 by default."`
+	DuplicateMetres  float64 `json:"duplicateMetres,omitzero" doc:"Interviews of two households no farther apart are in one place; 5 by default."`
+	CopiedShare      float64 `json:"copiedShare,omitzero" doc:"Share of equal answers that makes two interviews of a collector copies; 0.95 by default."`
+	CopiedHours      float64 `json:"copiedHours,omitzero" doc:"How far apart in time those may be; 24 by default."`
+	EffectZ          float64 `json:"effectZ,omitzero" doc:"A collector stands out whose mean or share lies more than this many standard errors from that of all others; 4 by default."`
+	EffectInterviews int     `json:"effectInterviews,omitzero" doc:"Fewest interviews of a collector for that; 20 by default."`
+}
+
+// WithDefaults fills in what is not set.
+func (r Rules) WithDefaults() Rules {
+	r.Settings = r.Settings.WithDefaults()
+	r.OutlierZ, r.OutlierAnswers = cmp.Or(r.OutlierZ, 3.5), cmp.Or(r.OutlierAnswers, 20)
+	r.DuplicateMetres, r.CopiedShare, r.CopiedHours = cmp.Or(r.DuplicateMetres, 5), cmp.Or(r.CopiedShare, 0.95), cmp.Or(r.CopiedHours, 24)
+	r.EffectZ, r.EffectInterviews = cmp.Or(r.EffectZ, 4), cmp.Or(r.EffectInterviews, 20)
+	return r
+}
+
+// on tells whether a check is to be made.
+func (r *Rules) on(name string) bool { return !slices.Contains(r.Off, name) }
+
+// Names lists all checks, those of one response first.
+func Names() []string { return append(rule.Names(), Outlier, Duplicate, Effect, Copied) }
+
+// check names everything that is wrong.
+func (r *Rules) check() error {
+	var c fault.Checks
+	for _, m := range []struct {
+		name        string
+		value       float64
+		least, most float64
+	}{
+		{"minSeconds", r.MinSeconds, 0, 86_400}, {"secondsPerAnswer", r.SecondsPerAnswer, 0, 3_600}, {"nightFrom", float64(r.NightFrom), 0, 23},
+		{"nightTo", float64(r.NightTo), 0, 23}, {"maxMetres", r.MaxMetres, 0, 1e7}, {"sameAnswers", float64(r.SameAnswers), 0, 1_000},
+		{"outlierZ", r.OutlierZ, 0, 100}, {"outlierAnswers", float64(r.OutlierAnswers), 0, 1e6}, {"duplicateMetres", r.DuplicateMetres, 0, 1_000},
+		{"copiedShare", r.CopiedShare, 0, 1}, {"copiedHours", r.CopiedHours, 0, 720}, {"effectZ", r.EffectZ, 0, 100},
+		{"effectInterviews", float64(r.EffectInterviews), 0, 1e6},
+	} {
+		if math.IsNaN(m.value) || m.value < m.least || m.value > m.most {
+			c.Add("/"+m.name, "out_of_range", fmt.Sprintf("The value must be %g to %g; 0 is the default.", m.least, m.most))
+		}
+	}
+	if m := r.UTCOffsetMinutes; m != nil && (*m < -720 || *m > 840) {
+		c.Add("/utcOffsetMinutes", "out_of_range", "The value must be -720 to 840.")
+	}
+	if len(r.Off) > len(Names()) {
+		c.Add("/off", "too_many", "There are fewer checks.")
+	}
+	for i, name := range r.Off[:min(len(r.Off), len(Names()))] {
+		if !slices.Contains(Names(), name) {
+			c.Add(fmt.Sprintf("/off/%d", i), "unknown", "The value must be one of "+strings.Join(Names(), ", ")+".")
+		}
+	}
+	return c.Err("QUALITY_RULES_INVALID", "The rules are not valid.")
+}
+
+// RuleRecord is the rules of a survey as they are sent: every limit is there.
+type RuleRecord struct {
+	Rules
+	SurveyID  string    `json:"surveyId"`
+	Revision  int64     `json:"revision" doc:"0 while the survey has no rules of its own."`
+	Updated   time.Time `json:"updated,omitzero"`
+	UpdatedBy string    `json:"updatedBy,omitzero"`
+}
+
+// RulebookConfig configures a Rulebook. Now and Changed have defaults.
+type RulebookConfig struct {
+	DB     *db.DB
+	Events *event.Log
+	Now    func() time.Time
+	// Changed is called after a commit that changed the rules of a survey of a
+	// workspace, for other instances to Forget them.
+	Changed func(ws string)
+}
+
+// Rulebook keeps the limits of checks for each survey. Responses ask it for
+// every one that comes in, so it remembers.
+type Rulebook struct {
+	cfg RulebookConfig
+
+	mu    sync.Mutex
+	gen   int64 // changes whenever something was dropped
+	known map[int64]ruling
+}
+
+// ruling is the stored rules of a survey; revision 0 when there are none.
+type ruling struct {
+	ws       string
+	rules    Rules
+	revision int64
+	updated  int64
+	actor    string
+}
+
+const maxKnown = 10_000 // surveys
+
+// NewRulebook makes a Rulebook.
+func NewRulebook(cfg RulebookConfig) *Rulebook {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Changed == nil {
+		cfg.Changed = func(string) {}
+	}
+	return &Rulebook{cfg: cfg, known: map[int64]ruling{}}
+}
+
+// Settings are the limits of the checks of one response, for
+// response.Config.Settings.
+func (b *Rulebook) Settings(ctx context.Context, o *survey.Open) (rule.Settings, error) {
+	r, err := b.of(ctx, o)
+	return r.rules.Settings, err
+}
+
+// Flush drops all that is remembered: what other instances have changed may
+// have been missed.
+func (b *Rulebook) Flush() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gen++
+	clear(b.known)
+}
+
+// Forget drops what is remembered of one workspace.
+func (b *Rulebook) Forget(ws string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gen++
+	for nid, r := range b.known {
+		if r.ws == ws {
+			delete(b.known, nid)
+		}
+	}
+}
+
+// of gives the rules of a survey, from memory when they are there.
+func (b *Rulebook) of(ctx context.Context, o *survey.Open) (ruling, error) {
+	b.mu.Lock()
+	r, ok := b.known[o.NID]
+	gen := b.gen
+	b.mu.Unlock()
+	if ok {
+		return r, nil
+	}
+	r, err := findRules(ctx, b.cfg.DB, o)
+	if err != nil {
+		return r, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.gen == gen { // nobody has changed them meanwhile
+		if len(b.known) >= maxKnown {
+			clear(b.known)
+		}
+		b.known[o.NID] = r
+	}
+	return r, nil
+}
+
+const (
+	selectRules = `SELECT revision, updated_at, actor, data FROM quality_rules WHERE survey = $1`
+	insertRules = `INSERT INTO quality_rules (survey, revision, updated_at, actor, data) VALUES ($1, 1, $2, $3, $4) ON CONFLICT (survey) DO NOTHING`
+	updateRules = `UPDATE quality_rules SET revision = revision + 1, updated_at = $3, actor = $4, data = $5 WHERE survey = $1 AND revision = $2`
+)
+
+func findRules(ctx context.Context, q db.Querier, o *survey.Open) (ruling, error) {
+	r := ruling{ws: o.Workspace}
+	var data string
+	err := q.QueryRow(ctx, selectRules, o.NID).Scan(&r.revision, &r.updated, &r.actor, &data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, nil
+	} else if err != nil {
+		return r, fmt.Errorf("find rules: %w", err)
+	}
+	if err := json.Unmarshal([]byte(data), &r.rules); err != nil {
+		return r, fmt.Errorf("read rules: %w", err)
+	}
+	return r, nil
+}
+
+// put replaces the rules of a survey. Faults: QUALITY_RULES_INVALID, and those
+// of web.CheckMatch when the survey has rules.
+func (b *Rulebook) put(ctx context.Context, o *survey.Open, ifMatch string, next Rules) (ruling, error) {
+	r := ruling{ws: o.Workspace, rules: next, actor: web.CallerFrom(ctx).DID, updated: b.cfg.Now().UnixMilli()}
+	if err := next.check(); err != nil {
+		return r, err
+	}
+	err := b.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		old, err := findRules(ctx, tx, o)
+		if err != nil {
+			return err
+		}
+		// Every survey has rules, its own or the usual ones: * is always right.
+		if ifMatch != "*" && (old.revision > 0 || ifMatch != "") {
+			if err := web.CheckMatch(ifMatch, old.revision); err != nil {
+				return err
+			}
+		}
+		r.revision = old.revision + 1
+		if err := storeRules(ctx, tx, o, r); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			b.Forget(o.Workspace)
+			b.cfg.Changed(o.Workspace)
+		})
+		return b.cfg.Events.Append(ctx, tx, event.Event{Workspace: o.Workspace, Type: "survey.quality_rules_updated", Subject: o.SurveyID, Revision: r.revision})
+	})
+	return r, err
+}
+
+// storeRules stores rules in the place of the revision before theirs.
+func storeRules(ctx context.Context, tx *db.Tx, o *survey.Open, r ruling) error {
+	data, err := json.Marshal(r.rules)
+	if err != nil {
+		return fmt.Errorf("encode rules: %w", err)
+	}
+	var n int64
+	if r.revision == 1 {
+		n, err = tx.Exec(ctx, insertRules, o.NID, r.updated, r.actor, string(data))
+	} else {
+		n, err = tx.Exec(ctx, updateRules, o.NID, r.revision-1, r.updated, r.actor, string(data))
+	}
+	if err != nil {
+		return fmt.Errorf("store rules: %w", err)
+	}
+	if n == 0 {
+		return web.CheckMatch(web.ETag(0), r.revision) // somebody was faster
+	}
+	return nil
+}
+
+func (r ruling) record(o *survey.Open) *RuleRecord {
+	return &RuleRecord{Rules: r.rules.WithDefaults(), SurveyID: o.SurveyID, Revision: r.revision, UpdatedBy: r.actor, Updated: timeOf(r.updated)}
+}

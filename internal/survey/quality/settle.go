@@ -1,0 +1,210 @@
+package quality
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+)
+
+// third flags the responses of collectors that stand out, by their strongest
+// difference.
+func (r *runner) third(ctx context.Context) error {
+	strongest := map[string]EffectReport{}
+	for _, e := range r.effects.list(&r.rules) {
+		if _, ok := strongest[e.Collector]; !ok {
+			strongest[e.Collector] = e
+		}
+	}
+	if len(strongest) == 0 || !r.rules.on(Effect) {
+		return nil
+	}
+	for after := int64(0); ; {
+		page, err := list(ctx, r.s.db, r.o.NID, after)
+		if err != nil {
+			return err
+		}
+		for _, one := range page {
+			after = one.nid
+			e, odd := strongest[one.collector]
+			if !odd || one.round != r.round || one.nid > r.until {
+				continue
+			}
+			if err := r.flag(ctx, one.nid, e.flag()); err != nil {
+				return err
+			}
+		}
+		if len(page) < listPage {
+			return r.flush(ctx)
+		}
+	}
+}
+
+func (e EffectReport) flag() rule.Flag {
+	f := rule.Flag{Rule: Effect, Question: e.Question, Value: e.Score, Limit: e.Limit}
+	f.Detail = fmt.Sprintf("The mean of this collector is %g, that of all others %g.", e.Value, e.Others)
+	if e.Option != "" {
+		f.Detail = fmt.Sprintf("Of the answers of this collector %.0f %% are %s, of those of all others %.0f %%.", e.Value*100, e.Option, e.Others*100)
+	}
+	return f
+}
+
+// flag notes flags of a response, and stores what was noted when it is enough.
+func (r *runner) flag(ctx context.Context, nid int64, flags ...rule.Flag) error {
+	flags = slices.DeleteFunc(flags, func(f rule.Flag) bool {
+		r.flagged[f.Rule]++
+		return r.flagged[f.Rule] > maxFlagged
+	})
+	if len(flags) == 0 {
+		return nil
+	}
+	r.batch = append(r.batch, response.Finding{Response: nid, Source: r.source, Flags: flags})
+	if len(r.batch) < flagChunk {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+// flush stores what was noted.
+func (r *runner) flush(ctx context.Context) error {
+	batch := r.batch
+	r.batch = nil
+	return r.store(ctx, batch)
+}
+
+func (r *runner) store(ctx context.Context, batch []response.Finding) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(batch, func(a, b response.Finding) int { return cmp.Compare(a.Response, b.Response) })
+	return r.s.db.InTx(ctx, func(tx *db.Tx) error {
+		if err := r.hold(ctx, tx); err != nil {
+			return err
+		}
+		var deltas []survey.Delta
+		for _, f := range batch {
+			more, err := r.s.cfg.Responses.FlagTx(ctx, tx, r.o, f)
+			if err != nil {
+				return err
+			}
+			deltas = append(deltas, more...)
+		}
+		if len(deltas) == 0 {
+			return nil
+		}
+		return r.s.cfg.Surveys.Count(ctx, tx, r.o, deltas...)
+	})
+}
+
+// clean takes away the flags of earlier runs of the round that this one has
+// not found again.
+func (r *runner) clean(ctx context.Context) error {
+	for source := sourceOf(r.round); ; {
+		var err error
+		if source, err = nextSource(ctx, r.s.db, r.o.NID, source); err != nil || !strings.HasPrefix(source, sourceOf(r.round)) {
+			return err
+		}
+		if source == r.source {
+			continue
+		}
+		for after := int64(0); ; {
+			page, err := flaggedBy(ctx, r.s.db, r.o.NID, source, after)
+			if err != nil {
+				return err
+			}
+			for part := range slices.Chunk(slices.Compact(page), flagChunk) {
+				var batch []response.Finding
+				for _, nid := range part {
+					batch = append(batch, response.Finding{Response: nid, Drop: []string{source}})
+				}
+				if err := r.store(ctx, batch); err != nil {
+					return err
+				}
+			}
+			if len(page) < flagPage {
+				break
+			}
+			after = page[len(page)-1]
+		}
+	}
+}
+
+// Findings is what a run has found, beside flags.
+type Findings struct {
+	Tally
+	Effects []EffectReport `json:"effects"`
+	Notes   []string       `json:"notes,omitzero"`
+}
+
+// RunResult is the result of the job.
+type RunResult struct {
+	SurveyID  string           `json:"surveyId"`
+	Round     int              `json:"round"`
+	Run       string           `json:"run" doc:"Source of its flags."`
+	Responses int64            `json:"responses"`
+	Flagged   int64            `json:"flagged"`
+	Flags     map[string]int64 `json:"flags"`
+	Effects   int              `json:"effects"`
+}
+
+// finish keeps what was found.
+func (r *runner) finish(ctx context.Context) error {
+	t, err := r.s.tally(ctx, r.scope)
+	if err != nil {
+		return err
+	}
+	f := Findings{Tally: *t, Effects: r.effects.list(&r.rules), Notes: r.notes()}
+	if !r.rules.on(Effect) {
+		f.Effects = []EffectReport{}
+	}
+	data, err := json.Marshal(f, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encode findings: %w", err)
+	}
+	err = r.s.db.InTx(ctx, func(tx *db.Tx) error {
+		if err := r.hold(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, finishRound, r.o.NID, r.round, r.nid, r.until, t.Responses, r.started.UnixMilli(), r.s.now().UnixMilli(), string(data))
+		if err != nil {
+			return fmt.Errorf("keep findings: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.job.SetResult(RunResult{r.o.SurveyID, r.round, r.source, t.Responses, t.Flagged, t.Flags, len(f.Effects)})
+	return nil
+}
+
+// notes say what the bounds of a run have left out.
+func (r *runner) notes() []string {
+	var out []string
+	for _, n := range []struct {
+		is   bool
+		text string
+	}{
+		{r.nums.full, fmt.Sprintf("Outliers were looked for in the first %d questions for numbers.", maxNumbers)},
+		{r.twins != nil && r.twins.missed, fmt.Sprintf("Duplicate households were looked for among %d candidates; there are more.", maxSpots)},
+		{r.effects.full, fmt.Sprintf("%d collectors were looked at one by one; there are more.", maxCollectors)},
+	} {
+		if n.is {
+			out = append(out, n.text)
+		}
+	}
+	for _, name := range []string{Outlier, Duplicate, Copied, Effect} {
+		if r.flagged[name] > maxFlagged {
+			out = append(out, fmt.Sprintf("The check %s flags %d responses at most.", name, maxFlagged))
+		}
+	}
+	return out
+}

@@ -1,0 +1,313 @@
+package stat_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
+)
+
+func near(a, b, within float64) bool { return math.Abs(a-b) <= within }
+
+// A sample is exact while the values fit.
+func TestSampleIsExactWhenSmall(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(-1e6, 1e6), 1, 200).Draw(t, "values")
+		s := &stat.Sample{Size: 200, Seed: rapid.Uint64().Draw(t, "seed")}
+		for i, v := range values {
+			s.Add(int64(i), v)
+		}
+		want := slices.Sorted(slices.Values(values))
+		if got := s.Values(); !slices.Equal(got, want) {
+			t.Fatalf("values = %v, want %v", got, want)
+		}
+		c := stat.CenterOf(s)
+		if c.Median != exactMedian(values) || c.Count != int64(len(values)) {
+			t.Fatalf("centre = %+v, want median %v of %d", c, exactMedian(values), len(values))
+		}
+		if want := exactSpread(values); !near(c.Spread, want, 1e-9*max(1, want)) {
+			t.Fatalf("spread = %v, want %v", c.Spread, want)
+		}
+	})
+}
+
+func exactMedian(values []float64) float64 {
+	v := slices.Sorted(slices.Values(values))
+	if len(v)%2 == 1 {
+		return v[len(v)/2]
+	}
+	a, b := v[len(v)/2-1], v[len(v)/2]
+	return a + (b-a)/2
+}
+
+func exactSpread(values []float64) float64 {
+	m, dev, mean := exactMedian(values), []float64{}, 0.0
+	for _, v := range values {
+		dev = append(dev, math.Abs(v-m))
+		mean += math.Abs(v-m) / float64(len(values))
+	}
+	if mad := exactMedian(dev); mad > 0 {
+		return 1.4826 * mad
+	}
+	return 1.253314 * mean
+}
+
+// The order in which values come does not matter, and the size never grows.
+func TestSampleOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 500).Draw(t, "n")
+		keys := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 1)).Perm(n)
+		a, b := &stat.Sample{Size: 50, Seed: 7}, &stat.Sample{Size: 50, Seed: 7}
+		for i := range n {
+			a.Add(int64(i), float64(i))
+			b.Add(int64(keys[i]), float64(keys[i]))
+		}
+		if got, want := b.Values(), a.Values(); !slices.Equal(got, want) || len(got) != min(n, 50) {
+			t.Fatalf("values = %v, want %v", got, want)
+		}
+	})
+}
+
+// Of a large normal population the sample finds centre and spread closely.
+func TestSampleOfMany(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	s := &stat.Sample{Size: 1024, Seed: 3}
+	for i := range 200_000 {
+		s.Add(int64(i), 100+15*r.NormFloat64())
+	}
+	c := stat.CenterOf(s)
+	if !near(c.Median, 100, 2) || !near(c.Spread, 15, 1.5) || c.Count != 200_000 {
+		t.Errorf("centre = %+v, want about 100 and 15", c)
+	}
+	if z := c.Z(175); z < 4 || z > 6 {
+		t.Errorf("z of 175 = %v, want about 5", z)
+	}
+}
+
+// By hand: the modified score of the last two is far above 3.5, and no other is.
+func TestOutlierGolden(t *testing.T) {
+	t.Parallel()
+	s := &stat.Sample{Size: 100}
+	values := []float64{2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3}
+	for i, v := range values {
+		s.Add(int64(i), v)
+	}
+	c := stat.CenterOf(s)
+	if !near(c.Median, 2.45, 1e-12) || !near(c.Spread, 1.4826*0.15, 1e-12) {
+		t.Errorf("centre = %+v", c)
+	}
+	// 0.6745·(8.2 − 2.45)/MAD, with MAD 0.15
+	if z := c.Z(8.2); !near(z, 25.86, 0.01) {
+		t.Errorf("z = %v, want 25.86", z)
+	}
+	for _, v := range values[:8] {
+		if math.Abs(c.Z(v)) > 3.5 {
+			t.Errorf("%v is an outlier", v)
+		}
+	}
+	if same := (stat.Center{Median: 3}); same.Z(9) != 0 {
+		t.Error("where all are the same nothing stands out")
+	}
+}
+
+func TestDiffer(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	var all stat.Moments
+	groups := make([]stat.Moments, 10)
+	for i := range groups {
+		for range 100 {
+			v := r.NormFloat64()
+			if i == 3 {
+				v += 1.5
+			}
+			groups[i].Add(stat.Clip(v))
+		}
+		all = all.Plus(groups[i])
+	}
+	for i, g := range groups {
+		diff, score := stat.Differ(g, all)
+		if odd := math.Abs(score) > 4 && math.Abs(diff) > 0.5; odd != (i == 3) {
+			t.Errorf("group %d: difference %v, score %v", i, diff, score)
+		}
+	}
+	if d, s := stat.Differ(stat.Moments{N: 1, Sum: 5, Squares: 25}, all); d != 0 || s != 0 {
+		t.Errorf("one value tells %v %v", d, s)
+	}
+}
+
+// Moments agree with the definition.
+func TestMoments(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float64Range(-100, 100), 2, 50).Draw(t, "values")
+		var m stat.Moments
+		mean, variance := 0.0, 0.0
+		for _, v := range values {
+			m.Add(v)
+			mean += v / float64(len(values))
+		}
+		for _, v := range values {
+			variance += (v - mean) * (v - mean) / float64(len(values)-1)
+		}
+		if !near(m.Mean(), mean, 1e-9) || !near(m.Variance(), variance, 1e-6) {
+			t.Fatalf("mean %v variance %v, want %v %v", m.Mean(), m.Variance(), mean, variance)
+		}
+	})
+}
+
+// Two proportions by hand: 30 of 50 against 40 of 150.
+func TestDifferShares(t *testing.T) {
+	t.Parallel()
+	diff, score := stat.DifferShares(30, 50, 70, 200)
+	if !near(diff, 0.3333, 0.0001) || !near(score, 4.2796, 0.001) {
+		t.Errorf("difference %v, score %v, want 0.3333 and 4.28", diff, score)
+	}
+	if d, s := stat.DifferShares(5, 5, 5, 5); d != 0 || s != 0 {
+		t.Errorf("without others: %v %v", d, s)
+	}
+	if _, s := stat.DifferShares(5, 5, 10, 10); s != 0 {
+		t.Errorf("all say yes: %v", s)
+	}
+}
+
+// What was given twice is never denied, and what was not seldom claimed.
+func TestTwice(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	f := stat.NewTwice(n)
+	for i := range uint64(n) {
+		f.Add(stat.Mix(i))
+		if i%10 == 0 {
+			f.Add(stat.Mix(i))
+		}
+	}
+	wrong := 0
+	for i := range uint64(n) {
+		seen := f.Seen(stat.Mix(i))
+		if i%10 == 0 && seen < 2 || seen < 1 {
+			t.Fatalf("key %d was seen %d times", i, seen)
+		}
+		if i%10 != 0 && seen > 1 {
+			wrong++
+		}
+	}
+	if wrong > n/20 {
+		t.Errorf("%d of %d keys are believed to have come twice", wrong, n)
+	}
+}
+
+// Two points no farther apart than the cells are wide are in neighbouring ones.
+func TestGrid(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		g := stat.Grid{Metres: rapid.Float64Range(1, 100).Draw(t, "metres")}
+		p := stat.Point{Lat: rapid.Float64Range(-70, 70).Draw(t, "lat"), Lon: rapid.Float64Range(-179, 179).Draw(t, "lon")}
+		angle, far := rapid.Float64Range(0, 2*math.Pi).Draw(t, "angle"), rapid.Float64Range(0, 0.99).Draw(t, "far")*g.Metres
+		q := stat.Point{
+			Lat: p.Lat + far*math.Sin(angle)/111_194.93,
+			Lon: p.Lon + far*math.Cos(angle)/111_194.93/math.Cos(p.Lat*math.Pi/180),
+		}
+		if d := stat.Metres(p, q); !near(d, far, 0.01+far/1000) {
+			t.Fatalf("distance = %v, want %v", d, far)
+		}
+		if around := g.Around(p); !slices.Contains(around[:], g.Of(q)) {
+			t.Fatalf("%v m away is not around: %+v of %+v", far, g.Of(q), around)
+		}
+	})
+}
+
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	equal, asked := stat.Alike([]uint32{1, 2, 3, 0, 5, 0}, []uint32{1, 2, 4, 0, 0, 6})
+	if equal != 2 || asked != 5 {
+		t.Errorf("alike = %d of %d, want 2 of 5", equal, asked)
+	}
+}
+
+// The ranks are those of coreutils: printf 'seed\037resp_1' | sha256sum.
+func TestRankGolden(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"resp_1": "b0d639713841a836ca7f3b1d2b385632f7e801699d1a6a87675550966ba5cace",
+		"resp_2": "d6f012de20fe4b790963640c6f08f08c94ff2e2b5a884f4f915961cfc5f00e4f",
+	} {
+		if got := stat.Rank("seed", id); got != want {
+			t.Errorf("rank of %s = %s, want %s", id, got, want)
+		}
+	}
+}
+
+// Lowest agrees with sorting everything.
+func TestLowest(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,8}`), 0, 60, rapid.ID[string]).Draw(t, "ids")
+		l := &stat.Lowest{N: rapid.IntRange(0, 70).Draw(t, "n")}
+		var all []string
+		for _, id := range ids {
+			l.Add(stat.Ranked{Rank: stat.Rank("s", id), ID: id})
+			all = append(all, stat.Rank("s", id))
+		}
+		slices.Sort(all)
+		var got []string
+		for _, r := range l.List() {
+			got = append(got, r.Rank)
+		}
+		if want := all[:min(l.N, len(all))]; !slices.Equal(got, want) {
+			t.Fatalf("lowest = %v, want %v", got, want)
+		}
+	})
+}
+
+func TestAllocate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		parts       []int
+		share       float64
+		size, least int
+		want        []int
+	}{
+		{"share", []int{100, 55, 3}, 0.1, 0, 0, []int{10, 6, 1}},
+		{"share with a least", []int{100, 10, 1}, 0.1, 0, 2, []int{10, 2, 1}},
+		{"all", []int{3, 4}, 1, 0, 0, []int{3, 4}},
+		{"size", []int{50, 30, 20}, 0, 10, 0, []int{5, 3, 2}},
+		{"remainders", []int{1, 1, 1}, 0, 2, 0, []int{1, 1, 0}},
+		{"size with a least", []int{97, 2, 1}, 0, 10, 1, []int{10, 1, 1}},
+		{"more than there are", []int{2, 3}, 0, 100, 0, []int{2, 3}},
+		{"nobody", []int{}, 0.5, 0, 0, []int{}},
+		{"nothing", []int{0, 0}, 0, 5, 1, []int{0, 0}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := stat.Allocate(tt.parts, tt.share, tt.size, tt.least); !slices.Equal(got, tt.want) {
+				t.Errorf("allocate = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// A draw of a size draws that many when there are enough.
+func TestAllocateSums(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.IntRange(0, 50), 1, 12).Draw(t, "parts")
+		size, total, got := rapid.IntRange(1, 300).Draw(t, "size"), 0, 0
+		for i, n := range stat.Allocate(parts, 0, size, 0) {
+			if total, got = total+parts[i], got+n; n > parts[i] {
+				t.Fatalf("%d of %d", n, parts[i])
+			}
+		}
+		if got != min(size, total) {
+			t.Fatalf("drawn = %d of %v, want %d", got, parts, min(size, total))
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package quality
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+)
+
+const flagPage = 500
+
+const (
+	selectFlags = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus
+		FROM response_flags f JOIN responses r ON r.nid = f.response
+		WHERE f.survey = $1 AND (f.rule, f.response, f.question) > ($2, $3, $4) ORDER BY f.rule, f.response, f.question LIMIT $5`
+	selectRuleFlags = `SELECT f.rule, f.response, f.question, f.source, f.at, f.data, r.response_id, r.collector, r.round, r.status, r.vstatus
+		FROM response_flags f JOIN responses r ON r.nid = f.response
+		WHERE f.survey = $1 AND f.rule = $2 AND (f.response, f.question) > ($3, $4) ORDER BY f.response, f.question LIMIT $5`
+	selectSource = `SELECT source FROM response_flags WHERE survey = $1 AND source > $2 AND source <> 'submit' ORDER BY source LIMIT 1`
+	selectOf     = `SELECT response FROM response_flags WHERE survey = $1 AND source = $2 AND source <> 'submit' AND response > $3 ORDER BY response LIMIT $4`
+	selectNewest = `SELECT nid FROM responses WHERE survey = $1 ORDER BY nid DESC LIMIT 1`
+	selectName   = `SELECT response_id FROM responses WHERE nid = $1`
+	selectAll    = `SELECT nid, response_id, collector, round, status, vstatus FROM responses WHERE survey = $1 AND nid > $2 ORDER BY nid LIMIT $3`
+	selectActive = `SELECT nid, ws, survey_id, template_id FROM surveys WHERE status = 'active' AND (ws, template_id, nid) > ($1, $2, $3)
+		ORDER BY ws, template_id, nid LIMIT $4`
+)
+
+// flagRow is a stored flag and the response it is on.
+type flagRow struct {
+	rule, question, source, data string
+	response, at                 int64
+	responseID, collector        string
+	round                        int
+	status                       response.Status
+	vstatus                      string
+}
+
+func (f *flagRow) spot() flagSpot { return flagSpot{f.rule, f.response, f.question} }
+
+// counts is that of the response.
+func (f *flagRow) counts() bool {
+	return f.status != response.Redacted && f.vstatus != response.Superseded && f.vstatus != response.Invalidated
+}
+
+// flagSpot is where a list of flags goes on.
+type flagSpot struct {
+	Rule     string `json:"r"`
+	Response int64  `json:"n"`
+	Question string `json:"q"`
+}
+
+// listFlags reads flags of a survey by check and response.
+func listFlags(ctx context.Context, q db.Querier, survey int64, at flagSpot, limit int) ([]flagRow, error) {
+	return flagRows(q.Query(ctx, selectFlags, survey, at.Rule, at.Response, at.Question, limit))
+}
+
+// listRuleFlags reads those of one check.
+func listRuleFlags(ctx context.Context, q db.Querier, survey int64, at flagSpot, limit int) ([]flagRow, error) {
+	return flagRows(q.Query(ctx, selectRuleFlags, survey, at.Rule, at.Response, at.Question, limit))
+}
+
+func flagRows(rows db.Rows, err error) ([]flagRow, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list flags: %w", err)
+	}
+	defer rows.Close()
+	var out []flagRow
+	for rows.Next() {
+		var f flagRow
+		err := rows.Scan(&f.rule, &f.response, &f.question, &f.source, &f.at, &f.data, &f.responseID, &f.collector, &f.round, &f.status, &f.vstatus)
+		if err != nil {
+			return nil, fmt.Errorf("list flags: %w", err)
+		}
+		out = append(out, f)
+	}
+	return out, rows.Err()
+}
+
+// nextSource is the first run that has flags in a survey after a name; "" when
+// there is none.
+func nextSource(ctx context.Context, q db.Querier, survey int64, after string) (string, error) {
+	var source string
+	err := q.QueryRow(ctx, selectSource, survey, after).Scan(&source)
+	return source, absent("find runs with flags", err)
+}
+
+// absent forgives that there is no row.
+func absent(doing string, err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// flaggedBy lists responses that a run has flagged.
+func flaggedBy(ctx context.Context, q db.Querier, survey int64, source string, after int64) ([]int64, error) {
+	rows, err := q.Query(ctx, selectOf, survey, source, after, flagPage)
+	if err != nil {
+		return nil, fmt.Errorf("list flags of a run: %w", err)
+	}
+	defer rows.Close()
+	var out []int64
+	for rows.Next() {
+		var nid int64
+		if err := rows.Scan(&nid); err != nil {
+			return nil, fmt.Errorf("list flags of a run: %w", err)
+		}
+		out = append(out, nid)
+	}
+	return out, rows.Err()
+}
+
+// newestOf is the nid of the newest response of a survey; 0 when there is none.
+func newestOf(ctx context.Context, q db.Querier, survey int64) (int64, error) {
+	var nid int64
+	err := q.QueryRow(ctx, selectNewest, survey).Scan(&nid)
+	return nid, absent("find newest response", err)
+}
+
+// nameOf is the id of a response.
+func nameOf(ctx context.Context, q db.Querier, nid int64) (string, error) {
+	var id string
+	err := q.QueryRow(ctx, selectName, nid).Scan(&id)
+	return id, absent("find response", err)
+}
+
+// listed is the little of a response that a draw looks at.
+type listed struct {
+	nid           int64
+	id, collector string
+	round         int
+	status        response.Status
+	vstatus       string
+}
+
+const listPage = 1_000
+
+// list reads responses of a survey in the order they came.
+func list(ctx context.Context, q db.Querier, survey, after int64) ([]listed, error) {
+	rows, err := q.Query(ctx, selectAll, survey, after, listPage)
+	if err != nil {
+		return nil, fmt.Errorf("list responses: %w", err)
+	}
+	defer rows.Close()
+	var out []listed
+	for rows.Next() {
+		var r listed
+		if err := rows.Scan(&r.nid, &r.id, &r.collector, &r.round, &r.status, &r.vstatus); err != nil {
+			return nil, fmt.Errorf("list responses: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// active is a survey that takes responses.
+type active struct {
+	nid              int64
+	ws, id, template string
+}
+
+func listActive(ctx context.Context, q db.Querier, at active, limit int) ([]active, error) {
+	rows, err := q.Query(ctx, selectActive, at.ws, at.template, at.nid, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list active surveys: %w", err)
+	}
+	defer rows.Close()
+	var out []active
+	for rows.Next() {
+		var a active
+		if err := rows.Scan(&a.nid, &a.ws, &a.id, &a.template); err != nil {
+			return nil, fmt.Errorf("list active surveys: %w", err)
+		}
+		out = append(out, a)
+	}
+	return out, rows.Err()
+}
+
+const (
+	selectRound = `SELECT run, job, newest, looked, started_at, finished_at, data FROM quality_rounds WHERE survey = $1 AND round = $2`
+	insertRound = `INSERT INTO quality_rounds (survey, round, run, job, newest, looked, started_at, finished_at, data) VALUES ($1, $2, 0, $3, 0, 0, 0, 0, '')
+		ON CONFLICT (survey, round) DO UPDATE SET job = excluded.job`
+	claimRound = `INSERT INTO quality_rounds (survey, round, run, job, newest, looked, started_at, finished_at, data) VALUES ($1, $2, $3, $4, 0, 0, 0, 0, '')
+		ON CONFLICT (survey, round) DO UPDATE SET run = excluded.run`
+	holdRound   = `UPDATE quality_rounds SET run = $3 WHERE survey = $1 AND round = $2 AND run = $3`
+	finishRound = `UPDATE quality_rounds SET newest = $4, looked = $5, started_at = $6, finished_at = $7, data = $8 WHERE survey = $1 AND round = $2 AND run = $3`
+)
+
+// roundRow is what runs have left of a round.
+type roundRow struct {
+	run, newest, looked   int64
+	startedAt, finishedAt int64
+	job, data             string
+}
+
+// findRound reads it; all is zero when nothing ran yet.
+func findRound(ctx context.Context, q db.Querier, survey int64, round int) (roundRow, error) {
+	var r roundRow
+	err := q.QueryRow(ctx, selectRound, survey, round).Scan(&r.run, &r.job, &r.newest, &r.looked, &r.startedAt, &r.finishedAt, &r.data)
+	return r, absent("find round", err)
+}
+
+func (f *flagRow) record() (FlagRecord, error) {
+	out := FlagRecord{
+		ResponseID: f.responseID, Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Status: f.vstatus, Link: response.Path(f.responseID),
+	}
+	var flag rule.Flag
+	if err := json.Unmarshal([]byte(f.data), &flag); err != nil {
+		return out, fmt.Errorf("read flag: %w", err)
+	}
+	out.Rule, out.Question, out.Detail, out.Value, out.Limit = flag.Rule, flag.Question, flag.Detail, flag.Value, flag.Limit
+	return out, nil
+}

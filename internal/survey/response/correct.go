@@ -1,0 +1,347 @@
+package response
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Correction asks for another content of a response.
+type Correction struct {
+	IfMatch string
+	Reason  string
+	Draft   *Draft // the whole content
+	Patch   []byte // or what changes of it, as a merge patch
+	Hash    []byte // of the content as somebody has sent it; that of the draft by default
+}
+
+// Correct replaces the content of a response. What was decided about it before
+// is open again. Faults: RESPONSE_NOT_FOUND, RESPONSE_INVALID,
+// RESPONSE_LOCKED, NOT_COLLECTOR, and those of web.CheckMatch.
+func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Reply[*Record], error) {
+	var none web.Reply[*Record]
+	if err := checkReason(c.Reason, false); err != nil {
+		return none, err
+	}
+	old, o, err := s.Find(ctx, s.db, id)
+	if err != nil {
+		return none, err
+	}
+	if err := mayCorrect(ctx, old, c.IfMatch); err != nil {
+		return none, err
+	}
+	d := c.Draft
+	if d == nil {
+		d, err = s.patched(ctx, o, old, c.Patch)
+	} else {
+		d, err = s.carried(ctx, o, old, d)
+	}
+	if err != nil {
+		return none, err
+	}
+	p, err := s.PrepareCorrection(ctx, o, old, d)
+	if err != nil {
+		return none, err
+	}
+	var out web.Reply[*Record]
+	err = s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		out, err = s.CorrectTx(ctx, tx, p, c)
+		return err
+	})
+	return out, err
+}
+
+// mayCorrect tells whether the caller may change a response as it is.
+func mayCorrect(ctx context.Context, r *Row, ifMatch string) error {
+	caller := web.CallerFrom(ctx)
+	if err := mayChange(caller, r); err != nil {
+		return err
+	}
+	if slices.Contains([]string{Superseded, Invalidated}, r.VStatus) || r.Status == Redacted {
+		return locked(r)
+	}
+	if r.VStatus == Verified && !caller.May("surveys:write") {
+		return locked(r)
+	}
+	return web.CheckMatch(ifMatch, r.Revision)
+}
+
+// mayChange tells whether a response is the caller's to change.
+func mayChange(caller web.Caller, r *Row) error {
+	if caller.DID != r.Collector && caller.DID != r.Sender && !caller.May("surveys:write") {
+		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Only who has collected or sent a response, or a key with the scope surveys:write, may change it.")
+	}
+	return nil
+}
+
+func locked(r *Row) error {
+	state := r.VStatus
+	if r.Status == Redacted {
+		state = string(Redacted)
+	}
+	return fault.New(fault.Conflict, "RESPONSE_LOCKED", fmt.Sprintf("A response that is %s cannot be changed like this.", state))
+}
+
+// patched applies a merge patch to the content of a response.
+func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, patch []byte) (*Draft, error) {
+	d, err := s.DraftOf(ctx, s.db, o, r)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encode draft: %w", err)
+	}
+	if doc, err = web.MergePatch(doc, patch); err != nil {
+		return nil, err
+	}
+	next := &Draft{}
+	if err := web.DecodeStrict(doc, next, false); err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// carried is a draft with what the caller could not have read: else whoever
+// reads a response, changes an answer and sends it back would wipe out the rest.
+func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
+	if len(r.Sealed) == 0 || web.CallerFrom(ctx).May("responses:pii") {
+		return d, nil
+	}
+	w, err := s.Read(ctx, s.db, o.Project, r)
+	if err != nil || w.Erased {
+		return d, err
+	}
+	next := *d
+	if next.Location == nil {
+		next.Location = w.Location
+	}
+	var stored, sent map[string]map[string]jsontext.Value
+	if json.Unmarshal(d.Responses.Value, &sent) != nil || sent == nil {
+		return d, nil // the check says what is wrong
+	}
+	if err := json.Unmarshal(w.Answers, &stored); err != nil {
+		return nil, fmt.Errorf("read answers: %w", err)
+	}
+	for section, questions := range stored {
+		for question, v := range questions {
+			if _, there := sent[section][question]; there || !isPrivate(o.Form, "/responses/"+section+"/"+question) {
+				continue
+			}
+			if sent[section] == nil {
+				sent[section] = map[string]jsontext.Value{}
+			}
+			sent[section][question] = v
+		}
+	}
+	next.Responses.Value, err = json.Marshal(sent)
+	return &next, err
+}
+
+// DraftOf is a stored response as it could have been sent.
+func (s *Service) DraftOf(ctx context.Context, q db.Querier, o *survey.Open, r *Row) (*Draft, error) {
+	h, err := r.Head()
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.Read(ctx, q, o.Project, r)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := Given(o.Form, w.Answers)
+	if err != nil {
+		return nil, err
+	}
+	seconds := h.DurationSec
+	if !h.StartedAt.IsZero() && seconds == h.Timestamp.Sub(h.StartedAt).Seconds() {
+		seconds = 0 // it follows from the others
+	}
+	return &Draft{
+		ResponseID: h.ResponseID, HouseholdID: h.HouseholdID, Timestamp: h.Timestamp, Responses: form.Object{Value: answers}, Round: h.Round,
+		Collector: h.Collector, Mode: h.Mode, DeviceID: h.DeviceID, StartedAt: h.StartedAt, DurationSec: seconds, Language: h.Language,
+		Location: w.Location, Attachments: h.Attachments, Supersedes: h.Supersedes, Metadata: h.Metadata, Partial: r.Status == Partial,
+	}, nil
+}
+
+// Head decodes the stored part of the record.
+func (r *Row) Head() (Head, error) {
+	var h Head
+	if err := json.Unmarshal(r.Body, &h); err != nil {
+		return h, fmt.Errorf("read response: %w", err)
+	}
+	return h, nil
+}
+
+// PrepareCorrection checks a new content of a stored response. What makes the response this one
+// cannot change.
+func (s *Service) PrepareCorrection(ctx context.Context, o *survey.Open, old *Row, d *Draft) (*Prepared, error) {
+	h, err := old.Head()
+	if err != nil {
+		return nil, err
+	}
+	var c fault.Checks
+	for _, m := range []struct {
+		pointer   string
+		same, set bool
+	}{
+		{"/responseId", d.ResponseID == old.ResponseID, d.ResponseID != ""},
+		{"/surveyId", d.SurveyID == h.SurveyID || d.SurveyID == h.TemplateID, d.SurveyID != ""},
+		{"/householdId", d.HouseholdID == old.Household, d.HouseholdID != ""},
+		{"/round", d.Round == old.Round, d.Round != 0},
+		{"/collector", d.Collector == old.Collector, d.Collector != ""},
+		{"/supersedes", d.Supersedes == h.Supersedes, d.Supersedes != ""},
+		{"/verification", false, d.Verification != nil},
+	} {
+		if m.set && !m.same {
+			c.Add(m.pointer, "read_only", "A correction cannot change this.")
+		}
+	}
+	if err := c.Err(invalidCode, "The correction is not valid."); err != nil {
+		return nil, err
+	}
+	draft := *d
+	draft.ResponseID, draft.HouseholdID, draft.Round, draft.Collector = old.ResponseID, old.Household, old.Round, old.Collector
+	draft.Supersedes = h.Supersedes
+	return s.check(ctx, &Prepared{open: o, draft: &draft, old: old}, old.Status == Partial)
+}
+
+// CorrectTx stores the next revision of a response.
+func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Correction) (web.Reply[*Record], error) {
+	var none web.Reply[*Record]
+	old, err := s.FindForUpdate(ctx, tx, p.open, p.draft.ResponseID)
+	if err != nil {
+		return none, err
+	}
+	if err := mayCorrect(ctx, old, c.IfMatch); err != nil {
+		return none, err
+	}
+	next := *old
+	next.Status, next.SubmittedAt = p.row.Status, p.row.SubmittedAt
+	next.Hash, next.Body, next.Answers, next.Masked, next.Sealed = p.row.Hash, p.row.Body, p.row.Answers, p.row.Masked, nil
+	if p.private != nil {
+		if next.Sealed, err = s.cfg.Vault.Seal(ctx, tx, next.ref(p.open.Project), next.bind(), p.private); err != nil {
+			return none, err
+		}
+	}
+	if c.Hash != nil {
+		next.Hash = c.Hash
+	}
+	s.sign(ctx, &next, "corrected", c.Reason)
+	if err := s.reopen(ctx, tx, old, &next); err != nil {
+		return none, err
+	}
+	if next.Flags, err = s.flagAnew(ctx, tx, &next, p); err != nil {
+		return none, err
+	}
+	if next.Files, err = useAnew(ctx, tx, &next, p); err != nil {
+		return none, err
+	}
+	if err := s.replace(ctx, tx, p.open, old, &next); err != nil {
+		return none, err
+	}
+	return s.answerTo(ctx, tx, p.open, &next)
+}
+
+func (s *Service) answerTo(ctx context.Context, tx *db.Tx, o *survey.Open, r *Row) (web.Reply[*Record], error) {
+	out, err := s.answer(ctx, tx, o, r, http.StatusOK)
+	out.Location = ""
+	return out, err
+}
+
+// reopen takes back what was decided about the content before.
+func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
+	next.Reviews = 0
+	if old.VStatus == Pending {
+		return nil
+	}
+	next.VStatus, next.Verifier, next.VerifiedAt = Pending, "", 0
+	return AddDecision(ctx, tx, Decision{
+		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: Pending, Verifier: next.Actor, At: next.UpdatedAt,
+		Reason: "the response was corrected", Revision: next.Revision, RequestID: next.RequestID,
+	})
+}
+
+// flagAnew replaces the flags of the checks of one response; those of checks
+// over many stay until these run again.
+func (s *Service) flagAnew(ctx context.Context, tx *db.Tx, r *Row, p *Prepared) (int64, error) {
+	if err := removeFlags(ctx, tx, r.NID, "submit"); err != nil {
+		return 0, err
+	}
+	if _, err := addFlags(ctx, tx, r, "submit", p.flags); err != nil {
+		return 0, err
+	}
+	flags, err := listFlags(ctx, tx, r.NID)
+	return int64(len(flags)), err
+}
+
+// useAnew notes the files the response has now. Those it had stay: its history
+// shows them.
+func useAnew(ctx context.Context, tx *db.Tx, r *Row, p *Prepared) (int64, error) {
+	if r.Files == 0 && len(p.uses) == 0 {
+		return 0, nil
+	}
+	keep := map[string]bool{}
+	for _, u := range p.uses {
+		keep[u.SHA256] = true
+		if err := media.Add(ctx, tx, u); err != nil {
+			return 0, err
+		}
+	}
+	return max(r.Files, int64(len(p.uses))), media.Waive(ctx, tx, r.Workspace, r.NID, keep)
+}
+
+// replace stores the next revision of a response, its counters and its event.
+func (s *Service) replace(ctx context.Context, tx *db.Tx, o *survey.Open, old, next *Row) error {
+	if ok, err := update(ctx, tx, old, next); err != nil {
+		return err
+	} else if !ok {
+		return web.CheckMatch(web.ETag(0), old.Revision) // somebody was faster
+	}
+	if err := s.tell(ctx, tx, next, "response."+eventOf(next.Action), submittedData{o.SurveyID, next.Status, next.Round, next.Flags}); err != nil {
+		return err
+	}
+	return s.cfg.Surveys.Count(ctx, tx, o, old.Delta(-1), next.Delta(1))
+}
+
+func eventOf(action string) string {
+	if action == "corrected" {
+		return "updated"
+	}
+	return action
+}
+
+const maxReason = 500 // characters
+
+// checkReason looks at why something is done.
+func checkReason(reason string, needed bool) error {
+	var c fault.Checks
+	switch {
+	case needed && strings.TrimSpace(reason) == "":
+		c.Require(false, "query/reason")
+	case utf8.RuneCountInString(reason) > maxReason:
+		c.Add("query/reason", "too_long", "The text must have 500 characters or fewer.")
+	case strings.ContainsFunc(reason, unicode.IsControl):
+		c.Add("query/reason", "control_character", "The text must be one line without control characters.")
+	}
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
+}
+
+// MayChange tells whether a response is the caller's to change. The fault is
+// NOT_COLLECTOR.
+func (s *Service) MayChange(ctx context.Context, r *Row) error {
+	return mayChange(web.CallerFrom(ctx), r)
+}

@@ -1,0 +1,191 @@
+package response
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Codes of responses that clash with stored ones.
+const (
+	ConflictCode  = "RESPONSE_CONFLICT"
+	DuplicateCode = "DUPLICATE_HOUSEHOLD_RESPONSE"
+)
+
+const maxDiff = 100 // differences that are named
+
+// Difference is one thing in which a response that was sent differs from the
+// stored one.
+type Difference struct {
+	Pointer string     `json:"pointer" example:"/responses/socio_economic/household_size"`
+	Stored  form.Value `json:"stored,omitzero" doc:"Absent when there is none."`
+	Sent    form.Value `json:"sent,omitzero" doc:"Absent when there is none."`
+	Masked  bool       `json:"masked,omitzero" doc:"What both say is not for this key to read."`
+}
+
+// Version is one of two contents that are compared.
+type Version struct {
+	Head  Head
+	Whole Whole
+}
+
+// Sent is the content that was prepared, without the defaults of what was not
+// sent.
+func (p *Prepared) Sent() Version {
+	h, d := p.head, p.draft
+	h.Collector, h.Round, h.Mode, h.DurationSec = d.Collector, d.Round, d.Mode, d.DurationSec
+	return Version{Head: h, Whole: p.whole}
+}
+
+// defaulted are members that differ only when they are sent.
+var defaulted = []string{"/collector", "/round", "/mode", "/durationSec"}
+
+// Version is the content that is stored.
+func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *Row) (Version, error) {
+	head, err := r.Head()
+	if err != nil {
+		return Version{}, err
+	}
+	whole, err := s.Read(ctx, q, project, r)
+	return Version{head, whole}, err
+}
+
+// Compare lists what differs between a stored response and another content, as
+// far as the caller of ctx may know it: answers about a person need the scope
+// responses:pii, and any value the scope responses:read or to be the one who
+// has collected or sent the response.
+func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []Difference {
+	caller := web.CallerFrom(ctx)
+	pii := caller.May("responses:pii")
+	may := caller.May("responses:read") || caller.DID == r.Collector || caller.DID == r.Sender
+	var out []Difference
+	add := func(pointer string, was, is form.Value, private bool) {
+		if len(out) == maxDiff {
+			return
+		}
+		d := Difference{Pointer: pointer, Masked: !may || private && !pii}
+		if !d.Masked {
+			d.Stored, d.Sent = was, is
+		}
+		out = append(out, d)
+	}
+	was, is := members(stored), members(sent)
+	for i, m := range was {
+		if is[i].text == nil && slices.Contains(defaulted, m.pointer) {
+			continue
+		}
+		if !bytes.Equal(m.text, is[i].text) {
+			add(m.pointer, form.Value{Value: m.text}, form.Value{Value: is[i].text}, m.pointer == "/location")
+		}
+	}
+	for _, ch := range form.Compare(stored.Whole.Answers, sent.Whole.Answers) {
+		add(ch.Pointer, ch.Old, ch.New, isPrivate(o.Form, ch.Pointer))
+	}
+	return out
+}
+
+type member struct {
+	pointer string
+	text    jsontext.Value // nil for none
+}
+
+// members are what a content says beside its answers.
+func members(v Version) []member {
+	h := &v.Head
+	out := []member{
+		{"/householdId", textOf(h.HouseholdID)},
+		{"/timestamp", textOf(h.Timestamp.UTC().Format(web.TimeFormat))},
+		{"/startedAt", nil},
+		{"/round", textOf(h.Round)},
+		{"/collector", textOf(h.Collector)},
+		{"/mode", textOf(h.Mode)},
+		{"/deviceId", textOf(h.DeviceID)},
+		{"/durationSec", textOf(h.DurationSec)},
+		{"/language", textOf(h.Language)},
+		{"/supersedes", textOf(h.Supersedes)},
+		{"/attachments", textOf(h.Attachments)},
+		{"/metadata", textOf(h.Metadata)},
+		{"/location", textOf(v.Whole.Location)},
+	}
+	if !h.StartedAt.IsZero() {
+		out[2].text = textOf(h.StartedAt.UTC().Format(web.TimeFormat))
+	}
+	return out
+}
+
+// textOf is a value as canonical JSON, nil for one that says nothing.
+func textOf(v any) jsontext.Value {
+	b, err := web.Encode(v)
+	text := jsontext.Value(b)
+	if err != nil || slices.Contains([]string{`""`, "null", "0", "[]", "{}"}, string(b)) || text.Canonicalize() != nil {
+		return nil
+	}
+	return text
+}
+
+// isPrivate tells whether an answer holds anything about a person.
+func isPrivate(f *form.Form, pointer string) bool {
+	for _, c := range f.Columns() {
+		if !c.PII.Private() {
+			continue
+		}
+		at := "/responses/" + strings.Join(c.Path, "/")
+		if at == pointer || strings.HasPrefix(at, pointer+"/") || strings.HasPrefix(pointer, at+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// conflict says how a draft differs from what is stored under its id. Of a
+// response of another survey it says no more than that the id is taken. There is
+// no fault when both say the same, such as with and without a default.
+func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) error {
+	if r.Survey != p.row.Survey {
+		return fault.New(fault.Conflict, ConflictCode, "Another response has this id.").
+			With(fault.Field{Pointer: "/responseId", Code: "taken", Detail: "The id is taken by a response of another survey."})
+	}
+	f := fault.New(fault.Conflict, ConflictCode, "A response with this id is stored, and it says something else.").
+		With(fault.Field{
+			Pointer: "/responseId", Code: "exists",
+			Detail: fmt.Sprintf("See %s; its ETag is %s. Correct it with PUT and If-Match.", Path(r.ResponseID), web.ETag(r.Revision)),
+		})
+	stored, err := s.Version(ctx, tx, p.open.Project, r)
+	if err != nil {
+		return err
+	}
+	all := Compare(ctx, p.open, r, stored, p.Sent())
+	if len(all) == 0 {
+		return nil // other words for the same
+	}
+	for _, d := range all {
+		detail := "The value differs. It is not shown to this key."
+		if !d.Masked {
+			detail = fmt.Sprintf("Stored: %s; sent: %s.", inWords(d.Stored), inWords(d.Sent))
+		}
+		f = f.With(fault.Field{Pointer: d.Pointer, Code: "differs", Detail: detail})
+	}
+	return f
+}
+
+// inWords is an answer in a sentence.
+func inWords(v form.Value) string {
+	if v.IsZero() {
+		return "nothing"
+	}
+	text := strings.ToValidUTF8(string(v.Value[:min(len(v.Value), 200)]), "")
+	if len(v.Value) > 200 {
+		text += "…"
+	}
+	return text
+}

@@ -1,0 +1,174 @@
+package response
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// Limits of a response.
+const (
+	maxMetadata    = 16 << 10 // bytes
+	maxAttachments = 50
+	maxName        = 200
+)
+
+// Draft is a response as a collector sends it.
+type Draft struct {
+	ResponseID   string        `json:"responseId,omitzero" doc:"Your name for it; sending it twice stores it once. Made here when absent: then a retry needs an Idempotency-Key." example:"resp_789"`
+	SurveyID     string        `json:"surveyId,omitzero" doc:"Survey, or template when one active survey uses it." example:"baseline-v1"`
+	HouseholdID  string        `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
+	Timestamp    time.Time     `json:"timestamp" doc:"When the answers were given."`
+	Responses    form.Object   `json:"responses" doc:"Section to question to answer."`
+	Verification *Verification `json:"verification,omitzero" doc:"A decision made elsewhere; needs the scope responses:verify. It is no part of the content."`
+	Round        int           `json:"round,omitzero" doc:"The open round by default."`
+	Collector    string        `json:"collector,omitzero" doc:"DID of who asked; you by default. Somebody else needs the scope surveys:write."`
+	Mode         string        `json:"mode,omitzero" enum:"visit,phone,ussd,web,chat,import" doc:"The first mode of the survey by default."`
+	DeviceID     string        `json:"deviceId,omitzero"`
+	StartedAt    time.Time     `json:"startedAt,omitzero"`
+	DurationSec  float64       `json:"durationSec,omitzero" doc:"From startedAt to timestamp by default."`
+	Language     string        `json:"language,omitzero" example:"sw"`
+	Location     *Location     `json:"location,omitzero"`
+	Attachments  []Attachment  `json:"attachments,omitzero"`
+	Supersedes   string        `json:"supersedes,omitzero" doc:"Response of the household in this round that this one replaces."`
+	Metadata     form.Object   `json:"metadata,omitzero" doc:"Anything else; name nobody in it."`
+	Partial      bool          `json:"partial,omitzero" doc:"Take it although required answers are missing."`
+}
+
+var (
+	idForm   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$`)
+	hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	modes    = []string{"visit", "phone", "ussd", "web", "chat", "import"}
+)
+
+func escape(id string) string { return url.PathEscape(id) }
+
+// check names everything that is wrong with a draft but its answers.
+func (d *Draft) check(c *fault.Checks) {
+	if d.ResponseID != "" && !idForm.MatchString(d.ResponseID) {
+		c.Add("/responseId", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer.")
+	}
+	c.Require(d.HouseholdID != "", "/householdId")
+	isDID(c, "/householdId", d.HouseholdID)
+	isDID(c, "/collector", d.Collector)
+	c.Require(!d.Timestamp.IsZero(), "/timestamp")
+	inCalendar(c, "/timestamp", d.Timestamp)
+	inCalendar(c, "/startedAt", d.StartedAt)
+	if !d.StartedAt.IsZero() && d.StartedAt.After(d.Timestamp) {
+		c.Add("/startedAt", "after_end", "An interview cannot begin after it has ended.")
+	}
+	if d.DurationSec < 0 || d.DurationSec > 7*24*3600 {
+		c.Add("/durationSec", "out_of_range", "The value must be 0 to 604800.")
+	}
+	if d.Round < 0 {
+		c.Add("/round", "out_of_range", "Rounds are counted from 1.")
+	}
+	if d.Mode != "" && !slices.Contains(modes, d.Mode) {
+		c.Add("/mode", "unknown", "The value must be one of "+strings.Join(modes, ", ")+".")
+	}
+	isShort(c, "/deviceId", d.DeviceID)
+	isShort(c, "/language", d.Language)
+	isShort(c, "/supersedes", d.Supersedes)
+	d.checkParts(c)
+}
+
+func (d *Draft) checkParts(c *fault.Checks) {
+	if l := d.Location; l != nil {
+		if l.Lat < -90 || l.Lat > 90 {
+			c.Add("/location/lat", "out_of_range", "The value must be -90 to 90.")
+		}
+		if l.Lon < -180 || l.Lon > 180 {
+			c.Add("/location/lon", "out_of_range", "The value must be -180 to 180.")
+		}
+		if l.Accuracy != nil && *l.Accuracy < 0 {
+			c.Add("/location/accuracy", "out_of_range", "The value must be 0 or more.")
+		}
+	}
+	if len(d.Attachments) > maxAttachments {
+		c.Add("/attachments", "too_many", fmt.Sprintf("There may be %d attachments at most.", maxAttachments))
+	}
+	for i, a := range d.Attachments[:min(len(d.Attachments), maxAttachments)] {
+		at := fmt.Sprintf("/attachments/%d", i)
+		if !hashForm.MatchString(a.SHA256) {
+			c.Add(at+"/sha256", "invalid", "The value must be 64 hex digits in lower case.")
+		}
+		isShort(c, at+"/mediaType", a.MediaType)
+		isShort(c, at+"/name", a.Name)
+	}
+	c.Require(!d.Responses.IsZero(), "/responses") // how large they may be is for the form to say
+	if !d.Metadata.IsZero() && d.Metadata.Kind() != '{' {
+		c.Add("/metadata", "wrong_type", "The value must be an object.")
+	}
+	if len(d.Metadata.Value) > maxMetadata {
+		c.Add("/metadata", "too_large", "The value may have 16 KiB at most.")
+	}
+	if d.Verification != nil {
+		d.Verification.check(c)
+	}
+}
+
+// decided are the states a posted verification may have.
+var decided = []string{Verified, Rejected, NeedsCorrection, Flagged, Disputed, Invalidated}
+
+func (v *Verification) check(c *fault.Checks) {
+	if !slices.Contains(decided, v.Status) {
+		c.Add("/verification/status", "unknown", "The value must be one of "+strings.Join(decided, ", ")+".")
+	}
+	c.Require(v.Verifier != "", "/verification/verifier")
+	isDID(c, "/verification/verifier", v.Verifier)
+	c.Require(!v.Timestamp.IsZero(), "/verification/timestamp")
+	inCalendar(c, "/verification/timestamp", v.Timestamp)
+}
+
+func isDID(c *fault.Checks, pointer, v string) {
+	if v == "" {
+		return
+	}
+	if _, err := did.Parse(v); err != nil {
+		c.Add(pointer, "not_a_did", "The value must be a DID.")
+	}
+}
+
+func isShort(c *fault.Checks, pointer, v string) {
+	if utf8.RuneCountInString(v) > maxName {
+		c.Add(pointer, "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxName))
+	}
+}
+
+// inCalendar refuses times nobody can have meant.
+func inCalendar(c *fault.Checks, pointer string, t time.Time) {
+	if !t.IsZero() && (t.Year() < 1970 || t.Year() > 2199) {
+		c.Add(pointer, "out_of_range", "The year must be 1970 to 2199.")
+	}
+}
+
+// content is what makes two drafts the same: everything but the decision, the
+// survey, which may be named in two ways, and whether gaps are allowed.
+func (d *Draft) content() ([]byte, error) {
+	c := *d
+	c.Verification, c.Partial, c.SurveyID = nil, false, ""
+	c.Timestamp, c.StartedAt = c.Timestamp.UTC().Truncate(time.Millisecond), c.StartedAt.UTC().Truncate(time.Millisecond)
+	if d.StartedAt.IsZero() {
+		c.StartedAt = time.Time{}
+	}
+	b, err := json.Marshal(&c)
+	if err != nil {
+		return nil, fmt.Errorf("encode content: %w", err)
+	}
+	v := jsontext.Value(b)
+	if err := v.Canonicalize(); err != nil {
+		return nil, fmt.Errorf("encode content: %w", err)
+	}
+	return v, nil
+}

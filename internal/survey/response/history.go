@@ -1,0 +1,197 @@
+package response
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Revision tells of one revision of a response.
+type Revision struct {
+	Revision     int64         `json:"revision"`
+	At           time.Time     `json:"at"`
+	Action       string        `json:"action" example:"corrected"`
+	By           string        `json:"by" doc:"DID of who did it."`
+	RequestID    string        `json:"requestId,omitzero"`
+	Reason       string        `json:"reason,omitzero"`
+	Status       Status        `json:"status" enum:"complete,partial,redacted"`
+	Verification string        `json:"verificationStatus" doc:"State of the verification then."`
+	Changes      []form.Change `json:"changes,omitzero" doc:"Answers that differ from the revision before. Those about a person are for keys with the scope responses:pii only."`
+	Links        RevisionLinks `json:"links"`
+}
+
+// RevisionLinks are the addresses around a revision.
+type RevisionLinks struct {
+	Record string `json:"record" doc:"The response as it was."`
+}
+
+// The columns of an earlier revision, in the order scanPast reads them.
+const (
+	selectPast = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed
+		FROM response_history WHERE response = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3`
+	selectPastAt = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed
+		FROM response_history WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
+)
+
+// scanPast reads an earlier revision of r. What checks found then is not kept.
+func scanPast(row db.Row, r *Row) (*Row, error) {
+	p := *r
+	var body, answers, masked string
+	p.Masked, p.Sealed, p.Flags, p.Files = nil, nil, 0, 0
+	err := row.Scan(&p.Revision, &p.UpdatedAt, &p.Action, &p.Actor, &p.RequestID, &p.Reason, &p.Status, &p.VStatus, &p.Verifier, &p.VerifiedAt, &p.Reviews,
+		&body, &answers, &masked, &p.Sealed)
+	if err != nil {
+		return nil, err
+	}
+	p.Body, p.Answers = []byte(body), []byte(answers)
+	if masked != "" {
+		p.Masked = []byte(masked)
+	}
+	return &p, nil
+}
+
+// past lists revisions of r before one, newest first.
+func past(ctx context.Context, q db.Querier, r *Row, before int64, limit int) ([]*Row, error) {
+	rows, err := q.Query(ctx, selectPast, r.NID, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	defer rows.Close()
+	var out []*Row
+	for rows.Next() {
+		p, err := scanPast(rows, r)
+		if err != nil {
+			return nil, fmt.Errorf("list revisions: %w", err)
+		}
+		out = append(out, p)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	return out, nil
+}
+
+// At reads a response as it was at a revision, or at a time. Faults:
+// RESPONSE_NOT_FOUND, REVISION_NOT_FOUND, INVALID_PARAMETER.
+func (s *Service) At(ctx context.Context, id, at string) (web.Reply[*Record], error) {
+	var none web.Reply[*Record]
+	r, o, err := s.Find(ctx, s.db, id)
+	if err != nil {
+		return none, err
+	}
+	if r, err = s.revision(ctx, r, at); err != nil {
+		return none, err
+	}
+	out, err := s.answer(ctx, s.db, o, r, http.StatusOK)
+	out.Location = ""
+	return out, err
+}
+
+// revision finds the revision that at names.
+func (s *Service) revision(ctx context.Context, r *Row, at string) (*Row, error) {
+	var row db.Row
+	if n, err := strconv.ParseInt(at, 10, 64); err == nil {
+		if n == r.Revision {
+			return r, nil
+		}
+		if n < 1 || n > r.Revision {
+			return nil, noRevision()
+		}
+		row = s.db.QueryRow(ctx, selectPast, r.NID, n+1, 1)
+	} else if t, err := time.Parse(time.RFC3339, at); err == nil {
+		if !t.Before(time.UnixMilli(r.UpdatedAt)) {
+			return r, nil
+		}
+		row = s.db.QueryRow(ctx, selectPastAt, r.NID, t.UnixMilli())
+	} else {
+		return nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/at", Code: "invalid", Detail: "The value must be the number of a revision or a time such as 2026-01-31T12:00:00Z."})
+	}
+	p, err := scanPast(row, r)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, noRevision()
+	} else if err != nil {
+		return nil, fmt.Errorf("find revision: %w", err)
+	}
+	return p, nil
+}
+
+func noRevision() error {
+	return fault.New(fault.NotFound, "REVISION_NOT_FOUND", "The response has no such revision.")
+}
+
+// History lists the revisions of a response before one, newest first; before 0
+// is from the newest on. next is 0 at the end. The fault is RESPONSE_NOT_FOUND.
+func (s *Service) History(ctx context.Context, id string, before int64, limit int) (items []Revision, next int64, err error) {
+	r, o, err := s.Find(ctx, s.db, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	var rows []*Row
+	if r.Revision < before {
+		rows, before = []*Row{r}, r.Revision
+	}
+	// One more than are shown: each tells what it changed of the one before.
+	more, err := past(ctx, s.db, r, before, limit+1-len(rows))
+	if err != nil {
+		return nil, 0, err
+	}
+	rows = append(rows, more...)
+	for i, p := range rows[:min(limit, len(rows))] {
+		one := p.revision()
+		if i+1 < len(rows) {
+			if one.Changes, err = s.changes(ctx, o, rows[i+1], p); err != nil {
+				return nil, 0, err
+			}
+		}
+		items = append(items, one)
+	}
+	if len(rows) > limit {
+		next = rows[limit-1].Revision
+	}
+	return items, next, nil
+}
+
+func (r *Row) revision() Revision {
+	return Revision{
+		Revision: r.Revision, At: time.UnixMilli(r.UpdatedAt).UTC(), Action: r.Action, By: r.Actor, RequestID: r.RequestID, Reason: r.Reason,
+		Status: r.Status, Verification: r.VStatus, Links: RevisionLinks{Path(r.ResponseID) + "?at=" + strconv.FormatInt(r.Revision, 10)},
+	}
+}
+
+// changes are the answers in which two revisions differ, as far as the caller
+// may read them.
+func (s *Service) changes(ctx context.Context, o *survey.Open, old, next *Row) ([]form.Change, error) {
+	answers := func(r *Row) (jsontext.Value, error) {
+		if len(r.Sealed) == 0 || !web.CallerFrom(ctx).May("responses:pii") {
+			return r.Answers, nil
+		}
+		w, err := s.Read(ctx, s.db, o.Project, r)
+		return w.Answers, err
+	}
+	a, err := answers(old)
+	if err != nil {
+		return nil, err
+	}
+	b, err := answers(next)
+	if err != nil {
+		return nil, err
+	}
+	return form.Compare(a, b), nil
+}

@@ -1,0 +1,162 @@
+package response
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/rql"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const tag = "responses"
+
+const submitting = "Every answer is checked against the version of the template the survey has pinned. A multiple-choice answer is an array, also for one option; " +
+	"a number is a JSON number. Required answers that are missing refuse the response unless partial is true. The same responseId with the same content is stored once and " +
+	"answered with 200; with other content it is refused, and every question that differs is named. A household has one response in a round unless the survey says otherwise; " +
+	"supersedes names the one to replace. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only. Checks flag and never refuse."
+
+var submitCodes = []string{
+	invalidCode, "SURVEY_NOT_FOUND", "SURVEY_NOT_ACTIVE", "RESPONSE_CONFLICT", "DUPLICATE_HOUSEHOLD_RESPONSE", "SUPERSEDES_INVALID", "RESPONSE_NOT_VERIFIABLE",
+	"COLLECTOR_UNKNOWN",
+}
+
+// Routes adds the response API to a.
+func (s *Service) Routes(a *web.API) {
+	const read, write = "responses:read", "responses:write"
+	web.Post(a, "/v1/surveys/{surveyId}/responses", s.serveSubmit, web.Doc{
+		Summary: "Send a response to a survey", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true, Description: submitting,
+		Example: example(""), Codes: submitCodes,
+	})
+	web.Post(a, "/v1/responses", s.serveSubmitAny, web.Doc{
+		Summary: "Send a response", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true,
+		Description: "surveyId names the survey, or a template that one active survey uses. " + submitting, Example: example("baseline-v1"),
+		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...),
+	})
+	web.Get(a, "/v1/surveys/{surveyId}/responses", s.serveList, web.Doc{
+		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
+		Description: "A filter examines 2,000 responses a page: a page may be short, follow hasMore. Answers about a person cannot be filtered by.",
+	})
+	s.changeRoutes(a)
+	s.cfg.Media.Routes(a, s.sees)
+}
+
+// example is the documented response, whole when it names its survey.
+func example(survey string) any {
+	m := map[string]any{
+		"responseId": "resp_789", "householdId": "did:ixo:household/123", "timestamp": "2024-02-20T10:00:00Z",
+		"responses": map[string]any{
+			"eligibility":    map[string]any{"current_cooking": []string{"wood", "charcoal"}},
+			"socio_economic": map[string]any{"household_size": 5},
+		},
+	}
+	if survey != "" {
+		m["surveyId"] = survey
+		m["verification"] = map[string]any{"status": "verified", "verifier": "did:ixo:agent/456", "timestamp": "2024-02-20T11:00:00Z"}
+	}
+	return m
+}
+
+func (s *Service) serveSubmit(ctx context.Context, in *struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Body   Draft
+},
+) (web.Reply[*Record], error) {
+	return s.Submit(ctx, in.Survey, &in.Body)
+}
+
+func (s *Service) serveSubmitAny(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Record], error) {
+	return s.Submit(ctx, "", &in.Body)
+}
+
+// place is where a list of responses goes on.
+type place struct {
+	Before int64 `json:"b"`
+}
+
+func (s *Service) serveList(ctx context.Context, in *struct {
+	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
+	Status string `query:"verification" doc:"Only responses in this state of verification." enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded"`
+	Filter string `query:"filter" doc:"Filter such as and(eq(status,complete),gt(responses.socio_economic.household_size,4))."`
+	web.Paging
+},
+) (web.Reply[web.Page[Item]], error) {
+	var none web.Reply[web.Page[Item]]
+	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	if err != nil {
+		return none, err
+	}
+	if in.Status != "" && !slices.Contains(states, in.Status) {
+		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/verification", Code: "unknown", Detail: "The value must be one of " + strings.Join(states, ", ") + "."})
+	}
+	f := Filter{Status: in.Status}
+	if in.Filter != "" {
+		if f.Expr, err = ParseFilter(in.Filter, o.Form); err != nil {
+			return none, err
+		}
+	}
+	var at place
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.List(ctx, o, f, at.Before, limit)
+	if err != nil {
+		return none, err
+	}
+	if next == 0 {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+}
+
+// states are those of the verification.
+var states = []string{Pending, InReview, NeedsCorrection, Flagged, Verified, Rejected, Disputed, Invalidated, Superseded}
+
+// fields are what responses can be filtered by, beside their answers.
+var fields = map[string]rql.Kind{
+	"responseId": rql.Text, "householdId": rql.Text, "round": rql.Number, "stratum": rql.Text, "group": rql.Text, "timestamp": rql.Text,
+	"startedAt": rql.Text, "receivedAt": rql.Text, "updated": rql.Text, "durationSec": rql.Number, "collector": rql.Text, "submittedBy": rql.Text,
+	"mode": rql.Text, "deviceId": rql.Text, "language": rql.Text, "consent": rql.Bool, "eligible": rql.Bool, "completeness": rql.Number,
+	"status": rql.Text, "flagged": rql.Bool, "revision": rql.Number, "verification.status": rql.Text, "verification.verifier": rql.Text,
+}
+
+// field tells the kind of a field in a survey, or that there is none.
+func field(f *form.Form, p rql.Path) (rql.Kind, error) {
+	if kind, ok := fields[strings.Join(p, ".")]; ok {
+		return kind, nil
+	}
+	if len(p) < 3 || p[0] != "responses" {
+		return rql.Any, rql.ErrUnknown
+	}
+	for _, c := range f.Columns() {
+		if !c.PII.Private() && len(p)-1 <= len(c.Path) && hasPrefix(c.Path, p[1:]) {
+			return rql.Any, nil
+		}
+	}
+	return rql.Any, rql.ErrUnknown
+}
+
+func hasPrefix(path []string, prefix rql.Path) bool {
+	for i, name := range prefix {
+		if path[i] != name {
+			return false
+		}
+	}
+	return true
+}
+
+// ParseFilter reads a filter of responses of a form. The fault is
+// INVALID_FILTER.
+func ParseFilter(text string, f *form.Form) (*rql.Expr, error) {
+	e, err := rql.Parse(text, rql.Schema{Field: func(p rql.Path) (rql.Kind, error) { return field(f, p) }})
+	if err == nil {
+		return e, nil
+	}
+	return nil, fault.New(fault.Invalid, "INVALID_FILTER", "The filter is not valid.").
+		With(fault.Field{Pointer: "query/filter", Code: "invalid", Detail: err.Error()})
+}

@@ -1,0 +1,148 @@
+package response
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const correcting = "What was decided about the response before is open again, and checks are made anew. Only who has collected or sent it may, or a key with the scope surveys:write, " +
+	"which a verified one needs. Its id, survey, household, round and collector stay."
+
+// changeRoutes are those of one response.
+func (s *Service) changeRoutes(a *web.API) {
+	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
+	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
+	web.Get(a, "/v1/responses", s.serveOfHousehold, web.Doc{
+		Summary: "List the responses of a household", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
+		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore.",
+	})
+	web.Get(a, path, s.serveGet, web.Doc{
+		Summary: "Read a response", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND", "REVISION_NOT_FOUND"},
+		Description: "missingAttachments names the files that have not arrived. With at it is read as it was; the flags of earlier revisions are not kept.",
+	})
+	web.Put(a, path, s.servePut, web.Doc{
+		Summary: "Correct a response", Scope: write, Tag: tag, Codes: changing, Example: corrected(),
+		Description: "The body is the whole content. Answers about a person that the key may not read and that are not sent stay. " + correcting,
+	})
+	web.Patch(a, path, s.servePatch, web.Doc{
+		Summary: "Correct part of a response", Scope: write, Tag: tag, Patch: true, Codes: changing,
+		Example:     map[string]any{"responses": map[string]any{"socio_economic": map[string]any{"household_size": 6}}},
+		Description: "null takes an answer out. " + correcting,
+	})
+	web.Delete(a, path, s.serveDelete, web.Doc{
+		Summary: "Take the content out of a response", Scope: write, Tag: tag,
+		Codes:       []string{"RESPONSE_NOT_FOUND", "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED", "INVALID_PARAMETER"},
+		Description: "What stays is that there was a response, of which household and when, and who decided what. Answers, place, metadata and files are gone, from its history too. It cannot be undone.",
+	})
+	web.Get(a, path+"/history", s.serveHistory, web.Doc{
+		Summary: "List the revisions of a response, newest first", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
+	})
+}
+
+// one names a response.
+type one struct {
+	ID string `path:"responseId" doc:"Id of the response." example:"resp_789"`
+}
+
+// changed names a response, the revision that was read, and why it changes.
+type changed struct {
+	one
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; needed."`
+	Reason  string `query:"reason" doc:"Why, for the history; at most 500 characters." example:"The household has called."`
+}
+
+func (s *Service) serveGet(ctx context.Context, in *struct {
+	one
+	At string `query:"at" doc:"Revision, or time, to read it as it was." example:"1"`
+},
+) (web.Reply[*Record], error) {
+	if in.At != "" {
+		return s.At(ctx, in.ID, in.At)
+	}
+	return s.Get(ctx, in.ID)
+}
+
+func (s *Service) servePut(ctx context.Context, in *struct {
+	changed
+	Body Draft
+},
+) (web.Reply[*Record], error) {
+	return s.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Draft: &in.Body})
+}
+
+// Patch is a change of a response. It documents the body; the raw bytes are what
+// is merged.
+type Patch Draft
+
+func (s *Service) servePatch(ctx context.Context, in *struct {
+	changed
+	Body    Patch
+	RawBody []byte
+},
+) (web.Reply[*Record], error) {
+	return s.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Patch: in.RawBody})
+}
+
+func (s *Service) serveDelete(ctx context.Context, in *changed) (web.Reply[*Record], error) {
+	return s.Redact(ctx, in.ID, in.IfMatch, in.Reason)
+}
+
+func (s *Service) serveHistory(ctx context.Context, in *struct {
+	one
+	web.Paging
+},
+) (web.Reply[web.Page[Revision]], error) {
+	var at place
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return web.Reply[web.Page[Revision]]{}, err
+	}
+	items, next, err := s.History(ctx, in.ID, at.Before, limit)
+	if err != nil {
+		return web.Reply[web.Page[Revision]]{}, err
+	}
+	if next == 0 {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+}
+
+func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
+	Household string `query:"householdId" doc:"DID of the household; needed." example:"did:ixo:household/123"`
+	web.Paging
+},
+) (web.Reply[web.Page[Item]], error) {
+	var none web.Reply[web.Page[Item]]
+	var c fault.Checks
+	c.Require(in.Household != "", "query/householdId")
+	isDID(&c, "query/householdId", in.Household)
+	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
+		return none, err
+	}
+	var at Place
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	items, next, err := s.OfHousehold(ctx, in.Household, at, limit)
+	if err != nil {
+		return none, err
+	}
+	if next == nil {
+		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+	}
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+}
+
+// corrected is a content without what makes the response this one: that stays.
+func corrected() any {
+	return map[string]any{
+		"timestamp": "2024-02-20T10:00:00Z",
+		"responses": map[string]any{
+			"eligibility":    map[string]any{"current_cooking": []string{"wood", "lpg"}},
+			"socio_economic": map[string]any{"household_size": 6},
+		},
+	}
+}

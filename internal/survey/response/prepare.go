@@ -1,0 +1,368 @@
+package response
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// invalidCode names what is wrong with a response.
+const invalidCode = "RESPONSE_INVALID"
+
+// Prepared is a checked draft, ready to be stored. It does not change.
+type Prepared struct {
+	open     *survey.Open
+	draft    *Draft
+	old      *Row   // of a correction
+	sender   string // of a content that waited; the caller by default
+	row      Row
+	head     Head
+	whole    Whole  // what it says, all of it
+	private  []byte // what is to be sealed
+	flags    []rule.Flag
+	uses     []media.Use
+	home     *survey.Household
+	decision *Verification // made elsewhere, or by the server
+	imported bool
+	event    *event.Prepared
+}
+
+// Prepare does everything that needs no transaction: it checks the draft and
+// its answers and renders the record. offline allows gaps. Faults:
+// RESPONSE_INVALID, SURVEY_NOT_ACTIVE, SCOPE_MISSING, COLLECTOR_UNKNOWN.
+func (s *Service) Prepare(ctx context.Context, o *survey.Open, d *Draft, offline bool) (*Prepared, error) {
+	if err := mayTake(ctx, o, d); err != nil {
+		return nil, err
+	}
+	return s.check(ctx, &Prepared{open: o, draft: d}, offline)
+}
+
+// PrepareLate prepares a content that somebody has sent before and that was set
+// aside then, whatever the survey takes now. hash is that of the content as it
+// was sent: whoever repeats it did nothing wrong. Faults are those of Prepare.
+func (s *Service) PrepareLate(ctx context.Context, o *survey.Open, d *Draft, sender string, hash []byte) (*Prepared, error) {
+	p, err := s.check(ctx, &Prepared{open: o, draft: d, sender: sender}, true)
+	if err != nil {
+		return nil, err
+	}
+	p.row.FirstHash = hash
+	return p, nil
+}
+
+// Open is the survey of the response.
+func (p *Prepared) Open() *survey.Open { return p.open }
+
+// Draft is what was sent.
+func (p *Prepared) Draft() *Draft { return p.draft }
+
+// NID is the number the response gets when it is stored.
+func (p *Prepared) NID() int64 { return p.row.NID }
+
+// Hash names the content.
+func (p *Prepared) Hash() []byte { return p.row.Hash }
+
+// HasFiles tells whether the response has attachments.
+func (p *Prepared) HasFiles() bool { return len(p.uses) > 0 }
+
+// check is Prepare without the question whether the survey takes responses.
+func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepared, error) {
+	var c fault.Checks
+	o, d, now := p.open, p.draft, s.now()
+	d.check(&c)
+	if d.Round > o.Round {
+		c.Add("/round", "out_of_range", fmt.Sprintf("The open round is %d.", o.Round))
+	}
+	var err error
+	if p.home, err = s.cfg.Surveys.Household(ctx, s.db, o, d.HouseholdID); err != nil {
+		return nil, err
+	}
+	if err := p.fill(ctx, s.db.NewNID(), now); err != nil {
+		return nil, err
+	}
+	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: now})
+	for _, f := range r.Wrong {
+		c.Add(f.Pointer, f.Code, f.Detail)
+	}
+	if !d.Partial && !offline {
+		for _, f := range r.Missing {
+			// What is wrong was not forgotten.
+			if !slices.ContainsFunc(r.Wrong, func(w fault.Field) bool { return w.Pointer == f.Pointer || strings.HasPrefix(w.Pointer, f.Pointer+"/") }) {
+				c.Add(f.Pointer, f.Code, f.Detail)
+			}
+		}
+	}
+	if err := c.Err(invalidCode, "The response is not valid."); err != nil {
+		return nil, err
+	}
+	p.attach(r)
+	if err := s.judge(ctx, p, r); err != nil {
+		return nil, err
+	}
+	if err := s.render(p, r); err != nil {
+		return nil, err
+	}
+	return p, s.announce(ctx, p)
+}
+
+// attach finds the files of a response. Names of files in answers about a
+// person are not kept: they often tell who it is.
+func (p *Prepared) attach(r *form.Result) {
+	if len(r.Attachments) == 0 && len(p.draft.Attachments) == 0 {
+		return
+	}
+	private := map[string]bool{}
+	for _, name := range r.Attachments {
+		hash := strings.TrimPrefix(name, "sha256:")
+		private[hash] = bytes.Contains(r.Private, []byte(hash))
+	}
+	p.head.Attachments = slices.Clone(p.draft.Attachments)
+	for i, a := range p.head.Attachments {
+		if private[a.SHA256] {
+			p.head.Attachments[i].Name = ""
+		} else {
+			private[a.SHA256] = false
+		}
+	}
+	for _, hash := range slices.Sorted(maps.Keys(private)) {
+		p.uses = append(p.uses, media.Use{Workspace: p.row.Workspace, Survey: p.row.Survey, Response: p.row.NID, SHA256: hash, Private: private[hash]})
+	}
+	p.row.Files = int64(len(p.uses))
+}
+
+// announce prepares the event of a new response.
+func (s *Service) announce(ctx context.Context, p *Prepared) (err error) {
+	if p.old != nil {
+		return nil
+	}
+	r := &p.row
+	p.event, err = s.cfg.Events.Prepare(ctx, event.Event{
+		Workspace: r.Workspace, Type: "response.submitted", Subject: r.ResponseID, Revision: r.Revision,
+		Data: submittedData{p.open.SurveyID, r.Status, r.Round, r.Flags},
+	})
+	return err
+}
+
+// mayTake tells whether a survey takes a draft from the caller now.
+func mayTake(ctx context.Context, o *survey.Open, d *Draft) error {
+	caller := web.CallerFrom(ctx)
+	if !o.Active() {
+		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey takes no responses now.").
+			With(fault.Field{Pointer: "/surveyId", Code: "not_active", Detail: fmt.Sprintf("The survey is %s.", o.Status)})
+	}
+	if d.Verification != nil && !caller.May("responses:verify") {
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "A response with a verification needs the scope responses:verify.").
+			With(fault.Field{Pointer: "/verification", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope responses:verify."})
+	}
+	if d.Collector != "" && d.Collector != caller.DID && !caller.May("surveys:write") {
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To send what somebody else has collected needs the scope surveys:write.").
+			With(fault.Field{Pointer: "/collector", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope surveys:write."})
+	}
+	collector := d.Collector
+	if collector == "" {
+		collector = caller.DID
+	}
+	if o.StrictCollectors && !o.Collectors[collector] {
+		return fault.New(fault.Forbidden, "COLLECTOR_UNKNOWN", "Only the collectors of the survey may send responses.").
+			With(fault.Field{Pointer: "/collector", Code: "unknown", Detail: "The survey does not name this collector."})
+	}
+	return nil
+}
+
+// fill gives the draft's members their places and defaults.
+func (p *Prepared) fill(ctx context.Context, nid int64, now time.Time) error {
+	d, o, caller := p.draft, p.open, web.CallerFrom(ctx)
+	sender := cmp.Or(p.sender, caller.DID)
+	id := d.ResponseID
+	if id == "" {
+		id = "rsp_" + strconv.FormatInt(nid, 10)
+	}
+	h := Head{
+		ResponseID: id, SurveyID: o.SurveyID, TemplateID: o.TemplateID, TemplateVersion: o.TemplateVersion, ProjectID: o.Project,
+		HouseholdID: d.HouseholdID, Round: d.Round, Timestamp: ms(d.Timestamp), StartedAt: ms(d.StartedAt), ReceivedAt: ms(now),
+		DurationSec: d.DurationSec, Collector: cmp.Or(d.Collector, sender), SubmittedBy: sender, Mode: d.Mode, DeviceID: d.DeviceID, Language: d.Language,
+		Supersedes: d.Supersedes, Metadata: d.Metadata,
+		Links: Links{Self: Path(id), Survey: "/v1/surveys/" + o.SurveyID, Verification: Path(id) + "/verification", History: Path(id) + "/history"},
+	}
+	if h.Round == 0 {
+		h.Round = o.Round
+	}
+	h.RoundID = o.SurveyID + "/rounds/" + strconv.Itoa(h.Round)
+	if h.Mode == "" {
+		h.Mode = "visit"
+		if len(o.Modes) > 0 {
+			h.Mode = o.Modes[0]
+		}
+	}
+	if h.DurationSec == 0 && !h.StartedAt.IsZero() {
+		h.DurationSec = h.Timestamp.Sub(h.StartedAt).Seconds()
+	}
+	if p.home != nil {
+		h.Stratum, h.Group = p.home.Stratum, p.home.Group
+	}
+	if p.old != nil {
+		if err := p.keep(&h, &nid); err != nil {
+			return err
+		}
+	}
+	p.head = h
+	p.row = Row{
+		NID: nid, Workspace: o.Workspace, ResponseID: id, Survey: o.NID, Round: h.Round, Household: h.HouseholdID, Stratum: h.Stratum, Group: h.Group,
+		Collector: h.Collector, Sender: h.SubmittedBy, SubmittedAt: h.Timestamp.UnixMilli(), ReceivedAt: h.ReceivedAt.UnixMilli(),
+		UpdatedAt: h.ReceivedAt.UnixMilli(), Revision: 1, Action: "submitted", Actor: caller.DID, RequestID: web.RequestID(ctx), VStatus: Pending,
+	}
+	if !o.OnePerHousehold {
+		p.row.Slot = nid
+	}
+	return nil
+}
+
+// keep takes over what a correction leaves as it was.
+func (p *Prepared) keep(h *Head, nid *int64) error {
+	was, err := p.old.Head()
+	if err != nil {
+		return err
+	}
+	h.ReceivedAt, h.SubmittedBy, h.SupersededBy = was.ReceivedAt, was.SubmittedBy, was.SupersededBy
+	h.Stratum, h.Group = p.old.Stratum, p.old.Group
+	*nid = p.old.NID
+	return nil
+}
+
+// ms is a time as it is stored; the zero time stays.
+func ms(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}
+
+func (p *Prepared) householdNames() map[string]any {
+	names := map[string]any{"did": p.draft.HouseholdID, "group": "", "stratum": "", "attributes": map[string]any{}}
+	if p.home == nil {
+		return names
+	}
+	names["group"], names["stratum"] = p.home.Group, p.home.Stratum
+	var attributes map[string]any
+	if !p.home.Attributes.IsZero() && json.Unmarshal(p.home.Attributes.Value, &attributes) == nil {
+		names["attributes"] = attributes
+	}
+	return names
+}
+
+func (p *Prepared) responseNames() map[string]any {
+	names := map[string]any{
+		"mode": p.head.Mode, "language": p.head.Language, "collector": p.head.Collector, "round": int64(p.head.Round), "submittedAt": p.head.Timestamp,
+	}
+	if !p.head.StartedAt.IsZero() {
+		names["startedAt"] = p.head.StartedAt
+	}
+	return names
+}
+
+// judge says what the survey and its checks think of the response.
+func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error {
+	o, h := p.open, &p.head
+	p.row.Status = Partial
+	if r.Complete {
+		p.row.Status = Complete
+	}
+	h.Status, h.Completeness, h.Consent, h.Dropped = p.row.Status, r.Completeness, r.Consent, r.Dropped
+	for _, f := range r.Missing {
+		h.Missing = append(h.Missing, f.Pointer)
+	}
+	if o.Eligibility != nil {
+		if ok, err := r.Holds(o.Eligibility); err == nil {
+			h.Eligible = &ok
+		}
+	}
+	settings, err := s.cfg.Settings(ctx, o)
+	if err != nil {
+		return err
+	}
+	var view []form.SectionView
+	p.flags = s.plans.of(o.Form).Check(settings, p.interview(r), func(path []string) bool {
+		if view == nil {
+			view = o.Form.View("", r)
+		}
+		return asked(view, path)
+	})
+	p.row.Flags = int64(len(p.flags))
+	switch {
+	case p.draft.Verification != nil:
+		p.decision, p.imported = p.draft.Verification, true
+	case p.old == nil && o.Policy.Mode == "auto" && p.row.Status == Complete && !p.stopped():
+		p.decision = &Verification{Status: Verified, Verifier: s.cfg.Self, Timestamp: h.ReceivedAt}
+	}
+	if p.decision == nil {
+		return nil
+	}
+	if p.row.Status != Complete && p.decision.Status == Verified {
+		return fault.New(fault.Conflict, "RESPONSE_NOT_VERIFIABLE", "A partial response cannot be verified.").
+			With(fault.Field{Pointer: "/verification/status", Code: "partial", Detail: "Required answers are missing, or too few are given."})
+	}
+	p.row.VStatus, p.row.Verifier, p.row.VerifiedAt = p.decision.Status, p.decision.Verifier, ms(p.decision.Timestamp).UnixMilli()
+	if p.decision.Status == Verified {
+		p.row.Reviews = 1
+	}
+	return nil
+}
+
+// stopped tells whether a flag keeps the server from verifying by itself.
+func (p *Prepared) stopped() bool {
+	rules := p.open.Policy.AutoRules
+	return slices.ContainsFunc(p.flags, func(f rule.Flag) bool { return len(rules) == 0 || slices.Contains(rules, f.Rule) })
+}
+
+// interview is the response as the checks see it.
+func (p *Prepared) interview(r *form.Result) rule.Interview {
+	o, h := p.open, &p.head
+	in := rule.Interview{
+		Answers: r.Answers, Answered: r.Answered, StartedAt: h.StartedAt, SubmittedAt: h.Timestamp, ReceivedAt: h.ReceivedAt, Seconds: h.DurationSec,
+		Visit: h.Mode == "visit", Eligible: h.Eligible, From: o.Window.Start, Until: o.Window.End,
+		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode),
+		Stranger:  len(o.Collectors) > 0 && !o.Collectors[h.Collector],
+		Unlisted:  o.Listed && !o.OpenEnrolment && p.home == nil,
+	}
+	if l := p.draft.Location; l != nil {
+		in.At = &rule.Point{Lat: l.Lat, Lon: l.Lon}
+	}
+	if p.home != nil && p.home.Location != nil {
+		in.Home = &rule.Point{Lat: p.home.Location.Lat, Lon: p.home.Location.Lon}
+	}
+	return in
+}
+
+// asked tells whether a question was to be asked.
+func asked(sections []form.SectionView, path []string) bool {
+	for _, s := range sections {
+		if s.ID == path[0] {
+			return s.Relevant && questionAsked(s.Questions, path[1:])
+		}
+	}
+	return false
+}
+
+func questionAsked(questions []form.QuestionView, path []string) bool {
+	for _, q := range questions {
+		if len(path) > 0 && q.ID == path[0] {
+			return q.Relevant && (len(path) == 1 || len(q.Questions) == 0 || questionAsked(q.Questions, path[1:]))
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package response
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	// Earlier revisions keep who, when and why, and nothing of what was said.
+	blankHistory   = `UPDATE response_history SET body = $2, answers = '{}', masked = '', sealed = NULL WHERE response = $1`
+	deleteAllFlags = `DELETE FROM response_flags WHERE response = $1`
+	// Contents that clashed with it go too.
+	deleteConflicts = `DELETE FROM response_conflicts WHERE response = $1`
+)
+
+// Redact takes everything out of a response that anybody said: what stays is
+// that there was one, of whom and when. It cannot be undone. Faults:
+// RESPONSE_NOT_FOUND, RESPONSE_LOCKED, NOT_COLLECTOR, INVALID_PARAMETER, and
+// those of web.CheckMatch.
+func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.Reply[*Record], error) {
+	var out web.Reply[*Record]
+	if err := checkReason(reason, true); err != nil {
+		return out, err
+	}
+	_, o, err := s.Find(ctx, s.db, id)
+	if err != nil {
+		return out, err
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		old, err := s.FindForUpdate(ctx, tx, o, id)
+		if err != nil {
+			return err
+		}
+		if err := mayRedact(ctx, old, ifMatch); err != nil {
+			return err
+		}
+		next, err := s.redacted(ctx, old, reason)
+		if err != nil {
+			return err
+		}
+		if err := s.replace(ctx, tx, o, old, next); err != nil {
+			return err
+		}
+		if err := wipe(ctx, tx, next); err != nil {
+			return err
+		}
+		out, err = s.answerTo(ctx, tx, o, next)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	return out, s.cfg.Media.Sweep(ctx, o.Workspace)
+}
+
+// mayRedact tells whether the caller may take out a response.
+func mayRedact(ctx context.Context, r *Row, ifMatch string) error {
+	caller := web.CallerFrom(ctx)
+	if err := mayChange(caller, r); err != nil {
+		return err
+	}
+	if r.Status == Redacted || r.VStatus == Verified && !caller.May("surveys:write") {
+		return locked(r)
+	}
+	return web.CheckMatch(ifMatch, r.Revision)
+}
+
+// redacted is the last revision of a response.
+func (s *Service) redacted(ctx context.Context, old *Row, reason string) (*Row, error) {
+	h, err := old.Head()
+	if err != nil {
+		return nil, err
+	}
+	h.DeviceID, h.Attachments, h.Metadata, h.Consent, h.Eligible, h.Missing, h.Dropped = "", nil, form.Object{}, nil, nil, nil, nil
+	h.Status, h.Completeness, h.ContentID, h.Language = Redacted, 0, contentID([]byte("{}")), ""
+	next := *old
+	if next.Body, err = web.Encode(h); err != nil {
+		return nil, err
+	}
+	next.Status, next.Answers, next.Masked, next.Sealed, next.Flags, next.Files, next.Slot = Redacted, []byte("{}"), nil, nil, 0, 0, old.NID
+	s.sign(ctx, &next, "redacted", reason)
+	return &next, nil
+}
+
+// wipe takes what was said out of everything beside the response itself.
+func wipe(ctx context.Context, tx *db.Tx, r *Row) error {
+	if _, err := tx.Exec(ctx, blankHistory, r.NID, string(r.Body)); err != nil {
+		return fmt.Errorf("blank history of response: %w", err)
+	}
+	if _, err := tx.Exec(ctx, deleteAllFlags, r.NID); err != nil {
+		return fmt.Errorf("remove flags: %w", err)
+	}
+	if _, err := tx.Exec(ctx, deleteConflicts, r.NID); err != nil {
+		return fmt.Errorf("remove conflicts: %w", err)
+	}
+	_, err := media.Release(ctx, tx, r.Workspace, r.NID)
+	return err
+}

@@ -1,0 +1,198 @@
+package response
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Row is a stored response.
+type Row struct {
+	NID         int64
+	Workspace   string
+	ResponseID  string
+	Survey      int64
+	Round       int
+	Household   string
+	Slot        int64 // 0: the one response of the household in the round
+	Stratum     string
+	Group       string
+	Status      Status
+	VStatus     string // of the verification
+	Verifier    string
+	VerifiedAt  int64 // ms; 0 before the first decision
+	Reviews     int64 // how many have approved
+	Flags       int64 // how many
+	Files       int64 // how many attachments
+	Collector   string
+	Sender      string
+	SubmittedAt int64 // ms
+	ReceivedAt  int64
+	UpdatedAt   int64
+	Revision    int64
+	Action      string // of the newest revision, as those below
+	Actor       string
+	RequestID   string
+	Reason      string
+	FirstHash   []byte // of the content as it was sent first
+	Hash        []byte
+	Body        []byte // Head
+	Answers     []byte // those anybody may read
+	Masked      []byte // JSON list of pointers, nil when nothing is sealed
+	Sealed      []byte
+}
+
+const insertResponse = `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)
+	ON CONFLICT DO NOTHING`
+
+// insert stores a response; false when its id or its place is taken.
+func insert(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
+	n, err := tx.Exec(ctx, insertResponse, r.NID, r.Workspace, r.ResponseID, r.Survey, r.Round, r.Household, r.Slot, r.Stratum, r.Group, string(r.Status),
+		r.VStatus, r.Verifier, r.VerifiedAt, r.Reviews, r.Flags, r.Files, r.Collector, r.Sender, r.SubmittedAt, r.ReceivedAt, r.UpdatedAt, r.Revision,
+		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed)
+	if err != nil {
+		return false, fmt.Errorf("insert response: %w", err)
+	}
+	return n > 0, nil
+}
+
+// The columns of a whole row, in the order scan reads them.
+const (
+	selectResponse = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE ws = $1 AND response_id = $2`
+	selectResponseForUpdatePostgres = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE ws = $1 AND response_id = $2 FOR UPDATE`
+	selectByNID = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE nid = $1`
+	selectInSlot = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE ws = $1 AND household = $2 AND survey = $3 AND round = $4 AND slot = 0`
+	selectAfter = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE survey = $1 AND nid > $2 ORDER BY nid LIMIT $3`
+	selectBefore = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE survey = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	selectStatusBefore = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE survey = $1 AND vstatus = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	selectOfHousehold = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
+			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
+		FROM responses WHERE ws = $1 AND household = $2 AND (survey, round, slot) > ($3, $4, $5) ORDER BY survey, round, slot LIMIT $6`
+)
+
+func scan(row db.Row) (*Row, error) {
+	var r Row
+	var body, answers, masked string
+	err := row.Scan(&r.NID, &r.Workspace, &r.ResponseID, &r.Survey, &r.Round, &r.Household, &r.Slot, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Verifier,
+		&r.VerifiedAt, &r.Reviews, &r.Flags, &r.Files, &r.Collector, &r.Sender, &r.SubmittedAt, &r.ReceivedAt, &r.UpdatedAt, &r.Revision, &r.Action, &r.Actor,
+		&r.RequestID, &r.Reason, &r.FirstHash, &r.Hash, &body, &answers, &masked, &r.Sealed)
+	if err != nil {
+		return nil, err
+	}
+	r.Body, r.Answers = []byte(body), []byte(answers)
+	if masked != "" {
+		r.Masked = []byte(masked)
+	}
+	return &r, nil
+}
+
+// find reads a response of a workspace. The fault is RESPONSE_NOT_FOUND.
+func find(ctx context.Context, q db.Querier, ws, id string) (*Row, error) {
+	return found(scan(q.QueryRow(ctx, selectResponse, ws, id)))
+}
+
+// findForUpdate is find for a row that is about to change. On SQLite there is
+// one writer; on PostgreSQL others wait until tx has ended.
+func findForUpdate(ctx context.Context, tx *db.Tx, d db.Dialect, ws, id string) (*Row, error) {
+	if d == db.Postgres {
+		return found(scan(tx.QueryRow(ctx, selectResponseForUpdatePostgres, ws, id)))
+	}
+	return find(ctx, tx, ws, id)
+}
+
+// findByNID reads a response by its number.
+func findByNID(ctx context.Context, q db.Querier, nid int64) (*Row, error) {
+	return found(scan(q.QueryRow(ctx, selectByNID, nid)))
+}
+
+// findInSlot reads the response a household has in a round.
+func findInSlot(ctx context.Context, q db.Querier, r *Row) (*Row, error) {
+	return found(scan(q.QueryRow(ctx, selectInSlot, r.Workspace, r.Household, r.Survey, r.Round)))
+}
+
+func found(r *Row, err error) (*Row, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, notFound()
+	} else if err != nil {
+		return nil, fmt.Errorf("find response: %w", err)
+	}
+	return r, nil
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, "RESPONSE_NOT_FOUND", "No response has this id.")
+}
+
+// rowsOf reads all rows of a query and closes them.
+func rowsOf(rows db.Rows, err error) ([]*Row, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list responses: %w", err)
+	}
+	defer rows.Close()
+	var out []*Row
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("list responses: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list responses: %w", err)
+	}
+	return out, nil
+}
+
+// The newest revision becomes the last of the earlier ones, then the row takes
+// the next. Both name the revision they expect: of two writers one finds
+// nothing.
+const (
+	insertHistory = `INSERT INTO response_history (response, revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers,
+			masked, sealed)
+		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed
+		FROM responses WHERE nid = $1 AND revision = $2
+		ON CONFLICT (response, revision) DO NOTHING`
+	updateResponse = `UPDATE responses SET revision = $3, slot = $4, status = $5, vstatus = $6, verifier = $7, verified_at = $8, reviews = $9, flags = $10,
+			submitted_at = $11, updated_at = $12, rev_action = $13, rev_actor = $14, rev_request = $15, rev_reason = $16, hash = $17, body = $18, answers = $19,
+			masked = $20, sealed = $21, files = $22
+		WHERE nid = $1 AND revision = $2`
+)
+
+// update replaces the revision old by next. It returns false when old is not
+// the newest any more.
+func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
+	n, err := tx.Exec(ctx, insertHistory, old.NID, old.Revision)
+	if err != nil {
+		return false, fmt.Errorf("keep revision of response: %w", err)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	n, err = tx.Exec(ctx, updateResponse, old.NID, old.Revision, next.Revision, next.Slot, string(next.Status), next.VStatus, next.Verifier, next.VerifiedAt,
+		next.Reviews, next.Flags, next.SubmittedAt, next.UpdatedAt, next.Action, next.Actor, next.RequestID, next.Reason, next.Hash, string(next.Body),
+		string(next.Answers), string(next.Masked), next.Sealed, next.Files)
+	if err != nil {
+		return false, fmt.Errorf("update response: %w", err)
+	}
+	return n > 0, nil
+}

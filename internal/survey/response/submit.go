@@ -1,0 +1,300 @@
+package response
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Submit stores a response once. The same content again is answered with the
+// record there is and status 200. Faults: those of Prepare and Pick,
+// RESPONSE_CONFLICT, DUPLICATE_HOUSEHOLD_RESPONSE, SUPERSEDES_INVALID.
+func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Reply[*Record], error) {
+	o, err := s.Pick(ctx, surveyID, d)
+	if err != nil {
+		return s.refuse(ctx, err)
+	}
+	p, err := s.Prepare(ctx, o, d, false)
+	if err != nil {
+		// What was stored before stays what it is when the survey has ended.
+		if again, ok := s.stored(ctx, o, d); ok {
+			return again, nil
+		}
+		return s.refuse(ctx, err)
+	}
+	var body []byte
+	if len(p.uses) == 0 {
+		if body, err = p.shown(ctx, nil); err != nil {
+			return web.Reply[*Record]{}, err
+		}
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+		return s.submitTx(ctx, tx, p, body)
+	})
+}
+
+// refuse answers with err, unless the same request was done before under its
+// Idempotency-Key: then what made it impossible may be its own effect.
+func (s *Service) refuse(ctx context.Context, err error) (web.Reply[*Record], error) {
+	var none web.Reply[*Record]
+	if web.IdempotencyFrom(ctx).Key == "" {
+		return none, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(*db.Tx) (web.Reply[*Record], error) { return none, err })
+}
+
+// submitTx stores one response and answers. body is the answer if that is known.
+func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []byte) (web.Reply[*Record], error) {
+	var none web.Reply[*Record]
+	done, err := s.StoreTx(ctx, tx, p)
+	if err != nil {
+		return none, err
+	}
+	if !done.Fresh {
+		return s.answer(ctx, tx, p.open, done.Row, http.StatusOK)
+	}
+	if err := s.cfg.Surveys.Count(ctx, tx, p.open, done.Deltas...); err != nil {
+		return none, err
+	}
+	if body == nil {
+		waiting, err := media.Missing(ctx, tx, p.row.NID)
+		if err != nil {
+			return none, err
+		}
+		if body, err = p.shown(ctx, waiting); err != nil {
+			return none, err
+		}
+	}
+	return web.Reply[*Record]{Raw: body, Status: http.StatusCreated, ETag: web.ETag(p.row.Revision), Location: p.head.Links.Self}, nil
+}
+
+// Pick finds the survey a draft is for: the one of the path, or the one the
+// draft names by itself or by its template. Faults: SURVEY_NOT_FOUND,
+// AMBIGUOUS_SURVEY, RESPONSE_INVALID.
+func (s *Service) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.Open, error) {
+	name := surveyID
+	if name == "" {
+		name = d.SurveyID
+	}
+	if name == "" {
+		var c fault.Checks
+		c.Require(false, "/surveyId")
+		return nil, c.Err(invalidCode, "The response is not valid.")
+	}
+	o, err := s.cfg.Surveys.Open(ctx, name)
+	if err == nil {
+		if surveyID != "" && d.SurveyID != "" && d.SurveyID != o.SurveyID && d.SurveyID != o.TemplateID {
+			return nil, fault.New(fault.Invalid, invalidCode, "The response is not valid.").
+				With(fault.Field{Pointer: "/surveyId", Code: "mismatch", Detail: "The response names another survey than the address."})
+		}
+		return o, nil
+	}
+	if surveyID != "" || fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
+		return nil, err
+	}
+	return s.pickByTemplate(ctx, name, d.HouseholdID, err)
+}
+
+func (s *Service) pickByTemplate(ctx context.Context, template, household string, missing error) (*survey.Open, error) {
+	all, err := s.cfg.Surveys.ByTemplate(ctx, template, household)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		return nil, missing
+	case len(all) == 1:
+		return all[0], nil
+	}
+	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several active surveys use this template. Name the survey.")
+	for _, o := range all {
+		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: o.SurveyID})
+	}
+	return nil, f
+}
+
+// stored answers a draft that was stored before exactly as it is, if it was.
+func (s *Service) stored(ctx context.Context, o *survey.Open, d *Draft) (web.Reply[*Record], bool) {
+	r := s.Known(ctx, o, d)
+	if r == nil {
+		return web.Reply[*Record]{}, false
+	}
+	out, err := s.answer(ctx, s.db, o, r, http.StatusOK)
+	return out, err == nil
+}
+
+// Known finds the response that a draft was stored as before, exactly as it is;
+// nil when it was not.
+func (s *Service) Known(ctx context.Context, o *survey.Open, d *Draft) *Row {
+	if d.ResponseID == "" {
+		return nil
+	}
+	r, err := find(ctx, s.db, o.Workspace, d.ResponseID)
+	if err != nil || r.Survey != o.NID {
+		return nil
+	}
+	content, err := d.content()
+	if err != nil || !r.has(s.hashOf(o.Workspace, content)) {
+		return nil
+	}
+	return r
+}
+
+// has tells whether a hash is that of the content, as it is or as it was sent
+// first: who repeats it after somebody has corrected it did nothing wrong.
+func (r *Row) has(hash []byte) bool {
+	return bytes.Equal(r.Hash, hash) || bytes.Equal(r.FirstHash, hash)
+}
+
+// answer is a stored response as it is sent.
+func (s *Service) answer(ctx context.Context, q db.Querier, o *survey.Open, r *Row, status int) (web.Reply[*Record], error) {
+	body, err := s.Show(ctx, q, o.Project, r, nil)
+	if err != nil {
+		return web.Reply[*Record]{}, err
+	}
+	return web.Reply[*Record]{Raw: body, Status: status, ETag: web.ETag(r.Revision), Location: Path(r.ResponseID)}, nil
+}
+
+// Stored is what became of a prepared response.
+type Stored struct {
+	Row    *Row // that is stored now: the new one, the same one, or the one it clashes with
+	Fresh  bool // it is the new one
+	Deltas []survey.Delta
+}
+
+// tries is how often a response is stored again when what it clashed with was
+// gone a moment later.
+const tries = 3
+
+// StoreTx stores a prepared response with its flags, decision and event, or
+// says what it clashes with. The caller counts Deltas, once and last in tx.
+// Without a supersedes a refusal has stored nothing.
+func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
+	row := p.row // fn may run twice
+	done := Stored{Row: &row, Fresh: true}
+	if p.draft.Supersedes != "" {
+		old, err := s.supersede(ctx, tx, p)
+		if err != nil || old.Deltas == nil {
+			return old, err
+		}
+		done.Deltas = old.Deltas
+	}
+	if p.private != nil {
+		var err error
+		if row.Sealed, err = s.cfg.Vault.Seal(ctx, tx, row.ref(p.open.Project), row.bind(), p.private); err != nil {
+			return done, err
+		}
+	}
+	for range tries {
+		stored, err := insert(ctx, tx, &row)
+		if err != nil {
+			return done, err
+		}
+		if stored {
+			delta := row.Delta(1)
+			delta.Household = p.home
+			done.Deltas = append(done.Deltas, delta)
+			return done, s.storeParts(ctx, tx, p, &row)
+		}
+		against, err := s.clash(ctx, tx, p)
+		if against != nil || err != nil {
+			return Stored{Row: against}, err
+		}
+	}
+	return done, fault.New(fault.Unavailable, "STORE_BUSY", "Others change the responses of this household all the time. Try again.")
+}
+
+// submittedData is what the event of a new response says about it.
+type submittedData struct {
+	Survey string `json:"surveyId"`
+	Status Status `json:"status"`
+	Round  int    `json:"round"`
+	Flags  int64  `json:"flags,omitzero"`
+}
+
+// storeParts stores what comes with a new response.
+func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
+	if len(p.flags) > 0 {
+		if _, err := addFlags(ctx, tx, row, "submit", p.flags); err != nil {
+			return err
+		}
+	}
+	for _, u := range p.uses {
+		if err := media.Add(ctx, tx, u); err != nil {
+			return err
+		}
+	}
+	if p.decision != nil {
+		d := Decision{
+			NID: s.db.NewNID(), Response: row.NID, From: Pending, To: row.VStatus, Verifier: row.Verifier, At: row.VerifiedAt,
+			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID,
+		}
+		if !p.imported {
+			d.Reason = "verified by the server: no flag"
+		}
+		if err := AddDecision(ctx, tx, d); err != nil {
+			return err
+		}
+	}
+	return s.cfg.Events.AppendPrepared(ctx, tx, p.event)
+}
+
+// tell appends an event about a response.
+func (s *Service) tell(ctx context.Context, tx *db.Tx, r *Row, kind string, data any) error {
+	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: r.Workspace, Type: kind, Subject: r.ResponseID, Revision: r.Revision, Data: data})
+}
+
+// Delta is what the response counts in its survey, n times.
+func (r *Row) Delta(n int) survey.Delta {
+	d := survey.Delta{Round: r.Round, Stratum: r.Stratum, Group: r.Group}
+	if r.VStatus == Superseded || r.VStatus == Invalidated || r.Status == Redacted {
+		return d
+	}
+	if r.Status == Complete {
+		d.Completed = n
+	} else {
+		d.Partial = n
+	}
+	switch r.VStatus {
+	case Verified:
+		d.Verified = n
+	case Rejected:
+		d.Rejected = n
+	}
+	if r.Flags > 0 {
+		d.Flagged = n
+	}
+	return d
+}
+
+// clash finds what keeps a response from being stored. There is no fault when
+// that is the same response, and nothing at all when it is gone meanwhile.
+func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
+	r, err := find(ctx, tx, p.row.Workspace, p.row.ResponseID)
+	switch {
+	case err == nil && r.Survey == p.row.Survey && r.has(p.row.Hash):
+		return r, nil
+	case err == nil:
+		return r, s.conflict(ctx, tx, p, r)
+	case fault.CodeOf(err) != "RESPONSE_NOT_FOUND":
+		return nil, err
+	}
+	r, err = findInSlot(ctx, tx, &p.row)
+	if fault.CodeOf(err) == "RESPONSE_NOT_FOUND" {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return r, fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already.").With(
+		fault.Field{Pointer: "/householdId", Code: "exists", Detail: "See " + Path(r.ResponseID) + "."},
+		fault.Field{Pointer: "/supersedes", Code: "required", Detail: fmt.Sprintf("To replace it, name it: %q.", r.ResponseID)},
+	)
+}

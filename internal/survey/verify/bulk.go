@@ -1,0 +1,241 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Limits of a decision about many responses.
+const (
+	maxBulk   = 500   // responses in one call
+	bulkChunk = 20    // responses in one transaction
+	scanPage  = 200   // responses in one look of a filter
+	maxLooked = 2_000 // responses a filter looks at in one call
+)
+
+// Bulk is one decision about many responses: those named, or those chosen.
+type Bulk struct {
+	Draft
+	ResponseIDs []string `json:"responseIds,omitzero" doc:"At most 500."`
+	Filter      *Filter  `json:"filter,omitzero" doc:"In place of responseIds."`
+}
+
+// Filter chooses responses of a survey.
+type Filter struct {
+	Status    string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed" doc:"The state they are in."`
+	Flagged   *bool  `json:"flagged,omitzero" doc:"Only those that checks have flagged, or only the others."`
+	Rule      string `json:"rule,omitzero" doc:"Only those that this check has flagged." example:"duration_short"`
+	Collector string `json:"collector,omitzero" doc:"Only those of one collector; a DID."`
+	Round     int    `json:"round,omitzero" doc:"Only those of one round."`
+	After     string `json:"after,omitzero" doc:"Id of a response to go on after: next of the call before."`
+	Limit     int    `json:"limit,omitzero" doc:"How many at most, 1 to 500; 500 by default."`
+}
+
+// The results of one response of a bulk.
+const (
+	Changed   = "changed"
+	Unchanged = "unchanged"
+	Refused   = "refused"
+)
+
+// Item is what became of one response.
+type Item struct {
+	ResponseID string `json:"responseId"`
+	Result     string `json:"result" enum:"changed,unchanged,refused" doc:"unchanged: it was what was asked for already."`
+	Status     string `json:"status,omitzero" doc:"State it is in now."`
+	Revision   int64  `json:"revision,omitzero"`
+	Code       string `json:"code,omitzero" doc:"Why it was refused." example:"STATE_TRANSITION_INVALID"`
+	Detail     string `json:"detail,omitzero"`
+}
+
+// Outcome is what became of all of them.
+type Outcome struct {
+	Items     []Item `json:"items"`
+	Changed   int    `json:"changed"`
+	Unchanged int    `json:"unchanged"`
+	Refused   int    `json:"refused"`
+	Next      string `json:"next,omitzero" doc:"There may be more: send it as filter.after."`
+}
+
+func (b *Bulk) check() error {
+	var c fault.Checks
+	b.Draft.check(&c)
+	switch {
+	case (len(b.ResponseIDs) > 0) == (b.Filter != nil):
+		c.Add("/responseIds", "one_of", "Send either responseIds or filter.")
+	case len(b.ResponseIDs) > maxBulk:
+		c.Add("/responseIds", "too_many", fmt.Sprintf("There may be %d ids at most.", maxBulk))
+	}
+	if f := b.Filter; f != nil {
+		if len(moves[f.Status]) == 0 {
+			c.Add("/filter/status", "not_allowed", "The value must be a state that a decision can change.")
+		}
+		if f.Limit < 0 || f.Limit > maxBulk {
+			c.Add("/filter/limit", "out_of_range", fmt.Sprintf("The value must be 1 to %d.", maxBulk))
+		}
+		if f.Round < 0 {
+			c.Add("/filter/round", "out_of_range", "Rounds are counted from 1.")
+		}
+	}
+	return c.Err(invalidCode, "The decision is not valid.")
+}
+
+// Bulk makes one decision about many responses of a survey, a few in each
+// transaction: what is stored stays when the call breaks off, and to repeat the
+// call does no harm. Each response has its own result. Faults:
+// VERIFICATION_INVALID, SURVEY_NOT_FOUND, RESPONSE_NOT_FOUND for filter.after.
+func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, error) {
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	o, err := s.cfg.Surveys.Open(ctx, surveyID)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Items: []Item{}}
+	var all []candidate
+	if b.Filter != nil {
+		all, out.Next, err = s.choose(ctx, o, b.Filter)
+	} else {
+		all, err = s.named(ctx, o, b.ResponseIDs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Whoever holds several responses takes them in this order.
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.nid, b.nid) })
+	for part := range slices.Chunk(all, bulkChunk) {
+		var items []Item
+		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			items, err = s.bulkTx(ctx, tx, o, part, b.Draft)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out.Items = append(out.Items, items...)
+	}
+	out.count()
+	return out, nil
+}
+
+func (o *Outcome) count() {
+	for _, it := range o.Items {
+		switch it.Result {
+		case Changed:
+			o.Changed++
+		case Unchanged:
+			o.Unchanged++
+		default:
+			o.Refused++
+		}
+	}
+}
+
+// bulkTx decides about a few responses.
+func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []candidate, d Draft) ([]Item, error) {
+	items := make([]Item, len(part))
+	var deltas []survey.Delta
+	for i, one := range part {
+		r, more, err := s.decideTx(ctx, tx, o, order{id: one.id, Draft: d})
+		f := fault.As(err)
+		if err != nil && f == nil {
+			return nil, err
+		}
+		items[i] = itemOf(ctx, one.id, r, d, f)
+		deltas = append(deltas, more...)
+	}
+	if len(deltas) == 0 {
+		return items, nil
+	}
+	return items, s.cfg.Surveys.Count(ctx, tx, o, deltas...)
+}
+
+func itemOf(ctx context.Context, id string, r *response.Row, d Draft, f *fault.Error) Item {
+	it := Item{ResponseID: id, Result: Changed}
+	if r != nil {
+		it.Status, it.Revision = r.VStatus, r.Revision
+	}
+	switch {
+	case f == nil:
+	case f.Code == "STATE_TRANSITION_INVALID" && r.VStatus == d.Status && r.Verifier == web.CallerFrom(ctx).DID:
+		it.Result = Unchanged
+	default:
+		it.Result, it.Code, it.Detail = Refused, f.Code, f.Message
+	}
+	return it
+}
+
+// named looks responses up by their ids, each once. One that is not there is
+// refused in its turn.
+func (s *Service) named(ctx context.Context, o *survey.Open, ids []string) ([]candidate, error) {
+	seen := map[string]bool{}
+	var out []candidate
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		nid, err := nidOf(ctx, s.db, o.Workspace, o.NID, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, candidate{nid: nid, id: id})
+	}
+	return out, nil
+}
+
+// choose finds responses by a filter, oldest first. next is "" when all were
+// looked at.
+func (s *Service) choose(ctx context.Context, o *survey.Open, f *Filter) (out []candidate, next string, err error) {
+	limit, after := cmp.Or(f.Limit, maxBulk), int64(0)
+	if f.After != "" {
+		if after, err = nidOf(ctx, s.db, o.Workspace, o.NID, f.After); err != nil {
+			return nil, "", err
+		} else if after == 0 {
+			return nil, "", fault.New(fault.NotFound, "RESPONSE_NOT_FOUND", "The survey has no response with the id to go on after.")
+		}
+	}
+	for looked := 0; looked < maxLooked; looked += scanPage {
+		page, err := inState(ctx, s.db, o.NID, f.Status, after)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, c := range page {
+			if len(out) == limit {
+				return out, next, nil
+			}
+			after, next = c.nid, c.id
+			if ok, err := s.fits(ctx, f, c); err != nil {
+				return nil, "", err
+			} else if ok {
+				out = append(out, c)
+			}
+		}
+		if len(page) < scanPage {
+			return out, "", nil
+		}
+	}
+	return out, next, nil
+}
+
+func (s *Service) fits(ctx context.Context, f *Filter, c candidate) (bool, error) {
+	switch {
+	case f.Flagged != nil && *f.Flagged != (c.flags > 0),
+		f.Collector != "" && f.Collector != c.collector,
+		f.Round != 0 && f.Round != c.round,
+		f.Rule != "" && c.flags == 0:
+		return false, nil
+	case f.Rule == "":
+		return true, nil
+	}
+	return hasFlag(ctx, s.db, c.nid, f.Rule)
+}

@@ -1,0 +1,103 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+)
+
+// moves is where a decision may take a response. A response that needs
+// correction becomes pending by the correction; that, and being superseded, is
+// no decision and happens in package response, from every state that is open.
+var moves = map[string][]string{
+	response.Pending:         {response.InReview, response.NeedsCorrection, response.Flagged, response.Verified, response.Rejected},
+	response.InReview:        {response.Pending, response.NeedsCorrection, response.Flagged, response.Verified, response.Rejected},
+	response.NeedsCorrection: {response.Rejected}, // when none comes
+	response.Flagged:         {response.InReview, response.NeedsCorrection, response.Verified, response.Rejected},
+	response.Verified:        {response.Disputed, response.Invalidated},
+	response.Rejected:        {response.Pending, response.Disputed},
+	response.Disputed:        {response.Verified, response.Rejected, response.Invalidated},
+	response.Superseded:      {},
+	response.Invalidated:     {},
+}
+
+// States are the states of a verification, in the order they usually come.
+func States() []string {
+	return []string{
+		response.Pending, response.InReview, response.NeedsCorrection, response.Flagged, response.Verified, response.Rejected, response.Disputed,
+		response.Invalidated, response.Superseded,
+	}
+}
+
+// Allowed is where a decision may take a response that is in a state.
+func Allowed(from string) []string { return slices.Clone(moves[from]) }
+
+// needsReason tells whether a move must say why. From is "" when it is not
+// known yet.
+func needsReason(from, to string) bool {
+	switch to {
+	case response.Rejected, response.NeedsCorrection, response.Disputed, response.Invalidated:
+		return true
+	}
+	return from == response.Rejected
+}
+
+// decide says what a decision of a verifier makes of a response, or why it
+// cannot be made. reviewers is how many must approve. Faults:
+// VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE, STATE_TRANSITION_INVALID,
+// SECOND_REVIEWER_REQUIRED, VERIFICATION_INVALID.
+func decide(r *response.Row, d Draft, verifier string, reviewers int) (response.Move, error) {
+	m := response.Move{To: d.Status, Reason: d.Reason, Notes: d.Notes}
+	switch {
+	case verifier == "" || verifier == r.Collector || verifier == r.Sender:
+		return m, fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot decide about it.")
+	case r.Status == response.Redacted:
+		return m, notVerifiable("redacted", "The answers were taken out.")
+	case !slices.Contains(moves[r.VStatus], d.Status):
+		return m, cannot(r.VStatus, d.Status)
+	case strings.TrimSpace(d.Reason) == "" && needsReason(r.VStatus, d.Status):
+		return m, fault.New(fault.Invalid, invalidCode, "The decision is not valid.").
+			With(fault.Field{Pointer: "/reason", Code: "required", Detail: fmt.Sprintf("A response that is %s needs a reason to become %s.", r.VStatus, d.Status)})
+	case d.Status != response.Verified:
+		return m, nil // whatever was approved before is open again
+	case r.Status != response.Complete:
+		return m, notVerifiable("partial", "Required answers are missing, or too few are given.")
+	}
+	return approve(r, m, verifier, reviewers)
+}
+
+// approve counts an approval. The one that approved before is the verifier of
+// the row: any other decision in between has taken the count back to 0.
+func approve(r *response.Row, m response.Move, verifier string, reviewers int) (response.Move, error) {
+	if r.Reviews > 0 && r.Verifier == verifier {
+		return m, fault.New(fault.Conflict, "SECOND_REVIEWER_REQUIRED", "You have approved this response. Another verifier must approve it too.")
+	}
+	if m.Reviews = r.Reviews + 1; m.Reviews >= int64(reviewers) {
+		return m, nil
+	}
+	if m.To = response.InReview; r.VStatus == response.Disputed {
+		m.To = response.Disputed // until the dispute is settled
+	}
+	return m, nil
+}
+
+func notVerifiable(code, detail string) error {
+	return fault.New(fault.Conflict, "RESPONSE_NOT_VERIFIABLE", fmt.Sprintf("A response that is %s cannot be verified.", code)).
+		With(fault.Field{Pointer: "/status", Code: code, Detail: detail})
+}
+
+// cannot names both states, and where the response may go.
+func cannot(from, to string) error {
+	way := "Nothing can be decided about it any more."
+	switch allowed := moves[from]; {
+	case from == response.NeedsCorrection:
+		way = "A correction makes it pending; a decision can make it " + strings.Join(allowed, " or ") + "."
+	case len(allowed) > 0:
+		way = "Allowed: " + strings.Join(allowed, ", ") + "."
+	}
+	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", fmt.Sprintf("A response that is %s cannot become %s.", from, to)).
+		With(fault.Field{Pointer: "/status", Code: "transition_invalid", Detail: way})
+}

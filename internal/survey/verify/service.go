@@ -1,0 +1,133 @@
+package verify
+
+import (
+	"context"
+	"math"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Config configures a Service. Idem has a default.
+type Config struct {
+	DB        *db.DB
+	Surveys   *survey.Service
+	Responses *response.Service
+	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Cursors   web.Cursors
+}
+
+// Service holds the use cases of verification.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service {
+	if cfg.Idem == nil {
+		cfg.Idem = idem.Plain(cfg.DB)
+	}
+	return &Service{cfg: cfg, db: cfg.DB}
+}
+
+// Decide stores what the caller decides about a response. ifMatch may be "":
+// then the state alone must allow it, and of two who decide at once the second
+// meets what the first has made of it. Faults: VERIFICATION_INVALID,
+// RESPONSE_NOT_FOUND, those of decide, and STALE_REVISION.
+func (s *Service) Decide(ctx context.Context, id, ifMatch string, d Draft) (web.Reply[*State], error) {
+	var none web.Reply[*State]
+	var c fault.Checks
+	d.check(&c)
+	if err := c.Err(invalidCode, "The decision is not valid."); err != nil {
+		return none, err
+	}
+	_, o, err := s.cfg.Responses.Find(ctx, s.db, id)
+	if err != nil {
+		return none, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*State], error) {
+		r, deltas, err := s.decideTx(ctx, tx, o, order{id: id, ifMatch: ifMatch, Draft: d})
+		if err != nil {
+			return none, err
+		}
+		out, err := s.state(ctx, tx, o, r)
+		if err != nil {
+			return none, err
+		}
+		return out, s.cfg.Surveys.Count(ctx, tx, o, deltas...)
+	})
+}
+
+// order is a decision to be about one response.
+type order struct {
+	id, ifMatch string
+	Draft
+}
+
+// decideTx makes a decision. The counters are the caller's: they come last.
+func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, want order) (*response.Row, []survey.Delta, error) {
+	r, err := s.cfg.Responses.FindForUpdate(ctx, tx, o, want.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if want.ifMatch != "" {
+		if err := web.CheckMatch(want.ifMatch, r.Revision); err != nil {
+			return nil, nil, err
+		}
+	}
+	m, err := decide(r, want.Draft, web.CallerFrom(ctx).DID, o.Policy.MinReviewers)
+	if err != nil {
+		return r, nil, err
+	}
+	return s.cfg.Responses.MoveTx(ctx, tx, o, r, m)
+}
+
+// Get tells how a response stands. The fault is RESPONSE_NOT_FOUND.
+func (s *Service) Get(ctx context.Context, id string) (web.Reply[*State], error) {
+	var out web.Reply[*State]
+	r, o, err := s.cfg.Responses.Find(ctx, s.db, id)
+	if err != nil {
+		return out, err
+	}
+	return s.state(ctx, s.db, o, r)
+}
+
+func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *response.Row) (web.Reply[*State], error) {
+	path := response.Path(r.ResponseID)
+	v := &State{
+		ResponseID: r.ResponseID, SurveyID: o.SurveyID, Revision: r.Revision, Verification: r.Verification(), Allowed: []string{},
+		MinReviewers: max(1, o.Policy.MinReviewers), Links: Links{Response: path, History: path + "/verification/history"},
+	}
+	if r.Status != response.Redacted {
+		v.Allowed = append(v.Allowed, moves[r.VStatus]...)
+	}
+	var err error
+	if v.Decisions, err = listDecisions(ctx, q, r.NID, math.MaxInt64, maxShown+1); err != nil {
+		return web.Reply[*State]{}, err
+	}
+	if len(v.Decisions) > maxShown {
+		v.Decisions, v.More = v.Decisions[:maxShown], true
+	}
+	return web.Reply[*State]{Value: v, ETag: web.ETag(r.Revision)}, nil
+}
+
+// History reads a page of what was decided about a response, newest first. next
+// is 0 at the end. The fault is RESPONSE_NOT_FOUND.
+func (s *Service) History(ctx context.Context, id string, before int64, limit int) (items []Decision, next int64, err error) {
+	r, _, err := s.cfg.Responses.Find(ctx, s.db, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	if items, err = listDecisions(ctx, s.db, r.NID, before, limit+1); err != nil || len(items) <= limit {
+		return items, 0, err
+	}
+	return items[:limit], items[limit-1].nid, nil
+}

@@ -1,0 +1,94 @@
+package verify
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+const (
+	selectDecisions = `SELECT nid, from_st, to_st, verifier, at, reason, notes, imported, revision, reviews
+		FROM response_decisions WHERE response = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	selectInState = `SELECT nid, response_id, round, collector, flags FROM responses WHERE survey = $1 AND vstatus = $2 AND nid > $3 ORDER BY nid LIMIT $4`
+	selectNID     = `SELECT nid FROM responses WHERE ws = $1 AND response_id = $2 AND survey = $3`
+	selectHasFlag = `SELECT response FROM response_flags WHERE response = $1 AND rule = $2 LIMIT 1`
+)
+
+// listDecisions reads decisions about a response, newest first.
+func listDecisions(ctx context.Context, q db.Querier, response, before int64, limit int) ([]Decision, error) {
+	rows, err := q.Query(ctx, selectDecisions, response, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list decisions: %w", err)
+	}
+	defer rows.Close()
+	out := []Decision{}
+	for rows.Next() {
+		var d Decision
+		var at, imported int64
+		if err := rows.Scan(&d.nid, &d.From, &d.To, &d.Verifier, &at, &d.Reason, &d.Notes, &imported, &d.Revision, &d.Reviews); err != nil {
+			return nil, fmt.Errorf("list decisions: %w", err)
+		}
+		d.DecisionID, d.Timestamp, d.Imported = "dec_"+strconv.FormatInt(d.nid, 10), time.UnixMilli(at).UTC(), imported != 0
+		out = append(out, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list decisions: %w", err)
+	}
+	return out, nil
+}
+
+// candidate is a response that a filter may choose.
+type candidate struct {
+	nid       int64
+	id        string
+	round     int
+	collector string
+	flags     int64
+}
+
+// inState reads responses of a survey in one state, oldest first.
+func inState(ctx context.Context, q db.Querier, survey int64, state string, after int64) ([]candidate, error) {
+	rows, err := q.Query(ctx, selectInState, survey, state, after, scanPage)
+	if err != nil {
+		return nil, fmt.Errorf("list responses in a state: %w", err)
+	}
+	defer rows.Close()
+	var out []candidate
+	for rows.Next() {
+		var c candidate
+		if err := rows.Scan(&c.nid, &c.id, &c.round, &c.collector, &c.flags); err != nil {
+			return nil, fmt.Errorf("list responses in a state: %w", err)
+		}
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}
+
+// nidOf finds a response of a survey by its id; 0 when there is none.
+func nidOf(ctx context.Context, q db.Querier, ws string, survey int64, id string) (int64, error) {
+	var nid int64
+	err := q.QueryRow(ctx, selectNID, ws, id, survey).Scan(&nid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	} else if err != nil {
+		return 0, fmt.Errorf("find response: %w", err)
+	}
+	return nid, nil
+}
+
+// hasFlag tells whether a check has flagged a response.
+func hasFlag(ctx context.Context, q db.Querier, response int64, rule string) (bool, error) {
+	var nid int64
+	err := q.QueryRow(ctx, selectHasFlag, response, rule).Scan(&nid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find flag: %w", err)
+	}
+	return true, nil
+}

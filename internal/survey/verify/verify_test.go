@@ -1,0 +1,348 @@
+package verify_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
+	"github.com/hearth-dmrv/hearth/internal/survey/verify"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+func codeOf(err error) string { return fault.CodeOf(err) }
+
+type env struct {
+	*surveytest.Env
+	s *verify.Service
+}
+
+func newEnv(t testing.TB, d *db.DB) *env {
+	t.Helper()
+	v := &env{Env: surveytest.New(t, d)}
+	v.s = verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Idem: v.Idem, Cursors: eventtest.Cursors()})
+	v.s.Routes(v.API)
+	return v
+}
+
+// fill makes an active survey with n responses r0, r1, … of ann.
+func (v *env) fill(t testing.TB, ws string, reviewers, n int) {
+	t.Helper()
+	v.Start(t, ws, "s", reviewers)
+	for i := range n {
+		v.Submit(t, ws, "s", surveytest.Interview{ID: fmt.Sprintf("r%d", i), Household: i, Answers: surveytest.Home(nil)})
+	}
+}
+
+func (v *env) decide(t testing.TB, who, id, status string) error {
+	t.Helper()
+	_, err := v.s.Decide(surveytest.As(t.Context(), "ws", who), id, "", verify.Draft{Status: status, Reason: "because"})
+	return err
+}
+
+func (v *env) state(t testing.TB, id string) *verify.State {
+	t.Helper()
+	r, err := v.s.Get(surveytest.As(t.Context(), "ws", "reader"), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Value
+}
+
+func (v *env) tally(t testing.TB) survey.Tally {
+	t.Helper()
+	p, err := v.Surveys.Progress(surveytest.As(t.Context(), "ws", "owner"), "s", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Tally
+}
+
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		eventtest.Cases(t, "verification.json", d, v.Log, v)
+	})
+}
+
+// A response through all its states: decisions stay, counters follow.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 1, 1)
+		for _, step := range []struct {
+			who, to            string
+			verified, rejected int64
+			completed          int64
+		}{
+			{"vera", "in_review", 0, 0, 1}, {"vito", "flagged", 0, 0, 1}, {"vera", "verified", 1, 0, 1}, {"vito", "disputed", 0, 0, 1},
+			{"vera", "rejected", 0, 1, 1}, {"vito", "pending", 0, 0, 1}, {"vera", "verified", 1, 0, 1}, {"vito", "invalidated", 0, 0, 0},
+		} {
+			if err := v.decide(t, step.who, "r0", step.to); err != nil {
+				t.Fatalf("%s: %v", step.to, err)
+			}
+			got := v.tally(t)
+			if got.Verified != step.verified || got.Rejected != step.rejected || got.Completed != step.completed {
+				t.Errorf("after %s: %+v, want %d verified, %d rejected, %d completed", step.to, got, step.verified, step.rejected, step.completed)
+			}
+			if s := v.state(t, "r0"); s.Verification.Status != step.to || s.Verification.Verifier != "did:key:"+step.who || s.Verification.Timestamp.IsZero() {
+				t.Errorf("after %s: %+v", step.to, s.Verification)
+			}
+		}
+		s := v.state(t, "r0")
+		var trail []string
+		for _, d := range slices.Backward(s.Decisions) {
+			trail = append(trail, d.To)
+			if d.Reason != "because" || d.Timestamp.IsZero() || d.DecisionID == "" {
+				t.Errorf("decision %+v", d)
+			}
+		}
+		if got := strings.Join(trail, " "); got != "in_review flagged verified disputed rejected pending verified invalidated" {
+			t.Errorf("decisions = %s", got)
+		}
+		if len(s.Allowed) != 0 || s.Revision != 9 {
+			t.Errorf("end = %+v", s)
+		}
+		// An invalidated response leaves its household to be asked again.
+		v.Submit(t, "ws", "s", surveytest.Interview{ID: "again", Household: 0, Answers: surveytest.Home(nil)})
+	})
+}
+
+// A correction takes approvals back.
+func TestCorrectionResets(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 2, 1)
+		correct := func(cost string) {
+			w := v.Send(t, "ws ann", "PATCH /v1/responses/r0", `{"responses":{"home":{"cost":`+cost+`}}}`,
+				"Content-Type", "application/merge-patch+json", "If-Match", web.ETag(v.state(t, "r0").Revision))
+			if w.Code != 200 {
+				t.Fatalf("correct = %d %s", w.Code, w.Body)
+			}
+		}
+		if err := v.decide(t, "vera", "r0", "verified"); err != nil {
+			t.Fatal(err)
+		}
+		if s := v.state(t, "r0"); s.Verification.Status != "in_review" || s.Verification.Reviews != 1 || s.Decisions[0].Reviews != 1 {
+			t.Fatalf("after the first approval: %+v", s)
+		}
+		correct("11")
+		if s := v.state(t, "r0"); s.Verification.Status != "pending" || s.Verification.Reviews != 0 {
+			t.Fatalf("after the correction: %+v", s.Verification)
+		}
+		for i, who := range []string{"vito", "vera"} {
+			if err := v.decide(t, who, "r0", "verified"); err != nil {
+				t.Fatal(err)
+			}
+			if s := v.state(t, "r0"); (s.Verification.Status == "verified") != (i == 1) {
+				t.Errorf("after %s: %+v", who, s.Verification)
+			}
+		}
+		if err := v.decide(t, "vera", "r0", "disputed"); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.decide(t, "vera", "r0", "rejected"); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.decide(t, "vera", "r0", "pending"); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.decide(t, "vera", "r0", "needs_correction"); err != nil {
+			t.Fatal(err)
+		}
+		if got := codeOf(v.decide(t, "vera", "r0", "pending")); got != "STATE_TRANSITION_INVALID" {
+			t.Errorf("pending by a decision = %q", got)
+		}
+		correct("12")
+		if s := v.state(t, "r0"); s.Verification.Status != "pending" {
+			t.Errorf("after the second correction: %+v", s.Verification)
+		}
+	})
+}
+
+// Of many who decide at once one wins, with and without If-Match; the counters
+// and the trail agree with it.
+func TestRace(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 1, 2)
+		for id, match := range map[string]string{"r0": "", "r1": web.ETag(1)} {
+			var mu sync.Mutex
+			got := map[string]int{}
+			var wg sync.WaitGroup
+			for i := range 12 {
+				wg.Go(func() {
+					ctx := surveytest.As(t.Context(), "ws", fmt.Sprintf("v%d", i))
+					_, err := v.s.Decide(ctx, id, match, verify.Draft{Status: []string{"verified", "rejected"}[i%2], Reason: "because"})
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil && codeOf(err) == "" {
+						t.Error(err)
+					}
+					got[codeOf(err)]++
+				})
+			}
+			wg.Wait()
+			want := map[string]string{"r0": "STATE_TRANSITION_INVALID", "r1": "STALE_REVISION"}[id]
+			if got[""] != 1 || got[want] != 11 {
+				t.Errorf("%s: %v, want one and 11 %s", id, got, want)
+			}
+			if s := v.state(t, id); len(s.Decisions) != 1 || s.Revision != 2 {
+				t.Errorf("%s: %+v", id, s)
+			}
+		}
+		if got := v.tally(t); got.Verified+got.Rejected != 2 || got.Completed != 2 {
+			t.Errorf("tally = %+v", got)
+		}
+	})
+}
+
+func (v *env) bulk(t testing.TB, who string, b verify.Bulk) *verify.Outcome {
+	t.Helper()
+	out, err := v.s.Bulk(surveytest.As(t.Context(), "ws", who), "s", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestBulk(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 1, 30)
+		v.Submit(t, "ws", "s", surveytest.Interview{ID: "short", Household: 100, Answers: surveytest.Home(nil), Seconds: 5})
+		v.Submit(t, "ws", "s", surveytest.Interview{ID: "bens", Household: 101, Collector: "ben", Answers: surveytest.Home(nil)})
+		ids := []string{"r1", "r0", "r1", "missing", "bens"}
+		approve := verify.Draft{Status: "verified"}
+		out := v.bulk(t, "ben", verify.Bulk{Draft: approve, ResponseIDs: ids})
+		if out.Changed != 2 || out.Refused != 2 || out.Unchanged != 0 {
+			t.Errorf("outcome = %+v", out)
+		}
+		for _, it := range out.Items {
+			want := map[string]string{"missing": "RESPONSE_NOT_FOUND", "bens": "VERIFIER_IS_COLLECTOR"}[it.ResponseID]
+			if it.Code != want {
+				t.Errorf("%+v, want code %q", it, want)
+			}
+		}
+		if out = v.bulk(t, "ben", verify.Bulk{Draft: approve, ResponseIDs: ids}); out.Unchanged != 2 || out.Changed != 0 || out.Refused != 2 {
+			t.Errorf("again = %+v", out)
+		}
+		flagged := true
+		out = v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "flagged"}, Filter: &verify.Filter{Status: "pending", Flagged: &flagged, Rule: "duration_short"}})
+		if out.Changed != 1 || out.Items[0].ResponseID != "short" || out.Next != "" {
+			t.Errorf("flagged = %+v", out)
+		}
+		v.walk(t)
+		if got := v.tally(t); got.Verified != 31 || got.Completed != 32 {
+			t.Errorf("tally = %+v", got)
+		}
+		_, err := v.s.Bulk(surveytest.As(t.Context(), "ws", "stranger"), "s", verify.Bulk{Draft: approve, ResponseIDs: ids})
+		if codeOf(err) != "SURVEY_NOT_FOUND" {
+			t.Errorf("another project = %v", err)
+		}
+	})
+}
+
+// walk verifies all that is pending, ten at a time.
+func (v *env) walk(t testing.TB) {
+	t.Helper()
+	f, changed := verify.Filter{Status: "pending", Limit: 10}, 0
+	for range 10 {
+		out := v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "verified"}, Filter: &f})
+		if changed += out.Changed; out.Next == "" {
+			break
+		}
+		f.After = out.Next
+	}
+	if changed != 29 {
+		t.Errorf("changed = %d, want 29", changed)
+	}
+}
+
+// Two bulks over the same responses in opposite order end, and count once.
+func TestBulkRace(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 1, 25)
+		var ids []string
+		for i := range 25 {
+			ids = append(ids, fmt.Sprintf("r%d", i))
+		}
+		turned := slices.Clone(ids)
+		slices.Reverse(turned)
+		outs := make([]*verify.Outcome, 2)
+		var wg sync.WaitGroup
+		for i, list := range [][]string{ids, turned} {
+			wg.Go(func() {
+				out, err := v.s.Bulk(surveytest.As(t.Context(), "ws", fmt.Sprintf("v%d", i)), "s", verify.Bulk{Draft: verify.Draft{Status: "verified"}, ResponseIDs: list})
+				if err != nil {
+					t.Error(err)
+					out = &verify.Outcome{}
+				}
+				outs[i] = out
+			})
+		}
+		wg.Wait()
+		if got := outs[0].Changed + outs[1].Changed; got != 25 {
+			t.Errorf("changed = %d, want 25", got)
+		}
+		if got := v.tally(t); got.Verified != 25 {
+			t.Errorf("tally = %+v", got)
+		}
+	})
+}
+
+// The pages of the trail are whole, and the reference can be made.
+func TestHistoryPages(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.fill(t, "ws", 1, 1)
+	for i := range 60 {
+		if err := v.decide(t, fmt.Sprintf("v%d", i%2), "r0", []string{"in_review", "pending"}[i%2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := v.state(t, "r0"); len(s.Decisions) != 50 || !s.More {
+		t.Errorf("%d decisions shown, more %v", len(s.Decisions), s.More)
+	}
+	seen, path := map[string]bool{}, "/v1/responses/r0/verification/history?limit=7"
+	for cursor := ""; ; {
+		var p struct {
+			Items []verify.Decision `json:"items"`
+			Page  web.PageInfo      `json:"page"`
+		}
+		v.Must(t, "ws reader", "GET "+path+cursor, "", &p)
+		for _, it := range p.Items {
+			seen[it.DecisionID] = true
+		}
+		if !p.Page.HasMore {
+			break
+		}
+		cursor = "&cursor=" + p.Page.NextCursor
+	}
+	if len(seen) != 60 {
+		t.Errorf("%d decisions in pages, want 60", len(seen))
+	}
+	text, err := web.DocumentJSON(web.Document("x", "1", v.API))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{"/v1/surveys/{surveyId}/verification:bulk", "VERIFIER_IS_COLLECTOR", "minReviewers"} {
+		if !strings.Contains(string(text), word) {
+			t.Errorf("the reference does not have %s", word)
+		}
+	}
+}
