@@ -175,7 +175,7 @@ func (b *bench) start(env ...string) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	on := []string{"LOG_LEVEL=info", "HEARTH_RATE_LIMIT=100000000", "HEARTH_ADDRESS_RATE_LIMIT=100000000"}
+	on := []string{"LOG_LEVEL=info", "HEARTH_RATE_LIMIT=10000000", "HEARTH_ADDRESS_RATE_LIMIT=10000000"}
 	s, err := server.Start(server.Options{Binary: b.binary, Dir: dir, Env: append(on, env...), Log: log})
 	return s, errors.Join(err, log.Close())
 }
