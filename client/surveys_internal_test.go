@@ -22,8 +22,10 @@ func TestSurveyCalls(t *testing.T) {
 		call func(ctx context.Context, s Surveys) error
 		want string
 	}{
-		{"create", func(ctx context.Context, s Surveys) error { return fails(s.Create(ctx, draft)) },
-			`POST /v1/surveys {"type":"BaselineSurvey","projectId":"did:ixo:entity:123","template":{"eligibilityCriteria":true,"socioEconomicData":false,"cookingPatterns":false,"stovePerceptions":false},"sampling":{"method":"stratified","size":100}}`},
+		{
+			"create", func(ctx context.Context, s Surveys) error { return fails(s.Create(ctx, draft)) },
+			`POST /v1/surveys {"type":"BaselineSurvey","projectId":"did:ixo:entity:123","template":{"eligibilityCriteria":true,"socioEconomicData":false,"cookingPatterns":false,"stovePerceptions":false},"sampling":{"method":"stratified","size":100}}`,
+		},
 		{"get", func(ctx context.Context, s Surveys) error { return fails(s.Get(ctx, "s1")) }, `GET /v1/surveys/s1 `},
 		{"page", func(ctx context.Context, s Surveys) error {
 			return fails(s.Page(ctx, SurveyQuery{Project: "p", Status: "active", Stage: "baseline", Template: "t", Limit: 7, Cursor: "x"}))

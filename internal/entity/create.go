@@ -136,7 +136,7 @@ func (s *Service) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row
 			return err
 		}
 	}
-	if err := insertColumns(ctx, tx, r.columns); err != nil {
+	if err := insert(ctx, tx, r.columns); err != nil {
 		return err
 	}
 	if err := index.AddReady(ctx, tx, r.props); err != nil {

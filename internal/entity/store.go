@@ -99,14 +99,9 @@ const insertEntity = `INSERT INTO entities (nid, ws, did, type, class, domain_ty
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 	ON CONFLICT (did, ws) DO NOTHING`
 
-// insert stores a new twin. chosen tells that its maker named the DID. The
-// fault is ENTITY_EXISTS when that is taken.
-func insert(ctx context.Context, tx *db.Tx, r *Row, chosen bool) error {
-	return insertColumns(ctx, tx, r.columns(chosen))
-}
-
-// insertColumns is insert for what columns gave.
-func insertColumns(ctx context.Context, tx *db.Tx, columns []any) error {
+// insert stores a new twin, as columns gave it. The fault is
+// ENTITY_EXISTS when its DID is taken.
+func insert(ctx context.Context, tx *db.Tx, columns []any) error {
 	n, err := tx.Exec(ctx, insertEntity, columns...)
 	if err != nil {
 		return fmt.Errorf("insert entity: %w", err)

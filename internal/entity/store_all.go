@@ -127,7 +127,7 @@ func insertAll(ctx context.Context, tx *db.Tx, rows [][]any) error {
 	for part := range slices.Chunk(rows, manyEntities) {
 		if len(part) < manyEntities {
 			for _, columns := range part {
-				if err := insertColumns(ctx, tx, columns); err != nil {
+				if err := insert(ctx, tx, columns); err != nil {
 					return err
 				}
 			}

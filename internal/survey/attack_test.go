@@ -20,11 +20,32 @@ func TestForeign(t *testing.T) {
 		v.upload(t, "ws", id, home(1, "a", "adopter"))
 		h := "/households/did:ixo:household%2F000001"
 		for _, r := range []struct{ request, body string }{
-			{"GET ", ""}, {"PATCH ", `{"name":"x"}`}, {"DELETE ", ""}, {"POST /clone", `{}`}, {"POST /ready", ""}, {"POST /activate", ""}, {"POST /pause", ""},
-			{"POST /resume", ""}, {"POST /close", ""}, {"POST /reopen", `{"reason":"x"}`}, {"POST /archive", ""}, {"GET /collectors", ""},
-			{"PUT /collectors", `{"items":[]}`}, {"GET /assignments", ""}, {"PUT /assignments", `{"items":[]}`}, {"GET /rounds", ""}, {"POST /rounds", `{}`},
-			{"GET /progress", ""}, {"GET /history", ""}, {"GET /history/1", ""}, {"POST /households", `{"items":[{"householdId":"did:x:y"}]}`}, {"GET /households", ""},
-			{"GET " + h, ""}, {"PATCH " + h, `{"area":"x"}`}, {"DELETE " + h, ""}, {"POST " + h + "/outcome", `{"outcome":"contacted"}`},
+			{"GET ", ""},
+			{"PATCH ", `{"name":"x"}`},
+			{"DELETE ", ""},
+			{"POST /clone", `{}`},
+			{"POST /ready", ""},
+			{"POST /activate", ""},
+			{"POST /pause", ""},
+			{"POST /resume", ""},
+			{"POST /close", ""},
+			{"POST /reopen", `{"reason":"x"}`},
+			{"POST /archive", ""},
+			{"GET /collectors", ""},
+			{"PUT /collectors", `{"items":[]}`},
+			{"GET /assignments", ""},
+			{"PUT /assignments", `{"items":[]}`},
+			{"GET /rounds", ""},
+			{"POST /rounds", `{}`},
+			{"GET /progress", ""},
+			{"GET /history", ""},
+			{"GET /history/1", ""},
+			{"POST /households", `{"items":[{"householdId":"did:x:y"}]}`},
+			{"GET /households", ""},
+			{"GET " + h, ""},
+			{"PATCH " + h, `{"area":"x"}`},
+			{"DELETE " + h, ""},
+			{"POST " + h + "/outcome", `{"outcome":"contacted"}`},
 		} {
 			method, rest, _ := strings.Cut(r.request, " ")
 			bodies := map[string]bool{}

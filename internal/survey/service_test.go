@@ -224,8 +224,10 @@ func TestLockedMembers(t *testing.T) {
 			{"", `{"type":"BaselineSurvey","templateId":null,"templateVersion":null,"eligibility":{"expression":"true"}}`, ""},
 			{"", `{"surveyId":"other"}`, "/surveyId locked"},
 			{"ready", `{"sampling":{"size":60}}`, ""},
-			{"activate", `{"sampling":{"size":70},"template":{"socioEconomicData":true},"onePerHousehold":false,"eligibility":null,"modes":["web"],"name":"ok"}`,
-				"/eligibility locked, /modes locked, /onePerHousehold locked, /sampling locked, /template locked"},
+			{
+				"activate", `{"sampling":{"size":70},"template":{"socioEconomicData":true},"onePerHousehold":false,"eligibility":null,"modes":["web"],"name":"ok"}`,
+				"/eligibility locked, /modes locked, /onePerHousehold locked, /sampling locked, /template locked",
+			},
 			{"", `{"projectId":"did:ixo:project/two","type":"FollowUpSurvey"}`, "/projectId locked, /type locked"},
 			{"", `{"window":{"start":"2026-01-01T00:00:00Z"}}`, "/window/start locked"},
 			{"", `{"window":{"end":"2099-01-01T00:00:00Z"},"collectors":["did:ixo:agent/9"],"instructions":{"en":"x"},"name":"n","languages":["en"],"training":{"summary":"s"},"assignments":[{"collector":"did:x:y"}]}`, ""},

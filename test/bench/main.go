@@ -51,6 +51,7 @@ var rows = []row{
 	{"entity", "read of a twin by its DID at 64 connections", (*bench).readsEntity},
 	{"list", "pages of twins, from 10^4 to 10^6 of them", (*bench).lists},
 	{"import", "an import of twins, and other writers meanwhile", (*bench).imports},
+	{"submit", "a response, checked, stored once and counted, at 64 connections", (*bench).submits},
 	{"graph", "a subgraph of a hub against the bare SQL of its edges", (*bench).graphs},
 	{"gc", "garbage collector settings of the server", (*bench).collector},
 	{"boot", "start on an empty folder, and memory at rest", (*bench).boots},
@@ -94,7 +95,7 @@ func (b *bench) flags() (only, bare string) {
 	flag.IntVar(&b.rounds, "rounds", 11, "how often each pair is measured")
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, graph, gc, boot")
+	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, graph, gc, boot")
 	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {

@@ -42,9 +42,16 @@ func newWorld(t testing.TB) *world {
 	w.device.Add("hours", expr.Number)
 	w.geo.Add("lat", expr.Number)
 	for _, f := range []expr.Field{
-		{"size", expr.Number}, {"name", expr.Text}, {"member", expr.Boolean}, {"fuels", expr.Texts},
-		{"since", expr.Instant}, {"place", expr.RecordOf(w.geo)}, {"devices", expr.ListOf(w.device)}, {"none", expr.Number},
-		{"calc", expr.Any}, {"nolist", expr.Texts},
+		{"size", expr.Number},
+		{"name", expr.Text},
+		{"member", expr.Boolean},
+		{"fuels", expr.Texts},
+		{"since", expr.Instant},
+		{"place", expr.RecordOf(w.geo)},
+		{"devices", expr.ListOf(w.device)},
+		{"none", expr.Number},
+		{"calc", expr.Any},
+		{"nolist", expr.Texts},
 	} {
 		w.section.Add(f.Name, f.Type)
 	}

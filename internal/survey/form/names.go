@@ -30,8 +30,12 @@ const (
 var (
 	householdMembers = []expr.Field{{Name: "did", Type: expr.Text}, {Name: "group", Type: expr.Text}, {Name: "stratum", Type: expr.Text}, {Name: "attributes", Type: expr.Any}}
 	responseMembers  = []expr.Field{
-		{Name: "mode", Type: expr.Text}, {Name: "language", Type: expr.Text}, {Name: "collector", Type: expr.Text},
-		{Name: "startedAt", Type: expr.Instant}, {Name: "submittedAt", Type: expr.Instant}, {Name: "round", Type: expr.Number},
+		{Name: "mode", Type: expr.Text},
+		{Name: "language", Type: expr.Text},
+		{Name: "collector", Type: expr.Text},
+		{Name: "startedAt", Type: expr.Instant},
+		{Name: "submittedAt", Type: expr.Instant},
+		{Name: "round", Type: expr.Number},
 	}
 )
 

@@ -156,8 +156,10 @@ func TestDraftRules(t *testing.T) {
 		{"recurrence", with(t, "recurrence", `{"every":0,"unit":"moon"}`), "/recurrence/every out_of_range, /recurrence/unit not_allowed"},
 		{"eligibility without a text", with(t, "eligibility", `{"expression":""}`), "/eligibility/expression required"},
 		{"long eligibility", with(t, "eligibility", `{"expression":`+quoted(2001)+`}`), "/eligibility/expression too_long"},
-		{"policy", with(t, "verificationPolicy", `{"mode":"guess","minReviewers":3,"autoRules":["Not a rule"]}`),
-			"/verificationPolicy/mode not_allowed, /verificationPolicy/minReviewers out_of_range, /verificationPolicy/autoRules/0 invalid"},
+		{
+			"policy", with(t, "verificationPolicy", `{"mode":"guess","minReviewers":3,"autoRules":["Not a rule"]}`),
+			"/verificationPolicy/mode not_allowed, /verificationPolicy/minReviewers out_of_range, /verificationPolicy/autoRules/0 invalid",
+		},
 		{"two reviewers and none", with(t, "verificationPolicy", `{"mode":"auto","minReviewers":2}`), "/verificationPolicy/minReviewers conflict"},
 		{"assignments", with(t, "assignments", `[{"collector":"did:ixo:agent/1","strata":["a"],"areas":["x"],"load":3,"households":["did:ixo:household/1"]}]`), ""},
 		{"assignment to nobody", with(t, "assignments", `[{"load":-1}]`), "/assignments/0/collector required, /assignments/0/load out_of_range"},
@@ -167,8 +169,10 @@ func TestDraftRules(t *testing.T) {
 		{"metadata", with(t, "metadata", `[1]`), "/metadata invalid"},
 		{"much metadata", with(t, "metadata", `{"a":`+quoted(16<<10)+`}`), "/metadata invalid"},
 		{"long name", with(t, "name", quoted(201)), "/name too_long"},
-		{"everything at once", `{"type":"X","projectId":"y","template":{},"sampling":{"method":"guess","size":0,"confidence":95},"modes":["fax"]}`,
-			"/type not_allowed, /projectId invalid, /template nothing_selected, /sampling/method not_allowed, /sampling/size out_of_range, /sampling/confidence out_of_range, /modes/0 not_allowed"},
+		{
+			"everything at once", `{"type":"X","projectId":"y","template":{},"sampling":{"method":"guess","size":0,"confidence":95},"modes":["fax"]}`,
+			"/type not_allowed, /projectId invalid, /template nothing_selected, /sampling/method not_allowed, /sampling/size out_of_range, /sampling/confidence out_of_range, /modes/0 not_allowed",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

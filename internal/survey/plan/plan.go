@@ -53,8 +53,10 @@ type flag struct {
 func (f *Flags) list() []flag {
 	set := func(b *bool) bool { return b != nil && *b }
 	return []flag{
-		{"eligibilityCriteria", set(f.EligibilityCriteria)}, {"socioEconomicData", set(f.SocioEconomicData)},
-		{"cookingPatterns", set(f.CookingPatterns)}, {"stovePerceptions", set(f.StovePerceptions)},
+		{"eligibilityCriteria", set(f.EligibilityCriteria)},
+		{"socioEconomicData", set(f.SocioEconomicData)},
+		{"cookingPatterns", set(f.CookingPatterns)},
+		{"stovePerceptions", set(f.StovePerceptions)},
 	}
 }
 

@@ -47,8 +47,14 @@ var methods = []struct {
 	name        string
 	probability bool
 }{
-	{methodCensus, true}, {"simple_random", true}, {"systematic", true}, {methodStratified, true}, {"cluster", true},
-	{"multistage", true}, {"quota", false}, {"convenience", false},
+	{methodCensus, true},
+	{"simple_random", true},
+	{"systematic", true},
+	{methodStratified, true},
+	{"cluster", true},
+	{"multistage", true},
+	{"quota", false},
+	{"convenience", false},
 }
 
 // Stratified tells that there must be strata.

@@ -182,8 +182,11 @@ func TestBackChecks(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []quality.Compared{
-			{Question: "/responses/home/size", Class: 1, Match: true}, {Question: "/responses/home/cost", Class: 3}, {Question: "/responses/home/fuel", Class: 2},
-			{Question: "/responses/home/name", Class: 1, Match: true}, {Question: "/responses/home/phone", Class: 1},
+			{Question: "/responses/home/size", Class: 1, Match: true},
+			{Question: "/responses/home/cost", Class: 3},
+			{Question: "/responses/home/fuel", Class: 2},
+			{Question: "/responses/home/name", Class: 1, Match: true},
+			{Question: "/responses/home/phone", Class: 1},
 		}
 		if got := r.Value; !slices.Equal(got.Questions, want) || got.Errors != 3 || got.Compared != 5 || got.By != "did:key:vera" || got.State != "done" {
 			t.Errorf("answer = %+v", got)

@@ -58,10 +58,18 @@ func (r *Rules) check() error {
 		value       float64
 		least, most float64
 	}{
-		{"minSeconds", r.MinSeconds, 0, 86_400}, {"secondsPerAnswer", r.SecondsPerAnswer, 0, 3_600}, {"nightFrom", float64(r.NightFrom), 0, 23},
-		{"nightTo", float64(r.NightTo), 0, 23}, {"maxMetres", r.MaxMetres, 0, 1e7}, {"sameAnswers", float64(r.SameAnswers), 0, 1_000},
-		{"outlierZ", r.OutlierZ, 0, 100}, {"outlierAnswers", float64(r.OutlierAnswers), 0, 1e6}, {"duplicateMetres", r.DuplicateMetres, 0, 1_000},
-		{"copiedShare", r.CopiedShare, 0, 1}, {"copiedHours", r.CopiedHours, 0, 720}, {"effectZ", r.EffectZ, 0, 100},
+		{"minSeconds", r.MinSeconds, 0, 86_400},
+		{"secondsPerAnswer", r.SecondsPerAnswer, 0, 3_600},
+		{"nightFrom", float64(r.NightFrom), 0, 23},
+		{"nightTo", float64(r.NightTo), 0, 23},
+		{"maxMetres", r.MaxMetres, 0, 1e7},
+		{"sameAnswers", float64(r.SameAnswers), 0, 1_000},
+		{"outlierZ", r.OutlierZ, 0, 100},
+		{"outlierAnswers", float64(r.OutlierAnswers), 0, 1e6},
+		{"duplicateMetres", r.DuplicateMetres, 0, 1_000},
+		{"copiedShare", r.CopiedShare, 0, 1},
+		{"copiedHours", r.CopiedHours, 0, 720},
+		{"effectZ", r.EffectZ, 0, 100},
 		{"effectInterviews", float64(r.EffectInterviews), 0, 1e6},
 	} {
 		if math.IsNaN(m.value) || m.value < m.least || m.value > m.most {

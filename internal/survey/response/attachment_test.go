@@ -50,8 +50,13 @@ func TestAttachments(t *testing.T) {
 			code       int
 			body       string
 		}{
-			{"xyz", "x", 400, "INVALID_PARAMETER"}, {photo, "other bytes", 400, "ATTACHMENT_MISMATCH"}, {photo, "", 400, "BODY_REQUIRED"}, {photo, large, 201, `"bytes":700000`},
-			{photo, large, 200, `"mediaType":"image/jpeg"`}, {photo, "other bytes", 400, "ATTACHMENT_MISMATCH"}, {photo, strings.Repeat("x", media.MaxBytes+1), 413, "BODY_TOO_LARGE"},
+			{"xyz", "x", 400, "INVALID_PARAMETER"},
+			{photo, "other bytes", 400, "ATTACHMENT_MISMATCH"},
+			{photo, "", 400, "BODY_REQUIRED"},
+			{photo, large, 201, `"bytes":700000`},
+			{photo, large, 200, `"mediaType":"image/jpeg"`},
+			{photo, "other bytes", 400, "ATTACHMENT_MISMATCH"},
+			{photo, strings.Repeat("x", media.MaxBytes+1), 413, "BODY_TOO_LARGE"},
 			{sign, "signature", 201, sign},
 		} {
 			if w := v.put(t, "ann", tt.hash, tt.text); w.Code != tt.code || !strings.Contains(w.Body.String(), tt.body) {
@@ -69,8 +74,15 @@ func TestAttachments(t *testing.T) {
 			role, hash string
 			code       int
 		}{
-			{"reader", photo, 200}, {"project", photo, 200}, {"elsewhere", photo, 404}, {"writer", photo, 403}, {"reader", hashOf("nope"), 404},
-			{"reader", sign, 404}, {"mia", sign, 200}, {"ann", sign, 200}, {"bob", sign, 404},
+			{"reader", photo, 200},
+			{"project", photo, 200},
+			{"elsewhere", photo, 404},
+			{"writer", photo, 403},
+			{"reader", hashOf("nope"), 404},
+			{"reader", sign, 404},
+			{"mia", sign, 200},
+			{"ann", sign, 200},
+			{"bob", sign, 404},
 		} {
 			for _, method := range []string{"GET", "HEAD"} {
 				w := v.send(t, tt.role, method+" /v1/attachments/"+tt.hash, "")

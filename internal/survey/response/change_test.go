@@ -195,9 +195,16 @@ func TestHistory(t *testing.T) {
 			t.Errorf("without personal data: %s, %v", text, err)
 		}
 		for _, tt := range []struct{ at, code, size string }{
-			{"1", "", `"size":4`}, {"3", "", `"size":13`}, {"5", "", `"size":15`}, {begin.Add(3 * time.Minute).Format(time.RFC3339Nano), "", `"size":13`},
-			{begin.Add(150 * time.Second).Format(time.RFC3339Nano), "", `"size":12`}, {"2199-01-01T00:00:00Z", "", `"size":15`},
-			{"0", "REVISION_NOT_FOUND", ""}, {"6", "REVISION_NOT_FOUND", ""}, {"1999-01-01T00:00:00Z", "REVISION_NOT_FOUND", ""}, {"yesterday", "INVALID_PARAMETER", ""},
+			{"1", "", `"size":4`},
+			{"3", "", `"size":13`},
+			{"5", "", `"size":15`},
+			{begin.Add(3 * time.Minute).Format(time.RFC3339Nano), "", `"size":13`},
+			{begin.Add(150 * time.Second).Format(time.RFC3339Nano), "", `"size":12`},
+			{"2199-01-01T00:00:00Z", "", `"size":15`},
+			{"0", "REVISION_NOT_FOUND", ""},
+			{"6", "REVISION_NOT_FOUND", ""},
+			{"1999-01-01T00:00:00Z", "REVISION_NOT_FOUND", ""},
+			{"yesterday", "INVALID_PARAMETER", ""},
 		} {
 			r, err := v.s.At(as(t, "reader"), "r1", tt.at)
 			want(t, tt.at, err, tt.code)
@@ -225,8 +232,13 @@ func TestRedact(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tt := range []struct{ who, etag, reason, code string }{
-			{"ann", `"2"`, "", "INVALID_PARAMETER"}, {"ann", `"2"`, "a\nb", "INVALID_PARAMETER"}, {"ann", `"1"`, "asked for", "STALE_REVISION"},
-			{"ann", "", "asked for", "PRECONDITION_REQUIRED"}, {"bob", `"2"`, "asked for", "NOT_COLLECTOR"}, {"ann", `"2"`, "asked for", ""}, {"ann", `"3"`, "again", "RESPONSE_LOCKED"},
+			{"ann", `"2"`, "", "INVALID_PARAMETER"},
+			{"ann", `"2"`, "a\nb", "INVALID_PARAMETER"},
+			{"ann", `"1"`, "asked for", "STALE_REVISION"},
+			{"ann", "", "asked for", "PRECONDITION_REQUIRED"},
+			{"bob", `"2"`, "asked for", "NOT_COLLECTOR"},
+			{"ann", `"2"`, "asked for", ""},
+			{"ann", `"3"`, "again", "RESPONSE_LOCKED"},
 		} {
 			_, err := v.s.Redact(as(t, tt.who), "r1", tt.etag, tt.reason)
 			want(t, fmt.Sprint("redact ", tt), err, tt.code)

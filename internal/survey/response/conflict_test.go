@@ -214,8 +214,15 @@ func TestSupersedes(t *testing.T) {
 			t.Errorf("details = %s, want a link", details(err))
 		}
 		for _, tt := range []struct{ id, of, code string }{
-			{"b", "a", ""}, {"b", "a", ""}, {"c", "a", "superseded"}, {"c", "b", ""}, {"d", "b", "superseded"}, {"d", "nope", "not_found"}, {"d", "d", "not_found"},
-			{"d", "z", "other_household"}, {"c", "z", "conflict"},
+			{"b", "a", ""},
+			{"b", "a", ""},
+			{"c", "a", "superseded"},
+			{"c", "b", ""},
+			{"d", "b", "superseded"},
+			{"d", "nope", "not_found"},
+			{"d", "d", "not_found"},
+			{"d", "z", "other_household"},
+			{"c", "z", "conflict"},
 		} {
 			next := draft(tt.id, 1)
 			next.Supersedes = tt.of

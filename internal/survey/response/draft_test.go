@@ -69,8 +69,10 @@ func TestWhoMaySend(t *testing.T) {
 	v := newEnv(t, dbtest.SQLite(t))
 	v.start(t, strings.Replace(homeSurvey, `"collectors"`, `"strictCollectors":true,"collectors"`, 1))
 	for _, tt := range []struct{ role, collector, code, fields string }{
-		{"vera", "", "COLLECTOR_UNKNOWN", "/collector unknown"}, {"ann", "did:key:bob", "SCOPE_MISSING", "/collector scope_missing"},
-		{"mia", "did:key:bob", "", ""}, {"mia", "did:key:eve", "COLLECTOR_UNKNOWN", "/collector unknown"},
+		{"vera", "", "COLLECTOR_UNKNOWN", "/collector unknown"},
+		{"ann", "did:key:bob", "SCOPE_MISSING", "/collector scope_missing"},
+		{"mia", "did:key:bob", "", ""},
+		{"mia", "did:key:eve", "COLLECTOR_UNKNOWN", "/collector unknown"},
 	} {
 		d := draft("r-"+tt.role, 1)
 		d.Collector = tt.collector

@@ -84,8 +84,14 @@ func TestLife(t *testing.T) {
 			verified, rejected int64
 			completed          int64
 		}{
-			{"vera", "in_review", 0, 0, 1}, {"vito", "flagged", 0, 0, 1}, {"vera", "verified", 1, 0, 1}, {"vito", "disputed", 0, 0, 1},
-			{"vera", "rejected", 0, 1, 1}, {"vito", "pending", 0, 0, 1}, {"vera", "verified", 1, 0, 1}, {"vito", "invalidated", 0, 0, 0},
+			{"vera", "in_review", 0, 0, 1},
+			{"vito", "flagged", 0, 0, 1},
+			{"vera", "verified", 1, 0, 1},
+			{"vito", "disputed", 0, 0, 1},
+			{"vera", "rejected", 0, 1, 1},
+			{"vito", "pending", 0, 0, 1},
+			{"vera", "verified", 1, 0, 1},
+			{"vito", "invalidated", 0, 0, 0},
 		} {
 			if err := v.decide(t, step.who, "r0", step.to); err != nil {
 				t.Fatalf("%s: %v", step.to, err)

@@ -280,31 +280,46 @@ func TestReadOdd(t *testing.T) {
 		is   func(*form.Template) bool
 	}{
 		{"a formula", survey(t, nil, q("text", "a", "=1+1")), []string{"note survey!2/label formula"}, func(t *form.Template) bool { return t.Sections[0].Questions[0].Label[""] == "7" }},
-		{"an expression the form does not take", survey(t, []string{"relevant"}, q("geopoint", "a", "A"), q("text", "b", "B", "${a} = 1"), q("text", "c", "C", "${b} = 1")), []string{"warning survey!3/relevant expression_not_translated"},
+		{
+			"an expression the form does not take", survey(t, []string{"relevant"}, q("geopoint", "a", "A"), q("text", "b", "B", "${a} = 1"), q("text", "c", "C", "${b} = 1")),
+			[]string{"warning survey!3/relevant expression_not_translated"},
 			func(t *form.Template) bool {
 				return t.Sections[0].Questions[1].Relevant == "" && t.Sections[0].Questions[2].Relevant != ""
-			}},
+			},
+		},
 		{"a default that is no choice", survey(t, []string{"default"}, q("select_one yn", "a", "A", "maybe")), []string{"warning survey!2/default default_ignored"}, func(t *form.Template) bool { return t.Sections[0].Questions[0].Default.IsZero() }},
 		{"an empty group", survey(t, nil, q("begin group", "g"), q("end group"), q("text", "a")), []string{"warning survey!2/type empty_group"}, func(t *form.Template) bool { return len(t.Sections) == 1 }},
 		{"a group called main", survey(t, nil, q("begin group", "main"), q("text", "a"), q("end group"), q("text", "b")), nil, func(t *form.Template) bool { return t.Sections[0].ID == "main" && t.Sections[1].ID == "main_2" }},
-		{"names of CEL", survey(t, []string{"relevant"}, q("begin group", "type"), q("text", "in"), q("text", "b", "B", "${in} = 'x'"), q("end group")), []string{"warning survey!2/name id_changed", "warning survey!3/name id_changed"},
+		{
+			"names of CEL", survey(t, []string{"relevant"}, q("begin group", "type"), q("text", "in"), q("text", "b", "B", "${in} = 'x'"), q("end group")),
+			[]string{"warning survey!2/name id_changed", "warning survey!3/name id_changed"},
 			func(t *form.Template) bool {
 				return t.Sections[0].ID == "type_" && t.Sections[0].Questions[1].Relevant == `in_ == "x"`
-			}},
+			},
+		},
 		{"a quote that looks like a guard", survey(t, []string{"relevant"}, q("text", "a", "A"), q("text", "b", "B", "'-1' = ${a}")), nil, func(t *form.Template) bool { return t.Sections[0].Questions[1].Relevant == `a == "-1"` }},
-		{"an other that is there already", workbook(t, map[string][][]string{"survey": {{"type", "name"}, {"select_one a or_other", "q"}}, "choices": {{"list_name", "name"}, {"a", "x"}, {"a", "other"}}}), []string{"note survey!2/type option_ignored"},
+		{
+			"an other that is there already", workbook(t, map[string][][]string{"survey": {{"type", "name"}, {"select_one a or_other", "q"}}, "choices": {{"list_name", "name"}, {"a", "x"}, {"a", "other"}}}),
+			[]string{"note survey!2/type option_ignored"},
 			func(t *form.Template) bool {
 				return len(t.Sections[0].Questions[0].Options) == 1 && t.Sections[0].Questions[0].Other
-			}},
+			},
+		},
 		{"a disabled row", survey(t, []string{"disabled"}, q("text", "a"), q("hologram", "b", "", "yes")), []string{"note survey!3/disabled row_ignored"}, nil},
-		{"a value that is calculated", survey(t, []string{"calculation", "read_only"}, q("integer", "a"), q("integer", "b", "B", "${a} * 2", "yes"), q("integer", "c", "C", "${a} * 2")), []string{"warning survey!3/type type_changed", "warning survey!4/calculation calculation_ignored"},
+		{
+			"a value that is calculated", survey(t, []string{"calculation", "read_only"}, q("integer", "a"), q("integer", "b", "B", "${a} * 2", "yes"), q("integer", "c", "C", "${a} * 2")),
+			[]string{"warning survey!3/type type_changed", "warning survey!4/calculation calculation_ignored"},
 			func(t *form.Template) bool {
 				return t.Sections[0].Questions[1].Calculate == "a * 2" && t.Sections[0].Questions[2].Type == form.Integer
-			}},
-		{"a fixed repeat", survey(t, []string{"repeat_count"}, q("begin repeat", "r", "R", "3"), q("text", "a"), q("end repeat"), q("begin repeat", "s", "S", "${b}"), q("text", "b"), q("end repeat")), []string{"warning survey!5/repeat_count repeat_count_ignored"},
+			},
+		},
+		{
+			"a fixed repeat", survey(t, []string{"repeat_count"}, q("begin repeat", "r", "R", "3"), q("text", "a"), q("end repeat"), q("begin repeat", "s", "S", "${b}"), q("text", "b"), q("end repeat")),
+			[]string{"warning survey!5/repeat_count repeat_count_ignored"},
 			func(t *form.Template) bool {
 				return t.Sections[0].Questions[0].MinRepeats == 3 && t.Sections[0].Questions[0].MaxRepeats == 3
-			}},
+			},
+		},
 		{"languages by name", survey(t, []string{"hint::Swahili", "hint:French"}, q("text", "a", "A", "x", "y")), nil, func(t *form.Template) bool {
 			return cmp.Equal(t.Sections[0].Questions[0].Hint, form.Text{"sw": "x", "fr": "y"})
 		}},

@@ -33,10 +33,21 @@ var typeAliases = map[string]string{
 
 // selects are the beginnings of types that name a list of choices.
 var selects = [][2]string{
-	{"select_one_from_file", "select_from_file"}, {"select one from file", "select_from_file"}, {"select_multiple_from_file", "select_from_file"}, {"select multiple from file", "select_from_file"},
-	{"select_one_external", "select_from_file"}, {"select one external", "select_from_file"},
-	{"select_one", "select_one"}, {"select one from", "select_one"}, {"select one", "select_one"}, {"select1", "select_one"},
-	{"select_multiple", "select_multiple"}, {"select multiple from", "select_multiple"}, {"select multiple", "select_multiple"}, {"select all that apply from", "select_multiple"}, {"select all that apply", "select_multiple"},
+	{"select_one_from_file", "select_from_file"},
+	{"select one from file", "select_from_file"},
+	{"select_multiple_from_file", "select_from_file"},
+	{"select multiple from file", "select_from_file"},
+	{"select_one_external", "select_from_file"},
+	{"select one external", "select_from_file"},
+	{"select_one", "select_one"},
+	{"select one from", "select_one"},
+	{"select one", "select_one"},
+	{"select1", "select_one"},
+	{"select_multiple", "select_multiple"},
+	{"select multiple from", "select_multiple"},
+	{"select multiple", "select_multiple"},
+	{"select all that apply from", "select_multiple"},
+	{"select all that apply", "select_multiple"},
 	{"rank", "rank"},
 }
 

@@ -36,9 +36,13 @@ func FuzzScan(f *testing.F) {
 // Whatever the store holds, writing it ends, and what was JSON stays JSON.
 func FuzzWriters(f *testing.F) {
 	c, err := form.Compile(&form.Template{Sections: []form.Section{{ID: "a", Questions: []form.Question{
-		{ID: "fuels", Type: form.MultipleChoice, Options: []form.Option{{Value: "wood"}}, Other: true}, {ID: "where", Type: form.Geo},
-		{ID: "grid", Type: form.Matrix, Rows: []form.Option{{Value: "r"}}, Options: []form.Option{{Value: "x"}}}, {ID: "q", Type: form.Quantity, Units: []string{"kg"}},
-		{ID: "rep", Type: form.Repeat, Questions: []form.Question{{ID: "n", Type: form.Integer}}}, {ID: "of", Type: form.HouseholdRef}, {ID: "w", Type: form.FreeText},
+		{ID: "fuels", Type: form.MultipleChoice, Options: []form.Option{{Value: "wood"}}, Other: true},
+		{ID: "where", Type: form.Geo},
+		{ID: "grid", Type: form.Matrix, Rows: []form.Option{{Value: "r"}}, Options: []form.Option{{Value: "x"}}},
+		{ID: "q", Type: form.Quantity, Units: []string{"kg"}},
+		{ID: "rep", Type: form.Repeat, Questions: []form.Question{{ID: "n", Type: form.Integer}}},
+		{ID: "of", Type: form.HouseholdRef},
+		{ID: "w", Type: form.FreeText},
 	}}}})
 	if err != nil {
 		f.Fatal(err)

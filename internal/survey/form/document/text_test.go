@@ -24,7 +24,7 @@ func TestTextIn(t *testing.T) {
 	if got := document.Plain("x").In("sw", "en"); got != "x" {
 		t.Errorf("a plain text in any language = %q", got)
 	}
-	if got := (document.Text)(nil).In("sw", "en"); got != "" {
+	if got := document.Text(nil).In("sw", "en"); got != "" {
 		t.Errorf("no text = %q", got)
 	}
 }

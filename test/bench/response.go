@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/hearth-dmrv/hearth/test/server"
+)
+
+// submitBar is the share of the bound's rate that sending a response must
+// reach.
+const submitBar = 0.35
+
+// benchSurvey takes responses of any household.
+const benchSurvey = `{"surveyId":"bench","type":"BaselineSurvey","projectId":"did:ixo:entity:123","template":{"eligibilityCriteria":true,"socioEconomicData":true},` +
+	`"sampling":{"method":"simple_random","size":100,"confidence":0.95,"enrolment":"open"},"collectors":["did:ixo:agent/123"]}`
+
+// answer is a response of about 400 bytes, as the interface document shows it,
+// of a household of its own.
+func answer(n int) string {
+	return fmt.Sprintf(`{"responseId":"resp_%09d","surveyId":"bench","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z",`+
+		`"collector":"did:ixo:agent/123","startedAt":"2026-02-20T09:45:00Z","language":"sw","responses":{"eligibility":{"current_cooking":["wood","charcoal"],"target_area":true},`+
+		`"socio_economic":{"household_size":%d,"children_under_5":%d}}}`, n, n, n%12+1, n%3)
+}
+
+// submits compares a response, checked, stored once and counted, with one row
+// of the same bytes behind a hand-written group commit.
+func (b *bench) submits(ctx context.Context) error {
+	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
+	var count atomic.Int64
+	ours := func(ctx context.Context) (side, error) {
+		s, err := b.start()
+		if err != nil {
+			return nil, err
+		}
+		if err := openSurvey(ctx, s); err != nil {
+			return nil, errors.Join(err, s.Kill())
+		}
+		return hearthLoad(s, entityConns, func(int) []byte {
+			return request("POST", "/v1/surveys/bench/responses", s.Key, answer(int(count.Add(1))))
+		})
+	}
+	return b.rateCell(ctx, "POST …/responses", submitBar, ours, b.bareLoad("group", entityConns, request("POST", "/", server.OwnerKey, answer(1))))
+}
+
+// openSurvey starts the survey that takes the responses.
+func openSurvey(ctx context.Context, s *server.Server) error {
+	c := s.Client(1)
+	defer c.Close()
+	for _, call := range []struct{ path, body string }{{"/v1/surveys", benchSurvey}, {"/v1/surveys/bench/activate", `{}`}} {
+		a, err := c.Do(ctx, "POST", call.path, []byte(call.body))
+		if err != nil {
+			return err
+		}
+		if a.Status >= 300 {
+			return fmt.Errorf("POST %s: status %d: %s", call.path, a.Status, a.Body)
+		}
+	}
+	return nil
+}
