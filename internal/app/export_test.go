@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
@@ -16,6 +17,7 @@ type Built struct {
 	*App
 	Handler http.Handler // of the merged listener
 	Routes  []web.Route
+	Shut    func() // ends it before the test does
 }
 
 // Build makes a server on a fresh folder. Its owner key is ownerKey.
@@ -33,17 +35,19 @@ func Build(t testing.TB, ownerKey string, change func(*config.Config)) *Built {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard}}
 	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(func() {
+	b := &Built{App: a}
+	b.Shut = sync.OnceFunc(func() {
 		cancel()
 		if err := a.close(); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})
+	t.Cleanup(b.Shut)
 	if err := a.start(ctx); err != nil {
 		t.Fatalf("start: %v", err)
 	}
 	tables := a.tables(a.places())
-	b := &Built{App: a, Handler: a.open[0].server.Handler}
+	b.Handler = a.open[0].server.Handler
 	for _, api := range tables[mergedName] {
 		b.Routes = append(b.Routes, api.Routes()...)
 	}

@@ -2,11 +2,14 @@ package app_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -35,9 +38,63 @@ type house struct {
 	calls atomic.Int64
 }
 
+// newHouse makes a house on a copy of the first one: to furnish one takes
+// longer than any test in it.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{Built: app.Build(t, owner, func(c *config.Config) { c.Server.PublicURL = "https://hearth.example.org" }), ids: map[string]string{"workspaces": "default"}}
+	model.once.Do(func() { model.build(t) })
+	if model.house == nil {
+		t.Fatal("the first house could not be built")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(model.dir)); err != nil {
+		t.Fatal(err)
+	}
+	h := &house{Built: buildHouse(t, dir), ids: maps.Clone(model.house.ids), other: model.house.other, read: model.house.read}
+	return h
+}
+
+// model is the first house, whose folder the others copy.
+var model struct {
+	once sync.Once
+	modelHouse
+}
+
+type modelHouse struct {
+	dir   string
+	house *house // nil when it could not be built
+}
+
+func (m *modelHouse) build(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "hearth-house-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.dir = dir
+	h := furnished(t, dir)
+	h.Shut()
+	m.house = h
+}
+
+// TestMain takes the folder of the first house away.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if model.dir != "" {
+		_ = os.RemoveAll(model.dir) // the system clears its temporary folder too
+	}
+	os.Exit(code)
+}
+
+func buildHouse(t *testing.T, dir string) *app.Built {
+	t.Helper()
+	return app.Build(t, owner, func(c *config.Config) { c.Data.Dir, c.Server.PublicURL = dir, "https://hearth.example.org" })
+}
+
+// furnished makes a house with everything in it.
+func furnished(t *testing.T, dir string) *house {
+	t.Helper()
+	h := &house{Built: buildHouse(t, dir), ids: map[string]string{"workspaces": "default"}}
 	ctx, err := h.Auth.AsOwner(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)

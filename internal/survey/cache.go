@@ -50,6 +50,9 @@ func (c *cache) put(o *Open, gen uint64) {
 	if *c.slot(o.Workspace) != gen {
 		return
 	}
+	if old := c.open[o.Workspace][o.SurveyID]; old != nil && old.Revision > o.Revision {
+		return // read before a commit that somebody else has seen already
+	}
 	c.remove(o.Workspace, o.SurveyID)
 	for ws, all := range c.open { // in no order: any may go
 		for id := range all {

@@ -33,7 +33,11 @@ var errNoted = errors.New("noted")
 func (c *calls) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen[r.Method+" "+strings.ReplaceAll(r.URL.Path, placeholder, "{}")] = true
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet // every GET answers it
+	}
+	c.seen[method+" "+strings.ReplaceAll(r.URL.Path, placeholder, "{}")] = true
 	return nil, errNoted
 }
 
@@ -117,6 +121,8 @@ func argument(t *testing.T, typ reflect.Type) reflect.Value {
 		return reflect.ValueOf(placeholder)
 	case typ == reflect.TypeFor[int64]():
 		return reflect.ValueOf(int64(987654321))
+	case typ == reflect.TypeFor[int]():
+		return reflect.ValueOf(987654321)
 	}
 	return reflect.Zero(typ)
 }

@@ -9,6 +9,9 @@
 // its project. The certificate tells what was done and holds nothing of what
 // was erased.
 //
+// Somebody without a twin, such as a household that only answered surveys, is
+// forgotten by the other areas all the same.
+//
 // It promises that a certificate means that nothing is left in the tables, and,
 // on SQLite, in no file of the data folder either. Backups and the copies made
 // before migrations are older than the erasure and are not touched; a stored

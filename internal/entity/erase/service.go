@@ -55,7 +55,9 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 		return nil, false, err
 	}
 	r, err := s.cfg.Entities.Find(ctx, s.db, d.Subject)
-	if err != nil {
+	if fault.CodeOf(err) == "ENTITY_NOT_FOUND" && len(web.CallerFrom(ctx).Projects) == 0 {
+		return s.eraseOutside(ctx, d, err)
+	} else if err != nil {
 		return nil, false, err
 	}
 	if err := s.checkPersonal(ctx, r); err != nil {
@@ -75,6 +77,30 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	}
 	if body, fresh, err = s.certify(ctx, r, d, counts); err != nil {
 		return nil, false, err
+	}
+	for _, drop := range s.cfg.Copies {
+		if err := drop(ctx, r.Workspace); err != nil {
+			return nil, false, err
+		}
+	}
+	return body, fresh, s.db.Scrub(ctx)
+}
+
+// eraseOutside has everybody forget somebody who has no twin here, such as a
+// household that only answered surveys. missing is the answer when nobody knows
+// them.
+func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (body []byte, fresh bool, err error) {
+	ctx = context.WithoutCancel(ctx)
+	r := &entity.Row{Workspace: web.CallerFrom(ctx).Workspace, DID: d.Subject}
+	counts := map[string]int64{}
+	if counts["events"], err = s.cfg.Events.Forget(ctx, r.Workspace, r.DID); err != nil {
+		return nil, false, err
+	}
+	if body, fresh, err = s.certify(ctx, r, d, counts); err != nil {
+		return nil, false, err
+	}
+	if body == nil {
+		return nil, false, missing
 	}
 	for _, drop := range s.cfg.Copies {
 		if err := drop(ctx, r.Workspace); err != nil {
@@ -150,8 +176,10 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 	nid := s.db.NewNID()
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		// Whoever erases the same subject in the same moment waits here.
-		if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.DID); err != nil {
-			return err
+		if r.NID != 0 {
+			if _, err := s.cfg.Entities.FindForUpdate(ctx, tx, r.DID); err != nil {
+				return err
+			}
 		}
 		all := maps.Clone(counts)
 		if err := s.forget(ctx, tx, r, all); err != nil {
@@ -165,7 +193,8 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 		if err != nil {
 			return err
 		}
-		if body, fresh = last, last == nil || sum > 0; !fresh {
+		if body, fresh = last, last == nil || sum > 0; !fresh || r.NID == 0 && sum == 0 {
+			fresh = false
 			return nil
 		}
 		body, err = web.Encode(Certificate{
@@ -184,12 +213,14 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 
 // forget takes the subject out of everything but its own revisions.
 func (s *Service) forget(ctx context.Context, tx *db.Tx, r *entity.Row, counts map[string]int64) error {
-	if err := blankNewest(ctx, tx, r.NID); err != nil {
-		return err
-	}
 	var err error
-	if counts["relationships"], err = blankRelationships(ctx, tx, r.NID); err != nil {
-		return err
+	if r.NID != 0 { // 0 stands for every twin that is not held here
+		if err := blankNewest(ctx, tx, r.NID); err != nil {
+			return err
+		}
+		if counts["relationships"], err = blankRelationships(ctx, tx, r.NID); err != nil {
+			return err
+		}
 	}
 	for _, e := range s.cfg.Erasers {
 		if counts[e.Name], err = e.Erase(ctx, tx, r.Workspace, r.DID); err != nil {

@@ -153,8 +153,13 @@ func (s *Store) readable(ctx context.Context, hash string, sees Sees) (*File, er
 	if err != nil || f != nil && f.Sender == caller.DID {
 		return f, err
 	}
-	may := false
-	if f != nil {
+	may, hidden := false, false
+	if f != nil && !caller.May("responses:pii") {
+		if hidden, err = isPrivate(ctx, s.db, caller.Workspace, hash); err != nil {
+			return nil, err
+		}
+	}
+	if f != nil && !hidden {
 		may, err = Uses(ctx, s.db, Use{Workspace: caller.Workspace, SHA256: hash, Private: caller.May("responses:pii")}, func(nid int64) (bool, error) {
 			return sees(ctx, nid)
 		})

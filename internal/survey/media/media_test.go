@@ -129,7 +129,7 @@ func TestUses(t *testing.T) {
 			}
 			return nil
 		})
-		if missing, err := media.Missing(t.Context(), d, 21); err != nil || len(missing) != 1 || missing[0] != hashOf("c") {
+		if missing, err := media.Missing(t.Context(), d, 21, true); err != nil || len(missing) != 1 || missing[0] != hashOf("c") {
 			t.Errorf("missing = %v, %v", missing, err)
 		}
 		walk := func(private bool) string {
@@ -148,7 +148,7 @@ func TestUses(t *testing.T) {
 			t.Errorf("uses = %s", got)
 		}
 		do(func(tx *db.Tx) error { return media.Waive(t.Context(), tx, "ws", 21, nil) })
-		if missing, err := media.Missing(t.Context(), d, 21); err != nil || len(missing) != 0 {
+		if missing, err := media.Missing(t.Context(), d, 21, true); err != nil || len(missing) != 0 {
 			t.Errorf("missing = %v, %v", missing, err)
 		}
 		var gone int64

@@ -24,7 +24,8 @@ const (
 	selectUse     = `SELECT 1 FROM attachment_uses WHERE ws = $1 AND sha256 = $2 LIMIT 1`
 	selectUses    = `SELECT sha256 FROM attachment_uses WHERE response = $1 ORDER BY sha256`
 	selectMissing = `SELECT u.sha256 FROM attachment_uses u LEFT JOIN attachments a ON a.ws = u.ws AND a.sha256 = u.sha256
-		WHERE u.response = $1 AND a.sha256 IS NULL ORDER BY u.sha256`
+		WHERE u.response = $1 AND a.sha256 IS NULL AND (u.private = 0 OR $2 = 1) ORDER BY u.sha256`
+	selectPrivateUse = `SELECT 1 FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND private = 1 LIMIT 1`
 	// The uses of one survey after another: a file may be in thousands of
 	// responses.
 	selectNextUse   = `SELECT survey, response FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND survey > $3 ORDER BY survey, response LIMIT 1`
@@ -57,9 +58,26 @@ func isUsed(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
 }
 
 // Missing lists the hashes of files that a response has and that have not
-// arrived.
-func Missing(ctx context.Context, q db.Querier, response int64) ([]string, error) {
-	return hashes(q.Query(ctx, selectMissing, response))
+// arrived; those of answers about a person only when private is true.
+func Missing(ctx context.Context, q db.Querier, response int64, private bool) ([]string, error) {
+	all := 0
+	if private {
+		all = 1
+	}
+	return hashes(q.Query(ctx, selectMissing, response, all))
+}
+
+// isPrivate tells whether a file is an answer about a person anywhere: naming
+// it elsewhere must not open it.
+func isPrivate(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectPrivateUse, ws, hash).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find use of attachment: %w", err)
+	}
+	return true, nil
 }
 
 func hashes(rows db.Rows, err error) ([]string, error) {
@@ -111,7 +129,7 @@ func Release(ctx context.Context, tx *db.Tx, ws string, response int64) (int64, 
 // Waive ends the uses of files that never came and are not among keep: the
 // response names others now.
 func Waive(ctx context.Context, tx *db.Tx, ws string, response int64, keep map[string]bool) error {
-	missing, err := Missing(ctx, tx, response)
+	missing, err := Missing(ctx, tx, response, true)
 	if err != nil {
 		return err
 	}

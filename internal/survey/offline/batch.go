@@ -177,7 +177,7 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, don
 		r.Status, r.Missing = Partial, p.Sent().Head.Missing
 	}
 	if p.HasFiles() {
-		r.Waiting, err = media.Missing(ctx, tx, done.Row.NID)
+		r.Waiting, err = media.Missing(ctx, tx, done.Row.NID, true)
 	}
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
 func hashOf(text string) string {
@@ -99,6 +100,32 @@ func TestAttachments(t *testing.T) {
 		}
 		if w := v.send(t, "reader", "GET /v1/attachments/"+photo, "", "If-None-Match", `"`+photo+`"`); w.Code != 304 {
 			t.Errorf("again = %d, want 304", w.Code)
+		}
+	})
+}
+
+// A file of an answer about a person stays closed to who may not read that
+// answer: neither its hash is shown, nor does naming it elsewhere open it.
+func TestAttachmentStaysPrivate(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, homeSurvey)
+		sign := hashOf("signature")
+		first := draft("r1", 1, `home.signature="sha256:`+sign+`"`)
+		first.Attachments = []response.Attachment{{SHA256: sign, Name: "amina.jpg"}}
+		if r := v.submit(t, "ann", first); !slices.Equal(r.Waiting, []string{sign}) {
+			t.Errorf("its sender is told of %v, want what to send", r.Waiting)
+		}
+		if got := v.get(t, "reader", "r1"); got.Waiting != nil || got.Attachments != nil {
+			t.Errorf("a reader is told of %v and %v", got.Waiting, got.Attachments)
+		}
+		v.put(t, "ann", sign, "signature")
+		v.submit(t, "bob", draft("r2", 2, `home.photo="sha256:`+sign+`"`))
+		for role, want := range map[string]int{"bob": 404, "reader": 404, "mia": 200, "ann": 200} {
+			if w := v.send(t, role, "GET /v1/attachments/"+sign, ""); w.Code != want {
+				t.Errorf("%s reads it: %d, want %d", role, w.Code, want)
+			}
 		}
 	})
 }

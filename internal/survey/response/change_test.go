@@ -127,14 +127,23 @@ func TestPartial(t *testing.T) {
 		}
 		posted := draft("r2", 2, "home.size=")
 		posted.Partial = true
-		posted.Verification = &response.Verification{Status: "verified", Verifier: "did:key:vera", Timestamp: time.Date(2026, 2, 21, 0, 0, 0, 0, time.UTC)}
+		posted.Verification = &response.Verification{Status: "verified", Verifier: "did:key:zoe", Timestamp: time.Date(2026, 2, 21, 0, 0, 0, 0, time.UTC)}
 		_, err = v.s.Submit(as(t, "ann"), "s", posted)
 		want(t, "verification by a collector", err, "SCOPE_MISSING")
 		_, err = v.s.Submit(as(t, "vera"), "s", posted)
 		want(t, "verification of a partial one", err, "RESPONSE_NOT_VERIFIABLE")
 		posted.Responses = draft("r2", 2).Responses
+		for name, verdict := range map[string]response.Verification{
+			"VERIFIER_IS_COLLECTOR": {Status: "verified", Verifier: "did:key:vera", Timestamp: posted.Verification.Timestamp},
+			"RESPONSE_INVALID":      {Status: "verified", Verifier: "did:key:zoe", Timestamp: posted.Timestamp.Add(-time.Second)},
+		} {
+			forged := *posted
+			forged.Verification = &verdict
+			_, err = v.s.Submit(as(t, "vera"), "s", &forged)
+			want(t, "a decision nobody can have made", err, name)
+		}
 		r := v.submit(t, "vera", posted)
-		if r.Verification.Status != "verified" || r.Verification.Outcome != "approved" || r.Verification.Verifier != "did:key:vera" || v.tally(t).Verified != 1 {
+		if r.Verification.Status != "verified" || r.Verification.Outcome != "approved" || r.Verification.Verifier != "did:key:zoe" || v.tally(t).Verified != 1 {
 			t.Errorf("verification = %+v, %+v", r.Verification, v.tally(t))
 		}
 		// It is no part of the content.

@@ -71,13 +71,16 @@ func mayCorrect(ctx context.Context, r *Row, ifMatch string) error {
 	if err := mayChange(caller, r); err != nil {
 		return err
 	}
+	if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
+		return err
+	}
 	if slices.Contains([]string{Superseded, Invalidated}, r.VStatus) || r.Status == Redacted {
 		return locked(r)
 	}
 	if r.VStatus == Verified && !caller.May("surveys:write") {
 		return locked(r)
 	}
-	return web.CheckMatch(ifMatch, r.Revision)
+	return nil
 }
 
 // mayChange tells whether a response is the caller's to change.

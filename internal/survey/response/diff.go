@@ -66,11 +66,11 @@ func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *
 // has collected or sent the response.
 func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []Difference {
 	caller := web.CallerFrom(ctx)
-	pii := caller.May("responses:pii")
+	pii, knows := caller.May("responses:pii"), r.knows(ctx)
 	may := caller.May("responses:read") || caller.DID == r.Collector || caller.DID == r.Sender
 	var out []Difference
 	add := func(pointer string, was, is form.Value, private bool) {
-		if len(out) == maxDiff {
+		if len(out) == maxDiff || private && !knows {
 			return
 		}
 		d := Difference{Pointer: pointer, Masked: !may || private && !pii}
@@ -90,6 +90,10 @@ func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) 
 	}
 	for _, ch := range form.Compare(stored.Whole.Answers, sent.Whole.Answers) {
 		add(ch.Pointer, ch.Old, ch.New, isPrivate(o.Form, ch.Pointer))
+	}
+	if len(r.Masked) > 0 && !knows {
+		// Always the same: who could see which answer differs could guess them all.
+		out = append(out, Difference{Pointer: "/responses", Masked: true})
 	}
 	return out
 }

@@ -120,8 +120,8 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 	return p, s.announce(ctx, p)
 }
 
-// attach finds the files of a response. Names of files in answers about a
-// person are not kept: they often tell who it is.
+// attach finds the files of a response. Those in answers about a person are
+// sealed with these: who may not read the answer shall not learn its hash.
 func (p *Prepared) attach(r *form.Result) {
 	if len(r.Attachments) == 0 && len(p.draft.Attachments) == 0 {
 		return
@@ -132,12 +132,9 @@ func (p *Prepared) attach(r *form.Result) {
 		private[hash] = bytes.Contains(r.Private, []byte(hash))
 	}
 	p.head.Attachments = slices.Clone(p.draft.Attachments)
-	for i, a := range p.head.Attachments {
-		if private[a.SHA256] {
-			p.head.Attachments[i].Name = ""
-		} else {
-			private[a.SHA256] = false
-		}
+	p.head.Attachments = slices.DeleteFunc(p.head.Attachments, func(a Attachment) bool { return private[a.SHA256] })
+	for _, a := range p.head.Attachments {
+		private[a.SHA256] = false
 	}
 	for _, hash := range slices.Sorted(maps.Keys(private)) {
 		p.uses = append(p.uses, media.Use{Workspace: p.row.Workspace, Survey: p.row.Survey, Response: p.row.NID, SHA256: hash, Private: private[hash]})
@@ -305,6 +302,9 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 	p.row.Flags = int64(len(p.flags))
 	switch {
 	case p.draft.Verification != nil:
+		if err := p.mayImport(s.now()); err != nil {
+			return err
+		}
 		p.decision, p.imported = p.draft.Verification, true
 	case p.old == nil && o.Policy.Mode == "auto" && p.row.Status == Complete && !p.stopped():
 		p.decision = &Verification{Status: Verified, Verifier: s.cfg.Self, Timestamp: h.ReceivedAt}
@@ -319,6 +319,24 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 	p.row.VStatus, p.row.Verifier, p.row.VerifiedAt = p.decision.Status, p.decision.Verifier, ms(p.decision.Timestamp).UnixMilli()
 	if p.decision.Status == Verified {
 		p.row.Reviews = 1
+		if p.imported && o.Policy.MinReviewers > 1 {
+			p.row.VStatus = InReview // the first of two
+		}
+	}
+	return nil
+}
+
+// mayImport refuses decisions nobody could have made here: by who has collected
+// or sent the response, before it was given, or in the future.
+func (p *Prepared) mayImport(now time.Time) error {
+	v := p.draft.Verification
+	if v.Verifier == p.head.Collector || v.Verifier == p.head.SubmittedBy {
+		return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Nobody verifies what they have collected or sent themselves.").
+			With(fault.Field{Pointer: "/verification/verifier", Code: "is_collector", Detail: "The verifier must be somebody else."})
+	}
+	if at := ms(v.Timestamp); at.Before(p.head.Timestamp) || at.After(now.Add(10*time.Minute)) {
+		return fault.New(fault.Invalid, invalidCode, "The response is not valid.").
+			With(fault.Field{Pointer: "/verification/timestamp", Code: "out_of_range", Detail: "A decision comes after the response and before now."})
 	}
 	return nil
 }

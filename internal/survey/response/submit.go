@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -66,7 +67,7 @@ func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []b
 		return none, err
 	}
 	if body == nil {
-		waiting, err := media.Missing(ctx, tx, p.row.NID)
+		waiting, err := media.Missing(ctx, tx, p.row.NID, true)
 		if err != nil {
 			return none, err
 		}
@@ -96,12 +97,29 @@ func (s *Service) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.
 			return nil, fault.New(fault.Invalid, invalidCode, "The response is not valid.").
 				With(fault.Field{Pointer: "/surveyId", Code: "mismatch", Detail: "The response names another survey than the address."})
 		}
-		return o, nil
+		if surveyID != "" {
+			return o, nil
+		}
+		return s.orTemplate(ctx, o, d)
 	}
 	if surveyID != "" || fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
 		return nil, err
 	}
 	return s.pickByTemplate(ctx, name, d.HouseholdID, err)
+}
+
+// orTemplate refuses a survey whose id is also that of a template other active
+// surveys use: whoever means the template must not land in that survey.
+func (s *Service) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*survey.Open, error) {
+	others, err := s.cfg.Surveys.ByTemplate(ctx, o.SurveyID, d.HouseholdID)
+	if err != nil {
+		return nil, err
+	}
+	others = slices.DeleteFunc(others, func(other *survey.Open) bool { return other.NID == o.NID })
+	if len(others) > 0 {
+		return nil, ambiguous(append(others, o))
+	}
+	return o, nil
 }
 
 func (s *Service) pickByTemplate(ctx context.Context, template, household string, missing error) (*survey.Open, error) {
@@ -114,11 +132,16 @@ func (s *Service) pickByTemplate(ctx context.Context, template, household string
 	case len(all) == 1:
 		return all[0], nil
 	}
+	return nil, ambiguous(all)
+}
+
+// ambiguous names the surveys a response may be for.
+func ambiguous(all []*survey.Open) error {
 	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several active surveys use this template. Name the survey.")
 	for _, o := range all {
 		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: o.SurveyID})
 	}
-	return nil, f
+	return f
 }
 
 // stored answers a draft that was stored before exactly as it is, if it was.
