@@ -133,6 +133,9 @@ func (p *Prepared) attach(r *form.Result) {
 	}
 	p.head.Attachments = slices.Clone(p.draft.Attachments)
 	p.head.Attachments = slices.DeleteFunc(p.head.Attachments, func(a Attachment) bool { return private[a.SHA256] })
+	if len(p.head.Attachments) == 0 {
+		p.head.Attachments = nil
+	}
 	for _, a := range p.head.Attachments {
 		private[a.SHA256] = false
 	}
