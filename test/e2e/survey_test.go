@@ -129,14 +129,18 @@ func TestSurveyKilled(t *testing.T) {
 		for round := range kills {
 			d := answers(5)
 			d.ResponseID, d.HouseholdID = fmt.Sprint("resp_", round), fmt.Sprint("did:ixo:household/", round)
+			told := make(chan *client.Response, clients)
 			var wg sync.WaitGroup
 			for range clients {
 				wg.Go(func() {
 					ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second) // cut while it waits
 					defer cancel()
-					_, _ = owner(t, s).Responses.Submit(ctx, d) // the kill decides who gets an answer
+					if r, err := owner(t, s).Responses.Submit(ctx, d); err == nil { // the kill decides who gets an answer
+						told <- r
+					}
 				})
 			}
+			known := <-told // one has its answer, most are on their way
 			if err := s.Kill(); err != nil {
 				t.Error(err)
 			}
@@ -144,6 +148,9 @@ func TestSurveyKilled(t *testing.T) {
 			s = server.Run(t, o)
 			c := owner(t, s)
 			first := must(c.Responses.Submit(t.Context(), d))(t)
+			if !first.ReceivedAt.Equal(known.ReceivedAt) {
+				t.Errorf("round %d: received at %s, but somebody was told %s", round, first.ReceivedAt, known.ReceivedAt)
+			}
 			n := 0
 			for r, err := range c.Responses.OfHousehold(t.Context(), d.HouseholdID, client.PageQuery{}) {
 				if err != nil || r.ResponseID != first.ResponseID || r.Revision != 1 {

@@ -419,17 +419,8 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="twins-%s.%s"`, e.CreatedAt.Format("20060102-150405"), e.Format))
 	h.Set("Content-Length", strconv.FormatInt(f.Bytes, 10))
 	web.LeavePlace(ctx)
-	for n, sent := int64(0), int64(0); sent < f.Bytes; n++ {
-		raw, err := file.Piece(ctx, s.db, f.ID, n)
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(raw); err != nil {
-			return nil // the client is gone
-		}
-		sent += int64(len(raw))
-	}
-	return nil
+	_, err = file.Send(ctx, s.db, f, w) // a client that has gone is no matter
+	return err
 }
 
 type migrationIn struct {

@@ -291,3 +291,41 @@ func TestIDs(t *testing.T) {
 		}
 	})
 }
+
+// A response that names a template never lands in a survey that happens to have
+// the template's id.
+func TestSurveyWithTheIDOfATemplate(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, homeSurvey)
+		v.start(t, strings.Replace(homeSurvey, `"surveyId":"s"`, `"surveyId":"home"`, 1))
+		named := draft("r1", 1)
+		named.SurveyID = "home"
+		_, err := v.s.Submit(as(t, "ann"), "", named)
+		want(t, "a response for the template", err, "AMBIGUOUS_SURVEY")
+		if got := codes(err); !strings.Contains(got, "/surveyId candidate") {
+			t.Errorf("fields = %s, want the candidates", got)
+		}
+		if _, err := v.s.Submit(as(t, "ann"), "home", named); err != nil {
+			t.Errorf("the survey by its address: %v", err)
+		}
+	})
+}
+
+// A wrong precondition is told before anything else about the state.
+func TestPreconditionBeforeState(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, homeSurvey)
+		v.submit(t, "ann", draft("r1", 1))
+		next := draft("r2", 1)
+		next.Supersedes = "r1"
+		v.submit(t, "ann", next)
+		for match, code := range map[string]string{"": "PRECONDITION_REQUIRED", `"999"`: "STALE_REVISION", "*": "RESPONSE_LOCKED"} {
+			_, err := v.s.Correct(as(t, "ann"), "r1", patch(match, `{"responses":{"home":{"size":3}}}`))
+			want(t, "a correction of what was replaced with If-Match "+match, err, code)
+		}
+	})
+}

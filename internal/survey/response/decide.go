@@ -2,15 +2,21 @@ package response
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const insertReviewed = `INSERT INTO response_decisions (nid, response, from_st, to_st, verifier, at, reason, notes, imported, revision, request, reviews)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11)`
+// MayJudge refuses a verifier who has collected or sent the response. The fault
+// is VERIFIER_IS_COLLECTOR.
+func MayJudge(verifier, collector, sender string) error {
+	if verifier != "" && verifier != collector && verifier != sender {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot decide about it.")
+}
 
 // Move is what somebody decides about a response. Whether it may be decided is
 // for package verify to say.
@@ -54,10 +60,12 @@ func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Ro
 	} else if !ok {
 		return nil, nil, web.CheckMatch(web.ETag(0), old.Revision) // somebody was faster
 	}
-	_, err := tx.Exec(ctx, insertReviewed, s.db.NewNID(), old.NID, old.VStatus, m.To, next.Actor, next.UpdatedAt, m.Reason, m.Notes,
-		next.Revision, next.RequestID, m.Reviews)
+	err := AddDecision(ctx, tx, Decision{
+		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: m.To, Verifier: next.Actor, At: next.UpdatedAt, Reason: m.Reason, Notes: m.Notes,
+		Revision: next.Revision, RequestID: next.RequestID, Reviews: m.Reviews,
+	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("insert decision: %w", err)
+		return nil, nil, err
 	}
 	if err := s.tell(ctx, tx, &next, "response."+next.Action, movedData{o.SurveyID, old.VStatus, m.To, m.Reviews}); err != nil {
 		return nil, nil, err

@@ -333,9 +333,8 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 // or sent the response, before it was given, or in the future.
 func (p *Prepared) mayImport(now time.Time) error {
 	v := p.draft.Verification
-	if v.Verifier == p.head.Collector || v.Verifier == p.head.SubmittedBy {
-		return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Nobody verifies what they have collected or sent themselves.").
-			With(fault.Field{Pointer: "/verification/verifier", Code: "is_collector", Detail: "The verifier must be somebody else."})
+	if err := MayJudge(v.Verifier, p.head.Collector, p.head.SubmittedBy); err != nil {
+		return err
 	}
 	if at := ms(v.Timestamp); at.Before(p.head.Timestamp) || at.After(now.Add(10*time.Minute)) {
 		return fault.New(fault.Invalid, invalidCode, "The response is not valid.").

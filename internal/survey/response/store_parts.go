@@ -62,8 +62,8 @@ func listFlags(ctx context.Context, q db.Querier, nid int64) ([]rule.Flag, error
 	return out, rows.Err()
 }
 
-const insertDecision = `INSERT INTO response_decisions (nid, response, from_st, to_st, verifier, at, reason, notes, imported, revision, request)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+const insertDecision = `INSERT INTO response_decisions (nid, response, from_st, to_st, verifier, at, reason, notes, imported, revision, request, reviews)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 // Decision is one step of a verification, as it is kept for ever.
 type Decision struct {
@@ -77,6 +77,7 @@ type Decision struct {
 	Imported  bool
 	Revision  int64 // of the response that was looked at
 	RequestID string
+	Reviews   int64 // how many have approved with it
 }
 
 // AddDecision keeps a decision.
@@ -85,7 +86,7 @@ func AddDecision(ctx context.Context, tx *db.Tx, d Decision) error {
 	if d.Imported {
 		imported = 1
 	}
-	_, err := tx.Exec(ctx, insertDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID)
+	_, err := tx.Exec(ctx, insertDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID, d.Reviews)
 	if err != nil {
 		return fmt.Errorf("insert decision: %w", err)
 	}

@@ -258,7 +258,7 @@ func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *R
 	if p.decision != nil {
 		d := Decision{
 			NID: s.db.NewNID(), Response: row.NID, From: Pending, To: row.VStatus, Verifier: row.Verifier, At: row.VerifiedAt,
-			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID,
+			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID, Reviews: row.Reviews,
 		}
 		if !p.imported {
 			d.Reason = "verified by the server: no flag"

@@ -51,9 +51,10 @@ func needsReason(from, to string) bool {
 // SECOND_REVIEWER_REQUIRED, VERIFICATION_INVALID.
 func decide(r *response.Row, d Draft, verifier string, reviewers int) (response.Move, error) {
 	m := response.Move{To: d.Status, Reason: d.Reason, Notes: d.Notes}
+	if err := response.MayJudge(verifier, r.Collector, r.Sender); err != nil {
+		return m, err
+	}
 	switch {
-	case verifier == "" || verifier == r.Collector || verifier == r.Sender:
-		return m, fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot decide about it.")
 	case r.Status == response.Redacted:
 		return m, notVerifiable("redacted", "The answers were taken out.")
 	case !slices.Contains(moves[r.VStatus], d.Status):

@@ -6,12 +6,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -351,4 +356,39 @@ func TestHistoryPages(t *testing.T) {
 			t.Errorf("the reference does not have %s", word)
 		}
 	}
+}
+
+// A decision that comes with a response is the first of two where the survey
+// asks for two: the same verifier cannot be the second.
+func TestImportedIsTheFirstOfTwo(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.Start(t, "ws", "s", 2)
+		text, err := json.Marshal(surveytest.Home(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().UTC().Add(-time.Hour)
+		_, err = v.Responses.Submit(surveytest.As(t.Context(), "ws", "owner"), "s", &response.Draft{
+			ResponseID: "r0", HouseholdID: "did:ixo:household/1", Timestamp: at, Collector: "did:key:ann", Responses: form.Object{Value: text},
+			Verification: &response.Verification{Status: response.Verified, Verifier: "did:key:vera", Timestamp: at.Add(time.Minute)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := v.state(t, "r0")
+		if s.Verification.Status != response.InReview || s.Verification.Reviews != 1 || len(s.Decisions) != 1 || !s.Decisions[0].Imported {
+			t.Errorf("verification = %+v after %+v, want in review after an imported approval", s.Verification, s.Decisions)
+		}
+		if err := v.decide(t, "vera", "r0", response.Verified); codeOf(err) != "SECOND_REVIEWER_REQUIRED" {
+			t.Errorf("vera again: %v, want SECOND_REVIEWER_REQUIRED", err)
+		}
+		if err := v.decide(t, "zoe", "r0", response.Verified); err != nil {
+			t.Fatal(err)
+		}
+		if s := v.state(t, "r0"); s.Verification.Status != response.Verified || s.Verification.Verifier != "did:key:zoe" {
+			t.Errorf("verification = %+v, want verified by zoe", s.Verification)
+		}
+	})
 }

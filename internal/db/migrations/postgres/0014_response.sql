@@ -77,9 +77,11 @@ CREATE TABLE response_flags (
 	data     TEXT   NOT NULL,
 	PRIMARY KEY (response, rule, question)
 );
-CREATE INDEX response_flags_survey ON response_flags (survey, rule, response);
+CREATE INDEX response_flags_survey ON response_flags (survey, rule, response, question);
+CREATE INDEX response_flags_source ON response_flags (survey, source, response) WHERE source <> 'submit';
 
--- Decisions about responses, never changed.
+-- Decisions about responses, never changed. reviews is how many have approved
+-- with it.
 CREATE TABLE response_decisions (
 	nid       BIGINT PRIMARY KEY,
 	response  BIGINT NOT NULL,
@@ -91,7 +93,8 @@ CREATE TABLE response_decisions (
 	notes     TEXT   NOT NULL,
 	imported  BIGINT NOT NULL,
 	revision  BIGINT NOT NULL,
-	request   TEXT   NOT NULL
+	request   TEXT   NOT NULL,
+	reviews   BIGINT NOT NULL
 );
 CREATE INDEX response_decisions_of ON response_decisions (response, nid);
 

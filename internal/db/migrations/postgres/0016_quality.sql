@@ -1,11 +1,3 @@
--- How many have approved a response with a decision.
-ALTER TABLE response_decisions ADD COLUMN reviews BIGINT NOT NULL DEFAULT 0;
-
--- Flags are read in the order of this index, and those of a run by the other.
-DROP INDEX response_flags_survey;
-CREATE INDEX response_flags_survey ON response_flags (survey, rule, response, question);
-CREATE INDEX response_flags_source ON response_flags (survey, source, response) WHERE source <> 'submit';
-
 -- The limits of checks, where a survey has its own.
 CREATE TABLE quality_rules (
 	survey     BIGINT PRIMARY KEY,
