@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -165,11 +166,12 @@ func (a *App) route(challenge http.Handler) (err error) {
 	if a.edge, err = newEdge(a.cfg, a.log, a.seen, a.tracer); err != nil {
 		return err
 	}
-	tables := a.tables(a.places())
+	places := a.places()
+	tables := a.tables(places)
 	for _, l := range a.open {
 		l.server.Handler = challenge
-		if l.name != acmeName {
-			l.server.Handler = a.edge.handler(tables[l.name])
+		if i := slices.IndexFunc(places, func(p place) bool { return p.name == l.name }); i >= 0 {
+			l.server.Handler = a.edge.handler(tables[l.name], places[i].shape)
 		}
 	}
 	return a.measureEdge()

@@ -19,6 +19,7 @@ type edge struct {
 	pace    web.Pace
 	shed    *web.Shedder
 	limit   *web.Limiter // by address; nil is off
+	probes  *web.Limiter // of / and /health where area C is, by address; nil is off
 	see     web.Observer
 	tracer  *ops.Tracer
 	log     *slog.Logger
@@ -40,6 +41,9 @@ func newEdge(cfg *config.Config, log *slog.Logger, see web.Observer, tracer *ops
 	}
 	if n := cfg.Limits.AddressRateLimit; n > 0 {
 		e.limit = web.NewLimiter(web.LimiterConfig{PerMinute: n})
+	}
+	if n := cfg.USSD.RateLimit; n > 0 && cfg.HasArea("c") {
+		e.probes = web.NewLimiter(web.LimiterConfig{PerMinute: n})
 	}
 	return e, nil
 }
@@ -68,7 +72,7 @@ func under(path, prefix string) bool {
 // handler puts the edge in front of the routes of apis. The order matters:
 // the id first so that every answer has it, the observer before anything that
 // can refuse, so that refusals are counted.
-func (e *edge) handler(apis []*web.API) http.Handler {
+func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	mux := http.NewServeMux()
 	var routes []web.Route
 	for _, a := range apis {
@@ -89,6 +93,9 @@ func (e *edge) handler(apis []*web.API) http.Handler {
 	h := cleanPath(nothing, mux)
 	if e.limit != nil {
 		h = e.limit.Guard(limitName, dialect, h)
+	}
+	if e.probes != nil && sh != shapeOracle {
+		h = e.probes.Guard(probeName, dialect, h)
 	}
 	h = e.withCORS(h)
 	h = e.pace.Middleware(h)
@@ -114,10 +121,19 @@ func hiddenPatterns(apis []*web.API) map[string]bool {
 }
 
 // limitName limits areas A and B, the public DID documents and the reference
-// by address. C and D have limits of their own, and health is never refused.
+// by address. C and D have limits of their own, and so have probes.
 func limitName(r *http.Request) string {
 	p := r.URL.Path
 	if under(p, "/v1") || under(p, "/1.0") || under(p, "/entities") || under(p, "/.well-known") || p == "/did.json" || strings.HasPrefix(p, "/docs") {
+		return web.AddrName(web.ClientAddr(r.Context()))
+	}
+	return ""
+}
+
+// probeName limits what area C documents beside its own routes, which count
+// for themselves: whoever dials must not use up what a probe needs.
+func probeName(r *http.Request) string {
+	if p := r.URL.Path; p == "/" || p == "/health" {
 		return web.AddrName(web.ClientAddr(r.Context()))
 	}
 	return ""

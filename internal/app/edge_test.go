@@ -21,6 +21,12 @@ type didPath struct {
 // the log and the metrics see.
 func edgeOf(t *testing.T, perMinute int) (h http.Handler, seen func() []string) {
 	t.Helper()
+	return edgeAs(t, perMinute, shapeAll)
+}
+
+// edgeAs is edgeOf on a listener of another shape.
+func edgeAs(t *testing.T, perMinute int, sh shape) (h http.Handler, seen func() []string) {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Limits.AddressRateLimit = perMinute
 	var mu sync.Mutex
@@ -42,7 +48,7 @@ func edgeOf(t *testing.T, perMinute int) (h http.Handler, seen func() []string) 
 	web.Get(a, "/v1/entities/{did}/history", say("history"), d)
 	web.Get(a, "/1.0/identifiers/{did}", say("resolve"), d)
 	web.Get(a, "/health", func(context.Context, *nothing) (string, error) { return "ok", nil }, d)
-	return e.handler([]*web.API{a}), func() []string { mu.Lock(); defer mu.Unlock(); return routes }
+	return e.handler([]*web.API{a}, sh), func() []string { mu.Lock(); defer mu.Unlock(); return routes }
 }
 
 func ask(h http.Handler, method, target string) *httptest.ResponseRecorder {
@@ -99,7 +105,7 @@ func TestEdgeNamesThePattern(t *testing.T) {
 }
 
 // TestEdgeLimitsPublicDocuments holds that what anyone may read is counted by
-// address, once however it is spelled, and that health never is.
+// address, once however it is spelled, and apart from health.
 func TestEdgeLimitsPublicDocuments(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/1.0/identifiers/did:ixo:a/b", "/entities/x/did.json", "/.well-known/did.json", "/v1/entities/did:ixo:a/b"} {
@@ -116,5 +122,33 @@ func TestEdgeLimitsPublicDocuments(t *testing.T) {
 		if got := ask(h, "GET", "/health").Code; got != http.StatusOK {
 			t.Errorf("GET /health = %d, want 200", got)
 		}
+	}
+}
+
+// TestEdgeLimitsProbes holds that / and /health have a counter of their own
+// where area C is: 100 a minute, whatever else the address asks for.
+func TestEdgeLimitsProbes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		sh   shape
+		want int
+	}{{"merged", shapeAll, 429}, {"USSD", shapeUSSD, 429}, {"oracle", shapeOracle, 200}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := edgeAs(t, 0, tt.sh)
+			for range 200 {
+				ask(h, "GET", "/v1/entities/did:ixo:a/b")
+			}
+			for i := range 100 {
+				if got := ask(h, "GET", "/health").Code; got != 200 {
+					t.Fatalf("GET /health, time %d = %d, want 200", i+1, got)
+				}
+			}
+			w := ask(h, "GET", "/health")
+			if w.Code != tt.want || (w.Header().Get("Retry-After") != "") != (tt.want == 429) {
+				t.Errorf("GET /health past the limit = %d, Retry-After %q; want %d", w.Code, w.Header().Get("Retry-After"), tt.want)
+			}
+		})
 	}
 }

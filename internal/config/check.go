@@ -20,6 +20,7 @@ func check(c *Config, failed map[string]bool) Problems {
 	k.listeners()
 	k.tls()
 	k.secrets()
+	k.sms()
 	k.ussd()
 	k.model()
 	return k.bad
@@ -119,6 +120,17 @@ func (k *checker) tls() {
 	}
 }
 
+// sms: who is to send needs an address or a key to do so.
+func (k *checker) sms() {
+	sms := k.c.USSD.SMS
+	if sms.Provider == "webhook" && sms.WebhookURL == "" {
+		k.add("is missing: SMS_PROVIDER=webhook posts messages there", "SMS_WEBHOOK_URL", "SMS_PROVIDER")
+	}
+	if sms.Provider == "africastalking" && (sms.ATUsername == "" || sms.ATKey == "") {
+		k.add("is missing: SMS_PROVIDER=africastalking needs it and AFRICASTALKING_USERNAME", "AFRICASTALKING_API_KEY", "SMS_PROVIDER")
+	}
+}
+
 // secrets: production must not depend on keys that exist only in one data
 // folder and were chosen by nobody.
 func (k *checker) secrets() {
@@ -127,6 +139,9 @@ func (k *checker) secrets() {
 	}
 	if k.c.Production() && k.c.HasArea("c") && k.c.USSD.PINKey == "" {
 		k.add("is missing: production does not run area C with a generated key; want "+pinKey().want, "PIN_ENCRYPTION_KEY", "HEARTH_AREAS")
+	}
+	if k.c.USSD.OldPINKey != "" && k.c.USSD.PINKey == "" {
+		k.add("is missing: PIN_ENCRYPTION_KEY_OLD is the key before it", "PIN_ENCRYPTION_KEY", "PIN_ENCRYPTION_KEY_OLD")
 	}
 	if k.c.Oracle.Mnemonic != "" && k.c.Oracle.DID == "" {
 		k.add("is missing: ORACLE_MNEMONIC is the key of a DID that must be named", "ORACLE_DID", "ORACLE_MNEMONIC")

@@ -118,7 +118,9 @@ type Events struct {
 
 // USSD is area C.
 type USSD struct {
-	PINKey          Secret // 32 bytes, decoded; empty: one is made in the data folder
+	PINKey          Secret // as written; empty: one is derived from the server's key
+	OldPINKey       Secret // the one before it, during a change of keys
+	LegacyPINKey    Secret // of PINs taken over from elsewhere
 	GatewayNetworks []netip.Prefix
 	GatewaySecret   Secret
 	GatewayOnly     bool
@@ -126,6 +128,20 @@ type USSD struct {
 	RateLimit       int    // requests a minute and address; 0 is off
 	TextMode        string // auto, accumulated or latest
 	ServiceCodes    []string
+	Menu            string // name of a shipped pack, or a file
+	GatewaysFile    string // further gateways; "" is none
+	SMS             SMS
+}
+
+// SMS says how short messages leave.
+type SMS struct {
+	Provider      string // off, webhook or africastalking
+	WebhookURL    string
+	WebhookSecret Secret
+	ATUsername    string
+	ATKey         Secret
+	ATSender      string
+	ATURL         string
 }
 
 // Oracle is area D without its model.

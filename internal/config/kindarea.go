@@ -98,25 +98,40 @@ func serviceCode() kind[string] {
 	}
 }
 
-// pinKey is empty or a 32-byte key, kept decoded.
+// leastPassphrase is the shortest text a key is stretched from, in characters.
+const leastPassphrase = 16
+
+// pinKey is empty, a 32-byte key or a passphrase, kept as it was written:
+// PINs taken over from elsewhere were sealed with the text itself.
 func pinKey() kind[Secret] {
 	return kind[Secret]{
-		name: "secret", want: "32 random bytes: 64 hexadecimal digits, base64 of 32 bytes, or exactly 32 characters (make one with: openssl rand -hex 32)",
+		name: "secret", want: "32 random bytes (64 hexadecimal digits, base64 of 32 bytes, or exactly 32 characters; make one with: openssl rand -hex 32), or a passphrase of 16 characters or more",
 		parse: func(s string) (Secret, error) {
 			if s == "" {
 				return "", nil
 			}
 			key, ok := decodeKey(s)
-			if !ok {
+			switch {
+			case ok:
+			case hexOnly(s):
 				return "", errors.New("is not 32 bytes long")
+			case len([]rune(s)) < leastPassphrase:
+				return "", errors.New("is neither 32 bytes long nor a passphrase of 16 characters")
+			default:
+				key = []byte(s)
 			}
 			if weak(key) {
 				return "", errors.New("is too easy to guess")
 			}
-			return Secret(key), nil
+			return Secret(s), plain(s)
 		},
 		format: Secret.Reveal,
 	}
+}
+
+// hexOnly tells a key with a digit too few or too many from a passphrase.
+func hexOnly(s string) bool {
+	return strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
 // decodeKey reads the three forms of a 32-byte key. Their lengths differ (64,

@@ -57,6 +57,7 @@ func Groups() []Group {
 		{"auth", "Identity"},
 		{"events", "Events, jobs, webhooks"},
 		{"ussd", "USSD (area C)"},
+		{"sms", "Short messages"},
 		{"oracle", "Oracle (area D)"},
 		{"model", "Language model"},
 		{"observe", "Logs, metrics, traces"},
@@ -67,7 +68,7 @@ func Groups() []Group {
 func Settings() []Setting {
 	return slices.Concat(
 		serverSettings(), tlsSettings(), dataSettings(), backupSettings(), limitSettings(), authSettings(), eventSettings(),
-		ussdSettings(), oracleSettings(), modelSettings(), observeSettings(),
+		ussdSettings(), smsSettings(), oracleSettings(), modelSettings(), observeSettings(),
 	)
 }
 

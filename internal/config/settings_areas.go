@@ -16,8 +16,18 @@ func ussdSettings() []Setting {
 	return []Setting{
 		{
 			Env: "PIN_ENCRYPTION_KEY", Key: "ussd.pinEncryptionKey", Default: "", Secret: true,
-			Doc:   "Key that encrypts PINs. Nothing makes one in the data folder, which production refuses.",
+			Doc:   "Key that encrypts PINs, or a passphrase it is made from. Nothing derives one from the server's key, which production refuses.",
 			value: at(func(c *Config) *Secret { return &c.USSD.PINKey }, pinKey()),
+		},
+		{
+			Env: "PIN_ENCRYPTION_KEY_OLD", Key: "ussd.pinEncryptionKeyOld", Default: "", Secret: true,
+			Doc:   "The key before PIN_ENCRYPTION_KEY. PINs under it stay readable until `hearth ussd accounts rotate` has sealed them anew.",
+			value: at(func(c *Config) *Secret { return &c.USSD.OldPINKey }, pinKey()),
+		},
+		{
+			Env: "LEGACY_PIN_ENCRYPTION_KEY", Key: "ussd.legacyPinEncryptionKey", Default: "", Secret: true,
+			Doc:   "Passphrase of imported PINs, which are checked with it once and then sealed anew. Nothing means PIN_ENCRYPTION_KEY.",
+			value: at(func(c *Config) *Secret { return &c.USSD.LegacyPINKey }, secret(0)),
 		},
 		{
 			Env: "USSD_GATEWAY_NETWORKS", Key: "ussd.gatewayNetworks", Default: "",
@@ -53,6 +63,56 @@ func ussdSettings() []Setting {
 			Env: "USSD_SERVICE_CODES", Aliases: []string{"ZM_SERVICE_CODES"}, Key: "ussd.serviceCodes", Default: "",
 			Doc:   "Codes people dial, for texts and checks; nothing accepts any code.",
 			value: at(func(c *Config) *[]string { return &c.USSD.ServiceCodes }, list(serviceCode())),
+		},
+		{
+			Env: "USSD_MENU", Key: "ussd.menu", Default: "hearth",
+			Doc:   "The menus: hearth or classic, or a YAML file, which is read again when it changes.",
+			value: at(func(c *Config) *string { return &c.USSD.Menu }, text(4096)),
+		},
+		{
+			Env: "USSD_GATEWAYS_FILE", Key: "ussd.gatewaysFile", Default: "",
+			Doc:   "YAML file with further gateways, beside those that are shipped.",
+			value: at(func(c *Config) *string { return &c.USSD.GatewaysFile }, text(4096)),
+		},
+	}
+}
+
+func smsSettings() []Setting {
+	return []Setting{
+		{
+			Env: "SMS_PROVIDER", Key: "sms.provider", Default: "off",
+			Doc:   "Who sends short messages: nobody, a webhook of yours, or Africa's Talking.",
+			value: at(func(c *Config) *string { return &c.USSD.SMS.Provider }, oneOf("off", "webhook", "africastalking")),
+		},
+		{
+			Env: "SMS_WEBHOOK_URL", Key: "sms.webhookUrl", Default: "",
+			Doc:   "Where messages are posted with SMS_PROVIDER=webhook.",
+			value: at(func(c *Config) *string { return &c.USSD.SMS.WebhookURL }, httpURL()),
+		},
+		{
+			Env: "SMS_WEBHOOK_SECRET", Key: "sms.webhookSecret", Default: "", Secret: true,
+			Doc:   "Signs what is posted there.",
+			value: at(func(c *Config) *Secret { return &c.USSD.SMS.WebhookSecret }, secret(16)),
+		},
+		{
+			Env: "AFRICASTALKING_USERNAME", Key: "sms.africasTalkingUsername", Default: "",
+			Doc:   "User name at Africa's Talking.",
+			value: at(func(c *Config) *string { return &c.USSD.SMS.ATUsername }, text(128)),
+		},
+		{
+			Env: "AFRICASTALKING_API_KEY", Key: "sms.africasTalkingApiKey", Default: "", Secret: true,
+			Doc:   "Key at Africa's Talking.",
+			value: at(func(c *Config) *Secret { return &c.USSD.SMS.ATKey }, secret(0)),
+		},
+		{
+			Env: "AFRICASTALKING_SENDER_ID", Key: "sms.africasTalkingSenderId", Default: "",
+			Doc:   "Name or short code messages come from.",
+			value: at(func(c *Config) *string { return &c.USSD.SMS.ATSender }, text(32)),
+		},
+		{
+			Env: "AFRICASTALKING_URL", Key: "sms.africasTalkingUrl", Default: "https://api.africastalking.com",
+			Doc:   "Address of its API; https://api.sandbox.africastalking.com is its sandbox.",
+			value: at(func(c *Config) *string { return &c.USSD.SMS.ATURL }, httpURL()),
 		},
 	}
 }
