@@ -19,8 +19,8 @@ import (
 
 // A bare server is the least that net/http can do: "hello" answers a constant,
 // "write" stores its body as one synced row first, "group" does so for all who
-// wait at once. "row" is the same row through
-// our own foundation. Each runs in a process of its own, as Hearth does.
+// wait at once, and "step" reads the row of a session first and writes it anew.
+// "row" is the same row through our own foundation. Each runs in a process of its own, as Hearth does.
 
 // serveBare is that process. It ends when its standard input does.
 func serveBare(ctx context.Context, kind, path string) error {
@@ -37,6 +37,12 @@ func serveBare(ctx context.Context, kind, path string) error {
 			return err
 		}
 		h = &groupWriter{g: g}
+	case "step":
+		g, err := openSteps(ctx, path)
+		if err != nil {
+			return err
+		}
+		h = &stepWriter{g: g}
 	case "hello":
 		h = http.HandlerFunc(hello)
 	case "write":

@@ -76,6 +76,7 @@ func (c *conn) close() error {
 // the one statement it is for.
 type group struct {
 	c     *conn
+	do    func(id, body string) error // what is done for a caller
 	queue chan *ask
 	done  chan error
 }
@@ -95,9 +96,14 @@ func openGroup(ctx context.Context, path string) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{c: c, queue: make(chan *ask, 4096), done: make(chan error, 1)}
+	return startGroup(c, c.put), nil
+}
+
+// startGroup commits together what do does for those who wait.
+func startGroup(c *conn, do func(id, body string) error) *group {
+	g := &group{c: c, do: do, queue: make(chan *ask, 4096), done: make(chan error, 1)}
 	go g.loop()
-	return g, nil
+	return g
 }
 
 // writer gives a function that stores one row and returns when it is on disk.
@@ -153,7 +159,7 @@ func (g *group) one(a *ask) {
 	if a.err = g.c.run(g.c.save); a.err != nil {
 		return
 	}
-	if a.err = g.c.put(a.id, a.body); a.err != nil {
+	if a.err = g.do(a.id, a.body); a.err != nil {
 		a.err = errors.Join(a.err, g.c.run(g.c.undo))
 	}
 	if err := g.c.run(g.c.release); err != nil {

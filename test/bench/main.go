@@ -53,6 +53,7 @@ var rows = []row{
 	{"import", "an import of twins, and other writers meanwhile", (*bench).imports},
 	{"submit", "a response, checked, stored once and counted, at 64 connections", (*bench).submits},
 	{"graph", "a subgraph of a hub against the bare SQL of its edges", (*bench).graphs},
+	{"ussd", "a first dial and a step of a handset session", (*bench).ussd},
 	{"gc", "garbage collector settings of the server", (*bench).collector},
 	{"boot", "start on an empty folder, and memory at rest", (*bench).boots},
 }
@@ -95,7 +96,7 @@ func (b *bench) flags() (only, bare string) {
 	flag.IntVar(&b.rounds, "rounds", 11, "how often each pair is measured")
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, graph, gc, boot")
+	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, graph, ussd, gc, boot")
 	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {

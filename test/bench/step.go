@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// The statements of a bare step: the row of a session is read, and written
+// anew with what came.
+const (
+	createSteps = `CREATE TABLE steps (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID`
+	readStep    = `SELECT body FROM steps WHERE id = $1`
+	writeStep   = `INSERT INTO steps(id, body) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET body = excluded.body`
+)
+
+// steps is the bound of a USSD step: the least that is durable.
+type steps struct {
+	*conn
+	read, write driver.Stmt
+	key         []driver.NamedValue
+	row         []driver.Value
+}
+
+// openSteps makes the group commit of bare steps.
+func openSteps(ctx context.Context, path string) (*group, error) {
+	c, err := openConn(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.c.(driver.ExecerContext).ExecContext(ctx, createSteps, nil); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	s := &steps{conn: c, key: []driver.NamedValue{{Ordinal: 1}}, row: make([]driver.Value, 1)}
+	if s.read, err = c.c.Prepare(readStep); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	if s.write, err = c.c.Prepare(writeStep); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return startGroup(c, s.step), nil
+}
+
+// step reads the row of a session and writes it anew.
+func (s *steps) step(id, body string) error {
+	s.key[0].Value = id
+	rows, err := s.read.(driver.StmtQueryContext).QueryContext(context.Background(), s.key)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(ignoreEOF(rows.Next(s.row)), rows.Close()); err != nil {
+		return err
+	}
+	s.args[0].Value, s.args[1].Value = id, body
+	_, err = s.write.(driver.StmtExecContext).ExecContext(context.Background(), s.args)
+	return err
+}
+
+// ignoreEOF takes a row that is not there yet for no error.
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// stepWriter does one step for each request. The path is the session.
+type stepWriter struct{ g *group }
+
+// stepScreen has the size of a menu.
+var stepScreen = []byte("CON Welcome\n1. Know More\n2. Account Menu\n9. Kiswahili\n*. Exit")
+
+func (sw *stepWriter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err == nil {
+		err = sw.g.writer()(r.URL.Path, string(body))
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write(stepScreen) // as in hello
+}
