@@ -49,6 +49,7 @@ type App struct {
 	runner   *job.Runner
 	twins    *twins
 	surveys  *surveys
+	line     *line // nil without area C
 	owner    string // the owner key, on the first start only
 	open     []*listener
 	stopping atomic.Bool
@@ -109,6 +110,9 @@ func (a *App) start(ctx context.Context) (err error) {
 	}
 	a.buildSurveys(ctx)
 	if err := a.buildTwins(ctx); err != nil {
+		return err
+	}
+	if err := a.buildLine(ctx); err != nil {
 		return err
 	}
 	if a.runner, err = a.jobs(); err != nil {
@@ -206,7 +210,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 			g.Go(func() error { return f(ctx) })
 		}
 	}
-	start(&work, working, a.Webhooks.Run, quiet(a.runner.Run))
+	start(&work, working, append(a.line.work(), a.Webhooks.Run, quiet(a.runner.Run))...)
 	start(&back, life, quiet(a.watchStamp), quiet(a.Auth.Run), a.tracer.Run,
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {

@@ -36,6 +36,7 @@ func (a *App) jobs() (*job.Runner, error) {
 	}
 	a.twins.handlers(c.Handlers)
 	a.surveys.jobs(&c)
+	a.line.jobs(&c)
 	return a.Jobs.NewRunner(c)
 }
 
@@ -53,7 +54,7 @@ func (a *App) retentions() []retention {
 		{"events", e.Retention, a.Events.Expire},
 		{"jobs", e.JobRetention, a.Jobs.Expire},
 		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
-	}, a.twins.retentions(e), a.surveys.retentions(e))
+	}, a.twins.retentions(e), a.surveys.retentions(e), a.line.retentions(e))
 }
 
 // sweep removes what has outlived its retention, a chunk and a transaction at a

@@ -53,6 +53,10 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	if a.cfg.HasArea("b") {
 		a.surveys.routes(area)
 	}
+	phones := web.NewAPI(web.APIConfig{Name: "ussd", Errors: web.End, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
+	if a.line != nil {
+		a.line.sessions.Routes(phones)
+	}
 	ref, refAPI := &reference{}, a.newAPI("reference", web.Nest)
 	ref.routes(refAPI)
 	ops := a.newAPI("operations", web.Nest)
@@ -71,6 +75,11 @@ func (a *App) tables(places []place) map[string][]*web.API {
 			if a.cfg.Server.APIAddr == "" {
 				apis = append(apis, platform, area)
 			}
+			if a.cfg.Server.USSDAddr == "" {
+				apis = append(apis, phones)
+			}
+		case ussdName:
+			apis = append(apis, phones)
 		case apiName:
 			apis = append(apis, refAPI, platform, area)
 		case oracleName:
@@ -81,7 +90,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		}
 		out[p.name] = apis
 	}
-	ref.describe(a.opt.Version, area, platform, public(shapeAll), ops, refAPI)
+	ref.describe(a.opt.Version, area, platform, phones, public(shapeAll), ops, refAPI)
 	return out
 }
 

@@ -54,7 +54,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
 	})
 	s.surveys = survey.New(survey.Config{
-		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Project: projectOf,
+		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf,
 		StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
 	})
 	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Changed: func(ws string) { a.publish(ctx, topicRules, ws) }})
@@ -62,6 +62,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 	s.responses = response.New(response.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Key: a.Key,
 		Log: a.log, Self: a.identity.DID.String(), Settings: s.rules.Settings,
+		Redacted: func(ctx context.Context, o *survey.Open) error { return s.exports.ForgetSurvey(ctx, o) },
 	})
 	s.offline = offline.New(offline.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,

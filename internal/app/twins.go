@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -65,7 +66,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	})
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
-		Erasers: append([]erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}}, a.surveys.erasers()...),
+		Erasers: slices.Concat([]erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}}, a.surveys.erasers(), a.lineErasers()),
 		Copies:  append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
 	})
 	t.resolve, err = resolve.New(resolve.Config{

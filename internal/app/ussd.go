@@ -1,0 +1,225 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/erase"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
+	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// line is area C.
+type line struct {
+	sms      *sms.Outbox
+	accounts *account.Service
+	packs    *menu.Registry
+	gateways *wire.Set
+	sessions *ussd.Service
+}
+
+// MenuKnown is what menu packs may name: actions, checks and variables.
+func MenuKnown() menu.Known {
+	actions, vars := account.Known()
+	return menu.Known{Actions: actions, Vars: vars, Checks: machine.Checks()}
+}
+
+// Accounts opens the accounts of area C over a core, for the server and for the
+// command line. Prove has been called.
+func (c *Core) Accounts(ctx context.Context, cfg *config.Config, make func(context.Context, account.Customer) (string, error),
+	forget func(context.Context, *db.Tx, string) (int64, error),
+) (*account.Service, *sms.Outbox, error) {
+	out := sms.New(sms.Config{DB: c.DB, Jobs: c.Jobs, Key: c.Key, Sender: c.sender(cfg.USSD.SMS), Log: c.log})
+	accounts, err := account.New(account.Config{
+		DB: c.DB, Events: c.Events, Jobs: c.Jobs, SMS: out, Key: c.Key, Log: c.log, MakeTwins: make, Forget: forget,
+		PINKey: cfg.USSD.PINKey.Reveal(), PINKeyOld: cfg.USSD.OldPINKey.Reveal(), LegacyKey: cfg.USSD.LegacyPINKey.Reveal(),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return accounts, out, accounts.Prove(ctx)
+}
+
+// sender is who takes short messages, nil when nobody does.
+func (c *Core) sender(s config.SMS) sms.Sender {
+	switch s.Provider {
+	case "webhook":
+		return &sms.Webhook{Client: c.outbound, URL: s.WebhookURL, Secret: []byte(s.WebhookSecret.Reveal())}
+	case "africastalking":
+		return &sms.AfricasTalking{Client: c.outbound, Base: s.ATURL, Username: s.ATUsername, APIKey: s.ATKey.Reveal(), From: s.ATSender}
+	}
+	return nil
+}
+
+// buildLine makes the services of area C, lowest first. A menu or a gateway
+// that is wrong stops the start, as does a key that opens no PIN.
+func (a *App) buildLine(ctx context.Context) (err error) {
+	if !a.cfg.HasArea("c") {
+		return nil
+	}
+	l, u := &line{}, a.cfg.USSD
+	if l.packs, err = menu.NewRegistry(menu.RegistryConfig{Source: u.Menu, Known: MenuKnown(), Log: a.log}); err != nil {
+		return fmt.Errorf("USSD_MENU: %w", err)
+	}
+	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
+		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
+	}
+	forget := func(ctx context.Context, tx *db.Tx, phone string) (int64, error) { return l.sessions.Forget(ctx, tx, phone) }
+	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, a.makeTwins, forget); err != nil {
+		return err
+	}
+	seen, dropped, err := a.measureSteps()
+	if err != nil {
+		return err
+	}
+	l.sessions = ussd.New(ussd.Config{
+		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: l.accounts.Actions(), Gateways: l.gateways, Log: a.log,
+		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
+		GatewaySecret: u.GatewaySecret.Reveal(), GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
+		Seen: seen, Dropped: dropped, Late: a.sendLate,
+	})
+	a.line = l
+	if a.metrics == nil {
+		return nil
+	}
+	return a.metrics.Gauge("ussd_sessions_active", "Handset sessions that are alive, as last counted.", func() float64 { return float64(l.sessions.Live()) })
+}
+
+// measureSteps registers what is counted of steps. Nodes and gateways are named
+// by files of the operator, and nothing personal is among the labels.
+func (a *App) measureSteps() (func(ussd.Step), func(node string), error) {
+	m := a.metrics
+	steps, err1 := m.Counters("ussd_steps_total", "Key presses by node, gateway and result.", "node", "gateway", "result")
+	again, err2 := m.Counters("ussd_redeliveries_total", "Requests that were answered as before.", "gateway")
+	dropped, err3 := m.Counters("ussd_dropoff_total", "Sessions that fell silent, by the node they stood at.", "node")
+	units, err4 := m.Histogram("ussd_screen_units", "Units of a screen in its alphabet.", 20, 40, 60, 80, 100, 120, 140, 160, 182)
+	took, err5 := m.Histogram("ussd_reply_seconds", "Time until a gateway had its answer.", .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3)
+	seen := func(s ussd.Step) {
+		steps(s.Node, s.Gateway, s.Result)
+		if s.Result == ussd.ResultRepeated {
+			again(s.Gateway)
+		}
+		if s.Units > 0 {
+			units(float64(s.Units))
+		}
+		took(s.Took.Seconds())
+	}
+	return seen, func(node string) { dropped(node) }, errors.Join(err1, err2, err3, err4, err5)
+}
+
+// sendLate sends by SMS what came too late for the screen. Its caller has no
+// time left, so a failure is only logged.
+func (a *App) sendLate(ctx context.Context, phone, text string) {
+	ctx = web.WithCaller(context.WithoutCancel(ctx), web.Caller{Workspace: auth.OperatorWorkspace, DID: a.identity.DID.String()})
+	err := a.DB.InTx(ctx, func(tx *db.Tx) error {
+		_, err := a.line.sms.Enqueue(ctx, tx, sms.Message{To: phone, Text: text})
+		return err
+	})
+	if err != nil {
+		a.log.WarnContext(ctx, "late answer not sent", "err", err.Error())
+	}
+}
+
+// makeTwins makes the twins of a household and of who registered it, or brings
+// them up to date. Both the customer and this server control them: the one
+// owns them, the other must keep them right.
+func (a *App) makeTwins(ctx context.Context, c account.Customer) (string, error) {
+	server := a.identity.DID.String()
+	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: server, Scopes: []string{"entities:read", "entities:write"}})
+	household := map[string]any{"phone": c.Phone}
+	if c.District != "" {
+		household["district"] = c.District
+	}
+	if c.Size > 0 {
+		household["size"] = c.Size
+	}
+	person := map[string]any{"name": c.Name, "phone": c.Phone, "language": c.Language}
+	if c.Email != "" {
+		person["email"] = c.Email
+	}
+	for _, t := range []struct {
+		did, typ, protocol string
+		properties         map[string]any
+		edges              []entity.RelationDraft
+	}{
+		{c.Household, "Household", "did:ixo:protocol/household", household, nil},
+		{c.DID, "Person", "did:ixo:protocol/person", person, []entity.RelationDraft{{Role: "household", Target: c.Household}}},
+	} {
+		properties, err := json.Marshal(map[string]any{"properties": t.properties}, json.Deterministic(true))
+		if err != nil {
+			return "", err
+		}
+		d := entity.Draft{
+			DID: t.did, Type: t.typ, Protocol: t.protocol, Controller: c.DID, Controllers: []string{c.DID, server},
+			Relationships: t.edges, ExternalIDs: map[string]string{"ussd-" + strings.ToLower(t.typ): c.CustomerID},
+		}
+		if err := json.Unmarshal(properties, &struct {
+			Properties *entity.Object `json:"properties"`
+		}{&d.Properties}); err != nil {
+			return "", err
+		}
+		_, err = a.twins.entities.Create(ctx, d)
+		if fault.KindOf(err) == fault.Conflict {
+			_, err = a.twins.entities.Patch(ctx, t.did, "*", entity.Change{Merge: properties, Reason: "the customer said so over USSD"})
+		}
+		if err != nil {
+			return "", fmt.Errorf("make %s: %w", t.typ, err)
+		}
+	}
+	return c.Household, nil
+}
+
+// jobs are what area C does later.
+func (l *line) jobs(c *job.RunnerConfig) {
+	if l != nil {
+		maps.Copy(c.Handlers, l.accounts.Handlers())
+		maps.Copy(c.Handlers, l.sms.Handlers())
+	}
+}
+
+// retentions are what area C keeps for a while; sessions expire by themselves.
+func (l *line) retentions(e config.Events) []retention {
+	if l == nil {
+		return nil
+	}
+	return []retention{
+		{"locks of numbers", time.Nanosecond, l.accounts.Expire},
+		{"notes of short messages", e.JobRetention, l.sms.Expire},
+	}
+}
+
+// erasers are what area C does to forget a person.
+func (a *App) lineErasers() []erase.Eraser {
+	if !a.cfg.HasArea("c") {
+		return nil
+	}
+	return []erase.Eraser{{Name: "USSD account", Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+		return a.line.accounts.Erase(ctx, tx, ws, did)
+	}}}
+}
+
+// work is what area C does beside requests.
+func (l *line) work() []func(context.Context) error {
+	if l == nil {
+		return nil
+	}
+	return slices.Clone([]func(context.Context) error{l.packs.Run, l.sessions.Run})
+}

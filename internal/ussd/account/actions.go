@@ -1,0 +1,310 @@
+package account
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"regexp"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+)
+
+// Actions are what menu packs can do with accounts. See Known.
+func (s *Service) Actions() map[string]action.Action {
+	all := declared()
+	for name, run := range map[string]func(context.Context, *db.Tx, action.ActionCall) (machine.Result, error){
+		actCreate: s.create, actWeak: s.weakPIN, actLogin: s.login, actChange: s.change, actResetAsk: s.resetStart, actResetEnd: s.resetFinish,
+		actLanguage: s.language, actHousehold: s.householdStatus, actRegister: s.register, actSMS: s.text, actFind: s.findCustomer, actLogout: logout,
+	} {
+		a := all[name]
+		a.Run = run
+		all[name] = a
+	}
+	return all
+}
+
+const (
+	maxName   = 100 // characters
+	maxEmail  = 254
+	maxWord   = 100 // of a district
+	maxSize   = 1000
+	idDraws   = 8  // until a customer id is found that nobody has
+	textsADay = 10 // messages a caller may ask for
+)
+
+var errNoID = errors.New("no free customer id was found")
+
+// create makes an account for the caller.
+func (s *Service) create(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	if r := s.judge(c, nil); r != nil {
+		return *r, nil
+	}
+	// The row of the number is held first: two creations at once would both
+	// count too few.
+	if _, err := touch(ctx, tx, lockNumber, c.Phone); err != nil {
+		return machine.Result{}, err
+	}
+	n, err := held(ctx, tx, c.Phone, maxPerNumber)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if n >= maxPerNumber {
+		return machine.Result{Name: resFull}, nil
+	}
+	a := s.newRow(c.Now)
+	a.name, a.email, a.phone, a.lang = cut(c.Arg(varFullName), maxName), cut(c.Arg(varEmail), maxEmail), c.Phone, c.Lang
+	p := s.seal(a.id, c.Secrets[secretPIN], time.Time{})
+	a.pin, a.pinKey = p.pin, p.key
+	if err := s.insertNew(ctx, tx, a); err != nil {
+		return machine.Result{}, err
+	}
+	if err := s.record(ctx, tx, "ussd.account_created", a, a.did, nil); err != nil {
+		return machine.Result{}, err
+	}
+	if err := s.askForTwins(ctx, tx, a, true); err != nil {
+		return machine.Result{}, err
+	}
+	return machine.Result{Name: resOK, Set: map[string]string{varCustomer: a.customer, varName: a.name, varWeakReason: ""}}, nil
+}
+
+// newRow is an account without anybody in it.
+func (s *Service) newRow(now time.Time) *row {
+	return &row{
+		id: db.NewID(), ws: workspace, customer: newCustomerID(), did: did.NewEntity().String(), household: did.NewEntity().String(),
+		status: Active, twins: TwinsNone, revision: 1, created: now.UnixMilli(), updated: now.UnixMilli(),
+	}
+}
+
+// insertNew stores an account under a customer id nobody has.
+func (s *Service) insertNew(ctx context.Context, tx *db.Tx, a *row) error {
+	for range idDraws {
+		made, err := insert(ctx, tx, a)
+		if err != nil || made {
+			return err
+		}
+		a.customer = newCustomerID()
+	}
+	return errNoID
+}
+
+// judge refuses a new PIN that is weak or was not repeated; nil takes it. old
+// is the PIN it replaces, nil when that is not known.
+func (s *Service) judge(c action.ActionCall, old []byte) *machine.Result {
+	pin := c.Secrets[secretPIN]
+	why := weakness("")
+	switch {
+	case !isPIN(pin):
+		why = weakForm
+	case old != nil && subtle.ConstantTimeCompare(old, []byte(pin)) == 1:
+		why = weakOld
+	default:
+		why = weak(pin, c.Phone)
+	}
+	if why != "" {
+		return &machine.Result{Name: resWeak, Set: map[string]string{varWeakReason: say(weakWords[why], c.Lang)}}
+	}
+	if subtle.ConstantTimeCompare([]byte(pin), []byte(c.Secrets[secretConfirm])) != 1 {
+		return &machine.Result{Name: resMismatch, Set: map[string]string{varWeakReason: ""}}
+	}
+	return nil
+}
+
+// weakPIN judges a new PIN before it is repeated.
+func (s *Service) weakPIN(_ context.Context, _ *db.Tx, c action.ActionCall) (machine.Result, error) {
+	c.Secrets = map[string]string{secretPIN: c.Secrets[secretPIN], secretConfirm: c.Secrets[secretPIN]}
+	if r := s.judge(c, nil); r != nil {
+		return *r, nil
+	}
+	return machine.Result{Name: resOK, Set: map[string]string{varWeakReason: ""}}, nil
+}
+
+// login checks a PIN. Every try counts on the id and on the number, whether or
+// not there is such an account.
+func (s *Service) login(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	customer := customerID(c.Arg(varCustomer))
+	g, err := s.enter(ctx, tx, c, customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if r := g.refuse(); r != nil {
+		return *r, g.store(ctx, tx)
+	}
+	a, err := findByCustomer(ctx, tx, customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	ok, err := s.verify(a, c.Secrets[secretPIN], c.Now)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if !ok {
+		return g.fail(ctx, tx, a)
+	}
+	if err := g.pass(ctx, tx); err != nil {
+		return machine.Result{}, err
+	}
+	if a.pinLegacy != "" || a.pinKey != s.keys.current.id {
+		p := s.seal(a.id, c.Secrets[secretPIN], time.Time{})
+		p.until = a.pinUntil
+		if err := setPIN(ctx, tx, a.id, p, c.Now); err != nil {
+			return machine.Result{}, err
+		}
+	}
+	if a.pinUntil > 0 {
+		return machine.Result{Name: resTemporary, Set: map[string]string{varTicket: a.id, varTries: "", varLockedFor: ""}}, nil
+	}
+	return welcome(a), nil
+}
+
+// welcome logs an account in.
+func welcome(a *row) machine.Result {
+	return machine.Result{
+		Name: resOK, Account: &a.id, Lang: a.lang,
+		Set: map[string]string{varName: a.name, varTries: "", varLockedFor: "", varTicket: ""},
+	}
+}
+
+func logout(context.Context, *db.Tx, action.ActionCall) (machine.Result, error) {
+	return machine.Result{Name: resOK, Account: new(string), Set: map[string]string{varName: ""}}, nil
+}
+
+// gone is the answer to somebody whose account was closed during the call.
+func gone(name string) machine.Result {
+	return machine.Result{Name: name, Account: new(string)}
+}
+
+// mine reads the account that is logged in, nil when it was closed since.
+func mine(ctx context.Context, tx *db.Tx, c action.ActionCall) (*row, error) {
+	if c.Account == "" {
+		return nil, nil
+	}
+	a, err := findByID(ctx, tx, c.Account)
+	if err != nil || a == nil || a.status != Active {
+		return nil, err
+	}
+	return a, nil
+}
+
+// languageForm is a code of two or three letters.
+var languageForm = regexp.MustCompile(`^[a-z]{2,3}$`)
+
+// language changes the language of the session and keeps it for the next.
+func (s *Service) language(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	lang := c.Arg(varLanguage)
+	if !languageForm.MatchString(lang) {
+		lang = c.Lang
+	}
+	a, err := mine(ctx, tx, c)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if a != nil && a.lang != lang {
+		if err := setLanguage(ctx, tx, a.id, lang, c.Now); err != nil {
+			return machine.Result{}, err
+		}
+	}
+	return machine.Result{Name: resOK, Lang: lang}, nil
+}
+
+// householdStatus tells how far the twins have come.
+func (s *Service) householdStatus(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	a, err := mine(ctx, tx, c)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if a == nil {
+		return gone(string(TwinsNone)), nil
+	}
+	set := map[string]string{varIdentity: "", varHousehold: "", varDistrict: a.district, varSize: ""}
+	if a.twins == TwinsReady {
+		set[varIdentity], set[varHousehold] = a.did, a.household
+	}
+	if a.size == 0 {
+		return machine.Result{Name: string(TwinsNone), Set: set}, nil
+	}
+	set[varSize] = strconv.FormatInt(a.size, 10)
+	return machine.Result{Name: string(a.twins), Set: set}, nil
+}
+
+// register stores the household of who is logged in and asks for its twin.
+func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	a, err := mine(ctx, tx, c)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if a == nil {
+		return gone(resOK), nil
+	}
+	size, err := strconv.ParseInt(c.Arg(varSize), 10, 64)
+	if err != nil || size < 1 || size > maxSize {
+		size = 1
+	}
+	if err := setHousehold(ctx, tx, a.id, cut(c.Arg(varDistrict), maxWord), size, c.Now); err != nil {
+		return machine.Result{}, err
+	}
+	return machine.Result{Name: resOK}, s.askForTwins(ctx, tx, a, false)
+}
+
+// text sends the caller a text of the pack.
+func (s *Service) text(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	off := machine.Result{Name: resOff}
+	text, ok := c.With[c.Lang]
+	if !ok {
+		text = c.With["en"]
+	}
+	if text == "" || !s.cfg.SMS.On() {
+		return off, nil
+	}
+	n, err := s.cfg.SMS.Recent(ctx, tx, c.Phone, c.Now.Add(-24*time.Hour), textsADay)
+	if err != nil || n >= textsADay {
+		return off, err
+	}
+	about := ""
+	if a, err := mine(ctx, tx, c); err != nil {
+		return machine.Result{}, err
+	} else if a != nil {
+		about = a.did
+	}
+	if _, err := s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: c.Phone, Text: cut(text, sms.MaxText), About: about}); err != nil {
+		return machine.Result{}, err
+	}
+	return machine.Result{Name: resQueued}, nil
+}
+
+// findCustomer tells whether somebody can log in with an id. A miss counts
+// like a wrong PIN, and a locked number finds nobody.
+func (s *Service) findCustomer(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	customer := customerID(c.Arg(varCustomer))
+	g, err := s.enter(ctx, tx, c, customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	a, err := findByCustomer(ctx, tx, customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	missing := machine.Result{Name: resMissing}
+	switch {
+	case g.refuse() != nil:
+		return missing, g.store(ctx, tx)
+	case a == nil || a.status != Active || a.pinKey == "" && a.pinLegacy == "":
+		_, err := g.fail(ctx, tx, nil)
+		return missing, err
+	}
+	return machine.Result{Name: resOK}, g.store(ctx, tx)
+}
+
+// cut shortens a text to n characters.
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n])
+}

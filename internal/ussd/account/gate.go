@@ -1,0 +1,208 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+)
+
+// gate is one try at something secret, with the locks of the number it comes
+// from and of the customer id it is on. Both rows are held until the
+// transaction ends, the number's first, so that tries come one after the other
+// and no two wait for each other.
+type gate struct {
+	s               *Service
+	now             time.Time
+	phone           string
+	customer        string // "" for a text that is no id at all
+	forgot          bool   // the PIN; then locks that open by themselves do not count
+	hold            lock   // of a number whose card was changed
+	number, account lock
+	held            bool // the lock of the account was read
+}
+
+// enter takes the locks for a try with a PIN.
+func (s *Service) enter(ctx context.Context, tx *db.Tx, c action.ActionCall, customer string) (*gate, error) {
+	return s.hold(ctx, tx, &gate{s: s, now: c.Now, phone: c.Phone, customer: customer})
+}
+
+// enterForgot is enter for somebody who has forgotten the PIN, and therefore
+// may just have locked the account.
+func (s *Service) enterForgot(ctx context.Context, tx *db.Tx, c action.ActionCall, customer string) (*gate, error) {
+	return s.hold(ctx, tx, &gate{s: s, now: c.Now, phone: c.Phone, customer: customer, forgot: true})
+}
+
+func (s *Service) hold(ctx context.Context, tx *db.Tx, g *gate) (*gate, error) {
+	var err error
+	if g.hold, err = findLock(ctx, tx, lockHold, g.phone); err != nil {
+		return nil, err
+	}
+	if g.number, err = touch(ctx, tx, lockNumber, g.phone); err != nil {
+		return nil, err
+	}
+	g.number = g.number.faded(g.now)
+	if g.customer == "" || g.refuse() != nil {
+		return g, nil // a locked number leaves no trace of the ids it tries
+	}
+	g.account, err = touch(ctx, tx, lockCustomer, g.customer)
+	g.held = true
+	return g, err
+}
+
+// refuse is the answer while something is locked, nil when a try may be made.
+// A number with a new card is as good as blocked.
+func (g *gate) refuse() *machine.Result {
+	var locks []lock
+	if g.hold.closed(g.now) {
+		locks = append(locks, lock{until: forever})
+	}
+	for _, l := range []lock{g.number, g.account} {
+		if !g.forgot || l.blocked() {
+			locks = append(locks, l)
+		}
+	}
+	return g.answer(locks...)
+}
+
+// answer tells of the lock among some that lasts longest, nil when all are
+// open.
+func (g *gate) answer(locks ...lock) *machine.Result {
+	var worst lock
+	for _, l := range locks {
+		if l.closed(g.now) && l.until > worst.until {
+			worst = l
+		}
+	}
+	switch {
+	case worst.blocked():
+		return &machine.Result{Name: resBlocked, Set: map[string]string{varTries: "", varLockedFor: ""}}
+	case worst.until > 0:
+		return &machine.Result{Name: resLocked, Set: map[string]string{varTries: "", varLockedFor: strconv.FormatInt(worst.minutes(g.now), 10)}}
+	}
+	return nil
+}
+
+// fail counts a wrong try and gives the answer to it. a is nil for an id
+// nobody has; the answer does not show it.
+func (g *gate) fail(ctx context.Context, tx *db.Tx, a *row) (machine.Result, error) {
+	g.number, g.account = g.number.fail(g.now), g.account.fail(g.now)
+	if err := g.store(ctx, tx); err != nil {
+		return machine.Result{}, err
+	}
+	if err := g.report(ctx, tx, a); err != nil {
+		return machine.Result{}, err
+	}
+	if r := g.answer(g.number, g.account); r != nil {
+		return *r, nil
+	}
+	left := min(g.number.left(), g.account.left())
+	return machine.Result{Name: resWrong, Set: map[string]string{varTries: strconv.FormatInt(left, 10), varLockedFor: ""}}, nil
+}
+
+// locked is what an event tells of a lock.
+type locked struct {
+	Wrong   int64      `json:"wrong"`
+	Until   *time.Time `json:"until,omitempty"`
+	Blocked bool       `json:"blocked,omitzero"`
+}
+
+func (l lock) data() locked {
+	d := locked{Wrong: l.wrong, Blocked: l.blocked()}
+	if !d.Blocked {
+		until := time.UnixMilli(l.until).UTC()
+		d.Until = &until
+	}
+	return d
+}
+
+// report notes the locks that the last try has closed.
+func (g *gate) report(ctx context.Context, tx *db.Tx, a *row) error {
+	if a != nil && g.account.closed(g.now) {
+		if err := g.s.record(ctx, tx, "ussd.account_locked", a, "", g.account.data()); err != nil {
+			return err
+		}
+	}
+	if !g.number.closed(g.now) {
+		return nil
+	}
+	return g.s.cfg.Events.Append(ctx, tx, event.Event{Workspace: workspace, Type: "ussd.number_locked", Subject: g.s.alias(g.phone), Data: g.number.data()})
+}
+
+// alias is a number as events name it: the same each time, and nobody without
+// the server's key can tell whose it is.
+func (s *Service) alias(phone string) string {
+	mac := hmac.New(sha256.New, s.phones)
+	mac.Write([]byte(phone))
+	return "number:" + hex.EncodeToString(mac.Sum(nil)[:12])
+}
+
+// pass takes back the wrong tries on an account after the right PIN or code.
+func (g *gate) pass(ctx context.Context, tx *db.Tx) error {
+	g.number, g.account = g.number.without(g.account), lock{}
+	return g.store(ctx, tx)
+}
+
+// store keeps the locks as they are now, and removes those that say nothing.
+// Who looked without a try calls it too.
+func (g *gate) store(ctx context.Context, tx *db.Tx) error {
+	if err := setLock(ctx, tx, lockNumber, g.phone, g.number); err != nil || !g.held {
+		return err
+	}
+	return setLock(ctx, tx, lockCustomer, g.customer, g.account)
+}
+
+// verify tells whether a PIN is that of an account. For no account it does the
+// same work and says no.
+func (s *Service) verify(a *row, pin string, now time.Time) (bool, error) {
+	usable := a != nil && a.status == Active && (a.pinKey != "" || a.pinLegacy != "") && !a.expired(now)
+	if !usable {
+		a = s.nobody
+	}
+	if a.pinLegacy != "" {
+		if s.legacy == nil {
+			return false, fmt.Errorf("an account has the PIN of an earlier server: set LEGACY_PIN_ENCRYPTION_KEY to the key it had there")
+		}
+		return s.legacy.verify(a.pinLegacy, pin), nil
+	}
+	text, err := s.unseal(a)
+	if err != nil {
+		return false, err
+	}
+	return subtle.ConstantTimeCompare(text, []byte(pin)) == 1 && usable, nil
+}
+
+// expired tells whether the PIN was a temporary one that nobody has used in
+// time.
+func (r *row) expired(now time.Time) bool { return r.pinUntil > 0 && r.pinUntil <= now.UnixMilli() }
+
+// unseal opens the PIN of an account.
+func (s *Service) unseal(a *row) ([]byte, error) {
+	key, ok := s.keys.find(a.pinKey)
+	if !ok {
+		return nil, fmt.Errorf("the PIN of an account is sealed by key %s, which this server does not have", a.pinKey)
+	}
+	text, err := key.open(a.id, a.pin)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: %w", a.id, err)
+	}
+	return text, nil
+}
+
+// seal makes the stored form of a PIN. A temporary one ends at until.
+func (s *Service) seal(id, pin string, until time.Time) sealed {
+	p := sealed{pin: s.keys.current.seal(id, pin), key: s.keys.current.id}
+	if !until.IsZero() {
+		p.until = until.UnixMilli()
+	}
+	return p
+}

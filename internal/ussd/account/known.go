@@ -1,0 +1,116 @@
+package account
+
+import (
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+)
+
+// What the actions offer to packs. Answers to inputs marked secret are pin,
+// confirm, oldPin and code; all other arguments are variables, or constants of
+// the node.
+//
+//	createAccount      name, email, pin, confirm      makes an account; the caller is not logged in by it
+//	weakPin            pin                            tells at once whether a new PIN is too easy
+//	login              customerId, pin                temporary: the PIN is right but must be changed first, with changePin
+//	changePin          oldPin, pin, confirm           of who is logged in; without oldPin after a temporary one, and logs in
+//	resetStart         customerId                     sends a code to the account's own number; ok also when there is none
+//	resetFinish        customerId, code, pin, confirm a wrong code and an unknown id are the same
+//	setLanguage        language                       of the session and of who is logged in
+//	householdStatus                                   none: not registered yet
+//	registerHousehold  district, size                 of who is logged in
+//	sms                en, sw, …                      sends the text of the language to the caller
+//	findCustomer       customerId                     for packs that ask for the PIN only when there is such an account
+//	logout
+//
+// weakReason is a sentence in the language of the session. triesLeft is a
+// number, lockedFor a number of minutes. locked is over by itself, blocked only
+// when an operator unlocks.
+const (
+	actCreate    = "createAccount"
+	actWeak      = "weakPin"
+	actLogin     = "login"
+	actChange    = "changePin"
+	actResetAsk  = "resetStart"
+	actResetEnd  = "resetFinish"
+	actLanguage  = "setLanguage"
+	actHousehold = "householdStatus"
+	actRegister  = "registerHousehold"
+	actSMS       = "sms"
+	actFind      = "findCustomer"
+	actLogout    = "logout"
+)
+
+// Results of actions.
+const (
+	resOK        = "ok"
+	resWeak      = "weak"
+	resMismatch  = "mismatch"
+	resFull      = "full"
+	resTemporary = "temporary"
+	resWrong     = "wrong"
+	resLocked    = "locked"
+	resBlocked   = "blocked"
+	resOff       = "off"
+	resQueued    = "queued"
+	resMissing   = "missing"
+)
+
+// Variables that actions read or set.
+const (
+	varCustomer   = "customerId"
+	varName       = "customerName"
+	varFullName   = "name"
+	varEmail      = "email"
+	varTries      = "triesLeft"
+	varLockedFor  = "lockedFor"
+	varWeakReason = "weakReason"
+	varHousehold  = "household"
+	varIdentity   = "identity"
+	varLanguage   = "language"
+	varDistrict   = "district"
+	varSize       = "size"
+	varTicket     = "pinTicket" // account whose temporary PIN was right
+	secretPIN     = "pin"
+	secretConfirm = "confirm"
+	secretOld     = "oldPin"
+	secretCode    = "code"
+)
+
+// declared are the actions without what they do.
+func declared() map[string]action.Action {
+	guarded := []string{resWrong, resLocked, resBlocked}
+	tries := []string{varTries, varLockedFor}
+	return map[string]action.Action{
+		actCreate:    {Effect: true, Results: []string{resOK, resWeak, resMismatch, resFull}, Sets: []string{varCustomer, varName, varWeakReason}},
+		actWeak:      {Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
+		actLogin:     {Effect: true, Results: append([]string{resOK, resTemporary}, guarded...), Sets: append([]string{varName, varTicket}, tries...)},
+		actChange:    {Effect: true, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varName, varTicket, varWeakReason}, tries...)},
+		actResetAsk:  {Effect: true, Results: []string{resOK, resOff}},
+		actResetEnd:  {Effect: true, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...)},
+		actLanguage:  {Effect: true, Results: []string{resOK}},
+		actHousehold: {Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)}, Sets: []string{varHousehold, varIdentity, varDistrict, varSize}},
+		actRegister:  {Effect: true, Results: []string{resOK}},
+		actSMS:       {Effect: true, Results: []string{resQueued, resOff}},
+		actFind:      {Effect: true, Results: []string{resOK, resMissing}},
+		actLogout:    {Results: []string{resOK}, Sets: []string{varName}},
+	}
+}
+
+// Known lists the actions with their results, and the variables they set: what
+// a pack is checked against where there is no store, as by lint.
+func Known() (actions map[string][]string, vars []string) {
+	actions = map[string][]string{}
+	seen := map[string]bool{}
+	for name, a := range declared() {
+		actions[name] = a.Results
+		for _, v := range a.Sets {
+			if !seen[v] {
+				seen[v] = true
+				vars = append(vars, v)
+			}
+		}
+	}
+	slices.Sort(vars)
+	return actions, vars
+}

@@ -1,0 +1,307 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// temporaryLife is how long a temporary PIN is good for.
+const temporaryLife = 24 * time.Hour
+
+// maxPage is how many accounts one page has at most.
+const maxPage = 500
+
+// Filter chooses accounts; the zero value chooses all. Only one member is
+// heeded, the first that is set.
+type Filter struct {
+	CustomerID string
+	Locked     bool // for a time or until an operator unlocks
+	Phone      string
+	Status     Status
+	Twins      Twins
+}
+
+// List gives at most limit accounts after a place, "" for the first page. next
+// is the place of the next page, "" when there is none. A page may be short
+// although next is set.
+func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (accounts []Account, next string, err error) {
+	limit = min(max(limit, 1), maxPage)
+	err = s.db.View(ctx, func(q db.Querier) error {
+		accounts, next = []Account{}, ""
+		switch {
+		case f.CustomerID != "":
+			a, err := findByCustomer(ctx, q, customerID(f.CustomerID))
+			if err != nil || a == nil {
+				return err
+			}
+			accounts, err = s.views(ctx, q, []*row{a})
+			return err
+		case f.Locked:
+			accounts, next, err = s.listLocked(ctx, q, after, limit)
+			return err
+		}
+		rows, err := list(ctx, q, f, after, limit+1)
+		if err != nil {
+			return err
+		}
+		if len(rows) > limit {
+			rows = rows[:limit]
+			next = rows[limit-1].id
+		}
+		accounts, err = s.views(ctx, q, rows)
+		return err
+	})
+	return accounts, next, err
+}
+
+// views adds their locks to accounts.
+func (s *Service) views(ctx context.Context, q db.Querier, rows []*row) ([]Account, error) {
+	out := make([]Account, len(rows))
+	for i, r := range rows {
+		l, err := findLock(ctx, q, lockCustomer, r.customer)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = r.view(l, s.cfg.Now())
+	}
+	return out, nil
+}
+
+// listLocked lists the accounts that are locked now. Locks on ids nobody has
+// are passed over.
+func (s *Service) listLocked(ctx context.Context, q db.Querier, after string, limit int) ([]Account, string, error) {
+	now := s.cfg.Now()
+	locks, err := closedLocks(ctx, q, lockCustomer, after, now.UnixMilli(), limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	next := ""
+	if len(locks) > limit {
+		locks = locks[:limit]
+		next = locks[limit-1].name
+	}
+	out := []Account{}
+	for _, l := range locks {
+		a, err := findByCustomer(ctx, q, l.name)
+		if err != nil {
+			return nil, "", err
+		}
+		if a != nil {
+			out = append(out, a.view(l.lock, now))
+		}
+	}
+	return out, next, nil
+}
+
+// Number is a phone number that is locked.
+type Number struct {
+	Phone    string
+	Wrong    int64
+	LockedTo time.Time // zero when blocked
+	Blocked  bool      // only an operator unlocks
+	Held     bool      // because its card was changed
+}
+
+// LockedNumbers gives at most limit locked numbers after one, in their order.
+func (s *Service) LockedNumbers(ctx context.Context, after string, limit int) ([]Number, error) {
+	now := s.cfg.Now().UnixMilli()
+	out := []Number{}
+	for _, kind := range []string{lockNumber, lockHold} {
+		locks, err := closedLocks(ctx, s.db, kind, after, now, min(max(limit, 1), maxPage))
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range locks {
+			n := Number{Phone: l.name, Wrong: l.wrong, Blocked: l.blocked(), Held: kind == lockHold}
+			if !n.Blocked {
+				n.LockedTo = time.UnixMilli(l.until).UTC()
+			}
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+// errMissing is the fault for an account that is not there.
+func errMissing() error {
+	return fault.New(fault.NotFound, "ACCOUNT_NOT_FOUND", "No account has this customer id.")
+}
+
+// Unlock opens a customer id and the number of its account or, for a text that
+// begins with +, that number alone. The fault is ACCOUNT_NOT_FOUND.
+func (s *Service) Unlock(ctx context.Context, ref string) error {
+	ctx = operator(ctx)
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		if phoneForm.MatchString(ref) {
+			return unlockNumber(ctx, tx, ref)
+		}
+		a, err := s.find(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		if err := s.unlock(ctx, tx, a); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, "ussd.account_unlocked", a, "", nil)
+	})
+}
+
+// unlock opens the locks of an account and its number.
+func (s *Service) unlock(ctx context.Context, tx *db.Tx, a *row) error {
+	if err := unlockNumber(ctx, tx, a.phone); err != nil {
+		return err
+	}
+	return setLock(ctx, tx, lockCustomer, a.customer, lock{})
+}
+
+func unlockNumber(ctx context.Context, tx *db.Tx, phone string) error {
+	if err := setLock(ctx, tx, lockHold, phone, lock{}); err != nil {
+		return err
+	}
+	return setLock(ctx, tx, lockNumber, phone, lock{})
+}
+
+// Hold keeps a number from logging in and from getting codes until a time. It
+// is for the signal of an operator that the number has a new card.
+func (s *Service) Hold(ctx context.Context, phone string, until time.Time) error {
+	if !phoneForm.MatchString(phone) {
+		return fault.New(fault.Invalid, "PHONE_INVALID", "The number must be in international form, as +254700000000.")
+	}
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		return setLock(ctx, tx, lockHold, phone, lock{until: until.UnixMilli(), last: s.cfg.Now().UnixMilli()})
+	})
+}
+
+// find reads an open account for an operator.
+func (s *Service) find(ctx context.Context, q db.Querier, customer string) (*row, error) {
+	a, err := findByCustomer(ctx, q, customerID(customer))
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, errMissing()
+	}
+	return a, nil
+}
+
+// Reset gives an account a temporary PIN, which is good for a day and must be
+// changed at the next login, and unlocks it. With message the PIN goes to the
+// number of the account and is not returned; it is returned when messages are
+// off. Faults: ACCOUNT_NOT_FOUND, ACCOUNT_CLOSED.
+func (s *Service) Reset(ctx context.Context, customer string, message bool) (pin string, sent bool, err error) {
+	ctx = operator(ctx)
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		pin, sent = "", false
+		a, err := s.find(ctx, tx, customer)
+		if err != nil {
+			return err
+		}
+		if a.status != Active {
+			return fault.New(fault.Conflict, "ACCOUNT_CLOSED", "The account is closed.")
+		}
+		now := s.cfg.Now()
+		pin = newPIN(a.phone)
+		if err := setPIN(ctx, tx, a.id, s.seal(a.id, pin, now.Add(temporaryLife)), now); err != nil {
+			return err
+		}
+		if err := removeReset(ctx, tx, a.id); err != nil {
+			return err
+		}
+		if err := s.unlock(ctx, tx, a); err != nil {
+			return err
+		}
+		if message && phoneForm.MatchString(a.phone) {
+			if sent, err = s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: say(temporaryWords, a.lang, pin), About: a.did}); err != nil {
+				return err
+			}
+		}
+		a.revision++
+		return s.record(ctx, tx, "ussd.pin_reset", a, "", nil)
+	})
+	if err != nil || sent {
+		pin = ""
+	}
+	return pin, sent, err
+}
+
+// Close ends an account for good: nobody logs in to it any more. What it says
+// stays until it is erased. Closing it again does nothing. The fault is
+// ACCOUNT_NOT_FOUND.
+func (s *Service) Close(ctx context.Context, customer string) error {
+	ctx = operator(ctx)
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		a, err := s.find(ctx, tx, customer)
+		if err != nil {
+			return err
+		}
+		closed, err := setClosed(ctx, tx, a.id, s.cfg.Now())
+		if err != nil || !closed {
+			return err
+		}
+		if err := removeReset(ctx, tx, a.id); err != nil {
+			return err
+		}
+		a.revision++
+		return s.record(ctx, tx, "ussd.account_closed", a, "", nil)
+	})
+}
+
+// Retry asks once more for the twins of an account. The fault is
+// ACCOUNT_NOT_FOUND.
+func (s *Service) Retry(ctx context.Context, customer string) error {
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		a, err := s.find(ctx, tx, customer)
+		if err != nil || a.status != Active {
+			return err
+		}
+		return s.askForTwins(ctx, tx, a, false)
+	})
+}
+
+// operator keeps who calls and puts them into the workspace of accounts.
+func operator(ctx context.Context) context.Context {
+	c := web.CallerFrom(ctx)
+	c.Workspace = workspace
+	return web.WithCaller(ctx, c)
+}
+
+// Erase forgets the customer, or the household, that a DID names: the account
+// with its locks and codes, its messages, and what others keep about its
+// number. It is an erase.Eraser.
+func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+	if ws != workspace {
+		return 0, nil
+	}
+	sum, err := forgetHousehold(ctx, tx, ws, did)
+	if err != nil {
+		return 0, err
+	}
+	a, err := findByDID(ctx, tx, did)
+	if err != nil || a == nil {
+		return sum, err
+	}
+	if err := remove(ctx, tx, a.id); err != nil {
+		return 0, err
+	}
+	if err := removeReset(ctx, tx, a.id); err != nil {
+		return 0, err
+	}
+	if err := s.unlock(ctx, tx, a); err != nil {
+		return 0, err
+	}
+	n, err := s.cfg.SMS.Erase(ctx, tx, a.did, a.phone)
+	if err != nil {
+		return 0, err
+	}
+	sum += n + 1
+	if s.cfg.Forget == nil || a.phone == "" {
+		return sum, nil
+	}
+	n, err = s.cfg.Forget(ctx, tx, a.phone)
+	return sum + n, err
+}

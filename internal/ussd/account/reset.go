@@ -1,0 +1,231 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+)
+
+const (
+	codeSize  = 6 // digits
+	codeLife  = 10 * time.Minute
+	codeTries = 3 // wrong ones until it is worth nothing
+	codesADay = 5 // for one account
+)
+
+const (
+	selectReset = `SELECT code, expires_at, tries, sent, day_at FROM ussd_resets WHERE account = $1`
+	upsertReset = `INSERT INTO ussd_resets (account, code, expires_at, tries, sent, day_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (account) DO UPDATE SET code = excluded.code, expires_at = excluded.expires_at, tries = excluded.tries, sent = excluded.sent, day_at = excluded.day_at`
+	deleteReset = `DELETE FROM ussd_resets WHERE account = $1`
+)
+
+// reset is a code that was sent.
+type reset struct {
+	code               []byte // its hash
+	expires            int64
+	tries, sent, dayAt int64
+}
+
+func findReset(ctx context.Context, tx *db.Tx, account string) (reset, error) {
+	var r reset
+	err := tx.QueryRow(ctx, selectReset, account).Scan(&r.code, &r.expires, &r.tries, &r.sent, &r.dayAt)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return reset{}, fmt.Errorf("find reset: %w", err)
+	}
+	return r, nil
+}
+
+func setReset(ctx context.Context, tx *db.Tx, account string, r reset) error {
+	_, err := tx.Exec(ctx, upsertReset, account, r.code, r.expires, r.tries, r.sent, r.dayAt)
+	return doing("store reset", err)
+}
+
+func removeReset(ctx context.Context, tx *db.Tx, account string) error {
+	_, err := tx.Exec(ctx, deleteReset, account)
+	return doing("remove reset", err)
+}
+
+// change gives who is logged in, or has logged in with a temporary PIN, a new
+// PIN.
+func (s *Service) change(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	ticket := c.Account == ""
+	if ticket {
+		c.Account = c.Vars[varTicket]
+	}
+	a, err := mine(ctx, tx, c)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	// A ticket is good for a temporary PIN only: it may lie in the session from
+	// before the PIN was changed.
+	if a == nil || ticket && (a.pinUntil == 0 || a.expired(c.Now)) {
+		return gone(resWrong), nil
+	}
+	g, err := s.enter(ctx, tx, c, a.customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if r := g.refuse(); r != nil {
+		return *r, g.store(ctx, tx)
+	}
+	var old []byte
+	if !ticket {
+		ok, err := s.verify(a, c.Secrets[secretOld], c.Now)
+		if err != nil {
+			return machine.Result{}, err
+		}
+		if !ok {
+			return g.fail(ctx, tx, a)
+		}
+		old = []byte(c.Secrets[secretOld])
+	} else if old, err = s.unseal(a); err != nil {
+		return machine.Result{}, err
+	}
+	if err := g.pass(ctx, tx); err != nil {
+		return machine.Result{}, err
+	}
+	if r := s.judge(c, old); r != nil {
+		return *r, nil
+	}
+	if err := s.replace(ctx, tx, a, c.Secrets[secretPIN], "ussd.pin_changed", c.Now); err != nil {
+		return machine.Result{}, err
+	}
+	r := welcome(a)
+	r.Set[varWeakReason] = ""
+	if !ticket {
+		r.Lang = "" // the session's own stays
+	}
+	return r, nil
+}
+
+// replace stores the PIN that the owner of an account has chosen.
+func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, pin, typ string, now time.Time) error {
+	if err := setPIN(ctx, tx, a.id, s.seal(a.id, pin, time.Time{}), now); err != nil {
+		return err
+	}
+	if err := removeReset(ctx, tx, a.id); err != nil {
+		return err
+	}
+	a.revision++
+	return s.record(ctx, tx, typ, a, a.did, nil)
+}
+
+// resetStart sends a code to the number of an account, when that is the number
+// of the caller. The answer is the same when there is no such account.
+func (s *Service) resetStart(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	if !s.cfg.SMS.On() {
+		return machine.Result{Name: resOff}, nil
+	}
+	sent := machine.Result{Name: resOK}
+	a, err := findByCustomer(ctx, tx, customerID(c.Arg(varCustomer)))
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if a == nil || a.status != Active || a.phone != c.Phone {
+		return sent, nil
+	}
+	g, err := s.enterForgot(ctx, tx, c, a.customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if err := g.store(ctx, tx); err != nil {
+		return machine.Result{}, err
+	}
+	r, err := findReset(ctx, tx, a.id)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if now := c.Now.UnixMilli(); now-r.dayAt >= (24 * time.Hour).Milliseconds() {
+		r = reset{dayAt: now}
+	}
+	if r.sent >= codesADay {
+		return sent, nil
+	}
+	text := say(blockedWords, a.lang)
+	if refused := g.refuse(); refused == nil {
+		code := randomDigits(codeSize)
+		r.code, r.expires, r.tries = s.hash(a.id, code), c.Now.Add(codeLife).UnixMilli(), 0
+		text = say(codeWords, a.lang, code)
+	} else if refused.Name != resBlocked || g.hold.closed(c.Now) {
+		return sent, nil // nothing goes to a card that may be somebody else's
+	}
+	r.sent++
+	if r.code == nil {
+		r.code = []byte{}
+	}
+	if err := setReset(ctx, tx, a.id, r); err != nil {
+		return machine.Result{}, err
+	}
+	_, err = s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: text, About: a.did})
+	return sent, err
+}
+
+// hash is a code as it is stored.
+func (s *Service) hash(account, code string) []byte {
+	mac := hmac.New(sha256.New, s.codes)
+	mac.Write([]byte(account + " " + code))
+	return mac.Sum(nil)
+}
+
+// resetFinish gives an account a new PIN for the code that was sent. A wrong
+// code, a late one and an id nobody has get the same answer.
+func (s *Service) resetFinish(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	if r := s.judge(c, nil); r != nil {
+		return *r, nil
+	}
+	customer := customerID(c.Arg(varCustomer))
+	g, err := s.enterForgot(ctx, tx, c, customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if r := g.refuse(); r != nil {
+		return *r, g.store(ctx, tx)
+	}
+	a, err := findByCustomer(ctx, tx, customer)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	ok, err := s.redeem(ctx, tx, a, c)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if !ok {
+		return g.fail(ctx, tx, a)
+	}
+	if err := g.pass(ctx, tx); err != nil {
+		return machine.Result{}, err
+	}
+	if err := s.replace(ctx, tx, a, c.Secrets[secretPIN], "ussd.pin_reset", c.Now); err != nil {
+		return machine.Result{}, err
+	}
+	return machine.Result{Name: resOK, Set: map[string]string{varTries: "", varLockedFor: "", varWeakReason: ""}}, nil
+}
+
+// redeem tells whether the code is right, and counts when it is not.
+func (s *Service) redeem(ctx context.Context, tx *db.Tx, a *row, c action.ActionCall) (bool, error) {
+	if a == nil || a.status != Active || a.phone != c.Phone {
+		return false, nil
+	}
+	r, err := findReset(ctx, tx, a.id)
+	if err != nil {
+		return false, err
+	}
+	if r.expires <= c.Now.UnixMilli() || r.tries >= codeTries {
+		return false, nil
+	}
+	if hmac.Equal(r.code, s.hash(a.id, c.Secrets[secretCode])) {
+		return true, nil
+	}
+	r.tries++
+	return false, setReset(ctx, tx, a.id, r)
+}

@@ -1,0 +1,264 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// KindRotate is that of the job that seals PINs with a new key.
+const KindRotate = "ussd.pin-rotate"
+
+const (
+	rotateChunk  = 50 // accounts in one transaction
+	rotateTries  = 10 // attempts of the job
+	rotatePasses = 5  // over what other instances seal with the old key meanwhile
+	proofRows    = 3  // of one key that are tried: one may be damaged
+)
+
+const (
+	// nextKey jumps along the index from key to key.
+	nextKey      = `SELECT pin_key FROM ussd_accounts WHERE pin_key > $1 ORDER BY pin_key LIMIT 1`
+	selectSealed = `SELECT id, pin FROM ussd_accounts WHERE pin_key = $1 AND id > $2 ORDER BY id LIMIT $3`
+	countSealed  = `SELECT count(*) FROM ussd_accounts WHERE pin_key = $1`
+	moveSealed   = `UPDATE ussd_accounts SET pin = $3, pin_key = $4 WHERE id = $1 AND pin = $2`
+)
+
+// pinRow is a PIN and whose it is.
+type pinRow struct {
+	id  string
+	pin []byte
+}
+
+func sealedBy(ctx context.Context, q db.Querier, key, after string, limit int) ([]pinRow, error) {
+	rows, err := q.Query(ctx, selectSealed, key, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list PINs of a key: %w", err)
+	}
+	defer rows.Close()
+	var out []pinRow
+	for rows.Next() {
+		var r pinRow
+		if err := rows.Scan(&r.id, &r.pin); err != nil {
+			return nil, fmt.Errorf("list PINs of a key: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// keysInUse lists the keys that have sealed PINs of the store.
+func keysInUse(ctx context.Context, q db.Querier) ([]string, error) {
+	var all []string
+	for last := ""; ; {
+		err := q.QueryRow(ctx, nextKey, last).Scan(&last)
+		if errors.Is(err, sql.ErrNoRows) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("list PIN keys: %w", err)
+		}
+		all = append(all, last)
+	}
+}
+
+// Prove checks that the PINs in the store open with the keys of this server,
+// and asks for the rotation of those under the old one. Its error is for who
+// starts the server, and says which setting to mend. A store without PINs
+// proves nothing and takes every key.
+func (s *Service) Prove(ctx context.Context) error {
+	keys, err := keysInUse(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	stale := false
+	for _, id := range keys {
+		if err := s.prove(ctx, id); err != nil {
+			return err
+		}
+		stale = stale || id != s.keys.current.id
+	}
+	if !stale {
+		return nil
+	}
+	ctx = web.WithCaller(ctx, web.Caller{Workspace: workspace})
+	for _, status := range []job.Status{job.Queued, job.Running} {
+		under, _, err := s.cfg.Jobs.List(ctx, job.Filter{Kind: KindRotate, Status: status}, 0, 1)
+		if err != nil || len(under) > 0 {
+			return err // it goes on where it was
+		}
+	}
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		_, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: KindRotate, MaxAttempts: rotateTries})
+		return err
+	})
+}
+
+// prove opens some PINs that a key has sealed.
+func (s *Service) prove(ctx context.Context, id string) error {
+	key, ok := s.keys.find(id)
+	if !ok {
+		return s.wrongKey(id)
+	}
+	some, err := sealedBy(ctx, s.db, id, "", proofRows)
+	if err != nil {
+		return err
+	}
+	for _, r := range some {
+		if _, err := key.open(r.id, r.pin); err == nil {
+			return nil
+		}
+	}
+	return s.wrongKey(id)
+}
+
+// wrongKey says what to do about PINs that were sealed by a key this server was
+// not given.
+func (s *Service) wrongKey(id string) error {
+	name := "PIN_ENCRYPTION_KEY"
+	if s.cfg.PINKey == "" {
+		name = "the PIN key made from the server's own key"
+	}
+	return fmt.Errorf("%s is not the key of the PINs in this store: they are sealed by key %s, this is key %s. Set PIN_ENCRYPTION_KEY to the right key, or, "+
+		"to change keys, keep the new one and set PIN_ENCRYPTION_KEY_OLD to the one before (HEARTH_SERVER_KEY made it when PIN_ENCRYPTION_KEY was never set)",
+		name, id, s.keys.current.id)
+}
+
+// rotation is how far the job has come.
+type rotation struct {
+	Key   string `json:"key"`   // being moved away from
+	After string `json:"after"` // account
+	Moved int64  `json:"moved"`
+	Bad   int64  `json:"bad"` // that do not open
+}
+
+// rotate seals what older keys have sealed with the current one. Every chunk
+// is a transaction that also stores how far the job has come.
+func (s *Service) rotate(ctx context.Context, r *job.Run) error {
+	var st rotation
+	if _, err := r.State(&st); err != nil {
+		return err
+	}
+	for _, old := range s.keys.old {
+		if old.id == s.keys.current.id {
+			continue
+		}
+		if st.Key != old.id {
+			st.Key, st.After = old.id, ""
+		}
+		for range rotatePasses {
+			moved, err := s.rotateKey(ctx, r, old, &st)
+			if err != nil {
+				return err
+			}
+			if moved == 0 {
+				break
+			}
+			st.After = ""
+		}
+	}
+	r.SetResult(map[string]any{"moved": st.Moved, "unreadable": st.Bad, "key": s.keys.current.id})
+	return nil
+}
+
+// rotateKey goes once over the PINs of a key and tells how many it moved.
+func (s *Service) rotateKey(ctx context.Context, r *job.Run, old Key, st *rotation) (int64, error) {
+	var left, moved int64
+	if err := s.db.QueryRow(ctx, countSealed, old.id).Scan(&left); err != nil {
+		return 0, fmt.Errorf("count PINs of a key: %w", err)
+	}
+	total := st.Moved + left
+	for {
+		chunk, err := sealedBy(ctx, s.db, old.id, st.After, rotateChunk)
+		if err != nil || len(chunk) == 0 {
+			return moved, err
+		}
+		n, err := s.moveChunk(ctx, r, old, chunk, st)
+		if err != nil {
+			return moved, err
+		}
+		moved += n
+		r.Progress(st.Moved, total, "")
+	}
+}
+
+// moveChunk seals some PINs anew, outside the transaction that stores them. A
+// PIN that was changed meanwhile is left for the next pass.
+func (s *Service) moveChunk(ctx context.Context, r *job.Run, old Key, chunk []pinRow, st *rotation) (int64, error) {
+	fresh := make([][]byte, len(chunk))
+	next := *st
+	next.After = chunk[len(chunk)-1].id
+	for i, c := range chunk {
+		pin, err := old.open(c.id, c.pin)
+		if err != nil {
+			s.cfg.Log.ErrorContext(ctx, "a PIN does not open and stays as it is", "reason", err.Error())
+			next.Bad++
+			continue
+		}
+		fresh[i] = s.keys.current.seal(c.id, string(pin))
+	}
+	var moved int64
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		moved = 0
+		for i, c := range chunk {
+			if fresh[i] == nil {
+				continue
+			}
+			n, err := tx.Exec(ctx, moveSealed, c.id, c.pin, fresh[i], s.keys.current.id)
+			if err != nil {
+				return fmt.Errorf("move PIN: %w", err)
+			}
+			moved += n
+		}
+		state := next
+		state.Moved += moved
+		return r.Save(ctx, tx, state)
+	})
+	if err != nil {
+		return 0, err
+	}
+	*st = next
+	st.Moved += moved
+	return moved, nil
+}
+
+// Rotated tells whether no PIN is left under an older key, so that
+// PIN_ENCRYPTION_KEY_OLD can be taken away.
+func (s *Service) Rotated(ctx context.Context) (bool, error) {
+	for _, old := range s.keys.old {
+		left, err := sealedBy(ctx, s.db, old.id, "", 1)
+		if err != nil || len(left) > 0 && old.id != s.keys.current.id {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Expire removes locks that no longer count, at most limit of each kind, and
+// tells how many. before is not used: what counts has times of its own.
+func (s *Service) Expire(ctx context.Context, _ time.Time, limit int) (int, error) {
+	now := s.cfg.Now()
+	var sum int64
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		sum = 0
+		for _, kind := range []string{lockNumber, lockHold} {
+			n, err := tx.Exec(ctx, sweepLocks, kind, now.Add(-numberMemory).UnixMilli(), now.UnixMilli(), limit)
+			if err != nil {
+				return fmt.Errorf("sweep locks: %w", err)
+			}
+			sum += n
+		}
+		n, err := tx.Exec(ctx, sweepUnknown, now.Add(-unknownMemory).UnixMilli(), limit)
+		if err != nil {
+			return fmt.Errorf("sweep locks: %w", err)
+		}
+		sum += n
+		return nil
+	})
+	return int(sum), err
+}

@@ -1,0 +1,86 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Kinds of locks.
+const (
+	lockNumber   = "number"
+	lockCustomer = "customer"
+	lockHold     = "hold" // of a number whose card was changed
+)
+
+const (
+	// touchLock holds the row until the transaction ends: tries on one id, or
+	// from one number, come one after the other in every instance.
+	touchLock = `INSERT INTO ussd_locks (kind, name, wrong, closed_until, last_at) VALUES ($1, $2, 0, 0, 0)
+		ON CONFLICT (kind, name) DO UPDATE SET kind = excluded.kind RETURNING wrong, closed_until, last_at`
+	selectLock = `SELECT wrong, closed_until, last_at FROM ussd_locks WHERE kind = $1 AND name = $2`
+	updateLock = `INSERT INTO ussd_locks (kind, name, wrong, closed_until, last_at) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (kind, name) DO UPDATE SET wrong = excluded.wrong, closed_until = excluded.closed_until, last_at = excluded.last_at`
+	deleteLock = `DELETE FROM ussd_locks WHERE kind = $1 AND name = $2`
+	sweepLocks = `DELETE FROM ussd_locks WHERE kind = $1 AND name IN (SELECT name FROM ussd_locks
+		WHERE kind = $1 AND last_at < $2 AND closed_until <= $3 ORDER BY last_at LIMIT $4)`
+	sweepUnknown = `DELETE FROM ussd_locks WHERE kind = 'customer' AND name IN (SELECT l.name FROM ussd_locks l
+		WHERE l.kind = 'customer' AND l.last_at < $1 AND NOT EXISTS (SELECT 1 FROM ussd_accounts a WHERE a.customer_id = l.name)
+		ORDER BY l.last_at LIMIT $2)`
+)
+
+// touch reads a lock and keeps others from it until tx ends.
+func touch(ctx context.Context, tx *db.Tx, kind, name string) (lock, error) {
+	var l lock
+	if err := tx.QueryRow(ctx, touchLock, kind, name).Scan(&l.wrong, &l.until, &l.last); err != nil {
+		return lock{}, fmt.Errorf("hold lock: %w", err)
+	}
+	return l, nil
+}
+
+// findLock reads a lock; one that is not there is open.
+func findLock(ctx context.Context, q db.Querier, kind, name string) (lock, error) {
+	var l lock
+	err := q.QueryRow(ctx, selectLock, kind, name).Scan(&l.wrong, &l.until, &l.last)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return lock{}, fmt.Errorf("find lock: %w", err)
+	}
+	return l, nil
+}
+
+// setLock stores a lock, and removes one that says nothing.
+func setLock(ctx context.Context, tx *db.Tx, kind, name string, l lock) error {
+	if l.wrong == 0 && l.until == 0 {
+		_, err := tx.Exec(ctx, deleteLock, kind, name)
+		return doing("remove lock", err)
+	}
+	_, err := tx.Exec(ctx, updateLock, kind, name, l.wrong, l.until, l.last)
+	return doing("store lock", err)
+}
+
+// named is a lock and whose it is.
+type named struct {
+	name string
+	lock
+}
+
+// closedLocks lists the locks of a kind that are closed at a time, by name.
+func closedLocks(ctx context.Context, q db.Querier, kind, after string, now int64, limit int) ([]named, error) {
+	rows, err := q.Query(ctx, listLocks, kind, after, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list locks: %w", err)
+	}
+	defer rows.Close()
+	var out []named
+	for rows.Next() {
+		var l named
+		if err := rows.Scan(&l.name, &l.wrong, &l.until, &l.last); err != nil {
+			return nil, fmt.Errorf("list locks: %w", err)
+		}
+		out = append(out, l)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,96 @@
+package account
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+)
+
+// KindTwins is that of the jobs that make twins.
+const KindTwins = "ussd.twins"
+
+// twinAttempts is how often the twins are tried, about two hours in all.
+const twinAttempts = 10
+
+// Customer is who the twins are made for. The DIDs were minted with the
+// account, so that making twice makes one.
+type Customer struct {
+	Account    string
+	CustomerID string
+	DID        string
+	Household  string // DID
+	Name       string
+	Email      string
+	Phone      string
+	Language   string
+	District   string // "" until the household is registered
+	Size       int64  // 0 until then
+}
+
+// wanted is the payload of a job: no name and no number.
+type wanted struct {
+	Account string `json:"account"`
+	Asked   int64  `json:"asked"`
+	Welcome bool   `json:"welcome,omitzero"` // send the customer id
+}
+
+// askForTwins has the twins of an account made after the transaction.
+func (s *Service) askForTwins(ctx context.Context, tx *db.Tx, a *row, welcome bool) error {
+	if s.cfg.MakeTwins == nil {
+		return nil
+	}
+	asked, err := setPending(ctx, tx, a.id, s.cfg.Now())
+	if err != nil {
+		return err
+	}
+	_, err = s.cfg.Jobs.Enqueue(asCustomer(ctx, a), tx, job.Draft{
+		Kind: KindTwins, Key: a.id + "/" + strconv.FormatInt(asked, 10), MaxAttempts: twinAttempts,
+		Payload: wanted{Account: a.id, Asked: asked, Welcome: welcome},
+	})
+	return err
+}
+
+// makeTwins makes the twins of one account.
+func (s *Service) makeTwins(ctx context.Context, r *job.Run) error {
+	var w wanted
+	if err := r.Decode(&w); err != nil {
+		return err
+	}
+	a, err := findByID(ctx, s.db, w.Account)
+	if err != nil || a == nil || a.status != Active {
+		return err // closed or erased since
+	}
+	household, cause := s.cfg.MakeTwins(ctx, Customer{
+		Account: a.id, CustomerID: a.customer, DID: a.did, Household: a.household, Name: a.name, Email: a.email, Phone: a.phone,
+		Language: a.lang, District: a.district, Size: a.size,
+	})
+	if cause != nil && r.Attempt < twinAttempts && fault.KindOf(cause) != fault.Invalid {
+		return cause // the status stays pending
+	}
+	a.twins = TwinsFailed
+	if cause == nil {
+		a.twins, a.household = TwinsReady, household
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		if err := r.Hold(ctx, tx); err != nil {
+			return err
+		}
+		if err := setTwins(ctx, tx, a, w.Asked, s.cfg.Now()); err != nil {
+			return err
+		}
+		left, err := findByID(ctx, tx, a.id)
+		if err != nil || left == nil || !w.Welcome || a.twins != TwinsReady || a.phone == "" {
+			return err // nothing is sent to somebody who was erased meanwhile
+		}
+		_, err = s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: say(welcomeWords, a.lang, a.customer), About: a.did})
+		return err
+	})
+	if cause != nil {
+		return job.Permanent(cause)
+	}
+	return err
+}

@@ -1,0 +1,34 @@
+// Package action is what the session layer and those who offer actions to menu
+// packs agree on.
+package action
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+)
+
+// Action is something a pack can ask for by name.
+type Action struct {
+	// Effect says that running it twice would show: its result is kept, and a
+	// step that is delivered or replayed again gets that result instead.
+	Effect  bool
+	Results []string // names of all results it can have; the first is success
+	Sets    []string // variables it sets
+	// Run does it, inside the transaction of the step. It may run twice, as
+	// everything in a transaction may. A result that the caller should see is
+	// a Result; an error is trouble, and undoes the whole step.
+	Run func(ctx context.Context, tx *db.Tx, c ActionCall) (machine.Result, error)
+}
+
+// ActionCall is an action at work in one step of one session.
+type ActionCall struct {
+	machine.Call
+	Phone       string // of the handset, as the gateway says
+	Gateway     string
+	ServiceCode string
+	Now         time.Time
+	Key         string // of this effect: the same when the step is delivered again
+}

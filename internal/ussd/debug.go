@@ -1,0 +1,255 @@
+package ussd
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	listPage = 500  // sessions read at once
+	maxList  = 1000 // ids in a list
+	maxSame  = 20   // sessions of one id that are looked at
+)
+
+// Sessions is the list of sessions that are alive.
+type Sessions struct {
+	Active []string `json:"activeSessions"`
+	Count  int      `json:"count"`
+	More   bool     `json:"more,omitzero" doc:"There are more than are listed."`
+}
+
+// Debug is where a session stands, as the interface documents it and more.
+type Debug struct {
+	Error     string    `json:"error,omitempty" example:"Session not found"`
+	SessionID string    `json:"sessionId"`
+	Info      DebugInfo `json:"debugInfo"`
+	Others    []Other   `json:"others,omitempty" doc:"Other numbers or gateways with the same id."`
+	Ended     []Ended   `json:"ended,omitempty" doc:"What gateways said when sessions of this id were over."`
+	Active    []string  `json:"activeSessions"`
+}
+
+// DebugInfo is the session itself.
+type DebugInfo struct {
+	Error     string        `json:"error,omitempty"`
+	SessionID string        `json:"sessionId,omitempty"`
+	State     string        `json:"state,omitempty" example:"preMenu"`
+	Path      string        `json:"path,omitempty" doc:"The node of the menu." example:"login.pin"`
+	Context   *DebugContext `json:"context,omitempty"`
+	Status    string        `json:"status,omitempty" example:"active"`
+}
+
+// DebugContext is what the session knows. No secret is in it.
+type DebugContext struct {
+	SessionID       string    `json:"sessionId"`
+	PhoneNumber     string    `json:"phoneNumber"`
+	ServiceCode     string    `json:"serviceCode"`
+	Gateway         string    `json:"gateway,omitempty"`
+	Message         string    `json:"message" doc:"The last screen."`
+	IsAuthenticated bool      `json:"isAuthenticated"`
+	CustomerName    string    `json:"customerName,omitempty"`
+	Language        string    `json:"language"`
+	Menu            string    `json:"menu" doc:"The menu pack and its version." example:"hearth 3f2a91c0b7de"`
+	Steps           int       `json:"steps"`
+	TextMode        string    `json:"textMode" enum:"auto,accumulated,latest"`
+	Started         time.Time `json:"sessionStartTime"`
+	Updated         time.Time `json:"lastActivity"`
+	Expires         time.Time `json:"expiresAt"`
+}
+
+// Other is another session of the same id.
+type Other struct {
+	PhoneNumber string `json:"phoneNumber"`
+	Gateway     string `json:"gateway,omitempty"`
+	State       string `json:"state"`
+}
+
+const notFound = "Session not found"
+
+// limitedAnswer is the body of 429 on the routes of operators.
+type limitedAnswer struct {
+	Error      string `json:"error"`
+	Message    string `json:"message"`
+	Code       string `json:"code"`
+	RetryAfter int    `json:"retryAfter"` // seconds
+}
+
+// operator counts the request of an operator's route and tells whether it may
+// go on. Operators have no other allowance than everybody.
+func (s *Service) operator(w http.ResponseWriter, r *http.Request) (bool, error) {
+	err := s.count(w, web.ClientAddr(r.Context()))
+	f := fault.As(err)
+	if f == nil {
+		return true, nil
+	}
+	wait := max(int(f.RetryAfter.Round(time.Second)/time.Second), 1)
+	return false, writeJSON(w, http.StatusTooManyRequests, limitedAnswer{
+		Error: "Too Many Requests", Message: textTooMany, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: wait,
+	})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := web.Encode(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client is gone when this fails
+	return nil
+}
+
+func (s *Service) serveSessions(w http.ResponseWriter, r *http.Request) error {
+	if ok, err := s.operator(w, r); !ok {
+		return err
+	}
+	ids, more, err := s.active(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, Sessions{Active: ids, Count: len(ids), More: more})
+}
+
+func (s *Service) serveDebug(w http.ResponseWriter, r *http.Request) error {
+	if ok, err := s.operator(w, r); !ok {
+		return err
+	}
+	d, err := s.debug(r.Context(), r.PathValue("sessionId"))
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if d.Error != "" {
+		status = http.StatusNotFound
+	}
+	return writeJSON(w, status, d)
+}
+
+// serveDialog also serves sessions that have ended, as long as they are there:
+// a walk to its end is the one worth saving.
+func (s *Service) serveDialog(w http.ResponseWriter, r *http.Request) error {
+	if ok, err := s.operator(w, r); !ok {
+		return err
+	}
+	id := r.PathValue("sessionId")
+	all, err := s.records(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return writeJSON(w, http.StatusNotFound, Debug{Error: notFound, SessionID: id, Info: DebugInfo{Error: notFound}, Active: []string{}})
+	}
+	w.Header()["Content-Type"] = plainText
+	_, _ = w.Write(all[0].rec.dialog(&all[0].row.key)) // the client is gone when this fails
+	return nil
+}
+
+// held is a session with its record.
+type held struct {
+	row *row
+	rec *record
+}
+
+// records lists the sessions of an id, the newest first. One that cannot be
+// read is left out.
+func (s *Service) records(ctx context.Context, id string) ([]held, error) {
+	rows, err := ofSession(ctx, s.db, id, maxSame)
+	if err != nil {
+		return nil, err
+	}
+	var out []held
+	for _, r := range rows {
+		rec, err := readRecord(r.state, &r.key, s.box)
+		if err != nil {
+			continue
+		}
+		out = append(out, held{r, rec})
+		for i := len(out) - 1; i > 0 && out[i].rec.updated > out[i-1].rec.updated; i-- {
+			out[i], out[i-1] = out[i-1], out[i]
+		}
+	}
+	return out, nil
+}
+
+// debug describes the newest session of an id that is alive.
+func (s *Service) debug(ctx context.Context, id string) (*Debug, error) {
+	d := &Debug{SessionID: id}
+	all, err := s.records(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range all {
+		switch {
+		case h.rec.state.Done || h.row.expires <= s.now().UnixMilli():
+		case d.Info.Context == nil:
+			d.Info = s.info(h)
+		default:
+			d.Others = append(d.Others, Other{h.row.key.phone, h.row.key.gateway, s.stateOf(h.rec)})
+		}
+	}
+	if d.Info.Context == nil {
+		d.Error, d.Info.Error = notFound, notFound
+	}
+	if d.Ended, err = callsOf(ctx, s.db, id, maxSame); err != nil {
+		return nil, err
+	}
+	d.Active, _, err = s.active(ctx)
+	return d, err
+}
+
+func (s *Service) info(h held) DebugInfo {
+	k, rec, st := &h.row.key, h.rec, &h.rec.state
+	return DebugInfo{
+		SessionID: k.session, State: s.stateOf(rec), Path: st.Node, Status: "active",
+		Context: &DebugContext{
+			SessionID: k.session, PhoneNumber: k.phone, ServiceCode: rec.code, Gateway: k.gateway, Message: rec.answer,
+			IsAuthenticated: st.Authenticated(), CustomerName: st.Vars["customerName"], Language: st.Lang, Menu: st.Pack + " " + st.Version,
+			Steps: st.Step, TextMode: [...]string{"auto", "accumulated", "latest"}[min(rec.mode, latest)],
+			Started: time.UnixMicro(rec.started).UTC(), Updated: time.UnixMicro(rec.updated).UTC(), Expires: time.UnixMilli(h.row.expires).UTC(),
+		},
+	}
+}
+
+// stateOf is the documented name of where a session stands.
+func (s *Service) stateOf(rec *record) string {
+	p := s.cfg.Packs.Version(rec.state.Version)
+	if p == nil {
+		p = s.cfg.Packs.Current()
+	}
+	if n := p.Node(rec.state.Node); n != nil {
+		return n.State
+	}
+	return rec.state.Node
+}
+
+// active lists the ids of sessions that are alive, in their order.
+func (s *Service) active(ctx context.Context) (ids []string, more bool, err error) {
+	ids = []string{}
+	var from key
+	for {
+		rows, err := after(ctx, s.db, &from, listPage)
+		if err != nil || len(rows) == 0 {
+			return ids, false, err
+		}
+		now := s.now().UnixMilli()
+		for _, r := range rows {
+			if r.done() || r.expires <= now || len(ids) > 0 && ids[len(ids)-1] == r.key.session {
+				continue
+			}
+			if len(ids) == maxList {
+				return ids, true, nil
+			}
+			ids = append(ids, r.key.session)
+		}
+		from = rows[len(rows)-1].key
+	}
+}
+
+// done tells whether a session has ended, without reading all of it.
+func (r *row) done() bool { return len(r.state) > 1 && r.state[1]&flagDone != 0 }
+
+// effective tells whether actions had an effect in a session.
+func (r *row) effective() bool { return len(r.state) > 1 && r.state[1]&flagEffects != 0 }

@@ -1,0 +1,119 @@
+// Package dialog tests a USSD line with dialogs: text files that say what is
+// typed on a handset and what must be on its screen. It reads them, plays them
+// against any server or handler, checks size and framing of every answer, and
+// tells which nodes of a menu no dialog visits. A live session can be saved as
+// a dialog with what is secret left out.
+//
+// A dialog looks like this:
+//
+//	dialog: log in with a wrong PIN
+//	phone: +254700000007        (new, the default, is a number of its own)
+//	code: *2233#
+//	gateway: africastalking     (the documented interface by default)
+//	text: latest                (accumulated by default; gateways have their own)
+//	let pin = 48213
+//	needs: id
+//
+//	>                           dial; with text after it a deep dial
+//	< CON Welcome to Hearth     the whole screen, a line each
+//	< 1. Know More
+//	> 2
+//	@ accountMenu               the node
+//	~ log me in                 some of the screen
+//	! 5.                        not on the screen
+//	= id: (C[A-Z0-9]{8})        keep a part of it as {id}
+//	> {id}
+//	CON                         it goes on; END: it is over
+//
+// Lines that begin with # are comments. :redial hangs up, so that the next >
+// dials; :again sends the last request once more and wants the same answer;
+// :double sends the next one twice at once and wants one answer for both; :do
+// has something happen outside of the handset, on servers of tests. Two braces
+// {{ stand for one.
+package dialog
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+// Dialog is one file.
+type Dialog struct {
+	File    string
+	Title   string
+	Phone   string // "" is a new number for every run
+	Code    string
+	Gateway string
+	Mode    wire.Mode // Auto: that of the gateway
+	Let     map[string]string
+	Needs   []string // variables that whoever runs it gives
+	Steps   []Step
+}
+
+// Verb is what the handset does in a step.
+type Verb string
+
+// The verbs.
+const (
+	Type   Verb = "type"   // type an answer, or dial when no call is up
+	Redial Verb = "redial" // hang up
+	Again  Verb = "again"  // the gateway delivers the last request again
+	Double Verb = "double" // type an answer that is delivered twice at once
+	// Outside is something that happens elsewhere, such as "later 16m".
+	Outside Verb = "do"
+)
+
+// Step is something the handset does and what must come of it.
+type Step struct {
+	Line    int
+	Verb    Verb
+	Input   string
+	Expects []Expect
+}
+
+// Claim is what is said of a screen.
+type Claim string
+
+// The claims.
+const (
+	Whole Claim = "whole" // the answer is exactly this
+	Has   Claim = "has"
+	Lacks Claim = "lacks"
+	At    Claim = "at"    // the node
+	Frame Claim = "frame" // CON or END
+	Keep  Claim = "keep"  // a part of it becomes a variable
+)
+
+// Expect is one thing that must hold of an answer.
+type Expect struct {
+	Line  int
+	Claim Claim
+	Text  string
+	Name  string // of the variable to keep
+	match *regexp.Regexp
+}
+
+// Problem is something wrong with a dialog or found by it.
+type Problem struct {
+	File string
+	Line int
+	Text string
+}
+
+// String is file:line: text.
+func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text) }
+
+// Problems is everything that is wrong with a file.
+type Problems []Problem
+
+// Error is one problem a line.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, problem := range p {
+		lines[i] = problem.String()
+	}
+	return strings.Join(lines, "\n")
+}

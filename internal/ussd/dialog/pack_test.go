@@ -1,0 +1,283 @@
+package dialog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
+	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// world is a whole USSD server for one dialog, with everything outside of it
+// in the hands of the test.
+type world struct {
+	t        *testing.T
+	db       *db.DB
+	pack     *menu.Pack
+	gateways *wire.Set
+	events   *event.Log
+	jobs     *job.Service
+	fake     *sms.Fake
+	moved    atomic.Int64 // nanoseconds the clock is ahead
+	fail     atomic.Bool  // twins cannot be made
+
+	mu       sync.Mutex
+	smsOff   bool
+	twinsOff bool
+	accounts *account.Service
+	outbox   *sms.Outbox
+	handler  http.Handler
+}
+
+func openPack(t *testing.T, name string) *menu.Pack {
+	t.Helper()
+	actions, vars := account.Known()
+	p, err := menu.Open(name, machine.Known(actions, vars...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func newWorld(t *testing.T, pack *menu.Pack) *world {
+	t.Helper()
+	gateways, err := wire.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, db: dbtest.SQLite(t), pack: pack, gateways: gateways, fake: &sms.Fake{}}
+	cursors := web.Cursors{Key: []byte("0123456789abcdef")}
+	w.events = event.New(event.Config{DB: w.db, Cursors: cursors})
+	w.jobs = job.New(job.Config{DB: w.db, Cursors: cursors, Record: func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
+		return w.events.Append(ctx, tx, event.Event{Type: typ, Subject: subject, Revision: revision})
+	}})
+	w.build()
+	return w
+}
+
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.moved.Load())) }
+
+// Current is the pack of new sessions.
+func (w *world) Current() *menu.Pack { return w.pack }
+
+// Version is the one pack there is.
+func (w *world) Version(v string) *menu.Pack {
+	if v != w.pack.Version {
+		return nil
+	}
+	return w.pack
+}
+
+// Admit takes everybody for an operator.
+func (w *world) Admit(http.Header, *http.Request, web.Scope) (web.Caller, error) {
+	return web.Caller{}, nil
+}
+
+// build starts the server anew on the same store.
+func (w *world) build() {
+	key, err := secret.Parse(strings.Repeat("k", 32))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := sms.Config{DB: w.db, Jobs: w.jobs, Key: key, Sender: w.fake, Now: w.now}
+	if w.smsOff {
+		out.Sender = nil
+	}
+	w.outbox = sms.New(out)
+	cfg := account.Config{DB: w.db, Events: w.events, Jobs: w.jobs, SMS: w.outbox, Key: key, Now: w.now, MakeTwins: w.twins}
+	if w.twinsOff {
+		cfg.MakeTwins = nil
+	}
+	if w.accounts, err = account.New(cfg); err != nil {
+		w.t.Fatal(err)
+	}
+	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: w, Log: dbtest.Log(w.t)})
+	ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: w.accounts.Actions(), Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now}).Routes(api)
+	mux := http.NewServeMux()
+	api.Mount(mux)
+	proxies, err := web.NewProxies(false, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.handler = web.WithRequestIDs(proxies.Middleware(mux))
+}
+
+func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	h := w.handler
+	w.mu.Unlock()
+	h.ServeHTTP(rw, r)
+}
+
+func (w *world) twins(_ context.Context, c account.Customer) (string, error) {
+	if w.fail.Load() {
+		return "", fault.New(fault.Invalid, "NO_TWINS", "There are no twins today.")
+	}
+	return c.Household, nil
+}
+
+// do is what dialogs may have happen outside of the handset.
+func (w *world) do(ctx context.Context, what string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name, arg, _ := strings.Cut(what, " ")
+	switch what {
+	case "sms off":
+		w.smsOff = true
+		w.build()
+		return nil
+	case "twins off":
+		w.twinsOff = true
+		w.build()
+		return nil
+	case "twins made", "twins failed":
+		w.fail.Store(arg == "failed")
+		return w.work(ctx, func() bool {
+			pending, _, err := w.accounts.List(ctx, account.Filter{Twins: account.TwinsPending}, "", 1)
+			return err == nil && len(pending) == 0
+		})
+	}
+	if d, err := time.ParseDuration(arg); name == "later" && err == nil {
+		w.moved.Add(int64(d))
+		return nil
+	}
+	return errors.New("want later TIME, sms off, twins off, twins made or twins failed")
+}
+
+// work runs jobs until something has come of them.
+func (w *world) work(ctx context.Context, done func() bool) error {
+	handlers := w.accounts.Handlers()
+	maps.Copy(handlers, w.outbox.Handlers())
+	runner, err := w.jobs.NewRunner(job.RunnerConfig{Handlers: handlers, Alone: true, Backoff: func(int) time.Duration { return time.Millisecond }})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runner.Run(ctx)
+	}()
+	defer func() { cancel(); <-ended }()
+	tick, late := time.NewTicker(2*time.Millisecond), time.After(20*time.Second)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-late:
+			return errors.New("nothing came of the jobs")
+		}
+	}
+	return nil
+}
+
+var sixDigits = regexp.MustCompile(`\b[0-9]{6}\b`)
+
+// value is what only the phone or an operator knows.
+func (w *world) value(ctx context.Context, name, phone string) (string, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch name {
+	case "smsCode":
+		found := ""
+		err := w.work(ctx, func() bool {
+			for _, m := range w.fake.Sent() {
+				if code := sixDigits.FindString(m.Text); m.To == phone && code != "" {
+					found = code
+				}
+			}
+			return found != ""
+		})
+		return found, err == nil
+	case "temporaryPin":
+		accounts, _, err := w.accounts.List(ctx, account.Filter{Phone: phone}, "", 1)
+		if err != nil || len(accounts) == 0 {
+			return "", false
+		}
+		pin, _, err := w.accounts.Reset(ctx, accounts[0].CustomerID, false)
+		return pin, err == nil
+	}
+	return "", false
+}
+
+// The dialogs of the shipped packs pass on a server with a store, and together
+// they visit every node.
+func TestShippedPacks(t *testing.T) {
+	t.Parallel()
+	for _, name := range menu.Shipped() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pack := openPack(t, name)
+			files, err := filepath.Glob("testdata/" + name + "/*.dialog")
+			if err != nil || len(files) == 0 {
+				t.Fatalf("files = %v, %v", files, err)
+			}
+			var mu sync.Mutex
+			visits := map[string]int{}
+			t.Run("dialogs", func(t *testing.T) {
+				for _, file := range files {
+					t.Run(strings.TrimSuffix(filepath.Base(file), ".dialog"), func(t *testing.T) {
+						t.Parallel()
+						seen := playShipped(t, pack, file)
+						mu.Lock()
+						defer mu.Unlock()
+						for id, n := range seen {
+							visits[id] += n
+						}
+					})
+				}
+			})
+			if c := dialog.Cover(pack, visits); c.Percent() != 100 {
+				t.Errorf("%d of %d nodes were visited; missing: %s", c.Visited, c.Nodes, strings.Join(c.Missing, ", "))
+			}
+		})
+	}
+}
+
+func playShipped(t *testing.T, pack *menu.Pack, file string) map[string]int {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dialog.Parse(file, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, pack)
+	r := &dialog.Runner{Send: dialog.Direct(w), Gateways: w.gateways, Pack: pack, Value: w.value, Do: w.do}
+	out, err := r.Run(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range out.Problems {
+		t.Error(p)
+	}
+	if out.Steps == 0 {
+		t.Error(fmt.Sprintf("%s did nothing", file))
+	}
+	return out.Visits
+}

@@ -1,0 +1,94 @@
+package dialog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	d := parse(t, "\ufeff# comment\r\ndialog: a title\r\nphone: +254700000001\r\ncode: *384*1#\ngateway: get\ntext: latest\nlet pin = 4 8\nneeds: a, b\n\n>\n< CON One\n<\n< two\n~ x\n:again\n:redial\n> {a}*{pin}\n")
+	if d.Title != "a title" || d.Phone != "+254700000001" || d.Code != "*384*1#" || d.Gateway != "get" || d.Mode != wire.Latest || d.Let["pin"] != "4 8" || len(d.Needs) != 2 {
+		t.Errorf("header = %+v", d)
+	}
+	if len(d.Steps) != 4 || d.Steps[0].Input != "" || d.Steps[0].Expects[0].Text != "CON One\n\ntwo" || len(d.Steps[0].Expects) != 2 ||
+		d.Steps[1].Verb != dialog.Again || d.Steps[2].Verb != dialog.Redial || d.Steps[3].Input != "{a}*{pin}" || d.Steps[3].Line != 17 {
+		t.Errorf("steps = %+v", d.Steps)
+	}
+	if d := parse(t, ">\n"); d.Code != dialog.DefaultCode || d.Mode != wire.Auto || d.Phone != "" {
+		t.Errorf("defaults = %+v", d)
+	}
+}
+
+func TestParseProblems(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ in, want string }{
+		"empty":         {"", "d:0: the dialog has no step"},
+		"header":        {"colour: red\n>\n", "d:1: \"colour\" is not known"},
+		"no colon":      {"hello\n>\n", "d:1: want name: value"},
+		"phone":         {"phone: 0700\n>\n", "d:1: want a number"},
+		"mode":          {"text: auto\n>\n", "d:1: want accumulated or latest"},
+		"let":           {"let Pin 5\n>\n", "d:1: want let name = value"},
+		"needs":         {"needs: a,, b\n>\n", "d:1: want names of variables"},
+		"early":         {"~ x\n>\n", "d:1: nothing was typed"},
+		"after redial":  {">\n:redial\n~ x\n", "d:3: nothing was typed"},
+		"screen":        {">\n< Welcome\n", "d:2: a screen begins with CON or END"},
+		"empty has":     {">\n~\n", "d:2: want some text"},
+		"pattern":       {">\n= a: (\n", "d:2: the pattern is wrong"},
+		"keep":          {">\n= A\n", "d:2: want = name: pattern"},
+		"command":       {">\n:jump\n", "d:2: :jump is not known"},
+		"first again":   {":again\n>\n", "d:1: :again comes after a step"},
+		"lonely double": {">\n:double\n", "d:2: :double wants a > after it"},
+		"variable":      {"> {pin}\n", "d:1: {pin} is not known here"},
+		"late variable": {"> {id}\n= id: x\n", "d:1: {id} is not known here"},
+		"word":          {">\nhello\n", "d:2: want a line that begins with"},
+		"all at once":   {"colour: red\n>\n< x\n", "d:3: a screen begins"},
+	} {
+		_, err := dialog.Parse("d", []byte(tt.in))
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: Parse() = %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("dialog: x\nlet a = 1\n> {a}\n< CON x\n= b: (.)\n:again\n:double\n> {b}\nEND\n@ n\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := dialog.Parse("d", data)
+		if err == nil && len(d.Steps) == 0 {
+			t.Fatal("a dialog without steps")
+		}
+	})
+}
+
+// What is saved can be read and played, and holds no secret.
+func TestSave(t *testing.T) {
+	t.Parallel()
+	s := dialog.Saved{Title: "saved", Code: "*2233#", Mode: wire.Accumulated, Turns: []dialog.Turn{
+		{Node: "home"}, {Input: "2", Node: "login.id"}, {Input: "C12345678", Node: "login.pin"}, {Mask: "pin", Node: "home"},
+		{Input: "*", Screen: "END Goodbye."}, {Hangup: true, Screen: "CON Welcome to Little\n1. About\n2. Log in\n9. Kiswahili\n*. Exit"},
+	}}
+	want := "dialog: saved\ncode: *2233#\ntext: accumulated\nneeds: pin\n\n>\n@ home\n\n> 2\n@ login.id\n\n> C12345678\n@ login.pin\n\n> {pin}\n@ home\n\n> *\n< END Goodbye.\n\n" +
+		":redial\n\n>\n< CON Welcome to Little\n< 1. About\n< 2. Log in\n< 9. Kiswahili\n< *. Exit\n"
+	if got := string(s.Text()); got != want {
+		t.Fatalf("Text() = %s, want %s", got, want)
+	}
+	r := newLine(t).runner()
+	r.Vars = map[string]string{"pin": "48213"}
+	if out := run(t, r, string(s.Text())); !out.OK() || out.Visits["login.check"] != 1 || out.Visits["login.greet"] != 1 {
+		t.Errorf("problems = %v, visits = %v", out.Problems, out.Visits)
+	}
+}
+
+// Names of inputs and what was typed cannot break the file.
+func TestSaveOdd(t *testing.T) {
+	t.Parallel()
+	s := dialog.Saved{Mode: wire.Auto, Turns: []dialog.Turn{{Input: "a\n< CON {x}", Screen: "CON {y}"}, {Mask: "new-pin.2"}, {Mask: "9"}, {Mask: strings.Repeat("x", 40)}}}
+	d := parse(t, string(s.Text()))
+	if len(d.Steps) != 4 || d.Steps[0].Input != "a < CON {{x}" || d.Steps[0].Expects[0].Text != "CON {{y}" || d.Steps[1].Input != "{newpin2}" || d.Steps[2].Input != "{secret9}" || len(d.Needs) != 3 {
+		t.Errorf("dialog = %+v", d)
+	}
+}

@@ -1,0 +1,83 @@
+package dialog
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+// Turn is one step of a session that is saved.
+type Turn struct {
+	Input string // what was typed; leave it empty when Mask is set
+	Mask  string // the variable that stands for a secret answer, such as pin
+	Node  string // where it led; "" when that is not known
+	// Screen is the answer with CON or END; "" saves none. It must not hold
+	// anything of the customer.
+	Screen string
+	Hangup bool // the handset hung up before it
+}
+
+// Saved is a session on its way to a dialog file. It holds no phone number:
+// the dialog runs with one of its own.
+type Saved struct {
+	Title   string
+	Gateway string
+	Code    string
+	Mode    wire.Mode
+	Turns   []Turn // the first one dials
+}
+
+var notName = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// maskName makes a variable name of the name of an input.
+func maskName(s string) string {
+	s = notName.ReplaceAllString(s, "")
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		s = "secret" + s
+	}
+	return s[:min(len(s), 32)]
+}
+
+// Text is the dialog file. Secret answers stand in it as variables that
+// whoever replays it gives.
+func (s Saved) Text() []byte {
+	var b, steps strings.Builder
+	var needs []string
+	for _, t := range s.Turns {
+		if t.Hangup {
+			steps.WriteString("\n:redial\n")
+		}
+		input := strings.NewReplacer("\n", " ", "\r", " ", "{", "{{").Replace(t.Input)
+		if t.Mask != "" {
+			name := maskName(t.Mask)
+			if input = "{" + name + "}"; !slices.Contains(needs, name) {
+				needs = append(needs, name)
+			}
+		}
+		steps.WriteString("\n" + strings.TrimRight("> "+input, " ") + "\n")
+		if t.Node != "" {
+			steps.WriteString("@ " + t.Node + "\n")
+		}
+		if t.Screen != "" {
+			for line := range strings.SplitSeq(strings.ReplaceAll(t.Screen, "{", "{{"), "\n") {
+				steps.WriteString(strings.TrimRight("< "+line, " ") + "\n")
+			}
+		}
+	}
+	header := func(name, value string) {
+		if value != "" {
+			b.WriteString(name + ": " + value + "\n")
+		}
+	}
+	header("dialog", s.Title)
+	header("code", s.Code)
+	header("gateway", s.Gateway)
+	if s.Mode != wire.Auto {
+		header("text", string(s.Mode))
+	}
+	header("needs", strings.Join(needs, ", "))
+	b.WriteString(steps.String())
+	return []byte(b.String())
+}

@@ -1,0 +1,73 @@
+package ussd
+
+import (
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+)
+
+// A draft is a walk as it was left: pack, node, language and variables. No
+// secret and no account is in it: whoever calls next with this number has to
+// prove again who they are.
+
+func appendDraft(dst []byte, s *machine.State) []byte {
+	dst = append(dst, recordForm)
+	for _, text := range [...]string{s.Pack, s.Node, s.Lang} {
+		dst = appendText(dst, text)
+	}
+	return appendMap(dst, s.Vars)
+}
+
+// readDraft gives the state to start with: at the question whether to go on.
+func readDraft(data []byte) (machine.State, bool) {
+	d := decoder{s: string(data)}
+	if d.byte() != recordForm {
+		return machine.State{}, false
+	}
+	s := machine.State{Pack: d.text(), Kept: d.text(), Lang: d.text(), Vars: d.textMap()}
+	return s, !d.bad && d.s == ""
+}
+
+// pickUp looks for a walk that was left half way, when somebody dials plainly.
+func (a *attempt) pickUp(rd reading) error {
+	if a.pack.Resume == "" || len(rd.parts) > 0 {
+		return nil
+	}
+	data, err := findDraft(a.ctx, a.tx, a.q.key.phone, a.now.UnixMilli())
+	if err != nil || data == nil {
+		return err
+	}
+	s, ok := readDraft(data)
+	if kept := a.pack.Node(s.Kept); !ok || s.Pack != a.pack.Name || kept == nil || !kept.Draft {
+		return nil
+	}
+	a.rec.state, a.rec.draft = s, s.Kept
+	return nil
+}
+
+// keep stores the walk when it is one to go on with later, and forgets it when
+// it is over: finished, given up, or left for another part of the menu.
+func (a *attempt) keep() error {
+	rec := a.rec
+	switch {
+	case a.pack.Resume == "":
+	case machine.Draftable(a.pack, &rec.state):
+		rec.draft, a.acted = rec.state.Node, true
+		return putDraft(a.ctx, a.tx, a.q.key.phone, a.now.Add(draftAge).UnixMilli(), appendDraft(nil, &rec.state))
+	case rec.draft != "" && a.over():
+		rec.draft, a.acted = "", true
+		return removeDraft(a.ctx, a.tx, a.q.key.phone)
+	}
+	return nil
+}
+
+// over tells whether the walk of the stored draft has come to an end.
+func (a *attempt) over() bool {
+	s := &a.rec.state
+	switch {
+	case s.Kept != "": // the question is still open
+		return false
+	case s.Done, s.Account != "", a.success:
+		return true
+	}
+	draft, here := a.pack.Node(a.rec.draft), a.pack.Node(s.Node)
+	return draft == nil || here == nil || draft.State != here.State
+}

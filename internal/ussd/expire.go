@@ -1,0 +1,113 @@
+package ussd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// sweepChunk is how many rows one transaction of a sweep removes: what every
+// other writer waits for.
+const sweepChunk = 100
+
+// Run sweeps until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	t := time.NewTicker(sweepInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+		}
+		if err := s.Expire(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			s.log.WarnContext(ctx, "sweep USSD sessions", "err", err.Error())
+		}
+	}
+}
+
+// Expire removes what is over: sessions, drafts and what gateways said about
+// sessions. It also counts the sessions that are alive. Several instances may
+// do it at once.
+func (s *Service) Expire(ctx context.Context) error {
+	if err := s.expireSessions(ctx); err != nil {
+		return err
+	}
+	now := s.now()
+	for _, sweep := range []func() (int64, error){
+		func() (int64, error) { return expireDrafts(ctx, s.db, now.UnixMilli(), sweepChunk) },
+		func() (int64, error) { return expireCalls(ctx, s.db, now.Add(-callAge).UnixMilli(), sweepChunk) },
+	} {
+		for {
+			n, err := sweep()
+			if err != nil {
+				return err
+			}
+			if n < sweepChunk {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// expireSessions walks all sessions by key, a page at a time. One that had an
+// effect stays for a while, so that a late copy does not have it again.
+func (s *Service) expireSessions(ctx context.Context) error {
+	var from key
+	var live int64
+	for {
+		rows, err := after(ctx, s.db, &from, sweepChunk)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			s.live.Store(live)
+			return nil
+		}
+		from = rows[len(rows)-1].key
+		now := s.now()
+		var over []*row
+		for _, r := range rows {
+			age := now.Sub(time.UnixMilli(r.expires))
+			switch {
+			case age < 0 && !r.done():
+				live++
+			case age >= 0 && (!r.effective() || age > effectAge):
+				over = append(over, r)
+			}
+		}
+		if err := s.drop(ctx, over); err != nil {
+			return err
+		}
+	}
+}
+
+// drop removes sessions, unless somebody has taken one up again meanwhile.
+func (s *Service) drop(ctx context.Context, over []*row) error {
+	if len(over) == 0 {
+		return nil
+	}
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		for _, r := range over {
+			if err := remove(ctx, tx, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || s.cfg.Dropped == nil {
+		return err
+	}
+	for _, r := range over {
+		if r.done() {
+			continue
+		}
+		if rec, err := readRecord(r.state, &r.key, s.box); err == nil {
+			s.cfg.Dropped(rec.state.Node)
+		}
+	}
+	return nil
+}

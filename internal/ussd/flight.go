@@ -1,0 +1,196 @@
+package ussd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// maxLate is how many late steps are remembered.
+const maxLate = 4096
+
+// flights are the steps at work in this process. Copies of a request join the
+// flight of the first and get its answer. Who has waited long enough is told
+// that the service is unavailable, while the step goes on: it is stored once,
+// and its copies get its answer.
+type flights struct {
+	parts [32]flightPart
+	room  atomic.Int64 // flights that may still begin
+	late  late
+}
+
+type flightPart struct {
+	mu sync.Mutex
+	at map[ticket]*flight
+}
+
+// ticket names a request: all copies of it have the same.
+type ticket struct {
+	key
+	text string
+}
+
+// flight is one step at work.
+type flight struct {
+	done    chan struct{}
+	waiting int // guarded by its part
+	out     outcome
+	err     error
+}
+
+func (f *flights) init(room int) {
+	for i := range f.parts {
+		f.parts[i].at = map[ticket]*flight{}
+	}
+	f.room.Store(int64(room))
+	f.late.at = map[ticket]time.Time{}
+}
+
+func (f *flights) part(t *ticket) *flightPart {
+	h := uint32(2166136261)
+	for i := range len(t.session) {
+		h = (h ^ uint32(t.session[i])) * 16777619
+	}
+	for i := range len(t.phone) {
+		h = (h ^ uint32(t.phone[i])) * 16777619
+	}
+	return &f.parts[h%uint32(len(f.parts))]
+}
+
+func overloaded() error {
+	return fault.New(fault.Unavailable, "OVERLOADED", "The server is busy. Try again in a moment.").After(time.Second)
+}
+
+func tooSlow() error {
+	return fault.New(fault.Unavailable, "STORE_SLOW", "The step could not be stored in time.")
+}
+
+// answer takes a step and waits for it, but not longer than the deadline. The
+// step has its own goroutine and does not end with the request: a gateway that
+// hangs up early sends it again.
+func (s *Service) answer(ctx context.Context, q request) (outcome, error) {
+	t := ticket{q.key, q.Text}
+	p := s.flights.part(&t)
+	q.free = context.WithoutCancel(ctx)
+	ctx, cancel := context.WithTimeout(q.free, s.deadline)
+	defer cancel()
+	for {
+		f, err := s.board(ctx, p, t, q)
+		if err != nil {
+			return outcome{}, err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			if p.leave(f) {
+				return outcome{}, tooSlow()
+			}
+		}
+		if f.err == nil || !errors.Is(f.err, context.DeadlineExceeded) {
+			return f.out, f.err
+		}
+		// It was withdrawn. Who joined it late has time for a step of their own.
+		if ctx.Err() != nil {
+			return outcome{}, tooSlow()
+		}
+	}
+}
+
+// board joins the flight of a request, or begins it.
+func (s *Service) board(ctx context.Context, p *flightPart, t ticket, q request) (*flight, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.at[t]
+	if f == nil {
+		if s.flights.room.Add(-1) < 0 {
+			s.flights.room.Add(1)
+			return nil, overloaded()
+		}
+		f = &flight{done: make(chan struct{})}
+		p.at[t] = f
+		q.copied = s.flights.late.has(t, s.now())
+		go s.fly(ctx, f, t, q)
+	}
+	f.waiting++
+	return f, nil
+}
+
+// leave stops waiting for a flight, unless it is over.
+func (p *flightPart) leave(f *flight) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-f.done:
+		return false
+	default:
+	}
+	f.waiting--
+	return true
+}
+
+// fly runs the step of a flight. A step that has not begun when ctx ends is
+// withdrawn by the store; one that has begun is stored or not, once.
+func (s *Service) fly(ctx context.Context, f *flight, t ticket, q request) {
+	out, err := s.safely(ctx, q)
+	p := s.flights.part(&t)
+	p.mu.Lock()
+	f.out, f.err = out, err
+	close(f.done)
+	delete(p.at, t)
+	missed := f.waiting == 0 && err == nil
+	if missed || db.OutcomeUnknown(err) {
+		s.flights.late.add(t, s.now(), s.cfg.TTL)
+	}
+	p.mu.Unlock()
+	s.flights.room.Add(1)
+	if missed && out.effect && s.cfg.Late != nil {
+		s.cfg.Late(q.free, q.key.phone, out.reply.Text)
+	}
+}
+
+// safely is do with a panic of an action made an error: nothing else catches
+// one in this goroutine.
+func (s *Service) safely(ctx context.Context, q request) (out outcome, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.ErrorContext(ctx, "a step panicked", "gateway", q.key.gateway, "panic", fmt.Sprint(v))
+			err = fault.New(fault.Internal, "INTERNAL", "Internal error.")
+		}
+	}()
+	return s.do(ctx, q)
+}
+
+// late remembers steps whose answer reached nobody, so that the same text is
+// known as their copy where texts do not accumulate.
+type late struct {
+	mu sync.Mutex
+	at map[ticket]time.Time // until when
+	n  atomic.Int64
+}
+
+func (l *late) add(t ticket, now time.Time, keep time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for old, until := range l.at {
+		if until.Before(now) || len(l.at) >= maxLate {
+			delete(l.at, old)
+		}
+	}
+	l.at[t] = now.Add(keep)
+	l.n.Store(int64(len(l.at)))
+}
+
+func (l *late) has(t ticket, now time.Time) bool {
+	if l.n.Load() == 0 { // nearly always
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at[t].After(now)
+}

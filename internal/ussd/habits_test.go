@@ -1,0 +1,354 @@
+package ussd_test
+
+import (
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+// turn is one request and what must be in its answer. A want that begins with
+// = is the number of an earlier turn whose answer it must be, byte for byte.
+type turn struct{ text, want string }
+
+// Beginnings of screens.
+const (
+	atHome   = "CON Welcome to Small"
+	atRead   = "CON This text is longer"
+	atSent   = "CON Sent "
+	atName   = "CON Your name?"
+	atTown   = "CON Jane, your town?"
+	atPIN    = "CON Choose a PIN"
+	atDone   = "CON Thank you, Jane."
+	atLogin  = "CON Your PIN?"
+	atResume = "CON Go on where you stopped?"
+	noGood   = "CON Choose a number shown.\n"
+	goodbye  = "END Goodbye."
+	broken   = "END Service temporarily unavailable. Please try again later."
+	invalid  = "END Invalid input. Please try again."
+)
+
+// play sends turns and checks the answers.
+func (l *line) play(session string, turns []turn) {
+	l.t.Helper()
+	var answers []string
+	for i, tn := range turns {
+		got := l.send(session, phone1, tn.text)
+		answers = append(answers, got)
+		if at, same := strings.CutPrefix(tn.want, "="); same {
+			if want := answers[at[0]-'0']; got != want {
+				l.t.Errorf("turn %d %q = %q, want that of turn %s, %q", i, tn.text, got, at, want)
+			}
+			continue
+		}
+		if !strings.HasPrefix(got, tn.want) {
+			l.t.Errorf("turn %d %q = %q, want %q…", i, tn.text, got, tn.want)
+		}
+	}
+}
+
+// TestHabits has one case for each thing that networks do.
+func TestHabits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		mode    wire.Mode
+		turns   []turn
+		effects []string
+	}{
+		{"accumulated text", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}, {"2*Jane*00", atPIN}, {"2*Jane*00*" + pinOfAll, atDone}}, []string{"join Jane/"}},
+		{"newest text only", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"Jane", atTown}, {"00", atPIN}, {pinOfAll, atDone}}, []string{"join Jane/"}},
+		{"newest only with the same key twice", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1", atSent}, {"0", atHome}}, []string{"send reading"}},
+		{"newest only, fixed", wire.Latest, []turn{{"", atHome}, {"1", atRead}, {"1", atSent}, {"0", atHome}}, []string{"send reading"}},
+		{"redelivery", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1*1", "=2"}, {"1*1", "=2"}}, []string{"send reading"}},
+		{"redelivery of the first answer", wire.Accumulated, []turn{{"", atHome}, {"1", atRead}, {"1", "=1"}, {"1*1", atSent}}, []string{"send reading"}},
+		{"redelivery of the first answer, understood late", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"2", "CON A name has letters."}, {"2*Jane", atTown}}, nil},
+		{"doubled first dial", wire.Auto, []turn{{"", atHome}, {"", "=0"}, {"1", atRead}, {"", "=2"}}, nil},
+		{"deep dial", wire.Auto, []turn{{"1*1", atSent}, {"1*1", noGood}, {"0", atHome}}, []string{"send reading"}},
+		{"deep dial of an accumulating gateway", wire.Accumulated, []turn{{"1*1", atSent}, {"1*1", "=0"}, {"1*1*0", atHome}}, []string{"send reading"}},
+		{"deep dial, then newest only", wire.Auto, []turn{{"2*Jane", atTown}, {"Kisumu", atPIN}, {pinOfAll, atDone}}, []string{"join Jane/Kisumu"}},
+		{"dialled code as the first text", wire.Auto, []turn{{"*2233#", atHome}, {"1", atRead}}, nil},
+		{"shorter text", wire.Accumulated, []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1", "=2"}, {"", "=2"}, {"1*1*0", atHome}, {"1*1", "=5"}}, []string{"send reading"}},
+		{"lost requests", wire.Auto, []turn{{"", atHome}, {"2*Jane*00", atPIN}, {"2*Jane*00*" + pinOfAll, atDone}}, []string{"join Jane/"}},
+		{"blank answer", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1*", noGood}, {"1**1", atSent}}, []string{"send reading"}},
+		{"blank answer, newest only", wire.Latest, []turn{{"", atHome}, {"1", atRead}, {"", noGood}, {"1", atSent}}, []string{"send reading"}},
+		{"blanks around the answers", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"2*Jane ", atTown}, {"2*Jane * 00", atPIN}}, nil},
+		{"exit", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1**", goodbye}, {"1**", "=2"}, {"1", "=2"}}, nil},
+		{"exit, newest only", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"*", goodbye}, {"*", "=2"}}, nil},
+		{"exit at once", wire.Auto, []turn{{"*", goodbye}, {"*", "=0"}}, nil},
+		{"exit is the last part only", wire.Accumulated, []turn{{"1***1", atSent}}, []string{"send reading"}},
+		{"text after an exit", wire.Accumulated, []turn{{"", atHome}, {"*", goodbye}, {"**1", "=1"}}, nil},
+		{"id used again after an exit", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1*1**", goodbye}, {"", atHome}, {"1*1", atSent}}, []string{"send reading", "send reading"}},
+		{"words for keys", wire.Latest, []turn{{"", atHome}, {"1", atRead}, {"Back", atHome}, {"EXIT", goodbye}}, nil},
+		{"another text altogether", wire.Accumulated, []turn{{"", atHome}, {"1", atRead}, {"2", atName}, {"2*Jane", atTown}}, nil},
+		{"a repeated walk has its effects once", wire.Accumulated, []turn{{"1*1", atSent}, {"2", atName}, {"1*1", "=0"}}, []string{"send reading"}},
+		{"end node", wire.Auto, []turn{{"", atHome}, {"5", "END Closed."}, {"5", "=1"}, {"", atHome}}, nil},
+		{"wrong PIN counts once", wire.Accumulated, []turn{{"", atHome}, {"3", atLogin}, {"3*0000", "CON Wrong PIN."}, {"3*0000", "=2"}, {"3*0000*" + pinOfAll, "CON Hello Asha."}}, []string{"wrong"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				withEffects(t, d)
+				l := newLine(t, d, newClock(), func(c *ussd.Config) { c.TextMode = tt.mode })
+				l.play("s1", tt.turns)
+				if got := l.effects(phone1); !slices.Equal(got, tt.effects) && len(got)+len(tt.effects) > 0 {
+					t.Errorf("effects = %q, want %q", got, tt.effects)
+				}
+			})
+		})
+	}
+}
+
+// TestReusedID has one id at two numbers and two gateways: four sessions.
+func TestReusedID(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		l := newLine(t, d, newClock())
+		l.play("s1", []turn{{"", atHome}, {"3", atLogin}})
+		if got := l.send("s1", phone2, "1"); !strings.HasPrefix(got, atRead) {
+			t.Errorf("another number = %q, want its own walk", got)
+		}
+		form := url.Values{"sessionId": {"s1"}, "phoneNumber": {phone1}, "serviceCode": {"*2233#"}, "networkCode": {"63902"}, "text": {""}}
+		w := l.post("/api/ussd/africastalking", "application/x-www-form-urlencoded", form.Encode())
+		if got := w.Body.String(); !strings.HasPrefix(got, atHome) {
+			t.Errorf("another gateway = %q, want its own walk", got)
+		}
+		l.play("s1", []turn{{"3*" + pinOfAll, "CON Hello Asha."}})
+	})
+}
+
+// TestFormWithNetworkCode accumulates from the start: the first answer twice
+// is one answer.
+func TestFormWithNetworkCode(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t)
+	withEffects(t, d)
+	l := newLine(t, d, newClock())
+	send := func(text string) string {
+		form := url.Values{"sessionId": {"s1"}, "phoneNumber": {phone1}, "serviceCode": {"*2233#"}, "networkCode": {"63902"}, "text": {text}}
+		return l.post("/api/ussd", "application/x-www-form-urlencoded", form.Encode()).Body.String()
+	}
+	send("")
+	first, second := send("1"), send("1")
+	if !strings.HasPrefix(first, atRead) || second != first {
+		t.Errorf("answers = %q, %q; want the same", first, second)
+	}
+}
+
+// TestParallelCopies sends copies of every request to two instances at once.
+func TestParallelCopies(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		c, adds := newClock(), func(c *ussd.Config) { c.TextMode = wire.Accumulated }
+		lines := []*line{newLine(t, d, c, adds), newLine(t, d, c, adds)}
+		for round, session := range []string{"s1", "s2", "s3", "s4", "s5"} {
+			for _, text := range []string{"", "1", "1*1", "1*1*0", "1*1*0*1", "1*1*0*1*1", "1*1*0*1*1**"} {
+				answers := make([]string, 6)
+				var wg sync.WaitGroup
+				for i := range answers {
+					wg.Go(func() { answers[i] = lines[i%2].send(session, phone1, text) })
+				}
+				wg.Wait()
+				if same := slices.Compact(slices.Clone(answers)); len(same) != 1 || !strings.HasPrefix(same[0], "CON") && text != "1*1*0*1*1**" {
+					t.Fatalf("copies of %q = %q, want one answer", text, answers)
+				}
+			}
+			if got := len(lines[0].effects(phone1)); got != 2*(round+1) {
+				t.Fatalf("effects = %d, want %d", got, 2*(round+1))
+			}
+		}
+	})
+}
+
+// TestParallelNewest sends copies to one instance, where texts tell nothing:
+// who arrives while the first is at work is a copy.
+func TestParallelNewest(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		c := newClock()
+		entered, leave := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		slow := func(cfg *ussd.Config) {
+			cfg.Actions = actions(func(action.ActionCall) error {
+				once.Do(func() { close(entered) })
+				<-leave
+				return nil
+			})
+		}
+		l := newLine(t, d, c, slow)
+		l.play("s1", []turn{{"", atHome}, {"1", atRead}})
+		answers := make([]string, 4)
+		var wg sync.WaitGroup
+		wg.Go(func() { answers[0] = l.send("s1", phone1, "1") })
+		<-entered
+		for i := range answers[1:] {
+			wg.Go(func() { answers[i+1] = l.send("s1", phone1, "1") })
+		}
+		for l.Waiting("s1", phone1, "1") < len(answers) {
+			runtime.Gosched()
+		}
+		close(leave)
+		wg.Wait()
+		if same := slices.Compact(slices.Clone(answers)); len(same) != 1 || same[0] != "CON Sent 1 so far.\n0. Back\n*. Exit" {
+			t.Errorf("copies = %q, want one answer", answers)
+		}
+	})
+}
+
+// TestParallelDeepDial sends copies of a first request with an effect to two
+// instances at once.
+func TestParallelDeepDial(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		c, adds := newClock(), func(c *ussd.Config) { c.TextMode = wire.Accumulated }
+		lines := []*line{newLine(t, d, c, adds), newLine(t, d, c, adds)}
+		for round, session := range []string{"s1", "s2", "s3", "s4", "s5", "s6"} {
+			answers := make([]string, 8)
+			var wg sync.WaitGroup
+			for i := range answers {
+				wg.Go(func() { answers[i] = lines[i%2].send(session, phone1, "1*1") })
+			}
+			wg.Wait()
+			if same := slices.Compact(slices.Clone(answers)); len(same) != 1 || !strings.HasPrefix(same[0], atSent) {
+				t.Fatalf("copies = %q, want one answer", answers)
+			}
+			if got := len(lines[0].effects(phone1)); got != round+1 {
+				t.Fatalf("effects = %d, want %d", got, round+1)
+			}
+		}
+	})
+}
+
+// TestExpiry lets a session go silent. What accumulates is walked again, with
+// its effects as they were; what does not begins anew.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		var dropped []string
+		l := newLine(t, d, newClock(), func(c *ussd.Config) { c.Dropped = func(node string) { dropped = append(dropped, node) } })
+		l.play("s1", []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}})
+		l.clock.pass(181 * time.Second)
+		if got := l.get("/api/ussd/debug/s1"); got.Code != 404 {
+			t.Errorf("debug of an expired session = %d, want 404", got.Code)
+		}
+		l.play("s1", []turn{{"1*1*0", atHome}, {"1*1*0*1", atRead}})
+		if got := l.effects(phone1); len(got) != 1 {
+			t.Errorf("effects = %q, want the one from before", got)
+		}
+		l.clock.pass(181 * time.Second)
+		l.play("s2", []turn{{"", atHome}})
+		sweep(t, l)
+		if len(dropped) != 0 {
+			t.Errorf("dropped at %q, want none: the effect is still remembered", dropped)
+		}
+		if got := l.Live(); got != 1 {
+			t.Errorf("live = %d, want the new one", got)
+		}
+		l.clock.pass(11 * time.Minute)
+		sweep(t, l)
+		if want := []string{"home", "read"}; !slices.Equal(sorted(dropped), want) {
+			t.Errorf("dropped at %q, want %q", dropped, want)
+		}
+		l.play("s1", []turn{{"", atHome}, {"1*1", "CON Sent 2 so far."}})
+	})
+}
+
+func sorted(s []string) []string {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return s
+}
+
+func sweep(t *testing.T, l *line) {
+	t.Helper()
+	if err := l.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRestart goes on with another service on the same store, and with one
+// that has another version of the pack.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		c := newClock()
+		newLine(t, d, c).play("acc", []turn{{"", atHome}, {"2", atName}})
+		newLine(t, d, c).play("acc", []turn{{"2", "CON A name has letters."}, {"2*Jane", atTown}})
+		newLine(t, d, c).play("new", []turn{{"", atResume}, {"2", atHome}, {"2", atName}})
+		changed := func(cfg *ussd.Config) { cfg.Packs = &packs{[]*menu.Pack{readPack(t, "Choose a PIN", "Select a PIN")}} }
+		l := newLine(t, d, c, changed)
+		l.play("acc", []turn{{"2*Jane", "CON Jane, your town?"}, {"2*Jane*00", "CON Select a PIN"}})
+		l.play("new", []turn{{"Jane", atTown}, {"00", "CON Select a PIN"}})
+		both := func(cfg *ussd.Config) {
+			cfg.Packs = &packs{[]*menu.Pack{readPack(t), readPack(t, "Choose a PIN", "Select a PIN")}}
+		}
+		newLine(t, d, c, both).play("new", []turn{{"1", "CON Five digits.\nSelect a PIN"}})
+	})
+}
+
+// TestPackWithoutTheNode begins again where nothing else is left.
+func TestPackWithoutTheNode(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t)
+	c := newClock()
+	newLine(t, d, c).play("s1", []turn{{"", atHome}, {"2", atName}, {"Jane", atTown}})
+	other := func(cfg *ussd.Config) { cfg.Packs = &packs{[]*menu.Pack{readPack(t, "join.town", "join.place")}} }
+	newLine(t, d, c, other).play("s1", []turn{{"Kisumu", atHome}, {"1", atRead}})
+}
+
+// TestDrafts keeps a walk that was dropped, and forgets it when it is over.
+func TestDrafts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		l := newLine(t, d, newClock())
+		l.play("s1", []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}, {"2*Jane*Kisumu", atPIN}})
+		l.play("s2", []turn{{"", atResume}, {"", "=0"}, {"1", atTown}, {"1*00", atPIN}, {"1*00*11111", "CON Too easy to guess."}})
+		l.play("s3", []turn{{"", atResume}, {"*", goodbye}})
+		l.play("s4", []turn{{"", atResume}, {"1", atTown}, {"1*Kisumu*" + pinOfAll, atDone}})
+		l.play("s5", []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}})
+		l.play("s6", []turn{{"", atResume}, {"2", atHome}, {"2*2", atName}})
+		l.play("s7", []turn{{"", atResume}, {"1", atName}, {"1*0", atHome}})
+		l.play("s8", []turn{{"", atHome}, {"2*Jane", atTown}, {"2*Jane**", goodbye}})
+		l.play("s9", []turn{{"", atHome}, {"2*Jane", atTown}})
+		l.play("s10", []turn{{"1", atRead}})
+		if got := l.send("s9", phone2, ""); !strings.HasPrefix(got, atHome) {
+			t.Errorf("another number = %q, want no draft", got)
+		}
+		l.clock.pass(23 * time.Hour)
+		sweep(t, l)
+		l.play("s11", []turn{{"", atResume}})
+		l.clock.pass(2 * time.Hour)
+		l.play("s12", []turn{{"", atHome}})
+		if got, want := l.effects(phone1), []string{"join Jane/Kisumu"}; !slices.Equal(got, want) {
+			t.Errorf("effects = %q, want %q", got, want)
+		}
+	})
+}
+
+// TestResumedSessionExpires cannot be walked again from its text.
+func TestResumedSessionExpires(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t)
+	l := newLine(t, d, newClock())
+	l.play("s1", []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}})
+	l.play("s2", []turn{{"", atResume}, {"1", atTown}})
+	l.clock.pass(181 * time.Second)
+	l.play("s2", []turn{{"1*1", atResume}})
+}

@@ -1,0 +1,292 @@
+package ussd
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// maxBody is what a request of a gateway may have, in bytes.
+const maxBody = 32 << 10
+
+// The closing texts of requests that lead to no screen.
+const (
+	textInvalid     = "Invalid input. Please try again."
+	textUnavailable = "Service temporarily unavailable. Please try again later."
+	textTooMany     = "Too many requests. Please try again later."
+)
+
+// example is a first dial.
+type example struct {
+	SessionID   string `json:"sessionId"`
+	ServiceCode string `json:"serviceCode"`
+	PhoneNumber string `json:"phoneNumber"`
+	Text        string `json:"text"`
+}
+
+// Routes adds the USSD API to a, whose dialect is web.End. All of it is Light:
+// the service has a limit of its own on what is at work, for a wait for a
+// place and the wait for a step would be longer together than is promised.
+func (s *Service) Routes(a *web.API) {
+	const bodies, text = "application/json,application/x-www-form-urlencoded", "text/plain"
+	a.Handle(http.MethodPost, "/api/ussd", s.serveStep, web.Doc{
+		Summary: "One key press of a handset", Scope: web.Public, Light: true, Consumes: bodies, Produces: text,
+		Example: example{"ATUid_1", "*2233#", "+254700000001", ""},
+		Description: "The answer is always 200 with a text that begins with CON (the session goes on) or END (it is over), also for wrong input and in trouble, " +
+			"because gateways drop the session on any other status. Only a rate limit (429) and a refusal (403) have their own.",
+	})
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		a.Handle(method, "/api/ussd/{gateway}", s.serveStep, web.Doc{
+			Summary: "One key press, as a certain gateway sends it", Scope: web.Public, Light: true, Consumes: consumes(method, bodies), Produces: text + ",application/json",
+			Description: "The names of the fields, their place and the form of the answer are those of the gateway.",
+		})
+	}
+	a.Handle(http.MethodPost, "/api/ussd/{gateway}/events", s.serveEvent, web.Doc{
+		Summary: "A gateway says that a session is over", Scope: web.Public, Light: true, Consumes: bodies, Produces: text,
+		Description: "Status, cost, duration and hops are kept for 30 days and shown with the session; what was typed is not.",
+	})
+	a.Handle(http.MethodGet, "/api/ussd/sessions", s.serveSessions, web.Doc{
+		Summary: "Sessions that are alive", Scope: web.Operator, Light: true, Answer: Sessions{},
+	})
+	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}", s.serveDebug, web.Doc{
+		Summary: "Where a session stands", Scope: web.Operator, Light: true, Answer: Debug{},
+		Description: "404 with the same members when no session of this id is alive.",
+	})
+	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}/dialog", s.serveDialog, web.Doc{
+		Summary: "A session as a dialog file, secrets left out", Scope: web.Operator, Light: true, Produces: text,
+	})
+}
+
+func consumes(method, bodies string) string {
+	if method == http.MethodGet {
+		return ""
+	}
+	return bodies
+}
+
+// gatewayOf finds the adapter of a path; that of /api/ussd is the documented
+// interface.
+func (s *Service) gatewayOf(r *http.Request) (*wire.Gateway, error) {
+	g := s.cfg.Gateways.Get(r.PathValue("gateway"))
+	switch {
+	case g == nil:
+		return nil, fault.New(fault.NotFound, "GATEWAY_NOT_FOUND", "No gateway has this name.")
+	case !g.Takes(r.Method):
+		return nil, fault.New(fault.WrongMethod, "METHOD_NOT_ALLOWED", "The gateway does not use this method.")
+	}
+	return g, nil
+}
+
+// serveStep answers one key press.
+func (s *Service) serveStep(w http.ResponseWriter, r *http.Request) error {
+	arrived := s.now()
+	g, err := s.gatewayOf(r)
+	if err != nil {
+		return err
+	}
+	known, err := s.admit(w, r)
+	if err != nil {
+		return s.refused(w, g, err)
+	}
+	q, err := s.readStep(r, g)
+	if err == nil && known && !s.phones.Allow(q.Phone).OK {
+		err = fault.New(fault.TooMany, "RATE_LIMITED", "Too many requests of this number.")
+	}
+	var out outcome
+	if err == nil {
+		q.Arrived = arrived
+		out, err = s.reply(r, q)
+	}
+	if err != nil {
+		out = s.trouble(r, err)
+	}
+	s.write(w, g, q.Request, out.reply)
+	s.see(Step{Gateway: g.Name, Node: out.node, Result: out.result, Units: out.units, Took: s.now().Sub(arrived), First: out.first})
+	return nil
+}
+
+// readStep reads a request and checks that its code is one of ours.
+func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
+	buf := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(buf)
+	body, err := readBody(r, (*buf)[:0])
+	*buf = body
+	if err != nil {
+		return request{}, err
+	}
+	q, err := wire.Read(r, body, g)
+	clear(body)
+	if err == nil && !s.answers(q.ServiceCode) {
+		err = fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The service code is none of this line.")
+	}
+	if err != nil {
+		return request{Request: q}, err
+	}
+	q.Gateway, q.Text = g.Name, tidy(q.Text)
+	m := q.Mode
+	if g.Name == "" && m == wire.Auto && s.cfg.TextMode != "" {
+		m = s.cfg.TextMode
+	}
+	return request{Request: q, key: key{q.SessionID, q.Phone, g.Name}, mode: modeFrom(m)}, nil
+}
+
+func modeFrom(m wire.Mode) mode {
+	switch m {
+	case wire.Accumulated:
+		return accumulated
+	case wire.Latest:
+		return latest
+	}
+	return unknown
+}
+
+// answers tells whether a code is one of the line's, or one of them with more
+// dialled behind it.
+func (s *Service) answers(code string) bool {
+	if len(s.cfg.ServiceCodes) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.cfg.ServiceCodes, func(ours string) bool {
+		return code == ours || strings.HasPrefix(code, strings.TrimSuffix(ours, "#")+"*")
+	})
+}
+
+// reply takes the step, or ends the session when the gateway says it is over.
+func (s *Service) reply(r *http.Request, q request) (outcome, error) {
+	if q.Kind != wire.End {
+		return s.answer(r.Context(), q)
+	}
+	err := s.db.InTx(r.Context(), func(tx *db.Tx) error { return expireNow(r.Context(), tx, &q.key, s.now().UnixMilli()) })
+	if err != nil {
+		return outcome{}, err
+	}
+	p := s.cfg.Packs.Current()
+	return outcome{reply: wire.Reply{Text: p.Navigation.Goodbye.In(p.Default(), p.Default()), End: true}, result: ResultEnded}, nil
+}
+
+// trouble is the closing screen of a request that failed. What is not the
+// gateway's fault is logged, without anything of the request.
+func (s *Service) trouble(r *http.Request, err error) outcome {
+	f := fault.As(err)
+	switch {
+	case f == nil || f.Kind == fault.Internal:
+		s.log.ErrorContext(r.Context(), "USSD step failed", "err", err.Error())
+	case f.Kind == fault.Invalid || f.Kind == fault.TooLarge || f.Kind == fault.Unsupported || f.Kind == fault.TooSlow:
+		return outcome{reply: wire.Reply{Text: textInvalid, End: true}, result: ResultInvalid}
+	case f.Kind == fault.TooMany:
+		return outcome{reply: wire.Reply{Text: textUnavailable, End: true}, result: ResultLimited}
+	default:
+		s.log.WarnContext(r.Context(), "USSD step refused", "code", f.Code, "err", err.Error())
+	}
+	return outcome{reply: wire.Reply{Text: textUnavailable, End: true}, result: ResultUnavailable}
+}
+
+// refused answers whom admit did not let in.
+func (s *Service) refused(w http.ResponseWriter, g *wire.Gateway, err error) error {
+	if fault.KindOf(err) != fault.TooMany {
+		return err
+	}
+	s.see(Step{Gateway: g.Name, Result: ResultLimited})
+	w.Header().Set("Content-Type", g.ContentType())
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = w.Write(g.Append(nil, wire.Request{}, wire.Reply{Text: textTooMany, End: true})) // the client is gone when this fails
+	return nil
+}
+
+// The headers of all answers. Nothing appends to them.
+var (
+	plainText = []string{"text/plain; charset=utf-8"}
+	noStore   = []string{"no-store"}
+)
+
+// write sends an answer. It is 200 whatever it says.
+func (s *Service) write(w http.ResponseWriter, g *wire.Gateway, q wire.Request, a wire.Reply) {
+	buf := s.buffers.Get().(*[]byte)
+	defer s.buffers.Put(buf)
+	h := w.Header()
+	if g.Name == "" {
+		h["Content-Type"] = plainText
+	} else {
+		h.Set("Content-Type", g.ContentType())
+	}
+	h["Cache-Control"] = noStore
+	*buf = g.Append((*buf)[:0], q, a)
+	_, _ = w.Write(*buf) // a gateway that left is not told
+}
+
+// readBody reads a body into dst.
+func readBody(r *http.Request, dst []byte) ([]byte, error) {
+	tooLarge := fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is too large.")
+	if r.ContentLength > maxBody {
+		return dst, tooLarge
+	}
+	for {
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, 512)
+		}
+		n, err := r.Body.Read(dst[len(dst):cap(dst)])
+		dst = dst[:len(dst)+n]
+		switch {
+		case len(dst) > maxBody:
+			return dst, tooLarge
+		case errors.Is(err, io.EOF):
+			return dst, nil
+		case err != nil:
+			return dst, fault.New(fault.TooSlow, "BODY_INCOMPLETE", "The body did not arrive.").Wrap(err)
+		}
+	}
+}
+
+// serveEvent takes a gateway's word that a session is over.
+func (s *Service) serveEvent(w http.ResponseWriter, r *http.Request) error {
+	g, err := s.gatewayOf(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.admit(w, r); err != nil {
+		return s.refused(w, g, err)
+	}
+	body, err := readBody(r, nil)
+	if err != nil {
+		return err
+	}
+	e, err := wire.ReadEvent(r, body, g)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	k := key{e.SessionID, e.Phone, g.Name}
+	err = s.db.InTx(r.Context(), func(tx *db.Tx) error {
+		if err := putCall(r.Context(), tx, &e, now); err != nil {
+			return err
+		}
+		return expireNow(r.Context(), tx, &k, now.UnixMilli())
+	})
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = plainText
+	_, _ = io.WriteString(w, "OK") // a gateway that left is not told
+	return nil
+}
+
+// Ended is what a gateway said about a session that is over.
+type Ended struct {
+	Phone      string    `json:"phoneNumber,omitempty"`
+	Gateway    string    `json:"gateway"`
+	Status     string    `json:"status" example:"Success"`
+	Cost       string    `json:"cost,omitempty" example:"KES 1.20"`
+	Network    string    `json:"networkCode,omitempty"`
+	Error      string    `json:"errorMessage,omitempty"`
+	DurationMS int64     `json:"durationInMillis"`
+	Hops       int64     `json:"hopsCount"`
+	At         time.Time `json:"at"`
+}

@@ -1,0 +1,347 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+)
+
+// maxActions is how many actions may follow one another without a screen: a
+// pack that goes round in circles must not hold a step for ever.
+const maxActions = 8
+
+// ErrGone says that a state stands on a node that its pack does not have.
+var ErrGone = errors.New("the pack has no such node")
+
+// Machine walks packs. The zero value keeps to the limits of each pack.
+type Machine struct {
+	Limits screen.Limits // of a gateway, where they are smaller than the pack's
+}
+
+// Start begins a session and gives its first screen: the pack's first, or its
+// resume node when s.Kept names a node to go on at. The language of s stays
+// when the pack speaks it.
+func (m *Machine) Start(p *menu.Pack, s State, run Runner) (State, Screen, error) {
+	s.Pack, s.Version, s.Page, s.Step, s.Done = p.Name, p.Version, 0, 0, false
+	if !p.Speaks(s.Lang) {
+		s.Lang = p.Default()
+	}
+	to := p.Start
+	if kept := p.Node(s.Kept); p.Resume != "" && kept != nil && kept.Kind() != menu.KindDo {
+		to = p.Resume
+	} else {
+		s.Kept = ""
+	}
+	w := walk{m: m, p: p, s: s, run: run}
+	scr, err := w.enter(to)
+	return w.s, scr, err
+}
+
+// Input takes what the caller typed. A session that is done stays so and
+// shows nothing new.
+func (m *Machine) Input(p *menu.Pack, s State, input string, run Runner) (State, Screen, error) {
+	n := p.Node(s.Node)
+	if n == nil {
+		return s, Screen{}, fmt.Errorf("node %q of pack %s: %w", s.Node, p.Name, ErrGone)
+	}
+	w := walk{m: m, p: p, s: s, run: run}
+	if s.Done {
+		return s, w.show(n), nil
+	}
+	w.s.Step++
+	scr, err := w.take(n, strings.TrimSpace(input))
+	return w.s, scr, err
+}
+
+// Redraw gives the screen of a state again, with a notice above it.
+func (m *Machine) Redraw(p *menu.Pack, s State, notice string) Screen {
+	n := p.Node(s.Node)
+	if n == nil {
+		return Screen{}
+	}
+	w := walk{m: m, p: p, s: s, notice: notice}
+	return w.show(n)
+}
+
+// walk is one step at work.
+type walk struct {
+	m      *Machine
+	p      *menu.Pack
+	s      State
+	run    Runner
+	notice string
+	// Maps of the state that was given are the caller's until copied.
+	ownVars, ownSecrets bool
+}
+
+func (w *walk) view() menu.View {
+	return menu.View{
+		Lang: w.s.Lang, Limits: w.m.Limits, Vars: w.s.Vars, Authenticated: w.s.Account != "",
+		Draft: w.s.Kept != "", Notice: w.notice, Page: w.s.Page,
+	}
+}
+
+// take finds out what an input means on n. Keys of the node come first, then
+// those of the machine.
+func (w *walk) take(n *menu.Node, in string) (Screen, error) {
+	kind := n.Kind()
+	if kind == menu.KindMenu {
+		in = word(in)
+	}
+	if to, ok := n.Keys[in]; ok {
+		return w.follow(n, to)
+	}
+	v := w.view()
+	if kind == menu.KindMenu && in != "" {
+		if o := n.Option(&v, in); o != nil {
+			return w.choose(n, o)
+		}
+	}
+	switch {
+	case in == "":
+		return w.again(n), nil
+	case in == menu.KeyMore && w.turn(n):
+		return w.show(n), nil
+	case in == menu.KeyBack && n.Back != "":
+		return w.follow(n, n.Back)
+	case in == menu.KeyExit && n.Exit:
+		return w.leave(), nil
+	case kind == menu.KindInput:
+		return w.answer(n, in)
+	case n.Any != "":
+		return w.follow(n, n.Any)
+	}
+	return w.again(n), nil
+}
+
+// turn goes to the next page of n, if it has several. The last one is followed
+// by the first.
+func (w *walk) turn(n *menu.Node) bool {
+	w.notice = w.s.Notice
+	v := w.view()
+	shown := n.Render(&v)
+	if shown.Pages <= 1 {
+		w.notice = ""
+		return false
+	}
+	w.s.Page = shown.Page + 1
+	return true
+}
+
+// word turns the words that stand for keys on a menu into those keys.
+func word(in string) string {
+	switch {
+	case strings.EqualFold(in, "back"):
+		return menu.KeyBack
+	case strings.EqualFold(in, "exit"), strings.EqualFold(in, "cancel"):
+		return menu.KeyExit
+	}
+	return in
+}
+
+// again shows n with a hint, for an input it cannot take.
+func (w *walk) again(n *menu.Node) Screen {
+	v := w.view()
+	hint := w.p.Navigation.Invalid
+	if n.Input != nil && len(n.Input.Error) > 0 {
+		hint = n.Input.Error
+	}
+	w.notice, w.s.Page = w.p.Fill(hint, &v), 0 // where the hint is
+	scr := w.show(n)
+	scr.Refused = true
+	return scr
+}
+
+func (w *walk) choose(n *menu.Node, o *menu.Option) (Screen, error) {
+	for name, value := range o.Set {
+		w.set(name, value)
+	}
+	return w.follow(n, o.To)
+}
+
+// answer stores what was typed at an input and goes on.
+func (w *walk) answer(n *menu.Node, in string) (Screen, error) {
+	q := n.Input
+	if q.Skip != nil && in == q.Skip.Key {
+		w.drop(q.Name)
+		return w.follow(n, n.To)
+	}
+	value, ok := Check(q.Check, in)
+	if !ok {
+		return w.again(n), nil
+	}
+	if q.Secret {
+		w.setSecret(q.Name, value)
+	} else {
+		w.set(q.Name, value)
+	}
+	return w.follow(n, n.To)
+}
+
+// leave ends the session at the caller's wish.
+func (w *walk) leave() Screen {
+	v := w.view()
+	shown := w.p.Goodbye(&v)
+	scr := Screen{Text: shown.Text, Units: shown.Units, End: true, Node: w.s.Node}
+	if n := w.p.Node(w.s.Node); n != nil {
+		scr.State = n.State
+	}
+	w.end()
+	return scr
+}
+
+func (w *walk) end() {
+	w.s.Done, w.s.Secrets = true, nil
+}
+
+// follow goes from n to a target. Whoever leaves the resume node for anything
+// but the kept walk starts again with nothing known.
+func (w *walk) follow(n *menu.Node, to string) (Screen, error) {
+	switch {
+	case to == menu.Draft && w.s.Kept != "":
+		to, w.s.Kept = w.s.Kept, ""
+	case to == menu.Draft:
+		to = w.p.Start
+	case w.s.Kept != "" && n.ID == w.p.Resume && to != w.p.Resume:
+		w.s.Kept, w.s.Vars, w.ownVars = "", nil, false
+	}
+	return w.enter(to)
+}
+
+// enter shows a node, after the actions on the way to one that has a screen.
+func (w *walk) enter(to string) (Screen, error) {
+	for range maxActions + 1 {
+		n := w.p.Node(to)
+		if n == nil {
+			return Screen{}, fmt.Errorf("node %q of pack %s: %w", to, w.p.Name, ErrGone)
+		}
+		if n.Do == "" {
+			w.s.Node, w.s.Page = n.ID, 0
+			return w.show(n), nil
+		}
+		next, err := w.act(n)
+		if err != nil {
+			return Screen{}, err
+		}
+		to = next
+	}
+	return Screen{}, fmt.Errorf("more than %d actions in a row before node %q of pack %s", maxActions, to, w.p.Name)
+}
+
+// act runs the action of n and gives the node its result leads to.
+func (w *walk) act(n *menu.Node) (string, error) {
+	if w.run == nil {
+		return "", fmt.Errorf("node %q of pack %s: nobody runs actions", n.ID, w.p.Name)
+	}
+	res, err := w.run(Call{Action: n.Do, With: n.With, Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Account: w.s.Account})
+	if err != nil {
+		return "", err
+	}
+	target, ok := n.Results[res.Name]
+	if !ok {
+		return "", fmt.Errorf("node %q of pack %s: action %s gave the result %q, which leads nowhere", n.ID, w.p.Name, n.Do, res.Name)
+	}
+	for name, value := range res.Set {
+		w.set(name, value)
+	}
+	if res.Account != nil {
+		w.s.Account = *res.Account
+	}
+	if res.Lang != "" {
+		w.set(menu.Language, res.Lang)
+	}
+	if len(target.Say) > 0 {
+		v := w.view()
+		w.notice = w.p.Fill(target.Say, &v)
+	}
+	for _, name := range n.Clear {
+		w.drop(name)
+		w.setSecret(name, "")
+	}
+	to := target.To
+	if to == menu.Draft {
+		to = w.p.Start
+	}
+	return to, nil
+}
+
+// show renders n for the state.
+func (w *walk) show(n *menu.Node) Screen {
+	v := w.view()
+	shown := n.Render(&v)
+	w.s.Page, w.s.Notice = shown.Page, ""
+	if shown.Pages > 1 {
+		w.s.Notice = w.notice
+	}
+	if n.End {
+		w.end()
+	}
+	return Screen{Text: shown.Text, Units: shown.Units, End: n.End, Node: n.ID, State: n.State}
+}
+
+// set gives a variable a value; "" removes it. The language is one that the
+// pack speaks or stays as it is.
+func (w *walk) set(name, value string) {
+	if name == menu.Language {
+		if w.p.Speaks(value) {
+			w.s.Lang = value
+		}
+		return
+	}
+	if value == "" {
+		w.drop(name)
+		return
+	}
+	w.s.Vars, w.ownVars = own(w.s.Vars, w.ownVars)
+	w.s.Vars[name] = value
+}
+
+func (w *walk) drop(name string) {
+	if _, known := w.s.Vars[name]; known {
+		w.s.Vars, w.ownVars = own(w.s.Vars, w.ownVars)
+		delete(w.s.Vars, name)
+	}
+}
+
+func (w *walk) setSecret(name, value string) {
+	_, known := w.s.Secrets[name]
+	if value == "" && !known {
+		return
+	}
+	w.s.Secrets, w.ownSecrets = own(w.s.Secrets, w.ownSecrets)
+	if value == "" {
+		delete(w.s.Secrets, name)
+		return
+	}
+	w.s.Secrets[name] = value
+}
+
+// own gives a map that the walk may change.
+func own(m map[string]string, mine bool) (map[string]string, bool) {
+	switch {
+	case m == nil:
+		return make(map[string]string, 2), true
+	case mine:
+		return m, true
+	}
+	return maps.Clone(m), true
+}
+
+// Draftable tells whether the walk at s is one to keep when the call drops:
+// the node says so, and nobody is logged in, for the next caller with this
+// number may be somebody else.
+func Draftable(p *menu.Pack, s *State) bool {
+	n := p.Node(s.Node)
+	return n != nil && n.Draft && !s.Done && s.Account == "" && s.Kept == ""
+}
+
+// Known lists the names of everything the machine offers to packs; the caller
+// adds the actions.
+func Known(actions map[string][]string, vars ...string) menu.Known {
+	return menu.Known{Actions: actions, Checks: Checks(), Vars: slices.Clone(vars)}
+}

@@ -1,0 +1,68 @@
+// Package machine is the interpreter of menu packs: a state and what the
+// caller typed give the next state and its screen. It is pure. What has an
+// effect is an action, which the caller of the machine runs for it. It knows
+// no store, no clock and no gateway.
+package machine
+
+// State is where one session stands. It is stored between two steps, so the
+// names in its JSON are short. A State is a value: the machine copies the maps
+// it changes.
+type State struct {
+	Pack    string            `json:"p"`
+	Version string            `json:"v"`
+	Node    string            `json:"n"`
+	Page    int               `json:"g,omitzero"` // of a screen that has several; 0 is the first
+	Notice  string            `json:"m,omitzero"` // above a screen of several pages
+	Lang    string            `json:"l"`
+	Vars    map[string]string `json:"d,omitempty"`
+	// Secrets are answers to questions marked secret: PINs, codes. They are
+	// given to actions only. Whoever stores a State seals them.
+	Secrets map[string]string `json:"-"`
+	Account string            `json:"a,omitzero"` // id of the account that is logged in
+	Kept    string            `json:"k,omitzero"` // node to go on at, while the resume node asks
+	Step    int               `json:"s,omitzero"` // inputs taken so far
+	Done    bool              `json:"x,omitzero"` // the session has ended
+}
+
+// Authenticated tells whether somebody is logged in.
+func (s *State) Authenticated() bool { return s.Account != "" }
+
+// Screen is what the handset shows next.
+type Screen struct {
+	Text  string // without CON or END
+	End   bool   // the session is over
+	Node  string // id of the node it shows
+	State string // documented name of the node's state
+	Units int    // of the screen's alphabet, as limits count them
+	// Refused says that the input was none the node can take.
+	Refused bool
+}
+
+// Call is an action that a pack asks for. Its maps are for reading only.
+type Call struct {
+	Action  string
+	With    map[string]string // constant arguments of the node
+	Vars    map[string]string
+	Secrets map[string]string
+	Lang    string
+	Account string
+}
+
+// Arg is an argument of the call: a constant of the node, else a variable.
+func (c Call) Arg(name string) string {
+	if v, ok := c.With[name]; ok {
+		return v
+	}
+	return c.Vars[name]
+}
+
+// Result is how an action ended.
+type Result struct {
+	Name    string            `json:"n"`           // one of the results the action documents
+	Set     map[string]string `json:"s,omitempty"` // variables to set; "" removes one
+	Account *string           `json:"a,omitempty"` // logs in, or out with ""
+	Lang    string            `json:"l,omitempty"` // changes the language
+}
+
+// Runner runs the action a pack asks for.
+type Runner func(Call) (Result, error)

@@ -1,0 +1,186 @@
+// Package menu holds the menu pack: what a USSD line shows and asks, as one
+// YAML file that a person can edit without code. It reads and checks packs,
+// renders their screens, keeps the current pack with hot reload, and has the
+// tools of an editor: JSON Schema, lint and graphs. It does not walk a pack;
+// the machine does.
+package menu
+
+import "github.com/hearth-dmrv/hearth/internal/ussd/screen"
+
+// Draft is the target of an option that takes up the walk that was kept when
+// an earlier call dropped. Only options of the resume node may have it.
+const Draft = "@draft"
+
+// The keys that the machine understands on every screen where they apply.
+const (
+	KeyBack = "0"
+	KeyExit = "*"
+	KeyMore = "98"
+)
+
+// The words of guards that are no variables.
+const (
+	Authenticated = "authenticated" // somebody is logged in
+	HasDraft      = "draft"         // a walk of an earlier call is kept
+)
+
+// Language is the variable that holds the code of the language; setting it
+// changes the language.
+const Language = "language"
+
+// App is the variable that holds the title of the pack.
+const App = "app"
+
+// Text is a text by language code.
+type Text map[string]string
+
+// In is the text in lang, or in fallback when it has none.
+func (t Text) In(lang, fallback string) string {
+	if s, ok := t[lang]; ok {
+		return s
+	}
+	return t[fallback]
+}
+
+// Pack is a checked menu pack. It never changes after Parse, so that any
+// number of sessions may use it at once.
+type Pack struct {
+	Name string `json:"pack"`
+	// Version is 12 hex digits of the hash of what the pack says; comments
+	// and the layout of the file do not count.
+	Version    string         `json:"-"`
+	Title      Text           `json:"title"`
+	Languages  []string       `json:"languages"` // the first is the default
+	Start      string         `json:"start"`
+	Resume     string         `json:"resume"` // shown on a redial with a draft; "" is none
+	Limits     screen.Limits  `json:"limits"`
+	Navigation Navigation     `json:"navigation"`
+	Longest    map[string]int `json:"vars"` // characters that a variable has at most, for lint
+	List       []*Node        `json:"nodes"`
+
+	nodes map[string]*Node
+}
+
+// Navigation has the words of what the machine adds to screens.
+type Navigation struct {
+	Back    Text `json:"back"`
+	Exit    Text `json:"exit"`
+	More    Text `json:"more"`
+	Goodbye Text `json:"goodbye"` // closing text of exit
+	Invalid Text `json:"invalid"` // notice on a key that is no option
+}
+
+// Kind is what a node does. Every node is exactly one of them.
+type Kind string
+
+// The kinds of nodes.
+const (
+	KindMenu  Kind = "menu"  // shows options and waits for a key
+	KindInput Kind = "input" // asks for a text
+	KindDo    Kind = "do"    // runs an action, without a screen
+	KindEnd   Kind = "end"   // shows a closing text
+)
+
+// Node is one place in the menu.
+type Node struct {
+	ID      string            `json:"id"`
+	State   string            `json:"state"` // documented name, shown to operators
+	Text    Text              `json:"text"`
+	Options []Option          `json:"options"`
+	Any     string            `json:"any"` // where every key leads that is no option
+	Input   *Input            `json:"input"`
+	Do      string            `json:"do"` // action
+	With    map[string]string `json:"with"`
+	Results map[string]Target `json:"results"`
+	Clear   []string          `json:"clear"` // variables dropped after the action ran
+	To      string            `json:"to"`    // after an input
+	Back    string            `json:"back"`  // "" is no way back
+	Keys    map[string]string `json:"keys"`  // key → node, over everything else
+	Exit    bool              `json:"exit"`  // `*` ends the session and is shown
+	End     bool              `json:"end"`
+	Draft   bool              `json:"draft"` // the walk is kept when the call drops here
+
+	pack  *Pack
+	looks []look // one for each language of the pack
+}
+
+// Kind tells what n does.
+func (n *Node) Kind() Kind {
+	switch {
+	case n.Do != "":
+		return KindDo
+	case n.Input != nil:
+		return KindInput
+	case n.End:
+		return KindEnd
+	}
+	return KindMenu
+}
+
+// Option is one line of a menu.
+type Option struct {
+	Key  string            `json:"key"`
+	Text Text              `json:"text"`
+	If   Guard             `json:"if"`
+	Set  map[string]string `json:"set"`
+	To   string            `json:"to"`
+}
+
+// Guard is a list of conditions that must all hold; an empty one always does.
+type Guard []Condition
+
+// Condition is one word of a guard: Authenticated, HasDraft, or the name of a
+// variable that must not be empty.
+type Condition struct {
+	Word string `json:"word"`
+	Not  bool   `json:"not"`
+}
+
+// Input is a question for a text.
+type Input struct {
+	Name   string `json:"name"`  // variable that takes the answer
+	Check  string `json:"check"` // name of the validator
+	Secret bool   `json:"secret"`
+	Error  Text   `json:"error"` // notice on an answer that fails the check
+	Skip   *Skip  `json:"skip"`
+}
+
+// Skip is a key that leaves an optional input empty.
+type Skip struct {
+	Key  string `json:"key"`
+	Text Text   `json:"text"`
+}
+
+// Target is where a result of an action leads.
+type Target struct {
+	To  string `json:"to"`
+	Say Text   `json:"say"` // notice above the next screen
+}
+
+// Known is what the program offers to packs.
+type Known struct {
+	Actions map[string][]string // action → its results
+	Checks  []string            // names of validators, without what follows a colon
+	Vars    []string            // variables that actions set
+}
+
+// Node finds a node by its id; nil is none.
+func (p *Pack) Node(id string) *Node { return p.nodes[id] }
+
+// Nodes lists the nodes in the order of the file.
+func (p *Pack) Nodes() []*Node { return p.List }
+
+// Default is the code of the default language.
+func (p *Pack) Default() string { return p.Languages[0] }
+
+// Speaks tells whether the pack has texts in lang.
+func (p *Pack) Speaks(lang string) bool { return p.language(lang) >= 0 }
+
+func (p *Pack) language(lang string) int {
+	for i, l := range p.Languages {
+		if l == lang {
+			return i
+		}
+	}
+	return -1
+}

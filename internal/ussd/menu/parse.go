@@ -1,0 +1,277 @@
+package menu
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+)
+
+// The bounds of a pack.
+const (
+	maxNodes     = 2000
+	maxLanguages = 16
+	maxOptions   = 60
+	maxText      = 1000 // characters of one text
+	maxProblems  = 100  // reported at once
+	leastLimit   = 40   // units of a screen that can hold anything
+)
+
+var (
+	packForm     = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+	nodeForm     = regexp.MustCompile(`^[a-z][A-Za-z0-9_.-]{0,63}$`)
+	stateForm    = regexp.MustCompile(`^[a-z][A-Za-z0-9_-]{0,63}$`)
+	variableForm = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,31}$`)
+	languageForm = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z]{2})?$`)
+	keyForm      = regexp.MustCompile(`^[0-9A-Za-z#]{1,4}$`)
+	numberForm   = regexp.MustCompile(`^[0-9]{1,6}$`)
+)
+
+// Parse reads a pack and checks it against what the program knows. The error
+// is Problems: everything that is wrong, with its place. The name is that of
+// the file.
+func Parse(name string, data []byte, k Known) (*Pack, error) {
+	root, problem := readTree(data)
+	if problem != nil {
+		problem.File = name
+		return nil, Problems{*problem}
+	}
+	r := &reader{
+		file: name, known: k, pack: &Pack{nodes: map[string]*Node{}},
+		vars: map[string]bool{App: true, Language: true}, inputs: map[string]bool{},
+	}
+	for _, v := range k.Vars {
+		r.vars[v] = true
+	}
+	r.read(root)
+	r.settle()
+	if len(r.problems) > 0 {
+		r.problems.sort()
+		return nil, r.problems[:min(len(r.problems), maxProblems)]
+	}
+	return r.pack, r.pack.finish()
+}
+
+// finish makes what is derived from a pack that has been read.
+func (p *Pack) finish() error {
+	canonical, err := json.Marshal(p, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("hash pack %s: %w", p.Name, err)
+	}
+	sum := sha256.Sum256(canonical)
+	p.Version = hex.EncodeToString(sum[:6])
+	for _, n := range p.List {
+		n.pack = p
+		n.prepare()
+	}
+	return nil
+}
+
+// reader turns the tree into a pack and collects problems. What can be judged
+// only when all is read waits in later.
+type reader struct {
+	file     string
+	known    Known
+	pack     *Pack
+	problems Problems
+	vars     map[string]bool // variables that something sets
+	inputs   map[string]bool // input → whether it is secret
+	later    []func()
+}
+
+func (r *reader) bad(at spot, path, format string, args ...any) {
+	r.problems = append(r.problems, Problem{File: r.file, Line: at.line, Column: at.column, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// settle runs the checks that had to wait.
+func (r *reader) settle() {
+	for _, check := range r.later {
+		check()
+	}
+}
+
+func (r *reader) read(root *value) {
+	o := r.object(root, "", packFields)
+	if o == nil {
+		return
+	}
+	p := r.pack
+	p.Name = r.form(o.get("pack"), "pack", packForm)
+	r.languages(o.get("languages"))
+	p.Title = r.line(o.get("title"), "title")
+	r.constant(p.Title, o.get("title"), "title")
+	p.Limits = r.limits(o["limits"])
+	r.navigation(o.get("navigation"))
+	r.longest(o["vars"])
+	r.nodes(o.get("nodes"))
+	p.Start = r.target(o.get("start"), "start")
+	r.shown(p.Start, o.get("start"), "start")
+	if v := o["resume"]; v != nil {
+		p.Resume = r.target(v, "resume")
+		r.shown(p.Resume, v, "resume")
+	}
+}
+
+// shown wants the node id to be one with a screen.
+func (r *reader) shown(id string, v *value, path string) {
+	r.later = append(r.later, func() {
+		if n := r.pack.nodes[id]; n != nil && (n.Kind() == KindDo || n.Kind() == KindEnd) {
+			r.bad(v.spot, path, "%s is not a menu or an input", id)
+		}
+	})
+}
+
+func (r *reader) languages(v *value) {
+	for i, item := range r.list(v, "languages") {
+		path := "languages[" + strconv.Itoa(i) + "]"
+		code := r.form(item, path, languageForm)
+		if slices.Contains(r.pack.Languages, code) {
+			r.bad(item.spot, path, "%s is listed twice", code)
+		} else if code != "" {
+			r.pack.Languages = append(r.pack.Languages, code)
+		}
+	}
+	if n := len(r.pack.Languages); n == 0 {
+		r.bad(v.spot, "languages", "want at least one language")
+		r.pack.Languages = []string{"en"} // so that the rest can be judged
+	} else if n > maxLanguages {
+		r.bad(v.spot, "languages", "%d languages, at most %d", n, maxLanguages)
+	}
+}
+
+// constant wants a text without variables.
+func (r *reader) constant(t Text, v *value, path string) {
+	for _, s := range t {
+		if len(names(s)) > 0 {
+			r.bad(v.spot, path, "shows no variables")
+			return
+		}
+	}
+}
+
+func (r *reader) limits(v *value) screen.Limits {
+	l := screen.Limits{GSM7: screen.StandardGSM7, UCS2: screen.StandardUCS2}
+	if v == nil {
+		return l
+	}
+	o := r.object(v, "limits", limitFields)
+	if g := o["gsm7"]; g != nil {
+		l.GSM7 = r.number(g, "limits.gsm7", leastLimit, screen.StandardGSM7)
+	}
+	if u := o["ucs2"]; u != nil {
+		l.UCS2 = r.number(u, "limits.ucs2", leastLimit, screen.StandardUCS2)
+	}
+	return l
+}
+
+func (r *reader) navigation(v *value) {
+	o := r.object(v, "navigation", navigationFields)
+	if o == nil {
+		return
+	}
+	word := func(name string) Text { return r.text(o.get(name), "navigation."+name) }
+	r.pack.Navigation = Navigation{
+		Back: word("back"), Exit: word("exit"), More: word("more"), Goodbye: word("goodbye"), Invalid: word("invalid"),
+	}
+	for name, t := range map[string]Text{"back": r.pack.Navigation.Back, "exit": r.pack.Navigation.Exit, "more": r.pack.Navigation.More} {
+		for _, s := range t {
+			if len(s) > leastLimit/4 || strings.ContainsAny(s, "{\n") {
+				r.bad(o[name].spot, "navigation."+name, "want one short word without variables, at most %d bytes", leastLimit/4)
+				break
+			}
+		}
+	}
+}
+
+func (r *reader) longest(v *value) {
+	r.pack.Longest = map[string]int{}
+	if v == nil {
+		return
+	}
+	for _, m := range r.members(v, "vars") {
+		path := "vars." + m.name
+		r.pack.Longest[m.name] = r.number(m.value, path, 1, screen.StandardGSM7)
+		r.uses(m.name, m.spot, path)
+	}
+}
+
+func (r *reader) nodes(v *value) {
+	members := r.members(v, "nodes")
+	if v.kind == ast.MappingType && len(members) == 0 {
+		r.bad(v.spot, "nodes", "want at least one node")
+	}
+	if len(members) > maxNodes {
+		r.bad(v.spot, "nodes", "%d nodes, at most %d", len(members), maxNodes)
+		return
+	}
+	for _, m := range members {
+		path := "nodes." + m.name
+		if !nodeForm.MatchString(m.name) {
+			r.bad(m.spot, path, "an id has the form %s", nodeForm)
+		}
+		n := &Node{ID: m.name}
+		r.pack.nodes[m.name] = n
+		r.pack.List = append(r.pack.List, n)
+		r.node(n, m, path)
+	}
+}
+
+// target reads the id of a node and checks later that there is one.
+func (r *reader) target(v *value, path string) string {
+	id := r.scalar(v, path)
+	if id == "" {
+		return ""
+	}
+	r.later = append(r.later, func() {
+		if r.pack.nodes[id] == nil {
+			r.bad(v.spot, path, "no node has the id %s", strconv.Quote(id))
+		}
+	})
+	return id
+}
+
+// choice reads where an option or a key of n leads. On the resume node that
+// may be the draft.
+func (r *reader) choice(n *Node, v *value, path string) string {
+	if v.kind != ast.StringType || v.text != Draft {
+		return r.target(v, path)
+	}
+	r.later = append(r.later, func() {
+		if r.pack.Resume != n.ID {
+			r.bad(v.spot, path, "only the resume node leads to %s", Draft)
+		}
+	})
+	return Draft
+}
+
+// uses checks later that something sets the variable, and that it is no secret.
+func (r *reader) uses(name string, at spot, path string) {
+	r.later = append(r.later, func() {
+		secret, asked := r.inputs[name]
+		switch {
+		case secret:
+			r.bad(at, path, "%s is secret and is never shown", name)
+		case !asked && !r.vars[name]:
+			r.bad(at, path, "nothing sets the variable %s", strconv.Quote(name))
+		}
+	})
+}
+
+// sets notes that a variable is set, and refuses names that have a meaning of
+// their own.
+func (r *reader) sets(name string, at spot, path string) {
+	switch {
+	case !variableForm.MatchString(name):
+		r.bad(at, path, "a variable has the form %s", variableForm)
+	case name == App || name == Authenticated || name == HasDraft:
+		r.bad(at, path, "%s cannot be set", name)
+	}
+}

@@ -1,0 +1,265 @@
+package menu
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// The members of each part of a pack. The JSON Schema has the same.
+var (
+	packFields       = []string{"pack", "title", "languages", "start", "resume", "limits", "navigation", "vars", "nodes"}
+	limitFields      = []string{"gsm7", "ucs2"}
+	navigationFields = []string{"back", "exit", "more", "goodbye", "invalid"}
+	nodeFields       = []string{
+		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft",
+	}
+	optionFields = []string{"key", "text", "if", "set", "to"}
+	inputFields  = []string{"name", "check", "secret", "error", "skip"}
+	skipFields   = []string{"key", "text"}
+	targetFields = []string{"to", "say"}
+)
+
+// kindFields are the members that a node of each kind may have.
+var kindFields = map[Kind][]string{
+	KindMenu:  {"state", "text", "options", "any", "back", "keys", "exit", "draft"},
+	KindInput: {"state", "text", "input", "to", "back", "keys", "exit", "draft"},
+	KindDo:    {"state", "do", "with", "results", "clear"},
+	KindEnd:   {"state", "text", "end"},
+}
+
+func (r *reader) node(n *Node, m member, path string) {
+	o := r.object(m.value, path, nodeFields)
+	if o == nil {
+		return
+	}
+	o[""] = &value{spot: m.spot}
+	n.End = r.flag(o["end"], path+".end", false)
+	kind := r.kind(o, n.End, path)
+	for _, name := range slices.Sorted(maps.Keys(o)) {
+		if name != "" && name != "end" && !slices.Contains(kindFields[kind], name) {
+			r.bad(o[name].spot, join(path, name), "a node of kind %s has no %s", kind, name)
+		}
+	}
+	n.State, _, _ = strings.Cut(n.ID, ".")
+	if v := o["state"]; v != nil {
+		n.State = r.scalar(v, path+".state")
+	}
+	if n.State != "" && !stateForm.MatchString(n.State) {
+		r.bad(o.get("state").spot, path+".state", "%s does not have the form %s", strconv.Quote(n.State), stateForm)
+	}
+	if kind == KindDo {
+		r.action(n, o, path)
+		return
+	}
+	n.Text = r.text(o.get("text"), path+".text")
+	if kind == KindEnd {
+		return
+	}
+	n.Exit = r.flag(o["exit"], path+".exit", true)
+	n.Draft = r.flag(o["draft"], path+".draft", false)
+	if v := o["back"]; v != nil {
+		n.Back = r.target(v, path+".back")
+	}
+	r.keys(n, o["keys"], path+".keys")
+	if kind == KindInput {
+		r.input(n, o.get("input"), path+".input")
+		n.To = r.target(o.get("to"), path+".to")
+		return
+	}
+	r.options(n, o["options"], path+".options")
+	if v := o["any"]; v != nil {
+		n.Any = r.target(v, path+".any")
+	}
+}
+
+// kind finds out what the node is, by the members only one kind has.
+func (r *reader) kind(o object, end bool, path string) Kind {
+	var kinds []Kind
+	if o["do"] != nil {
+		kinds = append(kinds, KindDo)
+	}
+	if o["input"] != nil {
+		kinds = append(kinds, KindInput)
+	}
+	if end {
+		kinds = append(kinds, KindEnd)
+	}
+	if o["options"] != nil || o["any"] != nil {
+		kinds = append(kinds, KindMenu)
+	}
+	if len(kinds) > 1 {
+		r.bad(o[""].spot, path, "is %s and %s at once", kinds[0], kinds[1])
+	}
+	if len(kinds) == 0 {
+		return KindMenu
+	}
+	return kinds[0]
+}
+
+func (r *reader) options(n *Node, v *value, path string) {
+	if v == nil {
+		return
+	}
+	items := r.list(v, path)
+	if len(items) > maxOptions {
+		r.bad(v.spot, path, "%d options, at most %d", len(items), maxOptions)
+	}
+	for i, item := range items {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		o := r.object(item, at, optionFields)
+		if o == nil {
+			continue
+		}
+		opt := Option{Key: r.key(o.get("key"), at+".key"), Text: r.line(o.get("text"), at+".text"), To: r.choice(n, o.get("to"), at+".to")}
+		if g := o["if"]; g != nil {
+			opt.If = r.guard(g, at+".if")
+		}
+		if s := o["set"]; s != nil {
+			opt.Set = r.set(s, at+".set")
+		}
+		n.Options = append(n.Options, opt)
+	}
+}
+
+// key reads the key of an option. Keys and words with a meaning on every
+// screen are refused.
+func (r *reader) key(v *value, path string) string {
+	k := r.form(v, path, keyForm)
+	switch strings.ToLower(k) {
+	case KeyBack, KeyMore, "back", "exit":
+		r.bad(v.spot, path, "%s has a meaning of its own; use back, exit or keys", k)
+	}
+	return k
+}
+
+// keys reads what overrides the usual meaning of keys.
+func (r *reader) keys(n *Node, v *value, path string) {
+	if v == nil {
+		return
+	}
+	n.Keys = map[string]string{}
+	for _, m := range r.members(v, path) {
+		at := join(path, m.name)
+		if m.name != KeyExit && !keyForm.MatchString(m.name) || m.name == KeyMore {
+			r.bad(m.spot, at, "not a key that can be given another meaning")
+		}
+		n.Keys[m.name] = r.choice(n, m.value, at)
+	}
+}
+
+func (r *reader) guard(v *value, path string) Guard {
+	var g Guard
+	for _, item := range r.strings(v, path) {
+		word, not := strings.CutPrefix(item.text, "!")
+		if word != Authenticated && word != HasDraft && item.text != "" {
+			r.uses(word, item.spot, path)
+		}
+		g = append(g, Condition{Word: word, Not: not})
+	}
+	return g
+}
+
+func (r *reader) set(v *value, path string) map[string]string {
+	out := r.constants(v, path)
+	for _, m := range v.members {
+		at := join(path, m.name)
+		r.sets(m.name, m.spot, at)
+		r.vars[m.name] = true
+		if m.name == Language && !slices.Contains(r.pack.Languages, out[Language]) {
+			r.bad(m.value.spot, at, "the pack does not list the language %s", strconv.Quote(out[Language]))
+		}
+	}
+	return out
+}
+
+func (r *reader) input(n *Node, v *value, path string) {
+	o := r.object(v, path, inputFields)
+	n.Input = &Input{}
+	if o == nil {
+		return
+	}
+	in := n.Input
+	in.Name = r.scalar(o.get("name"), path+".name")
+	if in.Name != "" {
+		r.sets(in.Name, o["name"].spot, path+".name")
+	}
+	if in.Name == Language {
+		r.bad(o["name"].spot, path+".name", "%s cannot be asked for; use an option with set", Language)
+	}
+	in.Secret = r.flag(o["secret"], path+".secret", false)
+	if was, ok := r.inputs[in.Name]; ok && was != in.Secret {
+		r.bad(o["name"].spot, path+".name", "%s is secret in one place and not in another", in.Name)
+	}
+	r.inputs[in.Name] = in.Secret
+	in.Check = r.scalar(o.get("check"), path+".check")
+	if name, _, _ := strings.Cut(in.Check, ":"); name != "" && !slices.Contains(r.known.Checks, name) {
+		r.bad(o["check"].spot, path+".check", "no check has the name %s", strconv.Quote(name))
+	}
+	in.Error = r.text(o.get("error"), path+".error")
+	if o["skip"] == nil {
+		return
+	}
+	if s := r.object(o["skip"], path+".skip", skipFields); s != nil {
+		in.Skip = &Skip{Key: r.key(s.get("key"), path+".skip.key"), Text: r.line(s.get("text"), path+".skip.text")}
+	}
+}
+
+// action reads a node that runs an action.
+func (r *reader) action(n *Node, o object, path string) {
+	n.Do = r.scalar(o["do"], path+".do")
+	results, known := r.known.Actions[n.Do]
+	if !known && n.Do != "" {
+		r.bad(o["do"].spot, path+".do", "no action has the name %s", strconv.Quote(n.Do))
+	}
+	if v := o["with"]; v != nil {
+		n.With = r.constants(v, path+".with")
+	}
+	if v := o["clear"]; v != nil {
+		for _, item := range r.strings(v, path+".clear") {
+			n.Clear = append(n.Clear, item.text)
+			r.clears(item, path+".clear")
+		}
+	}
+	n.Results = map[string]Target{}
+	v := o.get("results")
+	for _, m := range r.members(v, path+".results") {
+		at := path + ".results." + m.name
+		if known && !slices.Contains(results, m.name) {
+			r.bad(m.spot, at, "%s has no such result; it has %s", n.Do, strings.Join(results, ", "))
+		}
+		n.Results[m.name] = r.result(m.value, at)
+	}
+	for _, name := range results {
+		if _, ok := n.Results[name]; !ok && v.kind == ast.MappingType {
+			r.bad(v.spot, path+".results", "%s may end with %s, which leads nowhere", n.Do, name)
+		}
+	}
+}
+
+// clears checks later that there is such a variable; secrets are fine here.
+func (r *reader) clears(v *value, path string) {
+	r.later = append(r.later, func() {
+		if _, asked := r.inputs[v.text]; !asked && !r.vars[v.text] && v.text != "" {
+			r.bad(v.spot, path, "nothing sets the variable %s", strconv.Quote(v.text))
+		}
+	})
+}
+
+func (r *reader) result(v *value, path string) Target {
+	if v.kind == ast.StringType {
+		return Target{To: r.target(v, path)}
+	}
+	o := r.object(v, path, targetFields)
+	if o == nil {
+		return Target{}
+	}
+	t := Target{To: r.target(o.get("to"), path+".to")}
+	if s := o["say"]; s != nil {
+		t.Say = r.text(s, path+".say")
+	}
+	return t
+}

@@ -1,0 +1,246 @@
+package menu_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	p := parse(t)
+	if p.Name != "small" || p.Start != "home" || p.Default() != "en" || p.Resume != "" {
+		t.Errorf("head = %q %q %q %q", p.Name, p.Start, p.Default(), p.Resume)
+	}
+	if want := (screen.Limits{GSM7: 182, UCS2: 80}); p.Limits != want {
+		t.Errorf("Limits = %+v, want %+v", p.Limits, want)
+	}
+	var ids []string
+	for _, n := range p.Nodes() {
+		ids = append(ids, n.ID+" "+n.State+" "+string(n.Kind()))
+	}
+	if want := []string{"home home menu", "ask home input", "ask.pin ask input", "save save do", "thanks thanks end"}; !slices.Equal(ids, want) {
+		t.Errorf("nodes = %q, want %q", ids, want)
+	}
+	want := &menu.Node{
+		ID: "save", State: "save", Do: "store", With: map[string]string{"kind": "a", "count": "3"},
+		Results: map[string]menu.Target{
+			"ok": {To: "thanks", Say: menu.Text{"en": "Stored, {name}.", "sw": "Stored, {name}."}},
+			"no": {To: "home"},
+		},
+		Clear: []string{"pin"},
+	}
+	if diff := cmp.Diff(want, p.Node("save"), cmpopts.IgnoreUnexported(menu.Node{})); diff != "" {
+		t.Errorf("save (-want +got):\n%s", diff)
+	}
+	if in := p.Node("ask").Input; in.Name != "name" || in.Check != "name" || in.Skip.Key != "00" || in.Secret {
+		t.Errorf("ask.input = %+v", in)
+	}
+	home := p.Node("home")
+	if !home.Exit || home.Options[1].If[0].Word != menu.Authenticated || home.Options[2].Set["language"] != "sw" {
+		t.Errorf("home = %+v", home)
+	}
+	if p.Node("nobody") != nil || p.Speaks("fr") || !p.Speaks("sw") {
+		t.Error("Node or Speaks knows what is not there")
+	}
+}
+
+func TestParseProblems(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, from, to, want string }{
+		{"pack name", "pack: small", "pack: Small", `1:7: pack: "Small" does not have the form`},
+		{"no name", "pack: small\n", "", "1:1: pack: is missing"},
+		{"unknown member", "start: home", "start: home\nbegin: x", "5:1: begin: is not known here"},
+		{"unknown start", "start: home", "start: hom", `4:8: start: no node has the id "hom"`},
+		{"start is an action", "start: home", "start: save", "4:8: start: save is not a menu or an input"},
+		{"variable in the title", "sw: Onyesho}", "sw: \"{app}\"}", "2:8: title: shows no variables"},
+		{"no languages", "languages: [en, sw]", "languages: []", "3:12: languages: want at least one"},
+		{"bad language", "languages: [en, sw]", "languages: [en, sw, X]", `languages[2]: "X" does not`},
+		{"language twice", "languages: [en, sw]", "languages: [en, sw, en]", "3:21: languages[2]: en is listed twice"},
+		{"languages no list", "languages: [en, sw]", "languages: en", "3:12: languages: want a list, not a text"},
+		{"text in a language not listed", "{en: Ask, sw: Uliza}", "{en: Ask, fr: Demander}", `the pack does not list the language "fr"`},
+		{"no default text", "{en: Ask, sw: Uliza}", "{sw: Uliza}", "16:26: nodes.home.options[0].text: want a text in en"},
+		{"empty text", "text: PIN?", `text: ""`, "nodes.ask.pin.text: is empty"},
+		{"null text", "text: PIN?", "text:", "nodes.ask.pin.text: want a mapping, not nothing"},
+		{"control character", "text: PIN?", `text: "a\tb"`, "holds a control character"},
+		{"long text", "text: PIN?", "text: " + strings.Repeat("x", 1001), "more than 1000 characters"},
+		{"open brace", "text: PIN?", `text: "a {b"`, "a { begins no variable"},
+		{"bad variable", "text: PIN?", `text: "a {B c}"`, "a { begins no variable"},
+		{"unknown variable", "text: PIN?", `text: "a {nobody}"`, `nodes.ask.pin.text: nothing sets the variable "nobody"`},
+		{"secret variable", "text: PIN?", `text: "a {pin}"`, "pin is secret and is never shown"},
+		{"secret guard", "if: authenticated", "if: pin", "pin is secret"},
+		{"unknown guard", "if: authenticated", `if: [authenticated, "!nobody"]`, `nothing sets the variable "nobody"`},
+		{"limit", "gsm7: 182", "gsm7: 183", "5:16: limits.gsm7: want a number from 40 to 182"},
+		{"limit no number", "ucs2: 80", "ucs2: many", "limits.ucs2: want a number from 40 to 80"},
+		{"navigation", "  more: {en: More, sw: Zaidi}\n", "", "navigation.more: is missing"},
+		{"long word", "more: {en: More,", "more: {en: More of everything,", "navigation.more: want one short word"},
+		{"longest", "start: home", "start: home\nvars: {name: 0}", "vars.name: want a number from 1"},
+		{"longest of nothing", "start: home", "start: home\nvars: {nobody: 4}", "vars.nobody: nothing sets"},
+		{"bad id", "  thanks: {", "  Thanks: {", "nodes.Thanks: an id has the form"},
+		{"bad state", "state: home", "state: Ho me", `nodes.ask.state: "Ho me" does not have the form`},
+		{"two kinds", "    do: store", "    end: true\n    do: store", "nodes.save: is do and end at once"},
+		{"member of another kind", "    clear: [pin]", "    clear: [pin]\n    back: home", "nodes.save.back: a node of kind do has no back"},
+		{"text of an action", "    clear: [pin]", "    text: x", "nodes.save.text: a node of kind do has no text"},
+		{"unknown target", "to: save", "to: safe", `33:9: nodes.ask.pin.to: no node has the id "safe"`},
+		{"no target", "    to: save\n", "", "nodes.ask.pin.to: is missing"},
+		{"unknown back", "back: ask", "back: asks", `nodes.ask.pin.back: no node has the id "asks"`},
+		{"bad key", `key: "1"`, `key: "1a2b3"`, "does not have the form"},
+		{"reserved key", `key: "1"`, `key: "0"`, "0 has a meaning of its own"},
+		{"reserved more", `key: "1"`, `key: "98"`, "98 has a meaning of its own"},
+		{"reserved word", `key: "1"`, `key: Exit`, "Exit has a meaning of its own"},
+		{"two lines", "{en: Ask, sw: Uliza}", `{en: "A\nB", sw: Uliza}`, "want one line"},
+		{"no options list", `    options:
+      - {key: "1", text: {en: Ask, sw: Uliza}, to: ask}`, `    any: ask
+    options:
+      - text`, "nodes.home.options[0]: want a mapping, not a text"},
+		{"override of more", "    back: ask\n", "    back: ask\n    keys: {\"98\": home}\n", "not a key that can be given another meaning"},
+		{"unknown override", "    back: ask\n", "    back: ask\n    keys: {\"*\": hom}\n", `nodes.ask.pin.keys.*: no node has the id "hom"`},
+		{"set of a language not listed", "{language: sw}", "{language: fr}", `set.language: the pack does not list the language "fr"`},
+		{"set of a reserved name", "{language: sw}", "{app: x}", "app cannot be set"},
+		{"set of a bad name", "{language: sw}", "{A b: x}", "a variable has the form"},
+		{"unknown check", "check: pin", "check: pine", `nodes.ask.pin.input.check: no check has the name "pine"`},
+		{"no check", "check: pin, ", "", "nodes.ask.pin.input.check: is missing"},
+		{"bad flag", "secret: true", "secret: yes", "want true or false"},
+		{"input of the language", "name: name\n", "name: language\n", "language cannot be asked for"},
+		{"secret and not", "name: name\n", "name: pin\n", "pin is secret in one place and not in another"},
+		{"unknown action", "do: store", "do: stor", `nodes.save.do: no action has the name "stor"`},
+		{"result without a way", "      no: home\n", "", "store may end with no, which leads nowhere"},
+		{"result the action has not", "      no: home\n", "      no: home\n      maybe: home\n", "store has no such result; it has ok, no"},
+		{"clear of nothing", "clear: [pin]", "clear: [pim]", `nothing sets the variable "pim"`},
+		{"draft as a target", "to: ask}", `to: "@draft"}`, "only the resume node leads to @draft"},
+		{"draft after an input", "to: save", `to: "@draft"`, `no node has the id "@draft"`},
+		{"nodes no mapping", "nodes:\n", "nodes: x\nx:\n", "nodes: want a mapping, not a text"},
+		{"member twice", "    to: save\n", "    to: save\n    to: home\n", "to"},
+		{"not YAML", "start: home", "start: [home", "small.yaml:"},
+		{"anchor", "start: home", "start: &a home", "a pack has no anchor"},
+		{"alias", "start: home", "start: *a", "a pack has no alias"},
+		{"second document", "start: home", "start: home\n---\na: b", "second document"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := menu.Parse("small.yaml", []byte(changed(t, tt.from, tt.to)), smallKnown())
+			var problems menu.Problems
+			if !errors.As(err, &problems) || p != nil {
+				t.Fatalf("Parse = %v, %v, want problems", p, err)
+			}
+			if !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Parse says\n%v\nwant %q", err, tt.want)
+			}
+			for _, problem := range problems {
+				if problem.Line < 1 || problem.Column < 1 || problem.File != "small.yaml" {
+					t.Errorf("problem without a place: %+v", problem)
+				}
+			}
+		})
+	}
+}
+
+func TestParseTellsAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	text := changed(t, "start: home", "start: hom", "do: store", "do: stor", "to: save", "to: safe", "pack: small", "pack: S")
+	_, err := menu.Parse("f", []byte(text), smallKnown())
+	want := `f:1:7: pack: "S" does not have the form ^[a-z][a-z0-9-]{0,31}$
+f:4:8: start: no node has the id "hom"
+f:33:9: nodes.ask.pin.to: no node has the id "safe"
+f:36:9: nodes.save.do: no action has the name "stor"`
+	if err == nil || err.Error() != want {
+		t.Errorf("Parse says\n%v\nwant\n%s", err, want)
+	}
+}
+
+func TestParseRefusesWholeFiles(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, in, want string }{
+		{"empty", "", "the file is empty"},
+		{"only a comment", "# x\n", "the file is empty"},
+		{"a list", "- x", "want a mapping, not a list"},
+		{"a text", "x", "want a mapping, not a text"},
+		{"not UTF-8", "pack: \xff", "not UTF-8"},
+		{"large", strings.Repeat("# x\n", 200_000), "larger than 256 KiB"},
+		{"deep", strings.Repeat("[", 100), "nests too deep"},
+		{"deep by indentation", deep(20), "nests too deep"},
+		{"very deep by indentation", deep(600), "nests too deep"},
+		{"deep by dashes", strings.Repeat("- ", 50_000), "nests too deep"},
+		{"deep by question marks", strings.Repeat("? ", 50_000), "nests too deep"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := menu.Parse("f", []byte(tt.in), smallKnown()); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Parse = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func deep(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	return b.String()
+}
+
+func TestVersionIsOfWhatThePackSays(t *testing.T) {
+	t.Parallel()
+	base := parse(t)
+	if len(base.Version) != 12 || strings.Trim(base.Version, "0123456789abcdef") != "" {
+		t.Errorf("Version = %q, want 12 hex digits", base.Version)
+	}
+	for _, tt := range []struct {
+		name, from, to string
+		same           bool
+	}{
+		{"comment", "start: home", "start: home # here", true},
+		{"quotes", "pack: small", `pack: "small"`, true},
+		{"order of languages in a text", "{en: Ask, sw: Uliza}", "{sw: Uliza, en: Ask}", true},
+		{"text", "en: Ask", "en: Tell", false},
+		{"key", `key: "1"`, `key: "2"`, false},
+		{"limit", "gsm7: 182", "gsm7: 160", false},
+		{"exit", "    text: PIN?", "    exit: false\n    text: PIN?", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := parse(t, tt.from, tt.to).Version; (got == base.Version) != tt.same {
+				t.Errorf("Version = %s after %q, first %s; want same: %v", got, tt.to, base.Version, tt.same)
+			}
+		})
+	}
+}
+
+func TestTextIn(t *testing.T) {
+	t.Parallel()
+	text := menu.Text{"en": "a", "sw": "b"}
+	for _, tt := range []struct{ lang, fallback, want string }{{"sw", "en", "b"}, {"fr", "en", "a"}, {"fr", "pt", ""}} {
+		if got := text.In(tt.lang, tt.fallback); got != tt.want {
+			t.Errorf("In(%q, %q) = %q, want %q", tt.lang, tt.fallback, got, tt.want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(small)
+	for _, s := range []string{"", "a", "- a", "a: b", "nodes: {a: {}}", "&a b", "? a\n: b", "a: !!binary x", "<<: {a: b}", "{a: b}: c", "a: |\n  b", "nodes:\n  a:"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := menu.Parse("f", []byte(text), smallKnown())
+		if err != nil {
+			return
+		}
+		menu.Lint(p, menu.LintOptions{})
+		menu.Mermaid(p, "en")
+		menu.SVG(p, "en")
+		for _, n := range p.Nodes() {
+			if n.Do == "" {
+				n.Render(&menu.View{Lang: p.Default()})
+			}
+		}
+	})
+}

@@ -1,0 +1,246 @@
+package menu
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+)
+
+// object has the members of a mapping by name.
+type object map[string]*value
+
+// absent marks a member that is missing. It is reported where it is asked for.
+func (o object) get(name string) *value {
+	if v := o[name]; v != nil {
+		return v
+	}
+	at := o[""].spot
+	return &value{spot: at, kind: ast.UnknownNodeType}
+}
+
+func kindName(k ast.NodeType) string {
+	switch k {
+	case ast.MappingType:
+		return "a mapping"
+	case ast.SequenceType:
+		return "a list"
+	case ast.NullType:
+		return "nothing"
+	}
+	return "a text"
+}
+
+// want reports a value of the wrong kind and tells whether it is the right one.
+func (r *reader) want(v *value, path string, kind ast.NodeType) bool {
+	switch v.kind {
+	case kind:
+		return true
+	case ast.UnknownNodeType:
+		r.bad(v.spot, path, "is missing")
+	default:
+		r.bad(v.spot, path, "want %s, not %s", kindName(kind), kindName(v.kind))
+	}
+	return false
+}
+
+func (r *reader) members(v *value, path string) []member {
+	if !r.want(v, path, ast.MappingType) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, m := range v.members {
+		if seen[m.name] {
+			r.bad(m.spot, path, "%s is there twice", m.name)
+		}
+		seen[m.name] = true
+	}
+	return v.members
+}
+
+// object reads a mapping with known members; nil is no mapping. The member ""
+// is the mapping itself, for its place.
+func (r *reader) object(v *value, path string, fields []string) object {
+	members := r.members(v, path)
+	if v.kind != ast.MappingType {
+		return nil
+	}
+	o := object{"": v}
+	for _, m := range members {
+		if !slices.Contains(fields, m.name) {
+			r.bad(m.spot, join(path, m.name), "is not known here; want one of %s", strings.Join(fields, ", "))
+			continue
+		}
+		o[m.name] = m.value
+		if m.value.kind == ast.NullType {
+			m.value.spot = m.spot
+		}
+	}
+	return o
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func (r *reader) list(v *value, path string) []*value {
+	if !r.want(v, path, ast.SequenceType) {
+		return nil
+	}
+	return v.list
+}
+
+func (r *reader) scalar(v *value, path string) string {
+	if !r.want(v, path, ast.StringType) {
+		return ""
+	}
+	if v.text == "" {
+		r.bad(v.spot, path, "is empty")
+	}
+	return v.text
+}
+
+func (r *reader) form(v *value, path string, form *regexp.Regexp) string {
+	s := r.scalar(v, path)
+	if s != "" && !form.MatchString(s) {
+		r.bad(v.spot, path, "%s does not have the form %s", strconv.Quote(s), form)
+		return ""
+	}
+	return s
+}
+
+func (r *reader) number(v *value, path string, least, most int) int {
+	s := r.scalar(v, path)
+	if s == "" {
+		return least
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || !numberForm.MatchString(s) || n < least || n > most {
+		r.bad(v.spot, path, "want a number from %d to %d", least, most)
+		return least
+	}
+	return n
+}
+
+func (r *reader) flag(v *value, path string, absent bool) bool {
+	if v == nil {
+		return absent
+	}
+	s := r.scalar(v, path)
+	if s != "true" && s != "false" && s != "" {
+		r.bad(v.spot, path, "want true or false")
+	}
+	return s == "true"
+}
+
+// strings reads a list of names; one alone needs no list.
+func (r *reader) strings(v *value, path string) []*value {
+	if v.kind == ast.StringType {
+		return []*value{v}
+	}
+	items := r.list(v, path)
+	for i, item := range items {
+		r.scalar(item, path+"["+strconv.Itoa(i)+"]")
+	}
+	return items
+}
+
+// constants reads a mapping of names to texts.
+func (r *reader) constants(v *value, path string) map[string]string {
+	out := map[string]string{}
+	for _, m := range r.members(v, path) {
+		if r.want(m.value, join(path, m.name), ast.StringType) {
+			out[m.name] = m.value.text
+		}
+	}
+	return out
+}
+
+// text reads a text: a mapping by language, or one that is the same in all.
+func (r *reader) text(v *value, path string) Text {
+	t := Text{}
+	if v.kind == ast.StringType {
+		s := r.phrase(v, path)
+		for _, lang := range r.pack.Languages {
+			t[lang] = s
+		}
+		return t
+	}
+	members := r.members(v, path)
+	for _, m := range members {
+		at := join(path, m.name)
+		if !slices.Contains(r.pack.Languages, m.name) {
+			r.bad(m.spot, at, "the pack does not list the language %s", strconv.Quote(m.name))
+			continue
+		}
+		t[m.name] = r.phrase(m.value, at)
+	}
+	if lang := r.pack.Languages[0]; v.kind == ast.MappingType && t[lang] == "" {
+		if _, ok := t[lang]; !ok {
+			r.bad(v.spot, path, "want a text in %s, the default language", lang)
+		}
+	}
+	return t
+}
+
+// line reads a text that stands on one line of a screen.
+func (r *reader) line(v *value, path string) Text {
+	t := r.text(v, path)
+	for _, s := range t {
+		if strings.Contains(s, "\n") {
+			r.bad(v.spot, path, "want one line")
+			break
+		}
+	}
+	return t
+}
+
+// phrase reads a text in one language, in characters that handsets have.
+func (r *reader) phrase(v *value, path string) string {
+	if !r.want(v, path, ast.StringType) {
+		return ""
+	}
+	s := screen.Plain(strings.TrimSpace(v.text))
+	switch {
+	case s == "":
+		r.bad(v.spot, path, "is empty")
+	case utf8.RuneCountInString(s) > maxText:
+		r.bad(v.spot, path, "more than %d characters", maxText)
+	case strings.ContainsFunc(s, func(c rune) bool { return c != '\n' && unicode.IsControl(c) }):
+		r.bad(v.spot, path, "holds a control character")
+	default:
+		r.placeholders(s, v.spot, path)
+	}
+	return s
+}
+
+// placeholders checks the variables of a text.
+func (r *reader) placeholders(s string, at spot, path string) {
+	for {
+		i := strings.IndexByte(s, '{')
+		if i < 0 {
+			return
+		}
+		s = s[i+1:]
+		if strings.HasPrefix(s, "{") {
+			s = s[1:]
+			continue
+		}
+		name, rest, ok := strings.Cut(s, "}")
+		if !ok || !variableForm.MatchString(name) {
+			r.bad(at, path, "a { begins no variable; write {{ for a brace")
+			return
+		}
+		r.uses(name, at, path)
+		s = rest
+	}
+}

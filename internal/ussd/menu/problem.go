@@ -1,0 +1,44 @@
+package menu
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Problem is one mistake in a pack file.
+type Problem struct {
+	File   string
+	Line   int // from 1
+	Column int // from 1
+	Path   string
+	Text   string
+}
+
+// String gives the problem on one line, as compilers write theirs.
+func (p Problem) String() string {
+	s := p.File + ":" + strconv.Itoa(p.Line) + ":" + strconv.Itoa(p.Column) + ": "
+	if p.Path != "" {
+		s += p.Path + ": "
+	}
+	return s + p.Text
+}
+
+// Problems are all mistakes in a pack file, in the order of the file.
+type Problems []Problem
+
+// Error lists the problems, one on each line.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (ps Problems) sort() {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}

@@ -1,0 +1,329 @@
+package menu
+
+import (
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+)
+
+// View is who looks at a node and what is known of them.
+type View struct {
+	Lang          string        // one the pack does not speak stands for the default
+	Limits        screen.Limits // of the gateway; zero members stand for the pack's
+	Vars          map[string]string
+	Authenticated bool
+	Draft         bool
+	Notice        string // shown above the text of the node; made by Fill
+	Page          int    // wraps around
+}
+
+// Shown is one rendered screen.
+type Shown struct {
+	Text  string
+	Units int  // of the alphabet the text needs
+	UCS2  bool // it needs the one of 80 characters
+	Page  int  // from 0
+	Pages int
+}
+
+// look is a node in one language, prepared for rendering.
+type look struct {
+	body  string
+	lines []line
+	tail  []string // Back, Exit
+	paged []string // More, Back, Exit
+	ends  bool     // a closing screen: nothing follows its last page
+	// still has the finished pages of a node that shows no variable, by
+	// flags; nil for other nodes.
+	still [][]Shown
+}
+
+// line is an option, or the way round an input, as it is shown.
+type line struct {
+	text string
+	when Guard
+}
+
+// flagged is how many combinations of flags there are.
+const flagged = 4
+
+func (v *View) flags() int {
+	n := 0
+	if v.Authenticated {
+		n = 1
+	}
+	if v.Draft {
+		n += 2
+	}
+	return n
+}
+
+// Holds tells whether all conditions of g hold for v.
+func (g Guard) Holds(v *View) bool {
+	for _, c := range g {
+		if v.has(c.Word) == c.Not {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *View) has(word string) bool {
+	switch word {
+	case Authenticated:
+		return v.Authenticated
+	case HasDraft:
+		return v.Draft
+	}
+	return v.Vars[word] != ""
+}
+
+// Option finds the option of n with this key that v may choose; nil is none.
+// The option is on some page of the node, not only on the one in view.
+func (n *Node) Option(v *View, key string) *Option {
+	for i := range n.Options {
+		if o := &n.Options[i]; o.Key == key && o.If.Holds(v) {
+			return o
+		}
+	}
+	return nil
+}
+
+// Render makes the screen of n as v sees it. A node that shows no variable
+// costs no allocation: its pages are made when the pack is read.
+func (n *Node) Render(v *View) Shown {
+	lk := n.look(v.Lang)
+	limits := n.pack.limits(v.Limits)
+	if lk.still != nil && v.Notice == "" {
+		pages := lk.still[v.flags()]
+		if limits == n.pack.Limits {
+			return pages[wrap(v.Page, len(pages))]
+		}
+		if len(pages) == 1 && limits.Holds(pages[0].Units, pages[0].UCS2) {
+			return pages[0]
+		}
+	}
+	one := lk.one(v)
+	if limits.Holds(one.Units, one.UCS2) {
+		return one
+	}
+	pages := lk.split(v, limits)
+	return pages[wrap(v.Page, len(pages))]
+}
+
+// pages makes all pages of the look.
+func (lk *look) pages(v *View, limits screen.Limits) []Shown {
+	if one := lk.one(v); limits.Holds(one.Units, one.UCS2) {
+		return []Shown{one}
+	}
+	return lk.split(v, limits)
+}
+
+// Goodbye is the closing screen of exit.
+func (p *Pack) Goodbye(v *View) Shown {
+	text := p.Fill(p.Navigation.Goodbye, v)
+	units, ucs2 := screen.Units(text)
+	return Shown{Text: text, Units: units, UCS2: ucs2, Pages: 1}
+}
+
+// Fill gives t in the language of v with its variables filled in; the notices
+// of screens are made with it.
+func (p *Pack) Fill(t Text, v *View) string {
+	s := t.In(v.Lang, p.Default())
+	if strings.IndexByte(s, '{') < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 32)
+	expand(&b, fold(s, p.Title.In(v.Lang, p.Default())), v)
+	return b.String()
+}
+
+// limits are the smaller ones of the pack and of a gateway.
+func (p *Pack) limits(of screen.Limits) screen.Limits {
+	l := p.Limits
+	if of.GSM7 > 0 {
+		l.GSM7 = min(l.GSM7, of.GSM7)
+	}
+	if of.UCS2 > 0 {
+		l.UCS2 = min(l.UCS2, of.UCS2)
+	}
+	return l
+}
+
+func (n *Node) look(lang string) *look {
+	return &n.looks[max(n.pack.language(lang), 0)]
+}
+
+// wrap brings a page number into the range of those there are.
+func wrap(page, pages int) int {
+	if page < 0 || pages == 0 {
+		return 0
+	}
+	return page % pages
+}
+
+// one makes the whole node as one screen, however long.
+func (lk *look) one(v *View) Shown {
+	var b strings.Builder
+	b.Grow(len(v.Notice) + len(lk.body) + 160)
+	lk.head(&b, v)
+	for i := range lk.lines {
+		if l := &lk.lines[i]; l.when.Holds(v) {
+			b.WriteByte('\n')
+			expand(&b, l.text, v)
+		}
+	}
+	for _, t := range lk.tail {
+		b.WriteByte('\n')
+		b.WriteString(t)
+	}
+	text := b.String()
+	units, ucs2 := screen.Units(text)
+	return Shown{Text: text, Units: units, UCS2: ucs2, Pages: 1}
+}
+
+func (lk *look) head(b *strings.Builder, v *View) {
+	if v.Notice != "" {
+		b.WriteString(v.Notice)
+		b.WriteByte('\n')
+	}
+	expand(b, lk.body, v)
+}
+
+// split spreads the node over pages.
+func (lk *look) split(v *View, limits screen.Limits) []Shown {
+	var b strings.Builder
+	lk.head(&b, v)
+	body := b.String()
+	texts := screen.Pages(limits, body, lk.visible(v), func(page, pages int) []string {
+		if pages == 1 || lk.ends && page == pages-1 {
+			return lk.tail
+		}
+		return lk.paged
+	})
+	out := make([]Shown, len(texts))
+	for i, text := range texts {
+		units, ucs2 := screen.Units(text)
+		out[i] = Shown{Text: text, Units: units, UCS2: ucs2, Page: i, Pages: len(texts)}
+	}
+	return out
+}
+
+// visible are the lines of the options that v may choose.
+func (lk *look) visible(v *View) []string {
+	var lines []string
+	for _, l := range lk.lines {
+		if l.when.Holds(v) {
+			var b strings.Builder
+			expand(&b, l.text, v)
+			lines = append(lines, b.String())
+		}
+	}
+	return lines
+}
+
+// expand writes s with {name} replaced by variables and {{ by a brace. A value
+// is never looked into again.
+func expand(b *strings.Builder, s string, v *View) {
+	for {
+		i := strings.IndexByte(s, '{')
+		if i < 0 {
+			b.WriteString(s)
+			return
+		}
+		b.WriteString(s[:i])
+		s = s[i+1:]
+		if strings.HasPrefix(s, "{") {
+			b.WriteByte('{')
+			s = s[1:]
+			continue
+		}
+		name, rest, _ := strings.Cut(s, "}")
+		if name == Language {
+			b.WriteString(v.Lang)
+		} else {
+			b.WriteString(screen.Plain(v.Vars[name]))
+		}
+		s = rest
+	}
+}
+
+// fold puts the title of the pack into s.
+func fold(s, title string) string {
+	return strings.ReplaceAll(s, "{"+App+"}", title)
+}
+
+// names lists the variables that s shows. The text has been checked.
+func names(s string) []string {
+	var out []string
+	for {
+		i := strings.IndexByte(s, '{')
+		if i < 0 {
+			return out
+		}
+		s = s[i+1:]
+		if strings.HasPrefix(s, "{") {
+			s = s[1:]
+			continue
+		}
+		name, rest, _ := strings.Cut(s, "}")
+		out = append(out, name)
+		s = rest
+	}
+}
+
+// prepare makes the looks of n in all languages of its pack.
+func (n *Node) prepare() {
+	p := n.pack
+	n.looks = make([]look, len(p.Languages))
+	for i, lang := range p.Languages {
+		title := p.Title.In(lang, p.Default())
+		in := func(t Text) string { return fold(t.In(lang, p.Default()), title) }
+		lk := &n.looks[i]
+		lk.body, lk.ends = in(n.Text), n.End
+		for _, o := range n.Options {
+			lk.lines = append(lk.lines, line{text: o.Key + ". " + in(o.Text), when: o.If})
+		}
+		if n.Input != nil && n.Input.Skip != nil {
+			lk.lines = append(lk.lines, line{text: n.Input.Skip.Key + ". " + in(n.Input.Skip.Text)})
+		}
+		if n.Back != "" {
+			lk.tail = append(lk.tail, KeyBack+". "+in(p.Navigation.Back))
+		}
+		if n.Exit {
+			lk.tail = append(lk.tail, KeyExit+". "+in(p.Navigation.Exit))
+		}
+		lk.paged = append([]string{KeyMore + ". " + in(p.Navigation.More)}, lk.tail...)
+		if n.Kind() != KindDo && lk.fixed() {
+			lk.freeze(lang, p.Limits)
+		}
+	}
+}
+
+// fixed tells whether nothing but flags changes what is shown.
+func (lk *look) fixed() bool {
+	if len(names(lk.body)) > 0 {
+		return false
+	}
+	for _, l := range lk.lines {
+		if len(names(l.text)) > 0 {
+			return false
+		}
+		for _, c := range l.when {
+			if c.Word != Authenticated && c.Word != HasDraft {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// freeze makes the pages of a fixed look for all flags.
+func (lk *look) freeze(lang string, limits screen.Limits) {
+	lk.still = make([][]Shown, flagged)
+	for f := range lk.still {
+		v := &View{Lang: lang, Authenticated: f&1 != 0, Draft: f&2 != 0}
+		lk.still[f] = lk.pages(v, limits)
+	}
+}

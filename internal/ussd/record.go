@@ -1,0 +1,273 @@
+package ussd
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+)
+
+// key names a session. The same id from another number is another session.
+type key struct{ session, phone, gateway string }
+
+// bind ties what is sealed in a session to it.
+func (k *key) bind() string { return k.session + "\x00" + k.phone + "\x00" + k.gateway }
+
+// mode is what the texts of a session hold, as far as is known.
+type mode byte
+
+const (
+	unknown mode = iota
+	accumulated
+	latest
+)
+
+// record is a session as it is stored. Each step reads and writes one, so it
+// has a form of its own: texts with their length in front, no names.
+type record struct {
+	mode    mode
+	resumed bool // it began with the question whether to go on
+	guess   bool // the same text came twice before the mode was known, and was taken as two answers
+	code    string
+	started int64 // µs; also tells apart the calls that share an id
+	updated int64 // µs
+	answer  string
+	draft   string // node of the draft that this session has stored
+	state   machine.State
+	seen    []mark // texts so far: all of them while they accumulate, else the newest
+	trail   []byte // what was typed and where it led, see appendStop
+	effects []effect
+}
+
+// effect is what an action gave, for a walk that is walked again.
+type effect struct {
+	key    string
+	result machine.Result
+}
+
+const recordForm = 1
+
+const (
+	flagDone = 1 << iota
+	flagResumed
+	flagGuess
+	flagSecrets
+	flagEffects
+)
+
+var errRecord = errors.New("the stored session cannot be read")
+
+// appendTo adds the stored form of r to dst.
+func (r *record) appendTo(dst []byte, k *key, box secret.Box) []byte {
+	var flags byte
+	for _, f := range [...]struct {
+		on   bool
+		flag byte
+	}{{r.state.Done, flagDone}, {r.resumed, flagResumed}, {r.guess, flagGuess}, {len(r.state.Secrets) > 0, flagSecrets}, {len(r.effects) > 0, flagEffects}} {
+		if f.on {
+			flags |= f.flag
+		}
+	}
+	s := &r.state
+	dst = append(dst, recordForm, flags, byte(r.mode))
+	dst = binary.AppendUvarint(dst, uint64(r.started))
+	dst = binary.AppendUvarint(dst, uint64(r.updated-r.started))
+	for _, text := range [...]string{r.code, r.answer, r.draft, s.Pack, s.Version, s.Node, s.Lang, s.Notice, s.Account, s.Kept} {
+		dst = appendText(dst, text)
+	}
+	dst = binary.AppendUvarint(dst, uint64(s.Page))
+	dst = binary.AppendUvarint(dst, uint64(s.Step))
+	dst = appendMap(dst, s.Vars)
+	dst = binary.AppendUvarint(dst, uint64(len(r.seen)))
+	for _, m := range r.seen {
+		dst = binary.AppendUvarint(dst, uint64(m.length))
+		dst = binary.LittleEndian.AppendUint64(dst, m.mac)
+	}
+	dst = appendText(dst, r.trail)
+	if flags&flagSecrets != 0 {
+		dst = appendText(dst, box.Seal(k.bind(), appendMap(nil, s.Secrets)))
+	}
+	if flags&flagEffects != 0 {
+		dst = appendEffects(dst, r.effects)
+	}
+	return dst
+}
+
+// readRecord is the other way round.
+func readRecord(data []byte, k *key, box secret.Box) (*record, error) {
+	d := decoder{s: string(data)}
+	if d.byte() != recordForm {
+		return nil, errRecord
+	}
+	flags := d.byte()
+	r := &record{mode: mode(d.byte()), resumed: flags&flagResumed != 0, guess: flags&flagGuess != 0}
+	r.started = int64(d.uint())
+	r.updated = r.started + int64(d.uint())
+	s := &r.state
+	for _, to := range [...]*string{&r.code, &r.answer, &r.draft, &s.Pack, &s.Version, &s.Node, &s.Lang, &s.Notice, &s.Account, &s.Kept} {
+		*to = d.text()
+	}
+	s.Page, s.Step, s.Done = int(d.uint()), int(d.uint()), flags&flagDone != 0
+	s.Vars = d.textMap()
+	if n := d.count(9); n > 0 {
+		r.seen = make([]mark, n, n+1)
+		for i := range r.seen {
+			r.seen[i] = mark{int(d.uint()), d.uint64()}
+		}
+	}
+	r.trail = []byte(d.text())
+	if flags&flagSecrets != 0 {
+		plain, err := box.Open(k.bind(), []byte(d.text()))
+		if err != nil {
+			return nil, errRecord
+		}
+		sealed := decoder{s: string(plain)}
+		s.Secrets = sealed.textMap()
+		d.bad = d.bad || sealed.bad
+	}
+	if flags&flagEffects != 0 {
+		r.effects = d.effects()
+	}
+	if d.bad || d.s != "" {
+		return nil, errRecord
+	}
+	return r, nil
+}
+
+func appendEffects(dst []byte, all []effect) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(all)))
+	for _, e := range all {
+		dst = appendText(dst, e.key)
+		dst = appendText(dst, e.result.Name)
+		dst = appendText(dst, e.result.Lang)
+		dst = appendMap(dst, e.result.Set)
+		if e.result.Account == nil {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = append(dst, 1)
+		dst = appendText(dst, *e.result.Account)
+	}
+	return dst
+}
+
+func (d *decoder) effects() []effect {
+	out := make([]effect, d.count(5))
+	for i := range out {
+		e := &out[i]
+		e.key, e.result.Name, e.result.Lang, e.result.Set = d.text(), d.text(), d.text(), d.textMap()
+		if d.byte() == 1 {
+			account := d.text()
+			e.result.Account = &account
+		}
+	}
+	return out
+}
+
+// effect finds what an action gave before.
+func (r *record) effect(key string) (machine.Result, bool) {
+	i := slices.IndexFunc(r.effects, func(e effect) bool { return e.key == key })
+	if i < 0 {
+		return machine.Result{}, false
+	}
+	return r.effects[i].result, true
+}
+
+func appendText[T string | []byte](dst []byte, s T) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// appendMap writes the names in order, so that the same state has one form.
+func appendMap(dst []byte, m map[string]string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(m)))
+	if len(m) == 0 {
+		return dst
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		dst = appendText(dst, name)
+		dst = appendText(dst, m[name])
+	}
+	return dst
+}
+
+// decoder reads what the append functions wrote. After the first thing that
+// cannot be, all it gives is empty.
+type decoder struct {
+	s   string
+	bad bool
+}
+
+func (d *decoder) fail() {
+	d.s, d.bad = "", true
+}
+
+func (d *decoder) byte() byte {
+	if d.s == "" {
+		d.fail()
+		return 0
+	}
+	b := d.s[0]
+	d.s = d.s[1:]
+	return b
+}
+
+func (d *decoder) uint() uint64 {
+	var x uint64
+	for shift := 0; shift < 64; shift += 7 {
+		b := d.byte()
+		x |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return x
+		}
+	}
+	d.fail()
+	return 0
+}
+
+func (d *decoder) uint64() uint64 {
+	if len(d.s) < 8 {
+		d.fail()
+		return 0
+	}
+	var b [8]byte
+	copy(b[:], d.s)
+	d.s = d.s[8:]
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// count reads a number of things that take at least size bytes each.
+func (d *decoder) count(size int) int {
+	n := d.uint()
+	if n > uint64(len(d.s)/size) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) text() string {
+	n := d.uint()
+	if n > uint64(len(d.s)) {
+		d.fail()
+		return ""
+	}
+	s := d.s[:n]
+	d.s = d.s[n:]
+	return s
+}
+
+func (d *decoder) textMap() map[string]string {
+	n := d.count(2)
+	if n == 0 {
+		return nil
+	}
+	m := make(map[string]string, n)
+	for range n {
+		name := d.text()
+		m[name] = d.text()
+	}
+	return m
+}

@@ -1,0 +1,277 @@
+package ussd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+// maxMissed is how often a step runs again because another instance was first.
+const maxMissed = 5
+
+// errMissed says that another instance has changed the session meanwhile.
+var errMissed = errors.New("another step of the session was stored first")
+
+// outcome is what a step gave.
+type outcome struct {
+	reply  wire.Reply
+	node   string
+	result string
+	units  int
+	first  bool
+	effect bool // an action with an effect ran
+}
+
+// do takes one step, in one transaction, and again when another instance was
+// faster: then the same request is most likely its copy. A step that has not
+// begun when ctx ends is withdrawn by the store.
+func (s *Service) do(ctx context.Context, q request) (outcome, error) {
+	var out outcome
+	for try := range maxMissed {
+		q.copied = q.copied || try > 0
+		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			a := attempt{s: s, ctx: q.free, tx: tx, q: &q, now: s.now(), load: try > 0}
+			if out, err = a.step(); err == nil && s.trip != nil {
+				err = s.trip()
+			}
+			return err
+		})
+		if !errors.Is(err, errMissed) {
+			return out, err
+		}
+	}
+	return outcome{}, fmt.Errorf("step of a session: %w %d times", errMissed, maxMissed)
+}
+
+// attempt is one run of a step inside its transaction.
+type attempt struct {
+	s    *Service
+	ctx  context.Context //nolint:containedctx // it lives as long as the call
+	tx   *db.Tx
+	q    *request
+	now  time.Time
+	load bool // look for the session before anything else
+
+	row  *row // nil: there is none yet
+	rec  *record
+	pack *menu.Pack
+
+	at      place // of the input at work
+	nth     int   // of its actions
+	acted   bool  // an action wrote
+	success bool  // an action had its first result
+	first   bool  // a call begins
+	screen  machine.Screen
+}
+
+// step finds the session and takes the request to it. A first dial is stored
+// right away, for it nearly always is one.
+func (a *attempt) step() (outcome, error) {
+	if a.q.Text == "" && !a.load {
+		out, err := a.start(first(a.q))
+		if !errors.Is(err, errMissed) || a.acted {
+			return out, err
+		}
+	}
+	a.first = false
+	row, err := find(a.ctx, a.tx, &a.q.key)
+	if err != nil {
+		return outcome{}, err
+	}
+	if row == nil {
+		return a.start(first(a.q))
+	}
+	rec, err := readRecord(row.state, &a.q.key, a.s.box)
+	if err != nil {
+		// Another key sealed it, or a later version wrote it: dial again.
+		a.s.log.WarnContext(a.ctx, "stored session cannot be read", "gateway", a.q.key.gateway)
+		rec = &record{mode: latest}
+	}
+	a.row, a.rec = row, rec
+	if err != nil || row.expires <= a.now.UnixMilli() {
+		return a.take(rec.again(a.q))
+	}
+	q := *a.q
+	q.copied = q.copied || q.Arrived.UnixMicro() < rec.updated
+	return a.take(rec.read(&q, a.s.marks, a.now.UnixMicro()))
+}
+
+// take does what a request of a known session means.
+func (a *attempt) take(rd reading) (outcome, error) {
+	switch rd.meaning {
+	case repeat:
+		return a.repeat(), nil
+	case fresh:
+		return a.start(rd)
+	}
+	rec := a.rec
+	if a.pack = a.s.cfg.Packs.Version(rec.state.Version); a.pack == nil {
+		return a.adopt(rd)
+	}
+	if rd.meaning == rebuild {
+		return a.restart(rd)
+	}
+	return a.goOn(rd)
+}
+
+// repeat answers as before. Nothing is written.
+func (a *attempt) repeat() outcome {
+	r := a.rec
+	return outcome{reply: wire.Reply{Text: r.answer, End: r.state.Done}, node: r.state.Node, result: ResultRepeated}
+}
+
+// adopt takes a step of a session whose pack is gone, with the current one: by
+// walking again what the text says, or on the same node if it is still there.
+func (a *attempt) adopt(rd reading) (outcome, error) {
+	p := a.s.cfg.Packs.Current()
+	a.pack = p
+	switch {
+	case rd.meaning == rebuild:
+		return a.restart(rd)
+	case !rd.stepped && !a.rec.resumed:
+		rd.parts = split(a.q.Text, 0)
+		return a.restart(rd)
+	case a.rec.state.Pack == p.Name && p.Node(a.rec.state.Node) != nil:
+		a.rec.state.Version = p.Version
+		return a.goOn(rd)
+	}
+	rd.parts = nil
+	return a.start(rd)
+}
+
+// start begins a call, from a kept walk if there is one and nothing else was
+// dialled.
+func (a *attempt) start(rd reading) (outcome, error) {
+	a.pack, a.first = a.s.cfg.Packs.Current(), true
+	a.rec = &record{started: a.now.UnixMicro()}
+	if err := a.pickUp(rd); err != nil {
+		return outcome{}, err
+	}
+	return a.walk(rd)
+}
+
+// restart walks a call again from its beginning. What actions gave the first
+// time counts, so nothing happens twice.
+func (a *attempt) restart(rd reading) (outcome, error) {
+	old := a.rec
+	a.rec = &record{started: old.started, effects: old.effects, draft: old.draft}
+	return a.walk(rd)
+}
+
+// walk shows the first screen and takes the parts from there.
+func (a *attempt) walk(rd reading) (outcome, error) {
+	a.at, a.nth = place{}, 0
+	st, scr, err := a.machine().Start(a.pack, a.rec.state, a.act)
+	if err != nil {
+		return outcome{}, err
+	}
+	a.rec.state, a.screen, a.rec.code = st, scr, a.q.ServiceCode
+	a.rec.resumed = st.Kept != ""
+	a.rec.trail = appendStop(a.rec.trail, "", st.Node)
+	return a.goOn(rd)
+}
+
+// goOn takes the parts of a request one after the other and stores the
+// session with the last screen.
+func (a *attempt) goOn(rd reading) (outcome, error) {
+	rec := a.rec
+	rec.mode, rec.guess = rd.mode, rd.guess
+	for _, p := range rd.parts {
+		if rec.state.Done {
+			break // the rest of a walk that has ended says nothing
+		}
+		a.nth = 0
+		if a.at = (place{text: a.q.Text[:p.end]}); rd.stepped {
+			a.at = place{step: rec.state.Step + 1}
+		}
+		from := a.pack.Node(rec.state.Node)
+		st, scr, err := a.machine().Input(a.pack, rec.state, p.text, a.act)
+		if err != nil {
+			return outcome{}, err
+		}
+		rec.state, a.screen = st, scr
+		rec.trail = appendStop(rec.trail, typedAt(from, p.text, &scr), st.Node)
+	}
+	rec.note(a.q, a.s.marks, &rd)
+	rec.answer, rec.updated = a.screen.Text, a.now.UnixMicro()
+	if err := a.keep(); err != nil {
+		return outcome{}, err
+	}
+	return a.result(), a.store()
+}
+
+func (a *attempt) machine() *machine.Machine {
+	if m := a.s.machines[a.q.key.gateway]; m != nil {
+		return m
+	}
+	return a.s.machines[""]
+}
+
+// act runs an action for the machine, once for each input that leads to it.
+func (a *attempt) act(c machine.Call) (machine.Result, error) {
+	do, ok := a.s.cfg.Actions[c.Action]
+	if !ok {
+		return machine.Result{}, fmt.Errorf("nobody offers the action %s", strconv.Quote(c.Action))
+	}
+	a.nth++
+	call := action.ActionCall{Call: c, Phone: a.q.key.phone, Gateway: a.q.key.gateway, ServiceCode: a.q.ServiceCode, Now: a.now}
+	if do.Effect {
+		call.Key = a.s.marks.effect(&a.q.key, a.rec.started, a.at, a.nth)
+		if res, done := a.rec.effect(call.Key); done {
+			return res, nil
+		}
+		a.acted = true
+	}
+	res, err := do.Run(a.ctx, a.tx, call)
+	if err != nil {
+		return res, fmt.Errorf("action %s: %w", c.Action, err)
+	}
+	if do.Effect {
+		a.success = a.success || len(do.Results) > 0 && res.Name == do.Results[0]
+		if a.rec.mode != latest { // only what accumulates is ever walked again
+			a.rec.effects = append(a.rec.effects, effect{call.Key, res})
+		}
+	}
+	return res, nil
+}
+
+// result describes the step.
+func (a *attempt) result() outcome {
+	out := outcome{
+		reply: wire.Reply{Text: a.screen.Text, End: a.screen.End}, node: a.screen.Node, units: a.screen.Units,
+		result: ResultShown, first: a.first, effect: a.acted,
+	}
+	switch {
+	case a.screen.End:
+		out.result = ResultEnded
+	case a.screen.Refused:
+		out.result = ResultRefused
+	}
+	return out
+}
+
+// store writes the session. The fault errMissed says that somebody was faster.
+func (a *attempt) store() error {
+	buf := a.s.buffers.Get().(*[]byte)
+	defer a.s.buffers.Put(buf)
+	*buf = a.rec.appendTo((*buf)[:0], &a.q.key, a.s.box)
+	next := row{key: a.q.key, expires: a.now.Add(a.s.cfg.TTL).UnixMilli(), state: *buf}
+	write := insert
+	if a.row != nil {
+		next.step = a.row.step
+		write = update
+	}
+	stored, err := write(a.ctx, a.tx, &next)
+	if err == nil && !stored {
+		err = errMissed
+	}
+	return err
+}

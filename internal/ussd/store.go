@@ -1,0 +1,202 @@
+package ussd
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+// row is a stored session before its record is read.
+type row struct {
+	key     key
+	step    int64 // writes so far
+	expires int64 // ms
+	state   []byte
+}
+
+func find(ctx context.Context, q db.Querier, k *key) (*row, error) {
+	r := &row{key: *k}
+	err := q.QueryRow(ctx,
+		`SELECT step, expires_at, state FROM ussd_sessions WHERE session_id = $1 AND phone = $2 AND gateway = $3`,
+		k.session, k.phone, k.gateway).Scan(&r.step, &r.expires, &r.state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find session: %w", err)
+	}
+	return r, nil
+}
+
+// insert stores a new session. It reports false when there is one already.
+func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
+	n, err := tx.Exec(ctx,
+		`INSERT INTO ussd_sessions(session_id, phone, gateway, step, expires_at, state) VALUES ($1, $2, $3, 1, $4, $5) ON CONFLICT DO NOTHING`,
+		r.key.session, r.key.phone, r.key.gateway, r.expires, r.state)
+	if err != nil {
+		return false, fmt.Errorf("insert session: %w", err)
+	}
+	return n == 1, nil
+}
+
+// update stores the next step of a session. It reports false when another
+// instance has taken one meanwhile.
+func update(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
+	n, err := tx.Exec(ctx,
+		`UPDATE ussd_sessions SET step = step + 1, expires_at = $5, state = $6
+		 WHERE session_id = $1 AND phone = $2 AND gateway = $3 AND step = $4`,
+		r.key.session, r.key.phone, r.key.gateway, r.step, r.expires, r.state)
+	if err != nil {
+		return false, fmt.Errorf("update session: %w", err)
+	}
+	return n == 1, nil
+}
+
+// ofSession lists the sessions of an id, whatever number and gateway.
+func ofSession(ctx context.Context, q db.Querier, id string, limit int) ([]*row, error) {
+	rows, err := q.Query(ctx,
+		`SELECT session_id, phone, gateway, step, expires_at, state FROM ussd_sessions WHERE session_id = $1 ORDER BY phone, gateway LIMIT $2`, id, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions of an id: %w", err)
+	}
+	return scanRows(rows)
+}
+
+// after lists the sessions that follow a key.
+func after(ctx context.Context, q db.Querier, k *key, limit int) ([]*row, error) {
+	rows, err := q.Query(ctx,
+		`SELECT session_id, phone, gateway, step, expires_at, state FROM ussd_sessions
+		 WHERE (session_id, phone, gateway) > ($1, $2, $3) ORDER BY session_id, phone, gateway LIMIT $4`,
+		k.session, k.phone, k.gateway, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return scanRows(rows)
+}
+
+func scanRows(rows db.Rows) ([]*row, error) {
+	defer rows.Close()
+	var out []*row
+	for rows.Next() {
+		r := &row{}
+		if err := rows.Scan(&r.key.session, &r.key.phone, &r.key.gateway, &r.step, &r.expires, &r.state); err != nil {
+			return nil, fmt.Errorf("read sessions: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	return out, nil
+}
+
+// remove deletes a session that nobody has touched since it was read.
+func remove(ctx context.Context, tx *db.Tx, r *row) error {
+	_, err := tx.Exec(ctx, `DELETE FROM ussd_sessions WHERE session_id = $1 AND phone = $2 AND gateway = $3 AND step = $4`,
+		r.key.session, r.key.phone, r.key.gateway, r.step)
+	if err != nil {
+		return fmt.Errorf("remove session: %w", err)
+	}
+	return nil
+}
+
+// expireNow ends the sessions of an id that a gateway says are over. A phone
+// of "" stands for any.
+func expireNow(ctx context.Context, tx *db.Tx, k *key, now int64) error {
+	_, err := tx.Exec(ctx,
+		`UPDATE ussd_sessions SET expires_at = $4 WHERE session_id = $1 AND ($2 = '' OR phone = $2) AND gateway = $3 AND expires_at > $4`,
+		k.session, k.phone, k.gateway, now)
+	if err != nil {
+		return fmt.Errorf("end session: %w", err)
+	}
+	return nil
+}
+
+func findDraft(ctx context.Context, q db.Querier, phone string, now int64) ([]byte, error) {
+	var state []byte
+	err := q.QueryRow(ctx, `SELECT state FROM ussd_drafts WHERE phone = $1 AND expires_at > $2`, phone, now).Scan(&state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find draft: %w", err)
+	}
+	return state, nil
+}
+
+func putDraft(ctx context.Context, tx *db.Tx, phone string, expires int64, state []byte) error {
+	_, err := tx.Exec(ctx,
+		`INSERT INTO ussd_drafts(phone, expires_at, state) VALUES ($1, $2, $3)
+		 ON CONFLICT (phone) DO UPDATE SET expires_at = excluded.expires_at, state = excluded.state`, phone, expires, state)
+	if err != nil {
+		return fmt.Errorf("keep draft: %w", err)
+	}
+	return nil
+}
+
+func removeDraft(ctx context.Context, q db.Querier, phone string) error {
+	if _, err := q.Exec(ctx, `DELETE FROM ussd_drafts WHERE phone = $1`, phone); err != nil {
+		return fmt.Errorf("remove draft: %w", err)
+	}
+	return nil
+}
+
+func expireDrafts(ctx context.Context, q db.Querier, now int64, limit int) (int64, error) {
+	n, err := q.Exec(ctx,
+		`DELETE FROM ussd_drafts WHERE phone IN (SELECT phone FROM ussd_drafts WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, now, limit)
+	if err != nil {
+		return 0, fmt.Errorf("expire drafts: %w", err)
+	}
+	return n, nil
+}
+
+// putCall keeps what a gateway says about a session that is over. The newest
+// word counts.
+func putCall(ctx context.Context, tx *db.Tx, e *wire.Event, now time.Time) error {
+	_, err := tx.Exec(ctx,
+		`INSERT INTO ussd_calls(session_id, phone, gateway, status, cost, network, error, duration_ms, hops, at)
+		 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		 ON CONFLICT (session_id, phone, gateway) DO UPDATE SET status = excluded.status, cost = excluded.cost, network = excluded.network,
+		 error = excluded.error, duration_ms = excluded.duration_ms, hops = excluded.hops, at = excluded.at`,
+		e.SessionID, e.Phone, e.Gateway, e.Status, e.Cost, e.Network, e.Error, e.Duration.Milliseconds(), e.Hops, now.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("keep end of session: %w", err)
+	}
+	return nil
+}
+
+func callsOf(ctx context.Context, q db.Querier, id string, limit int) ([]Ended, error) {
+	rows, err := q.Query(ctx,
+		`SELECT phone, gateway, status, cost, network, error, duration_ms, hops, at FROM ussd_calls WHERE session_id = $1 ORDER BY phone, gateway LIMIT $2`, id, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list ends of a session: %w", err)
+	}
+	defer rows.Close()
+	var out []Ended
+	for rows.Next() {
+		var e Ended
+		var at int64
+		if err := rows.Scan(&e.Phone, &e.Gateway, &e.Status, &e.Cost, &e.Network, &e.Error, &e.DurationMS, &e.Hops, &at); err != nil {
+			return nil, fmt.Errorf("read ends of a session: %w", err)
+		}
+		e.At = time.UnixMilli(at).UTC()
+		out = append(out, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read ends of a session: %w", err)
+	}
+	return out, nil
+}
+
+func expireCalls(ctx context.Context, q db.Querier, before int64, limit int) (int64, error) {
+	n, err := q.Exec(ctx,
+		`DELETE FROM ussd_calls WHERE (session_id, phone, gateway) IN
+		 (SELECT session_id, phone, gateway FROM ussd_calls WHERE at <= $1 ORDER BY at LIMIT $2)`, before, limit)
+	if err != nil {
+		return 0, fmt.Errorf("expire ends of sessions: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,114 @@
+package wire
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed gateways/*.yaml
+var shipped embed.FS
+
+// Set is the gateways a server knows. It does not change.
+type Set struct {
+	byName map[string]*Gateway
+	plain  *Gateway
+}
+
+// Open reads the shipped gateways and, when path is not "", those of a file or
+// of every .yaml file in a folder. One of the same name replaces a shipped
+// one. The error names every problem with its file, line and column.
+func Open(path string) (*Set, error) {
+	s := &Set{byName: map[string]*Gateway{}, plain: Plain()}
+	entries, err := shipped.ReadDir("gateways")
+	if err != nil {
+		return nil, fmt.Errorf("read shipped gateways: %w", err)
+	}
+	for _, entry := range entries {
+		data, err := shipped.ReadFile("gateways/" + entry.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read shipped gateways: %w", err)
+		}
+		if err := s.add(entry.Name(), data); err != nil {
+			return nil, err
+		}
+	}
+	if path == "" {
+		return s, nil
+	}
+	files, err := filesOf(path)
+	if err != nil {
+		return nil, err
+	}
+	own := &Set{byName: map[string]*Gateway{}}
+	var wrong []error
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("read gateways: %w", err)
+		}
+		wrong = append(wrong, own.add(file, data))
+	}
+	for name, g := range own.byName {
+		s.byName[name] = g
+	}
+	return s, errors.Join(wrong...)
+}
+
+func filesOf(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read gateways: %w", err)
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("read gateways: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		if ext := strings.ToLower(filepath.Ext(e.Name())); !e.IsDir() && (ext == ".yaml" || ext == ".yml") {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+func (s *Set) add(name string, data []byte) error {
+	list, err := Parse(name, data)
+	if err != nil {
+		return err
+	}
+	for _, g := range list {
+		if s.byName[g.Name] != nil {
+			return Problems{{File: name, Line: 1, Column: 1, Path: "gateway", Text: fmt.Sprintf("there are two gateways %q", g.Name)}}
+		}
+		s.byName[g.Name] = g
+	}
+	return nil
+}
+
+// Get is the gateway of a name, nil when there is none. The name "" is the
+// documented interface.
+func (s *Set) Get(name string) *Gateway {
+	if name == "" {
+		return s.plain
+	}
+	return s.byName[name]
+}
+
+// List is all gateways by name, without the documented interface.
+func (s *Set) List() []*Gateway {
+	out := make([]*Gateway, 0, len(s.byName))
+	for _, g := range s.byName {
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b *Gateway) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
