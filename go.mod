@@ -1,6 +1,6 @@
 module github.com/hearth-dmrv/hearth
 
-go 1.26.0
+go 1.26.4
 
 require (
 	github.com/chromedp/cdproto v0.0.0-20260321001828-e3e3800016bc
@@ -40,6 +40,7 @@ require (
 require (
 	cel.dev/cel-go v0.32.0
 	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/c2sp/wycheproof v0.0.0-20260902155932-3fa63dd0344a
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/chromedp/sysutil v1.1.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect

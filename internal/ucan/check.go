@@ -1,0 +1,279 @@
+package ucan
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+)
+
+// Defaults of Config.
+const (
+	DefaultResource      = "ixo:oracle"
+	DefaultAuthTTL       = 15 * time.Minute
+	DefaultDelegationTTL = 365 * 24 * time.Hour
+	defaultCacheEntries  = 10_000
+	defaultCacheBytes    = 32 << 20
+	// cacheAge ends the good name of a token that is good for longer, so that a
+	// key taken out of a DID document stops counting.
+	cacheAge = 15 * time.Minute
+)
+
+// Throttle keeps those who send many bad tokens from costing much. The context
+// tells who it is; a nil Throttle lets everybody through.
+type Throttle interface {
+	// Allow is asked before work on a token that is not known to be good.
+	Allow(ctx context.Context) bool
+	// Failed is told after a token was refused.
+	Failed(ctx context.Context)
+}
+
+// Config says who checks. Zero values are the defaults.
+type Config struct {
+	DID           did.DID          // the audience tokens must have; required
+	Resolver      Resolver         // keys of DIDs; nil knows did:key alone
+	Resource      string           // what a caller must name to be let in
+	AuthTTL       time.Duration    // how far away the end of an invocation may be
+	DelegationTTL time.Duration    // and that of a delegation
+	Now           func() time.Time // the clock
+	Throttle      Throttle         // against floods of bad tokens
+	CacheEntries  int              // how many good tokens are remembered
+	CacheBytes    int              // and how much memory they may take, about
+}
+
+// Checker checks tokens that are sent to us. It is safe for concurrent use.
+type Checker struct {
+	config Config
+	cache  *cache
+}
+
+// New makes a Checker.
+func New(c Config) *Checker {
+	if c.Resource == "" {
+		c.Resource = DefaultResource
+	}
+	if c.AuthTTL <= 0 {
+		c.AuthTTL = DefaultAuthTTL
+	}
+	if c.DelegationTTL <= 0 {
+		c.DelegationTTL = DefaultDelegationTTL
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.CacheEntries <= 0 {
+		c.CacheEntries = defaultCacheEntries
+	}
+	if c.CacheBytes <= 0 {
+		c.CacheBytes = defaultCacheBytes
+	}
+	return &Checker{config: c, cache: newCache(c.CacheEntries, c.CacheBytes)}
+}
+
+// Grant is what a good token says. Grants are shared; do not change one.
+type Grant struct {
+	Issuer       did.DID
+	Audience     did.DID
+	CID          string
+	Capabilities []Capability
+	Facts        []map[string]any
+	Expires      time.Time // the earliest end on the chain; zero for never
+
+	// Once is the same for every spelling of the token. Who takes a token only
+	// once remembers it until Expires.
+	Once [sha256.Size]byte
+}
+
+// Covers tells whether the grant holds a capability without caveats.
+func (g *Grant) Covers(can, with string) bool {
+	return anyCovers(g.Capabilities, Capability{Can: can, With: with})
+}
+
+// Want is what Claim asks for.
+type Want struct {
+	Can, With string        // the capability that must be invoked
+	Roots     []did.DID     // who is trusted to have it without a proof; "*" is anybody
+	MaxTTL    time.Duration // how far away the end may be; 0: anywhere, or never
+}
+
+// anyRoot in Want.Roots trusts everybody with what they themselves give.
+const anyRoot did.DID = "*"
+
+// Auth checks an invocation that says who calls: "*" on the resource, for us,
+// signed by its issuer, with an end not far away. Proofs are not needed, since
+// everybody may speak for themselves; those that come along can only bring the
+// end nearer. The caller is the Grant's issuer. The same token is good again
+// until it ends.
+func (c *Checker) Auth(ctx context.Context, text string) (*Grant, error) {
+	return c.cached(ctx, 'a', text, func(w *walk, t *Token) (int64, error) {
+		if err := c.mayEnter(t); err != nil {
+			return 0, err
+		}
+		if t.expires == never {
+			return 0, refuse(Endless, "an invocation must expire")
+		}
+		end, err := w.end(t, 0)
+		if err != nil {
+			return 0, err
+		}
+		if err := w.near(end, c.config.AuthTTL); err != nil {
+			return 0, err
+		}
+		_, err = w.valid(ctx, t)
+		return end, err
+	})
+}
+
+// mayEnter wants "*" on our resource, and that the first capability is about
+// that resource, as clients write it.
+func (c *Checker) mayEnter(t *Token) error {
+	if first := t.Capabilities[0].With; !matchesResource(first, c.config.Resource) {
+		return refuse(NotCapable, "resource %s is not %s", first, c.config.Resource)
+	}
+	for _, have := range t.Capabilities {
+		if have.Can == "*" && matchesResource(have.With, c.config.Resource) {
+			return nil
+		}
+	}
+	return refuse(NotCapable, "no * on %s", c.config.Resource)
+}
+
+// Delegation checks a delegation to us with its whole chain: signatures, time,
+// that every proof was given to who uses it, and that no token gives more than
+// its proofs. It must end, and not too far away.
+func (c *Checker) Delegation(ctx context.Context, text string) (*Grant, error) {
+	return c.cached(ctx, 'd', text, func(w *walk, t *Token) (int64, error) {
+		// What costs little comes first; whole sees to the same and more.
+		end, err := w.end(t, 0)
+		if err != nil {
+			return 0, err
+		}
+		if end == never {
+			return 0, refuse(Endless, "a delegation must expire")
+		}
+		if err := w.near(end, c.config.DelegationTTL); err != nil {
+			return 0, err
+		}
+		w.checked = nil
+		return w.whole(ctx, t, 0)
+	})
+}
+
+// Claim checks an invocation of one capability: for us, in time, signed, and
+// its issuer is a root or has it through a chain of proofs from one. A resource
+// that is the issuer's own DID needs no proof. Claims are not remembered; see
+// Grant.Once.
+func (c *Checker) Claim(ctx context.Context, text string, want Want) (*Grant, error) {
+	if !c.allowed(ctx) {
+		return nil, refuse(Throttled, "")
+	}
+	g, _, err := c.check(ctx, c.walk(c.config.Now().Unix()), text, func(w *walk, t *Token) (int64, error) {
+		return w.claim(ctx, t, want)
+	})
+	c.note(ctx, err)
+	return g, err
+}
+
+func (w *walk) claim(ctx context.Context, t *Token, want Want) (int64, error) {
+	if want.MaxTTL > 0 {
+		if t.expires == never {
+			return 0, refuse(Endless, "an invocation must expire")
+		}
+		if err := w.near(t.expires, want.MaxTTL); err != nil {
+			return 0, err
+		}
+	}
+	roots := func(id did.DID, have Capability) bool {
+		return slices.Contains(want.Roots, anyRoot) || slices.Contains(want.Roots, id) || have.With == id.String()
+	}
+	err := refuse(NotCapable, "no %s on %s", want.Can, want.With)
+	for i, have := range t.Capabilities {
+		if have.Can != want.Can || !matchesResource(have.With, want.With) {
+			continue
+		}
+		end, trouble := w.path(ctx, t, i, roots, 0)
+		if trouble == nil {
+			return end, nil
+		}
+		err = trouble
+	}
+	return 0, err
+}
+
+// near wants an end that is ahead, but not by more than ttl.
+func (w *walk) near(end int64, ttl time.Duration) error {
+	if end <= w.now {
+		return refuse(Expired, "at %d, now %d", end, w.now)
+	}
+	if end-w.now > int64(ttl/time.Second) {
+		return refuse(TooLong, "%d s, at most %d s", end-w.now, int64(ttl/time.Second))
+	}
+	return nil
+}
+
+func (c *Checker) walk(now int64) *walk { return &walk{resolver: c.config.Resolver, now: now} }
+
+// judge decides about a token that is for us, and tells its end.
+type judge func(w *walk, t *Token) (int64, error)
+
+// cached gives the remembered grant of a token, or checks it and remembers it.
+func (c *Checker) cached(ctx context.Context, purpose byte, text string, decide judge) (*Grant, error) {
+	if len(text) > MaxText {
+		return nil, refuse(TooLarge, "%d characters", len(text))
+	}
+	now, key := c.config.Now().Unix(), cacheKey(purpose, text)
+	if g := c.cache.get(key, now); g != nil {
+		return g, nil
+	}
+	if !c.allowed(ctx) {
+		return nil, refuse(Throttled, "")
+	}
+	g, end, err := c.check(ctx, c.walk(now), text, decide)
+	c.note(ctx, err)
+	if err == nil {
+		c.cache.put(key, g, min(end, now+int64(cacheAge/time.Second)), len(text))
+	}
+	return g, err
+}
+
+func (c *Checker) check(ctx context.Context, w *walk, text string, decide judge) (*Grant, int64, error) {
+	t, err := Parse(text)
+	if err != nil {
+		return nil, 0, err
+	}
+	if t.Audience != c.config.DID {
+		return nil, 0, refuse(WrongAudience, "%s, not %s", t.Audience, c.config.DID)
+	}
+	if err := w.inTime(t); err != nil {
+		return nil, 0, err
+	}
+	w.capabilities = len(t.Capabilities)
+	end, err := decide(w, t)
+	if err != nil {
+		return nil, 0, fmt.Errorf("token %s of %s: %w", t.CID, t.Issuer, err)
+	}
+	g := &Grant{
+		Issuer: t.Issuer, Audience: t.Audience, CID: t.CID.String(), Capabilities: t.Capabilities,
+		Facts: t.Facts(), Expires: moment(end),
+	}
+	signed, err := t.signed()
+	if err != nil {
+		return nil, 0, err
+	}
+	g.Once = sha256.Sum256(signed)
+	return g, end, nil
+}
+
+func (c *Checker) allowed(ctx context.Context) bool {
+	return c.config.Throttle == nil || c.config.Throttle.Allow(ctx)
+}
+
+// note tells the throttle of a failure that is the sender's.
+func (c *Checker) note(ctx context.Context, err error) {
+	if err != nil && c.config.Throttle != nil && KindOf(err) != Unavailable {
+		c.config.Throttle.Failed(ctx)
+	}
+}

@@ -1,0 +1,79 @@
+package keyring
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"math/big"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+)
+
+// Method is a verification method of a DID document, as far as it can hold an
+// Ed25519 key.
+type Method struct {
+	ID                 string `json:"id"`
+	Type               string `json:"type"`
+	PublicKeyMultibase string `json:"publicKeyMultibase"`
+	PublicKeyHex       string `json:"publicKeyHex"`
+	PublicKeyBase58    string `json:"publicKeyBase58"`
+	PublicKeyJwk       struct {
+		Crv string `json:"crv"`
+		X   string `json:"x"`
+	} `json:"publicKeyJwk"`
+}
+
+// Keys gives the Ed25519 keys of a document that sign: methods whose type says
+// so, that are JSON web keys, or that are called signing keys. Anything else in
+// the list is passed over; one odd method does not make a DID useless.
+func Keys(methods []Method) []ed25519.PublicKey {
+	var out []ed25519.PublicKey
+	for _, m := range methods {
+		if !strings.Contains(m.Type, "Ed25519") && m.Type != "JsonWebKey2020" && !strings.Contains(m.ID, "signing") {
+			continue
+		}
+		if key := m.key(); len(key) == ed25519.PublicKeySize {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func (m Method) key() ed25519.PublicKey {
+	switch {
+	case m.PublicKeyMultibase != "":
+		key, _ := did.DID("did:key:" + m.PublicKeyMultibase).Ed25519()
+		return key
+	case m.PublicKeyHex != "":
+		key, _ := hex.DecodeString(m.PublicKeyHex)
+		return key
+	case m.PublicKeyBase58 != "":
+		return base58(m.PublicKeyBase58)
+	case m.PublicKeyJwk.Crv == "Ed25519":
+		key, _ := base64.RawURLEncoding.DecodeString(m.PublicKeyJwk.X)
+		return key
+	}
+	return nil
+}
+
+const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+// base58 reads a key of 32 bytes; nil when the text is none.
+func base58(text string) ed25519.PublicKey {
+	n, radix := new(big.Int), big.NewInt(58)
+	if len(text) > 2*ed25519.PublicKeySize {
+		return nil
+	}
+	for i := range len(text) {
+		digit := strings.IndexByte(alphabet, text[i])
+		if digit < 0 {
+			return nil
+		}
+		n.Add(n.Mul(n, radix), big.NewInt(int64(digit)))
+	}
+	if n.BitLen() > 8*ed25519.PublicKeySize {
+		return nil
+	}
+	return n.FillBytes(make([]byte, ed25519.PublicKeySize))
+}
