@@ -49,7 +49,7 @@ type App struct {
 	runner   *job.Runner
 	twins    *twins
 	surveys  *surveys
-	line     *line // nil without area C
+	line     *line  // nil without area C
 	owner    string // the owner key, on the first start only
 	open     []*listener
 	stopping atomic.Bool

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -88,7 +89,10 @@ func TestMain(m *testing.M) {
 
 func buildHouse(t *testing.T, dir string) *app.Built {
 	t.Helper()
-	return app.Build(t, owner, func(c *config.Config) { c.Data.Dir, c.Server.PublicURL = dir, "https://hearth.example.org" })
+	return app.Build(t, owner, func(c *config.Config) {
+		c.Data.Dir, c.Server.PublicURL = dir, "https://hearth.example.org"
+		c.USSD.SessionTTL = time.Hour // longer than the tests
+	})
 }
 
 // furnished makes a house with everything in it.
@@ -126,6 +130,7 @@ func furnished(t *testing.T, dir string) *house {
 	}
 	h.furnish(t)
 	h.furnishSurveys(t)
+	h.furnishLine(t)
 	return h
 }
 
@@ -145,9 +150,14 @@ func (h *house) path(r web.Route) string {
 	}
 	parts := strings.Split(strings.TrimSuffix(r.Path, "{$}"), "/")
 	for i, part := range parts {
-		if strings.HasPrefix(part, "{") {
-			parts[i] = url.PathEscape(h.part(r.Path, parts[i-1], part))
+		if !strings.HasPrefix(part, "{") {
+			continue
 		}
+		text := linePart(r, part)
+		if text == "" {
+			text = h.part(r.Path, parts[i-1], part)
+		}
+		parts[i] = url.PathEscape(text)
 	}
 	return strings.Join(parts, "/") + h.query(r)
 }

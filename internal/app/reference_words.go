@@ -52,6 +52,8 @@ func tagText(name string) string {
 		return "Events sent to an address of yours, signed and retried."
 	case "jobs":
 		return "Work that goes on after the answer: progress, results, cancelling."
+	case "ussd":
+		return "What telecom gateways call once for each key press, and what operators see of it. Answers are texts that begin with CON or END."
 	case "system":
 		return "Whether the server lives, and what it is."
 	case "operations":
@@ -67,6 +69,10 @@ func tagText(name string) string {
 func sample(path, name string) string {
 	collection, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
 	switch {
+	case name == "gateway":
+		return "africastalking"
+	case name == "sessionId" && strings.HasPrefix(path, "/api/ussd/"):
+		return "ATUid_1"
 	case name == "member":
 		return "did:ixo:person/amina"
 	case name == "file":

@@ -82,7 +82,9 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
 		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
 	}
-	forget := func(ctx context.Context, tx *db.Tx, phone string) (int64, error) { return l.sessions.Forget(ctx, tx, phone) }
+	forget := func(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
+		return l.sessions.Forget(ctx, tx, phone)
+	}
 	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, a.makeTwins, forget); err != nil {
 		return err
 	}
