@@ -26,7 +26,7 @@ const (
 
 // command is one thing the program can do.
 type command struct {
-	name    string // one or two words
+	name    string // one to three words
 	args    string // what stands after the flags, for help
 	summary string
 	flags   func(fs *flag.FlagSet) any // the command's own flags; the result is call.own
@@ -68,7 +68,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	}
 	cmd, rest, err := p.find(args)
 	var group errGroup
-	if errors.As(err, &group) && (len(args) == 1 || isHelp(args[1])) {
+	if errors.As(err, &group) && (len(args) == group.words() || isHelp(args[group.words()])) {
 		p.list(p.Out, group.name+" ")
 		return exitOK
 	} else if err != nil {
@@ -97,8 +97,10 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-// errGroup is the first half of several commands.
+// errGroup is the beginning of several commands.
 type errGroup struct{ name string }
+
+func (e errGroup) words() int { return strings.Count(e.name, " ") + 1 }
 
 func (e errGroup) Error() string { return "hearth help " + e.name + " lists what can follow it" }
 
@@ -108,20 +110,14 @@ func usageOf(err error) error { return errUsage{err.Error()} }
 // find matches the longest command name at the start of args.
 func (p *Program) find(args []string) (command, []string, error) {
 	all := commands()
-	for n := min(2, len(args)); n > 0; n-- {
+	for n := min(3, len(args)); n > 0; n-- {
 		name := strings.Join(args[:n], " ")
 		if i := slices.IndexFunc(all, func(c command) bool { return c.name == name }); i >= 0 {
 			return all[i], args[n:], nil
 		}
-	}
-	var group []string
-	for _, c := range all {
-		if strings.HasPrefix(c.name, args[0]+" ") {
-			group = append(group, c.name)
+		if slices.ContainsFunc(all, func(c command) bool { return strings.HasPrefix(c.name, name+" ") }) {
+			return command{}, nil, errGroup{name}
 		}
-	}
-	if len(group) > 0 {
-		return command{}, nil, errGroup{args[0]}
 	}
 	return command{}, nil, errUsage{fmt.Sprintf("%q is not a command; hearth help lists them", args[0])}
 }

@@ -2,7 +2,7 @@ package cli
 
 // commands is everything the program can do, in the order help shows it.
 func commands() []command {
-	return []command{
+	return append([]command{
 		{name: "serve", summary: "Run the server", run: serve},
 		{name: "config check", summary: "Look for mistakes in the configuration", run: configCheck},
 		{name: "config print", summary: "Show every setting, its value and where it came from", run: configPrint},
@@ -20,5 +20,5 @@ func commands() []command {
 		{name: "db migrate", summary: "Make the store or bring its schema up to date, without serving", run: dbMigrate},
 		{name: "health", summary: "Ask the running server whether it is ready", run: health},
 		{name: "version", summary: "Print the version", run: printVersion},
-	}
+	}, ussdCommands()...)
 }

@@ -7,24 +7,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// What is kept about a number beyond a session.
-const (
-	forgetDraft = `DELETE FROM ussd_drafts WHERE phone = $1`
-	forgetCalls = `DELETE FROM ussd_calls WHERE phone = $1`
-)
-
 // Forget removes what is kept about a number beyond a session, in the
 // transaction of an erasure: its draft, and what gateways said about its
 // sessions. A session that is alive expires by itself, within minutes. It
 // tells how many rows there were.
 func (s *Service) Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
-	var sum int64
-	for _, forget := range []string{forgetDraft, forgetCalls} {
-		n, err := tx.Exec(ctx, forget, phone)
-		if err != nil {
-			return 0, fmt.Errorf("forget a number: %w", err)
-		}
-		sum += n
+	drafts, err := tx.Exec(ctx, `DELETE FROM ussd_drafts WHERE phone = $1`, phone)
+	if err != nil {
+		return 0, fmt.Errorf("forget a draft: %w", err)
 	}
-	return sum, nil
+	calls, err := tx.Exec(ctx, `DELETE FROM ussd_calls WHERE phone = $1`, phone)
+	if err != nil {
+		return 0, fmt.Errorf("forget the calls of a number: %w", err)
+	}
+	return drafts + calls, nil
 }

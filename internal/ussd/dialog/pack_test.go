@@ -68,7 +68,7 @@ func newWorld(t *testing.T, pack *menu.Pack) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, db: dbtest.SQLite(t), pack: pack, gateways: gateways, fake: &sms.Fake{}}
+	w := &world{t: t, db: dbtest.SQLite(t, dbtest.With(func(c *db.Config) { c.Sync = "normal" })), pack: pack, gateways: gateways, fake: &sms.Fake{}}
 	cursors := web.Cursors{Key: []byte("0123456789abcdef")}
 	w.events = event.New(event.Config{DB: w.db, Cursors: cursors})
 	w.jobs = job.New(job.Config{DB: w.db, Cursors: cursors, Record: func(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {

@@ -203,6 +203,8 @@ func (p *Phone) judge(resp *http.Response, body []byte, took time.Duration) Answ
 		a.Limit = p.c.Limits.UCS2
 	}
 	switch {
+	case resp.StatusCode == http.StatusTooManyRequests:
+		a.Wrong = "status 429: over the rate limit of the server, which a gateway's secret lifts"
 	case resp.StatusCode != http.StatusOK:
 		a.Wrong = fmt.Sprintf("status %d, want 200", resp.StatusCode)
 	case !utf8.ValidString(a.Text) || strings.ContainsFunc(a.Text, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }):

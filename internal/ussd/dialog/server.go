@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -61,20 +63,42 @@ func Fetch(ctx context.Context, s Server, session string) ([]byte, error) {
 	return body, nil
 }
 
-// get asks the server for something.
+// patience is how long get waits for a place under a rate limit, which counts
+// by the minute.
+const patience = 65 * time.Second
+
+// get asks the server for something. Over the rate limit it waits: operators
+// have no other allowance than everybody.
 func (s Server) get(ctx context.Context, path string) (status int, body []byte, err error) {
+	for waited := time.Duration(0); ; {
+		resp, err := s.once(ctx, path)
+		if err != nil {
+			return 0, nil, err
+		}
+		body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		_ = resp.Body.Close() // it was read
+		seconds, bad := strconv.Atoi(resp.Header.Get("Retry-After"))
+		pause := max(time.Duration(seconds)*time.Second, time.Second)
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests || bad != nil || waited+pause > patience {
+			return resp.StatusCode, body, err
+		}
+		waited += pause
+		select {
+		case <-ctx.Done():
+			return 0, nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// once sends one request.
+func (s Server) once(ctx context.Context, path string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(s.Base, "/")+path, nil)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	if s.Key != "" {
 		r.Header.Set("Authorization", "Bearer "+s.Key)
 	}
-	resp, err := s.Send(r)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer resp.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	return resp.StatusCode, body, err
+	return s.Send(r)
 }

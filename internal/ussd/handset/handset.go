@@ -35,7 +35,6 @@ type Config struct {
 	In       io.Reader
 	Out      io.Writer
 	Terminal bool // In and Out are a person: colours, no echo of what was typed
-	Version  string
 }
 
 // handset is one at work.

@@ -143,7 +143,8 @@ func FuzzParse(f *testing.F) {
 func BenchmarkRead(b *testing.B) {
 	for name, c := range map[string][2]string{
 		"json":   {jsonType, `{"sessionId":"ATUid_5b2f9c","serviceCode":"*2233#","phoneNumber":"+254700000001","text":"2*1*C1A2B3C4D"}`},
-		"strict": {jsonType, `{"sessionId":"ATUid_5b2f9c","serviceCode":"*2233#","phoneNumber":"+254700000001","text":"2*1*José"}`},
+		"wide":   {jsonType, `{"sessionId":"ATUid_5b2f9c","serviceCode":"*2233#","phoneNumber":"+254700000001","text":"2*1*José"}`},
+		"strict": {jsonType, `{"sessionId":"ATUid_5b2f9c","serviceCode":"*2233#","phoneNumber":"+254700000001","text":"2*1*Jos\u00e9"}`},
 		"form":   {formType, "sessionId=ATUid_5b2f9c&serviceCode=*2233%23&phoneNumber=%2B254700000001&text=2*1*C1A2B3C4D&networkCode=63902"},
 	} {
 		b.Run(name, func(b *testing.B) {

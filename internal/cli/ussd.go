@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
+	"github.com/hearth-dmrv/hearth/internal/ussd/handset"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
+)
+
+// ussdCommands are the tools of the USSD line.
+func ussdCommands() []command {
+	return append([]command{
+		{name: "ussd sim", summary: "Be a handset: dial a server and walk its menus", run: ussdSim, flags: ussdSimFlags},
+		{name: "ussd lint", args: "[pack]", summary: "Look for mistakes in a menu pack: a file or a shipped name", run: ussdLint, flags: ussdLintFlags},
+		{name: "ussd graph", args: "[pack]", summary: "Draw a menu pack", run: ussdGraph, flags: ussdGraphFlags},
+		{name: "ussd schema", summary: "Print the JSON Schema of menu packs", run: ussdSchema},
+		{name: "ussd gateways", args: "[file]", summary: "List the gateways and check a file of them", run: ussdGateways},
+		{name: "ussd replay", args: "<file>...", summary: "Play dialog files and compare the screens", run: ussdReplay(localUSSD), flags: ussdReplayFlags},
+		{name: "ussd save", args: "<session>", summary: "Print a live session as a dialog file, PINs left out", run: ussdSave, flags: ussdSaveFlags},
+	}, ussdAccountCommands()...)
+}
+
+// defaultBase is where a server listens by default.
+const defaultBase = "http://localhost:3000"
+
+// line is how a command reaches a server.
+type line struct{ url, key, secret string }
+
+func (l *line) register(fs *flag.FlagSet, base string) {
+	fs.StringVar(&l.url, "url", base, "`address` of the server")
+	fs.StringVar(&l.key, "key", "", "API `key` of an operator; not needed on the server's own machine")
+	fs.StringVar(&l.secret, "secret", "", "`secret` of the gateway, as USSD_GATEWAY_SECRET has it")
+}
+
+// client waits as long as gateways do.
+func (l *line) client() dialog.Sender { return (&http.Client{Timeout: 15 * time.Second}).Do }
+
+// gatewaySecret is the given one, else that of the configuration.
+func (l *line) gatewaySecret(c *call) string {
+	if l.secret != "" {
+		return l.secret
+	}
+	return c.cfg.USSD.GatewaySecret.Reveal()
+}
+
+// pack opens the menu pack of an argument, else that of the configuration.
+func (c *call) pack(name string) (*menu.Pack, error) {
+	if name == "" {
+		name = c.cfg.USSD.Menu
+	}
+	return menu.Open(name, app.MenuKnown())
+}
+
+// packArg is the pack of a command that takes at most one.
+func (c *call) packArg() (*menu.Pack, error) {
+	if len(c.args) > 1 {
+		return nil, errUsage{"give one pack, or none for that of the configuration"}
+	}
+	return c.pack(strings.Join(c.args, ""))
+}
+
+type simFlags struct {
+	line
+	gateway, phone, code, lang, text string
+}
+
+func ussdSimFlags(fs *flag.FlagSet) any {
+	s := &simFlags{}
+	s.register(fs, defaultBase)
+	fs.StringVar(&s.gateway, "gateway", "", "`name` of the dialect to speak; the documented interface by default")
+	fs.StringVar(&s.phone, "phone", "", "`number` of the handset; a new one by default")
+	fs.StringVar(&s.code, "code", "", "service `code` to dial; the first of USSD_SERVICE_CODES by default")
+	fs.StringVar(&s.lang, "lang", "", "`language` to choose after dialling, such as sw")
+	fs.StringVar(&s.text, "text", "", "`form` of the text: accumulated or latest; that of the gateway by default")
+	return s
+}
+
+func ussdSim(ctx context.Context, c *call) error {
+	s := c.own.(*simFlags)
+	if len(c.args) > 0 {
+		return errUsage{"sim takes no arguments"}
+	}
+	return s.start(ctx, c, os.Stdin, isTerminal(os.Stdin) && isTerminal(c.out))
+}
+
+// start runs the handset on some input.
+func (s *simFlags) start(ctx context.Context, c *call, in io.Reader, terminal bool) error {
+	gateways, err := wire.Open(c.cfg.USSD.GatewaysFile)
+	if err != nil {
+		return err
+	}
+	switch wire.Mode(s.text) {
+	case "", wire.Accumulated, wire.Latest:
+	default:
+		return errUsage{"--text is accumulated or latest"}
+	}
+	if s.code == "" && len(c.cfg.USSD.ServiceCodes) > 0 {
+		s.code = c.cfg.USSD.ServiceCodes[0]
+	}
+	// The menu only helps to choose the language and to know what is secret;
+	// the server may have another.
+	pack, _ := c.pack("")
+	if s.lang != "" && (pack == nil || !pack.Speaks(s.lang)) {
+		return errUsage{"the menu has no language " + s.lang}
+	}
+	return handset.Run(ctx, handset.Config{
+		Phone:    dialog.PhoneConfig{Send: s.client(), Base: s.url, Number: s.phone, Code: s.code, Mode: wire.Mode(s.text), Secret: s.gatewaySecret(c)},
+		Gateways: gateways, Gateway: s.gateway, Pack: pack, Lang: s.lang, Key: s.key, In: in, Out: c.out, Terminal: terminal,
+	})
+}
+
+// isTerminal tells that a person is at the other end.
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+type lintFlags struct {
+	gsm7, ucs2 int
+	strict     bool
+}
+
+func ussdLintFlags(fs *flag.FlagSet) any {
+	l := &lintFlags{}
+	fs.IntVar(&l.gsm7, "gsm7", 0, "`units` of a screen of plain letters; those of the pack by default")
+	fs.IntVar(&l.ucs2, "ucs2", 0, "`units` of a screen of other letters; those of the pack by default")
+	fs.BoolVar(&l.strict, "strict", false, "fail on warnings too")
+	return l
+}
+
+func ussdLint(_ context.Context, c *call) error {
+	l := c.own.(*lintFlags)
+	p, err := c.packArg()
+	if err != nil {
+		return err
+	}
+	wrong, minor := 0, 0
+	for _, f := range menu.Lint(p, menu.LintOptions{Limits: screen.Limits{GSM7: l.gsm7, UCS2: l.ucs2}}) {
+		fmt.Fprintln(c.out, f)
+		if f.Level == menu.LevelError {
+			wrong++
+		} else {
+			minor++
+		}
+	}
+	fmt.Fprintf(c.out, "%s %s: %d nodes, %d languages, %d errors, %d warnings\n", p.Name, p.Version, len(p.Nodes()), len(p.Languages), wrong, minor)
+	if wrong > 0 || l.strict && minor > 0 {
+		return errors.New("the pack has mistakes")
+	}
+	return nil
+}
+
+type graphFlags struct{ format, lang, output string }
+
+func ussdGraphFlags(fs *flag.FlagSet) any {
+	g := &graphFlags{}
+	fs.StringVar(&g.format, "format", "mermaid", "`form` of the drawing: mermaid or svg")
+	fs.StringVar(&g.lang, "lang", "", "`language` of the texts; the pack's first by default")
+	fs.StringVar(&g.output, "output", "", "`file` to write; the terminal by default")
+	return g
+}
+
+func ussdGraph(_ context.Context, c *call) error {
+	g := c.own.(*graphFlags)
+	p, err := c.packArg()
+	if err != nil {
+		return err
+	}
+	if g.lang == "" {
+		g.lang = p.Default()
+	} else if !p.Speaks(g.lang) {
+		return errUsage{fmt.Sprintf("the pack has the languages %s, not %s", strings.Join(p.Languages, ", "), g.lang)}
+	}
+	var drawn []byte
+	switch g.format {
+	case "mermaid":
+		drawn = []byte(menu.Mermaid(p, g.lang))
+	case "svg":
+		drawn = menu.SVG(p, g.lang)
+	default:
+		return errUsage{"--format is mermaid or svg"}
+	}
+	if g.output != "" {
+		return os.WriteFile(g.output, drawn, 0o644) //nolint:gosec // a drawing is for everybody
+	}
+	_, err = c.out.Write(drawn)
+	return err
+}
+
+func ussdSchema(_ context.Context, c *call) error {
+	_, err := c.out.Write(menu.Schema())
+	return err
+}
+
+func ussdGateways(_ context.Context, c *call) error {
+	file := c.cfg.USSD.GatewaysFile
+	switch len(c.args) {
+	case 0:
+	case 1:
+		file = c.args[0]
+	default:
+		return errUsage{"give one file, or none for that of the configuration"}
+	}
+	set, err := wire.Open(file)
+	if err != nil {
+		return err
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "NAME\tTEXT\tROUTE\tTITLE")
+	for _, g := range set.List() {
+		method := "POST"
+		if g.Takes("GET") {
+			method = "GET, POST"
+		}
+		title := g.Title
+		if g.Unverified {
+			title += " (unverified)"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s /api/ussd/%s\t%s\n", g.Name, g.Mode, method, g.Name, title)
+	}
+	return tw.Flush()
+}
+
+func ussdSaveFlags(fs *flag.FlagSet) any {
+	l := &line{}
+	l.register(fs, defaultBase)
+	return l
+}
+
+func ussdSave(ctx context.Context, c *call) error {
+	session, err := c.one("session id")
+	if err != nil {
+		return err
+	}
+	l := c.own.(*line)
+	text, err := dialog.Fetch(ctx, dialog.Server{Send: l.client(), Base: l.url, Key: l.key}, session)
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(text)
+	return err
+}

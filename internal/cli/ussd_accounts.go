@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+func ussdAccountCommands() []command {
+	return []command{
+		{name: "ussd accounts list", summary: "List the customers' accounts", run: accountsList, flags: accountsListFlags},
+		{name: "ussd accounts unlock", args: "<id or number>", summary: "Unlock an account by its Customer ID, or a phone number", run: accountsUnlock},
+		{name: "ussd accounts reset", args: "<id>", summary: "Give an account a PIN for one use", run: accountsReset, flags: accountsResetFlags},
+		{name: "ussd accounts close", args: "<id>", summary: "Close an account for good", run: accountsClose},
+		{name: "ussd accounts import", args: "<file>", summary: "Take over accounts of an earlier server from CSV", run: accountsImport},
+		{name: "ussd accounts rotate", summary: "Have PINs sealed anew with the current key, and tell how far it is", run: accountsRotate},
+	}
+}
+
+// withAccounts does something with the accounts as the owner of the server.
+func withAccounts(ctx context.Context, c *call, f func(context.Context, *account.Service) error) error {
+	if err := c.needStore(); err != nil {
+		return err
+	}
+	ctx = web.WithRequestID(ctx, "cli-"+db.NewID())
+	return withCore(ctx, c, func(core *app.Core) error {
+		ctx, err := core.Auth.AsOwner(ctx, auth.OperatorWorkspace)
+		if err != nil {
+			return err
+		}
+		s, _, err := core.Accounts(ctx, c.cfg, nil, nil)
+		if err != nil {
+			return err
+		}
+		return f(ctx, s)
+	})
+}
+
+type accountFilter struct {
+	locked, numbers         bool
+	customer, phone, status string
+}
+
+func accountsListFlags(fs *flag.FlagSet) any {
+	f := &accountFilter{}
+	fs.BoolVar(&f.locked, "locked", false, "only accounts that are locked")
+	fs.BoolVar(&f.numbers, "numbers", false, "locked phone numbers in place of accounts")
+	fs.StringVar(&f.customer, "id", "", "only the account of this Customer `ID`")
+	fs.StringVar(&f.phone, "phone", "", "only accounts of this `number`")
+	fs.StringVar(&f.status, "status", "", "only accounts of this `status`: active or closed")
+	return f
+}
+
+func accountsList(ctx context.Context, c *call) error {
+	f := c.own.(*accountFilter)
+	if len(c.args) > 0 {
+		return errUsage{"list takes no arguments"}
+	}
+	switch account.Status(f.status) {
+	case "", account.Active, account.Closed:
+	default:
+		return errUsage{"--status is active or closed"}
+	}
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		if f.numbers {
+			return listNumbers(ctx, c, s)
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "CUSTOMER ID\tPHONE\tSTATUS\tLOCK\tTWINS\tCREATED\tNAME")
+		filter := account.Filter{CustomerID: f.customer, Locked: f.locked, Phone: f.phone, Status: account.Status(f.status)}
+		for after, first := "", true; first || after != ""; first = false {
+			page, next, err := s.List(ctx, filter, after, 100)
+			if err != nil {
+				return err
+			}
+			for _, a := range page {
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.CustomerID, a.Phone, a.Status, lockWord(a.Blocked, a.LockedTo), a.Twins, day(a.CreatedAt), a.Name)
+			}
+			after = next
+		}
+		return tw.Flush()
+	})
+}
+
+// lockWord says how long a lock lasts.
+func lockWord(blocked bool, until time.Time) string {
+	switch {
+	case blocked:
+		return "until unlocked"
+	case until.IsZero():
+		return "-"
+	}
+	return "until " + until.UTC().Format("15:04")
+}
+
+func listNumbers(ctx context.Context, c *call, s *account.Service) error {
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "PHONE\tWRONG PINS\tLOCK\tWHY")
+	const page = 100
+	for after := ""; ; {
+		numbers, err := s.LockedNumbers(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, n := range numbers {
+			why := "wrong PINs"
+			if n.Held {
+				why = "held"
+			}
+			fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", n.Phone, n.Wrong, lockWord(n.Blocked, n.LockedTo), why)
+			after = max(after, n.Phone)
+		}
+		if len(numbers) < page {
+			return tw.Flush()
+		}
+	}
+}
+
+func accountsUnlock(ctx context.Context, c *call) error {
+	ref, err := c.one("Customer ID or phone number")
+	if err != nil {
+		return err
+	}
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		if err := s.Unlock(ctx, ref); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "%s is unlocked.\n", ref)
+		return nil
+	})
+}
+
+type resetFlags struct{ show bool }
+
+func accountsResetFlags(fs *flag.FlagSet) any {
+	r := &resetFlags{}
+	fs.BoolVar(&r.show, "show", false, "print the PIN in place of sending it to the customer's phone")
+	return r
+}
+
+func accountsReset(ctx context.Context, c *call) error {
+	id, err := c.one("Customer ID")
+	if err != nil {
+		return err
+	}
+	show := c.own.(*resetFlags).show
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		pin, sent, err := s.Reset(ctx, id, !show)
+		switch {
+		case err != nil:
+			return err
+		case sent:
+			fmt.Fprintf(c.out, "A PIN for one use goes to the phone of %s. It is good for a day.\n", id)
+		default:
+			fmt.Fprintf(c.out, "PIN     %s\n        This is shown once. It is good for a day and for one login.\n", pin)
+		}
+		return nil
+	})
+}
+
+func accountsClose(ctx context.Context, c *call) error {
+	id, err := c.one("Customer ID")
+	if err != nil {
+		return err
+	}
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		if err := s.Close(ctx, id); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "%s is closed.\n", id)
+		return nil
+	})
+}
+
+func accountsImport(ctx context.Context, c *call) error {
+	name, err := c.one("CSV file")
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		report, err := s.Import(ctx, file)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "imported  %d\nexisting  %d\nsealed    %d\nat login  %d\nlocked    %d\nleft out  %d\n",
+			report.Imported, report.Existing, report.Sealed, report.Legacy, report.Locked, report.Bad)
+		for _, p := range report.Problems {
+			fmt.Fprintf(c.out, "%s:%d: %s\n", name, p.Line, p.Text)
+		}
+		if report.Bad > 0 {
+			return errors.New("some lines are no accounts; mend them and import the file again, what is there stays")
+		}
+		return nil
+	})
+}
+
+func accountsRotate(ctx context.Context, c *call) error {
+	if len(c.args) > 0 {
+		return errUsage{"rotate takes no arguments: the keys are PIN_ENCRYPTION_KEY and PIN_ENCRYPTION_KEY_OLD"}
+	}
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		done, err := s.Rotated(ctx)
+		if err != nil {
+			return err
+		}
+		if done {
+			fmt.Fprintln(c.out, "Every PIN is sealed with the current key. PIN_ENCRYPTION_KEY_OLD can go.")
+		} else {
+			fmt.Fprintln(c.out, "PINs are left under the old key. The running server seals them anew; ask again in a while.")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/config"
+)
+
+// tool runs a command of the USSD line by its name.
+func tool(t *testing.T, dir, name string, args ...string) (out string, err error) {
+	t.Helper()
+	for _, cmd := range ussdCommands() {
+		if cmd.name != name {
+			continue
+		}
+		var o bytes.Buffer
+		c := &call{out: &o, err: &o}
+		fs := flag.NewFlagSet(name, flag.ContinueOnError)
+		if cmd.flags != nil {
+			c.own = cmd.flags(fs)
+		}
+		given, err := config.Parse(fs, append(args, "--data-dir", dir))
+		if err != nil {
+			t.Fatalf("%s %v: %v", name, args, err)
+		}
+		if c.cfg, err = config.Load(config.Input{Flags: given, ReadFile: os.ReadFile}); err != nil {
+			t.Fatal(err)
+		}
+		c.args = fs.Args()
+		err = cmd.run(t.Context(), c)
+		return o.String(), err
+	}
+	t.Fatalf("there is no command %q", name)
+	return "", nil
+}
+
+// phrase is a server that knows two screens.
+func phrase(w http.ResponseWriter, r *http.Request) {
+	var b bytes.Buffer
+	_, _ = b.ReadFrom(r.Body)
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/dialog"):
+		_, _ = w.Write([]byte("dialog: saved\nneeds: pin\n\n>\n@ preMenu\n\n> {pin}\n"))
+	case strings.HasPrefix(r.URL.Path, "/api/ussd/debug/"):
+		_, _ = w.Write([]byte(`{"debugInfo":{"path":"preMenu"}}`))
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		if strings.Contains(b.String(), `"text":"*"`) {
+			_, _ = w.Write([]byte("END Goodbye."))
+			return
+		}
+		_, _ = w.Write([]byte("CON Welcome to Hearth\n1. Know More\n*. Exit"))
+	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestUSSDTools(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(phrase))
+	t.Cleanup(server.Close)
+	good := write(t, "good.dialog", ">\n@ preMenu\n~ Welcome\n> *\nEND\n~ Goodbye\n")
+	walk := write(t, "walk.dialog", "needs: name\ngateway: africastalking\n> 2*2*{name}*00*48213*48213\n@ accountCreation.creatingAccount\n> 1\n= id: (C[A-Z0-9]{8})\n")
+	bad := write(t, "bad.dialog", ">\n~ Farewell\n")
+	broken := write(t, "broken.dialog", "hello\n")
+	pack := write(t, "pack.yaml", "pack: x\n")
+	gateway := write(t, "g.yaml", "gateway: mine\nrequest: {format: json, session: a, phone: b, code: c, text: d}\nreply: {format: text}\n")
+	wrong := write(t, "w.yaml", "gateway: mine\nreply: {format: html}\n")
+	svg := filepath.Join(t.TempDir(), "menu.svg")
+	for _, tt := range []struct{ name, args, out, err string }{
+		{"ussd lint", "", "hearth ", ""},
+		{"ussd lint", "classic", "0 errors", ""},
+		{"ussd lint", pack, "", "pack.yaml:1:"},
+		{"ussd lint", "nowhere.yaml", "", "nowhere.yaml"},
+		{"ussd lint", "a b", "", "give one pack"},
+		{"ussd graph", "", "preMenu", ""},
+		{"ussd graph", "classic --lang sw", "Karibu", ""},
+		{"ussd graph", "--format svg", "<svg", ""},
+		{"ussd graph", "--format svg --output " + svg, "", ""},
+		{"ussd graph", "--format png", "", "mermaid or svg"},
+		{"ussd graph", "--lang fr", "", "not fr"},
+		{"ussd schema", "", "$schema", ""},
+		{"ussd gateways", "", "africastalking", ""},
+		{"ussd gateways", gateway, "/api/ussd/mine", ""},
+		{"ussd gateways", wrong, "", "w.yaml:2:17: reply.format"},
+		{"ussd replay", good, "1 of 1 dialogs passed", ""},
+		{"ussd replay", walk + " --pack classic --set name=Amina", "1 of 1 dialogs passed", ""},
+		{"ussd replay", good + " --pack nowhere.yaml", "", "nowhere.yaml"},
+		{"ussd replay", good + " --coverage", "not visited: ", ""},
+		{"ussd replay", good + " --at-least 100", "", "want at least 100 %"},
+		{"ussd replay", good + " --url " + server.URL, "1 of 1 dialogs passed", ""},
+		{"ussd replay", bad, "FAILED", "1 of 1 dialogs failed"},
+		{"ussd replay", broken, "", "broken.dialog:1: want name: value"},
+		{"ussd replay", "", "", "give dialog files"},
+		{"ussd replay", filepath.Dir(pack), "", "no file that ends in .dialog"},
+		{"ussd replay", filepath.Dir(good), "1 of 1 dialogs passed", ""},
+		{"ussd save", "s1 --url " + server.URL, "needs: pin", ""},
+		{"ussd save", "s1 --url http://127.0.0.1:1", "", "fetch the session"},
+		{"ussd save", "", "", "give one session id"},
+	} {
+		out, err := tool(t, t.TempDir(), tt.name, strings.Fields(tt.args)...)
+		if !strings.Contains(out, tt.out) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s %s = %v\n%s\nwant %q and %q", tt.name, tt.args, err, out, tt.out, tt.err)
+		}
+	}
+	if drawn, err := os.ReadFile(svg); err != nil || !bytes.Contains(drawn, []byte("<svg")) {
+		t.Errorf("%s holds no drawing: %v", svg, err)
+	}
+}
+
+func TestUSSDSim(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(phrase))
+	t.Cleanup(server.Close)
+	for _, tt := range []struct{ args, in, out, err string }{
+		{"", "\n*\n:quit\n", "Goodbye.", ""},
+		{"--phone +254700000001 --code *384#", "\n", "+254700000001  *384#", ""},
+		{"--lang sw", "\n", "9 for the language sw", ""},
+		{"--lang fr", "", "", "no language fr"},
+		{"--text both", "", "", "accumulated or latest"},
+		{"--gateway nobody", "", "", "there is no gateway"},
+	} {
+		var o bytes.Buffer
+		c := &call{out: &o, err: &o}
+		fs := flag.NewFlagSet("sim", flag.ContinueOnError)
+		s := ussdSimFlags(fs).(*simFlags)
+		given, err := config.Parse(fs, append(strings.Fields(tt.args), "--url", server.URL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.cfg, err = config.Load(config.Input{Flags: given, ReadFile: os.ReadFile}); err != nil {
+			t.Fatal(err)
+		}
+		err = s.start(t.Context(), c, strings.NewReader(tt.in), false)
+		if !strings.Contains(o.String(), tt.out) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("sim %s = %v\n%s\nwant %q and %q", tt.args, err, o.String(), tt.out, tt.err)
+		}
+	}
+}
+
+// The accounts of an earlier server are taken over and looked after.
+func TestUSSDAccounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := tool(t, dir, "ussd accounts list"); err == nil || !strings.Contains(err.Error(), "there is no store") {
+		t.Fatalf("list without a store = %v", err)
+	}
+	c := &call{out: new(bytes.Buffer), err: new(bytes.Buffer)}
+	var err error
+	if c.cfg, err = config.Load(config.Input{Flags: map[string]string{"data-dir": dir}, ReadFile: os.ReadFile}); err != nil {
+		t.Fatal(err)
+	}
+	if err := withCore(t.Context(), c, func(core *app.Core) error {
+		_, err := core.Auth.Bootstrap(t.Context(), "")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	file := write(t, "old.csv", "customer_id,full_name,email,phone,encrypted_pin,preferred_language\nC1A2B3C4D,Amina,,+254700000001,,eng\nnonsense,,,,,\n")
+	for _, tt := range []struct{ name, args, out, err string }{
+		{"ussd accounts list", "", "CUSTOMER ID", ""},
+		{"ussd accounts import", file + " --legacy-pin-encryption-key 0123456789abcdef0123456789abcdef", "imported  1", "some lines are no accounts"},
+		{"ussd accounts import", "nowhere.csv", "", "nowhere.csv"},
+		{"ussd accounts list", "", "C1A2B3C4D", ""},
+		{"ussd accounts list", "--id c1a2b3c4d", "Amina", ""},
+		{"ussd accounts list", "--status odd", "", "active or closed"},
+		{"ussd accounts list", "--locked", "CUSTOMER ID", ""},
+		{"ussd accounts list", "--numbers", "WRONG PINS", ""},
+		{"ussd accounts unlock", "C1A2B3C4D", "is unlocked", ""},
+		{"ussd accounts unlock", "C99999999", "", "ACCOUNT_NOT_FOUND"},
+		{"ussd accounts reset", "C1A2B3C4D --show", "PIN     ", ""},
+		{"ussd accounts rotate", "", "Every PIN is sealed with the current key", ""},
+		{"ussd accounts close", "C1A2B3C4D", "is closed", ""},
+		{"ussd accounts reset", "C1A2B3C4D", "", "ACCOUNT_CLOSED"},
+		{"ussd accounts list", "--status closed", "C1A2B3C4D", ""},
+	} {
+		out, err := tool(t, dir, tt.name, strings.Fields(tt.args)...)
+		if !strings.Contains(out, tt.out) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s %s = %v\n%s\nwant %q and %q", tt.name, tt.args, err, out, tt.out, tt.err)
+		}
+	}
+}
