@@ -42,14 +42,25 @@ func MenuKnown() menu.Known {
 	return menu.Known{Actions: actions, Vars: vars, Checks: machine.Checks()}
 }
 
+// AccountHooks are what accounts need of others. The command line has none: it
+// asks for twins, and the server makes them.
+type AccountHooks struct {
+	MakeTwins func(context.Context, account.Customer) (string, error)
+	Forget    func(context.Context, *db.Tx, string) (int64, error)
+}
+
+// errNotHere is for work that only a server does.
+var errNotHere = errors.New("twins are made by the server")
+
 // Accounts opens the accounts of area C over a core, for the server and for the
 // command line. Prove has been called.
-func (c *Core) Accounts(ctx context.Context, cfg *config.Config, make func(context.Context, account.Customer) (string, error),
-	forget func(context.Context, *db.Tx, string) (int64, error),
-) (*account.Service, *sms.Outbox, error) {
+func (c *Core) Accounts(ctx context.Context, cfg *config.Config, h AccountHooks) (*account.Service, *sms.Outbox, error) {
+	if h.MakeTwins == nil {
+		h.MakeTwins = func(context.Context, account.Customer) (string, error) { return "", errNotHere }
+	}
 	out := sms.New(sms.Config{DB: c.DB, Jobs: c.Jobs, Key: c.Key, Sender: c.sender(cfg.USSD.SMS), Log: c.log})
 	accounts, err := account.New(account.Config{
-		DB: c.DB, Events: c.Events, Jobs: c.Jobs, SMS: out, Key: c.Key, Log: c.log, MakeTwins: make, Forget: forget,
+		DB: c.DB, Events: c.Events, Jobs: c.Jobs, SMS: out, Key: c.Key, Log: c.log, MakeTwins: h.MakeTwins, Forget: h.Forget,
 		PINKey: cfg.USSD.PINKey.Reveal(), PINKeyOld: cfg.USSD.OldPINKey.Reveal(), LegacyKey: cfg.USSD.LegacyPINKey.Reveal(),
 	})
 	if err != nil {
@@ -85,7 +96,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	forget := func(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 		return l.sessions.Forget(ctx, tx, phone)
 	}
-	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, a.makeTwins, forget); err != nil {
+	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{a.makeTwins, forget}); err != nil {
 		return err
 	}
 	seen, dropped, err := a.measureSteps()

@@ -38,7 +38,7 @@ func withAccounts(ctx context.Context, c *call, f func(context.Context, *account
 		if err != nil {
 			return err
 		}
-		s, _, err := core.Accounts(ctx, c.cfg, nil, nil)
+		s, _, err := core.Accounts(ctx, c.cfg, app.AccountHooks{})
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func ussdSettings() []Setting {
 		},
 		{
 			Env: "PIN_ENCRYPTION_KEY_OLD", Key: "ussd.pinEncryptionKeyOld", Default: "", Secret: true,
-			Doc:   "The key before PIN_ENCRYPTION_KEY. PINs under it stay readable until `hearth ussd accounts rotate` has sealed them anew.",
+			Doc:   "The key before PIN_ENCRYPTION_KEY. A job seals PINs under it anew after the start; take it away when `hearth ussd accounts rotate` says that none is left.",
 			value: at(func(c *Config) *Secret { return &c.USSD.OldPINKey }, pinKey()),
 		},
 		{

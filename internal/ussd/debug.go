@@ -143,30 +143,33 @@ func (s *Service) serveDialog(w http.ResponseWriter, r *http.Request) error {
 		return writeJSON(w, http.StatusNotFound, Debug{Error: notFound, SessionID: id, Info: DebugInfo{Error: notFound}, Active: []string{}})
 	}
 	w.Header()["Content-Type"] = plainText
-	_, _ = w.Write(all[0].rec.dialog(&all[0].row.key)) // the client is gone when this fails
+	_, _ = w.Write(all[0].rec.dialog(&all[0].key)) // the client is gone when this fails
 	return nil
 }
 
 // held is a session with its record.
 type held struct {
 	row *row
+	key key
 	rec *record
 }
 
 // records lists the sessions of an id, the newest first. One that cannot be
 // read is left out.
 func (s *Service) records(ctx context.Context, id string) ([]held, error) {
-	rows, err := ofSession(ctx, s.db, id, maxSame)
+	from, to := keysOf(id)
+	rows, err := within(ctx, s.db, from, to, maxSame)
 	if err != nil {
 		return nil, err
 	}
 	var out []held
 	for _, r := range rows {
-		rec, err := readRecord(r.state, &r.key, s.box)
+		k := readKey(r.id)
+		rec, err := readRecord(r.state, &k, s.box)
 		if err != nil {
 			continue
 		}
-		out = append(out, held{r, rec})
+		out = append(out, held{r, k, rec})
 		for i := len(out) - 1; i > 0 && out[i].rec.updated > out[i-1].rec.updated; i-- {
 			out[i], out[i-1] = out[i-1], out[i]
 		}
@@ -187,7 +190,7 @@ func (s *Service) debug(ctx context.Context, id string) (*Debug, error) {
 		case d.Info.Context == nil:
 			d.Info = s.info(h)
 		default:
-			d.Others = append(d.Others, Other{h.row.key.phone, h.row.key.gateway, s.stateOf(h.rec)})
+			d.Others = append(d.Others, Other{h.key.phone, h.key.gateway, s.stateOf(h.rec)})
 		}
 	}
 	if d.Info.Context == nil {
@@ -201,7 +204,7 @@ func (s *Service) debug(ctx context.Context, id string) (*Debug, error) {
 }
 
 func (s *Service) info(h held) DebugInfo {
-	k, rec, st := &h.row.key, h.rec, &h.rec.state
+	k, rec, st := &h.key, h.rec, &h.rec.state
 	return DebugInfo{
 		SessionID: k.session, State: s.stateOf(rec), Path: st.Node, Status: "active",
 		Context: &DebugContext{
@@ -228,23 +231,24 @@ func (s *Service) stateOf(rec *record) string {
 // active lists the ids of sessions that are alive, in their order.
 func (s *Service) active(ctx context.Context) (ids []string, more bool, err error) {
 	ids = []string{}
-	var from key
+	from := ""
 	for {
-		rows, err := after(ctx, s.db, &from, listPage)
+		rows, err := after(ctx, s.db, from, listPage)
 		if err != nil || len(rows) == 0 {
 			return ids, false, err
 		}
 		now := s.now().UnixMilli()
 		for _, r := range rows {
-			if r.done() || r.expires <= now || len(ids) > 0 && ids[len(ids)-1] == r.key.session {
+			id := readKey(r.id).session
+			if r.done() || r.expires <= now || len(ids) > 0 && ids[len(ids)-1] == id {
 				continue
 			}
 			if len(ids) == maxList {
 				return ids, true, nil
 			}
-			ids = append(ids, r.key.session)
+			ids = append(ids, id)
 		}
-		from = rows[len(rows)-1].key
+		from = rows[len(rows)-1].id
 	}
 }
 

@@ -1,6 +1,8 @@
 package ussd
 
 import (
+	"context"
+
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
@@ -27,11 +29,11 @@ func readDraft(data []byte) (machine.State, bool) {
 }
 
 // pickUp looks for a walk that was left half way, when somebody dials plainly.
-func (a *attempt) pickUp(rd reading) error {
+func (a *attempt) pickUp(ctx context.Context, rd reading) error {
 	if a.pack.Resume == "" || len(rd.parts) > 0 {
 		return nil
 	}
-	data, err := findDraft(a.ctx, a.tx, a.q.key.phone, a.now.UnixMilli())
+	data, err := findDraft(ctx, a.tx, a.q.key.phone, a.now.UnixMilli())
 	if err != nil || data == nil {
 		return err
 	}
@@ -45,16 +47,16 @@ func (a *attempt) pickUp(rd reading) error {
 
 // keep stores the walk when it is one to go on with later, and forgets it when
 // it is over: finished, given up, or left for another part of the menu.
-func (a *attempt) keep() error {
+func (a *attempt) keep(ctx context.Context) error {
 	rec := a.rec
 	switch {
 	case a.pack.Resume == "":
 	case machine.Draftable(a.pack, &rec.state):
 		rec.draft, a.acted = rec.state.Node, true
-		return putDraft(a.ctx, a.tx, a.q.key.phone, a.now.Add(draftAge).UnixMilli(), appendDraft(nil, &rec.state))
+		return putDraft(ctx, a.tx, a.q.key.phone, a.now.Add(draftAge).UnixMilli(), appendDraft(nil, &rec.state))
 	case rec.draft != "" && a.over():
 		rec.draft, a.acted = "", true
-		return removeDraft(a.ctx, a.tx, a.q.key.phone)
+		return removeDraft(ctx, a.tx, a.q.key.phone)
 	}
 	return nil
 }

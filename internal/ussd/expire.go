@@ -56,10 +56,10 @@ func (s *Service) Expire(ctx context.Context) error {
 // expireSessions walks all sessions by key, a page at a time. One that had an
 // effect stays for a while, so that a late copy does not have it again.
 func (s *Service) expireSessions(ctx context.Context) error {
-	var from key
+	from := ""
 	var live int64
 	for {
-		rows, err := after(ctx, s.db, &from, sweepChunk)
+		rows, err := after(ctx, s.db, from, sweepChunk)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *Service) expireSessions(ctx context.Context) error {
 			s.live.Store(live)
 			return nil
 		}
-		from = rows[len(rows)-1].key
+		from = rows[len(rows)-1].id
 		now := s.now()
 		var over []*row
 		for _, r := range rows {
@@ -105,7 +105,8 @@ func (s *Service) drop(ctx context.Context, over []*row) error {
 		if r.done() {
 			continue
 		}
-		if rec, err := readRecord(r.state, &r.key, s.box); err == nil {
+		k := readKey(r.id)
+		if rec, err := readRecord(r.state, &k, s.box); err == nil {
 			s.cfg.Dropped(rec.state.Node)
 		}
 	}

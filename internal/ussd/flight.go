@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ const maxLate = 4096
 // that the service is unavailable, while the step goes on: it is stored once,
 // and its copies get its answer.
 type flights struct {
+	seed  maphash.Seed
 	parts [32]flightPart
 	room  atomic.Int64 // flights that may still begin
 	late  late
@@ -31,20 +33,20 @@ type flightPart struct {
 }
 
 // ticket names a request: all copies of it have the same.
-type ticket struct {
-	key
-	text string
-}
+type ticket struct{ id, text string }
 
 // flight is one step at work.
 type flight struct {
-	done    chan struct{}
-	waiting int // guarded by its part
+	q       request
+	done    chan struct{}      // closed when it is over
+	quit    context.CancelFunc // called when it need not begin any more
+	waiting int                // guarded by its part
 	out     outcome
 	err     error
 }
 
 func (f *flights) init(room int) {
+	f.seed = maphash.MakeSeed()
 	for i := range f.parts {
 		f.parts[i].at = map[ticket]*flight{}
 	}
@@ -53,14 +55,7 @@ func (f *flights) init(room int) {
 }
 
 func (f *flights) part(t *ticket) *flightPart {
-	h := uint32(2166136261)
-	for i := range len(t.session) {
-		h = (h ^ uint32(t.session[i])) * 16777619
-	}
-	for i := range len(t.phone) {
-		h = (h ^ uint32(t.phone[i])) * 16777619
-	}
-	return &f.parts[h%uint32(len(f.parts))]
+	return &f.parts[maphash.String(f.seed, t.id)%uint64(len(f.parts))]
 }
 
 func overloaded() error {
@@ -74,55 +69,58 @@ func tooSlow() error {
 // answer takes a step and waits for it, but not longer than the deadline. The
 // step has its own goroutine and does not end with the request: a gateway that
 // hangs up early sends it again.
-func (s *Service) answer(ctx context.Context, q request) (outcome, error) {
-	t := ticket{q.key, q.Text}
+func (s *Service) answer(ctx context.Context, q *request) (outcome, error) {
+	t := ticket{q.key.id, q.Text}
 	p := s.flights.part(&t)
-	q.free = context.WithoutCancel(ctx)
-	ctx, cancel := context.WithTimeout(q.free, s.deadline)
-	defer cancel()
+	timer := s.timers.Get().(*time.Timer)
+	timer.Reset(s.deadline)
+	defer func() { timer.Stop(); s.timers.Put(timer) }()
 	for {
-		f, err := s.board(ctx, p, t, q)
+		f, mine, err := s.board(ctx, p, &t, q)
 		if err != nil {
 			return outcome{}, err
 		}
+		over := false
 		select {
 		case <-f.done:
-		case <-ctx.Done():
-			if p.leave(f) {
+		case <-timer.C:
+			over = true
+			if p.leave(f, mine) {
 				return outcome{}, tooSlow()
 			}
 		}
-		if f.err == nil || !errors.Is(f.err, context.DeadlineExceeded) {
+		switch {
+		case !errors.Is(f.err, context.Canceled):
 			return f.out, f.err
-		}
-		// It was withdrawn. Who joined it late has time for a step of their own.
-		if ctx.Err() != nil {
+		case over || mine:
 			return outcome{}, tooSlow()
 		}
+		// It was withdrawn. Who joined it late has time for a step of their own.
 	}
 }
 
 // board joins the flight of a request, or begins it.
-func (s *Service) board(ctx context.Context, p *flightPart, t ticket, q request) (*flight, error) {
+func (s *Service) board(ctx context.Context, p *flightPart, t *ticket, q *request) (f *flight, mine bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	f := p.at[t]
-	if f == nil {
+	if f = p.at[*t]; f == nil {
 		if s.flights.room.Add(-1) < 0 {
 			s.flights.room.Add(1)
-			return nil, overloaded()
+			return nil, false, overloaded()
 		}
-		f = &flight{done: make(chan struct{})}
-		p.at[t] = f
-		q.copied = s.flights.late.has(t, s.now())
-		go s.fly(ctx, f, t, q)
+		f, mine = &flight{q: *q, done: make(chan struct{})}, true
+		f.q.copied = s.flights.late.has(t, s.now)
+		ctx, f.quit = context.WithCancel(context.WithoutCancel(ctx))
+		p.at[*t] = f
+		go s.fly(ctx, f, p)
 	}
 	f.waiting++
-	return f, nil
+	return f, mine, nil
 }
 
-// leave stops waiting for a flight, unless it is over.
-func (p *flightPart) leave(f *flight) bool {
+// leave stops waiting for a flight, unless it is over. When the one leaves who
+// began it, it need not begin any more.
+func (p *flightPart) leave(f *flight, mine bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
@@ -131,39 +129,43 @@ func (p *flightPart) leave(f *flight) bool {
 	default:
 	}
 	f.waiting--
+	if mine {
+		f.quit()
+	}
 	return true
 }
 
-// fly runs the step of a flight. A step that has not begun when ctx ends is
+// fly runs the step of a flight. A step that has not begun when it is quit is
 // withdrawn by the store; one that has begun is stored or not, once.
-func (s *Service) fly(ctx context.Context, f *flight, t ticket, q request) {
-	out, err := s.safely(ctx, q)
-	p := s.flights.part(&t)
+func (s *Service) fly(ctx context.Context, f *flight, p *flightPart) {
+	out, err := s.safely(ctx, f)
+	f.quit()
+	t := ticket{f.q.key.id, f.q.Text}
 	p.mu.Lock()
 	f.out, f.err = out, err
 	close(f.done)
 	delete(p.at, t)
 	missed := f.waiting == 0 && err == nil
-	if missed || db.OutcomeUnknown(err) {
+	if missed || err != nil && db.OutcomeUnknown(err) {
 		s.flights.late.add(t, s.now(), s.cfg.TTL)
 	}
 	p.mu.Unlock()
 	s.flights.room.Add(1)
 	if missed && out.effect && s.cfg.Late != nil {
-		s.cfg.Late(q.free, q.key.phone, out.reply.Text)
+		s.cfg.Late(context.WithoutCancel(ctx), f.q.key.phone, out.reply.Text)
 	}
 }
 
 // safely is do with a panic of an action made an error: nothing else catches
 // one in this goroutine.
-func (s *Service) safely(ctx context.Context, q request) (out outcome, err error) {
+func (s *Service) safely(ctx context.Context, f *flight) (out outcome, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.ErrorContext(ctx, "a step panicked", "gateway", q.key.gateway, "panic", fmt.Sprint(v))
+			s.log.ErrorContext(ctx, "a step panicked", "gateway", f.q.key.gateway, "panic", fmt.Sprint(v))
 			err = fault.New(fault.Internal, "INTERNAL", "Internal error.")
 		}
 	}()
-	return s.do(ctx, q)
+	return s.do(ctx, f)
 }
 
 // late remembers steps whose answer reached nobody, so that the same text is
@@ -186,11 +188,11 @@ func (l *late) add(t ticket, now time.Time, keep time.Duration) {
 	l.n.Store(int64(len(l.at)))
 }
 
-func (l *late) has(t ticket, now time.Time) bool {
+func (l *late) has(t *ticket, now func() time.Time) bool {
 	if l.n.Load() == 0 { // nearly always
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.at[t].After(now)
+	return l.at[*t].After(now())
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -117,7 +118,9 @@ func testKey(t testing.TB) secret.Key { return must(secret.Parse(strings.Repeat(
 func otherKey(t testing.TB) secret.Key {
 	return must(secret.Parse(strings.Repeat("x", 32)))(t)
 }
-func gateways(t testing.TB) *wire.Set { return must(wire.Open(""))(t) }
+
+// shipped are the gateways that are built in, read once.
+var shipped = sync.OnceValues(func() (*wire.Set, error) { return wire.Open("") })
 
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
@@ -142,7 +145,7 @@ type line struct {
 func newLine(t testing.TB, d *db.DB, c *clock, change ...func(*ussd.Config)) *line {
 	t.Helper()
 	cfg := ussd.Config{
-		DB: d, Key: testKey(t), Packs: &packs{[]*menu.Pack{readPack(t)}}, Actions: actions(nil), Gateways: gateways(t),
+		DB: d, Key: testKey(t), Packs: &packs{[]*menu.Pack{readPack(t)}}, Actions: actions(nil), Gateways: must(shipped())(t),
 		Log: dbtest.Log(t), Now: c.now,
 	}
 	for _, f := range change {

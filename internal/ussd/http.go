@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -103,7 +104,7 @@ func (s *Service) serveStep(w http.ResponseWriter, r *http.Request) error {
 	var out outcome
 	if err == nil {
 		q.Arrived = arrived
-		out, err = s.reply(r, q)
+		out, err = s.reply(r, &q)
 	}
 	if err != nil {
 		out = s.trouble(r, err)
@@ -135,7 +136,7 @@ func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
 	if g.Name == "" && m == wire.Auto && s.cfg.TextMode != "" {
 		m = s.cfg.TextMode
 	}
-	return request{Request: q, key: key{q.SessionID, q.Phone, g.Name}, mode: modeFrom(m)}, nil
+	return request{Request: q, key: newKey(q.SessionID, q.Phone, g.Name), mode: modeFrom(m)}, nil
 }
 
 func modeFrom(m wire.Mode) mode {
@@ -160,11 +161,11 @@ func (s *Service) answers(code string) bool {
 }
 
 // reply takes the step, or ends the session when the gateway says it is over.
-func (s *Service) reply(r *http.Request, q request) (outcome, error) {
+func (s *Service) reply(r *http.Request, q *request) (outcome, error) {
 	if q.Kind != wire.End {
 		return s.answer(r.Context(), q)
 	}
-	err := s.db.InTx(r.Context(), func(tx *db.Tx) error { return expireNow(r.Context(), tx, &q.key, s.now().UnixMilli()) })
+	err := s.db.InTx(r.Context(), func(tx *db.Tx) error { return expireNow(r.Context(), tx, q.key.id, s.now().UnixMilli()) })
 	if err != nil {
 		return outcome{}, err
 	}
@@ -224,9 +225,8 @@ func (s *Service) write(w http.ResponseWriter, g *wire.Gateway, q wire.Request, 
 
 // readBody reads a body into dst.
 func readBody(r *http.Request, dst []byte) ([]byte, error) {
-	tooLarge := fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is too large.")
 	if r.ContentLength > maxBody {
-		return dst, tooLarge
+		return dst, tooLarge()
 	}
 	for {
 		if len(dst) == cap(dst) {
@@ -236,13 +236,37 @@ func readBody(r *http.Request, dst []byte) ([]byte, error) {
 		dst = dst[:len(dst)+n]
 		switch {
 		case len(dst) > maxBody:
-			return dst, tooLarge
+			return dst, tooLarge()
 		case errors.Is(err, io.EOF):
 			return dst, nil
 		case err != nil:
 			return dst, fault.New(fault.TooSlow, "BODY_INCOMPLETE", "The body did not arrive.").Wrap(err)
 		}
 	}
+}
+
+func tooLarge() error { return fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is too large.") }
+
+// hangUp ends the sessions that an event is about: those of any number when it
+// names none.
+func (s *Service) hangUp(ctx context.Context, tx *db.Tx, e *wire.Event, now int64) error {
+	if e.Phone != "" {
+		return expireNow(ctx, tx, newKey(e.SessionID, e.Phone, e.Gateway).id, now)
+	}
+	from, to := keysOf(e.SessionID)
+	rows, err := within(ctx, tx, from, to, maxSame)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if readKey(r.id).gateway != e.Gateway {
+			continue
+		}
+		if err := expireNow(ctx, tx, r.id, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serveEvent takes a gateway's word that a session is over.
@@ -263,12 +287,11 @@ func (s *Service) serveEvent(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now := s.now()
-	k := key{e.SessionID, e.Phone, g.Name}
 	err = s.db.InTx(r.Context(), func(tx *db.Tx) error {
 		if err := putCall(r.Context(), tx, &e, now); err != nil {
 			return err
 		}
-		return expireNow(r.Context(), tx, &k, now.UnixMilli())
+		return s.hangUp(r.Context(), tx, &e, now.UnixMilli())
 	})
 	if err != nil {
 		return err

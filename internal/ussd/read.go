@@ -1,7 +1,6 @@
 package ussd
 
 import (
-	"context"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
@@ -38,8 +37,6 @@ type request struct {
 	// copied says that the same request was on its way already when this one
 	// came in, or that its answer never reached the gateway.
 	copied bool
-	// free does not end with the deadline: what has begun is finished.
-	free context.Context //nolint:containedctx // it travels with the request
 }
 
 // first reads a request that has no session.

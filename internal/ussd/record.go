@@ -10,12 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// key names a session. The same id from another number is another session.
-type key struct{ session, phone, gateway string }
-
-// bind ties what is sealed in a session to it.
-func (k *key) bind() string { return k.session + "\x00" + k.phone + "\x00" + k.gateway }
-
 // mode is what the texts of a session hold, as far as is known.
 type mode byte
 
@@ -88,7 +82,7 @@ func (r *record) appendTo(dst []byte, k *key, box secret.Box) []byte {
 	}
 	dst = appendText(dst, r.trail)
 	if flags&flagSecrets != 0 {
-		dst = appendText(dst, box.Seal(k.bind(), appendMap(nil, s.Secrets)))
+		dst = appendText(dst, box.Seal(k.id, appendMap(nil, s.Secrets)))
 	}
 	if flags&flagEffects != 0 {
 		dst = appendEffects(dst, r.effects)
@@ -120,7 +114,7 @@ func readRecord(data []byte, k *key, box secret.Box) (*record, error) {
 	}
 	r.trail = []byte(d.text())
 	if flags&flagSecrets != 0 {
-		plain, err := box.Open(k.bind(), []byte(d.text()))
+		plain, err := box.Open(k.id, []byte(d.text()))
 		if err != nil {
 			return nil, errRecord
 		}

@@ -32,20 +32,20 @@ type outcome struct {
 
 // do takes one step, in one transaction, and again when another instance was
 // faster: then the same request is most likely its copy. A step that has not
-// begun when ctx ends is withdrawn by the store.
-func (s *Service) do(ctx context.Context, q request) (outcome, error) {
-	var out outcome
+// begun when the flight is quit is withdrawn by the store.
+func (s *Service) do(ctx context.Context, f *flight) (outcome, error) {
+	a, free := &attempt{}, context.WithoutCancel(ctx) // what has begun is finished
 	for try := range maxMissed {
-		q.copied = q.copied || try > 0
+		f.q.copied = f.q.copied || try > 0
 		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
-			a := attempt{s: s, ctx: q.free, tx: tx, q: &q, now: s.now(), load: try > 0}
-			if out, err = a.step(); err == nil && s.trip != nil {
+			*a = attempt{s: s, tx: tx, q: &f.q, now: s.now(), load: try > 0}
+			if a.out, err = a.step(free); err == nil && s.trip != nil {
 				err = s.trip()
 			}
 			return err
 		})
 		if !errors.Is(err, errMissed) {
-			return out, err
+			return a.out, err
 		}
 	}
 	return outcome{}, fmt.Errorf("step of a session: %w %d times", errMissed, maxMissed)
@@ -54,7 +54,6 @@ func (s *Service) do(ctx context.Context, q request) (outcome, error) {
 // attempt is one run of a step inside its transaction.
 type attempt struct {
 	s    *Service
-	ctx  context.Context //nolint:containedctx // it lives as long as the call
 	tx   *db.Tx
 	q    *request
 	now  time.Time
@@ -70,56 +69,57 @@ type attempt struct {
 	success bool  // an action had its first result
 	first   bool  // a call begins
 	screen  machine.Screen
+	out     outcome
 }
 
 // step finds the session and takes the request to it. A first dial is stored
 // right away, for it nearly always is one.
-func (a *attempt) step() (outcome, error) {
+func (a *attempt) step(ctx context.Context) (outcome, error) {
 	if a.q.Text == "" && !a.load {
-		out, err := a.start(first(a.q))
+		out, err := a.start(ctx, first(a.q))
 		if !errors.Is(err, errMissed) || a.acted {
 			return out, err
 		}
 	}
 	a.first = false
-	row, err := find(a.ctx, a.tx, &a.q.key)
+	row, err := find(ctx, a.tx, a.q.key.id)
 	if err != nil {
 		return outcome{}, err
 	}
 	if row == nil {
-		return a.start(first(a.q))
+		return a.start(ctx, first(a.q))
 	}
 	rec, err := readRecord(row.state, &a.q.key, a.s.box)
 	if err != nil {
 		// Another key sealed it, or a later version wrote it: dial again.
-		a.s.log.WarnContext(a.ctx, "stored session cannot be read", "gateway", a.q.key.gateway)
+		a.s.log.WarnContext(ctx, "stored session cannot be read", "gateway", a.q.key.gateway)
 		rec = &record{mode: latest}
 	}
 	a.row, a.rec = row, rec
 	if err != nil || row.expires <= a.now.UnixMilli() {
-		return a.take(rec.again(a.q))
+		return a.take(ctx, rec.again(a.q))
 	}
 	q := *a.q
 	q.copied = q.copied || q.Arrived.UnixMicro() < rec.updated
-	return a.take(rec.read(&q, a.s.marks, a.now.UnixMicro()))
+	return a.take(ctx, rec.read(&q, a.s.marks, a.now.UnixMicro()))
 }
 
 // take does what a request of a known session means.
-func (a *attempt) take(rd reading) (outcome, error) {
+func (a *attempt) take(ctx context.Context, rd reading) (outcome, error) {
 	switch rd.meaning {
 	case repeat:
 		return a.repeat(), nil
 	case fresh:
-		return a.start(rd)
+		return a.start(ctx, rd)
 	}
 	rec := a.rec
 	if a.pack = a.s.cfg.Packs.Version(rec.state.Version); a.pack == nil {
-		return a.adopt(rd)
+		return a.adopt(ctx, rd)
 	}
 	if rd.meaning == rebuild {
-		return a.restart(rd)
+		return a.restart(ctx, rd)
 	}
-	return a.goOn(rd)
+	return a.goOn(ctx, rd)
 }
 
 // repeat answers as before. Nothing is written.
@@ -130,58 +130,58 @@ func (a *attempt) repeat() outcome {
 
 // adopt takes a step of a session whose pack is gone, with the current one: by
 // walking again what the text says, or on the same node if it is still there.
-func (a *attempt) adopt(rd reading) (outcome, error) {
+func (a *attempt) adopt(ctx context.Context, rd reading) (outcome, error) {
 	p := a.s.cfg.Packs.Current()
 	a.pack = p
 	switch {
 	case rd.meaning == rebuild:
-		return a.restart(rd)
+		return a.restart(ctx, rd)
 	case !rd.stepped && !a.rec.resumed:
 		rd.parts = split(a.q.Text, 0)
-		return a.restart(rd)
+		return a.restart(ctx, rd)
 	case a.rec.state.Pack == p.Name && p.Node(a.rec.state.Node) != nil:
 		a.rec.state.Version = p.Version
-		return a.goOn(rd)
+		return a.goOn(ctx, rd)
 	}
 	rd.parts = nil
-	return a.start(rd)
+	return a.start(ctx, rd)
 }
 
 // start begins a call, from a kept walk if there is one and nothing else was
 // dialled.
-func (a *attempt) start(rd reading) (outcome, error) {
+func (a *attempt) start(ctx context.Context, rd reading) (outcome, error) {
 	a.pack, a.first = a.s.cfg.Packs.Current(), true
 	a.rec = &record{started: a.now.UnixMicro()}
-	if err := a.pickUp(rd); err != nil {
+	if err := a.pickUp(ctx, rd); err != nil {
 		return outcome{}, err
 	}
-	return a.walk(rd)
+	return a.walk(ctx, rd)
 }
 
 // restart walks a call again from its beginning. What actions gave the first
 // time counts, so nothing happens twice.
-func (a *attempt) restart(rd reading) (outcome, error) {
+func (a *attempt) restart(ctx context.Context, rd reading) (outcome, error) {
 	old := a.rec
 	a.rec = &record{started: old.started, effects: old.effects, draft: old.draft}
-	return a.walk(rd)
+	return a.walk(ctx, rd)
 }
 
 // walk shows the first screen and takes the parts from there.
-func (a *attempt) walk(rd reading) (outcome, error) {
+func (a *attempt) walk(ctx context.Context, rd reading) (outcome, error) {
 	a.at, a.nth = place{}, 0
-	st, scr, err := a.machine().Start(a.pack, a.rec.state, a.act)
+	st, scr, err := a.machine().Start(a.pack, a.rec.state, a.runner(ctx))
 	if err != nil {
 		return outcome{}, err
 	}
 	a.rec.state, a.screen, a.rec.code = st, scr, a.q.ServiceCode
 	a.rec.resumed = st.Kept != ""
 	a.rec.trail = appendStop(a.rec.trail, "", st.Node)
-	return a.goOn(rd)
+	return a.goOn(ctx, rd)
 }
 
 // goOn takes the parts of a request one after the other and stores the
 // session with the last screen.
-func (a *attempt) goOn(rd reading) (outcome, error) {
+func (a *attempt) goOn(ctx context.Context, rd reading) (outcome, error) {
 	rec := a.rec
 	rec.mode, rec.guess = rd.mode, rd.guess
 	for _, p := range rd.parts {
@@ -193,7 +193,7 @@ func (a *attempt) goOn(rd reading) (outcome, error) {
 			a.at = place{step: rec.state.Step + 1}
 		}
 		from := a.pack.Node(rec.state.Node)
-		st, scr, err := a.machine().Input(a.pack, rec.state, p.text, a.act)
+		st, scr, err := a.machine().Input(a.pack, rec.state, p.text, a.runner(ctx))
 		if err != nil {
 			return outcome{}, err
 		}
@@ -202,10 +202,10 @@ func (a *attempt) goOn(rd reading) (outcome, error) {
 	}
 	rec.note(a.q, a.s.marks, &rd)
 	rec.answer, rec.updated = a.screen.Text, a.now.UnixMicro()
-	if err := a.keep(); err != nil {
+	if err := a.keep(ctx); err != nil {
 		return outcome{}, err
 	}
-	return a.result(), a.store()
+	return a.result(), a.store(ctx)
 }
 
 func (a *attempt) machine() *machine.Machine {
@@ -215,8 +215,12 @@ func (a *attempt) machine() *machine.Machine {
 	return a.s.machines[""]
 }
 
+func (a *attempt) runner(ctx context.Context) machine.Runner {
+	return func(c machine.Call) (machine.Result, error) { return a.act(ctx, c) }
+}
+
 // act runs an action for the machine, once for each input that leads to it.
-func (a *attempt) act(c machine.Call) (machine.Result, error) {
+func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, error) {
 	do, ok := a.s.cfg.Actions[c.Action]
 	if !ok {
 		return machine.Result{}, fmt.Errorf("nobody offers the action %s", strconv.Quote(c.Action))
@@ -230,7 +234,7 @@ func (a *attempt) act(c machine.Call) (machine.Result, error) {
 		}
 		a.acted = true
 	}
-	res, err := do.Run(a.ctx, a.tx, call)
+	res, err := do.Run(ctx, a.tx, call)
 	if err != nil {
 		return res, fmt.Errorf("action %s: %w", c.Action, err)
 	}
@@ -259,17 +263,17 @@ func (a *attempt) result() outcome {
 }
 
 // store writes the session. The fault errMissed says that somebody was faster.
-func (a *attempt) store() error {
+func (a *attempt) store(ctx context.Context) error {
 	buf := a.s.buffers.Get().(*[]byte)
 	defer a.s.buffers.Put(buf)
 	*buf = a.rec.appendTo((*buf)[:0], &a.q.key, a.s.box)
-	next := row{key: a.q.key, expires: a.now.Add(a.s.cfg.TTL).UnixMilli(), state: *buf}
+	next := row{id: a.q.key.id, expires: a.now.Add(a.s.cfg.TTL).UnixMilli(), state: *buf}
 	write := insert
 	if a.row != nil {
 		next.step = a.row.step
 		write = update
 	}
-	stored, err := write(a.ctx, a.tx, &next)
+	stored, err := write(ctx, a.tx, &next)
 	if err == nil && !stored {
 		err = errMissed
 	}

@@ -13,17 +13,15 @@ import (
 
 // row is a stored session before its record is read.
 type row struct {
-	key     key
+	id      string
 	step    int64 // writes so far
 	expires int64 // ms
 	state   []byte
 }
 
-func find(ctx context.Context, q db.Querier, k *key) (*row, error) {
-	r := &row{key: *k}
-	err := q.QueryRow(ctx,
-		`SELECT step, expires_at, state FROM ussd_sessions WHERE session_id = $1 AND phone = $2 AND gateway = $3`,
-		k.session, k.phone, k.gateway).Scan(&r.step, &r.expires, &r.state)
+func find(ctx context.Context, q db.Querier, id string) (*row, error) {
+	r := &row{id: id}
+	err := q.QueryRow(ctx, `SELECT step, expires_at, state FROM ussd_sessions WHERE id = $1`, id).Scan(&r.step, &r.expires, &r.state)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
@@ -34,9 +32,8 @@ func find(ctx context.Context, q db.Querier, k *key) (*row, error) {
 
 // insert stores a new session. It reports false when there is one already.
 func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
-	n, err := tx.Exec(ctx,
-		`INSERT INTO ussd_sessions(session_id, phone, gateway, step, expires_at, state) VALUES ($1, $2, $3, 1, $4, $5) ON CONFLICT DO NOTHING`,
-		r.key.session, r.key.phone, r.key.gateway, r.expires, r.state)
+	n, err := tx.Exec(ctx, `INSERT INTO ussd_sessions(id, step, expires_at, state) VALUES ($1, 1, $2, $3) ON CONFLICT DO NOTHING`,
+		r.id, r.expires, r.state)
 	if err != nil {
 		return false, fmt.Errorf("insert session: %w", err)
 	}
@@ -46,32 +43,26 @@ func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 // update stores the next step of a session. It reports false when another
 // instance has taken one meanwhile.
 func update(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
-	n, err := tx.Exec(ctx,
-		`UPDATE ussd_sessions SET step = step + 1, expires_at = $5, state = $6
-		 WHERE session_id = $1 AND phone = $2 AND gateway = $3 AND step = $4`,
-		r.key.session, r.key.phone, r.key.gateway, r.step, r.expires, r.state)
+	n, err := tx.Exec(ctx, `UPDATE ussd_sessions SET step = step + 1, expires_at = $3, state = $4 WHERE id = $1 AND step = $2`,
+		r.id, r.step, r.expires, r.state)
 	if err != nil {
 		return false, fmt.Errorf("update session: %w", err)
 	}
 	return n == 1, nil
 }
 
-// ofSession lists the sessions of an id, whatever number and gateway.
-func ofSession(ctx context.Context, q db.Querier, id string, limit int) ([]*row, error) {
-	rows, err := q.Query(ctx,
-		`SELECT session_id, phone, gateway, step, expires_at, state FROM ussd_sessions WHERE session_id = $1 ORDER BY phone, gateway LIMIT $2`, id, limit)
+// within lists the sessions whose ids lie after one and before another.
+func within(ctx context.Context, q db.Querier, from, to string, limit int) ([]*row, error) {
+	rows, err := q.Query(ctx, `SELECT id, step, expires_at, state FROM ussd_sessions WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`, from, to, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list sessions of an id: %w", err)
+		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	return scanRows(rows)
 }
 
-// after lists the sessions that follow a key.
-func after(ctx context.Context, q db.Querier, k *key, limit int) ([]*row, error) {
-	rows, err := q.Query(ctx,
-		`SELECT session_id, phone, gateway, step, expires_at, state FROM ussd_sessions
-		 WHERE (session_id, phone, gateway) > ($1, $2, $3) ORDER BY session_id, phone, gateway LIMIT $4`,
-		k.session, k.phone, k.gateway, limit)
+// after lists the sessions that follow an id.
+func after(ctx context.Context, q db.Querier, id string, limit int) ([]*row, error) {
+	rows, err := q.Query(ctx, `SELECT id, step, expires_at, state FROM ussd_sessions WHERE id > $1 ORDER BY id LIMIT $2`, id, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
@@ -83,7 +74,7 @@ func scanRows(rows db.Rows) ([]*row, error) {
 	var out []*row
 	for rows.Next() {
 		r := &row{}
-		if err := rows.Scan(&r.key.session, &r.key.phone, &r.key.gateway, &r.step, &r.expires, &r.state); err != nil {
+		if err := rows.Scan(&r.id, &r.step, &r.expires, &r.state); err != nil {
 			return nil, fmt.Errorf("read sessions: %w", err)
 		}
 		out = append(out, r)
@@ -96,21 +87,15 @@ func scanRows(rows db.Rows) ([]*row, error) {
 
 // remove deletes a session that nobody has touched since it was read.
 func remove(ctx context.Context, tx *db.Tx, r *row) error {
-	_, err := tx.Exec(ctx, `DELETE FROM ussd_sessions WHERE session_id = $1 AND phone = $2 AND gateway = $3 AND step = $4`,
-		r.key.session, r.key.phone, r.key.gateway, r.step)
-	if err != nil {
+	if _, err := tx.Exec(ctx, `DELETE FROM ussd_sessions WHERE id = $1 AND step = $2`, r.id, r.step); err != nil {
 		return fmt.Errorf("remove session: %w", err)
 	}
 	return nil
 }
 
-// expireNow ends the sessions of an id that a gateway says are over. A phone
-// of "" stands for any.
-func expireNow(ctx context.Context, tx *db.Tx, k *key, now int64) error {
-	_, err := tx.Exec(ctx,
-		`UPDATE ussd_sessions SET expires_at = $4 WHERE session_id = $1 AND ($2 = '' OR phone = $2) AND gateway = $3 AND expires_at > $4`,
-		k.session, k.phone, k.gateway, now)
-	if err != nil {
+// expireNow ends a session that a gateway says is over.
+func expireNow(ctx context.Context, tx *db.Tx, id string, now int64) error {
+	if _, err := tx.Exec(ctx, `UPDATE ussd_sessions SET expires_at = $2 WHERE id = $1 AND expires_at > $2`, id, now); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
 	return nil

@@ -114,6 +114,7 @@ type Service struct {
 	address  *web.Limiter // nil is no limit
 	phones   *web.Limiter
 	buffers  sync.Pool
+	timers   sync.Pool
 	live     atomic.Int64 // sessions, as the last sweep counted them
 	deadline time.Duration
 	trip     func() error // tests: fails a transaction that has done its work
@@ -140,6 +141,7 @@ func New(c Config) *Service {
 		phones:   web.NewLimiter(web.LimiterConfig{PerMinute: perPhone, Now: c.Now}),
 		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
 	}
+	s.timers.New = func() any { return time.NewTimer(time.Hour) }
 	for _, g := range c.Gateways.List() {
 		s.machines[g.Name] = &machine.Machine{Limits: g.Limits}
 	}

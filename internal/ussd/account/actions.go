@@ -65,7 +65,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, c action.ActionCall) (m
 	if err := s.insertNew(ctx, tx, a); err != nil {
 		return machine.Result{}, err
 	}
-	if err := s.record(ctx, tx, "ussd.account_created", a, a.did, nil); err != nil {
+	if err := s.record(asCustomer(ctx, a), tx, "ussd.account_created", a, nil); err != nil {
 		return machine.Result{}, err
 	}
 	if err := s.askForTwins(ctx, tx, a, true); err != nil {
@@ -246,7 +246,8 @@ func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) 
 	if err != nil || size < 1 || size > maxSize {
 		size = 1
 	}
-	if err := setHousehold(ctx, tx, a.id, cut(c.Arg(varDistrict), maxWord), size, c.Now); err != nil {
+	a.district, a.size = cut(c.Arg(varDistrict), maxWord), size
+	if err := setHousehold(ctx, tx, a, c.Now); err != nil {
 		return machine.Result{}, err
 	}
 	return machine.Result{Name: resOK}, s.askForTwins(ctx, tx, a, false)

@@ -128,14 +128,19 @@ func (l lock) data() locked {
 // report notes the locks that the last try has closed.
 func (g *gate) report(ctx context.Context, tx *db.Tx, a *row) error {
 	if a != nil && g.account.closed(g.now) {
-		if err := g.s.record(ctx, tx, "ussd.account_locked", a, "", g.account.data()); err != nil {
+		if err := g.s.record(ctx, tx, "ussd.account_locked", a, g.account.data()); err != nil {
 			return err
 		}
 	}
 	if !g.number.closed(g.now) {
 		return nil
 	}
-	return g.s.cfg.Events.Append(ctx, tx, event.Event{Workspace: workspace, Type: "ussd.number_locked", Subject: g.s.alias(g.phone), Data: g.number.data()})
+	return g.s.recordNumber(ctx, tx, "ussd.number_locked", g.phone, g.number.data())
+}
+
+// recordNumber appends an event about a number.
+func (s *Service) recordNumber(ctx context.Context, tx *db.Tx, typ, phone string, data any) error {
+	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: workspace, Type: typ, Subject: s.alias(phone), Data: data})
 }
 
 // alias is a number as events name it: the same each time, and nobody without

@@ -120,7 +120,7 @@ func newImport(s *Service, from io.Reader) (*importer, error) {
 			return nil, fault.New(fault.Invalid, "IMPORT_INVALID", "The head line lacks "+name+".")
 		}
 	}
-	return &importer{s: s, csv: r, at: at, pins: s.legacy.table()}, nil
+	return &importer{s: s, csv: r, at: at}, nil
 }
 
 // chunk reads some lines; io.EOF comes with the last of them.
@@ -182,6 +182,9 @@ func (in *importer) read(line int, record []string) *row {
 		return nil
 	}
 	in.tried++
+	if in.pins == nil {
+		in.pins = in.s.legacy.table()
+	}
 	if pin, ok := in.pins[block]; ok {
 		in.opened++
 		p := in.s.seal(r.id, pin, time.Time{})
@@ -210,7 +213,7 @@ func (in *importer) store(ctx context.Context, rows []*row) error {
 				done.Existing++
 				continue
 			}
-			if err := in.s.record(ctx, tx, "ussd.account_created", r, "", map[string]any{"imported": true}); err != nil {
+			if err := in.s.record(ctx, tx, "ussd.account_created", r, map[string]any{"imported": true}); err != nil {
 				return err
 			}
 			if err := in.s.askForTwins(ctx, tx, r, false); err != nil {

@@ -126,18 +126,3 @@ func TestImportRefuses(t *testing.T) {
 		})
 	}
 }
-
-func FuzzImport(f *testing.F) {
-	f.Add(importHead + "CA1B2C3D4,Amina,,+254700000001,5b/kiSF7Z/wm6HGVJmf0IA==,eng,x\n")
-	f.Add("\ufeffcustomer_id,full_name,email,phone,encrypted_pin,preferred_language\nC,\n\"")
-	f.Fuzz(func(t *testing.T, file string) {
-		if len(file) > 4096 {
-			return
-		}
-		r := newRig(t, dbtest.SQLite(t), nil)
-		report, err := r.Import(t.Context(), strings.NewReader(file))
-		if err == nil && report.Imported != r.count(t, `SELECT count(*) FROM ussd_accounts`) {
-			t.Errorf("report = %+v", report)
-		}
-	})
-}

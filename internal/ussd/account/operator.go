@@ -76,7 +76,7 @@ func (s *Service) views(ctx context.Context, q db.Querier, rows []*row) ([]Accou
 // are passed over.
 func (s *Service) listLocked(ctx context.Context, q db.Querier, after string, limit int) ([]Account, string, error) {
 	now := s.cfg.Now()
-	locks, err := closedLocks(ctx, q, lockCustomer, after, now.UnixMilli(), limit+1)
+	locks, err := s.closedLocks(ctx, q, lockCustomer, after, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
@@ -109,10 +109,9 @@ type Number struct {
 
 // LockedNumbers gives at most limit locked numbers after one, in their order.
 func (s *Service) LockedNumbers(ctx context.Context, after string, limit int) ([]Number, error) {
-	now := s.cfg.Now().UnixMilli()
 	out := []Number{}
 	for _, kind := range []string{lockNumber, lockHold} {
-		locks, err := closedLocks(ctx, s.db, kind, after, now, min(max(limit, 1), maxPage))
+		locks, err := s.closedLocks(ctx, s.db, kind, after, min(max(limit, 1), maxPage))
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +137,10 @@ func (s *Service) Unlock(ctx context.Context, ref string) error {
 	ctx = operator(ctx)
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
 		if phoneForm.MatchString(ref) {
-			return unlockNumber(ctx, tx, ref)
+			if err := unlockNumber(ctx, tx, ref); err != nil {
+				return err
+			}
+			return s.recordNumber(ctx, tx, "ussd.number_unlocked", ref, nil)
 		}
 		a, err := s.find(ctx, tx, ref)
 		if err != nil {
@@ -147,7 +149,7 @@ func (s *Service) Unlock(ctx context.Context, ref string) error {
 		if err := s.unlock(ctx, tx, a); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, "ussd.account_unlocked", a, "", nil)
+		return s.record(ctx, tx, "ussd.account_unlocked", a, nil)
 	})
 }
 
@@ -172,8 +174,13 @@ func (s *Service) Hold(ctx context.Context, phone string, until time.Time) error
 	if !phoneForm.MatchString(phone) {
 		return fault.New(fault.Invalid, "PHONE_INVALID", "The number must be in international form, as +254700000000.")
 	}
+	ctx = operator(ctx)
+	l := lock{until: until.UnixMilli(), last: s.cfg.Now().UnixMilli()}
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
-		return setLock(ctx, tx, lockHold, phone, lock{until: until.UnixMilli(), last: s.cfg.Now().UnixMilli()})
+		if err := setLock(ctx, tx, lockHold, phone, l); err != nil {
+			return err
+		}
+		return s.recordNumber(ctx, tx, "ussd.number_held", phone, l.data())
 	})
 }
 
@@ -221,7 +228,7 @@ func (s *Service) Reset(ctx context.Context, customer string, message bool) (pin
 			}
 		}
 		a.revision++
-		return s.record(ctx, tx, "ussd.pin_reset", a, "", nil)
+		return s.record(ctx, tx, "ussd.pin_reset", a, nil)
 	})
 	if err != nil || sent {
 		pin = ""
@@ -247,7 +254,7 @@ func (s *Service) Close(ctx context.Context, customer string) error {
 			return err
 		}
 		a.revision++
-		return s.record(ctx, tx, "ussd.account_closed", a, "", nil)
+		return s.record(ctx, tx, "ussd.account_closed", a, nil)
 	})
 }
 

@@ -97,7 +97,7 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, c action.ActionCall) (m
 	if r := s.judge(c, old); r != nil {
 		return *r, nil
 	}
-	if err := s.replace(ctx, tx, a, c.Secrets[secretPIN], "ussd.pin_changed", c.Now); err != nil {
+	if err := s.replace(ctx, tx, a, c, "ussd.pin_changed"); err != nil {
 		return machine.Result{}, err
 	}
 	r := welcome(a)
@@ -109,15 +109,15 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, c action.ActionCall) (m
 }
 
 // replace stores the PIN that the owner of an account has chosen.
-func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, pin, typ string, now time.Time) error {
-	if err := setPIN(ctx, tx, a.id, s.seal(a.id, pin, time.Time{}), now); err != nil {
+func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, c action.ActionCall, typ string) error {
+	if err := setPIN(ctx, tx, a.id, s.seal(a.id, c.Secrets[secretPIN], time.Time{}), c.Now); err != nil {
 		return err
 	}
 	if err := removeReset(ctx, tx, a.id); err != nil {
 		return err
 	}
 	a.revision++
-	return s.record(ctx, tx, typ, a, a.did, nil)
+	return s.record(asCustomer(ctx, a), tx, typ, a, nil)
 }
 
 // resetStart sends a code to the number of an account, when that is the number
@@ -205,7 +205,7 @@ func (s *Service) resetFinish(ctx context.Context, tx *db.Tx, c action.ActionCal
 	if err := g.pass(ctx, tx); err != nil {
 		return machine.Result{}, err
 	}
-	if err := s.replace(ctx, tx, a, c.Secrets[secretPIN], "ussd.pin_reset", c.Now); err != nil {
+	if err := s.replace(ctx, tx, a, c, "ussd.pin_reset"); err != nil {
 		return machine.Result{}, err
 	}
 	return machine.Result{Name: resOK, Set: map[string]string{varTries: "", varLockedFor: "", varWeakReason: ""}}, nil

@@ -125,7 +125,7 @@ func (s *Service) wrongKey(id string) error {
 		name = "the PIN key made from the server's own key"
 	}
 	return fmt.Errorf("%s is not the key of the PINs in this store: they are sealed by key %s, this is key %s. Set PIN_ENCRYPTION_KEY to the right key, or, "+
-		"to change keys, keep the new one and set PIN_ENCRYPTION_KEY_OLD to the one before (HEARTH_SERVER_KEY made it when PIN_ENCRYPTION_KEY was never set)",
+		"to change keys, keep the new one and set PIN_ENCRYPTION_KEY_OLD to the one before",
 		name, id, s.keys.current.id)
 }
 

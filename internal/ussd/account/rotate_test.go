@@ -181,13 +181,12 @@ func TestRotation(t *testing.T) {
 		stop := r.run(t)
 		var mu sync.Mutex
 		var wg sync.WaitGroup
-		worker := 0
-		for id, pin := range pins {
-			if worker++; worker > 60 {
-				break
-			}
+		for n, id := range slices.Sorted(maps.Keys(pins))[:60] {
 			wg.Go(func() {
-				number := fmt.Sprintf("+2549%08d", worker)
+				mu.Lock()
+				pin := pins[id]
+				mu.Unlock()
+				number := fmt.Sprintf("+2549%08d", n)
 				me := r.enter(t, number, id, pin)
 				fresh := "9" + pin[1:4] + "7"
 				if out := r.do(t, "changePin", call{phone: number, account: me, secrets: map[string]string{"oldPin": pin, "pin": fresh, "confirm": fresh}}); out.Name == "ok" {
@@ -218,6 +217,23 @@ func TestRotation(t *testing.T) {
 		r = newRig(t, d, keys(keyOne, keyTwo))
 		r.run(t)
 		await(t, "all PINs are moved back", func() bool { u := r.keysInUse(t); return len(u) == 1 && len(r.rotations(t)) == 2 })
+	})
+}
+
+// TestFromTheServersOwnKey: a server that began without a PIN key gets one.
+func TestFromTheServersOwnKey(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d, keys("", ""))
+		id := r.create(t, phone, goodPIN)
+		before := r.keysInUse(t)
+		r = newRig(t, d, keys(keyTwo, ""))
+		r.run(t)
+		await(t, "the PIN is moved", func() bool { return !maps.Equal(r.keysInUse(t), before) })
+		r.enter(t, phone, id, goodPIN)
+		if err := prove(t, r, "", ""); err == nil {
+			t.Error("the server starts without the setting again")
+		}
 	})
 }
 

@@ -272,3 +272,30 @@ func TestImportFields(t *testing.T) {
 		}
 	}
 }
+
+func FuzzImport(f *testing.F) {
+	const head = "customer_id,full_name,email,phone,encrypted_pin,preferred_language\n"
+	f.Add(head + "CA1B2C3D4,Amina,,+254700000001,5b/kiSF7Z/wm6HGVJmf0IA==,eng\n")
+	f.Add("\ufeff" + head + "C,\n\"")
+	s, err := New(Config{PINKey: "0123456789abcdef0123456789abcdef"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	pins := s.legacy.table()
+	f.Fuzz(func(t *testing.T, file string) {
+		in, err := newImport(s, strings.NewReader(file))
+		if err != nil {
+			return
+		}
+		in.pins = pins
+		for err == nil {
+			var rows []*row
+			rows, err = in.chunk()
+			for _, r := range rows {
+				if !customerForm.MatchString(r.customer) || r.phone != "" && !phoneForm.MatchString(r.phone) || r.pin != nil && r.pinLegacy != "" {
+					t.Errorf("row = %+v", r)
+				}
+			}
+		}
+	})
+}

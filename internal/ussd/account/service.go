@@ -28,7 +28,8 @@ type Config struct {
 	Key    secret.Key // the server's own
 
 	// PINKey is the text of PIN_ENCRYPTION_KEY, as ParseKey reads it. Without
-	// one the key is derived from the server's own.
+	// one the key is derived from the server's own, and that key still opens
+	// PINs when there is one later.
 	PINKey string
 	// PINKeyOld is the key before it: PINs that it sealed are still opened, and
 	// a job seals them anew.
@@ -71,14 +72,17 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{cfg: cfg, db: cfg.DB, codes: cfg.Key.Derive("ussd reset codes"), phones: cfg.Key.Derive("ussd numbers in events")}
 	var err, errOld error
-	s.keys.current, err = setting("PIN_ENCRYPTION_KEY", cfg.PINKey)
-	if cfg.PINKey == "" {
-		s.keys.current, err = newKey(cfg.Key.Derive("ussd-pin")), nil
+	own := newKey(cfg.Key.Derive("ussd-pin"))
+	s.keys.current = own
+	if cfg.PINKey != "" {
+		// A server that was tried without the setting goes on with it.
+		s.keys.current, err = setting("PIN_ENCRYPTION_KEY", cfg.PINKey)
+		s.keys.old = []Key{own}
 	}
 	if cfg.PINKeyOld != "" {
 		var old Key
 		old, errOld = setting("PIN_ENCRYPTION_KEY_OLD", cfg.PINKeyOld)
-		s.keys.old = []Key{old}
+		s.keys.old = append(s.keys.old, old)
 	}
 	if err := errors.Join(err, errOld); err != nil {
 		return nil, err
@@ -109,13 +113,13 @@ func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{KindRotate: s.rotate, KindTwins: s.makeTwins}
 }
 
-// record appends an event about an account. actor is who did it; "" takes who
-// calls. No event holds a name or a number.
-func (s *Service) record(ctx context.Context, tx *db.Tx, typ string, a *row, actor string, data any) error {
-	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: workspace, Type: typ, Subject: a.did, Revision: a.revision, Actor: actor, Data: data})
+// record appends an event about an account, by whoever calls. No event holds a
+// name or a number.
+func (s *Service) record(ctx context.Context, tx *db.Tx, typ string, a *row, data any) error {
+	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: workspace, Type: typ, Subject: a.did, Revision: a.revision, Data: data})
 }
 
-// asCustomer has what an account asks for done in its name.
+// asCustomer has what an account asks for done, and recorded, in its name.
 func asCustomer(ctx context.Context, a *row) context.Context {
 	return web.WithCaller(ctx, web.Caller{Workspace: workspace, DID: a.did})
 }

@@ -100,8 +100,8 @@ func setLanguage(ctx context.Context, tx *db.Tx, id, lang string, now time.Time)
 	return doing("store language", err)
 }
 
-func setHousehold(ctx context.Context, tx *db.Tx, id, district string, size int64, now time.Time) error {
-	_, err := tx.Exec(ctx, updateHousehold, id, district, size, now.UnixMilli())
+func setHousehold(ctx context.Context, tx *db.Tx, r *row, now time.Time) error {
+	_, err := tx.Exec(ctx, updateHousehold, r.id, r.district, r.size, now.UnixMilli())
 	return doing("store household", err)
 }
 

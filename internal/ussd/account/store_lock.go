@@ -67,9 +67,9 @@ type named struct {
 	lock
 }
 
-// closedLocks lists the locks of a kind that are closed at a time, by name.
-func closedLocks(ctx context.Context, q db.Querier, kind, after string, now int64, limit int) ([]named, error) {
-	rows, err := q.Query(ctx, listLocks, kind, after, now, limit)
+// closedLocks lists the locks of a kind that are closed now, by name.
+func (s *Service) closedLocks(ctx context.Context, q db.Querier, kind, after string, limit int) ([]named, error) {
+	rows, err := q.Query(ctx, listLocks, kind, after, s.cfg.Now().UnixMilli(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("list locks: %w", err)
 	}

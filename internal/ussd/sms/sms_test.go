@@ -331,7 +331,9 @@ func TestAfricasTalking(t *testing.T) {
 
 func TestProvidersInTrouble(t *testing.T) {
 	t.Parallel()
-	recipient := func(code int) string { return fmt.Sprintf(`{"SMSMessageData":{"Recipients":[{"statusCode":%d}]}}`, code) }
+	recipient := func(code int) string {
+		return fmt.Sprintf(`{"SMSMessageData":{"Recipients":[{"statusCode":%d}]}}`, code)
+	}
 	for _, tt := range []struct {
 		name   string
 		status int

@@ -1,14 +1,13 @@
--- Handset sessions: one row each, read and written once per key press. state
--- holds the rest, see internal/ussd/record.go; step counts the writes, so that
--- two instances never take the same step.
+-- Handset sessions: one row each, read and written once per key press, so it
+-- has few columns. id is session id, number and gateway with the control
+-- character U+001F between them, see internal/ussd/key.go; state holds the rest,
+-- see record.go there. step counts the writes, so that two instances never take
+-- the same step.
 CREATE TABLE ussd_sessions (
-	session_id TEXT   NOT NULL,
-	phone      TEXT   NOT NULL,
-	gateway    TEXT   NOT NULL,
+	id         TEXT   NOT NULL PRIMARY KEY,
 	step       BIGINT NOT NULL,
 	expires_at BIGINT NOT NULL,
-	state      BLOB   NOT NULL,
-	PRIMARY KEY (session_id, phone, gateway)
+	state      BLOB   NOT NULL
 ) WITHOUT ROWID;
 
 -- Walks that were left half way, offered again on the next call.
