@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/socketio/ws"
+)
+
+const (
+	keepQueue = 8        // packets a queue keeps room for while it is empty
+	joinBytes = 16 << 10 // frames are joined up to this for one write
+)
+
+// read handles what comes over the websocket, until it ends.
+func (c *Conn) read(ctx context.Context, reader *ws.Reader) {
+	for {
+		op, data, err := reader.Next()
+		if err == nil {
+			err = c.frame(ctx, op, data)
+		}
+		if err == nil {
+			continue
+		}
+		var broken *ws.CloseError
+		switch {
+		case errors.As(err, &broken):
+			c.finish(ReasonTransportError, broken.Code)
+		case op == ws.Text || op == ws.Binary:
+			c.finish(ReasonParseError, ws.StatusProtocol)
+		case op == ws.Close:
+			c.finish(ReasonTransportClose, ws.StatusNormal)
+		default:
+			c.finish(ReasonTransportClose, 0)
+		}
+		return
+	}
+}
+
+// frame handles one message or control frame. An error ends the connection.
+func (c *Conn) frame(ctx context.Context, op ws.Opcode, data []byte) error {
+	switch op {
+	case ws.Text:
+		p, err := parseText(data)
+		if err != nil {
+			return err
+		}
+		return c.receive(ctx, p)
+	case ws.Binary:
+		return c.receive(ctx, received{kind: typeMessage, binary: true, data: data})
+	case ws.Ping:
+		if err := c.Send(Packet{frame: ws.Frame(ws.Pong, data)}); errors.Is(err, ErrSlow) {
+			return err
+		}
+		return nil
+	case ws.Close:
+		return ErrClosed
+	}
+	return nil
+}
+
+// write sends what is queued and returns when nothing is left: an idle
+// connection has no writer.
+func (c *Conn) write() {
+	defer c.srv.group.add(-1)
+	for {
+		c.mu.Lock()
+		batch := c.queue
+		c.srv.waiting.Add(-int64(c.inflight)) // written
+		c.inflight, c.queued = c.queued, 0
+		c.batch++
+		if len(batch) == 0 || c.state == closed {
+			c.writing = false
+			farewell := c.farewell
+			c.mu.Unlock()
+			if farewell != 0 {
+				hangUp(c.sock, farewell)
+			}
+			return
+		}
+		c.queue, c.spare = c.spare, nil
+		sock := c.sock
+		c.mu.Unlock()
+
+		if err := c.srv.writeBatch(sock, batch); err != nil {
+			c.srv.waiting.Add(-int64(c.inflight)) // lost; nobody else looks at it now
+			c.finish(ReasonTransportError, 0)
+			_ = sock.Close() // it may have been left to us
+			return
+		}
+		c.reuse(batch)
+	}
+}
+
+// reuse keeps the memory of a batch for the queue, if it is small.
+func (c *Conn) reuse(batch []Packet) {
+	if cap(batch) > keepQueue {
+		return
+	}
+	clear(batch)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queue == nil {
+		c.queue = batch[:0]
+	} else {
+		c.spare = batch[:0]
+	}
+}
+
+// writeBatch joins small frames and writes large ones as they are.
+func (s *Server) writeBatch(sock net.Conn, batch []Packet) error {
+	if len(batch) == 1 {
+		_, err := sock.Write(batch[0].frame)
+		return err
+	}
+	buffer := s.buffers.Get().(*[joinBytes]byte)
+	defer s.buffers.Put(buffer)
+	joined := buffer[:0]
+	flush := func() (err error) {
+		if len(joined) > 0 {
+			_, err = sock.Write(joined)
+			joined = joined[:0]
+		}
+		return err
+	}
+	for _, p := range batch {
+		if len(joined)+len(p.frame) > joinBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		if len(p.frame) >= joinBytes {
+			if _, err := sock.Write(p.frame); err != nil {
+				return err
+			}
+			continue
+		}
+		joined = append(joined, p.frame...)
+	}
+	return flush()
+}
+
+// probe runs a second connection until it has taken over, or has not.
+func (c *Conn) probe(sock net.Conn, reader *ws.Reader) bool {
+	c.mu.Lock()
+	if c.state != open || c.mode != polling || c.candidate != nil {
+		c.mu.Unlock()
+		hangUp(sock, ws.StatusNormal)
+		return false
+	}
+	c.candidate = sock
+	c.mu.Unlock()
+
+	_ = sock.SetDeadline(time.Now().Add(upgradeTimeout)) // a connection without deadlines fails its read
+	for {
+		op, data, err := reader.Next()
+		if err != nil || op == ws.Close || op == ws.Binary {
+			break
+		}
+		if op != ws.Text {
+			continue // a ping during this short time goes without its pong
+		}
+		if p, err := parseText(data); err == nil && p.kind == typeUpgrade && c.takeOver(sock) {
+			return true
+		} else if err != nil || p.kind != typePing || string(p.data) != probe || !c.answerProbe(sock) {
+			break
+		}
+	}
+	c.mu.Lock()
+	c.candidate, c.probed = nil, false
+	c.mu.Unlock()
+	hangUp(sock, ws.StatusNormal)
+	return false
+}
+
+// answerProbe says that the websocket works. Soon after the client needs its
+// poll back.
+func (c *Conn) answerProbe(sock net.Conn) bool {
+	if _, err := sock.Write(control(typePong, probe).frame); err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probed = true
+	time.AfterFunc(probeGrace, c.releasePoll)
+	return c.state == open
+}
+
+// takeOver moves the connection to the websocket. A poll that still waits has
+// been overtaken; a POST that is still read forbids it, or two would be read at
+// once.
+func (c *Conn) takeOver(sock net.Conn) bool {
+	if sock.SetDeadline(time.Time{}) != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != open || !c.probed || c.posting {
+		return false
+	}
+	c.mode, c.sock, c.candidate, c.probed = websocket, sock, nil, false
+	if c.poll != nil {
+		c.poll <- answer{refused: true}
+		c.poll = nil
+	}
+	c.pushLocked()
+	return true
+}
