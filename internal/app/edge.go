@@ -139,15 +139,20 @@ func probeName(r *http.Request) string {
 	return ""
 }
 
-// withCORS leaves area C out: it is called by gateways, never by a page.
+// withCORS leaves area C out: it is called by gateways, never by a page. A and
+// B spare who is no page the headers; D promises them to everybody.
 func (e *edge) withCORS(next http.Handler) http.Handler {
 	cors := e.cors.Middleware(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if under(r.URL.Path, "/api") {
+		switch {
+		case under(r.URL.Path, "/api"):
 			next.ServeHTTP(w, r)
-			return
+		case r.Header["Origin"] == nil && under(r.URL.Path, "/v1") && r.Method != http.MethodOptions:
+			e.cors.Vary(w.Header())
+			next.ServeHTTP(w, r)
+		default:
+			cors.ServeHTTP(w, r)
 		}
-		cors.ServeHTTP(w, r)
 	})
 }
 

@@ -53,7 +53,8 @@ func (s *Service) admitOperator(r *http.Request) (web.Caller, error) {
 }
 
 // identify finds the caller by what the request carries. It writes what is
-// left of the key's rate limit into answer, if there is one.
+// left of the key's rate limit into answer, if there is one, once half is
+// spent.
 func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, error) {
 	if strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") {
 		return s.identifyUCAN(r)
@@ -71,7 +72,7 @@ func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, err
 	}
 	v := s.requests.Allow(g.caller.Key)
 	if answer != nil {
-		v.SetHeaders(answer)
+		v.Tell(answer)
 	}
 	if err := v.Err(); err != nil {
 		return web.Caller{}, err

@@ -80,16 +80,21 @@ func (c *CORS) Allowed(origin string) bool {
 	return c.any || c.origins[origin]
 }
 
+// Vary says that an answer depends on the origin, as one to a page would.
+func (c *CORS) Vary(h http.Header) {
+	if _, more := h["Vary"]; more {
+		h.Add("Vary", "Origin")
+		return
+	}
+	h["Vary"] = varyOrigin
+}
+
 // Middleware adds the headers of CORS to every answer, errors included, and
 // answers preflights before anyone asks who is calling.
 func (c *CORS) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		if _, more := h["Vary"]; more {
-			h.Add("Vary", "Origin")
-		} else {
-			h["Vary"] = varyOrigin
-		}
+		c.Vary(h)
 		allowed := c.mark(h, r.Header.Get("Origin"))
 		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 			next.ServeHTTP(w, r)

@@ -175,6 +175,14 @@ func (v Verdict) SetHeaders(h http.Header) {
 	}
 }
 
+// Tell is SetHeaders for those who are near the limit: half of it is spent, or
+// all. Nobody else has a use for the numbers.
+func (v Verdict) Tell(h http.Header) {
+	if !v.OK || 2*v.Remaining <= v.Limit {
+		v.SetHeaders(h)
+	}
+}
+
 func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // Err is nil when the try passed, else the TooMany fault RATE_LIMITED.
@@ -195,7 +203,7 @@ func (l *Limiter) Guard(name func(*http.Request) string, refuse ErrorWriter, nex
 			return
 		}
 		v := l.Allow(n)
-		v.SetHeaders(w.Header())
+		v.Tell(w.Header())
 		if err := v.Err(); err != nil {
 			refuse(w, r, fault.As(err))
 			return

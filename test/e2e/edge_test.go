@@ -82,7 +82,7 @@ func TestEdge(t *testing.T) {
 func checkHeaders(t *testing.T, h http.Header) {
 	t.Helper()
 	for name, want := range map[string]string{
-		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+		"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
 		"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 	} {
 		if got := h.Get(name); got != want {
