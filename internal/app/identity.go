@@ -12,8 +12,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
 // Identity is who the oracle of this server is. Without a key it still
@@ -31,13 +33,17 @@ type oracleFile struct {
 
 // loadIdentity reads the oracle's identity from the data folder and makes one
 // on the first start. A DID that was configured wins; the key in the folder
-// belongs to another one then and is not used.
-func loadIdentity(dir, configured string) (Identity, error) {
-	if configured != "" {
-		id, err := did.Parse(configured)
-		return Identity{DID: id}, err
+// belongs to another one then and is not used. Its own comes from a mnemonic.
+func loadIdentity(dir string, o config.Oracle) (Identity, error) {
+	if o.DID != "" {
+		id, err := did.Parse(o.DID)
+		known := Identity{DID: id}
+		if text := o.Mnemonic.Reveal(); text != "" {
+			known.Key = ucan.KeyFromMnemonic(text)
+		}
+		return known, err
 	}
-	path := filepath.Join(dir, "oracle.json")
+	path := filepath.Join(dir, oracleName+".json")
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeIdentity(path)
@@ -72,4 +78,17 @@ func makeIdentity(path string) (Identity, error) {
 		return Identity{}, fmt.Errorf("write oracle identity: %w", err)
 	}
 	return id, nil
+}
+
+// OracleDID is the DID of the oracle of a configuration: the one that is set,
+// or that of the data folder. It makes none.
+func OracleDID(cfg *config.Config) (did.DID, error) {
+	if cfg.Oracle.DID != "" {
+		return did.Parse(cfg.Oracle.DID)
+	}
+	if _, err := os.Stat(filepath.Join(cfg.Data.Dir, oracleName+".json")); err != nil {
+		return "", err
+	}
+	id, err := loadIdentity(cfg.Data.Dir, cfg.Oracle)
+	return id.DID, err
 }

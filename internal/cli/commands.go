@@ -1,5 +1,7 @@
 package cli
 
+import "slices"
+
 // commands is everything the program can do, in the order help shows it.
 func commands() []command {
 	return append([]command{
@@ -20,5 +22,5 @@ func commands() []command {
 		{name: "db migrate", summary: "Make the store or bring its schema up to date, without serving", run: dbMigrate},
 		{name: "health", summary: "Ask the running server whether it is ready", run: health},
 		{name: "version", summary: "Print the version", run: printVersion},
-	}, ussdCommands()...)
+	}, slices.Concat(ussdCommands(), ucanCommands())...)
 }

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+type chatOptions struct {
+	ucanFlags
+	url, session, model string
+}
+
+func chatFlags(fs *flag.FlagSet) any {
+	o := &chatOptions{}
+	o.can, o.with = "*", "ixo:oracle"
+	audienceFlags(fs, &o.ucanFlags, 10*time.Minute)
+	fs.StringVar(&o.url, "url", "", "`address` of the server; the one of this configuration by default")
+	fs.StringVar(&o.session, "session", "", "`id` of a session to go on with; a new one by default")
+	fs.StringVar(&o.model, "model", "", "`id` of a model, as GET /models lists them")
+	return o
+}
+
+// chatter is a conversation with an oracle.
+type chatter struct {
+	call    *call
+	opt     *chatOptions
+	base    string
+	session string
+}
+
+// chat reads lines and prints what the oracle answers, until the end of input.
+func chat(ctx context.Context, c *call) error {
+	o := c.own.(*chatOptions)
+	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session}
+	if t.base == "" {
+		t.base = fmt.Sprintf("http://localhost:%d", c.cfg.Server.Port)
+	}
+	if t.session == "" {
+		if err := t.begin(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(c.out, "session %s  (an empty line or Ctrl-D ends it)\n", t.session)
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	for {
+		fmt.Fprint(c.out, "> ")
+		if !lines.Scan() || strings.TrimSpace(lines.Text()) == "" {
+			fmt.Fprintln(c.out)
+			return lines.Err()
+		}
+		if err := t.say(ctx, lines.Text()); err != nil {
+			return err
+		}
+	}
+}
+
+// do sends a request as the holder of the key. Each has a fresh token: one
+// lives for minutes, a conversation for hours.
+func (t *chatter) do(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	token, err := mint(t.call, &t.opt.ucanFlags)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, t.base+path, bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("X-Auth-Type", "ucan")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode >= 300 {
+		defer res.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // what came of it is the message
+		return nil, fmt.Errorf("the server answers %d: %s", res.StatusCode, strings.TrimSpace(string(text)))
+	}
+	return res, nil
+}
+
+// begin opens a session.
+func (t *chatter) begin(ctx context.Context) error {
+	res, err := t.do(ctx, http.MethodPost, "/sessions", struct{}{})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var made struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.UnmarshalRead(io.LimitReader(res.Body, 1<<20), &made); err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
+	t.session = made.SessionID
+	return nil
+}
+
+// say sends one message and prints the answer as it comes.
+func (t *chatter) say(ctx context.Context, text string) error {
+	type message struct {
+		Message string `json:"message"`
+		Stream  bool   `json:"stream"`
+		Model   string `json:"model,omitempty"`
+	}
+	res, err := t.do(ctx, http.MethodPost, "/messages/"+t.session, message{text, true, t.opt.model})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 4<<20)
+	name := ""
+	for lines.Scan() {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "event: "):
+			name = line[len("event: "):]
+		case strings.HasPrefix(line, "data: "):
+			done, err := t.show(name, line[len("data: "):])
+			if err != nil || done {
+				fmt.Fprintln(t.call.out)
+				return err
+			}
+		}
+	}
+	return errors.Join(lines.Err(), errors.New("the stream ended before the answer did"))
+}
+
+// show prints a frame. It tells whether it was the last.
+func (t *chatter) show(name, data string) (done bool, err error) {
+	var f struct {
+		Content  string `json:"content"`
+		ToolName string `json:"toolName"`
+		Status   string `json:"status"`
+		Error    string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(data), &f); err != nil {
+		return false, fmt.Errorf("read frame: %w", err)
+	}
+	w := t.call.out
+	switch name {
+	case "message":
+		fmt.Fprint(w, f.Content)
+	case "tool_call", "action_call":
+		if f.Status == "isRunning" {
+			fmt.Fprintf(w, "[%s] ", f.ToolName)
+		}
+	case "error":
+		fmt.Fprintf(w, "\n%s\n", f.Error)
+	case "done":
+		return true, nil
+	}
+	return false, nil
+}

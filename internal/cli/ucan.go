@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+)
+
+func ucanCommands() []command {
+	return []command{
+		{name: "ucan key", summary: "Make a key to call the oracle with, or show whose it is", run: ucanKey, flags: ucanKeyFlags},
+		{name: "ucan invoke", summary: "Print a token that says who calls", run: ucanInvoke, flags: ucanInvokeFlags},
+		{name: "ucan delegate", summary: "Print a token that lets the oracle act for you", run: ucanDelegate, flags: ucanDelegateFlags},
+		{name: "ucan inspect", args: "<token>", summary: "Show what a token says and whether it is good", run: ucanInspect},
+		{name: "chat", summary: "Talk to the oracle from the terminal", run: chat, flags: chatFlags},
+	}
+}
+
+// defaultKeyFile is where ucan key leaves the key, in the folder one is in.
+const defaultKeyFile = "ucan.key"
+
+type ucanFlags struct {
+	file, audience, can, with string
+	ttl                       time.Duration
+}
+
+func keyFlag(fs *flag.FlagSet, u *ucanFlags) {
+	fs.StringVar(&u.file, "key-file", defaultKeyFile, "`file` with the key that signs")
+}
+
+func ucanKeyFlags(fs *flag.FlagSet) any {
+	u := &ucanFlags{}
+	keyFlag(fs, u)
+	return u
+}
+
+func audienceFlags(fs *flag.FlagSet, u *ucanFlags, ttl time.Duration) {
+	keyFlag(fs, u)
+	fs.StringVar(&u.audience, "audience", "", "`DID` of the oracle; that of the data folder by default")
+	fs.DurationVar(&u.ttl, "ttl", ttl, "`time` the token is good for")
+}
+
+func ucanInvokeFlags(fs *flag.FlagSet) any {
+	u := &ucanFlags{can: "*", with: ucan.DefaultResource}
+	audienceFlags(fs, u, 10*time.Minute)
+	return u
+}
+
+func ucanDelegateFlags(fs *flag.FlagSet) any {
+	u := &ucanFlags{}
+	audienceFlags(fs, u, 30*24*time.Hour)
+	fs.StringVar(&u.can, "can", "*", "what it may do: memory/read, memory/*, *; several with commas")
+	fs.StringVar(&u.with, "with", ucan.DefaultResource, "with which `resource`")
+	return u
+}
+
+// ucanKey makes a key file, once, and prints the DID of the key.
+func ucanKey(_ context.Context, c *call) error {
+	u := c.own.(*ucanFlags)
+	key, err := readKey(u.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, key, err = ed25519.GenerateKey(nil); err != nil {
+			return err
+		}
+		err = os.WriteFile(u.file, []byte(hex.EncodeToString(key.Seed())+"\n"), 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "did   %s\nfile  %s\n", did.FromEd25519(key.Public().(ed25519.PublicKey)), u.file)
+	return nil
+}
+
+// readKey reads the seed of a key.
+func readKey(file string) (ed25519.PrivateKey, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read key: %w", err)
+	}
+	seed, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("read key: %s does not hold 64 hexadecimal digits", file)
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+func ucanInvoke(_ context.Context, c *call) error { return printToken(c, c.own.(*ucanFlags)) }
+
+func ucanDelegate(_ context.Context, c *call) error { return printToken(c, c.own.(*ucanFlags)) }
+
+func printToken(c *call, u *ucanFlags) error {
+	text, err := mint(c, u)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.out, text)
+	return nil
+}
+
+// mint makes the token that the flags describe.
+func mint(c *call, u *ucanFlags) (string, error) {
+	key, err := readKey(u.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no %s: make one with hearth ucan key", u.file)
+	} else if err != nil {
+		return "", err
+	}
+	audience, err := audienceOf(c, u.audience)
+	if err != nil {
+		return "", err
+	}
+	if u.ttl <= 0 {
+		return "", errUsage{"--ttl is a time above zero, such as 10m"}
+	}
+	signer, err := ucan.NewSigner("", key)
+	if err != nil {
+		return "", err
+	}
+	d := ucan.Draft{Audience: audience, Expires: time.Now().Add(u.ttl)}
+	for can := range strings.SplitSeq(u.can, ",") {
+		d.Capabilities = append(d.Capabilities, ucan.Capability{Can: strings.TrimSpace(can), With: u.with})
+	}
+	t, err := signer.Mint(d)
+	if err != nil {
+		return "", err
+	}
+	return t.Text(), nil
+}
+
+// audienceOf is the DID a token is for.
+func audienceOf(c *call, given string) (did.DID, error) {
+	if given != "" {
+		id, err := did.Parse(given)
+		if err != nil {
+			return "", errUsage{"--audience is not a DID"}
+		}
+		return id, nil
+	}
+	id, err := app.OracleDID(c.cfg)
+	if err != nil {
+		return "", fmt.Errorf("whose DID is meant? give --audience, or --data-dir of a server that was started once: %w", err)
+	}
+	return id, nil
+}
+
+// ucanInspect shows a token and checks what can be checked from here.
+func ucanInspect(ctx context.Context, c *call) error {
+	if len(c.args) != 1 {
+		return errUsage{"inspect takes one token, or - to read it"}
+	}
+	text := c.args[0]
+	if text == "-" {
+		b, err := io.ReadAll(io.LimitReader(os.Stdin, ucan.MaxText+1))
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	t, err := ucan.Parse(strings.TrimSpace(text))
+	if err != nil {
+		return err
+	}
+	showToken(c.out, t, "")
+	checker := ucan.New(ucan.Config{DID: t.Audience})
+	if _, err := checker.Auth(ctx, text); err == nil {
+		fmt.Fprintln(c.out, "good      as an invocation")
+	} else {
+		fmt.Fprintf(c.out, "not good  as an invocation: %s\n", err)
+	}
+	if _, err := checker.Delegation(ctx, text); err == nil {
+		fmt.Fprintln(c.out, "good      as a delegation")
+	} else {
+		fmt.Fprintf(c.out, "not good  as a delegation: %s\n", err)
+	}
+	return nil
+}
+
+// showToken prints a token and its proofs.
+func showToken(w io.Writer, t *ucan.Token, indent string) {
+	fmt.Fprintf(w, "%sissuer    %s\n%saudience  %s\n", indent, t.Issuer, indent, t.Audience)
+	for _, p := range t.Capabilities {
+		fmt.Fprintf(w, "%scan       %s with %s\n", indent, p.Can, p.With)
+	}
+	if at := t.NotBefore(); !at.IsZero() {
+		fmt.Fprintf(w, "%sfrom      %s\n", indent, at.UTC().Format(time.RFC3339))
+	}
+	until := "never ends"
+	if at := t.Expires(); !at.IsZero() {
+		until = at.UTC().Format(time.RFC3339)
+	}
+	fmt.Fprintf(w, "%suntil     %s\n%scid       %s\n", indent, until, indent, t.CID)
+	for _, cid := range t.Proofs {
+		fmt.Fprintf(w, "%sproof     %s\n", indent, cid)
+		if p, err := t.Proof(cid); err == nil {
+			showToken(w, p, indent+"  ")
+		}
+	}
+}
