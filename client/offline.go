@@ -13,16 +13,17 @@ import (
 
 // BatchItem is what became of one response of a batch.
 type BatchItem struct {
-	Index              int      `json:"index"`
-	ResponseID         string   `json:"responseId,omitzero"`
-	Status             string   `json:"status"` // created, replayed, partial, conflict or invalid
-	Revision           int64    `json:"revision,omitzero"`
-	Missing            []string `json:"missing,omitzero"`            // pointers of required answers
-	MissingAttachments []string `json:"missingAttachments,omitzero"` // hashes to send now
-	ConflictID         string   `json:"conflictId,omitzero"`
-	Code               string   `json:"code,omitzero"` // why it was not stored
-	Detail             string   `json:"detail,omitzero"`
-	Errors             []Field  `json:"errors,omitzero"`
+	Index              int       `json:"index"`
+	ResponseID         string    `json:"responseId,omitzero"`
+	Status             string    `json:"status"` // created, replayed, partial, conflict, held or invalid
+	Revision           int64     `json:"revision,omitzero"`
+	Missing            []string  `json:"missing,omitzero"`            // pointers of required answers
+	MissingAttachments []string  `json:"missingAttachments,omitzero"` // hashes to send now
+	ConflictID         string    `json:"conflictId,omitzero"`
+	Code               string    `json:"code,omitzero"` // why it was not stored
+	Detail             string    `json:"detail,omitzero"`
+	Errors             []Field   `json:"errors,omitzero"`
+	Warnings           []Warning `json:"warnings,omitzero"` // what of the item was not done
 }
 
 // ResponseBatch is what became of a batch.
@@ -31,6 +32,7 @@ type ResponseBatch struct {
 	Replayed int         `json:"replayed"`
 	Partial  int         `json:"partial"`
 	Conflict int         `json:"conflict"`
+	Held     int         `json:"held"` // came after the survey had closed or paused, and wait for a manager
 	Invalid  int         `json:"invalid"`
 	Results  []BatchItem `json:"results"`
 }
@@ -42,18 +44,20 @@ func (r Responses) Batch(ctx context.Context, items []ResponseDraft, opts ...Opt
 	return do[ResponseBatch](ctx, r.c, k, opts)
 }
 
-// ResponseConflict is a content of a batch that clashed with a stored response.
+// ResponseConflict is a content of a batch that clashed with a stored response,
+// or is held because it came after its survey had closed or paused.
 type ResponseConflict struct {
 	ConflictID     string               `json:"conflictId"`
 	SurveyID       string               `json:"surveyId"`
-	Code           string               `json:"code"` // RESPONSE_CONFLICT or DUPLICATE_HOUSEHOLD_RESPONSE
-	ResponseID     string               `json:"responseId"`
+	Code           string               `json:"code"`                // RESPONSE_CONFLICT, DUPLICATE_HOUSEHOLD_RESPONSE, SURVEY_CLOSED or SURVEY_PAUSED
+	ResponseID     string               `json:"responseId,omitzero"` // none of one that is held
 	SentResponseID string               `json:"sentResponseId"`
 	HouseholdID    string               `json:"householdId"`
 	SentBy         string               `json:"sentBy"`
 	ReceivedAt     time.Time            `json:"receivedAt"`
 	Differences    []ResponseDifference `json:"differences"`
-	Mergeable      bool                 `json:"mergeable"` // no question is answered in both and differently
+	Sent           *ResponseDraft       `json:"sent,omitzero"` // of one that is held, with the scope responses:pii
+	Mergeable      bool                 `json:"mergeable"`     // no question is answered in both and differently
 	Erased         bool                 `json:"erased,omitzero"`
 	ResolvedAt     time.Time            `json:"resolvedAt,omitzero"`
 	ResolvedBy     string               `json:"resolvedBy,omitzero"`
@@ -90,13 +94,16 @@ func (r Responses) Conflict(ctx context.Context, surveyID, id string, opts ...Op
 
 // ConflictResolution decides a conflict.
 type ConflictResolution struct {
-	Keep   string            `json:"keep"`          // stored, sent or merged
-	Take   map[string]string `json:"take,omitzero"` // for merged: pointer of a question → stored or sent
-	Reason string            `json:"reason,omitzero"`
+	Keep       string            `json:"keep"`                // stored, sent or merged
+	Take       map[string]string `json:"take,omitzero"`       // for merged: pointer of a question → stored or sent
+	Supersedes string            `json:"supersedes,omitzero"` // for sent, of one that is held: the response it replaces
+	Reason     string            `json:"reason,omitzero"`     // needed when a verified response changes, and to refuse one that is held
 }
 
-// Resolve decides a conflict. Codes: CONFLICT_RESOLVED, RESOLUTION_INVALID,
-// CONTENT_ERASED, RESPONSE_LOCKED, NOT_COLLECTOR, STALE_REVISION.
+// Resolve decides a conflict. Of one that is held, stored refuses it and sent
+// takes it; that needs the scope surveys:write. Codes: CONFLICT_RESOLVED,
+// RESOLUTION_INVALID, CONTENT_ERASED, RESPONSE_LOCKED, SURVEY_ARCHIVED,
+// NOT_COLLECTOR, STALE_REVISION.
 func (r Responses) Resolve(ctx context.Context, surveyID, id string, d ConflictResolution, opts ...Option) (*ResponseConflict, error) {
 	return do[ResponseConflict](ctx, r.c, post(conflictPath(surveyID, id)+"/resolve", d), opts)
 }

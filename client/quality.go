@@ -139,8 +139,8 @@ func (q Quality) Run(ctx context.Context, surveyID string, round int, opts ...Op
 type QualityRules struct {
 	MinSeconds       float64  `json:"minSeconds,omitzero"`
 	SecondsPerAnswer float64  `json:"secondsPerAnswer,omitzero"`
-	NightFrom        int      `json:"nightFrom,omitzero"`
-	NightTo          int      `json:"nightTo,omitzero"`
+	NightFrom        *int     `json:"nightFrom,omitzero"`
+	NightTo          *int     `json:"nightTo,omitzero"`
 	UTCOffsetMinutes *int     `json:"utcOffsetMinutes,omitzero"`
 	MaxMetres        float64  `json:"maxMetres,omitzero"`
 	SameAnswers      int      `json:"sameAnswers,omitzero"`

@@ -33,11 +33,21 @@ type ResponseFile struct {
 
 // ResponseVerdict is what was decided about a response.
 type ResponseVerdict struct {
-	Status    string    `json:"status"` // pending, in_review, needs_correction, flagged, verified, rejected, disputed, invalidated or superseded
-	Verifier  string    `json:"verifier,omitzero"`
-	Timestamp time.Time `json:"timestamp,omitzero"`
-	Outcome   string    `json:"outcome,omitzero"` // approved or rejected
-	Reviews   int       `json:"reviews,omitzero"`
+	Status     string    `json:"status"` // pending, in_review, needs_correction, flagged, verified, rejected, disputed, invalidated or superseded
+	Verifier   string    `json:"verifier,omitzero"`
+	Timestamp  time.Time `json:"timestamp,omitzero"`
+	Outcome    string    `json:"outcome,omitzero"` // approved or rejected
+	Reviews    int       `json:"reviews,omitzero"`
+	Imported   bool      `json:"imported,omitzero"` // made elsewhere; it came with the response
+	ImportedBy string    `json:"importedBy,omitzero"`
+	Reason     string    `json:"reason,omitzero"` // of one that is sent
+}
+
+// Warning is a part of a request that was not done.
+type Warning struct {
+	Pointer string `json:"pointer"`
+	Code    string `json:"code"` // verification_ignored
+	Detail  string `json:"detail"`
 }
 
 // ResponseFlag is what a check has found.
@@ -94,11 +104,13 @@ type Response struct {
 	Location           *Spot           `json:"location,omitzero"`
 	Masked             []string        `json:"masked,omitzero"` // pointers of what this key may not read
 	Erased             bool            `json:"erased,omitzero"`
+	Pseudonymised      bool            `json:"pseudonymised,omitzero"`      // names stand for household, collector, sender and device: the key has not responses:pii
 	MissingAttachments []string        `json:"missingAttachments,omitzero"` // hashes to send
 	Revision           int64           `json:"revision"`
 	Updated            time.Time       `json:"updated"`
 	Verification       ResponseVerdict `json:"verification"`
 	Flags              []ResponseFlag  `json:"flags"`
+	Warnings           []Warning       `json:"warnings,omitzero"` // in the answer to a response that was stored before
 }
 
 // ResponseDraft is a response to send. ResponseID makes it safe to send it

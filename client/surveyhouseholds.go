@@ -20,7 +20,7 @@ type ListedHousehold struct {
 	OutcomeAt    time.Time `json:"outcomeAt,omitzero"`
 	Location     *Place    `json:"location,omitzero"`
 	Attributes   Object    `json:"attributes,omitzero"`
-	Masked       bool      `json:"masked,omitzero"` // location and attributes are not shown
+	Masked       bool      `json:"masked,omitzero"` // location and attributes are not shown, and names stand for DIDs
 	Revision     int64     `json:"revision"`
 	Updated      time.Time `json:"updated"`
 }

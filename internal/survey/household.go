@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -27,14 +28,7 @@ func outcomeCode(name string) int { return code(outcomes, name) }
 func groupName(c int) string      { return groups[min(max(c, 0), len(groups)-1)] }
 func outcomeName(c int) string    { return outcomes[min(max(c, 0), len(outcomes)-1)] }
 
-func code(list []string, name string) int {
-	for i, one := range list {
-		if one == name {
-			return i
-		}
-	}
-	return 0
-}
+func code(list []string, name string) int { return max(slices.Index(list, name), 0) }
 
 // Household is a household of a campaign.
 type Household struct {
@@ -49,7 +43,7 @@ type Household struct {
 	OutcomeAt    time.Time      `json:"outcomeAt,omitzero"`
 	Location     *plan.Location `json:"location,omitzero"`
 	Attributes   form.Object    `json:"attributes,omitzero"`
-	Masked       bool           `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii and surveys:write."`
+	Masked       bool           `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii and surveys:write. Names stand in place of DIDs then."`
 	Revision     int64          `json:"revision"`
 	Updated      time.Time      `json:"updated"`
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // HouseholdFilter narrows a list of households. Empty members do not.
@@ -46,12 +45,20 @@ func (s *Service) Households(ctx context.Context, id string, f HouseholdFilter, 
 	if err != nil {
 		return nil, nil, err
 	}
-	caller := web.CallerFrom(ctx)
+	x := s.sight(ctx, o.Workspace, o.Project)
+	if !x.All() { // a cursor can be read
+		at.After = s.cfg.Vault.Uncover(o.Workspace, at.After)
+		defer func() {
+			if next != nil {
+				next.After = s.cfg.Vault.Cover(o.Workspace, next.After)
+			}
+		}()
+	}
 	examine := limit + 1
 	if f != (HouseholdFilter{}) {
 		examine = maxLooked
 	}
-	for named := f.Collector != "" && !at.Rules; ; named = false {
+	for named := f.Collector != "" && !at.Rules && x.All(); ; named = false {
 		var rows []*Household
 		if named {
 			rows, err = scanHouseholds(s.db.Query(ctx, selectNamed, o.NID, f.Collector, at.After, examine))
@@ -66,10 +73,10 @@ func (s *Service) Households(ctx context.Context, id string, f HouseholdFilter, 
 				return items, &at, nil
 			}
 			at.After = h.HouseholdID
-			if f.Collector != "" && !named && h.Collector != "" {
+			if f.Collector != "" && !named && h.Collector != "" && x.All() {
 				continue // it was in the first part
 			}
-			if present(caller, o, h); f.fits(h) {
+			if present(x, o, h); f.fits(h) {
 				items = append(items, h)
 			}
 		}

@@ -2,6 +2,7 @@ package survey_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -386,7 +387,19 @@ func TestMaskedHouseholds(t *testing.T) {
 	if w := v.send(t, "ws owner", "POST /v1/surveys/"+id+"/households", `{"items":[{"householdId":"did:ixo:household/1","location":{"lat":1,"lon":2},"attributes":{"size":4}}]}`); w.Code != 200 {
 		t.Fatalf("upload = %d %s", w.Code, w.Body)
 	}
-	for _, path := range []string{"/households", "/households/did:ixo:household%2F1"} {
+	v.send(t, "ws owner", "PUT /v1/surveys/"+id+"/assignments", `{"items":[{"collector":"did:key:ann","households":["did:ixo:household/1"]}]}`, "If-Match", "*")
+	for _, path := range []string{"", "/assignments", "/households?limit=1", "/history/2"} {
+		for who, shown := range map[string]bool{"ws owner": true, "ws collector": true, "ws reader": false} {
+			w := v.send(t, who, "GET /v1/surveys/"+id+path, "")
+			if got := strings.Contains(w.Body.String(), `"did:ixo:household/1"`); w.Code != 200 || got != shown {
+				t.Errorf("%s by %s = %d %s, want the household: %v", path, who, w.Code, w.Body, shown)
+			}
+		}
+	}
+	if w := v.send(t, "ws reader", "GET /v1/surveys/"+id+"/households/did:ixo:household%2F1", ""); w.Code != 400 {
+		t.Errorf("a household by its DID = %d %s, want 400", w.Code, w.Body)
+	}
+	for _, path := range []string{"/households"} {
 		for who, shown := range map[string]bool{"ws owner": true, "ws collector": true, "ws reader": false} {
 			w := v.send(t, who, "GET /v1/surveys/"+id+path, "")
 			if got := strings.Contains(w.Body.String(), `"lat"`) && strings.Contains(w.Body.String(), `"size"`); w.Code != 200 || got != shown {
@@ -424,6 +437,56 @@ func TestErase(t *testing.T) {
 			r, err := v.s.GetHousehold(as(t, ws, "owner"), id, h.HouseholdID)
 			if err != nil || (r.Value.Location == nil) != (ws == "ws") || r.Value.Stratum != "a" {
 				t.Errorf("%s: household = %+v, %v", ws, r.Value, err)
+			}
+		}
+	})
+}
+
+// TestMaskedPages: who may not know the households of a list can read all of
+// it, page by page, and finds none of them in a cursor.
+func TestMaskedPages(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		id := v.create(t, "ws", open)
+		items := make([]string, 7)
+		for i := range items {
+			items[i] = fmt.Sprintf(`{"householdId":"did:ixo:household/%d","collector":"did:key:ann"}`, i)
+		}
+		if w := v.send(t, "ws owner", "POST /v1/surveys/"+id+"/households", `{"items":[`+strings.Join(items, ",")+`]}`); w.Code != 200 {
+			t.Fatalf("upload = %d %s", w.Code, w.Body)
+		}
+		seen := map[string]bool{}
+		collector := ""
+		for cursor := ""; ; {
+			w := v.send(t, "ws reader", "GET /v1/surveys/"+id+"/households?limit=3&cursor="+cursor, "")
+			var page struct {
+				Items []survey.Household `json:"items"`
+				Page  struct {
+					Next string `json:"nextCursor"`
+				} `json:"page"`
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || w.Code != 200 {
+				t.Fatalf("page = %d %s", w.Code, w.Body)
+			}
+			for _, h := range page.Items {
+				seen[h.HouseholdID], collector = true, h.Collector
+			}
+			raw, _ := base64.RawURLEncoding.DecodeString(page.Page.Next)
+			if strings.Contains(string(raw), "household/") {
+				t.Errorf("cursor = %q names a household", raw)
+			}
+			if cursor = page.Page.Next; cursor == "" {
+				break
+			}
+		}
+		if len(seen) != 7 || !strings.HasPrefix(collector, "pe_") {
+			t.Errorf("read %v, want 7 names", seen)
+		}
+		for who, want := range map[string]int{collector: 7, "did:key:ann": 0} {
+			w := v.send(t, "ws reader", "GET /v1/surveys/"+id+"/households?collector="+who, "")
+			if got := strings.Count(w.Body.String(), `"householdId"`); w.Code != 200 || got != want {
+				t.Errorf("households of %s = %d %s, want %d", who, w.Code, w.Body, want)
 			}
 		}
 	})

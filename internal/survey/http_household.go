@@ -25,10 +25,11 @@ func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/households", s.serveHouseholds, web.Doc{
 		Summary: "List the households", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
-		Description: "By DID; for a collector those that name it come first. A page may be short: follow hasMore. Locations and attributes are shown to keys with responses:write, responses:pii or surveys:write.",
+		Description: "By DID; for a collector those that name it come first. A page may be short: follow hasMore. Locations and attributes are shown to keys with responses:write, responses:pii or surveys:write; to others households and collectors have the names of pseudonymised exports, by which collector is asked for then.",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/households/{did}", s.serveHousehold, web.Doc{
-		Summary: "Read a household of the list", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED"},
+		Summary: "Read a household of the list", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "INVALID_PARAMETER"},
+		Description: "For keys with responses:write, responses:pii or surveys:write.",
 	})
 	web.Patch(a, "/v1/surveys/{surveyId}/households/{did}", s.servePatchHousehold, web.Doc{
 		Summary: "Change a household of the list", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},

@@ -97,7 +97,10 @@ func (s *Service) servePutCollectors(ctx context.Context, in *struct {
 }
 
 func (s *Service) serveAssignments(ctx context.Context, in *one) (web.Reply[AssignmentList], error) {
-	return part(ctx, s, in.ID, assignmentsOf)
+	return part(ctx, s, in.ID, func(v *Survey) AssignmentList {
+		v, _ = s.veiled(ctx, v)
+		return assignmentsOf(v)
+	})
 }
 
 func (s *Service) servePutAssignments(ctx context.Context, in *struct {

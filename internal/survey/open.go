@@ -145,7 +145,7 @@ func (s *Survey) openWindow() plan.Window {
 // there is. When the household is listed in some of them, those are all.
 func (s *Service) ByTemplate(ctx context.Context, templateID, household string) ([]*Open, error) {
 	c := web.CallerFrom(ctx)
-	ids, err := texts(s.db.Query(ctx, selectActive, c.Workspace, templateID, maxExamined))
+	ids, err := column[string](s.db.Query(ctx, selectActive, c.Workspace, templateID, maxExamined))
 	if err != nil {
 		return nil, fmt.Errorf("list surveys of a template: %w", err)
 	}

@@ -2,8 +2,11 @@ package survey_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -197,5 +200,33 @@ func BenchmarkUpload(b *testing.B) {
 			n++
 		}
 		v.upload(b, "ws", id, items...)
+	}
+}
+
+// TestLanguagesOfTheTemplate: a survey promises no language that its template
+// does not have, neither as a draft nor while it runs.
+func TestLanguagesOfTheTemplate(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	with := func(tags string) string {
+		return strings.Replace(open, `"sampling"`, `"languages":`+tags+`,"sampling"`, 1)
+	}
+	var d plan.Draft
+	if err := json.Unmarshal([]byte(with(`["en","tlh","en-GB","xx"]`)), &d); err != nil {
+		t.Fatal(err)
+	}
+	_, err := v.s.Create(as(t, "ws", "owner"), d)
+	want(t, "create", err, "SURVEY_CONFIGURATION_INVALID")
+	if got := codes(err); got != "/languages/1 not_in_template, /languages/3 not_in_template" {
+		t.Errorf("create = %s", got)
+	}
+	id := v.create(t, "ws", with(`["en"]`))
+	v.move(t, "ws", id, "activate")
+	_, err = v.s.Update(as(t, "ws", "owner"), id, "*", "", []byte(`{"languages":["en","tlh"]}`))
+	if got := codes(err); got != "/languages/1 not_in_template" {
+		t.Errorf("update = %v %s", err, got)
+	}
+	if _, err = v.s.Update(as(t, "ws", "owner"), id, "*", "", []byte(`{"name":"same"}`)); err != nil {
+		t.Errorf("update of something else = %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -130,19 +131,37 @@ func notListed() error {
 
 // reply shows a household.
 func (s *Service) reply(ctx context.Context, o *Open, h *Household) web.Reply[*Household] {
-	present(web.CallerFrom(ctx), o, h)
+	present(s.sight(ctx, o.Workspace, o.Project), o, h)
 	return web.Reply[*Household]{Value: h, ETag: web.ETag(h.Revision)}
 }
 
 // present fills in what follows from the campaign, and hides where people live
-// from those who only look at results.
-func present(c web.Caller, o *Open, h *Household) {
+// and who they are from those who only look at results.
+func present(x alias.Sight, o *Open, h *Household) {
 	h.Outcome, h.AssignedTo = h.in(o.Round), o.Collector(h)
 	if h.OutcomeRound = h.round; h.Outcome == OutcomeListed {
 		h.OutcomeRound = 0
 	}
-	if !c.May("responses:write") && !c.May("responses:pii") && !c.May("surveys:write") {
+	if !x.All() {
 		h.Masked = h.Location != nil || !h.Attributes.IsZero()
 		h.Location, h.Attributes.Value = nil, nil
+		h.HouseholdID, h.Collector, h.AssignedTo = x.Household(h.HouseholdID), x.Person(h.Collector), x.Person(h.AssignedTo)
 	}
+}
+
+// sight is how a caller sees the households of a campaign: whoever collects or
+// manages must know them.
+func (s *Service) sight(ctx context.Context, ws, project string) alias.Sight {
+	return alias.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(ws, project), "responses:write", "surveys:write")
+}
+
+// veiled is a campaign as the caller sees it.
+func (s *Service) veiled(ctx context.Context, v *Survey) (*Survey, bool) {
+	x := s.sight(ctx, web.CallerFrom(ctx).Workspace, v.ProjectID)
+	if x.All() || len(v.Assignments) == 0 {
+		return v, false
+	}
+	out := *v
+	out.Assignments = plan.Veiled(v.Assignments, x)
+	return &out, true
 }

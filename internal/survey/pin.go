@@ -57,7 +57,7 @@ func (s *Service) pin(ctx context.Context, ws string, v *Survey, c *fault.Checks
 		return nil, err
 	}
 	v.Sections = chosen
-	if len(v.Languages) == 0 {
+	if plan.CheckLanguages(c, v.Languages, t); len(v.Languages) == 0 {
 		v.Languages = plan.LanguagesOf(t)
 	}
 	return f, nil

@@ -41,7 +41,13 @@ func (s *Service) Get(ctx context.Context, id string) (web.Reply[*Survey], error
 		if err != nil {
 			return err
 		}
-		body, err := show(ctx, q, r.NID, v, r.Body)
+		body := r.Body
+		if seen, changed := s.veiled(ctx, v); changed {
+			if body, err = render(seen); err != nil {
+				return err
+			}
+		}
+		body, err = show(ctx, q, r.NID, v, body)
 		reply = web.Reply[*Survey]{Raw: body, ETag: web.ETag(r.Revision)}
 		return err
 	})
@@ -108,6 +114,7 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 			return nil, 0, err
 		}
 		if f.fits(v) {
+			v, _ = s.veiled(ctx, v)
 			items = append(items, v)
 		}
 	}
@@ -219,5 +226,15 @@ func (s *Service) At(ctx context.Context, id string, revision int64) (web.Reply[
 		}
 		return nil
 	})
-	return web.Reply[*Survey]{Raw: []byte(body)}, err
+	if err != nil {
+		return web.Reply[*Survey]{}, err
+	}
+	v, err := (&Row{Body: []byte(body)}).Survey()
+	if err != nil {
+		return web.Reply[*Survey]{}, err
+	}
+	if v, changed := s.veiled(ctx, v); changed {
+		return web.Reply[*Survey]{Value: v}, nil
+	}
+	return web.Reply[*Survey]{Raw: []byte(body)}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -20,6 +21,7 @@ type Config struct {
 	Events    *event.Log
 	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
+	Vault     *vault.Vault // names households for who may not know them
 	Now       func() time.Time
 	// Project tells whether a DID is held here, and whether it is a project.
 	// Without it nothing is held.
@@ -37,6 +39,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Vault == nil {
+		c.Vault = vault.New(vault.Config{})
 	}
 	if c.Project == nil {
 		c.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }

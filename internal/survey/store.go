@@ -138,19 +138,19 @@ func list(rows db.Rows, err error) ([]*Row, error) {
 	return out, nil
 }
 
-// texts reads a result of one column.
-func texts(rows db.Rows, err error) ([]string, error) {
+// column reads a result of one column.
+func column[T any](rows db.Rows, err error) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []string
+	var out []T
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
+		var v T
+		if err := rows.Scan(&v); err != nil {
 			return nil, err
 		}
-		out = append(out, text)
+		out = append(out, v)
 	}
 	return out, rows.Err()
 }

@@ -186,7 +186,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft)
 	if old.Status == StatusDraft || old.Status == StatusReady {
 		v, err = s.prepare(ctx, r.Workspace, d)
 	} else {
-		v, err = amend(old, d)
+		v, err = s.amend(ctx, r.Workspace, old, d)
 	}
 	if err != nil {
 		return nil, err
@@ -202,9 +202,16 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft)
 
 // amend is prepare for a campaign that runs: what is pinned stays, though its
 // template may be retired by now.
-func amend(old *Survey, d plan.Draft) (*Survey, error) {
+func (s *Service) amend(ctx context.Context, ws string, old *Survey, d plan.Draft) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
+	if !slices.Equal(d.Languages, old.Languages) {
+		f, err := s.pinned(ctx, s.db, ws, old)
+		if err != nil {
+			return nil, err
+		}
+		plan.CheckLanguages(&c, d.Languages, f.Template())
+	}
 	if err := plan.Invalid(&c); err != nil {
 		return nil, err
 	}

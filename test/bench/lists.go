@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -51,27 +52,49 @@ var listCells = []listCell{
 	{"two, never together", "filter=" + url.QueryEscape(`and(eq(properties.model,"M3"),eq(properties.power,1))`), -1, true},
 }
 
+// listing is a list that is measured in a small store and in a large one.
+type listing struct {
+	name  string
+	path  string // of a page, to which a query is added
+	cells []listCell
+	seed  func(ctx context.Context, n int) (dir string, err error)
+}
+
 // lists compares pages of a large store with the same pages of a small one.
 func (b *bench) lists(ctx context.Context) error {
-	small, large := smallStore, largeStore
+	return b.pages(ctx, listing{"list", "/v1/entities?fields=did", listCells, b.seed})
+}
+
+// sizes are how many rows the two stores have.
+func (b *bench) sizes() (small, large int) {
 	if b.quick {
-		small, large = 200, 400
+		return 200, 400
 	}
-	few, err := b.seed(ctx, small)
+	large = b.large
+	if large == 0 {
+		large = largeStore
+	}
+	return min(smallStore, large), large
+}
+
+// pages measures the cells of a listing.
+func (b *bench) pages(ctx context.Context, l listing) error {
+	small, large := b.sizes()
+	few, err := l.seed(ctx, small)
 	if err != nil {
 		return err
 	}
-	many, err := b.seed(ctx, large)
+	many, err := l.seed(ctx, large)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("%-26s %9s %9s %7s\n", "page of 50", fmt.Sprint("µs at ", large), fmt.Sprint(small), "growth")
-	for _, cell := range listCells {
-		far, err := b.listPath(ctx, many, cell)
+	for _, cell := range l.cells {
+		far, err := b.listPath(ctx, many, l, cell)
 		if err != nil {
 			return err
 		}
-		near, err := b.listPath(ctx, few, cell)
+		near, err := b.listPath(ctx, few, l, cell)
 		if err != nil {
 			return err
 		}
@@ -84,7 +107,7 @@ func (b *bench) lists(ctx context.Context) error {
 		if cell.scan {
 			met, bar = took < scanBar, "bar 10 ms"
 		}
-		fmt.Printf("%-26s %9.0f %9.0f %7.2f   %s %s\n", cell.name, took, medianOf(p.bound, sample.p50), growth, bar, b.verdict("list, "+cell.name, met))
+		fmt.Printf("%-26s %9.0f %9.0f %7.2f   %s %s\n", cell.name, took, medianOf(p.bound, sample.p50), growth, bar, b.verdict(l.name+", "+cell.name, met))
 	}
 	return nil
 }
@@ -182,15 +205,16 @@ func (b *bench) listSide(dir, path string) opener {
 }
 
 // listPath is the address of a page.
-func (b *bench) listPath(ctx context.Context, dir string, cell listCell) (string, error) {
+func (b *bench) listPath(ctx context.Context, dir string, l listing, cell listCell) (string, error) {
 	if cell.share < 0 {
-		return "/v1/entities?limit=50&" + cell.query, nil
+		path, _, _ := strings.Cut(l.path, "?")
+		return path + "?limit=50&" + cell.query, nil
 	}
 	s, err := server.Start(server.Options{Binary: b.binary, Dir: dir})
 	if err != nil {
 		return "", err
 	}
-	path, err := pageAt(ctx, s, cell.share)
+	path, err := pageAt(ctx, s, l.path, cell.share)
 	return path, errors.Join(err, s.Stop(stopLimit))
 }
 
@@ -198,7 +222,7 @@ func (b *bench) listPath(ctx context.Context, dir string, cell listCell) (string
 const stopLimit = 20 * time.Second
 
 // pageAt walks a share of the list and gives the address of the page there.
-func pageAt(ctx context.Context, s *server.Server, share float64) (string, error) {
+func pageAt(ctx context.Context, s *server.Server, list string, share float64) (string, error) {
 	const step = 1000
 	c := s.Client(1)
 	defer c.Close()
@@ -206,7 +230,7 @@ func pageAt(ctx context.Context, s *server.Server, share float64) (string, error
 	if err != nil {
 		return "", err
 	}
-	path := "/v1/entities?fields=did&limit=" + strconv.Itoa(step)
+	path := list + "&limit=" + strconv.Itoa(step)
 	last := ""
 	for seen := 0; seen < int(share*float64(size))-step; seen += step {
 		next := path
@@ -231,7 +255,7 @@ func pageAt(ctx context.Context, s *server.Server, share float64) (string, error
 		last = page.Page.NextCursor
 	}
 	// A cursor belongs to its list, so the page keeps the query of the walk.
-	return "/v1/entities?fields=did&limit=50&cursor=" + url.QueryEscape(last), nil
+	return list + "&limit=50&cursor=" + url.QueryEscape(last), nil
 }
 
 // storeSize reads how many twins a folder was seeded with.

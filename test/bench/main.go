@@ -31,6 +31,7 @@ type bench struct {
 	rounds int
 	cell   time.Duration // how long one measurement lasts
 	quick  bool
+	large  int    // rows of a large store
 	dir    string // databases and the binary; removed at the end
 	binary string // the program, "" until somebody needs it
 	failed []string
@@ -52,6 +53,8 @@ var rows = []row{
 	{"list", "pages of twins, from 10^4 to 10^6 of them", (*bench).lists},
 	{"import", "an import of twins, and other writers meanwhile", (*bench).imports},
 	{"submit", "a response, checked, stored once and counted, at 64 connections", (*bench).submits},
+	{"responses", "pages of responses, from 10^4 to 10^6 of them", (*bench).responsePages},
+	{"export", "10^6 responses to CSV against a bare SELECT and encoding/csv", (*bench).exports},
 	{"graph", "a subgraph of a hub against the bare SQL of its edges", (*bench).graphs},
 	{"ussd", "a first dial and a step of a handset session", (*bench).ussd},
 	{"gc", "garbage collector settings of the server", (*bench).collector},
@@ -95,8 +98,9 @@ func setGC() {
 func (b *bench) flags() (only, bare string) {
 	flag.IntVar(&b.rounds, "rounds", 11, "how often each pair is measured")
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
+	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, graph, ussd, gc, boot")
+	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, graph, ussd, gc, boot")
 	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -55,6 +56,23 @@ func (s *Service) Forget(ctx context.Context, ws string) error {
 				return err
 			}
 			after = some[i].job
+		}
+	}
+}
+
+// ForgetSurvey removes the files of all exports of a survey: a response in them
+// was taken out. An export that runs begins anew.
+func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
+	for after := ""; ; {
+		list, err := filesOf(s.db.Query(ctx, listFiles, o.Workspace, o.NID, after))
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, one := range list {
+			if err := file.Drop(ctx, s.db, one.file); err != nil {
+				return err
+			}
+			after = one.job
 		}
 	}
 }

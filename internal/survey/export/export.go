@@ -110,6 +110,7 @@ type Draft struct {
 type settings struct {
 	Draft
 	SurveyID string `json:"surveyId"`
+	Veiled   bool   `json:"veiled,omitzero"` // who asked sees names: the filter speaks of these
 }
 
 // states are those a response can be asked for by.

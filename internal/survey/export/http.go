@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -88,7 +89,7 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 		return none, fault.New(fault.Invalid, "EXPORT_INVALID", "The export is not valid.").
 			With(fault.Field{Pointer: "/shape", Code: "too_wide", Detail: "The shape must be long: " + err.Error() + "."})
 	}
-	text, err := web.Encode(settings{d, o.SurveyID})
+	text, err := web.Encode(settings{d, o.SurveyID, !web.CallerFrom(ctx).May(alias.PII)})
 	if err != nil {
 		return none, err
 	}

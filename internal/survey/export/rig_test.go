@@ -31,6 +31,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/filter"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -138,6 +139,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.rs = response.New(response.Config{
 		DB: d, Surveys: surveys, Vault: r.vault, Media: media.New(media.Config{DB: d, Key: key}), Events: r.log, Idem: once, Cursors: cursors, Key: key,
 		Self: "did:key:server", Now: r.clock,
+		Redacted: func(ctx context.Context, o *survey.Open) error { return r.ForgetSurvey(ctx, o) },
 	})
 	r.Service = export.New(export.Config{
 		DB: d, Surveys: surveys, Responses: r.rs, Vault: r.vault, Jobs: r.jobs, Idem: once, Now: r.exportClock, Filter: filterOf,
@@ -153,7 +155,11 @@ func newRig(t testing.TB, d *db.DB) *rig {
 }
 
 // filterOf is a filter over the size of households.
-func filterOf(text string, _ *form.Form) (func(*response.Row) (bool, error), error) {
+func filterOf(text string, f *form.Form) (func(*response.Row) (bool, error), error) {
+	if strings.Contains(text, "householdId") { // as the list of responses has it
+		e, err := filter.Parse(text, f)
+		return response.Filter{Expr: e}.Match, err
+	}
 	e, err := rql.Parse(text, rql.Schema{Field: func(p rql.Path) (rql.Kind, error) {
 		if strings.Join(p, ".") != "home.size" {
 			return rql.Any, rql.ErrUnknown

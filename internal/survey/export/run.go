@@ -19,7 +19,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -134,8 +136,24 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 		if in.match, err = w.s.cfg.Filter(w.d.Filter, w.o.Form); err != nil {
 			return err
 		}
+		if w.d.Veiled {
+			in.match = w.veiled(in.match)
+		}
 	}
 	return w.pump(ctx, in)
+}
+
+// veiled has a filter look at responses as who asked for the export sees them:
+// one that knew more would tell it.
+func (w *writer) veiled(match func(*response.Row) (bool, error)) func(*response.Row) (bool, error) {
+	x := alias.Sight{Names: w.s.cfg.Vault.Pseudonyms(w.o.Workspace, w.o.Project)}
+	return func(r *response.Row) (bool, error) {
+		v, err := r.Veiled(x, w.o.Form)
+		if err != nil {
+			return false, err
+		}
+		return match(v)
+	}
 }
 
 // begin makes an empty file.

@@ -32,6 +32,7 @@ const (
 	updateCounts   = `UPDATE survey_exports SET counts = $2 WHERE job = $1`
 	updateSettings = `UPDATE survey_exports SET settings = $2 WHERE job = $1`
 	listExports    = `SELECT job, settings FROM survey_exports WHERE ws = $1 AND job > $2 ORDER BY job LIMIT 50`
+	listFiles      = `SELECT job, file FROM survey_exports WHERE ws = $1 AND survey = $2 AND job > $3 ORDER BY job LIMIT 50`
 	expireExports  = `DELETE FROM survey_exports WHERE job IN (SELECT job FROM survey_exports WHERE created_at < $1 ORDER BY created_at LIMIT $2)`
 )
 
@@ -66,6 +67,23 @@ func list(ctx context.Context, q db.Querier, ws, after string) ([]stored, error)
 		out = append(out, e)
 	}
 	return out, wrap("list exports", rows.Err())
+}
+
+// filesOf reads exports and the names of their files.
+func filesOf(rows db.Rows, err error) ([]stored, error) {
+	if err != nil {
+		return nil, wrap("list files of exports", err)
+	}
+	defer rows.Close()
+	var out []stored
+	for rows.Next() {
+		var e stored
+		if err := rows.Scan(&e.job, &e.file); err != nil {
+			return nil, wrap("list files of exports", err)
+		}
+		out = append(out, e)
+	}
+	return out, wrap("list files of exports", rows.Err())
 }
 
 func saveCounts(ctx context.Context, tx *db.Tx, id, counts string) error {

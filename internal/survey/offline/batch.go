@@ -44,13 +44,14 @@ func (s *Service) Take(ctx context.Context, b Batch) (*Results, error) {
 		}
 		// A response that replaces another is stored alone: when it is refused
 		// then, what it has done must be undone.
-		if p.Draft().Supersedes != "" || len(chunk) == together {
+		alone := p.Draft().Supersedes != "" && !p.held
+		if alone || len(chunk) == together {
 			if err := flush(); err != nil {
 				return nil, err
 			}
 		}
-		chunk = append(chunk, work{p, i})
-		if p.Draft().Supersedes != "" {
+		chunk = append(chunk, work{*p, i})
+		if alone {
 			if err := s.storeAlone(ctx, chunk[0], r); err != nil {
 				return nil, err
 			}
@@ -66,12 +67,18 @@ func (s *Service) Take(ctx context.Context, b Batch) (*Results, error) {
 
 // work is an item that is ready to be stored.
 type work struct {
-	p *response.Prepared
+	ready
 	i int
 }
 
+// ready is a checked response.
+type ready struct {
+	*response.Prepared
+	held bool // the survey takes none now
+}
+
 // prepare reads and checks an item. nil: its result is known.
-func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*response.Prepared, error) {
+func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*ready, error) {
 	refuse := func(err error) error {
 		f := refusal(err)
 		if f != nil {
@@ -91,17 +98,23 @@ func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*response.Pr
 	if err := c.Err("RESPONSE_INVALID", "The response is not valid."); err != nil {
 		return nil, refuse(err)
 	}
-	o, err := s.cfg.Responses.Pick(ctx, "", d)
+	o, err := s.pick(ctx, d)
 	if err != nil {
 		return nil, refuse(err)
 	}
 	p, err := s.cfg.Responses.Prepare(ctx, o, d, true)
 	if err == nil {
-		return p, nil
+		return &ready{Prepared: p}, nil
 	}
 	if row := s.cfg.Responses.Known(ctx, o, d); row != nil { // the survey has ended since
 		r.Status, r.Revision = Replayed, row.Revision
-		return nil, nil
+		r.Warnings, err = s.cfg.Responses.Warn(ctx, s.db, row, d)
+		return nil, err
+	}
+	if takesLate(o) && fault.CodeOf(err) == "SURVEY_NOT_ACTIVE" {
+		if p, err = s.cfg.Responses.PrepareAside(ctx, o, d); err == nil {
+			return &ready{p, true}, nil
+		}
 	}
 	return nil, refuse(err)
 }
@@ -115,15 +128,21 @@ func (s *Service) store(ctx context.Context, chunk []work, results []Result) err
 		for _, w := range chunk {
 			r := &results[w.i]
 			*r = Result{Index: w.i, ResponseID: r.ResponseID}
-			done, err := s.cfg.Responses.StoreTx(ctx, tx, w.p)
-			if err != nil {
-				if err = s.setAside(ctx, tx, clash{w.p, done.Row, err}, r); err != nil {
+			if w.held {
+				if err := s.hold(ctx, tx, w.Prepared, r); err != nil {
 					return err
 				}
 				continue
 			}
-			counts = append(counts, tally{w.p.Open(), done.Deltas})
-			if err := s.tell(ctx, tx, w.p, done, r); err != nil {
+			done, err := s.cfg.Responses.StoreTx(ctx, tx, w.Prepared)
+			if err != nil {
+				if err = s.setAside(ctx, tx, clash{w.Prepared, done.Row, err}, r); err != nil {
+					return err
+				}
+				continue
+			}
+			counts = append(counts, tally{w.Open(), done.Deltas})
+			if err := s.tell(ctx, tx, w.Prepared, done, r); err != nil {
 				return err
 			}
 		}
@@ -137,13 +156,13 @@ func (s *Service) store(ctx context.Context, chunk []work, results []Result) err
 func inOneOrder(chunk []work) {
 	ids, households := map[string]bool{}, map[string]bool{}
 	for _, w := range chunk {
-		d := w.p.Draft()
+		d := w.Draft()
 		if ids[d.ResponseID] || households[d.HouseholdID] {
 			return
 		}
 		ids[d.ResponseID], households[d.HouseholdID] = true, true
 	}
-	slices.SortFunc(chunk, func(a, b work) int { return cmp.Compare(a.p.Draft().ResponseID, b.p.Draft().ResponseID) })
+	slices.SortFunc(chunk, func(a, b work) int { return cmp.Compare(a.Draft().ResponseID, b.Draft().ResponseID) })
 }
 
 // storeAlone stores one item in a transaction of its own.
@@ -151,18 +170,18 @@ func (s *Service) storeAlone(ctx context.Context, w work, r *Result) error {
 	var done response.Stored
 	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
 		*r = Result{Index: w.i, ResponseID: r.ResponseID}
-		if done, err = s.cfg.Responses.StoreTx(ctx, tx, w.p); err != nil {
+		if done, err = s.cfg.Responses.StoreTx(ctx, tx, w.Prepared); err != nil {
 			return err
 		}
-		if err := s.tell(ctx, tx, w.p, done, r); err != nil {
+		if err := s.tell(ctx, tx, w.Prepared, done, r); err != nil {
 			return err
 		}
-		return s.count(ctx, tx, []tally{{w.p.Open(), done.Deltas}})
+		return s.count(ctx, tx, []tally{{w.Open(), done.Deltas}})
 	})
 	if err == nil || refusal(err) == nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, clash{w.p, done.Row, err}, r) })
+	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, clash{w.Prepared, done.Row, err}, r) })
 }
 
 // tell notes what was stored.
@@ -171,6 +190,9 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, don
 	switch {
 	case !done.Fresh:
 		r.Status = Replayed
+		if r.Warnings, err = s.cfg.Responses.Warn(ctx, tx, done.Row, p.Draft()); err != nil {
+			return err
+		}
 	case done.Row.Status == response.Complete:
 		r.Status = Created
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
@@ -24,13 +25,14 @@ import (
 type Record struct {
 	ConflictID  string                `json:"conflictId" example:"cfl_7310428377145344"`
 	SurveyID    string                `json:"surveyId"`
-	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE" doc:"Same id and other content, or a second response of the household in the round."`
-	ResponseID  string                `json:"responseId" doc:"The stored response."`
+	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
+	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response; none of one that is held."`
 	SentID      string                `json:"sentResponseId" doc:"The id that was sent."`
 	HouseholdID string                `json:"householdId" doc:"That was sent."`
 	SentBy      string                `json:"sentBy" doc:"DID of who sent it."`
 	ReceivedAt  time.Time             `json:"receivedAt"`
 	Differences []response.Difference `json:"differences" doc:"What differs between the stored and the sent content now, at most 100."`
+	Sent        form.Object           `json:"sent,omitzero" doc:"The content of one that is held, for keys with the scope responses:pii."`
 	Mergeable   bool                  `json:"mergeable" doc:"No question is answered in both and differently: merged needs no further decision."`
 	Erased      bool                  `json:"erased,omitzero" doc:"What was sent cannot be read any more: the household was erased."`
 	ResolvedAt  time.Time             `json:"resolvedAt,omitzero"`
@@ -43,7 +45,7 @@ type Record struct {
 // Links are the addresses around a conflict.
 type Links struct {
 	Self     string `json:"self"`
-	Response string `json:"response"`
+	Response string `json:"response,omitzero"`
 	Resolve  string `json:"resolve"`
 }
 
@@ -80,7 +82,7 @@ type row struct {
 	nid        int64
 	ws         string
 	survey     int64
-	response   int64 // the stored one
+	response   int64 // the stored one; of a held one the survey, below zero
 	responseID string
 	sentID     string
 	household  string
@@ -136,19 +138,31 @@ func (s *Service) setAside(ctx context.Context, tx *db.Tx, x clash, r *Result) e
 	if err != nil || full {
 		return err
 	}
-	sent := p.Sent()
+	if d.Verification != nil {
+		r.Warnings = []response.Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The decision does not wait with the content. Decide once the conflict is resolved."}}
+	}
+	return s.keep(ctx, tx, p, &row{response: against.NID, responseID: against.ResponseID, code: f.Code}, r)
+}
+
+// keep stores a content that is to wait.
+func (s *Service) keep(ctx context.Context, tx *db.Tx, p *response.Prepared, c *row, r *Result) error {
+	o, d, sent := p.Open(), p.Draft(), p.Sent()
 	text, err := json.Marshal(aside{Draft: *d, Head: sent.Head, Answers: sent.Whole.Answers, Location: sent.Whole.Location})
 	if err != nil {
 		return fmt.Errorf("encode conflict: %w", err)
 	}
-	c := &row{
-		nid: s.db.NewNID(), ws: o.Workspace, survey: o.NID, response: against.NID, responseID: against.ResponseID, sentID: d.ResponseID,
-		household: d.HouseholdID, code: f.Code, sender: web.CallerFrom(ctx).DID, at: s.now().UnixMilli(), hash: p.Hash(),
-	}
+	c.nid, c.ws, c.survey, c.sentID, c.household = s.db.NewNID(), o.Workspace, o.NID, d.ResponseID, d.HouseholdID
+	c.sender, c.at, c.hash = web.CallerFrom(ctx).DID, s.now().UnixMilli(), p.Hash()
 	if c.sealed, err = s.cfg.Vault.Seal(ctx, tx, c.ref(o.Project), c.bind(), text); err != nil {
 		return err
 	}
-	if err := insert(ctx, tx, c); err != nil {
+	if fresh, err := insert(ctx, tx, c); err != nil {
+		return err
+	} else if !fresh { // the same batch, sent twice at once
+		known, err := findSame(ctx, tx, c.response, c.hash)
+		if err == nil && known != nil {
+			r.ConflictID = nameOf(known.nid)
+		}
 		return err
 	}
 	r.ConflictID = nameOf(c.nid)
@@ -163,12 +177,15 @@ type conflictData struct {
 }
 
 func (s *Service) announce(ctx context.Context, tx *db.Tx, surveyID string, c *row) error {
-	kind := "response.conflicted"
+	kind, subject := "response.conflicted", c.responseID
+	if c.held() {
+		kind, subject = "response.held", c.sentID
+	}
 	if c.resolution != "" {
 		kind = "response.conflict_resolved"
 	}
 	return s.cfg.Events.Append(ctx, tx, event.Event{
-		Workspace: c.ws, Type: kind, Subject: c.responseID, Data: conflictData{surveyID, nameOf(c.nid), c.code, c.resolution},
+		Workspace: c.ws, Type: kind, Subject: subject, Data: conflictData{surveyID, nameOf(c.nid), c.code, c.resolution},
 	})
 }
 
@@ -191,12 +208,19 @@ func (s *Service) open(ctx context.Context, q db.Querier, o *survey.Open, c *row
 func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row) (*Record, error) {
 	path := "/v1/surveys/" + o.SurveyID + "/conflicts/" + nameOf(c.nid)
 	out := &Record{
-		ConflictID: nameOf(c.nid), SurveyID: o.SurveyID, Code: c.code, ResponseID: c.responseID, SentID: c.sentID, HouseholdID: c.household, SentBy: c.sender,
-		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []response.Difference{}, ResolvedBy: c.resolvedBy, Resolution: c.resolution, Reason: c.reason,
-		Links: Links{Self: path, Response: response.Path(c.responseID), Resolve: path + "/resolve"},
+		ConflictID: nameOf(c.nid), SurveyID: o.SurveyID, Code: c.code, ResponseID: c.responseID, SentID: c.sentID, HouseholdID: c.household,
+		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []response.Difference{}, Resolution: c.resolution, Reason: c.reason,
+		Links: Links{Self: path, Resolve: path + "/resolve"},
+	}
+	if !c.held() {
+		out.Links.Response = response.Path(c.responseID)
 	}
 	if c.resolvedAt > 0 {
 		out.ResolvedAt = time.UnixMilli(c.resolvedAt).UTC()
+	}
+	x := s.cfg.Responses.Sight(ctx, o)
+	if out.SentBy, out.ResolvedBy = x.Person(c.sender), x.Person(c.resolvedBy); c.sender != web.CallerFrom(ctx).DID {
+		out.HouseholdID = x.Household(c.household)
 	}
 	a, err := s.open(ctx, q, o, c)
 	if err != nil {
@@ -205,6 +229,9 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 	if a == nil {
 		out.Erased = true
 		return out, nil
+	}
+	if c.held() {
+		return out, out.hold(x, a)
 	}
 	r, err := s.stored(ctx, q, o, c)
 	if err != nil {
@@ -217,11 +244,11 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 	if all := response.Compare(ctx, o, r, v, a.version()); all != nil {
 		out.Differences = all
 	}
-	ours, err := response.Given(o.Form, v.Whole.Answers)
+	ours, err := answer.Given(o.Form, v.Whole.Answers)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := response.Given(o.Form, a.Answers)
+	theirs, err := answer.Given(o.Form, a.Answers)
 	if err != nil {
 		return nil, err
 	}

@@ -8,10 +8,10 @@ import (
 
 const batching = "For devices that were without a network: 1 to 500 responses in at most 4 MiB, each stored by itself and in their order. Every item names its responseId and surveyId, so a batch that is sent again " +
 	"stores nothing more. The answer is 200 with a result for each, even when all were refused. A response whose required answers are missing is stored as partial. One that clashes with a stored response is set aside, " +
-	"sealed as answers about a person are, and listed in the conflicts of its survey; at most 100 for one response. missingAttachments names the files to send next."
+	"sealed as answers about a person are, and listed in the conflicts of its survey; at most 100 for one response. One that comes after its survey has closed or paused is held there too, until a manager takes or refuses it. missingAttachments names the files to send next."
 
 const resolving = "keep says which content holds. sent corrects the stored response, or replaces it by the second response of the household. merged takes the answers of both together; where both answer differently take decides, " +
-	"by the pointer of the question. A verification is open again after it. Both contents stay readable: in the history, and here. If-Match with the ETag of the stored response is honoured."
+	"by the pointer of the question. A verification is open again after it; of a verified response a reason is needed. A response that is held is taken with sent and refused, with a reason, with stored: that needs the scope surveys:write. Both contents stay readable: in the history, and here. If-Match with the ETag of the stored response is honoured."
 
 // Routes adds batches and conflicts to a.
 func (s *Service) Routes(a *web.API) {
@@ -26,14 +26,14 @@ func (s *Service) Routes(a *web.API) {
 	const path = "/v1/surveys/{surveyId}/conflicts"
 	web.Get(a, path, s.serveList, web.Doc{
 		Summary: "List the conflicts of a survey", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
-		Description: "Contents of batches that clashed with stored responses: the open ones, oldest first, or with resolved=true those that were decided.",
+		Description: "Contents of batches that clashed with stored responses, or that are held because their survey had closed or paused: the open ones, oldest first, or with resolved=true those that were decided.",
 	})
 	web.Get(a, path+"/{conflictId}", s.serveGet, web.Doc{
 		Summary: "Read a conflict", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "CONFLICT_NOT_FOUND"},
 	})
 	web.Post(a, path+"/{conflictId}/resolve", s.serveResolve, web.Doc{
 		Summary: "Resolve a conflict", Scope: write, Tag: tag, Once: true, Description: resolving, Example: Resolution{Keep: keepStored},
-		Codes: []string{"SURVEY_NOT_FOUND", "CONFLICT_NOT_FOUND", "CONFLICT_RESOLVED", "RESOLUTION_INVALID", "CONTENT_ERASED", "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION"},
+		Codes: []string{"SURVEY_NOT_FOUND", "CONFLICT_NOT_FOUND", "CONFLICT_RESOLVED", "RESOLUTION_INVALID", "CONTENT_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "DUPLICATE_HOUSEHOLD_RESPONSE", "NOT_COLLECTOR", "STALE_REVISION"},
 	})
 }
 

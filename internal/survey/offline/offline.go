@@ -82,21 +82,23 @@ const (
 	Replayed = "replayed"
 	Partial  = "partial"
 	Conflict = "conflict"
+	Held     = "held"
 	Invalid  = "invalid"
 )
 
 // Result is what became of one item.
 type Result struct {
-	Index      int       `json:"index"`
-	ResponseID string    `json:"responseId,omitzero"`
-	Status     string    `json:"status" enum:"created,replayed,partial,conflict,invalid" doc:"created; replayed: it was there, or its conflict was resolved; partial: created, answers are missing; conflict: set aside; invalid: refused."`
-	Revision   int64     `json:"revision,omitzero"`
-	Missing    []string  `json:"missing,omitzero" doc:"Pointers of required answers that are missing."`
-	Waiting    []string  `json:"missingAttachments,omitzero" doc:"Hashes of attachments to send now."`
-	ConflictID string    `json:"conflictId,omitzero"`
-	Code       string    `json:"code,omitzero" doc:"Why it was not stored." example:"RESPONSE_INVALID"`
-	Detail     string    `json:"detail,omitzero"`
-	Errors     []Problem `json:"errors,omitzero"`
+	Index      int                `json:"index"`
+	ResponseID string             `json:"responseId,omitzero"`
+	Status     string             `json:"status" enum:"created,replayed,partial,conflict,held,invalid" doc:"created; replayed: it was there, or its conflict was resolved; partial: created, answers are missing; conflict: set aside; held: it came after the survey had closed or paused, and is kept until a manager decides; invalid: refused."`
+	Revision   int64              `json:"revision,omitzero"`
+	Missing    []string           `json:"missing,omitzero" doc:"Pointers of required answers that are missing."`
+	Waiting    []string           `json:"missingAttachments,omitzero" doc:"Hashes of attachments to send now."`
+	ConflictID string             `json:"conflictId,omitzero"`
+	Code       string             `json:"code,omitzero" doc:"Why it was not stored." example:"RESPONSE_INVALID"`
+	Detail     string             `json:"detail,omitzero"`
+	Errors     []Problem          `json:"errors,omitzero"`
+	Warnings   []response.Warning `json:"warnings,omitzero" doc:"What of the item was not done."`
 }
 
 // Problem is one thing that is wrong with an item.
@@ -112,6 +114,7 @@ type Results struct {
 	Replayed int      `json:"replayed"`
 	Partial  int      `json:"partial"`
 	Conflict int      `json:"conflict"`
+	Held     int      `json:"held"`
 	Invalid  int      `json:"invalid"`
 	Results  []Result `json:"results" doc:"One for each item, in their order."`
 }
@@ -127,6 +130,8 @@ func (r *Results) sum() {
 			r.Partial++
 		case Conflict:
 			r.Conflict++
+		case Held:
+			r.Held++
 		default:
 			r.Invalid++
 		}

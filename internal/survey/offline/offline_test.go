@@ -79,7 +79,7 @@ func TestBatchInACrowd(t *testing.T) {
 		if w := v.send(t, "owner", "POST /v1/surveys/s/close", `{}`); w.Code != 200 {
 			t.Fatalf("close = %d", w.Code)
 		}
-		if out := v.take(t, "ann", append(items, item("new", "9999", `"size":4`))...); out.Replayed != n || out.Invalid != 1 || out.Results[n].Code != "SURVEY_NOT_ACTIVE" {
+		if out := v.take(t, "ann", append(items, item("new", "9999", `"size":4`))...); out.Replayed != n || out.Held != 1 || out.Results[n].Code != "SURVEY_CLOSED" {
 			t.Errorf("after the survey was closed: %+v", out.Results[n])
 		}
 	})

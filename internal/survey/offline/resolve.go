@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -17,9 +18,10 @@ import (
 
 // Resolution decides a conflict.
 type Resolution struct {
-	Keep   string            `json:"keep" enum:"stored,sent,merged" doc:"stored: nothing changes. sent: the stored response is corrected, or replaced by the second one of its household. merged: the answers of both together."`
-	Take   map[string]string `json:"take,omitzero" doc:"For merged: pointer of a question that both answer differently → stored or sent."`
-	Reason string            `json:"reason,omitzero" maxLength:"500" example:"The tablet held the newer interview."`
+	Keep       string            `json:"keep" enum:"stored,sent,merged" doc:"stored: nothing changes; one that is held is refused. sent: the stored response is corrected, or replaced by the second one of its household; one that is held is taken. merged: the answers of both together."`
+	Take       map[string]string `json:"take,omitzero" doc:"For merged: pointer of a question that both answer differently → stored or sent."`
+	Supersedes string            `json:"supersedes,omitzero" doc:"For sent, of one that is held: the response of the household that it replaces."`
+	Reason     string            `json:"reason,omitzero" maxLength:"500" doc:"Why. Needed when a verified response changes, and to refuse one that is held." example:"The tablet held the newer interview."`
 }
 
 const (
@@ -94,6 +96,18 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 	})
 }
 
+// checkFor names what a resolution lacks for the response it would change.
+func (r *Resolution) checkFor(stored *response.Row) error {
+	var c fault.Checks
+	if r.Supersedes != "" {
+		c.Add("/supersedes", "not_allowed", "Only a response that is held replaces one that is named.")
+	}
+	if r.Keep != keepStored && stored.VStatus == response.Verified && strings.TrimSpace(r.Reason) == "" {
+		c.Add("/reason", "required", "The response is verified, and would have to be verified again: say why.")
+	}
+	return c.Err("RESOLUTION_INVALID", "The resolution is not valid.")
+}
+
 func alreadyResolved() error {
 	return fault.New(fault.Conflict, "CONFLICT_RESOLVED", "Somebody has resolved this conflict already.")
 }
@@ -103,8 +117,14 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 	if c.resolvedAt > 0 {
 		return nil, alreadyResolved()
 	}
+	if c.held() {
+		return s.planHeld(ctx, o, c, res)
+	}
 	r, err := s.stored(ctx, s.db, o, c)
 	if err != nil {
+		return nil, err
+	}
+	if err := res.checkFor(r); err != nil {
 		return nil, err
 	}
 	if res.Keep == keepStored {
@@ -152,9 +172,12 @@ func (s *Service) planReplacement(ctx context.Context, o *survey.Open, c *row, r
 	if err := s.cfg.Responses.MayChange(ctx, r); err != nil {
 		return nil, err
 	}
+	if o.Status == survey.StatusArchived {
+		return nil, response.Archived()
+	}
 	d := a.Draft
 	d.Supersedes, d.Verification, d.Round = r.ResponseID, nil, r.Round
-	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.sender, c.hash)
+	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.late(""))
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +200,7 @@ func (s *Service) mergedDraft(ctx context.Context, o *survey.Open, r *response.R
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := response.Given(o.Form, a.Answers)
+	theirs, err := answer.Given(o.Form, a.Answers)
 	if err != nil {
 		return nil, err
 	}

@@ -27,12 +27,13 @@ const (
 	resolveConflict = `UPDATE response_conflicts SET resolved_at = $2, resolved_by = $3, resolution = $4, reason = $5 WHERE nid = $1 AND resolved_at = 0`
 )
 
-func insert(ctx context.Context, tx *db.Tx, c *row) error {
-	_, err := tx.Exec(ctx, insertConflict, c.nid, c.ws, c.survey, c.response, c.responseID, c.sentID, c.household, c.code, c.sender, c.at, c.hash, c.sealed)
+// insert keeps a conflict; false when the same content waits already.
+func insert(ctx context.Context, tx *db.Tx, c *row) (bool, error) {
+	n, err := tx.Exec(ctx, insertConflict, c.nid, c.ws, c.survey, c.response, c.responseID, c.sentID, c.household, c.code, c.sender, c.at, c.hash, c.sealed)
 	if err != nil {
-		return fmt.Errorf("insert conflict: %w", err)
+		return false, fmt.Errorf("insert conflict: %w", err)
 	}
-	return nil
+	return n > 0, nil
 }
 
 func scan(r db.Row) (*row, error) {

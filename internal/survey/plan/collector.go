@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 )
 
 // Collector is somebody who collects answers.
@@ -87,6 +88,22 @@ type Assignment struct {
 	Areas      []string `json:"areas,omitzero" doc:"At most 100."`
 	Households []string `json:"households,omitzero" doc:"DIDs; 1,000 in all assignments together. Longer lists: set collector of the households."`
 	Load       int      `json:"load,omitzero" doc:"Share of the households that others could visit too, 1 to 100,000; 1 by default." example:"1"`
+}
+
+// Veiled are assignments as a caller sees them: those that name households name
+// them, and who visits them, as the caller may know them.
+func Veiled(list []Assignment, x alias.Sight) []Assignment {
+	out := slices.Clone(list)
+	for i := range out {
+		homes := slices.Clone(out[i].Households)
+		for j := range homes {
+			homes[j] = x.Household(homes[j])
+		}
+		if len(homes) > 0 {
+			out[i].Households, out[i].Collector = homes, x.Person(out[i].Collector)
+		}
+	}
+	return out
 }
 
 func checkAssignments(c *fault.Checks, at string, list []Assignment, s *Sampling) {

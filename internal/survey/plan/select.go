@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -41,6 +42,18 @@ func (d *Content) Select(t *form.Template, c *fault.Checks) ([]string, bool) {
 		c.Add("/sections", "nothing_selected", "The template has no sections to ask.")
 	}
 	return out, good && len(out) > 0
+}
+
+// CheckLanguages notes languages that a template has no texts in. A regional
+// form is served by the language itself.
+func CheckLanguages(c *fault.Checks, languages []string, t *form.Template) {
+	has := append(LanguagesOf(t), t.Language())
+	for i, tag := range languages {
+		base, _, _ := strings.Cut(tag, "-")
+		if langTag.MatchString(tag) && !slices.Contains(has, tag) && !slices.Contains(has, base) {
+			c.Add(fmt.Sprintf("/languages/%d", i), "not_in_template", "The template "+t.TemplateID+" has texts in "+strings.Join(LanguagesOf(t), ", ")+" only.")
+		}
+	}
 }
 
 // LanguagesOf are the languages of a template.

@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -154,11 +155,18 @@ func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackC
 		return nil, err
 	}
 	b, err := findBackCheck(ctx, s.db, o, id)
-	if err == nil && b.State == Drawn {
+	if err != nil {
+		return nil, err
+	}
+	if b.State == Drawn {
 		b.Ask = askedAgain(o.Form)
 	}
-	return b, err
+	b.veil(s.cfg.Responses.Sight(ctx, o))
+	return b, nil
 }
+
+// veil names who asked first as the caller may know them.
+func (b *BackCheck) veil(x alias.Sight) { b.Collector = x.Person(b.Collector) }
 
 func backCheckNID(id string) int64 {
 	digits, ok := strings.CutPrefix(id, "bck_")
@@ -215,7 +223,9 @@ func (s *Service) Answer(ctx context.Context, surveyID, id string, d Outcome) (w
 		next := *b
 		next.State, next.By, next.DoneAt, next.Questions = d.Outcome, d.By, s.now(), compared
 		next.sum()
-		return web.Reply[*BackCheck]{Value: &next}, s.answerTx(ctx, tx, o, &next)
+		err := s.answerTx(ctx, tx, o, &next)
+		next.veil(s.cfg.Responses.Sight(ctx, o))
+		return web.Reply[*BackCheck]{Value: &next}, err
 	})
 }
 

@@ -40,7 +40,7 @@ func (v *env) backChecks(t testing.TB, query string) []quality.BackCheck {
 			Items []quality.BackCheck `json:"items"`
 			Page  web.PageInfo        `json:"page"`
 		}
-		v.Must(t, "ws reader", "GET /v1/surveys/s/back-checks?limit=2"+query+cursor, "", &p)
+		v.Must(t, "ws owner", "GET /v1/surveys/s/back-checks?limit=2"+query+cursor, "", &p)
 		out = append(out, p.Items...)
 		if !p.Page.HasMore {
 			return out
@@ -63,7 +63,7 @@ func TestDrawGolden(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.crew(t)
-		ctx := surveytest.As(t.Context(), "ws", "vera")
+		ctx := surveytest.As(t.Context(), "ws", "owner")
 		r, err := v.s.Draw(ctx, "s", quality.DrawDraft{Seed: "lottery", Share: 0.25, PerCollector: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -103,8 +103,8 @@ func (v *env) redraw(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			r, err := v.s.Draw(surveytest.As(t.Context(), "ws", "vera"), "s", quality.DrawDraft{Seed: "lottery", Share: 0.25, PerCollector: 2})
-			if err != nil || r.Value.Population != 18 || r.Value.Drawn != 5 || r.Value.By != "did:key:vera" {
+			r, err := v.s.Draw(surveytest.As(t.Context(), "ws", "owner"), "s", quality.DrawDraft{Seed: "lottery", Share: 0.25, PerCollector: 2})
+			if err != nil || r.Value.Population != 18 || r.Value.Drawn != 5 || r.Value.By != "did:key:owner" {
 				t.Errorf("again = %+v %v", r.Value, err)
 			}
 		})
@@ -123,7 +123,7 @@ func TestDrawIsRanking(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
 	v.crew(t)
-	if _, err := v.s.Draw(surveytest.As(t.Context(), "ws", "vera"), "s", quality.DrawDraft{Seed: "z", Size: 9}); err != nil {
+	if _, err := v.s.Draw(surveytest.As(t.Context(), "ws", "owner"), "s", quality.DrawDraft{Seed: "z", Size: 9}); err != nil {
 		t.Fatal(err)
 	}
 	drawn := map[string]bool{}
@@ -162,7 +162,7 @@ func TestBackChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.crew(t)
-		ctx := surveytest.As(t.Context(), "ws", "vera")
+		ctx := surveytest.As(t.Context(), "ws", "owner")
 		if _, err := v.s.Draw(ctx, "s", quality.DrawDraft{Seed: "lottery", Share: 0.25, PerCollector: 2}); err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestBackChecks(t *testing.T) {
 			{Question: "/responses/home/name", Class: 1, Match: true},
 			{Question: "/responses/home/phone", Class: 1},
 		}
-		if got := r.Value; !slices.Equal(got.Questions, want) || got.Errors != 3 || got.Compared != 5 || got.By != "did:key:vera" || got.State != "done" {
+		if got := r.Value; !slices.Equal(got.Questions, want) || got.Errors != 3 || got.Compared != 5 || got.By != "did:key:owner" || got.State != "done" {
 			t.Errorf("answer = %+v", got)
 		}
 		if _, err := v.s.Answer(ctx, "s", of[0].BackCheckID, quality.Outcome{Responses: answers}); codeOf(err) != "BACK_CHECK_DONE" {

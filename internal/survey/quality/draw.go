@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -112,7 +113,7 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 		return none, err
 	}
 	if row.ready {
-		return web.Reply[*Draw]{Value: row.draw, Status: http.StatusOK}, nil
+		return web.Reply[*Draw]{Value: row.draw.veiled(s.cfg.Responses.Sight(ctx, p.o)), Status: http.StatusOK}, nil
 	}
 	p.until = row.cutoff
 	strata, err := s.rank(ctx, p, row.draw)
@@ -122,7 +123,17 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 	if err := s.storeDraw(ctx, p, row, strata); err != nil {
 		return none, err
 	}
-	return web.Reply[*Draw]{Value: row.draw, Status: http.StatusCreated}, nil
+	return web.Reply[*Draw]{Value: row.draw.veiled(s.cfg.Responses.Sight(ctx, p.o)), Status: http.StatusCreated}, nil
+}
+
+// veiled names collectors as the caller may know them.
+func (d *Draw) veiled(x alias.Sight) *Draw {
+	out := *d
+	out.Collectors = slices.Clone(d.Collectors)
+	for i := range out.Collectors {
+		out.Collectors[i].Collector = x.Person(out.Collectors[i].Collector)
+	}
+	return &out
 }
 
 // drawRow is a stored draw.

@@ -30,7 +30,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Put(a, "/v1/surveys/{surveyId}/quality/rules", s.servePutRules, web.Doc{
 		Summary: "Set the limits of the checks", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "QUALITY_RULES_INVALID", "STALE_REVISION", "PRECONDITION_REQUIRED"},
-		Description: "A member that is absent or 0 has its default; off names checks that are not made. They hold for responses that come from now on, and for the next run. If-Match is needed once a survey has rules of its own.",
+		Description: "A member that is absent has its default, and so has one that is 0 but for hours and offsets; off names checks that are not made. They hold for responses that come from now on, and for the next run. If-Match is needed once a survey has rules of its own.",
 		Example:     Rules{Settings: rule.Settings{MinSeconds: 120, MaxMetres: 300, Off: []string{"night_interview"}}, OutlierZ: 4},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/flags", s.serveFlags, web.Doc{
@@ -124,7 +124,7 @@ func (s *Service) servePutRules(ctx context.Context, in *struct {
 func (s *Service) serveFlags(ctx context.Context, in *struct {
 	ofSurvey
 	Rule      string `query:"rule" doc:"Only those of one check." example:"duration_short"`
-	Collector string `query:"collector" doc:"Only those of one collector; a DID."`
+	Collector string `query:"collector" doc:"Only those of one collector, as it is shown to you."`
 	Round     int    `query:"round" doc:"Only those of one round."`
 	web.Paging
 },
@@ -177,6 +177,9 @@ func (s *Service) serveBackChecks(ctx context.Context, in *struct {
 	items, err := listBackChecks(ctx, s.db, o, backCheckPlace{in.State, at.After, limit + 1})
 	if err != nil {
 		return none, err
+	}
+	for _, b := range items {
+		b.veil(s.cfg.Responses.Sight(ctx, o))
 	}
 	if len(items) <= limit {
 		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)

@@ -114,7 +114,7 @@ func (v *env) flags(t testing.TB, query string) []string {
 			Items []quality.FlagRecord `json:"items"`
 			Page  web.PageInfo         `json:"page"`
 		}
-		v.Must(t, "ws reader", "GET /v1/surveys/s/flags?limit=7"+query+cursor, "", &p)
+		v.Must(t, "ws owner", "GET /v1/surveys/s/flags?limit=7"+query+cursor, "", &p)
 		for _, f := range p.Items {
 			out = append(out, strings.TrimSpace(f.Rule+" "+f.ResponseID+" "+f.Question))
 			if f.Detail == "" || f.At.IsZero() || f.Source == "" || strings.Contains(f.Detail, "0000") || strings.Contains(f.Detail, "Mary") {

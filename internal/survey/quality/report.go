@@ -1,8 +1,10 @@
 package quality
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -10,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 )
 
 // maxLive is up to how many responses a report is made when it is asked for.
@@ -90,7 +93,24 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 		return nil, err
 	}
 	out.Template = TemplateReport{p.o.TemplateID, p.o.TemplateVersion, review.Due, review.Overdue}
-	return out, s.addBackChecks(ctx, s.db, p, out)
+	if err := s.addBackChecks(ctx, s.db, p, out); err != nil {
+		return nil, err
+	}
+	if x := s.cfg.Responses.Sight(ctx, p.o); !x.All() {
+		out.veil(x)
+	}
+	return out, nil
+}
+
+// veil names collectors as the caller may know them.
+func (r *Report) veil(x alias.Sight) {
+	for i := range r.Collectors {
+		r.Collectors[i].Collector = x.Person(r.Collectors[i].Collector)
+	}
+	slices.SortFunc(r.Collectors, func(a, b CollectorReport) int { return cmp.Compare(a.Collector, b.Collector) })
+	for i := range r.Effects {
+		r.Effects[i].Collector = x.Person(r.Effects[i].Collector)
+	}
 }
 
 // fill puts in what runs have found, and counts anew where that is cheap.
@@ -180,6 +200,7 @@ func (s *Service) Flags(ctx context.Context, surveyID string, f FlagQuery, at fl
 	if err != nil {
 		return nil, nil, err
 	}
+	x := s.cfg.Responses.Sight(ctx, o)
 	for looked := 0; looked < maxLooked; looked += flagPage {
 		page, err := s.flagPage(ctx, o, f.Rule, at)
 		if err != nil {
@@ -191,6 +212,7 @@ func (s *Service) Flags(ctx context.Context, surveyID string, f FlagQuery, at fl
 			}
 			one := &page[i]
 			at = one.spot()
+			one.collector = x.Person(one.collector)
 			if f.Collector != "" && f.Collector != one.collector || f.Round != 0 && f.Round != one.round {
 				continue
 			}

@@ -60,8 +60,8 @@ func (r *Rules) check() error {
 	}{
 		{"minSeconds", r.MinSeconds, 0, 86_400},
 		{"secondsPerAnswer", r.SecondsPerAnswer, 0, 3_600},
-		{"nightFrom", float64(r.NightFrom), 0, 23},
-		{"nightTo", float64(r.NightTo), 0, 23},
+		{"nightFrom", orZero(r.NightFrom), 0, 23},
+		{"nightTo", orZero(r.NightTo), 0, 23},
 		{"maxMetres", r.MaxMetres, 0, 1e7},
 		{"sameAnswers", float64(r.SameAnswers), 0, 1_000},
 		{"outlierZ", r.OutlierZ, 0, 100},
@@ -73,7 +73,7 @@ func (r *Rules) check() error {
 		{"effectInterviews", float64(r.EffectInterviews), 0, 1e6},
 	} {
 		if math.IsNaN(m.value) || m.value < m.least || m.value > m.most {
-			c.Add("/"+m.name, "out_of_range", fmt.Sprintf("The value must be %g to %g; 0 is the default.", m.least, m.most))
+			c.Add("/"+m.name, "out_of_range", fmt.Sprintf("The value must be %g to %g.", m.least, m.most))
 		}
 	}
 	if m := r.UTCOffsetMinutes; m != nil && (*m < -720 || *m > 840) {
@@ -88,6 +88,13 @@ func (r *Rules) check() error {
 		}
 	}
 	return c.Err("QUALITY_RULES_INVALID", "The rules are not valid.")
+}
+
+func orZero(hour *int) float64 {
+	if hour == nil {
+		return 0
+	}
+	return float64(*hour)
 }
 
 // RuleRecord is the rules of a survey as they are sent: every limit is there.

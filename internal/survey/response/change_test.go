@@ -130,28 +130,28 @@ func TestPartial(t *testing.T) {
 		posted.Verification = &response.Verification{Status: "verified", Verifier: "did:key:zoe", Timestamp: time.Date(2026, 2, 21, 0, 0, 0, 0, time.UTC)}
 		_, err = v.s.Submit(as(t, "ann"), "s", posted)
 		want(t, "verification by a collector", err, "SCOPE_MISSING")
-		_, err = v.s.Submit(as(t, "vera"), "s", posted)
+		_, err = v.s.Submit(as(t, "importer"), "s", posted)
 		want(t, "verification of a partial one", err, "RESPONSE_NOT_VERIFIABLE")
 		posted.Responses = draft("r2", 2).Responses
 		for name, verdict := range map[string]response.Verification{
-			"VERIFIER_IS_COLLECTOR": {Status: "verified", Verifier: "did:key:vera", Timestamp: posted.Verification.Timestamp},
+			"VERIFIER_IS_COLLECTOR": {Status: "verified", Verifier: "did:key:importer", Timestamp: posted.Verification.Timestamp},
 			"RESPONSE_INVALID":      {Status: "verified", Verifier: "did:key:zoe", Timestamp: posted.Timestamp.Add(-time.Second)},
 		} {
 			forged := *posted
 			forged.Verification = &verdict
-			_, err = v.s.Submit(as(t, "vera"), "s", &forged)
+			_, err = v.s.Submit(as(t, "importer"), "s", &forged)
 			want(t, "a decision nobody can have made", err, name)
 		}
-		r := v.submit(t, "vera", posted)
+		r := v.submit(t, "importer", posted)
 		if r.Verification.Status != "verified" || r.Verification.Outcome != "approved" || r.Verification.Verifier != "did:key:zoe" || v.tally(t).Verified != 1 {
 			t.Errorf("verification = %+v, %+v", r.Verification, v.tally(t))
 		}
 		// It is no part of the content.
 		posted.Verification = nil
-		if again, err := v.s.Submit(as(t, "vera"), "s", posted); err != nil || again.Status != 200 {
+		if again, err := v.s.Submit(as(t, "importer"), "s", posted); err != nil || again.Status != 200 {
 			t.Errorf("again = %d, %v", again.Status, err)
 		}
-		_, err = v.s.Correct(as(t, "vera"), "r2", patch("*", `{"responses":{"home":{"size":3}}}`))
+		_, err = v.s.Correct(as(t, "importer"), "r2", patch("*", `{"responses":{"home":{"size":3}}}`))
 		want(t, "correct a verified one", err, "RESPONSE_LOCKED")
 		if _, err := v.s.Correct(as(t, "owner"), "r2", patch("*", `{"responses":{"home":{"size":3}}}`)); err != nil {
 			t.Fatal(err)
@@ -315,22 +315,22 @@ func TestOfHousehold(t *testing.T) {
 			role  string
 			limit int
 			want  string
-		}{{"reader", 50, "b a d"}, {"reader", 1, "b a d"}, {"reader", 2, "b a d"}, {"project", 1, "b a"}, {"elsewhere", 1, "d"}} {
+		}{{"owner", 50, "b a d"}, {"owner", 1, "b a d"}, {"mia", 2, "b a d"}, {"reader", 50, ""}, {"project", 1, "b a"}, {"elsewhere", 1, "d"}} {
 			if got := ids(tt.role, tt.limit); got != tt.want {
 				t.Errorf("%s by %d = %s, want %s", tt.role, tt.limit, got, tt.want)
 			}
 		}
 		for _, query := range []string{"", "?householdId=", "?householdId=x"} {
-			if w := v.send(t, "reader", "GET /v1/responses"+query, ""); w.Code != 400 {
+			if w := v.send(t, "mia", "GET /v1/responses"+query, ""); w.Code != 400 {
 				t.Errorf("%q = %d", query, w.Code)
 			}
 		}
-		w := v.send(t, "reader", "GET /v1/responses?householdId=did:ixo:household/1&limit=2", "")
+		w := v.send(t, "mia", "GET /v1/responses?householdId=did:ixo:household/1&limit=2", "")
 		var page web.Page[response.Record]
 		if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil || len(page.Items) != 2 || !page.Page.HasMore {
 			t.Errorf("page = %s, %v", w.Body, err)
 		}
-		w = v.send(t, "reader", "GET /v1/responses?householdId=did:ixo:household/1&limit=2&cursor="+page.Page.NextCursor, "")
+		w = v.send(t, "mia", "GET /v1/responses?householdId=did:ixo:household/1&limit=2&cursor="+page.Page.NextCursor, "")
 		if !strings.Contains(w.Body.String(), `"responseId":"d"`) || strings.Contains(w.Body.String(), `"hasMore":true`) {
 			t.Errorf("second page = %s", w.Body)
 		}

@@ -108,7 +108,7 @@ func TestDifferences(t *testing.T) {
 			"/responses/home/phone differs, /responses/home/size differs, /responses/home/yearly differs"
 		// Who has no part in it does not even learn which personal answers differ.
 		const some = "/responseId exists, /language differs, /responses/home/cost differs, /responses/home/fuel differs, " +
-			"/responses/home/size differs, /responses/home/yearly differs, /responses differs"
+			"/responses/home/size differs, /responses/home/yearly differs, /householdId differs, /responses differs"
 		for _, tt := range []struct {
 			role           string
 			shown, private bool

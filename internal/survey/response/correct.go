@@ -1,6 +1,7 @@
 package response
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -31,7 +34,7 @@ type Correction struct {
 
 // Correct replaces the content of a response. What was decided about it before
 // is open again. Faults: RESPONSE_NOT_FOUND, RESPONSE_INVALID,
-// RESPONSE_LOCKED, NOT_COLLECTOR, and those of web.CheckMatch.
+// RESPONSE_LOCKED, SURVEY_ARCHIVED, NOT_COLLECTOR, and those of web.CheckMatch.
 func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
 	if err := checkReason(c.Reason, false); err != nil {
@@ -41,7 +44,7 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 	if err != nil {
 		return none, err
 	}
-	if err := mayCorrect(ctx, old, c.IfMatch); err != nil {
+	if err := mayCorrect(ctx, o, old, c.IfMatch); err != nil {
 		return none, err
 	}
 	d := c.Draft
@@ -66,8 +69,11 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 }
 
 // mayCorrect tells whether the caller may change a response as it is.
-func mayCorrect(ctx context.Context, r *Row, ifMatch string) error {
+func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) error {
 	caller := web.CallerFrom(ctx)
+	if o.Status == survey.StatusArchived {
+		return Archived()
+	}
 	if err := mayChange(caller, r); err != nil {
 		return err
 	}
@@ -89,6 +95,12 @@ func mayChange(caller web.Caller, r *Row) error {
 		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Only who has collected or sent a response, or a key with the scope surveys:write, may change it.")
 	}
 	return nil
+}
+
+// Archived is the fault of what changes responses of a survey that is over for
+// good.
+func Archived() error {
+	return fault.New(fault.Conflict, "SURVEY_ARCHIVED", "The survey is archived: its responses stay as they are.")
 }
 
 func locked(r *Row) error {
@@ -122,8 +134,9 @@ func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, patch []b
 // carried is a draft with what the caller could not have read: else whoever
 // reads a response, changes an answer and sends it back would wipe out the rest.
 func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
-	if len(r.Sealed) == 0 || web.CallerFrom(ctx).May("responses:pii") {
-		return d, nil
+	d, err := s.unveiled(ctx, o, r, d)
+	if err != nil || len(r.Sealed) == 0 || web.CallerFrom(ctx).May(alias.PII) {
+		return d, err
 	}
 	w, err := s.Read(ctx, s.db, o.Project, r)
 	if err != nil || w.Erased {
@@ -165,7 +178,7 @@ func (s *Service) DraftOf(ctx context.Context, q db.Querier, o *survey.Open, r *
 	if err != nil {
 		return nil, err
 	}
-	answers, err := Given(o.Form, w.Answers)
+	answers, err := answer.Given(o.Form, w.Answers)
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +242,11 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 	if err != nil {
 		return none, err
 	}
-	if err := mayCorrect(ctx, old, c.IfMatch); err != nil {
+	if err := mayCorrect(ctx, p.open, old, c.IfMatch); err != nil {
 		return none, err
+	}
+	if old.Revision == p.old.Revision && !bytes.Equal(old.Body, p.old.Body) {
+		return none, web.CheckMatch(web.ETag(0), old.Revision) // erased since it was read
 	}
 	next := *old
 	next.Status, next.SubmittedAt = p.row.Status, p.row.SubmittedAt
@@ -271,7 +287,7 @@ func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
 	if old.VStatus == Pending {
 		return nil
 	}
-	next.VStatus, next.Verifier, next.VerifiedAt = Pending, "", 0
+	next.VStatus, next.Verifier, next.VerifiedAt, next.ImportedBy = Pending, "", 0, ""
 	return AddDecision(ctx, tx, Decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: Pending, Verifier: next.Actor, At: next.UpdatedAt,
 		Reason: "the response was corrected", Revision: next.Revision, RequestID: next.RequestID,

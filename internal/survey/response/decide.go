@@ -18,6 +18,15 @@ func MayJudge(verifier, collector, sender string) error {
 	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot decide about it.")
 }
 
+// NeedsReason tells whether a decision must say why, whatever it is about.
+func NeedsReason(to string) bool {
+	switch to {
+	case Rejected, NeedsCorrection, Disputed, Invalidated:
+		return true
+	}
+	return false
+}
+
 // Move is what somebody decides about a response. Whether it may be decided is
 // for package verify to say.
 type Move struct {
@@ -51,7 +60,7 @@ type movedData struct {
 func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Row, m Move) (*Row, []survey.Delta, error) {
 	next := *old
 	s.sign(ctx, &next, m.event(), m.Reason)
-	next.VStatus, next.Verifier, next.VerifiedAt, next.Reviews = m.To, next.Actor, next.UpdatedAt, m.Reviews
+	next.VStatus, next.Verifier, next.VerifiedAt, next.Reviews, next.ImportedBy = m.To, next.Actor, next.UpdatedAt, m.Reviews, ""
 	if m.To == Invalidated {
 		next.Slot = old.NID // the household may be asked again
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -50,6 +51,10 @@ func (p *Prepared) Sent() Version {
 // defaulted are members that differ only when they are sent.
 var defaulted = []string{"/collector", "/round", "/mode", "/durationSec"}
 
+// telling are members that tell who somebody is, or may. The first is sealed;
+// who has collected or sent a response may read the others of it.
+var telling = []string{"/location", "/householdId", "/collector", "/deviceId", "/metadata"}
+
 // Version is the content that is stored.
 func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *Row) (Version, error) {
 	head, err := r.Head()
@@ -66,14 +71,14 @@ func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *
 // has collected or sent the response.
 func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []Difference {
 	caller := web.CallerFrom(ctx)
-	pii, knows := caller.May("responses:pii"), r.knows(ctx)
+	pii, knows := caller.May(alias.PII), r.Knows(ctx)
 	may := caller.May("responses:read") || caller.DID == r.Collector || caller.DID == r.Sender
 	var out []Difference
 	add := func(pointer string, was, is form.Value, private bool) {
 		if len(out) == maxDiff || private && !knows {
 			return
 		}
-		d := Difference{Pointer: pointer, Masked: !may || private && !pii}
+		d := Difference{Pointer: pointer, Masked: !may || private && !pii && !slices.Contains(telling[1:], pointer)}
 		if !d.Masked {
 			d.Stored, d.Sent = was, is
 		}
@@ -85,15 +90,18 @@ func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) 
 			continue
 		}
 		if !bytes.Equal(m.text, is[i].text) {
-			add(m.pointer, form.Value{Value: m.text}, form.Value{Value: is[i].text}, m.pointer == "/location")
+			add(m.pointer, form.Value{Value: m.text}, form.Value{Value: is[i].text}, slices.Contains(telling, m.pointer))
 		}
 	}
 	for _, ch := range form.Compare(stored.Whole.Answers, sent.Whole.Answers) {
 		add(ch.Pointer, ch.Old, ch.New, isPrivate(o.Form, ch.Pointer))
 	}
-	if len(r.Masked) > 0 && !knows {
-		// Always the same: who could see which answer differs could guess them all.
-		out = append(out, Difference{Pointer: "/responses", Masked: true})
+	if !knows {
+		// Always the same: who could see what differs could guess it all.
+		out = append(out, Difference{Pointer: "/householdId", Masked: true})
+		if len(r.Masked) > 0 {
+			out = append(out, Difference{Pointer: "/responses", Masked: true})
+		}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -31,7 +32,7 @@ type Draft struct {
 	HouseholdID  string        `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
 	Timestamp    time.Time     `json:"timestamp" doc:"When the answers were given."`
 	Responses    form.Object   `json:"responses" doc:"Section to question to answer."`
-	Verification *Verification `json:"verification,omitzero" doc:"A decision made elsewhere; needs the scope responses:verify. It is no part of the content."`
+	Verification *Verification `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is no part of the content: one that comes with a response that is stored already is not made, and a warning says so."`
 	Round        int           `json:"round,omitzero" doc:"The open round by default."`
 	Collector    string        `json:"collector,omitzero" doc:"DID of who asked; you by default. Somebody else needs the scope surveys:write."`
 	Mode         string        `json:"mode,omitzero" enum:"visit,phone,ussd,web,chat,import" doc:"The first mode of the survey by default."`
@@ -129,6 +130,15 @@ func (v *Verification) check(c *fault.Checks) {
 	isDID(c, "/verification/verifier", v.Verifier)
 	c.Require(!v.Timestamp.IsZero(), "/verification/timestamp")
 	inCalendar(c, "/verification/timestamp", v.Timestamp)
+	const at = "/verification/reason"
+	switch {
+	case NeedsReason(v.Status) && strings.TrimSpace(v.Reason) == "":
+		c.Require(false, at)
+	case utf8.RuneCountInString(v.Reason) > maxReason:
+		c.Add(at, "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxReason))
+	case strings.ContainsFunc(v.Reason, unicode.IsControl):
+		c.Add(at, "control_character", "The text must be one line without control characters.")
+	}
 }
 
 func isDID(c *fault.Checks, pointer, v string) {

@@ -82,7 +82,7 @@ func TestWhoMaySend(t *testing.T) {
 			t.Errorf("%s for %s: %s", tt.role, tt.collector, got)
 		}
 	}
-	if r := v.get(t, "reader", "r-mia"); r.Collector != "did:key:bob" || r.SubmittedBy != "did:key:mia" {
+	if r := v.get(t, "mia", "r-mia"); r.Collector != "did:key:bob" || r.SubmittedBy != "did:key:mia" {
 		t.Errorf("record = %+v", r.Head)
 	}
 	_, err := v.s.Submit(as(t, "ann"), "s", func() *response.Draft { d := draft("r", 9); d.SurveyID = "other"; return d }())

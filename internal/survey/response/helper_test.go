@@ -62,6 +62,10 @@ func callerOf(ws, role string) web.Caller {
 		c.Scopes = []string{"surveys:*", "responses:read", "responses:write", "responses:pii"}
 	case "vera":
 		c.Scopes = []string{"responses:read", "responses:write", "responses:verify"}
+	case "editor":
+		c.Scopes = []string{"surveys:*", "responses:read", "responses:write"}
+	case "importer":
+		c.Scopes = []string{"responses:read", "responses:write", "responses:verify", "imports:write"}
 	case "writer":
 		c.Scopes = []string{"responses:write"}
 	case "reader":
@@ -98,14 +102,15 @@ func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, 
 
 // env is a store with all that responses need.
 type env struct {
-	d       *db.DB
-	l       *event.Log
-	surveys *survey.Service
-	tpl     *template.Service
-	vault   *vault.Vault
-	media   *media.Store
-	s       *response.Service
-	h       http.Handler
+	d        *db.DB
+	l        *event.Log
+	surveys  *survey.Service
+	tpl      *template.Service
+	vault    *vault.Vault
+	media    *media.Store
+	s        *response.Service
+	h        http.Handler
+	redacted int // how often copies of "s" were to go
 
 	mu  sync.Mutex
 	now time.Time // real time when zero
@@ -141,10 +146,16 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: vault.New(vault.Config{Key: key})}
 	once := idem.New(idem.Config{DB: d, Key: key})
 	v.tpl = template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors(), Now: v.clock})
-	v.surveys = survey.New(survey.Config{DB: d, Templates: v.tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Now: v.clock})
+	v.surveys = survey.New(survey.Config{DB: d, Templates: v.tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Vault: v.vault, Now: v.clock})
 	v.media = media.New(media.Config{DB: d, Key: key, Now: v.clock})
 	v.s = response.New(response.Config{
 		DB: d, Surveys: v.surveys, Vault: v.vault, Media: v.media, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Key: key, Self: "did:key:server", Now: v.clock,
+		Redacted: func(_ context.Context, o *survey.Open) error {
+			if o.SurveyID == "s" {
+				v.redacted++
+			}
+			return nil
+		},
 	})
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	v.s.Routes(a)

@@ -15,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -40,9 +41,9 @@ type RevisionLinks struct {
 
 // The columns of an earlier revision, in the order scanPast reads them.
 const (
-	selectPast = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed
+	selectPast = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed, imported_by
 		FROM response_history WHERE response = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3`
-	selectPastAt = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed
+	selectPastAt = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed, imported_by
 		FROM response_history WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
 )
 
@@ -52,7 +53,7 @@ func scanPast(row db.Row, r *Row) (*Row, error) {
 	var body, answers, masked string
 	p.Masked, p.Sealed, p.Flags, p.Files = nil, nil, 0, 0
 	err := row.Scan(&p.Revision, &p.UpdatedAt, &p.Action, &p.Actor, &p.RequestID, &p.Reason, &p.Status, &p.VStatus, &p.Verifier, &p.VerifiedAt, &p.Reviews,
-		&body, &answers, &masked, &p.Sealed)
+		&body, &answers, &masked, &p.Sealed, &p.ImportedBy)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +153,13 @@ func (s *Service) History(ctx context.Context, id string, before int64, limit in
 	if err != nil {
 		return nil, 0, err
 	}
-	rows = append(rows, more...)
+	rows, x := append(rows, more...), s.Sight(ctx, o)
 	for i, p := range rows[:min(limit, len(rows))] {
-		one := p.revision()
+		seen, err := p.veil(ctx, x, o.Form)
+		if err != nil {
+			return nil, 0, err
+		}
+		one := seen.revision()
 		if i+1 < len(rows) {
 			if one.Changes, err = s.changes(ctx, o, rows[i+1], p); err != nil {
 				return nil, 0, err
@@ -179,8 +184,12 @@ func (r *Row) revision() Revision {
 // may read them.
 func (s *Service) changes(ctx context.Context, o *survey.Open, old, next *Row) ([]form.Change, error) {
 	answers := func(r *Row) (jsontext.Value, error) {
-		if len(r.Sealed) == 0 || !web.CallerFrom(ctx).May("responses:pii") {
-			return r.Answers, nil
+		if len(r.Sealed) == 0 || !web.CallerFrom(ctx).May(alias.PII) {
+			seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+			if err != nil {
+				return nil, err
+			}
+			return seen.Answers, nil
 		}
 		w, err := s.Read(ctx, s.db, o.Project, r)
 		return w.Answers, err

@@ -2,11 +2,11 @@ package response
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/blank"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -18,8 +18,8 @@ type Place struct {
 }
 
 // OfHousehold reads a page of the responses of a household in all surveys the
-// caller sees, survey by survey and round by round. A page may be short; next
-// is nil at the end.
+// caller sees and knows the household of, survey by survey and round by round.
+// A page may be short; next is nil at the end.
 func (s *Service) OfHousehold(ctx context.Context, household string, after Place, limit int) (items []Item, next *Place, err error) {
 	rows, err := rowsOf(s.db.Query(ctx, selectOfHousehold, web.CallerFrom(ctx).Workspace, household, after.Survey, after.Round, after.Slot, limit+1))
 	if err != nil {
@@ -33,7 +33,10 @@ func (s *Service) OfHousehold(ctx context.Context, household string, after Place
 		} else if err != nil {
 			return nil, nil, err
 		}
-		body, err := s.Show(ctx, s.db, o.Project, r, nil)
+		if !r.Knows(ctx) {
+			continue // it would tell which name the household has
+		}
+		body, err := s.show(ctx, s.db, o.Project, r, r)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -45,52 +48,36 @@ func (s *Service) OfHousehold(ctx context.Context, household string, after Place
 	return items, next, nil
 }
 
-const selectWithFiles = `SELECT nid FROM responses WHERE ws = $1 AND household = $2 AND files > 0`
-
 // Erase makes what a household said about its people unreadable for ever: it
-// destroys the keys that seal it, in every project of the workspace, and drops
-// the files of its responses, whose pieces go with media.Store.Sweep after the
-// commit. It tells how many keys and files these were; a second call finds
-// none. It is an erase.Eraser of area A.
+// destroys the keys that seal it, in every project of the workspace, takes what
+// the senders added, devices, reasons and notes out of its responses and their
+// history, and drops the files, whose pieces go with media.Store.Sweep after
+// the commit. It tells how many keys, responses and files these were; a second
+// call finds none. It is an erase.Eraser of area A.
 //
 // What stays says nothing about a person, if templates mark what does: that
-// there were responses and when, answers that are not marked, metadata,
-// verification, flags, counters and reasons. Reads show the record with erased
-// set. Contents that clashed with a response are sealed with the same keys.
+// there were responses and when, answers that are not marked, who decided what
+// and when, flags and counters. Reads show the record with erased set. Contents
+// that wait for a decision are sealed with the same keys.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
 	n, err := s.cfg.Vault.Forget(ctx, tx, ws, household)
 	if err != nil {
 		return 0, err
 	}
-	responses, err := numbers(tx.Query(ctx, selectWithFiles, ws, household))
+	all, blanked, err := blank.Household(ctx, tx, ws, household)
 	if err != nil {
 		return 0, err
 	}
-	for _, nid := range responses {
-		files, err := media.Release(ctx, tx, ws, nid)
+	n += blanked
+	for _, r := range all {
+		if r.Files == 0 {
+			continue
+		}
+		files, err := media.Release(ctx, tx, ws, r.NID)
 		if err != nil {
 			return 0, err
 		}
 		n += files
 	}
 	return n, nil
-}
-
-func numbers(rows db.Rows, err error) ([]int64, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	defer rows.Close()
-	var out []int64
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, fmt.Errorf("list responses: %w", err)
-		}
-		out = append(out, n)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	return out, nil
 }

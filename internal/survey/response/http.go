@@ -7,8 +7,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/rql"
-	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/filter"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -17,7 +16,7 @@ const tag = "responses"
 const submitting = "Every answer is checked against the version of the template the survey has pinned. A multiple-choice answer is an array, also for one option; " +
 	"a number is a JSON number. Required answers that are missing refuse the response unless partial is true. The same responseId with the same content is stored once and " +
 	"answered with 200; with other content it is refused, and every question that differs is named. A household has one response in a round unless the survey says otherwise; " +
-	"supersedes names the one to replace. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only. Checks flag and never refuse."
+	"supersedes names the one to replace. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
 
 var submitCodes = []string{
 	invalidCode, "SURVEY_NOT_FOUND", "SURVEY_NOT_ACTIVE", "RESPONSE_CONFLICT", "DUPLICATE_HOUSEHOLD_RESPONSE", "SUPERSEDES_INVALID", "RESPONSE_NOT_VERIFIABLE",
@@ -38,7 +37,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/responses", s.serveList, web.Doc{
 		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
-		Description: "A filter examines 2,000 responses a page: a page may be short, follow hasMore. Answers about a person cannot be filtered by.",
+		Description: "A filter examines 2,000 responses a page: a page may be short, follow hasMore. Answers about a person cannot be filtered by. Without the scope responses:pii households, collectors, senders and devices have the names of pseudonymised exports, in filters too, but in responses you have collected or sent.",
 	})
 	s.changeRoutes(a)
 	s.cfg.Media.Routes(a, s.sees)
@@ -95,7 +94,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	}
 	f := Filter{Status: in.Status}
 	if in.Filter != "" {
-		if f.Expr, err = ParseFilter(in.Filter, o.Form); err != nil {
+		if f.Expr, err = filter.Parse(in.Filter, o.Form); err != nil {
 			return none, err
 		}
 	}
@@ -116,47 +115,3 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 
 // states are those of the verification.
 var states = []string{Pending, InReview, NeedsCorrection, Flagged, Verified, Rejected, Disputed, Invalidated, Superseded}
-
-// fields are what responses can be filtered by, beside their answers.
-var fields = map[string]rql.Kind{
-	"responseId": rql.Text, "householdId": rql.Text, "round": rql.Number, "stratum": rql.Text, "group": rql.Text, "timestamp": rql.Text,
-	"startedAt": rql.Text, "receivedAt": rql.Text, "updated": rql.Text, "durationSec": rql.Number, "collector": rql.Text, "submittedBy": rql.Text,
-	"mode": rql.Text, "deviceId": rql.Text, "language": rql.Text, "consent": rql.Bool, "eligible": rql.Bool, "completeness": rql.Number,
-	"status": rql.Text, "flagged": rql.Bool, "revision": rql.Number, "verification.status": rql.Text, "verification.verifier": rql.Text,
-}
-
-// field tells the kind of a field in a survey, or that there is none.
-func field(f *form.Form, p rql.Path) (rql.Kind, error) {
-	if kind, ok := fields[strings.Join(p, ".")]; ok {
-		return kind, nil
-	}
-	if len(p) < 3 || p[0] != "responses" {
-		return rql.Any, rql.ErrUnknown
-	}
-	for _, c := range f.Columns() {
-		if !c.PII.Private() && len(p)-1 <= len(c.Path) && hasPrefix(c.Path, p[1:]) {
-			return rql.Any, nil
-		}
-	}
-	return rql.Any, rql.ErrUnknown
-}
-
-func hasPrefix(path []string, prefix rql.Path) bool {
-	for i, name := range prefix {
-		if path[i] != name {
-			return false
-		}
-	}
-	return true
-}
-
-// ParseFilter reads a filter of responses of a form. The fault is
-// INVALID_FILTER.
-func ParseFilter(text string, f *form.Form) (*rql.Expr, error) {
-	e, err := rql.Parse(text, rql.Schema{Field: func(p rql.Path) (rql.Kind, error) { return field(f, p) }})
-	if err == nil {
-		return e, nil
-	}
-	return nil, fault.New(fault.Invalid, "INVALID_FILTER", "The filter is not valid.").
-		With(fault.Field{Pointer: "query/filter", Code: "invalid", Detail: err.Error()})
-}

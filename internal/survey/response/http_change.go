@@ -2,8 +2,10 @@ package response
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -13,10 +15,11 @@ const correcting = "What was decided about the response before is open again, an
 // changeRoutes are those of one response.
 func (s *Service) changeRoutes(a *web.API) {
 	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
-	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
+	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/responses", s.serveOfHousehold, web.Doc{
 		Summary: "List the responses of a household", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
-		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore.",
+		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore. Without the scope responses:pii it has the responses you have collected or sent. " +
+			"A pseudonym of a household is not understood here: filter the list of a survey by it.",
 	})
 	web.Get(a, path, s.serveGet, web.Doc{
 		Summary: "Read a response", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND", "REVISION_NOT_FOUND"},
@@ -34,7 +37,7 @@ func (s *Service) changeRoutes(a *web.API) {
 	web.Delete(a, path, s.serveDelete, web.Doc{
 		Summary: "Take the content out of a response", Scope: write, Tag: tag,
 		Codes:       []string{"RESPONSE_NOT_FOUND", "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED", "INVALID_PARAMETER"},
-		Description: "What stays is that there was a response, of which household and when, and who decided what. Answers, place, metadata and files are gone, from its history too. It cannot be undone.",
+		Description: "What stays is that there was a response, of which household and when, and who decided what. Answers, place, metadata and files are gone, from its history too. Files of exports of the survey are removed. It cannot be undone.",
 	})
 	web.Get(a, path+"/history", s.serveHistory, web.Doc{
 		Summary: "List the revisions of a response, newest first", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
@@ -117,7 +120,14 @@ func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	var none web.Reply[web.Page[Item]]
 	var c fault.Checks
 	c.Require(in.Household != "", "query/householdId")
-	isDID(&c, "query/householdId", in.Household)
+	if strings.HasPrefix(in.Household, "hh_") {
+		c.Add("query/householdId", "pseudonym", "Nobody is found by the name of a household here. Filter the list of a survey by it.")
+	} else {
+		isDID(&c, "query/householdId", in.Household)
+	}
+	if caller := web.CallerFrom(ctx); c.OK() && !caller.May(alias.PII) && !caller.May("responses:write") {
+		c.Add("query/householdId", "scope_missing", "This key knows households by their names only. To ask by a DID needs the scope responses:pii.")
+	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return none, err
 	}

@@ -29,8 +29,8 @@ const invalidCode = "RESPONSE_INVALID"
 type Prepared struct {
 	open     *survey.Open
 	draft    *Draft
-	old      *Row   // of a correction
-	sender   string // of a content that waited; the caller by default
+	old      *Row // of a correction
+	late     Late // of a content that waited
 	row      Row
 	head     Head
 	whole    Whole  // what it says, all of it
@@ -53,15 +53,31 @@ func (s *Service) Prepare(ctx context.Context, o *survey.Open, d *Draft, offline
 	return s.check(ctx, &Prepared{open: o, draft: d}, offline)
 }
 
+// PrepareAside prepares a content that is to wait, whatever the survey takes
+// now. Faults are those of Prepare.
+func (s *Service) PrepareAside(ctx context.Context, o *survey.Open, d *Draft) (*Prepared, error) {
+	if err := mayPost(web.CallerFrom(ctx), o, d); err != nil {
+		return nil, err
+	}
+	return s.check(ctx, &Prepared{open: o, draft: d}, true)
+}
+
+// Late is how a content came that has waited.
+type Late struct {
+	Sender string
+	At     time.Time
+	Hash   []byte // of the content as it was sent: whoever repeats it did nothing wrong
+	Reason string // why it is taken
+}
+
 // PrepareLate prepares a content that somebody has sent before and that was set
-// aside then, whatever the survey takes now. hash is that of the content as it
-// was sent: whoever repeats it did nothing wrong. Faults are those of Prepare.
-func (s *Service) PrepareLate(ctx context.Context, o *survey.Open, d *Draft, sender string, hash []byte) (*Prepared, error) {
-	p, err := s.check(ctx, &Prepared{open: o, draft: d, sender: sender}, true)
+// aside then, whatever the survey takes now. Faults are those of Prepare.
+func (s *Service) PrepareLate(ctx context.Context, o *survey.Open, d *Draft, l Late) (*Prepared, error) {
+	p, err := s.check(ctx, &Prepared{open: o, draft: d, late: l}, true)
 	if err != nil {
 		return nil, err
 	}
-	p.row.FirstHash = hash
+	p.row.FirstHash, p.row.Reason = l.Hash, l.Reason
 	return p, nil
 }
 
@@ -165,9 +181,13 @@ func mayTake(ctx context.Context, o *survey.Open, d *Draft) error {
 		return fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey takes no responses now.").
 			With(fault.Field{Pointer: "/surveyId", Code: "not_active", Detail: fmt.Sprintf("The survey is %s.", o.Status)})
 	}
-	if d.Verification != nil && !caller.May("responses:verify") {
-		return fault.New(fault.Forbidden, "SCOPE_MISSING", "A response with a verification needs the scope responses:verify.").
-			With(fault.Field{Pointer: "/verification", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope responses:verify."})
+	return mayPost(caller, o, d)
+}
+
+// mayPost tells whether a draft is the caller's to send.
+func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
+	if err := mayDecide(caller, d.Verification); err != nil {
+		return err
 	}
 	if d.Collector != "" && d.Collector != caller.DID && !caller.May("surveys:write") {
 		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To send what somebody else has collected needs the scope surveys:write.").
@@ -184,17 +204,38 @@ func mayTake(ctx context.Context, o *survey.Open, d *Draft) error {
 	return nil
 }
 
+// mayDecide tells whether a decision is the caller's to send: it is one of
+// somebody else, for whoever sends a response cannot judge it.
+func mayDecide(caller web.Caller, v *Verification) error {
+	missing := func(pointer, scope, why string) error {
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", why+" needs the scope "+scope+".").
+			With(fault.Field{Pointer: pointer, Code: "scope_missing", Detail: "Leave the verification out, or use a key with the scope " + scope + "."})
+	}
+	switch {
+	case v == nil:
+		return nil
+	case !caller.May("responses:verify"):
+		return missing("/verification", "responses:verify", "A response with a verification")
+	case v.Verifier != "" && v.Verifier != caller.DID && !caller.May("imports:write"):
+		return missing("/verification/verifier", "imports:write", "A decision that somebody else has made is imported. That")
+	}
+	return nil
+}
+
 // fill gives the draft's members their places and defaults.
 func (p *Prepared) fill(ctx context.Context, nid int64, now time.Time) error {
 	d, o, caller := p.draft, p.open, web.CallerFrom(ctx)
-	sender := cmp.Or(p.sender, caller.DID)
+	sender, arrived := cmp.Or(p.late.Sender, caller.DID), now
+	if !p.late.At.IsZero() {
+		arrived = p.late.At
+	}
 	id := d.ResponseID
 	if id == "" {
 		id = "rsp_" + strconv.FormatInt(nid, 10)
 	}
 	h := Head{
 		ResponseID: id, SurveyID: o.SurveyID, TemplateID: o.TemplateID, TemplateVersion: o.TemplateVersion, ProjectID: o.Project,
-		HouseholdID: d.HouseholdID, Round: d.Round, Timestamp: ms(d.Timestamp), StartedAt: ms(d.StartedAt), ReceivedAt: ms(now),
+		HouseholdID: d.HouseholdID, Round: d.Round, Timestamp: ms(d.Timestamp), StartedAt: ms(d.StartedAt), ReceivedAt: ms(arrived),
 		DurationSec: d.DurationSec, Collector: cmp.Or(d.Collector, sender), SubmittedBy: sender, Mode: d.Mode, DeviceID: d.DeviceID, Language: d.Language,
 		Supersedes: d.Supersedes, Metadata: d.Metadata,
 		Links: Links{Self: Path(id), Survey: "/v1/surveys/" + o.SurveyID, Verification: Path(id) + "/verification", History: Path(id) + "/history"},
@@ -224,7 +265,7 @@ func (p *Prepared) fill(ctx context.Context, nid int64, now time.Time) error {
 	p.row = Row{
 		NID: nid, Workspace: o.Workspace, ResponseID: id, Survey: o.NID, Round: h.Round, Household: h.HouseholdID, Stratum: h.Stratum, Group: h.Group,
 		Collector: h.Collector, Sender: h.SubmittedBy, SubmittedAt: h.Timestamp.UnixMilli(), ReceivedAt: h.ReceivedAt.UnixMilli(),
-		UpdatedAt: h.ReceivedAt.UnixMilli(), Revision: 1, Action: "submitted", Actor: caller.DID, RequestID: web.RequestID(ctx), VStatus: Pending,
+		UpdatedAt: now.UnixMilli(), Revision: 1, Action: "submitted", Actor: caller.DID, RequestID: web.RequestID(ctx), VStatus: Pending,
 	}
 	if !o.OnePerHousehold {
 		p.row.Slot = nid
@@ -296,11 +337,11 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 		return err
 	}
 	var view []form.SectionView
-	p.flags = s.plans.of(o.Form).Check(settings, p.interview(r), func(path []string) bool {
+	p.flags = s.plans.Of(o.Form).Check(settings, p.interview(r), func(path []string) bool {
 		if view == nil {
 			view = o.Form.View("", r)
 		}
-		return asked(view, path)
+		return rule.Asked(view, path)
 	})
 	p.row.Flags = int64(len(p.flags))
 	switch {
@@ -318,6 +359,9 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 	if p.row.Status != Complete && p.decision.Status == Verified {
 		return fault.New(fault.Conflict, "RESPONSE_NOT_VERIFIABLE", "A partial response cannot be verified.").
 			With(fault.Field{Pointer: "/verification/status", Code: "partial", Detail: "Required answers are missing, or too few are given."})
+	}
+	if p.imported {
+		p.row.ImportedBy = h.SubmittedBy
 	}
 	p.row.VStatus, p.row.Verifier, p.row.VerifiedAt = p.decision.Status, p.decision.Verifier, ms(p.decision.Timestamp).UnixMilli()
 	if p.decision.Status == Verified {
@@ -366,23 +410,4 @@ func (p *Prepared) interview(r *form.Result) rule.Interview {
 		in.Home = &rule.Point{Lat: p.home.Location.Lat, Lon: p.home.Location.Lon}
 	}
 	return in
-}
-
-// asked tells whether a question was to be asked.
-func asked(sections []form.SectionView, path []string) bool {
-	for _, s := range sections {
-		if s.ID == path[0] {
-			return s.Relevant && questionAsked(s.Questions, path[1:])
-		}
-	}
-	return false
-}
-
-func questionAsked(questions []form.QuestionView, path []string) bool {
-	for _, q := range questions {
-		if len(path) > 0 && q.ID == path[0] {
-			return q.Relevant && (len(path) == 1 || len(q.Questions) == 0 || questionAsked(q.Questions, path[1:]))
-		}
-	}
-	return false
 }

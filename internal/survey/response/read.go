@@ -103,7 +103,7 @@ func (s *Service) List(ctx context.Context, o *survey.Open, f Filter, before int
 	if f.Expr != nil {
 		examine = maxLooked
 	}
-	looked := 0
+	looked, x := 0, s.Sight(ctx, o)
 	for looked < examine {
 		step := min(examine-looked, max(limit+1, 200))
 		rows, err := s.page(ctx, o, f.Status, before, step)
@@ -115,14 +115,17 @@ func (s *Service) List(ctx context.Context, o *survey.Open, f Filter, before int
 				return items, before, nil
 			}
 			before = r.NID
-			fits, err := f.Match(r)
+			// A filter that knew more than is shown would tell it.
+			seen, err := r.veil(ctx, x, o.Form)
 			if err != nil {
 				return nil, 0, err
 			}
-			if !fits {
+			if fits, err := f.Match(seen); err != nil {
+				return nil, 0, err
+			} else if !fits {
 				continue
 			}
-			body, err := s.Show(ctx, s.db, o.Project, r, nil)
+			body, err := s.show(ctx, s.db, o.Project, r, seen)
 			if err != nil {
 				return nil, 0, err
 			}

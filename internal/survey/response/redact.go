@@ -2,9 +2,11 @@ package response
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -55,7 +57,8 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 	if err != nil {
 		return out, err
 	}
-	return out, s.cfg.Media.Sweep(ctx, o.Workspace)
+	ctx = context.WithoutCancel(ctx) // half of it helps nobody
+	return out, errors.Join(s.cfg.Media.Sweep(ctx, o.Workspace), s.cfg.Redacted(ctx, o))
 }
 
 // mayRedact tells whether the caller may take out a response.
@@ -77,7 +80,7 @@ func (s *Service) redacted(ctx context.Context, old *Row, reason string) (*Row, 
 		return nil, err
 	}
 	h.DeviceID, h.Attachments, h.Metadata, h.Consent, h.Eligible, h.Missing, h.Dropped = "", nil, form.Object{}, nil, nil, nil, nil
-	h.Status, h.Completeness, h.ContentID, h.Language = Redacted, 0, contentID([]byte("{}")), ""
+	h.Status, h.Completeness, h.ContentID, h.Language = Redacted, 0, answer.ContentID([]byte("{}")), ""
 	next := *old
 	if next.Body, err = web.Encode(h); err != nil {
 		return nil, err

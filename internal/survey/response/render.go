@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
@@ -24,7 +26,7 @@ func (s *Service) render(p *Prepared, r *form.Result) error {
 	if err != nil {
 		return err
 	}
-	p.head.ContentID = contentID(r.Public)
+	p.head.ContentID = answer.ContentID(r.Public)
 	p.whole = Whole{Answers: r.Answers, Location: p.draft.Location}
 	body, err := web.Encode(p.head)
 	if err != nil {
@@ -95,12 +97,11 @@ func (s *Service) Read(ctx context.Context, q db.Querier, project string, r *Row
 	return w, err
 }
 
-// Show renders a response for the caller of ctx. flags are those of the
-// response; they are read when it has some and none are given.
-func (s *Service) Show(ctx context.Context, q db.Querier, project string, r *Row, flags []rule.Flag) ([]byte, error) {
-	x := extras{flags: flags, masked: r.Masked}
-	w, err := Whole{Answers: r.Answers}, error(nil)
-	if len(r.Sealed) > 0 && web.CallerFrom(ctx).May("responses:pii") {
+// show renders a response for the caller of ctx, who sees it as seen.
+func (s *Service) show(ctx context.Context, q db.Querier, project string, r, seen *Row) ([]byte, error) {
+	x := extras{masked: seen.Masked}
+	w, err := Whole{Answers: seen.Answers}, error(nil)
+	if len(r.Sealed) > 0 && web.CallerFrom(ctx).May(alias.PII) {
 		if w, err = s.Read(ctx, q, project, r); err != nil {
 			return nil, err
 		}
@@ -108,30 +109,23 @@ func (s *Service) Show(ctx context.Context, q db.Querier, project string, r *Row
 			x.masked = nil
 		}
 	}
-	if r.Flags > 0 && flags == nil {
+	if r.Flags > 0 {
 		if x.flags, err = listFlags(ctx, q, r.NID); err != nil {
 			return nil, err
 		}
 	}
 	if r.Files > 0 {
-		if x.waiting, err = media.Missing(ctx, q, r.NID, r.knows(ctx)); err != nil {
+		if x.waiting, err = media.Missing(ctx, q, r.NID, r.Knows(ctx)); err != nil {
 			return nil, err
 		}
 	}
-	return r.show(w, x)
-}
-
-// knows tells whether the caller may know what a response says about a person:
-// by its scope, or because it has collected or sent it.
-func (r *Row) knows(ctx context.Context) bool {
-	c := web.CallerFrom(ctx)
-	return c.May("responses:pii") || c.Known() && (c.DID == r.Collector || c.DID == r.Sender)
+	return seen.show(w, x)
 }
 
 // shown is a response that was just stored as its sender sees it.
 func (p *Prepared) shown(ctx context.Context, waiting []string) ([]byte, error) {
 	x := extras{flags: p.flags, masked: p.row.Masked, waiting: waiting}
-	if x.masked == nil || web.CallerFrom(ctx).May("responses:pii") {
+	if x.masked == nil || web.CallerFrom(ctx).May(alias.PII) {
 		x.masked = nil
 		return p.row.show(p.whole, x)
 	}
@@ -165,8 +159,8 @@ func (r *Row) show(w Whole, x extras) ([]byte, error) {
 	if len(x.masked) > 0 {
 		b = append(append(b, `,"masked":`...), x.masked...)
 	}
-	if w.Erased {
-		b = append(b, `,"erased":true`...)
+	if r.veiled {
+		b = append(b, `,"pseudonymised":true`...)
 	}
 	if len(x.waiting) > 0 {
 		add("missingAttachments", x.waiting)
@@ -203,12 +197,15 @@ func (r *Row) appendVerification(b []byte) []byte {
 	if v.Reviews > 0 {
 		b = strconv.AppendInt(append(b, `,"reviews":`...), int64(v.Reviews), 10)
 	}
+	if v.Imported {
+		b = append(append(append(b, `,"imported":true,"importedBy":"`...), v.ImportedBy...), '"')
+	}
 	return append(b, '}')
 }
 
 // Verification is what was decided about the response.
 func (r *Row) Verification() Verification {
-	v := Verification{Status: r.VStatus, Verifier: r.Verifier, Reviews: int(r.Reviews)}
+	v := Verification{Status: r.VStatus, Verifier: r.Verifier, Reviews: int(r.Reviews), Imported: r.ImportedBy != "", ImportedBy: r.ImportedBy}
 	if r.VerifiedAt > 0 {
 		v.Timestamp = time.UnixMilli(r.VerifiedAt).UTC()
 	}

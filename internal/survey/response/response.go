@@ -39,11 +39,14 @@ const (
 
 // Verification is what was decided about a response.
 type Verification struct {
-	Status    string    `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" example:"verified"`
-	Verifier  string    `json:"verifier,omitzero" doc:"DID of who decided last." example:"did:ixo:agent/456"`
-	Timestamp time.Time `json:"timestamp,omitzero" doc:"When."`
-	Outcome   string    `json:"outcome,omitzero" enum:"approved,rejected" doc:"The decision in the words other resources use; absent while there is none."`
-	Reviews   int       `json:"reviews,omitzero" doc:"How many have approved it so far, where the survey asks for two."`
+	Status     string    `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" example:"verified"`
+	Verifier   string    `json:"verifier,omitzero" doc:"DID of who decided last." example:"did:ixo:agent/456"`
+	Timestamp  time.Time `json:"timestamp,omitzero" doc:"When."`
+	Outcome    string    `json:"outcome,omitzero" enum:"approved,rejected" doc:"The decision in the words other resources use; absent while there is none."`
+	Reviews    int       `json:"reviews,omitzero" doc:"How many have approved it so far, where the survey asks for two."`
+	Imported   bool      `json:"imported,omitzero" doc:"It was made elsewhere and came with the response; whoever sends one need not say so."`
+	ImportedBy string    `json:"importedBy,omitzero" doc:"DID of who sent it."`
+	Reason     string    `json:"reason,omitzero" doc:"Why, in a decision that is sent: needed unless that is verified or flagged. The list of decisions shows it." example:"Nobody lives there."`
 }
 
 // Location is where an interview took place.
@@ -94,21 +97,30 @@ type Head struct {
 	Dropped         []string     `json:"dropped,omitzero" doc:"Pointers of answers to questions that were not to be asked; they were not kept."`
 	ContentID       string       `json:"contentId" doc:"CID of the answers that anybody may read."`
 	Status          Status       `json:"status" enum:"complete,partial,redacted"`
+	Erased          bool         `json:"erased,omitzero" doc:"The household was erased: answers about a person, metadata, device and reasons are gone."`
 	Links           Links        `json:"links"`
 }
 
 // Record is a response as it is sent.
 type Record struct {
 	Head
-	Responses    form.Object  `json:"responses" doc:"Section to question to answer."`
-	Location     *Location    `json:"location,omitzero" doc:"Where it was given; personal."`
-	Masked       []string     `json:"masked,omitzero" doc:"Pointers of what is about a person, which this key may not read."`
-	Erased       bool         `json:"erased,omitzero" doc:"The answers about a person were erased."`
-	Waiting      []string     `json:"missingAttachments,omitzero" doc:"Hashes of attachments that have not arrived yet: PUT each to /v1/attachments."`
-	Revision     int64        `json:"revision"`
-	Updated      time.Time    `json:"updated"`
-	Verification Verification `json:"verification"`
-	Flags        []rule.Flag  `json:"flags" doc:"What checks have found; for people to look at."`
+	Responses     form.Object  `json:"responses" doc:"Section to question to answer."`
+	Location      *Location    `json:"location,omitzero" doc:"Where it was given; personal."`
+	Masked        []string     `json:"masked,omitzero" doc:"Pointers of what is about a person, which this key may not read."`
+	Pseudonymised bool         `json:"pseudonymised,omitzero" doc:"Names stand in place of household, collector, sender and device: the key has not responses:pii. They are those of the pseudonymised exports of the project."`
+	Waiting       []string     `json:"missingAttachments,omitzero" doc:"Hashes of attachments that have not arrived yet: PUT each to /v1/attachments."`
+	Revision      int64        `json:"revision"`
+	Updated       time.Time    `json:"updated"`
+	Verification  Verification `json:"verification"`
+	Flags         []rule.Flag  `json:"flags" doc:"What checks have found; for people to look at."`
+	Warnings      []Warning    `json:"warnings,omitzero" doc:"What of the request was not done, in the answer to a response that was stored before."`
+}
+
+// Warning is a part of a request that was not done.
+type Warning struct {
+	Pointer string `json:"pointer" example:"/verification"`
+	Code    string `json:"code" example:"verification_ignored"`
+	Detail  string `json:"detail"`
 }
 
 // Links are the addresses around a response.

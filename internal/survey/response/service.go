@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base32"
 	"log/slog"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -15,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
@@ -37,6 +33,9 @@ type Config struct {
 	Now     func() time.Time
 	// Settings are the limits of checks in a survey; the defaults when nil.
 	Settings func(ctx context.Context, o *survey.Open) (rule.Settings, error)
+	// Redacted drops copies of responses of a survey, such as files of exports:
+	// one of them was taken out.
+	Redacted func(ctx context.Context, o *survey.Open) error
 }
 
 // Service holds the use cases of responses.
@@ -45,7 +44,7 @@ type Service struct {
 	db    *db.DB
 	now   func() time.Time
 	hash  []byte // key of content hashes
-	plans plans
+	plans rule.Plans
 }
 
 // New makes a Service over a migrated store.
@@ -65,6 +64,9 @@ func New(cfg Config) *Service {
 	if cfg.Settings == nil {
 		cfg.Settings = func(context.Context, *survey.Open) (rule.Settings, error) { return rule.Settings{}, nil }
 	}
+	if cfg.Redacted == nil {
+		cfg.Redacted = func(context.Context, *survey.Open) error { return nil }
+	}
 	return &Service{cfg: cfg, db: cfg.DB, now: cfg.Now, hash: cfg.Key.Derive("response content")}
 }
 
@@ -75,34 +77,4 @@ func (s *Service) hashOf(ws string, content []byte) []byte {
 	mac.Write([]byte(ws + "\x00"))
 	mac.Write(content)
 	return mac.Sum(nil)
-}
-
-var cidText = base32.StdEncoding.WithPadding(base32.NoPadding)
-
-// contentID is the CID (version 1, raw bytes, SHA-256) of a content.
-func contentID(content []byte) string {
-	sum := sha256.Sum256(content)
-	return "b" + strings.ToLower(cidText.EncodeToString(append([]byte{0x01, 0x55, 0x12, 0x20}, sum[:]...)))
-}
-
-// plans keeps what the checks need to know of the forms in use.
-type plans struct {
-	mu  sync.Mutex
-	all map[*form.Form]*rule.Plan
-}
-
-const maxPlans = 1000
-
-func (p *plans) of(f *form.Form) *rule.Plan {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if plan := p.all[f]; plan != nil {
-		return plan
-	}
-	if p.all == nil || len(p.all) >= maxPlans {
-		p.all = map[*form.Form]*rule.Plan{}
-	}
-	plan := rule.NewPlan(f)
-	p.all[f] = plan
-	return plan
 }

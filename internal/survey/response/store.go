@@ -24,10 +24,11 @@ type Row struct {
 	Status      Status
 	VStatus     string // of the verification
 	Verifier    string
-	VerifiedAt  int64 // ms; 0 before the first decision
-	Reviews     int64 // how many have approved
-	Flags       int64 // how many
-	Files       int64 // how many attachments
+	VerifiedAt  int64  // ms; 0 before the first decision
+	ImportedBy  string // who sent the decision; "" for one that was made here
+	Reviews     int64  // how many have approved
+	Flags       int64  // how many
+	Files       int64  // how many attachments
 	Collector   string
 	Sender      string
 	SubmittedAt int64 // ms
@@ -44,57 +45,46 @@ type Row struct {
 	Answers     []byte // those anybody may read
 	Masked      []byte // JSON list of pointers, nil when nothing is sealed
 	Sealed      []byte
+
+	veiled bool // names stand for who is who
 }
 
 const insertResponse = `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)
+		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, imported_by)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33)
 	ON CONFLICT DO NOTHING`
 
 // insert stores a response; false when its id or its place is taken.
 func insert(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
 	n, err := tx.Exec(ctx, insertResponse, r.NID, r.Workspace, r.ResponseID, r.Survey, r.Round, r.Household, r.Slot, r.Stratum, r.Group, string(r.Status),
 		r.VStatus, r.Verifier, r.VerifiedAt, r.Reviews, r.Flags, r.Files, r.Collector, r.Sender, r.SubmittedAt, r.ReceivedAt, r.UpdatedAt, r.Revision,
-		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed)
+		r.Action, r.Actor, r.RequestID, r.Reason, r.FirstHash, r.Hash, string(r.Body), string(r.Answers), string(r.Masked), r.Sealed, r.ImportedBy)
 	if err != nil {
 		return false, fmt.Errorf("insert response: %w", err)
 	}
 	return n > 0, nil
 }
 
-// The columns of a whole row, in the order scan reads them.
+// selectRow has the columns of a whole row, in the order scan reads them.
+const selectRow = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, imported_by, reviews, flags, files,
+	collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed`
+
 const (
-	selectResponse = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE ws = $1 AND response_id = $2`
-	selectResponseForUpdatePostgres = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE ws = $1 AND response_id = $2 FOR UPDATE`
-	selectByNID = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE nid = $1`
-	selectInSlot = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE ws = $1 AND household = $2 AND survey = $3 AND round = $4 AND slot = 0`
-	selectAfter = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE survey = $1 AND nid > $2 ORDER BY nid LIMIT $3`
-	selectBefore = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE survey = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	selectStatusBefore = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE survey = $1 AND vstatus = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
-	selectOfHousehold = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
-			collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed
-		FROM responses WHERE ws = $1 AND household = $2 AND (survey, round, slot) > ($3, $4, $5) ORDER BY survey, round, slot LIMIT $6`
+	selectResponse                  = selectRow + ` FROM responses WHERE ws = $1 AND response_id = $2`
+	selectResponseForUpdatePostgres = selectRow + ` FROM responses WHERE ws = $1 AND response_id = $2 FOR UPDATE`
+	selectByNID                     = selectRow + ` FROM responses WHERE nid = $1`
+	selectInSlot                    = selectRow + ` FROM responses WHERE ws = $1 AND household = $2 AND survey = $3 AND round = $4 AND slot = 0`
+	selectAfter                     = selectRow + ` FROM responses WHERE survey = $1 AND nid > $2 ORDER BY nid LIMIT $3`
+	selectBefore                    = selectRow + ` FROM responses WHERE survey = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
+	selectStatusBefore              = selectRow + ` FROM responses WHERE survey = $1 AND vstatus = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	selectOfHousehold               = selectRow + ` FROM responses WHERE ws = $1 AND household = $2 AND (survey, round, slot) > ($3, $4, $5) ORDER BY survey, round, slot LIMIT $6`
 )
 
 func scan(row db.Row) (*Row, error) {
 	var r Row
 	var body, answers, masked string
 	err := row.Scan(&r.NID, &r.Workspace, &r.ResponseID, &r.Survey, &r.Round, &r.Household, &r.Slot, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Verifier,
-		&r.VerifiedAt, &r.Reviews, &r.Flags, &r.Files, &r.Collector, &r.Sender, &r.SubmittedAt, &r.ReceivedAt, &r.UpdatedAt, &r.Revision, &r.Action, &r.Actor,
+		&r.VerifiedAt, &r.ImportedBy, &r.Reviews, &r.Flags, &r.Files, &r.Collector, &r.Sender, &r.SubmittedAt, &r.ReceivedAt, &r.UpdatedAt, &r.Revision, &r.Action, &r.Actor,
 		&r.RequestID, &r.Reason, &r.FirstHash, &r.Hash, &body, &answers, &masked, &r.Sealed)
 	if err != nil {
 		return nil, err
@@ -168,13 +158,14 @@ func rowsOf(rows db.Rows, err error) ([]*Row, error) {
 // nothing.
 const (
 	insertHistory = `INSERT INTO response_history (response, revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers,
-			masked, sealed)
-		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed
+			masked, sealed, imported_by)
+		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed,
+			imported_by
 		FROM responses WHERE nid = $1 AND revision = $2
 		ON CONFLICT (response, revision) DO NOTHING`
 	updateResponse = `UPDATE responses SET revision = $3, slot = $4, status = $5, vstatus = $6, verifier = $7, verified_at = $8, reviews = $9, flags = $10,
 			submitted_at = $11, updated_at = $12, rev_action = $13, rev_actor = $14, rev_request = $15, rev_reason = $16, hash = $17, body = $18, answers = $19,
-			masked = $20, sealed = $21, files = $22
+			masked = $20, sealed = $21, files = $22, imported_by = $23
 		WHERE nid = $1 AND revision = $2`
 )
 
@@ -190,7 +181,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	}
 	n, err = tx.Exec(ctx, updateResponse, old.NID, old.Revision, next.Revision, next.Slot, string(next.Status), next.VStatus, next.Verifier, next.VerifiedAt,
 		next.Reviews, next.Flags, next.SubmittedAt, next.UpdatedAt, next.Action, next.Actor, next.RequestID, next.Reason, next.Hash, string(next.Body),
-		string(next.Answers), string(next.Masked), next.Sealed, next.Files)
+		string(next.Answers), string(next.Masked), next.Sealed, next.Files, next.ImportedBy)
 	if err != nil {
 		return false, fmt.Errorf("update response: %w", err)
 	}

@@ -80,6 +80,17 @@ type Decision struct {
 	Reviews   int64 // how many have approved with it
 }
 
+const selectImported = `SELECT count(*) FROM response_decisions WHERE response = $1 AND verifier = $2 AND at = $3 AND imported = 1`
+
+// isDecided tells whether a decision of somebody came with a response.
+func isDecided(ctx context.Context, q db.Querier, response int64, verifier string, at int64) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, selectImported, response, verifier, at).Scan(&n); err != nil {
+		return false, fmt.Errorf("find decision: %w", err)
+	}
+	return n > 0, nil
+}
+
 // AddDecision keeps a decision.
 func AddDecision(ctx context.Context, tx *db.Tx, d Decision) error {
 	imported := 0

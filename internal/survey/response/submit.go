@@ -61,7 +61,7 @@ func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []b
 		return none, err
 	}
 	if !done.Fresh {
-		return s.answer(ctx, tx, p.open, done.Row, http.StatusOK)
+		return s.answerAgain(ctx, tx, p.open, done.Row, p.draft)
 	}
 	if err := s.cfg.Surveys.Count(ctx, tx, p.open, done.Deltas...); err != nil {
 		return none, err
@@ -117,7 +117,7 @@ func (s *Service) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*su
 	}
 	others = slices.DeleteFunc(others, func(other *survey.Open) bool { return other.NID == o.NID })
 	if len(others) > 0 {
-		return nil, ambiguous(append(others, o))
+		return nil, Ambiguous(append(others, o))
 	}
 	return o, nil
 }
@@ -132,11 +132,11 @@ func (s *Service) pickByTemplate(ctx context.Context, template, household string
 	case len(all) == 1:
 		return all[0], nil
 	}
-	return nil, ambiguous(all)
+	return nil, Ambiguous(all)
 }
 
-// ambiguous names the surveys a response may be for.
-func ambiguous(all []*survey.Open) error {
+// Ambiguous is the fault that names the surveys a response may be for.
+func Ambiguous(all []*survey.Open) error {
 	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several active surveys use this template. Name the survey.")
 	for _, o := range all {
 		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: o.SurveyID})
@@ -150,8 +150,41 @@ func (s *Service) stored(ctx context.Context, o *survey.Open, d *Draft) (web.Rep
 	if r == nil {
 		return web.Reply[*Record]{}, false
 	}
-	out, err := s.answer(ctx, s.db, o, r, http.StatusOK)
+	out, err := s.answerAgain(ctx, s.db, o, r, d)
 	return out, err == nil
+}
+
+// answerAgain is the answer to a draft that was stored before.
+func (s *Service) answerAgain(ctx context.Context, q db.Querier, o *survey.Open, r *Row, d *Draft) (web.Reply[*Record], error) {
+	out, err := s.answer(ctx, q, o, r, http.StatusOK)
+	if err != nil {
+		return out, err
+	}
+	warnings, err := s.Warn(ctx, q, r, d)
+	if err != nil || len(warnings) == 0 {
+		return out, err
+	}
+	text, err := web.Encode(warnings)
+	if err != nil {
+		return out, err
+	}
+	body := append(bytes.Clone(out.Raw[:len(out.Raw)-1]), `,"warnings":`...)
+	out.Raw = append(append(body, text...), '}')
+	return out, nil
+}
+
+// Warn says what of a draft was not done because the response was stored
+// before: a decision that came with it, unless that was taken then.
+func (s *Service) Warn(ctx context.Context, q db.Querier, r *Row, d *Draft) ([]Warning, error) {
+	v := d.Verification
+	if v == nil {
+		return nil, nil
+	}
+	known, err := isDecided(ctx, q, r.NID, v.Verifier, ms(v.Timestamp).UnixMilli())
+	if err != nil || known {
+		return nil, err
+	}
+	return []Warning{{"/verification", "verification_ignored", "The response was stored before without this decision, which is not made now. Decide at " + Path(r.ResponseID) + "/verification."}}, nil
 }
 
 // Known finds the response that a draft was stored as before, exactly as it is;
@@ -179,7 +212,11 @@ func (r *Row) has(hash []byte) bool {
 
 // answer is a stored response as it is sent.
 func (s *Service) answer(ctx context.Context, q db.Querier, o *survey.Open, r *Row, status int) (web.Reply[*Record], error) {
-	body, err := s.Show(ctx, q, o.Project, r, nil)
+	seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+	if err != nil {
+		return web.Reply[*Record]{}, err
+	}
+	body, err := s.show(ctx, q, o.Project, r, seen)
 	if err != nil {
 		return web.Reply[*Record]{}, err
 	}
@@ -260,7 +297,7 @@ func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *R
 			NID: s.db.NewNID(), Response: row.NID, From: Pending, To: row.VStatus, Verifier: row.Verifier, At: row.VerifiedAt,
 			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID, Reviews: row.Reviews,
 		}
-		if !p.imported {
+		if d.Reason = p.decision.Reason; !p.imported {
 			d.Reason = "verified by the server: no flag"
 		}
 		if err := AddDecision(ctx, tx, d); err != nil {

@@ -52,8 +52,8 @@ type Flag struct {
 type Settings struct {
 	MinSeconds       float64  `json:"minSeconds,omitzero" doc:"Least length of an interview; 60 by default."`
 	SecondsPerAnswer float64  `json:"secondsPerAnswer,omitzero" doc:"Least time for an answer; 3 by default."`
-	NightFrom        int      `json:"nightFrom,omitzero" doc:"Local hour at which night begins; 21 by default."`
-	NightTo          int      `json:"nightTo,omitzero" doc:"Local hour at which night ends; 5 by default."`
+	NightFrom        *int     `json:"nightFrom,omitzero" doc:"Local hour at which night begins, 0 to 23; 21 by default." example:"21"`
+	NightTo          *int     `json:"nightTo,omitzero" doc:"Local hour at which night ends, 0 to 23; 5 by default." example:"5"`
 	UTCOffsetMinutes *int     `json:"utcOffsetMinutes,omitzero" doc:"Local time; without it the longitude of the interview gives it." example:"180"`
 	MaxMetres        float64  `json:"maxMetres,omitzero" doc:"Largest distance between interview and household; 500 by default."`
 	SameAnswers      int      `json:"sameAnswers,omitzero" doc:"Equal answers on one scale that are straight-lining; 5 by default."`
@@ -64,11 +64,18 @@ type Settings struct {
 func (s Settings) WithDefaults() Settings {
 	s.MinSeconds = or(s.MinSeconds, 60)
 	s.SecondsPerAnswer = or(s.SecondsPerAnswer, 3)
-	s.NightFrom = or(s.NightFrom, 21)
-	s.NightTo = or(s.NightTo, 5)
+	s.NightFrom, s.NightTo = hour(s.NightFrom, 21), hour(s.NightTo, 5)
 	s.MaxMetres = or(s.MaxMetres, 500)
 	s.SameAnswers = or(s.SameAnswers, 5)
 	return s
+}
+
+// hour is one that is set, midnight too.
+func hour(h *int, otherwise int) *int {
+	if h == nil {
+		return &otherwise
+	}
+	return h
 }
 
 func or[T int | float64](v, otherwise T) T {
@@ -176,10 +183,11 @@ func localHour(s Settings, in Interview, t time.Time) (int, bool) {
 }
 
 func isNight(s Settings, hour int) bool {
-	if s.NightFrom > s.NightTo {
-		return hour >= s.NightFrom || hour < s.NightTo
+	from, to := *s.NightFrom, *s.NightTo
+	if from > to {
+		return hour >= from || hour < to
 	}
-	return hour >= s.NightFrom && hour < s.NightTo
+	return hour >= from && hour < to
 }
 
 // metres is the distance of two points on a sphere.

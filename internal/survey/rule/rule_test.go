@@ -59,9 +59,12 @@ func TestCheck(t *testing.T) {
 		{"night by longitude", rule.Settings{}, func(in *rule.Interview) { in.StartedAt = in.StartedAt.Add(9 * time.Hour) }, []string{rule.NightTime}},
 		{"five in the morning", rule.Settings{}, func(in *rule.Interview) { in.StartedAt = in.StartedAt.Add(-7 * time.Hour) }, nil},
 		{"before five", rule.Settings{}, func(in *rule.Interview) { in.StartedAt = in.StartedAt.Add(-7*time.Hour - time.Minute) }, []string{rule.NightTime}},
-		{"night by offset", rule.Settings{UTCOffsetMinutes: &zero, NightFrom: 10, NightTo: 11}, func(*rule.Interview) {}, []string{rule.NightTime}},
-		{"hour not known", rule.Settings{NightFrom: 12, NightTo: 13}, func(in *rule.Interview) { in.At, in.Home = nil, nil }, nil},
-		{"a telephone call at night", rule.Settings{NightFrom: 12, NightTo: 13}, func(in *rule.Interview) { in.Visit = false }, nil},
+		{"night by offset", rule.Settings{UTCOffsetMinutes: &zero, NightFrom: at(10), NightTo: at(11)}, func(*rule.Interview) {}, []string{rule.NightTime}},
+		{"night from midnight", rule.Settings{UTCOffsetMinutes: &zero, NightFrom: at(0), NightTo: at(11)}, func(*rule.Interview) {}, []string{rule.NightTime}},
+		{"night until midnight", rule.Settings{UTCOffsetMinutes: &zero, NightFrom: at(9), NightTo: at(0)}, func(*rule.Interview) {}, []string{rule.NightTime}},
+		{"no night at all", rule.Settings{UTCOffsetMinutes: &zero, NightFrom: at(0), NightTo: at(0)}, func(*rule.Interview) {}, nil},
+		{"hour not known", rule.Settings{NightFrom: at(12), NightTo: at(13)}, func(in *rule.Interview) { in.At, in.Home = nil, nil }, nil},
+		{"a telephone call at night", rule.Settings{NightFrom: at(12), NightTo: at(13)}, func(in *rule.Interview) { in.Visit = false }, nil},
 		{"far", rule.Settings{}, func(in *rule.Interview) { in.At = &rule.Point{Lat: -1.30, Lon: 36.8219} }, []string{rule.Distance}},
 		{"far is allowed", rule.Settings{MaxMetres: 1000}, func(in *rule.Interview) { in.At = &rule.Point{Lat: -1.30, Lon: 36.8219} }, nil},
 		{"photo missing", rule.Settings{}, func(in *rule.Interview) { in.Answers = []byte(`{"visit":{}}`) }, []string{rule.MediaMissing}},
@@ -124,3 +127,5 @@ func TestDistance(t *testing.T) {
 		t.Errorf("flags = %+v, want a distance of 111195 m", got)
 	}
 }
+
+func at(hour int) *int { return &hour }

@@ -122,7 +122,7 @@ func New(t testing.TB, d *db.DB) *Env {
 	}
 	v := &Env{DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: idem.New(idem.Config{DB: d, Key: key})}
 	v.Templates = template.New(template.Config{DB: d, Events: v.Log, Cursors: eventtest.Cursors()})
-	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors()})
+	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key})})
 	v.Responses = response.New(response.Config{
 		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: key}), Media: media.New(media.Config{DB: d, Key: key}), Events: v.Log, Idem: v.Idem,
 		Cursors: eventtest.Cursors(), Key: key, Self: "did:key:server",

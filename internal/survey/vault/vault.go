@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 )
 
 // ErrDestroyed says that the key was destroyed: nobody can read the value any
@@ -57,6 +59,7 @@ const keySize = 32
 const (
 	purpose   = "survey project key"
 	pseudonym = "survey pseudonyms"
+	cover     = "survey cursors"
 )
 
 // Seal encrypts text for a household, and makes the keys it needs. bind is
@@ -155,8 +158,8 @@ func (v *Vault) DestroyProject(ctx context.Context, tx *db.Tx, ws, project strin
 
 // Pseudonyms names the households of a project so that nobody without the
 // server's key learns which they are. A household has the same name in every
-// export of the project and another one in other projects.
-func (v *Vault) Pseudonyms(ws, project string) func(household string) string {
+// read and export of the project and another one in other projects.
+func (v *Vault) Pseudonyms(ws, project string) alias.Names {
 	root := v.key.Derive(pseudonym + "\x00" + ws + "\x00" + project)
 	return func(household string) string {
 		mac := hmac.New(sha256.New, root)
@@ -164,6 +167,24 @@ func (v *Vault) Pseudonyms(ws, project string) func(household string) string {
 		sum := mac.Sum(nil)
 		return "hh_" + strings.ToLower(names.EncodeToString(sum[:15]))
 	}
+}
+
+// Cover hides a text from who keeps it and gives it back, such as in a cursor.
+func (v *Vault) Cover(ws, text string) string {
+	return base64.RawURLEncoding.EncodeToString(v.key.Seal(cover, ws, []byte(text)))
+}
+
+// Uncover reads what Cover made; "" of anything else.
+func (v *Vault) Uncover(ws, covered string) string {
+	sealed, err := base64.RawURLEncoding.DecodeString(covered)
+	if err != nil {
+		return ""
+	}
+	text, err := v.key.Open(cover, ws, sealed)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 var names = base32.StdEncoding.WithPadding(base32.NoPadding)

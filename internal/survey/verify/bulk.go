@@ -33,7 +33,7 @@ type Filter struct {
 	Status    string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed" doc:"The state they are in."`
 	Flagged   *bool  `json:"flagged,omitzero" doc:"Only those that checks have flagged, or only the others."`
 	Rule      string `json:"rule,omitzero" doc:"Only those that this check has flagged." example:"duration_short"`
-	Collector string `json:"collector,omitzero" doc:"Only those of one collector; a DID."`
+	Collector string `json:"collector,omitzero" doc:"Only those of one collector, as responses show it to you: a DID, or its name without the scope responses:pii."`
 	Round     int    `json:"round,omitzero" doc:"Only those of one round."`
 	After     string `json:"after,omitzero" doc:"Id of a response to go on after: next of the call before."`
 	Limit     int    `json:"limit,omitzero" doc:"How many at most, 1 to 500; 500 by default."`
@@ -196,7 +196,7 @@ func (s *Service) named(ctx context.Context, o *survey.Open, ids []string) ([]ca
 // choose finds responses by a filter, oldest first. next is "" when all were
 // looked at.
 func (s *Service) choose(ctx context.Context, o *survey.Open, f *Filter) (out []candidate, next string, err error) {
-	limit, after := cmp.Or(f.Limit, maxBulk), int64(0)
+	limit, after, x := cmp.Or(f.Limit, maxBulk), int64(0), s.cfg.Responses.Sight(ctx, o)
 	if f.After != "" {
 		if after, err = nidOf(ctx, s.db, o.Workspace, o.NID, f.After); err != nil {
 			return nil, "", err
@@ -214,6 +214,7 @@ func (s *Service) choose(ctx context.Context, o *survey.Open, f *Filter) (out []
 				return out, next, nil
 			}
 			after, next = c.nid, c.id
+			c.collector = x.Person(c.collector) // as it is shown
 			if ok, err := s.fits(ctx, f, c); err != nil {
 				return nil, "", err
 			} else if ok {

@@ -28,7 +28,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/responses/{responseId}/verification/history", s.serveHistory, web.Doc{
 		Summary: "List the decisions about a response, newest first", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
-		Description: "Decisions are never changed and never removed.",
+		Description: "Decisions are never changed and never removed. When a household is erased the reasons and notes of its decisions go. Without the scope responses:pii who has collected or sent the response has the name of pseudonymised exports.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/verification:bulk", s.serveBulk, web.Doc{
 		Summary: "Make one decision about many responses", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "RESPONSE_NOT_FOUND"},

@@ -38,11 +38,7 @@ func Allowed(from string) []string { return slices.Clone(moves[from]) }
 // needsReason tells whether a move must say why. From is "" when it is not
 // known yet.
 func needsReason(from, to string) bool {
-	switch to {
-	case response.Rejected, response.NeedsCorrection, response.Disputed, response.Invalidated:
-		return true
-	}
-	return from == response.Rejected
+	return response.NeedsReason(to) || from == response.Rejected
 }
 
 // decide says what a decision of a verifier makes of a response, or why it

@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -113,21 +114,40 @@ func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *re
 	if len(v.Decisions) > maxShown {
 		v.Decisions, v.More = v.Decisions[:maxShown], true
 	}
+	if !r.Knows(ctx) {
+		x := s.cfg.Responses.Sight(ctx, o)
+		v.Verification.Verifier, v.Verification.ImportedBy = r.Person(x, r.Verifier), r.Person(x, r.ImportedBy)
+		veil(v.Decisions, r, x)
+	}
 	return web.Reply[*State]{Value: v, ETag: web.ETag(r.Revision)}, nil
+}
+
+// veil names who decided as the caller may know them: a correction by who has
+// collected a response is in the list, too.
+func veil(list []Decision, r *response.Row, x alias.Sight) {
+	for i := range list {
+		list[i].Verifier = r.Person(x, list[i].Verifier)
+	}
 }
 
 // History reads a page of what was decided about a response, newest first. next
 // is 0 at the end. The fault is RESPONSE_NOT_FOUND.
 func (s *Service) History(ctx context.Context, id string, before int64, limit int) (items []Decision, next int64, err error) {
-	r, _, err := s.cfg.Responses.Find(ctx, s.db, id)
+	r, o, err := s.cfg.Responses.Find(ctx, s.db, id)
 	if err != nil {
 		return nil, 0, err
 	}
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	if items, err = listDecisions(ctx, s.db, r.NID, before, limit+1); err != nil || len(items) <= limit {
-		return items, 0, err
+	if items, err = listDecisions(ctx, s.db, r.NID, before, limit+1); err != nil {
+		return nil, 0, err
+	}
+	if !r.Knows(ctx) {
+		veil(items, r, s.cfg.Responses.Sight(ctx, o))
+	}
+	if len(items) <= limit {
+		return items, 0, nil
 	}
 	return items[:limit], items[limit-1].nid, nil
 }

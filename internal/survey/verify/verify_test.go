@@ -18,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
+	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -54,7 +55,7 @@ func (v *env) decide(t testing.TB, who, id, status string) error {
 
 func (v *env) state(t testing.TB, id string) *verify.State {
 	t.Helper()
-	r, err := v.s.Get(surveytest.As(t.Context(), "ws", "reader"), id)
+	r, err := v.s.Get(surveytest.As(t.Context(), "ws", "owner"), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,6 +390,47 @@ func TestImportedIsTheFirstOfTwo(t *testing.T) {
 		}
 		if s := v.state(t, "r0"); s.Verification.Status != response.Verified || s.Verification.Verifier != "did:key:zoe" {
 			t.Errorf("verification = %+v, want verified by zoe", s.Verification)
+		}
+	})
+}
+
+// TestCollectorsAreNamed: who may not read what is about a person learns who
+// decided about a response, and not who has collected it.
+func TestCollectorsAreNamed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 1, 1)
+		if err := v.decide(t, "vera", "r0", response.NeedsCorrection); err != nil {
+			t.Fatal(err)
+		}
+		w := v.Send(t, "ws ann", "PATCH /v1/responses/r0", `{"responses":{"home":{"size":3}}}`, "If-Match", "*", "Content-Type", "application/merge-patch+json")
+		if w.Code != 200 {
+			t.Fatalf("correct = %d %s", w.Code, w.Body)
+		}
+		if err := v.decide(t, "vera", "r0", response.InReview); err != nil {
+			t.Fatal(err)
+		}
+		name := vault.New(vault.Config{Key: v.Key}).Pseudonyms("ws", surveytest.Project).Person
+		for _, path := range []string{"/v1/responses/r0/verification", "/v1/responses/r0/verification/history", "/v1/responses/r0"} {
+			for who, want := range map[string]string{"reader": name("did:key:ann"), "vera": name("did:key:ann"), "owner": "did:key:ann"} {
+				w := v.Send(t, "ws "+who, "GET "+path, "")
+				text := w.Body.String()
+				if w.Code != 200 || !strings.Contains(text, want) || !strings.Contains(text, "did:key:vera") || who != "owner" && strings.Contains(text, "did:key:ann") {
+					t.Errorf("%s by %s = %d %s, want %s and vera", path, who, w.Code, text, want)
+				}
+			}
+		}
+		for collector, want := range map[string]int{name("did:key:ann"): 1, "did:key:ann": 0} {
+			out, err := v.s.Bulk(surveytest.As(t.Context(), "ws", "zoe"), "s", verify.Bulk{Draft: verify.Draft{Status: response.Pending}, Filter: &verify.Filter{Status: response.InReview, Collector: collector}})
+			if err != nil || out.Changed != want {
+				t.Errorf("all of %s = %+v, %v, want %d", collector, out, err, want)
+			}
+			if want == 1 {
+				if err := v.decide(t, "vera", "r0", response.InReview); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 	})
 }

@@ -60,14 +60,14 @@ func (l *Layout) responseCell(r *Response) cell {
 	if len(r.ID) > len(made) && r.ID[:len(made)] == made && r.ID[len(made):] == strconv.FormatInt(r.NID, 10) {
 		return word(r.ID)
 	}
-	return word("rs_" + l.name("response", r.ID))
+	return word(l.cfg.Names.Response(r.ID))
 }
 
 func (l *Layout) household(id string) string {
 	if l.cfg.Level == Full || id == "" {
 		return id
 	}
-	return l.cfg.Names(id)
+	return l.cfg.Names.Household(id)
 }
 
 // maxPeople is how many names of people are kept at hand.
@@ -84,16 +84,9 @@ func (l *Layout) person(id string) string {
 	if len(l.people) >= maxPeople {
 		clear(l.people)
 	}
-	name := "pe_" + l.name("person", id)
+	name := l.cfg.Names.Person(id)
 	l.people[id] = name
 	return name
-}
-
-// name is what follows the prefix of the name of a value of a kind: it differs
-// from that of a household.
-func (l *Layout) name(kind, value string) string {
-	const prefix = len("hh_")
-	return l.cfg.Names(kind + "\x00" + value)[prefix:]
 }
 
 func placeCell(of func(*Place) *float64) func(*Layout, *Response) cell {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -75,18 +76,14 @@ type Place struct {
 	Accuracy *float64
 }
 
-// Names makes names for what would tell who somebody is. The same value has the
-// same name in every file of a project.
-type Names func(value string) string
-
 // Config says how files of a survey look.
 type Config struct {
 	Survey   string
 	Form     *form.Form
 	Level    Level
 	Shape    Shape
-	Language string // of labels in the codebook; that of the template by default
-	Names    Names  // needed unless the level is Full
+	Language string      // of labels in the codebook; that of the template by default
+	Names    alias.Names // needed unless the level is Full
 }
 
 // Layout is the shape of the files of one export. It keeps a row while that is

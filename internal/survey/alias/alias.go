@@ -1,0 +1,85 @@
+// Package alias names people and households by names that are made up: the
+// same in every read and every file of a project, another in each project, and
+// nothing that anybody without the server's key can take back.
+//
+// Whoever may not read what is about a person sees these names, and can still
+// tell what belongs together.
+package alias
+
+import (
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// PII is the scope of who may know who is who.
+const PII = "responses:pii"
+
+// Names makes the name of a household in one project.
+type Names func(household string) string
+
+// Household is the name of a household; "" stays.
+func (n Names) Household(id string) string {
+	if id == "" {
+		return ""
+	}
+	return n(id)
+}
+
+// Person is the name of somebody who collected, sent or decided; "" stays.
+func (n Names) Person(id string) string { return n.of("pe_", "person", id) }
+
+// Response is the name of a response.
+func (n Names) Response(id string) string { return n.of("rs_", "response", id) }
+
+// Device is the name of a device that responses were sent from; "" stays.
+func (n Names) Device(id string) string { return n.of("dv_", "device", id) }
+
+// of keeps the kinds apart: two things of the same id have two names.
+func (n Names) of(prefix, kind, id string) string {
+	const own = len("hh_")
+	if id == "" {
+		return ""
+	}
+	return prefix + n(kind + "\x00" + id)[own:]
+}
+
+// Sight is how one caller sees a project.
+type Sight struct {
+	Names
+	self string
+	all  bool
+}
+
+// See is the sight of a caller. Who has the scope PII or one of the others sees
+// who is who.
+func See(c web.Caller, n Names, others ...string) Sight {
+	return Sight{n, c.DID, c.May(PII) || slices.ContainsFunc(others, c.May)}
+}
+
+// All tells that the caller sees who is who.
+func (s Sight) All() bool { return s.all }
+
+// Person is somebody as the caller may know them: everybody knows themselves.
+func (s Sight) Person(id string) string {
+	if s.all || id == s.self {
+		return id
+	}
+	return s.Names.Person(id)
+}
+
+// Household is a household as the caller may know it.
+func (s Sight) Household(id string) string {
+	if s.all {
+		return id
+	}
+	return s.Names.Household(id)
+}
+
+// Device is a device as the caller may know it.
+func (s Sight) Device(id string) string {
+	if s.all {
+		return id
+	}
+	return s.Names.Device(id)
+}

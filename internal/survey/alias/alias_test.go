@@ -1,0 +1,56 @@
+package alias_test
+
+import (
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+func names(id string) string { return "hh_<" + id + ">" }
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	n := alias.Names(names)
+	seen := map[string]bool{}
+	for _, name := range []string{n.Household("x"), n.Person("x"), n.Response("x"), n.Device("x")} {
+		if seen[name] {
+			t.Errorf("%q names two things", name)
+		}
+		seen[name] = true
+	}
+	for _, name := range []string{n.Household(""), n.Person(""), n.Response(""), n.Device("")} {
+		if name != "" {
+			t.Errorf("nobody is called %q", name)
+		}
+	}
+}
+
+func TestSight(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		scopes, others []string
+		all            bool
+	}{
+		{[]string{"responses:read"}, nil, false},
+		{[]string{"responses:read"}, []string{"responses:write"}, false},
+		{[]string{"responses:write"}, []string{"responses:write"}, true},
+		{[]string{"responses:pii"}, nil, true},
+		{[]string{"responses:*"}, nil, true},
+		{[]string{"*"}, nil, true},
+		{nil, nil, false},
+	} {
+		s := alias.See(web.Caller{DID: "did:key:me", Scopes: tt.scopes}, names, tt.others...)
+		if s.All() != tt.all {
+			t.Errorf("%v sees all = %v, want %v", tt.scopes, s.All(), tt.all)
+		}
+		for _, got := range []string{s.Household("did:key:x"), s.Person("did:key:x"), s.Device("did:key:x")} {
+			if (got == "did:key:x") != tt.all {
+				t.Errorf("%v sees %q", tt.scopes, got)
+			}
+		}
+		if got := s.Person("did:key:me"); got != "did:key:me" {
+			t.Errorf("%v sees itself as %q", tt.scopes, got)
+		}
+	}
+}

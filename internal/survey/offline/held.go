@@ -1,0 +1,171 @@
+package offline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Why a response is held.
+const (
+	closedCode = "SURVEY_CLOSED"
+	pausedCode = "SURVEY_PAUSED"
+)
+
+// takesLate tells whether what comes for a survey is held: it took responses
+// once, and may again.
+func takesLate(o *survey.Open) bool {
+	return o.Status == survey.StatusClosed || o.Status == survey.StatusPaused
+}
+
+const selectLate = `SELECT survey_id FROM surveys WHERE ws = $1 AND template_id = $2 AND (status = 'closed' OR status = 'paused') ORDER BY nid DESC LIMIT 21`
+
+// pick finds the survey of an item. One that names a template whose surveys have
+// all ended is for the one there is.
+func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, error) {
+	o, err := s.cfg.Responses.Pick(ctx, "", d)
+	if fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
+		return o, err
+	}
+	ids, wrong := s.late(ctx, d.SurveyID)
+	if wrong != nil {
+		return nil, wrong
+	}
+	var found []*survey.Open
+	for _, id := range ids {
+		o, wrong := s.cfg.Surveys.Open(ctx, id)
+		if fault.KindOf(wrong) == fault.NotFound {
+			continue // of another project
+		} else if wrong != nil {
+			return nil, wrong
+		}
+		if takesLate(o) {
+			found = append(found, o)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, err
+	case 1:
+		return found[0], nil
+	}
+	return nil, response.Ambiguous(found)
+}
+
+func (s *Service) late(ctx context.Context, template string) ([]string, error) {
+	rows, err := s.db.Query(ctx, selectLate, web.CallerFrom(ctx).Workspace, template)
+	if err != nil {
+		return nil, fmt.Errorf("list ended surveys: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list ended surveys: %w", err)
+		}
+		out = append(out, id)
+	}
+	return out, rows.Err()
+}
+
+// held tells that a content waits because of its survey, not of a response.
+func (c *row) held() bool { return c.response < 0 }
+
+// late is how the content came.
+func (c *row) late(reason string) response.Late {
+	return response.Late{Sender: c.sender, At: time.UnixMilli(c.at).UTC(), Hash: c.hash, Reason: reason}
+}
+
+// hold keeps a response that came while its survey took none. It is kept once,
+// however often it is sent.
+func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *Result) error {
+	o := p.Open()
+	known, err := findSame(ctx, tx, -o.NID, p.Hash())
+	if err != nil {
+		return err
+	}
+	if known != nil && known.resolvedAt > 0 {
+		r.Status, r.ConflictID = Replayed, nameOf(known.nid)
+		return nil
+	}
+	r.Status, r.Code, r.Missing = Held, closedCode, p.Sent().Head.Missing
+	if o.Status == survey.StatusPaused {
+		r.Code = pausedCode
+	}
+	r.Detail = fmt.Sprintf("The survey is %s. The response is kept until a manager takes or refuses it.", o.Status)
+	if known != nil {
+		r.ConflictID, r.Code = nameOf(known.nid), known.code
+		return nil
+	}
+	return s.keep(ctx, tx, p, &row{response: -o.NID, code: r.Code}, r)
+}
+
+// hold fills in what there is to tell of a held content.
+func (r *Record) hold(x alias.Sight, a *aside) error {
+	if !x.All() {
+		return nil
+	}
+	text, err := json.Marshal(&a.Draft)
+	if err != nil {
+		return fmt.Errorf("encode held response: %w", err)
+	}
+	r.Sent = form.Object{Value: text}
+	return nil
+}
+
+// planHeld takes or refuses a held response. A manager decides.
+func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Resolution) (func(*db.Tx, string) error, error) {
+	if !web.CallerFrom(ctx).May("surveys:write") {
+		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "To decide about a response that is held needs the scope surveys:write.")
+	}
+	var wrong fault.Checks
+	if res.Keep == keepMerged {
+		wrong.Add("/keep", "not_allowed", "Nothing is stored that it could be merged with.")
+	}
+	if res.Keep == keepStored && strings.TrimSpace(res.Reason) == "" {
+		wrong.Add("/reason", "required", "Say why what a household has said is refused.")
+	}
+	if err := wrong.Err("RESOLUTION_INVALID", "The resolution is not valid."); err != nil {
+		return nil, err
+	}
+	if res.Keep == keepStored {
+		return func(*db.Tx, string) error { return nil }, nil
+	}
+	if o.Status == survey.StatusArchived {
+		return nil, response.Archived()
+	}
+	a, err := s.open(ctx, s.db, o, c)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Refuse it.")
+	}
+	d := a.Draft
+	if res.Supersedes != "" {
+		d.Supersedes = res.Supersedes
+	}
+	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.late(reason(c, res)))
+	if err != nil {
+		return nil, err
+	}
+	return func(tx *db.Tx, _ string) error {
+		done, err := s.cfg.Responses.StoreTx(ctx, tx, p)
+		if err != nil || !done.Fresh {
+			return err
+		}
+		return s.cfg.Surveys.Count(ctx, tx, o, done.Deltas...)
+	}, nil
+}

@@ -1,0 +1,159 @@
+package offline_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+)
+
+func (v *env) must(t testing.TB, role, request, body string) string {
+	t.Helper()
+	w := v.send(t, role, request, body)
+	if w.Code >= 300 {
+		t.Fatalf("%s as %s = %d %s", request, role, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// TestHeld: what comes after the end of a survey is kept, once, and a manager
+// takes or refuses it.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t)
+		v.take(t, "ann", item("old", "1", `"size":4`))
+		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
+		late := []offline.Item{
+			item("a", "2", `"size":5,"phone":"0700"`), item("b", "3", `"fuel":["wood"]`), item("old", "1", `"size":4`), item("c", "1", `"size":7`), item("d", "4", `"size":99`),
+		}
+		first := v.take(t, "ann", late...)
+		const want = "held SURVEY_PAUSED, held SURVEY_PAUSED, replayed, held SURVEY_PAUSED, invalid RESPONSE_INVALID"
+		if got := words(first); got != want || first.Held != 3 {
+			t.Fatalf("results = %s, want %s", got, want)
+		}
+		v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
+		again := v.take(t, "ann", late...)
+		if words(again) != want || again.Results[0].ConflictID != first.Results[0].ConflictID || v.count(t, "response_conflicts") != 3 || v.count(t, "responses") != 1 {
+			t.Errorf("again = %s, %d kept", words(again), v.count(t, "response_conflicts"))
+		}
+		v.decideHeld(t, first)
+		if got := v.take(t, "ann", late[:2]...); words(got) != "replayed, replayed" {
+			t.Errorf("after it was taken = %s", words(got))
+		}
+		r := v.record(t, "a")
+		if r.SubmittedBy != "did:key:ann" || r.Collector != "did:key:ann" || r.ReceivedAt.After(r.Updated) || !strings.Contains(string(r.Responses.Value), "0700") {
+			t.Errorf("record = %+v, want that of ann, when it came", r)
+		}
+		if got := v.tally(t); got.Completed != 2 {
+			t.Errorf("counters = %+v", got)
+		}
+		if c := v.record(t, "c"); c.Supersedes != "old" {
+			t.Errorf("record = %+v, want it in place of the first", c)
+		}
+	})
+}
+
+// decideHeld takes a and c, and refuses b.
+func (v *env) decideHeld(t *testing.T, held *offline.Results) {
+	t.Helper()
+	path := func(i int) string { return "/v1/surveys/s/conflicts/" + held.Results[i].ConflictID }
+	if text := v.must(t, "mia", "GET "+path(0), ""); !strings.Contains(text, `"phone":"0700"`) || strings.Contains(text, `"responseId":"",`) {
+		t.Errorf("held = %s, want what was sent", text)
+	}
+	text := v.must(t, "reader", "GET /v1/surveys/s/conflicts", "")
+	if strings.Contains(text, "0700") || strings.Contains(text, "did:ixo:household") || strings.Contains(text, "did:key:ann") || strings.Count(text, "SURVEY_PAUSED") != 3 {
+		t.Errorf("held for a reader = %s, want names", text)
+	}
+	for _, tt := range []struct {
+		role, body string
+		i, status  int
+		code       string
+	}{
+		{"ann", `{"keep":"sent"}`, 0, 403, "SCOPE_MISSING"},
+		{"mia", `{"keep":"merged"}`, 0, 400, "RESOLUTION_INVALID"},
+		{"mia", `{"keep":"stored"}`, 1, 400, "RESOLUTION_INVALID"},
+		{"mia", `{"keep":"sent"}`, 3, 409, "DUPLICATE_HOUSEHOLD_RESPONSE"},
+		{"mia", `{"keep":"sent","supersedes":"old"}`, 3, 200, `"sent"`},
+		{"mia", `{"keep":"sent","reason":"The tablet was lost."}`, 0, 200, `"sent"`},
+		{"mia", `{"keep":"stored","reason":"Nobody lives there."}`, 1, 200, `"stored"`},
+		{"mia", `{"keep":"sent"}`, 1, 409, "CONFLICT_RESOLVED"},
+	} {
+		if w := v.send(t, tt.role, "POST "+path(tt.i)+"/resolve", tt.body); w.Code != tt.status || !strings.Contains(w.Body.String(), tt.code) {
+			t.Errorf("%s by %s = %d %s, want %d %s", tt.body, tt.role, w.Code, w.Body, tt.status, tt.code)
+		}
+	}
+}
+
+// TestHeldByTemplate: an item that names the template is for its one survey,
+// also after the end.
+func TestHeldByTemplate(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.start(t)
+	one := item("a", "2", `"size":5`)
+	one.Value.Value = []byte(strings.Replace(string(one.Value.Value), `"surveyId":"s"`, `"surveyId":"home"`, 1))
+	v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
+	got := v.take(t, "ann", one)
+	if words(got) != "held SURVEY_CLOSED" {
+		t.Errorf("results = %s", words(got))
+	}
+	v.must(t, "owner", "POST /v1/surveys/s/archive", `{}`)
+	w := v.send(t, "mia", "POST /v1/surveys/s/conflicts/"+got.Results[0].ConflictID+"/resolve", `{"keep":"sent"}`)
+	if w.Code != 409 || !strings.Contains(w.Body.String(), "SURVEY_ARCHIVED") {
+		t.Errorf("taken into an archived survey = %d %s, want SURVEY_ARCHIVED", w.Code, w.Body)
+	}
+}
+
+// TestHeldInACrowd: the same batch many times at once is kept once.
+func TestHeldInACrowd(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t)
+		v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
+		ids := make([]string, 8)
+		var wg sync.WaitGroup
+		for i := range ids {
+			wg.Go(func() {
+				out, err := v.s.Take(as(t, "ann"), offline.Batch{Items: []offline.Item{item("a", "2", `"size":5`)}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = out.Results[0].ConflictID
+			})
+		}
+		wg.Wait()
+		for _, id := range ids {
+			if id != ids[0] || v.count(t, "response_conflicts") != 1 {
+				t.Errorf("kept as %v, %d of them", ids, v.count(t, "response_conflicts"))
+			}
+		}
+	})
+}
+
+// TestVerifiedNeedsAReason: nobody takes a verification back without a word.
+func TestVerifiedNeedsAReason(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.start(t)
+	v.take(t, "owner", item("r", "1", `"size":4`, `"verification":{"status":"verified","verifier":"did:key:vera","timestamp":"2026-02-21T10:00:00Z"}`))
+	id := v.take(t, "ann", item("r", "1", `"size":5`)).Results[0].ConflictID
+	w := v.send(t, "mia", "POST /v1/surveys/s/conflicts/"+id+"/resolve", `{"keep":"sent"}`)
+	if w.Code != 400 || !strings.Contains(w.Body.String(), `"/reason"`) {
+		t.Errorf("without a reason = %d %s, want 400", w.Code, w.Body)
+	}
+	v.must(t, "mia", "POST /v1/surveys/s/conflicts/"+id+"/resolve", `{"keep":"sent","reason":"Misheard."}`)
+	if got := v.record(t, "r").Verification.Status; got != "pending" {
+		t.Errorf("verification = %s", got)
+	}
+	again := v.take(t, "owner", item("r", "1", `"size":5`, `"verification":{"status":"verified","verifier":"did:key:zoe","timestamp":"2026-02-21T10:00:00Z"}`))
+	if one := again.Results[0]; one.Status != "replayed" || len(one.Warnings) != 1 || one.Warnings[0].Code != "verification_ignored" {
+		t.Errorf("a decision with what is stored = %+v, want a warning", one)
+	}
+}

@@ -1,0 +1,54 @@
+package quality_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
+	"github.com/hearth-dmrv/hearth/internal/survey/vault"
+)
+
+// TestCollectorsAreNamed: who may not read what is about a person learns of no
+// collector by what checks have found.
+func TestCollectorsAreNamed(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.crew(t)
+	if _, err := v.s.Draw(surveytest.As(t.Context(), "ws", "owner"), "s", quality.DrawDraft{Seed: "lottery", Share: 0.25, PerCollector: 2}); err != nil {
+		t.Fatal(err)
+	}
+	b := v.backChecks(t, "")[0]
+	name := vault.New(vault.Config{Key: v.Key}).Pseudonyms("ws", surveytest.Project).Person(b.Collector)
+	for _, path := range []string{"/quality", "/flags", "/back-checks", "/back-checks/" + b.BackCheckID, "/flags?collector=" + name} {
+		w := v.Send(t, "ws reader", "GET /v1/surveys/s"+path, "")
+		if text := w.Body.String(); w.Code != 200 || strings.Contains(text, "did:key:ann") || strings.Contains(text, "did:key:ben") || strings.HasPrefix(path, "/back") && !strings.Contains(text, name) {
+			t.Errorf("%s = %d %s, want the name %s and no DID of a collector", path, w.Code, text, name)
+		}
+	}
+	w := v.Send(t, "ws vera", "POST /v1/surveys/s/back-checks:draw", `{"seed":"lottery","share":0.25,"perCollector":2}`)
+	if text := w.Body.String(); w.Code != 200 || strings.Contains(text, "did:key:ann") || !strings.Contains(text, name) || !strings.Contains(text, `"by":"did:key:owner"`) {
+		t.Errorf("draw = %d %s, want names of collectors, and who asked", w.Code, text)
+	}
+	w = v.Send(t, "ws vera", "POST /v1/surveys/s/back-checks/"+b.BackCheckID, `{"outcome":"refused"}`)
+	if text := w.Body.String(); w.Code != 200 || !strings.Contains(text, name) || !strings.Contains(text, `"by":"did:key:vera"`) {
+		t.Errorf("answer = %d %s, want the name of the collector, and who asks", w.Code, text)
+	}
+}
+
+// TestNightFromMidnight: 0 is an hour, not the absence of one.
+func TestNightFromMidnight(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.Start(t, "ws", "n", 1)
+	var got struct {
+		NightFrom *int `json:"nightFrom"`
+		NightTo   *int `json:"nightTo"`
+	}
+	v.Must(t, "ws owner", "PUT /v1/surveys/n/quality/rules", `{"nightFrom":0}`, nil)
+	v.Must(t, "ws owner", "GET /v1/surveys/n/quality/rules", "", &got)
+	if got.NightFrom == nil || *got.NightFrom != 0 || got.NightTo == nil || *got.NightTo != 5 {
+		t.Errorf("rules = %+v, want a night from 0 to 5", got)
+	}
+}

@@ -1,0 +1,200 @@
+// Package blank takes out of the responses of a household what lies open in
+// them and may be about a person: what the sender added, the device, the names
+// of files, and every reason and note somebody wrote. Answers about a person
+// are not its business: they are sealed, and their key is destroyed.
+package blank
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+const (
+	selectResponses = `SELECT nid, survey, round, slot, files, body FROM responses
+		WHERE ws = $1 AND household = $2 AND (survey, round, slot) > ($3, $4, $5) ORDER BY survey, round, slot LIMIT 50`
+	selectRevisions = `SELECT revision, body FROM response_history WHERE response = $1 AND revision > $2 ORDER BY revision LIMIT 50`
+	updateResponse  = `UPDATE responses SET body = $2, rev_reason = '' WHERE nid = $1`
+	blankReason     = `UPDATE responses SET rev_reason = '' WHERE nid = $1 AND rev_reason <> ''`
+	updateRevision  = `UPDATE response_history SET body = $3, reason = '' WHERE response = $1 AND revision = $2`
+	blankRevisions  = `UPDATE response_history SET reason = '' WHERE response = $1 AND reason <> ''`
+	blankDecisions  = `UPDATE response_decisions SET reason = '', notes = '' WHERE response = $1 AND (reason <> '' OR notes <> '')`
+	blankConflicts  = `UPDATE response_conflicts SET reason = '' WHERE response = $1 AND reason <> ''`
+	blankSent       = `UPDATE response_conflicts SET reason = '' WHERE ws = $1 AND household = $2 AND reason <> ''`
+)
+
+// Response is a response of the household.
+type Response struct {
+	NID   int64
+	Files int64 // attachments it has
+
+	survey, round, slot int64
+	body                string
+}
+
+// Household blanks the responses of a household and lists them. blanked is how
+// many had something to take out; a second call finds none.
+func Household(ctx context.Context, tx *db.Tx, ws, household string) (all []Response, blanked int64, err error) {
+	var last Response
+	for {
+		page, err := list(ctx, tx, ws, household, last)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, r := range page {
+			changed, err := r.blank(ctx, tx)
+			if err != nil {
+				return nil, 0, err
+			}
+			if changed {
+				blanked++
+			}
+			last = r
+			all = append(all, Response{NID: r.NID, Files: r.Files})
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	if _, err := tx.Exec(ctx, blankSent, ws, household); err != nil {
+		return nil, 0, fmt.Errorf("blank conflicts: %w", err)
+	}
+	return all, blanked, nil
+}
+
+func list(ctx context.Context, tx *db.Tx, ws, household string, after Response) ([]Response, error) {
+	rows, err := tx.Query(ctx, selectResponses, ws, household, after.survey, after.round, after.slot)
+	if err != nil {
+		return nil, fmt.Errorf("list responses: %w", err)
+	}
+	defer rows.Close()
+	var out []Response
+	for rows.Next() {
+		var r Response
+		if err := rows.Scan(&r.NID, &r.survey, &r.round, &r.slot, &r.Files, &r.body); err != nil {
+			return nil, fmt.Errorf("list responses: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// blank takes out what is to go of a response; false when there was nothing.
+func (r *Response) blank(ctx context.Context, tx *db.Tx) (bool, error) {
+	body, changed, err := head(r.body)
+	if err != nil {
+		return false, err
+	}
+	if changed {
+		if _, err := tx.Exec(ctx, updateResponse, r.NID, body); err != nil {
+			return false, fmt.Errorf("blank response: %w", err)
+		}
+	}
+	past, err := r.blankPast(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	changed = changed || past
+	for _, q := range []struct {
+		what string
+		exec func() (int64, error)
+	}{
+		{"reason", func() (int64, error) { return tx.Exec(ctx, blankReason, r.NID) }},
+		{"history", func() (int64, error) { return tx.Exec(ctx, blankRevisions, r.NID) }},
+		{"decisions", func() (int64, error) { return tx.Exec(ctx, blankDecisions, r.NID) }},
+		{"conflicts", func() (int64, error) { return tx.Exec(ctx, blankConflicts, r.NID) }},
+	} {
+		n, err := q.exec()
+		if err != nil {
+			return false, fmt.Errorf("blank %s: %w", q.what, err)
+		}
+		changed = changed || n > 0
+	}
+	return changed, nil
+}
+
+// blankPast does the same with earlier revisions.
+func (r *Response) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err error) {
+	for after := int64(0); ; {
+		page, err := revisions(ctx, tx, r.NID, after)
+		if err != nil || len(page) == 0 {
+			return changed, err
+		}
+		for _, p := range page {
+			after = p.number
+			body, more, err := head(p.body)
+			if err != nil {
+				return false, err
+			}
+			if !more {
+				continue
+			}
+			if _, err := tx.Exec(ctx, updateRevision, r.NID, p.number, body); err != nil {
+				return false, fmt.Errorf("blank revision: %w", err)
+			}
+			changed = true
+		}
+	}
+}
+
+type revision struct {
+	number int64
+	body   string
+}
+
+func revisions(ctx context.Context, tx *db.Tx, nid, after int64) ([]revision, error) {
+	rows, err := tx.Query(ctx, selectRevisions, nid, after)
+	if err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	defer rows.Close()
+	var out []revision
+	for rows.Next() {
+		var p revision
+		if err := rows.Scan(&p.number, &p.body); err != nil {
+			return nil, fmt.Errorf("list revisions: %w", err)
+		}
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+// head is the stored part of a record without what is to go, and marked as
+// erased; false when it was so before.
+func head(body string) (string, bool, error) {
+	var m map[string]jsontext.Value
+	if err := json.Unmarshal([]byte(body), &m); err != nil {
+		return "", false, fmt.Errorf("read response: %w", err)
+	}
+	_, metadata := m["metadata"]
+	_, device := m["deviceId"]
+	if !metadata && !device && string(m["erased"]) == "true" {
+		return body, false, nil
+	}
+	delete(m, "metadata")
+	delete(m, "deviceId")
+	m["erased"] = jsontext.Value("true")
+	if list, ok := m["attachments"]; ok {
+		var files []map[string]jsontext.Value
+		if err := json.Unmarshal(list, &files); err != nil {
+			return "", false, fmt.Errorf("read attachments: %w", err)
+		}
+		for _, f := range files {
+			delete(f, "name")
+		}
+		text, err := json.Marshal(files, json.Deterministic(true))
+		if err != nil {
+			return "", false, fmt.Errorf("encode attachments: %w", err)
+		}
+		m["attachments"] = text
+	}
+	text, err := json.Marshal(m, json.Deterministic(true))
+	if err != nil {
+		return "", false, fmt.Errorf("encode response: %w", err)
+	}
+	return string(text), true, nil
+}

@@ -1,0 +1,113 @@
+package response_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
+)
+
+func (v *env) erase(t *testing.T, household string) int64 {
+	t.Helper()
+	var n int64
+	err := v.d.InTx(t.Context(), func(tx *db.Tx) (err error) {
+		n, err = v.s.Erase(t.Context(), tx, "ws", household)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestEraseTakesOutWhatLiesOpen: what senders and deciders wrote in plain text
+// goes with the answers, from earlier revisions and decisions too.
+func TestEraseTakesOutWhatLiesOpen(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, homeSurvey)
+		one := draft("r1", 1)
+		one.DeviceID, one.Metadata = canary+"-device", form.Object{Value: []byte(`{"note":"` + canary + `"}`)}
+		one.Attachments = []response.Attachment{{SHA256: hashOf("x"), Name: canary + ".jpg"}}
+		v.submit(t, "ann", one)
+		for _, reason := range []string{canary, "second " + canary} {
+			if _, err := v.s.Correct(as(t, "ann"), "r1", response.Correction{IfMatch: "*", Reason: reason, Patch: []byte(`{"responses":{"home":{"size":7}}}`)}); err != nil {
+				t.Fatal(err, codes(err))
+			}
+		}
+		err := d.InTx(t.Context(), func(tx *db.Tx) error {
+			_, o, err := v.s.Find(as(t, "owner"), tx, "r1")
+			if err != nil {
+				return err
+			}
+			r, err := v.s.FindForUpdate(as(t, "owner"), tx, o, "r1")
+			if err == nil {
+				_, _, err = v.s.MoveTx(as(t, "owner"), tx, o, r, response.Move{To: response.Rejected, Reason: canary, Notes: canary})
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.submit(t, "ann", draft("r2", 2)) // of somebody else
+		if n := v.erase(t, "did:ixo:household/1"); n == 0 {
+			t.Error("erased nothing")
+		}
+		if n := v.erase(t, "did:ixo:household/1"); n != 0 {
+			t.Errorf("erased %d things again", n)
+		}
+		for _, table := range []string{"responses", "response_history"} {
+			if left := v.rowsWith(t, table, "body", canary); left > 0 {
+				t.Errorf("%d rows of %s still say it", left, table)
+			}
+		}
+		for _, path := range []string{"/v1/responses/r1", "/v1/responses/r1?at=1", "/v1/responses/r1?at=2", "/v1/responses/r1/history"} {
+			w := v.send(t, "owner", "GET "+path, "")
+			if w.Code != 200 || strings.Contains(w.Body.String(), canary) || !strings.HasSuffix(path, "history") && !strings.Contains(w.Body.String(), `"erased":true`) {
+				t.Errorf("%s = %d %s", path, w.Code, w.Body)
+			}
+		}
+		var left int
+		if err := d.QueryRow(t.Context(), `SELECT count(*) FROM response_decisions WHERE reason <> '' OR notes <> ''`).Scan(&left); err != nil || left > 0 {
+			t.Errorf("%d decisions have reasons, %v", left, err)
+		}
+		if r := v.get(t, "owner", "r2"); r.Erased {
+			t.Error("another household is marked as erased")
+		}
+	})
+}
+
+func (v *env) rowsWith(t *testing.T, table, column, text string) int {
+	t.Helper()
+	var n int
+	if err := v.d.QueryRow(t.Context(), `SELECT count(*) FROM `+table+` WHERE `+column+` LIKE '%`+text+`%'`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestEraseOfWhoSaidNothingPersonal counts: whoever asks to be forgotten gets a
+// certificate, once.
+func TestEraseOfWhoSaidNothingPersonal(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, homeSurvey)
+		v.submit(t, "ann", draft("r1", 1))
+		for want := range 2 {
+			if n := v.erase(t, "did:ixo:household/1"); n != int64(1-want) {
+				t.Errorf("erased %d things, want %d", n, 1-want)
+			}
+		}
+		if r := v.get(t, "owner", "r1"); !r.Erased || r.Status != response.Complete {
+			t.Errorf("record = %+v, want it marked", r.Head)
+		}
+		if n := v.erase(t, "did:ixo:household/9"); n != 0 {
+			t.Errorf("erased %d things of nobody", n)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package response
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Sight is how the caller of ctx sees who is who in a survey.
+func (s *Service) Sight(ctx context.Context, o *survey.Open) alias.Sight {
+	return alias.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(o.Workspace, o.Project))
+}
+
+// Knows tells whether the caller may know who a response is about: by its
+// scope, or because it has collected or sent it.
+func (r *Row) Knows(ctx context.Context) bool {
+	c := web.CallerFrom(ctx)
+	return c.May(alias.PII) || c.Known() && (c.DID == r.Collector || c.DID == r.Sender)
+}
+
+// veil is a response as the caller of ctx sees it.
+func (r *Row) veil(ctx context.Context, x alias.Sight, f *form.Form) (*Row, error) {
+	if r.Knows(ctx) {
+		return r, nil
+	}
+	return r.Veiled(x, f)
+}
+
+// Veiled is a response with names in place of who is who, and without what its
+// sender added.
+func (r *Row) Veiled(x alias.Sight, f *form.Form) (*Row, error) {
+	h, err := r.Head()
+	if err != nil {
+		return nil, err
+	}
+	v := *r
+	v.veiled = true
+	v.Household, v.Collector, v.Sender = x.Household(r.Household), x.Person(r.Collector), x.Person(r.Sender)
+	v.Verifier, v.ImportedBy, v.Actor = r.Person(x, r.Verifier), r.Person(x, r.ImportedBy), r.Person(x, r.Actor)
+	h.HouseholdID, h.Collector, h.SubmittedBy, h.DeviceID = v.Household, v.Collector, v.Sender, x.Device(h.DeviceID)
+	if !h.Metadata.IsZero() {
+		h.Metadata = form.Object{}
+		if v.Masked, err = plus(r.Masked, "/metadata"); err != nil {
+			return nil, err
+		}
+	}
+	if v.Body, err = web.Encode(h); err != nil {
+		return nil, err
+	}
+	v.Answers, err = answer.Rename(f, r.Answers, x.Household)
+	return &v, err
+}
+
+// Person is somebody who had to do with a response. Who decides answers for it
+// by name; who has collected or sent it has another name.
+func (r *Row) Person(x alias.Sight, id string) string {
+	if id == r.Collector || id == r.Sender {
+		return x.Person(id)
+	}
+	return id
+}
+
+// plus is a JSON list of pointers with one more.
+func plus(list []byte, pointer string) ([]byte, error) {
+	var all []string
+	if len(list) > 0 {
+		if err := json.Unmarshal(list, &all); err != nil {
+			return nil, fmt.Errorf("read what is masked: %w", err)
+		}
+	}
+	return json.Marshal(append(all, pointer))
+}
+
+// unveiled is a draft of who has read names: they mean what they stand for, and
+// what could not be read and is not sent stays.
+func (s *Service) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
+	h, err := r.Head()
+	if err != nil || r.Knows(ctx) {
+		return d, err
+	}
+	x, next := s.Sight(ctx, o), *d
+	back := func(to *string, name, is string) {
+		if *to == name {
+			*to = is
+		}
+	}
+	back(&next.HouseholdID, x.Household(r.Household), r.Household)
+	back(&next.Collector, x.Person(r.Collector), r.Collector)
+	if back(&next.DeviceID, x.Device(h.DeviceID), h.DeviceID); next.DeviceID == "" {
+		next.DeviceID = h.DeviceID
+	}
+	if next.Metadata.IsZero() {
+		next.Metadata = h.Metadata
+	}
+	meant := map[string]string{}
+	if _, err := answer.Rename(o.Form, r.Answers, func(id string) string {
+		meant[x.Household(id)] = id
+		return id
+	}); err != nil || len(meant) == 0 {
+		return &next, err
+	}
+	renamed, err := answer.Rename(o.Form, d.Responses.Value, func(name string) string {
+		if id, ok := meant[name]; ok {
+			return id
+		}
+		return name
+	})
+	if err != nil {
+		return &next, nil // the check says what is wrong
+	}
+	next.Responses.Value = renamed
+	return &next, nil
+}
