@@ -56,7 +56,8 @@ func (a *attempt) keep(ctx context.Context) error {
 		return putDraft(ctx, a.tx, a.q.key.phone, a.now.Add(draftAge).UnixMilli(), appendDraft(nil, &rec.state))
 	case rec.draft != "" && a.over():
 		rec.draft, a.acted = "", true
-		return removeDraft(ctx, a.tx, a.q.key.phone)
+		_, err := removeDraft(ctx, a.tx, a.q.key.phone)
+		return err
 	}
 	return nil
 }

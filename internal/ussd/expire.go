@@ -90,9 +90,10 @@ func (s *Service) drop(ctx context.Context, over []*row) error {
 	if len(over) == 0 {
 		return nil
 	}
-	err := s.db.InTx(ctx, func(tx *db.Tx) error {
-		for _, r := range over {
-			if err := remove(ctx, tx, r); err != nil {
+	removed := make([]bool, len(over))
+	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		for i, r := range over {
+			if removed[i], err = remove(ctx, tx, r); err != nil {
 				return err
 			}
 		}
@@ -101,8 +102,8 @@ func (s *Service) drop(ctx context.Context, over []*row) error {
 	if err != nil || s.cfg.Dropped == nil {
 		return err
 	}
-	for _, r := range over {
-		if r.done() {
+	for i, r := range over {
+		if !removed[i] || r.done() {
 			continue
 		}
 		k := readKey(r.id)

@@ -25,6 +25,7 @@ type flights struct {
 	parts [32]flightPart
 	room  atomic.Int64 // flights that may still begin
 	late  late
+	up    sync.WaitGroup
 }
 
 type flightPart struct {
@@ -112,7 +113,7 @@ func (s *Service) board(ctx context.Context, p *flightPart, t *ticket, q *reques
 		f.q.copied = s.flights.late.has(t, s.now)
 		ctx, f.quit = context.WithCancel(context.WithoutCancel(ctx))
 		p.at[*t] = f
-		go s.fly(ctx, f, p)
+		s.flights.up.Go(func() { s.fly(ctx, f, p) })
 	}
 	f.waiting++
 	return f, mine, nil
@@ -167,6 +168,32 @@ func (s *Service) safely(ctx context.Context, f *flight) (out outcome, err error
 	}()
 	return s.do(ctx, f)
 }
+
+// inTime runs work that nobody's screen depends on, with the same deadline and
+// room as a step.
+func (s *Service) inTime(ctx context.Context, work func(ctx context.Context) error) error {
+	if s.flights.room.Add(-1) < 0 {
+		s.flights.room.Add(1)
+		return overloaded()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.deadline)
+	done := make(chan error, 1)
+	s.flights.up.Go(func() {
+		defer cancel()
+		defer s.flights.room.Add(1)
+		done <- work(ctx)
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return tooSlow()
+	}
+}
+
+// Wait waits for steps that nobody waits for any more. Call it when no request
+// can come in and before the store is closed.
+func (s *Service) Wait() { s.flights.up.Wait() }
 
 // late remembers steps whose answer reached nobody, so that the same text is
 // known as their copy where texts do not accumulate.

@@ -2,23 +2,38 @@ package ussd
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Forget removes what is kept about a number beyond a session, in the
-// transaction of an erasure: its draft, and what gateways said about its
-// sessions. A session that is alive expires by itself, within minutes. It
-// tells how many rows there were.
+// Forget removes what is kept about a number, in the transaction of an erasure:
+// its draft, what gateways said about its calls, and its sessions. It tells how
+// many rows there were. Sessions have no index by number, so it looks
+// at all of them: there are as many as calls in some minutes.
 func (s *Service) Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
-	drafts, err := tx.Exec(ctx, `DELETE FROM ussd_drafts WHERE phone = $1`, phone)
+	drafts, err := removeDraft(ctx, tx, phone)
 	if err != nil {
-		return 0, fmt.Errorf("forget a draft: %w", err)
+		return 0, err
 	}
-	calls, err := tx.Exec(ctx, `DELETE FROM ussd_calls WHERE phone = $1`, phone)
+	calls, err := removeCalls(ctx, tx, phone)
 	if err != nil {
-		return 0, fmt.Errorf("forget the calls of a number: %w", err)
+		return 0, err
 	}
-	return drafts + calls, nil
+	sum, from := drafts+calls, ""
+	for {
+		rows, err := after(ctx, tx, from, listPage)
+		if err != nil || len(rows) == 0 {
+			return sum, err
+		}
+		from = rows[len(rows)-1].id
+		for _, r := range rows {
+			if readKey(r.id).phone != phone {
+				continue
+			}
+			if _, err := remove(ctx, tx, r); err != nil {
+				return 0, err
+			}
+			sum++
+		}
+	}
 }

@@ -352,3 +352,43 @@ func TestResumedSessionExpires(t *testing.T) {
 	l.clock.pass(181 * time.Second)
 	l.play("s2", []turn{{"1*1", atResume}})
 }
+
+// TestForget removes all that is kept about one number.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		l := newLine(t, d, newClock())
+		l.play("s1", []turn{{"", atHome}, {"2", atName}})
+		l.play("s2", []turn{{"", atResume}})
+		l.send("s1", phone2, "2")
+		l.post("/api/ussd/africastalking/events", "application/x-www-form-urlencoded", "sessionId=s9&status=Success&phoneNumber="+url.QueryEscape(phone1))
+		var n int64
+		err := d.InTx(t.Context(), func(tx *db.Tx) (err error) {
+			n, err = l.Forget(t.Context(), tx, phone1)
+			return err
+		})
+		if err != nil || n != 4 {
+			t.Errorf("Forget() = %d, %v; want two sessions, a draft and a call", n, err)
+		}
+		if got := l.get("/api/ussd/debug/s1").Body.String(); strings.Contains(got, phone1) || !strings.Contains(got, phone2) {
+			t.Errorf("debug = %s, want the other number alone", got)
+		}
+		l.play("s3", []turn{{"", atHome}})
+		if got := l.send("s4", phone2, ""); !strings.HasPrefix(got, atResume) {
+			t.Errorf("the other number = %q, want its draft", got)
+		}
+	})
+}
+
+// TestTooMuchAtOnce refuses texts that nobody types.
+func TestTooMuchAtOnce(t *testing.T) {
+	t.Parallel()
+	d := dbtest.SQLite(t)
+	withEffects(t, d)
+	l := newLine(t, d, newClock())
+	l.play("s1", []turn{{strings.TrimSuffix(strings.Repeat("1*1*0*", 8), "*"), atHome}, {strings.Repeat("*", 129), invalid}})
+	l.play("s2", []turn{{strings.Repeat("1*1*0*", 9) + "1", invalid}})
+	if got := len(l.effects(phone1)); got != 8 {
+		t.Errorf("effects = %d, want 8", got)
+	}
+}

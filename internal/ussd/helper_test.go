@@ -52,7 +52,7 @@ func readPack(t testing.TB, oldnew ...string) *menu.Pack {
 		results[name] = a.Results
 		sets = append(sets, a.Sets...)
 	}
-	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), machine.Known(results, sets...))
+	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), menu.Known{Actions: results, Vars: sets, Checks: machine.Checks()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +152,7 @@ func newLine(t testing.TB, d *db.DB, c *clock, change ...func(*ussd.Config)) *li
 		f(&cfg)
 	}
 	s := ussd.New(cfg)
+	t.Cleanup(s.Wait)
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: gate{}, Log: dbtest.Log(t)})
 	s.Routes(api)
 	mux := http.NewServeMux()

@@ -15,8 +15,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxBody is what a request of a gateway may have, in bytes.
-const maxBody = 32 << 10
+const (
+	maxBody  = 32 << 10 // bytes of a gateway's request
+	maxParts = 128      // answers in a text; nobody types more in one call
+)
 
 // The closing texts of requests that lead to no screen.
 const (
@@ -133,8 +135,11 @@ func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
 	}
 	q.Gateway, q.Text = g.Name, tidy(q.Text)
 	m := q.Mode
-	if g.Name == "" && m == wire.Auto && s.cfg.TextMode != "" {
-		m = s.cfg.TextMode
+	if g.Name == "" && s.cfg.TextMode != "" && s.cfg.TextMode != wire.Auto {
+		m = s.cfg.TextMode // the operator knows
+	}
+	if m != wire.Latest && strings.Count(q.Text, "*") > maxParts {
+		return request{Request: q}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text holds too many answers.")
 	}
 	return request{Request: q, key: newKey(q.SessionID, q.Phone, g.Name), mode: modeFrom(m)}, nil
 }
@@ -165,7 +170,9 @@ func (s *Service) reply(r *http.Request, q *request) (outcome, error) {
 	if q.Kind != wire.End {
 		return s.answer(r.Context(), q)
 	}
-	err := s.db.InTx(r.Context(), func(tx *db.Tx) error { return expireNow(r.Context(), tx, q.key.id, s.now().UnixMilli()) })
+	err := s.inTime(r.Context(), func(ctx context.Context) error {
+		return s.db.InTx(ctx, func(tx *db.Tx) error { return expireNow(ctx, tx, q.key.id, s.now().UnixMilli()) })
+	})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -287,11 +294,13 @@ func (s *Service) serveEvent(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	now := s.now()
-	err = s.db.InTx(r.Context(), func(tx *db.Tx) error {
-		if err := putCall(r.Context(), tx, &e, now); err != nil {
-			return err
-		}
-		return s.hangUp(r.Context(), tx, &e, now.UnixMilli())
+	err = s.inTime(r.Context(), func(ctx context.Context) error {
+		return s.db.InTx(ctx, func(tx *db.Tx) error {
+			if err := putCall(ctx, tx, &e, now); err != nil {
+				return err
+			}
+			return s.hangUp(ctx, tx, &e, now.UnixMilli())
+		})
 	})
 	if err != nil {
 		return err

@@ -8,14 +8,19 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
-// maxMissed is how often a step runs again because another instance was first.
-const maxMissed = 5
+const (
+	maxMissed = 5 // times that a step runs again because another instance was first
+	// maxEffects is how many actions with an effect one request may lead to:
+	// a long text that is dialled at once is no way to send a hundred messages.
+	maxEffects = 8
+)
 
 // errMissed says that another instance has changed the session meanwhile.
 var errMissed = errors.New("another step of the session was stored first")
@@ -66,6 +71,7 @@ type attempt struct {
 	at      place // of the input at work
 	nth     int   // of its actions
 	acted   bool  // an action wrote
+	effects int   // actions with an effect that ran
 	success bool  // an action had its first result
 	first   bool  // a call begins
 	screen  machine.Screen
@@ -233,6 +239,9 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 			return res, nil
 		}
 		a.acted = true
+		if a.effects++; a.effects > maxEffects {
+			return machine.Result{}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text asks for too much at once.")
+		}
 	}
 	res, err := do.Run(ctx, a.tx, call)
 	if err != nil {

@@ -85,12 +85,14 @@ func scanRows(rows db.Rows) ([]*row, error) {
 	return out, nil
 }
 
-// remove deletes a session that nobody has touched since it was read.
-func remove(ctx context.Context, tx *db.Tx, r *row) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM ussd_sessions WHERE id = $1 AND step = $2`, r.id, r.step); err != nil {
-		return fmt.Errorf("remove session: %w", err)
+// remove deletes a session that nobody has touched since it was read. It
+// reports false when somebody has.
+func remove(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM ussd_sessions WHERE id = $1 AND step = $2`, r.id, r.step)
+	if err != nil {
+		return false, fmt.Errorf("remove session: %w", err)
 	}
-	return nil
+	return n == 1, nil
 }
 
 // expireNow ends a session that a gateway says is over.
@@ -122,11 +124,20 @@ func putDraft(ctx context.Context, tx *db.Tx, phone string, expires int64, state
 	return nil
 }
 
-func removeDraft(ctx context.Context, q db.Querier, phone string) error {
-	if _, err := q.Exec(ctx, `DELETE FROM ussd_drafts WHERE phone = $1`, phone); err != nil {
-		return fmt.Errorf("remove draft: %w", err)
+func removeDraft(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM ussd_drafts WHERE phone = $1`, phone)
+	if err != nil {
+		return 0, fmt.Errorf("remove draft: %w", err)
 	}
-	return nil
+	return n, nil
+}
+
+func removeCalls(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
+	n, err := tx.Exec(ctx, `DELETE FROM ussd_calls WHERE phone = $1`, phone)
+	if err != nil {
+		return 0, fmt.Errorf("remove ends of sessions: %w", err)
+	}
+	return n, nil
 }
 
 func expireDrafts(ctx context.Context, q db.Querier, now int64, limit int) (int64, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
@@ -338,10 +337,4 @@ func own(m map[string]string, mine bool) (map[string]string, bool) {
 func Draftable(p *menu.Pack, s *State) bool {
 	n := p.Node(s.Node)
 	return n != nil && n.Draft && !s.Done && s.Account == "" && s.Kept == ""
-}
-
-// Known lists the names of everything the machine offers to packs; the caller
-// adds the actions.
-func Known(actions map[string][]string, vars ...string) menu.Known {
-	return menu.Known{Actions: actions, Checks: Checks(), Vars: slices.Clone(vars)}
 }
