@@ -224,6 +224,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	stopWork()
 	a.drain(life)
 	err := errors.Join(front.Wait(), work.Wait())
+	a.line.wait()
 	end()
 	return errors.Join(err, back.Wait())
 }

@@ -53,9 +53,10 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	if a.cfg.HasArea("b") {
 		a.surveys.routes(area)
 	}
-	phones := web.NewAPI(web.APIConfig{Name: "ussd", Errors: web.End, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
+	phones, desk := a.newPhones(), a.newPhones()
 	if a.line != nil {
 		a.line.sessions.Routes(phones)
+		a.line.sessions.OperatorRoutes(desk)
 	}
 	ref, refAPI := &reference{}, a.newAPI("reference", web.Nest)
 	ref.routes(refAPI)
@@ -86,16 +87,21 @@ func (a *App) tables(places []place) map[string][]*web.API {
 			apis = append(apis, refAPI)
 		}
 		if p.name == adminName || a.cfg.Server.AdminAddr == "" {
-			apis = append(apis, ops)
+			apis = append(apis, ops, desk)
 		}
 		out[p.name] = apis
 	}
-	ref.describe(a.opt.Version, area, platform, phones, public(shapeAll), ops, refAPI)
+	ref.describe(a.opt.Version, area, platform, phones, desk, public(shapeAll), ops, refAPI)
 	return out
 }
 
 func (a *App) newAPI(name string, write web.ErrorWriter) *web.API {
 	return web.NewAPI(web.APIConfig{Name: name, Errors: write, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Lenient: true, Shed: a.edge.shed})
+}
+
+// newPhones makes a table of area C: its errors are closing screens.
+func (a *App) newPhones() *web.API {
+	return web.NewAPI(web.APIConfig{Name: "ussd", Errors: web.End, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
 }
 
 // newArea makes a table under /v1: strict, and with problems for errors.

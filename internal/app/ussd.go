@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -229,10 +228,17 @@ func (a *App) lineErasers() []erase.Eraser {
 	}}}
 }
 
+// wait has steps stored that were answered before they were.
+func (l *line) wait() {
+	if l != nil {
+		l.sessions.Wait()
+	}
+}
+
 // work is what area C does beside requests.
 func (l *line) work() []func(context.Context) error {
 	if l == nil {
 		return nil
 	}
-	return slices.Clone([]func(context.Context) error{l.packs.Run, l.sessions.Run})
+	return []func(context.Context) error{l.packs.Run, l.sessions.Run}
 }

@@ -85,7 +85,9 @@ func newLocal(core *app.Core, cfg *config.Config) (*local, error) {
 		return nil, fmt.Errorf("build the line: %w", err)
 	}
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: everybody{}, Log: slog.New(slog.DiscardHandler)})
-	ussd.New(ussd.Config{DB: core.DB, Key: core.Key, Packs: packs, Actions: l.accounts.Actions(), Gateways: gateways}).Routes(api)
+	sessions := ussd.New(ussd.Config{DB: core.DB, Key: core.Key, Packs: packs, Actions: l.accounts.Actions(), Gateways: gateways})
+	sessions.Routes(api)
+	sessions.OperatorRoutes(api)
 	mux := http.NewServeMux()
 	api.Mount(mux)
 	l.handler = web.WithRequestIDs(proxies.Middleware(mux))

@@ -155,6 +155,7 @@ func newLine(t testing.TB, d *db.DB, c *clock, change ...func(*ussd.Config)) *li
 	t.Cleanup(s.Wait)
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: gate{}, Log: dbtest.Log(t)})
 	s.Routes(api)
+	s.OperatorRoutes(api)
 	mux := http.NewServeMux()
 	api.Mount(mux)
 	proxies := must(web.NewProxies(false, nil))(t)

@@ -56,6 +56,12 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "A gateway says that a session is over", Scope: web.Public, Light: true, Consumes: bodies, Produces: text,
 		Description: "Status, cost, duration and hops are kept for 30 days and shown with the session; what was typed is not.",
 	})
+}
+
+// OperatorRoutes adds what operators see of sessions to a, whose dialect is
+// web.End too: to anybody else these routes look like none.
+func (s *Service) OperatorRoutes(a *web.API) {
+	const text = "text/plain"
 	a.Handle(http.MethodGet, "/api/ussd/sessions", s.serveSessions, web.Doc{
 		Summary: "Sessions that are alive", Scope: web.Operator, Light: true, Answer: Sessions{},
 	})

@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
@@ -141,7 +142,8 @@ func (r *record) readLatest(q *request, m *marker) reading {
 // accumulate: the first answer looks the same either way.
 func (r *record) readUnknown(q *request, m *marker) reading {
 	switch {
-	case q.Text == "", q.copied && r.last(q, m):
+	case q.Text == "", q.copied && r.last(q, m), strings.Contains(q.Text, "*") && r.last(q, m):
+		// Nobody types a star into an answer: more than one was dialled at once.
 		return reading{meaning: repeat}
 	case r.last(q, m):
 		// Two answers alike, or one that came twice: taken as an answer, and

@@ -115,7 +115,9 @@ func (w *world) build() {
 		w.t.Fatal(err)
 	}
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: w, Log: dbtest.Log(w.t)})
-	ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: w.accounts.Actions(), Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now}).Routes(api)
+	sessions := ussd.New(ussd.Config{DB: w.db, Key: key, Packs: w, Actions: w.accounts.Actions(), Gateways: w.gateways, Log: dbtest.Log(w.t), Now: w.now})
+	sessions.Routes(api)
+	sessions.OperatorRoutes(api)
 	mux := http.NewServeMux()
 	api.Mount(mux)
 	proxies, err := web.NewProxies(false, nil)
