@@ -50,6 +50,7 @@ type App struct {
 	twins    *twins
 	surveys  *surveys
 	line     *line  // nil without area C
+	mind     *mind  // nil without area D
 	owner    string // the owner key, on the first start only
 	open     []*listener
 	stopping atomic.Bool
@@ -113,6 +114,9 @@ func (a *App) start(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.buildLine(ctx); err != nil {
+		return err
+	}
+	if err := a.buildMind(ctx); err != nil {
 		return err
 	}
 	if a.runner, err = a.jobs(); err != nil {
@@ -210,7 +214,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 			g.Go(func() error { return f(ctx) })
 		}
 	}
-	start(&work, working, append(a.line.work(), a.Webhooks.Run, quiet(a.runner.Run))...)
+	start(&work, working, slices.Concat(a.line.work(), a.mind.work(), []func(context.Context) error{a.Webhooks.Run, quiet(a.runner.Run)})...)
 	start(&back, life, quiet(a.watchStamp), quiet(a.Auth.Run), a.tracer.Run,
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {
@@ -225,6 +229,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 	a.drain(life)
 	err := errors.Join(front.Wait(), work.Wait())
 	a.line.wait()
+	err = errors.Join(err, a.endMind(life))
 	end()
 	return errors.Join(err, back.Wait())
 }
@@ -244,6 +249,7 @@ func (a *App) drain(ctx context.Context) {
 	a.log.Info("stopping", "timeout", limit.String())
 	_ = a.notify.Stopping() // nobody left to tell
 	a.Events.Close()
+	a.mind.drain()
 	// A tenth is left for what comes after the requests.
 	ctx, cancel := context.WithTimeout(ctx, limit-limit/10)
 	defer cancel()
@@ -259,6 +265,13 @@ func (a *App) drain(ctx context.Context) {
 			_ = a.shutdown(ctx, l) // it has said what went wrong
 		}
 	}
+}
+
+// endMind ends the oracle's work after the listeners.
+func (a *App) endMind(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.Server.ShutdownTimeout/3)
+	defer cancel()
+	return a.mind.close(ctx)
 }
 
 // shutdown ends one listener, in time or by cutting its connections.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
@@ -35,6 +37,7 @@ type Core struct {
 	Idem     *idem.Store
 
 	outbound *outbound.Client
+	ucan     func(*http.Request) (web.Caller, error) // nil without area D
 	cursors  web.Cursors
 	log      *slog.Logger
 }
@@ -100,7 +103,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	})
 	c.Auth = auth.New(auth.Config{
 		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf,
-		Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
+		UCAN: c.byToken, Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
 	})
 	c.Jobs = job.New(job.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, Record: c.record,
@@ -163,6 +166,15 @@ func (c *Core) publish(ctx context.Context, topic, payload string) {
 // record appends an event for the services below the event log.
 func (c *Core) record(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
 	return c.Events.Append(ctx, tx, event.Event{Type: typ, Subject: subject, Revision: revision})
+}
+
+// byToken finds who calls with a UCAN. Area D, which knows, is made after the
+// keys.
+func (c *Core) byToken(r *http.Request) (web.Caller, error) {
+	if c.ucan == nil {
+		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_NOT_ACCEPTED", "UCAN invocations are not accepted here. Send an API key.")
+	}
+	return c.ucan(r)
 }
 
 // stillAllowed ends a stream whose key was revoked or has expired. The log is

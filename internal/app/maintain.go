@@ -54,7 +54,7 @@ func (a *App) retentions() []retention {
 		{"events", e.Retention, a.Events.Expire},
 		{"jobs", e.JobRetention, a.Jobs.Expire},
 		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
-	}, a.twins.retentions(e), a.surveys.retentions(e), a.line.retentions(e))
+	}, a.twins.retentions(e), a.surveys.retentions(e), a.line.retentions(e), a.mind.retentions(e))
 }
 
 // sweep removes what has outlived its retention, a chunk and a transaction at a

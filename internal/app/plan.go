@@ -58,6 +58,8 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		a.line.sessions.Routes(phones)
 		a.line.sessions.OperatorRoutes(desk)
 	}
+	talk := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
+	a.mind.routes(talk)
 	ref, refAPI := &reference{}, a.newAPI("reference", web.Nest)
 	ref.routes(refAPI)
 	ops := a.newAPI("operations", web.Nest)
@@ -79,19 +81,22 @@ func (a *App) tables(places []place) map[string][]*web.API {
 			if a.cfg.Server.USSDAddr == "" {
 				apis = append(apis, phones)
 			}
+			if a.cfg.Server.OracleAddr == "" {
+				apis = append(apis, talk)
+			}
 		case ussdName:
 			apis = append(apis, phones)
 		case apiName:
 			apis = append(apis, refAPI, platform, area)
 		case oracleName:
-			apis = append(apis, refAPI)
+			apis = append(apis, refAPI, talk)
 		}
 		if p.name == adminName || a.cfg.Server.AdminAddr == "" {
 			apis = append(apis, ops, desk)
 		}
 		out[p.name] = apis
 	}
-	ref.describe(a.opt.Version, area, platform, phones, desk, public(shapeAll), ops, refAPI)
+	ref.describe(a.opt.Version, area, platform, phones, desk, talk, public(shapeAll), ops, refAPI)
 	return out
 }
 

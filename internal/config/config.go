@@ -154,6 +154,9 @@ type Oracle struct {
 	UCANDelegationMaxTTL time.Duration // 0 is no limit
 	ThrottleLimit        int           // requests a caller may send within ThrottleTTL; 0 is off
 	ThrottleTTL          time.Duration
+	RunsPerCaller        int
+	RunTimeout           time.Duration
+	Prompt               string
 }
 
 // Model is the language model. BaseURL and APIKey are filled from the
@@ -163,6 +166,8 @@ type Model struct {
 	BaseURL       string
 	APIKey        Secret
 	Default       string
+	Offered       []string
+	Fallbacks     []string
 	Provider      string // auto, openrouter, nebius or openai
 	OpenRouterKey Secret
 	NebiusKey     Secret

@@ -159,6 +159,21 @@ func oracleSettings() []Setting {
 			Doc:   "The window of THROTTLE_LIMIT, in milliseconds.",
 			value: at(func(c *Config) *time.Duration { return &c.Oracle.ThrottleTTL }, counted("milliseconds", time.Millisecond, 1000, 86_400_000)),
 		},
+		{
+			Env: "ORACLE_RUNS_PER_CALLER", Key: "oracle.runsPerCaller", Default: "3",
+			Doc:   "Answers the oracle works on at once for one caller.",
+			value: at(func(c *Config) *int { return &c.Oracle.RunsPerCaller }, integer(1, 1000)),
+		},
+		{
+			Env: "ORACLE_RUN_TIMEOUT", Key: "oracle.runTimeout", Default: "10m",
+			Doc:   "How long the oracle may work on one answer.",
+			value: at(func(c *Config) *time.Duration { return &c.Oracle.RunTimeout }, duration(10*time.Second, 24*time.Hour, false)),
+		},
+		{
+			Env: "ORACLE_PROMPT", Key: "oracle.prompt", Default: "",
+			Doc:   "What the model shall know beside its task, such as who runs the programme.",
+			value: at(func(c *Config) *string { return &c.Oracle.Prompt }, text(8192)),
+		},
 	}
 }
 
@@ -178,6 +193,16 @@ func modelSettings() []Setting {
 			Env: "DEFAULT_MODEL", Key: "model.default", Default: "",
 			Doc:   "Name of the model when a request names none.",
 			value: at(func(c *Config) *string { return &c.Model.Default }, text(256)),
+		},
+		{
+			Env: "LLM_MODELS", Key: "model.offered", Default: "",
+			Doc:   "Names of further models that a message may choose.",
+			value: at(func(c *Config) *[]string { return &c.Model.Offered }, list(text(256))),
+		},
+		{
+			Env: "LLM_FALLBACK_MODELS", Key: "model.fallbacks", Default: "",
+			Doc:   "Names of models that are asked when the wanted one fails, in this order.",
+			value: at(func(c *Config) *[]string { return &c.Model.Fallbacks }, list(text(256))),
 		},
 		{
 			Env: "LLM_PROVIDER", Key: "model.provider", Default: "auto",

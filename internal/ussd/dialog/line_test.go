@@ -38,7 +38,10 @@ func newLine(t *testing.T) *line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := machine.Known(map[string][]string{"login": {"ok", "wrong", "locked"}, "greet": {"ok"}}, "customerName", "minutes")
+	known := menu.Known{
+		Actions: map[string][]string{"login": {"ok", "wrong", "locked"}, "greet": {"ok"}},
+		Checks:  machine.Checks(), Vars: []string{"customerName", "minutes"},
+	}
 	pack, err := menu.Parse("pack.yaml", data, known)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ type world struct {
 func openPack(t *testing.T, name string) *menu.Pack {
 	t.Helper()
 	actions, vars := account.Known()
-	p, err := menu.Open(name, machine.Known(actions, vars...))
+	p, err := menu.Open(name, menu.Known{Actions: actions, Checks: machine.Checks(), Vars: vars})
 	if err != nil {
 		t.Fatal(err)
 	}

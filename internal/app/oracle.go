@@ -1,0 +1,283 @@
+package app
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/bus"
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
+	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/live"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// mind is area D.
+type mind struct {
+	callers *caller.Service
+	chats   *chat.Store
+	runs    *run.Manager
+	agent   *agent.Agent
+	sockets *live.Hub
+	oracle  *oracle.Service
+	llm     *outbound.Client // nil with the built-in model
+}
+
+// Topics of the oracle: of its runs, and of its sockets.
+const (
+	topicRuns    = "runs"
+	topicSockets = "sockets"
+)
+
+// What is kept of a run: its frames as long as a client may come back for them,
+// its name as long as the answers to Idempotency-Keys.
+const (
+	frameLife = time.Hour
+	runLife   = 24 * time.Hour
+)
+
+// The model's answers are streams: they last, they are large, and many come from
+// one host.
+const (
+	modelHeader = 3 * time.Minute
+	modelBytes  = 64 << 20
+	modelConns  = 512
+)
+
+// buildMind makes the services of area D, lowest first.
+func (a *App) buildMind(ctx context.Context) (err error) {
+	if !a.cfg.HasArea("d") {
+		return nil
+	}
+	m, o := &mind{}, a.cfg.Oracle
+	m.callers = caller.New(caller.Config{
+		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twinKeys, Indexer: o.BlocksyncURL, Client: a.outbound,
+		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log,
+	})
+	self := a.identity.DID.String()
+	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
+	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout}
+	if a.cfg.Postgres() {
+		rc.Publish = func(ctx context.Context, payload string) { a.publish(ctx, topicRuns, payload) }
+	}
+	if m.runs, err = run.New(ctx, rc); err != nil {
+		return err
+	}
+	asked, models, err := a.model(m)
+	if err != nil {
+		return err
+	}
+	m.agent = agent.New(agent.Config{Model: asked, Log: a.log})
+	tools := &tool.Registry{}
+	if err := tools.Add(a.serverTools()...); err != nil {
+		return err
+	}
+	m.sockets = a.newSockets(ctx, m, tools)
+	m.oracle = oracle.New(oracle.Config{
+		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: tools, Live: m.sockets,
+		Name: o.Name, Prompt: o.Prompt, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
+	})
+	a.mind = m
+	a.ucan = a.callerByToken
+	return a.measureMind(m)
+}
+
+// newSockets makes the gateway of sockets and ties it to sessions and to other
+// instances.
+func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *live.Hub {
+	cors, err := web.NewCORS(a.cfg.Server.CORSOrigin)
+	if err != nil {
+		cors = &web.CORS{} // allows nobody; the edge has refused the setting
+	}
+	c := live.Config{
+		Handshake: func(ctx context.Context, invocation, delegation string) (string, error) {
+			who, err := m.callers.Handshake(ctx, invocation, delegation)
+			if err != nil {
+				return "", err
+			}
+			return who.DID, nil
+		},
+		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: a.log,
+	}
+	if a.cfg.Postgres() {
+		c.Publish = func(text string) { a.publish(ctx, topicSockets, text) }
+	}
+	hub := live.New(ctx, c)
+	m.chats.Attach(chat.Part{Deleted: func(_ context.Context, g chat.Gone) { hub.DisconnectSession(g.User, g.Session) }})
+	if a.cfg.Postgres() {
+		a.Bus.Subscribe(topicRuns, func(msg bus.Message) { m.runs.Receive(ctx, msg.Payload, msg.Missed) })
+		a.Bus.Subscribe(topicSockets, func(msg bus.Message) { hub.Receive(ctx, msg.Payload, msg.Missed) })
+		hub.Greet()
+	}
+	return hub
+}
+
+// model is who answers: a server, or the built-in one.
+func (a *App) model(m *mind) (model.Model, *model.Catalogue, error) {
+	s := a.cfg.Model
+	c := model.Config{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Default: s.Default, Fallbacks: s.Fallbacks, Offered: s.Offered, Log: a.log}
+	if s.BaseURL != "" {
+		guarded, err := outbound.New(outbound.Config{
+			Allow: append(hostOf(s.BaseURL), a.cfg.Events.OutboundAllow...), Timeout: -1, HeaderTimeout: modelHeader,
+			MaxBytes: modelBytes, MaxPerHost: modelConns, MaxRedirects: -1,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		m.llm, c.HTTP = guarded, guarded.HTTP()
+	}
+	return model.New(c)
+}
+
+// hostOf is the host of an address, with its port: the operator has named it, so
+// it may be called wherever it is.
+func hostOf(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return []string{net.JoinHostPort(u.Hostname(), port)}
+}
+
+// anyIfZero turns the setting 0, no limit, into what the services take for it.
+func anyIfZero[T time.Duration | int](n T) T {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// publicKey is the key of the oracle, nil when only its DID is known.
+func publicKey(id Identity) ed25519.PublicKey {
+	if id.Key == nil {
+		return nil
+	}
+	key, _ := id.Key.Public().(ed25519.PublicKey)
+	return key
+}
+
+// twinKeys are the keys of a twin: the did:keys it is also known as. Only twins
+// of the operator's workspace count: anybody could claim a DID in their own.
+func (a *App) twinKeys(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
+	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace})
+	r, err := a.twins.entities.Find(ctx, a.DB, id.String())
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, ucan.ErrUnknownDID
+	} else if err != nil {
+		return nil, err
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return nil, err
+	}
+	var keys []ed25519.PublicKey
+	for _, name := range e.AlsoKnownAs {
+		if key, err := did.DID(name).Ed25519(); err == nil {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 || e.Status == entity.StatusDeactivated {
+		return nil, ucan.ErrUnknownDID
+	}
+	return keys, nil
+}
+
+// callerByToken is who calls area A or B with a UCAN, with what their groups
+// give.
+func (a *App) callerByToken(r *http.Request) (web.Caller, error) {
+	who, ok, err := a.mind.callers.Principal(r)
+	switch {
+	case err != nil:
+		return web.Caller{}, err
+	case !ok:
+		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_MISSING", "X-Auth-Type says ucan, but there is no token: Authorization: Bearer <invocation>.")
+	}
+	return a.callerOf(r.Context(), who)
+}
+
+// measureMind shows what the oracle does.
+func (a *App) measureMind(m *mind) error {
+	if a.metrics == nil {
+		return nil
+	}
+	stat := func(read func(live.Stats) float64) func() float64 {
+		return func() float64 { return read(m.sockets.Stats()) }
+	}
+	return errors.Join(
+		a.metrics.Gauge("oracle_runs_active", "Answers being worked on in this process.", func() float64 { return float64(m.runs.Live()) }),
+		a.metrics.Gauge("oracle_sockets", "Sockets whose caller is known.", stat(func(s live.Stats) float64 { return float64(s.Sockets) })),
+		a.metrics.Gauge("oracle_calls_pending", "Calls that wait for a page.", stat(func(s live.Stats) float64 { return float64(s.Pending) })),
+		a.metrics.Counter("oracle_sockets_refused_total", "Handshakes that were refused.", stat(func(s live.Stats) float64 { return float64(s.Refused) })),
+		a.metrics.Counter("oracle_call_timeouts_total", "Calls that no page answered in time.", stat(func(s live.Stats) float64 { return float64(s.Timeouts) })),
+	)
+}
+
+// routes enters area D into a table.
+func (m *mind) routes(api *web.API) {
+	if m != nil {
+		m.oracle.Routes(api)
+		m.sockets.Routes(api)
+	}
+}
+
+// retentions are what area D keeps for a while.
+func (m *mind) retentions(config.Events) []retention {
+	if m == nil {
+		return nil
+	}
+	return []retention{
+		{"frames of runs", frameLife, m.runs.Expire},
+		{"runs", runLife, m.runs.ExpireRuns},
+		{"used oracle tokens", time.Second, m.callers.Expire},
+	}
+}
+
+// work is what area D does beside requests.
+func (m *mind) work() []func(context.Context) error {
+	if m == nil {
+		return nil
+	}
+	return []func(context.Context) error{m.runs.Serve}
+}
+
+// drain has clients go elsewhere.
+func (m *mind) drain() {
+	if m != nil {
+		m.sockets.Drain()
+	}
+}
+
+// close ends what is under way, runs first: their last frames still go out.
+func (m *mind) close(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	err := m.runs.Close(ctx)
+	m.oracle.Close()
+	err = errors.Join(err, m.agent.Wait(ctx), m.sockets.Shutdown(ctx))
+	if m.llm != nil {
+		m.llm.Close()
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+package oracle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// DefaultMaxBody is how large a body may be, in bytes: the 100 kB clients of
+// this protocol know.
+const DefaultMaxBody = 100 << 10
+
+// maxNesting is how deep a body may nest.
+const maxNesting = 64
+
+// members are the members of an object, unread.
+type members map[string]jsontext.Value
+
+// readBody reads a body as clients of this protocol expect: JSON or a form. A
+// body of any other kind, and none at all, is an object without members, and
+// what is missing is said by validation. The raw bytes come along for hashing.
+func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []byte, error) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, nil, fault.New(fault.TooLarge, "BODY_TOO_LARGE", "request entity too large")
+	case err != nil:
+		return nil, nil, fault.New(fault.Invalid, "BODY_INCOMPLETE", "request aborted").Wrap(err)
+	}
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err != nil || len(bytes.TrimSpace(raw)) == 0:
+		return members{}, raw, nil
+	case media != "application/json" && media != "application/x-www-form-urlencoded":
+		return members{}, raw, nil
+	}
+	if set := params["charset"]; set != "" && !strings.EqualFold(set, "utf-8") {
+		return nil, nil, fault.New(fault.Unsupported, "UNSUPPORTED_CHARSET", "unsupported charset \""+strings.ToUpper(set)+"\"")
+	}
+	var m members
+	if media == "application/json" {
+		m, err = readJSON(raw)
+	} else {
+		m, err = readForm(raw)
+	}
+	return m, raw, err
+}
+
+func readJSON(raw []byte) (members, error) {
+	deepest, nul := web.Survey(raw)
+	switch {
+	case deepest > maxNesting:
+		return nil, malformed(fmt.Sprintf("The body nests deeper than %d levels", maxNesting), nil)
+	case nul:
+		return nil, malformed("A string in the body holds the character U+0000", nil)
+	}
+	var m members
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, malformed(jsonTrouble(err), err)
+	}
+	if m == nil { // the literal null
+		return nil, malformed("The body must be a JSON object", nil)
+	}
+	return m, nil
+}
+
+// jsonTrouble says what is wrong with a body and where, never what it holds.
+func jsonTrouble(err error) string {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &syntax) && errors.Is(syntax, io.ErrUnexpectedEOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "Unexpected end of JSON input"
+	case errors.As(err, &syntax) && errors.Is(syntax, jsontext.ErrDuplicateName):
+		return "A member of the JSON body appears twice"
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("The body is not valid JSON at position %d", syntax.ByteOffset)
+	}
+	return "The body must be a JSON object"
+}
+
+func malformed(text string, cause error) error {
+	return fault.New(fault.Invalid, "MALFORMED_JSON", text).Wrap(cause)
+}
+
+// readForm takes a form as an object of texts.
+func readForm(raw []byte) (members, error) {
+	form, err := url.ParseQuery(string(raw))
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "MALFORMED_FORM", "The form cannot be read").Wrap(err)
+	}
+	m := members{}
+	for name, values := range form {
+		text, err := json.Marshal(values[len(values)-1])
+		if err != nil || strings.ContainsRune(values[len(values)-1], 0) {
+			return nil, fault.New(fault.Invalid, "MALFORMED_FORM", "The form is not valid UTF-8 text").Wrap(err)
+		}
+		m[name] = text
+	}
+	return m, nil
+}

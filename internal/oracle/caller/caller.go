@@ -1,0 +1,183 @@
+// Package caller finds out who calls the oracle: it reads the UCAN tokens of a
+// request or of a socket's handshake and gives the DID behind them.
+//
+// It promises that the DID comes from a token that was checked and from nothing
+// else (x-did and the query are never read), that a delegation counts only when
+// the caller made it, that bad tokens cost those who send many of them, and that
+// a token meant for one use is taken once, also after a restart and by several
+// instances. What a caller may do is not decided here.
+package caller
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+	"github.com/hearth-dmrv/hearth/internal/ucan/keyring"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Defaults of Config.
+const (
+	// DefaultFailures is how many bad tokens an address may send in a minute.
+	DefaultFailures = 120
+	// keysRetry is when to try again while keys cannot be looked up.
+	keysRetry = 3 * time.Second
+)
+
+// Lookup finds the Ed25519 keys of a DID. It returns ucan.ErrUnknownDID for
+// one it does not know; any other error means that it could not find out.
+type Lookup func(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error)
+
+// Config says who the oracle is and who knows keys. Zero values are the
+// defaults.
+type Config struct {
+	DID           did.DID           // the audience tokens must have; required
+	Key           ed25519.PublicKey // the oracle's own key; nil when only its DID is known
+	Static        ucan.Static       // keys of DIDs known beforehand
+	Local         Lookup            // keys of twins held here; nil knows none
+	Indexer       string            // URL of a GraphQL indexer of did:ixo documents; "" asks nobody
+	Client        Doer              // the guarded client the indexer is asked with
+	AuthTTL       time.Duration     // how far away the end of an invocation may be; 15 minutes
+	DelegationTTL time.Duration     // and that of a delegation; a year; negative: any
+	Failures      int               // bad tokens an address may send in a minute; DefaultFailures
+	DB            *db.DB            // remembers tokens that are good for one use
+	Log           *slog.Logger      // hears why somebody was refused; nil is silent
+	Now           func() time.Time  // the clock
+}
+
+// Service checks callers. It is safe for concurrent use.
+type Service struct {
+	cfg     Config
+	checker *ucan.Checker
+	guard   *guard
+}
+
+// New makes a Service.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Failures <= 0 {
+		c.Failures = DefaultFailures
+	}
+	if c.DelegationTTL < 0 {
+		c.DelegationTTL = math.MaxInt64
+	}
+	g := newGuard(c.Failures, c.Now)
+	return &Service{cfg: c, guard: g, checker: ucan.New(ucan.Config{
+		DID: c.DID, Resolver: keyring.New(keyring.Config{Source: &chain{c}, Now: c.Now}),
+		AuthTTL: c.AuthTTL, DelegationTTL: c.DelegationTTL, Now: c.Now, Throttle: g,
+	})}
+}
+
+// Identity is a caller who is known.
+type Identity struct {
+	DID string
+	// Expires is the end of the token the caller came with.
+	Expires time.Time
+	// Delegation is what the caller lets the oracle do for them, and
+	// DelegationText its token; nil and "" when they sent none of their own.
+	Delegation     *ucan.Grant
+	DelegationText string
+}
+
+// Identify finds out who sent the credentials. Faults: UCAN_MISSING when
+// nothing usable came, UCAN_INVALID for a bad invocation, UCAN_THROTTLED when
+// the address has sent too many bad tokens, UCAN_KEYS_UNAVAILABLE when the keys
+// of the issuer cannot be looked up now. The address is that of ctx.
+func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity, error) {
+	login, err := s.checker.Login(ctx, in)
+	if err != nil {
+		return nil, s.Refuse(ctx, err)
+	}
+	return &Identity{
+		DID: login.Caller.Issuer.String(), Expires: login.Caller.Expires,
+		Delegation: login.Delegation, DelegationText: login.DelegationText,
+	}, nil
+}
+
+// Request is Identify with the headers of r.
+func (s *Service) Request(r *http.Request) (*Identity, error) {
+	return s.Identify(r.Context(), credentials(r.Header))
+}
+
+// Handshake is Identify with what a socket sends in its handshake. An
+// invocation that came decides alone, as in the headers.
+func (s *Service) Handshake(ctx context.Context, invocation, delegation string) (*Identity, error) {
+	in := ucan.Credentials{Delegation: delegation}
+	if invocation != "" {
+		in.AuthType, in.Authorization = "ucan", "Bearer "+invocation
+	}
+	return s.Identify(ctx, in)
+}
+
+// Principal is the DID behind the tokens of r, for routes that take other
+// credentials too. ok is false when r does not claim to carry UCAN tokens.
+func (s *Service) Principal(r *http.Request) (id string, ok bool, err error) {
+	if !strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") && r.Header.Get("X-Ucan-Delegation") == "" {
+		return "", false, nil
+	}
+	who, err := s.Request(r)
+	if err != nil {
+		return "", true, err
+	}
+	return who.DID, true, nil
+}
+
+// Delegation checks a delegation to the oracle. The error is a *ucan.Error.
+func (s *Service) Delegation(ctx context.Context, text string) (*ucan.Grant, error) {
+	return s.checker.Delegation(ctx, text)
+}
+
+// DID is who the oracle is.
+func (s *Service) DID() string { return s.cfg.DID.String() }
+
+// credentials reads the headers. Of two different invocations one cannot say
+// which is meant, so they count as a bad one.
+func credentials(h http.Header) ucan.Credentials {
+	in := ucan.Credentials{AuthType: h.Get("X-Auth-Type"), Authorization: h.Get("Authorization"), Delegation: h.Get("X-Ucan-Delegation")}
+	for _, more := range h["Authorization"] {
+		if more != in.Authorization {
+			in.Authorization = "Bearer two"
+		}
+	}
+	return in
+}
+
+// Refuse turns the refusal of a token into what its sender gets to know; the
+// log hears why. The faults are those of Identify.
+func (s *Service) Refuse(ctx context.Context, err error) error {
+	kind := ucan.KindOf(err)
+	s.cfg.Log.InfoContext(ctx, "caller refused", "kind", string(kind))
+	switch kind {
+	case ucan.Missing:
+		return fault.New(fault.Unauthenticated, "UCAN_MISSING", ucan.TextMissing).Wrap(err)
+	case ucan.Throttled:
+		return fault.New(fault.TooMany, "UCAN_THROTTLED", TooManyText).Wrap(err).After(s.guard.wait(ctx))
+	case ucan.Unavailable:
+		return fault.New(fault.Unavailable, "UCAN_KEYS_UNAVAILABLE", "The keys of the issuer cannot be looked up at the moment. Try again later.").Wrap(err).After(keysRetry)
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fault.New(fault.Unauthenticated, "UCAN_INVALID", ucan.TextInvalid).Wrap(err)
+}
+
+// TooManyText is what published clients know a refused flood by.
+const TooManyText = "ThrottlerException: Too Many Requests"
+
+// addrName is under which name failures count.
+func addrName(ctx context.Context) string { return web.AddrName(web.ClientAddr(ctx)) }

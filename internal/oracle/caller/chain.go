@@ -1,0 +1,126 @@
+package caller
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+	"github.com/hearth-dmrv/hearth/internal/ucan/keyring"
+)
+
+// Doer sends a request. The guarded client is one.
+type Doer interface {
+	Do(r *http.Request) (*http.Response, error)
+}
+
+// maxDocument is how much of an indexer's answer is read, in bytes.
+const maxDocument = 256 << 10
+
+// chain knows where keys are found: the oracle's own, then those known
+// beforehand, then twins held here, then the indexer. A did:web is not looked
+// up: whoever can send a token could make us call any host. A did:key never
+// comes here.
+type chain struct{ cfg Config }
+
+var _ ucan.Resolver = (*chain)(nil)
+
+// Resolve finds the keys of id.
+func (c *chain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
+	if id == c.cfg.DID && c.cfg.Key != nil {
+		return []ed25519.PublicKey{c.cfg.Key}, nil
+	}
+	if keys := c.cfg.Static[id]; len(keys) > 0 {
+		return keys, nil
+	}
+	if id.Method() == "web" {
+		return nil, ucan.ErrUnknownDID
+	}
+	if c.cfg.Local != nil {
+		keys, err := c.cfg.Local(ctx, id)
+		switch {
+		case err == nil && len(keys) > 0:
+			return keys, nil
+		case err != nil && !errors.Is(err, ucan.ErrUnknownDID):
+			return nil, err
+		}
+	}
+	if c.cfg.Indexer == "" || c.cfg.Client == nil || id.Method() != "ixo" {
+		return nil, ucan.ErrUnknownDID
+	}
+	return c.ask(ctx, id)
+}
+
+// indexQuery is what the original asks its indexer.
+const indexQuery = `query ($id: String!) { iids(filter: {id: {equalTo: $id}}) { nodes { id verificationMethod } } }`
+
+type indexRequest struct {
+	Query     string            `json:"query"`
+	Variables map[string]string `json:"variables"`
+}
+
+type indexAnswer struct {
+	Data struct {
+		IIDs struct {
+			Nodes []struct {
+				ID      string           `json:"id"`
+				Methods []keyring.Method `json:"verificationMethod"`
+			} `json:"nodes"`
+		} `json:"iids"`
+	} `json:"data"`
+	Errors []struct{} `json:"errors"`
+}
+
+// ask asks the indexer for the document of id.
+func (c *chain) ask(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
+	body, err := json.Marshal(indexRequest{indexQuery, map[string]string{"id": id.String()}})
+	if err != nil {
+		return nil, fmt.Errorf("encode the question: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.cfg.Indexer, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask the indexer: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	res, err := c.cfg.Client.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("ask the indexer: %w", err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxDocument+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the indexer's answer: %w", err)
+	}
+	if res.StatusCode != http.StatusOK || len(text) > maxDocument {
+		return nil, fmt.Errorf("the indexer answers %d with %d bytes", res.StatusCode, len(text))
+	}
+	return indexKeys(text, id)
+}
+
+// indexKeys reads the keys of id out of an indexer's answer.
+func indexKeys(text []byte, id did.DID) ([]ed25519.PublicKey, error) {
+	var a indexAnswer
+	if err := json.Unmarshal(text, &a); err != nil {
+		return nil, fmt.Errorf("read the indexer's answer: %w", err)
+	}
+	for _, n := range a.Data.IIDs.Nodes {
+		if n.ID != id.String() {
+			continue // an indexer that answers something else must not lend its keys
+		}
+		if keys := keyring.Keys(n.Methods); len(keys) > 0 {
+			return keys, nil
+		}
+	}
+	if len(a.Errors) > 0 {
+		return nil, errors.New("the indexer has failed")
+	}
+	return nil, ucan.ErrUnknownDID
+}

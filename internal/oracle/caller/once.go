@@ -1,0 +1,178 @@
+package caller
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+)
+
+const (
+	// MaxInvocations is how many invocations of tools one message may carry.
+	MaxInvocations = 32
+	// onceTTL is how far away the end of such an invocation may be. It is how
+	// long its use is remembered.
+	onceTTL = time.Hour
+)
+
+// Use names the request that spends tokens. A request that is sent again under
+// the same key may show its tokens again; without a key no request is the same.
+type Use struct {
+	Caller  string // DID
+	Session string
+	Key     string // of the idempotent request; "" when it has none
+	Hash    [sha256.Size]byte
+}
+
+// Tickets are invocations that were checked and not yet spent.
+type Tickets struct {
+	names  []string // by tool
+	grants []*ucan.Grant
+}
+
+// Grants are the checked invocations by the name of their tool.
+func (t *Tickets) Grants() map[string]*ucan.Grant {
+	out := make(map[string]*ucan.Grant, len(t.names))
+	for i, name := range t.names {
+		out[name] = t.grants[i]
+	}
+	return out
+}
+
+// Invocations checks tokens by tool: each is an invocation by the caller, for
+// the oracle, signed, in time, with an end at most an hour away. It returns
+// the fault INVOCATION_INVALID that names all which are not. Whether they were
+// used before Spend finds out.
+func (s *Service) Invocations(ctx context.Context, callerDID string, tokens map[string]string) (*Tickets, error) {
+	t := &Tickets{}
+	var c fault.Checks
+	for _, name := range slices.Sorted(maps.Keys(tokens)) {
+		g, err := s.invocation(ctx, did.DID(callerDID), tokens[name])
+		switch kind := ucan.KindOf(err); {
+		case err == nil:
+			t.names, t.grants = append(t.names, name), append(t.grants, g)
+		case kind == ucan.Throttled || kind == ucan.Unavailable || kind == "":
+			return nil, s.Refuse(ctx, err)
+		default:
+			c.Add("/mcpInvocations/"+name, string(kind), pathOf(name)+" "+onceText(kind))
+		}
+	}
+	return t, c.Err("INVOCATION_INVALID", "An invocation of a tool is not valid.")
+}
+
+// pathOf is the name of a member in the words of a validation text. It does
+// not repeat texts that are too long to be the name of a tool.
+func pathOf(name string) string {
+	if len(name) > 128 {
+		name = name[:128]
+	}
+	return "mcpInvocations." + name
+}
+
+func (s *Service) invocation(ctx context.Context, who did.DID, text string) (*ucan.Grant, error) {
+	token, err := ucan.Parse(text)
+	if err != nil {
+		s.guard.Failed(ctx)
+		return nil, err
+	}
+	// Somebody else's token proves nothing about this caller.
+	if token.Issuer != who {
+		return nil, &ucan.Error{Kind: ucan.Untrusted, Detail: "issued by somebody else"}
+	}
+	first := token.Capabilities[0]
+	return s.checker.Claim(ctx, text, ucan.Want{Can: first.Can, With: first.With, Roots: []did.DID{who}, MaxTTL: onceTTL})
+}
+
+// onceText says what is wrong with an invocation. It is the caller's own, so
+// they may know.
+func onceText(kind ucan.Kind) string {
+	switch kind {
+	case ucan.WrongAudience:
+		return "must be addressed to this oracle"
+	case ucan.Expired:
+		return "has expired"
+	case ucan.NotYet:
+		return "is not valid yet"
+	case ucan.Endless, ucan.TooLong:
+		return "must expire within 3600 seconds"
+	case ucan.Untrusted:
+		return "must be issued by the caller"
+	case ucan.BadSignature, ucan.UnknownIssuer:
+		return "must be signed by its issuer"
+	}
+	return "must be a base64 encoded CAR of a UCAN invocation"
+}
+
+// Spend takes the tickets, once: the fault INVOCATION_USED names those that
+// were taken before by another request, and none of them is taken then.
+func (s *Service) Spend(ctx context.Context, t *Tickets, use Use) error {
+	if len(t.grants) == 0 {
+		return nil
+	}
+	bound := use.bound()
+	return s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		var c fault.Checks
+		for i, g := range t.grants {
+			mine, err := spend(ctx, tx, g, bound)
+			if err != nil {
+				return err
+			}
+			if !mine {
+				c.Add("/mcpInvocations/"+t.names[i], "used", pathOf(t.names[i])+" was used before")
+			}
+		}
+		return c.Err("INVOCATION_USED", "An invocation of a tool was used before.")
+	})
+}
+
+// bound is what all sendings of one request have in common.
+func (u Use) bound() []byte {
+	if u.Key == "" {
+		b := make([]byte, sha256.Size)
+		_, _ = rand.Read(b) // never fails
+		return b
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", u.Caller, u.Session, u.Key, u.Hash))
+	return sum[:]
+}
+
+const (
+	insertUsed = `INSERT INTO oracle_used_tokens (hash, until, bound) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING`
+	selectUsed = `SELECT bound FROM oracle_used_tokens WHERE hash = $1`
+	expireUsed = `DELETE FROM oracle_used_tokens WHERE hash IN (SELECT hash FROM oracle_used_tokens WHERE until < $1 ORDER BY until LIMIT $2)`
+)
+
+// spend notes the use of a token. It returns false when another request has
+// used it.
+func spend(ctx context.Context, tx *db.Tx, g *ucan.Grant, bound []byte) (bool, error) {
+	n, err := tx.Exec(ctx, insertUsed, g.Once[:], g.Expires.UnixMilli(), bound)
+	if err != nil {
+		return false, fmt.Errorf("note the use of a token: %w", err)
+	}
+	if n == 1 {
+		return true, nil
+	}
+	var by []byte
+	if err := tx.QueryRow(ctx, selectUsed, g.Once[:]).Scan(&by); err != nil {
+		return false, fmt.Errorf("find the use of a token: %w", err)
+	}
+	return subtle.ConstantTimeCompare(by, bound) == 1, nil
+}
+
+// Expire forgets at most limit uses of tokens that ended before a moment.
+func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.cfg.DB.Exec(ctx, expireUsed, before.UnixMilli(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("forget used tokens: %w", err)
+	}
+	return int(n), nil
+}

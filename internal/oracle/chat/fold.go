@@ -1,0 +1,214 @@
+package chat
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+// Entry is a message ready to be stored.
+type Entry struct {
+	ID     string
+	body   string
+	hidden *string
+}
+
+// Mark says what became of an answer.
+type Mark int
+
+// The marks.
+const (
+	Whole       Mark = iota // the answer came to its end
+	Aborted                 // the caller stopped it
+	Interrupted             // the server stopped in the middle of it
+)
+
+// hidden is what a message holds beside what clients see.
+type hidden struct {
+	Failed []string `json:"failed,omitempty"` // ids of calls that gave an error
+	Files  []file   `json:"files,omitempty"`  // one for each attachment
+}
+
+// file is what was read out of an attachment.
+type file struct {
+	Text string `json:"text,omitzero"`
+	URL  string `json:"url,omitzero"`
+}
+
+// Said makes the entry of what a user said.
+func Said(m model.Message, at time.Time) (Entry, error) {
+	dto := Message{ID: db.NewID(), Type: Human, Content: valid(m.Content), IsComplete: true, CreatedAt: Stamp(at)}
+	var h hidden
+	for _, a := range m.Attachments {
+		dto.Attachments = append(dto.Attachments, Attachment{
+			Filename: valid(a.Filename), MIMEType: valid(a.MIMEType), Size: a.Size, MXCURI: valid(a.MXCURI), EventID: valid(a.EventID),
+			Category: category(a.MIMEType),
+		})
+		h.Files = append(h.Files, file{Text: valid(a.Text), URL: valid(a.URL)})
+	}
+	if len(dto.Attachments) == 1 {
+		dto.Attachment = &dto.Attachments[0]
+	}
+	return entry(dto, h)
+}
+
+// Answered makes the entries of the messages a turn gave: one for each of the
+// oracle's, with the results of its calls in it. The mark goes on the last.
+func Answered(said []model.Message, mark Mark, at time.Time) ([]Entry, error) {
+	said = slices.DeleteFunc(slices.Clone(said), func(m model.Message) bool { // nothing was said
+		return m.Role == model.Assistant && m.Content == "" && m.Reasoning == "" && len(m.ToolCalls) == 0
+	})
+	var out []Entry
+	for i := 0; i < len(said); {
+		m := said[i]
+		i++
+		if m.Role != model.Assistant {
+			continue // a result without its call, or what clients never see
+		}
+		results := said[i:]
+		if n := slices.IndexFunc(results, func(m model.Message) bool { return m.Role != model.Tool }); n >= 0 {
+			results = results[:n]
+		}
+		i += len(results)
+		dto, h := foldCalls(m, results)
+		dto.ID, dto.CreatedAt = db.NewID(), Stamp(at)
+		if i == len(said) {
+			dto.Aborted, dto.Interrupted = mark == Aborted, mark == Interrupted
+		}
+		e, err := entry(dto, h)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// foldCalls puts the results of tools into the message that called them.
+func foldCalls(m model.Message, results []model.Message) (Message, hidden) {
+	dto := Message{Type: AI, Content: valid(m.Content), Reasoning: valid(m.Reasoning), IsComplete: true}
+	var h hidden
+	for _, c := range m.ToolCalls {
+		call := ToolCall{Name: valid(c.Name), ID: valid(c.ID), Args: c.Args}
+		if len(call.Args) == 0 || !call.Args.IsValid() {
+			call.Args = jsontext.Value("{}")
+		}
+		for _, r := range results {
+			if r.ToolCallID != c.ID {
+				continue
+			}
+			call.Status, call.Output = "done", asJSON(r.Content)
+			if r.Failed {
+				h.Failed = append(h.Failed, call.ID)
+			}
+			break
+		}
+		dto.ToolCalls = append(dto.ToolCalls, call)
+	}
+	return dto, h
+}
+
+func entry(dto Message, h hidden) (Entry, error) {
+	body, err := json.Marshal(dto)
+	if err != nil {
+		return Entry{}, fmt.Errorf("encode message: %w", err)
+	}
+	e := Entry{ID: dto.ID, body: string(body)}
+	if len(h.Failed) > 0 || slices.ContainsFunc(h.Files, func(f file) bool { return f != file{} }) {
+		rest, err := json.Marshal(h)
+		if err != nil {
+			return Entry{}, fmt.Errorf("encode message: %w", err)
+		}
+		text := string(rest)
+		e.hidden = &text
+	}
+	return e, nil
+}
+
+// unfold gives a stored message as the model sees it: a call is followed by
+// its result, also where none was stored.
+func unfold(r messageRow) ([]model.Message, error) {
+	var dto Message
+	var h hidden
+	if err := json.Unmarshal([]byte(r.body), &dto); err != nil {
+		return nil, fmt.Errorf("decode message: %w", err)
+	}
+	if r.hidden != nil {
+		if err := json.Unmarshal([]byte(*r.hidden), &h); err != nil {
+			return nil, fmt.Errorf("decode message: %w", err)
+		}
+	}
+	if dto.Type == Human {
+		return []model.Message{unfoldHuman(dto, h)}, nil
+	}
+	m := model.Message{Role: model.Assistant, Content: dto.Content, Reasoning: dto.Reasoning}
+	out := make([]model.Message, 1, 1+len(dto.ToolCalls))
+	for _, c := range dto.ToolCalls {
+		m.ToolCalls = append(m.ToolCalls, tool.Call{ID: c.ID, Name: c.Name, Args: c.Args})
+		result := model.Message{Role: model.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: fromJSON(c.Output), Failed: slices.Contains(h.Failed, c.ID)}
+		if c.Status != "done" {
+			result.Content, result.Failed = Unfinished, true
+		}
+		out = append(out, result)
+	}
+	out[0] = m
+	return out, nil
+}
+
+func unfoldHuman(dto Message, h hidden) model.Message {
+	m := model.Message{Role: model.User, Content: dto.Content}
+	for i, a := range dto.Attachments {
+		att := model.Attachment{Filename: a.Filename, MIMEType: a.MIMEType, Size: a.Size, MXCURI: a.MXCURI, EventID: a.EventID}
+		if i < len(h.Files) {
+			att.Text, att.URL = h.Files[i].Text, h.Files[i].URL
+		}
+		m.Attachments = append(m.Attachments, att)
+	}
+	return m
+}
+
+// Unfinished is the output of a tool that never came to its end.
+const Unfinished = "⏱️ Tool did not complete"
+
+// asJSON is the output of a tool as clients get it: JSON in a string.
+func asJSON(output string) string {
+	output = valid(output)
+	if jsontext.Value(output).IsValid() {
+		return output
+	}
+	quoted, err := jsontext.AppendQuote(nil, output)
+	if err != nil {
+		return `""` // cannot be: the text is valid
+	}
+	return string(quoted)
+}
+
+// fromJSON is what asJSON was given.
+func fromJSON(output string) string {
+	if strings.HasPrefix(output, `"`) {
+		if text, err := jsontext.AppendUnquote(nil, output); err == nil {
+			return string(text)
+		}
+	}
+	return output
+}
+
+func valid(text string) string { return strings.ToValidUTF8(text, "�") }
+
+// category says roughly what a file is, for the icon a client shows.
+func category(mime string) string {
+	kind, _, _ := strings.Cut(strings.ToLower(mime), "/")
+	switch kind {
+	case "image", "audio", "video":
+		return kind
+	}
+	return "document"
+}

@@ -1,0 +1,174 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+)
+
+// Range asks for a part of a conversation. At most one of Before and After is
+// set, to a cursor of an earlier page.
+type Range struct {
+	Limit         int // turns, 1 to MaxTurns
+	Before, After string
+}
+
+// Page reads a part of a session: the newest turns, or those around a cursor.
+// Faults: SESSION_NOT_FOUND, INVALID_CURSOR.
+func (s *Store) Page(ctx context.Context, user, session string, r Range) (Page, error) {
+	before, err := cursor("before", r.Before)
+	if err != nil {
+		return Page{}, err
+	}
+	after, err := cursor("after", r.After)
+	if err != nil {
+		return Page{}, err
+	}
+	limit := int64(min(max(r.Limit, 1), MaxTurns))
+	page := Page{Messages: []jsontext.Value{}}
+	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
+		row, err := findSession(ctx, q, user, session)
+		if err != nil {
+			return err
+		}
+		w := window{session: row.nid, bytes: maxPageBytes}
+		switch {
+		case r.After != "":
+			w.from, w.to, w.forward = after, min(after+limit, row.turns), true
+		case r.Before != "":
+			w.to = min(before-1, row.turns)
+			w.from = max(w.to-limit+1, 1)
+		default:
+			w.to = row.turns
+			w.from = max(w.to-limit+1, 1)
+		}
+		read, err := readWindow(ctx, q, w)
+		if err == nil {
+			page = pageOf(read, row.turns)
+		}
+		return err
+	})
+	return page, err
+}
+
+// cursor reads a cursor: the number of a turn.
+func cursor(name, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > 1<<40 || text != strconv.FormatInt(n, 10) {
+		return 0, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor is not one of this list. Start again without it.").
+			With(fault.Field{Pointer: "query/" + name, Code: "invalid", Detail: "Use a cursor of the same session."})
+	}
+	return n, nil
+}
+
+// pageOf shows what a window gave of a session with so many turns.
+func pageOf(rows []messageRow, turns int64) Page {
+	p := Page{Messages: make([]jsontext.Value, 0, len(rows))}
+	if len(rows) == 0 {
+		return p
+	}
+	for _, r := range rows {
+		p.Messages = append(p.Messages, jsontext.Value(r.body))
+	}
+	first, last := rows[0].turn, rows[len(rows)-1].turn
+	next := strconv.FormatInt(last, 10)
+	p.NextCursor, p.HasNewer, p.HasOlder = &next, last < turns, first > 1
+	if p.HasOlder {
+		prev := strconv.FormatInt(first, 10)
+		p.PrevCursor = &prev
+	}
+	return p
+}
+
+// Messages reads a session whole, oldest message first: its newest 1,000
+// turns, or what of them fits into 16 MiB. A session that is missing or
+// somebody else's is empty.
+func (s *Store) Messages(ctx context.Context, user, session string) ([]jsontext.Value, error) {
+	var page Page
+	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+		row, err := findSession(ctx, q, user, session)
+		if isMissing(err) {
+			row = &sessionRow{}
+		} else if err != nil {
+			return err
+		}
+		read, err := readWindow(ctx, q, window{session: row.nid, from: max(row.turns-maxAllTurns+1, 1), to: row.turns, bytes: maxAllBytes})
+		page = pageOf(read, row.turns)
+		return err
+	})
+	return page.Messages, err
+}
+
+// History reads what was said before a turn, for the model: the newest turns
+// whose text fits into so many bytes, oldest first. Each tool call in it is
+// followed by its result.
+func (s *Store) History(ctx context.Context, user, session string, before int64, bytes int) ([]model.Message, error) {
+	var read []messageRow
+	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+		row, err := findSession(ctx, q, user, session)
+		if err != nil {
+			return err
+		}
+		to := min(before-1, row.turns)
+		read, err = readWindow(ctx, q, window{session: row.nid, from: max(to-maxAllTurns+1, 1), to: to, bytes: bytes})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []model.Message
+	for _, r := range read {
+		said, err := unfold(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, said...)
+	}
+	return out, nil
+}
+
+// Answer reads the last message of a turn that is the oracle's, nil when the
+// turn has none.
+func (s *Store) Answer(ctx context.Context, user, session string, turn int64) (jsontext.Value, error) {
+	return findAnswer(ctx, s.cfg.DB, user, session, turn)
+}
+
+// window is a range of turns, read from its newer end, or from its older one
+// when forward. It ends early where so many bytes are full, but always holds a
+// whole turn.
+type window struct {
+	session  int64
+	from, to int64
+	forward  bool
+	bytes    int
+}
+
+// readWindow reads a window, oldest message first.
+func readWindow(ctx context.Context, q db.Querier, w window) ([]messageRow, error) {
+	if w.to < w.from || w.session == 0 {
+		return nil, nil
+	}
+	var out []messageRow
+	size := 0
+	err := eachMessage(ctx, q, w, func(r messageRow) bool {
+		size += len(r.body)
+		if size > w.bytes && len(out) > 0 && out[len(out)-1].turn != r.turn {
+			return false
+		}
+		out = append(out, r)
+		return true
+	})
+	if !w.forward {
+		slices.Reverse(out)
+	}
+	return out, err
+}

@@ -1,0 +1,202 @@
+package chat
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// CreateSession makes an empty session of a user.
+func (s *Store) CreateSession(ctx context.Context, user string) (Session, error) {
+	now := s.now()
+	r := &sessionRow{nid: s.cfg.DB.NewNID(), user: user, id: newSessionID(), title: Untitled, created: now, updated: now}
+	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := countSession(ctx, tx, user, 1); err != nil {
+			return err
+		}
+		return insertSession(ctx, tx, r)
+	})
+	if err != nil {
+		return Session{}, err
+	}
+	return s.show(r), nil
+}
+
+// ListSessions gives sessions of a user, the one used last first, at most
+// MaxSessions, and how many there are in all.
+func (s *Store) ListSessions(ctx context.Context, user string, limit, offset int) (sessions []Session, total int64, err error) {
+	sessions = []Session{}
+	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
+		if total, err = countOf(ctx, q, user); err != nil || total <= int64(offset) {
+			return err
+		}
+		rows, err := listSessions(ctx, q, user, min(max(limit, 1), MaxSessions), max(offset, 0))
+		for _, r := range rows {
+			sessions = append(sessions, s.show(r))
+		}
+		return err
+	})
+	return sessions, total, err
+}
+
+// Session reads a session of a user. The fault for one that is missing or
+// somebody else's is SESSION_NOT_FOUND.
+func (s *Store) Session(ctx context.Context, user, id string) (Session, error) {
+	r, err := findSession(ctx, s.cfg.DB, user, id)
+	if err != nil {
+		return Session{}, err
+	}
+	return s.show(r), nil
+}
+
+// Owns tells whether a user has a session.
+func (s *Store) Owns(ctx context.Context, user, id string) (bool, error) {
+	_, err := findSession(ctx, s.cfg.DB, user, id)
+	if isMissing(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// SetTitle gives a session its title. It reports false, and changes nothing,
+// when the session has one already or is gone, or when the title is empty.
+func (s *Store) SetTitle(ctx context.Context, user, id, title string) (bool, error) {
+	if title = cleanTitle(title); title == "" || title == Untitled {
+		return false, nil
+	}
+	var set bool
+	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		set, err = updateTitle(ctx, tx, user, id, title)
+		return err
+	})
+	return set && err == nil, err
+}
+
+// cleanTitle makes a title one line of a bearable length.
+func cleanTitle(title string) string {
+	title = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, title)
+	title = strings.Join(strings.Fields(title), " ")
+	if runes := []rune(title); len(runes) > maxTitle {
+		title = string(runes[:maxTitle-1]) + "…"
+	}
+	return title
+}
+
+// Declared gives the tools and actions the user's page declared last in a
+// session, as JSON; nil when it never did.
+func (s *Store) Declared(ctx context.Context, user, id string) ([]byte, error) {
+	return findDeclared(ctx, s.cfg.DB, user, id)
+}
+
+// DeleteSession removes a session of a user with everything in it. The session
+// is gone with the first transaction; its rows follow a chunk at a time, and
+// Sweep ends what a crash leaves over. The fault for one that is missing or
+// somebody else's is SESSION_NOT_FOUND.
+func (s *Store) DeleteSession(ctx context.Context, user, id string) error {
+	var nid int64
+	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		// The counter first: all who change both take them in this order.
+		if err := countSession(ctx, tx, user, -1); err != nil {
+			return err
+		}
+		if nid, err = removeSession(ctx, tx, user, id); err != nil {
+			return err
+		}
+		return insertTrash(ctx, tx, nid, s.now())
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range s.attached() {
+		if p.Deleted != nil {
+			p.Deleted(ctx, Gone{User: user, Session: id, Number: nid})
+		}
+	}
+	// The caller has what it asked for; what cannot be removed now is the
+	// sweep's.
+	if err := s.empty(context.WithoutCancel(ctx), nid, chunk); err != nil {
+		s.cfg.Log.WarnContext(ctx, "rows of a deleted session are left for the sweep", "err", err)
+	}
+	return nil
+}
+
+// chunk is how many rows one transaction removes: what every other writer
+// waits for.
+const chunk = 100
+
+// empty removes all rows of a deleted session.
+func (s *Store) empty(ctx context.Context, nid int64, limit int) error {
+	for {
+		n, err := s.shrink(ctx, nid, limit)
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// shrink removes at most limit rows of a deleted session, and its last trace
+// once no other is left.
+func (s *Store) shrink(ctx context.Context, nid int64, limit int) (int, error) {
+	var removed int64
+	err := s.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		removed, err = s.shrinkIn(ctx, tx, nid, int64(limit))
+		return err
+	})
+	return int(removed), err
+}
+
+func (s *Store) shrinkIn(ctx context.Context, tx *db.Tx, nid, limit int64) (int64, error) {
+	var removed int64
+	for _, p := range s.attached() {
+		if p.Shrink == nil || removed >= limit {
+			continue
+		}
+		n, err := p.Shrink(ctx, tx, nid, int(limit-removed))
+		if err != nil {
+			return 0, err
+		}
+		removed += n
+	}
+	if removed < limit {
+		n, err := shrinkMessages(ctx, tx, nid, limit-removed)
+		if err != nil {
+			return 0, err
+		}
+		removed += n
+	}
+	if removed >= limit {
+		return removed, nil // there may be more
+	}
+	n, err := removeTraces(ctx, tx, nid)
+	return removed + n, err
+}
+
+// Sweep goes on with removing deleted sessions, at most limit rows in one
+// transaction, and expired delegations. It tells how many rows went; call it
+// until it removes none.
+func (s *Store) Sweep(ctx context.Context, limit int) (int, error) {
+	nid, err := oldestTrash(ctx, s.cfg.DB)
+	if err != nil {
+		return 0, err
+	}
+	if nid != 0 {
+		return s.shrink(ctx, nid, limit)
+	}
+	return expireDelegations(ctx, s.cfg.DB, s.cfg.Now().Unix(), limit)
+}
+
+func (s *Store) show(r *sessionRow) Session {
+	return Session{
+		ID: r.id, Title: r.title, LastUpdatedAt: stamp(r.updated), CreatedAt: stamp(r.created),
+		OracleName: s.cfg.OracleName, OracleDID: s.cfg.OracleDID, OracleEntityDID: s.cfg.OracleEntityDID,
+		Turns: r.turns, Run: r.run,
+	}
+}

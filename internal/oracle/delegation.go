@@ -1,0 +1,97 @@
+package oracle
+
+import (
+	"net/http"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+)
+
+type stored struct {
+	OK         bool  `json:"ok"`
+	Expiration int64 `json:"expiration,omitzero" doc:"Unix seconds."`
+}
+
+type standing struct {
+	Authorized bool  `json:"authorized"`
+	Expiration int64 `json:"expiration,omitzero" doc:"Unix seconds."`
+}
+
+// serveStoreDelegation keeps what the caller lets the oracle do, once it has
+// been checked: the caller made it, for this oracle, and it ends. What the
+// body says about the token must be what the token says.
+func (s *Service) serveStoreDelegation(w http.ResponseWriter, r *http.Request, q *request) error {
+	var bad fault.Checks
+	o := newObject("", q.body, &bad, "raw", "issuer", "audience", "expiration")
+	raw, issuer, audience := o.text("raw", true), o.text("issuer", false), o.text("audience", false)
+	o.number("expiration") // the token knows better
+	if err := o.err(); err != nil {
+		return err
+	}
+	grant, err := s.cfg.Callers.Delegation(r.Context(), raw)
+	if err != nil {
+		return s.badDelegation(r, err)
+	}
+	if string(grant.Issuer) != q.who.DID {
+		o.wrong("raw", "foreign", "raw must be issued by the caller")
+	}
+	if issuer != "" && issuer != string(grant.Issuer) {
+		o.wrong("issuer", "differs", "issuer must be the issuer of the delegation")
+	}
+	if audience != "" && audience != string(grant.Audience) {
+		o.wrong("audience", "differs", "audience must be the audience of the delegation")
+	}
+	if err := o.err(); err != nil {
+		return err
+	}
+	if err := s.cfg.Chat.PutDelegation(r.Context(), q.who.DID, chat.Delegation{Raw: raw, Expires: grant.Expires}); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, stored{true, grant.Expires.Unix()})
+}
+
+// badDelegation says what is wrong with a delegation: it is the caller's own.
+func (s *Service) badDelegation(r *http.Request, err error) error {
+	text := ""
+	switch kind := ucan.KindOf(err); kind {
+	case ucan.Throttled, ucan.Unavailable, "":
+		return s.cfg.Callers.Refuse(r.Context(), err)
+	case ucan.WrongAudience:
+		text = "raw must be addressed to this oracle"
+	case ucan.Expired:
+		text = "raw has expired"
+	case ucan.NotYet:
+		text = "raw is not valid yet"
+	case ucan.Endless:
+		text = "raw must have an expiration"
+	case ucan.TooLong:
+		text = "raw must expire sooner"
+	case ucan.BadSignature, ucan.UnknownIssuer:
+		text = "raw must be signed by its issuer"
+	case ucan.Escalated, ucan.BrokenChain, ucan.MissingProof, ucan.Untrusted:
+		text = "raw must be covered by its proofs"
+	default:
+		text = "raw must be a base64 encoded CAR of a UCAN delegation"
+	}
+	return fault.New(fault.Invalid, "DELEGATION_INVALID", "The delegation is not valid.").Wrap(err).
+		With(fault.Field{Pointer: "/raw", Code: string(ucan.KindOf(err)), Detail: text})
+}
+
+func (s *Service) serveDelegation(w http.ResponseWriter, r *http.Request, q *request) error {
+	d, ok, err := s.cfg.Chat.Delegation(r.Context(), q.who.DID)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return reply(w, http.StatusOK, standing{})
+	}
+	return reply(w, http.StatusOK, standing{true, d.Expires.Unix()})
+}
+
+func (s *Service) serveRevoke(w http.ResponseWriter, r *http.Request, q *request) error {
+	if err := s.cfg.Chat.DeleteDelegation(r.Context(), q.who.DID); err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, stored{OK: true})
+}

@@ -1,0 +1,18 @@
+package oracle
+
+// CheckMessage reads a body of JSON as POST /messages/{sessionId} does.
+func CheckMessage(raw []byte) error {
+	have, err := readJSON(raw)
+	if err != nil {
+		return err
+	}
+	m, err := readMessage(have)
+	if err != nil {
+		return err
+	}
+	_, _, err = m.merge(nil)
+	return err
+}
+
+// SafeName is the name a tool of a page gets.
+func SafeName(name string) string { return safeName(name) }

@@ -1,0 +1,135 @@
+package oracle
+
+import (
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+// Names of frames and of events of sockets. Published clients drop any other.
+const (
+	eventReasoning  = "reasoning"
+	eventTool       = "tool_call"
+	eventAction     = "action_call"
+	eventRouter     = "router_update" // on sockets, which hear router.update too
+	frameRouter     = "router.update"
+	eventInvalidate = "message_cache_invalidation"
+)
+
+// ackText is what a client shows before the model has said anything.
+const ackText = "Thinking..."
+
+// States of a call.
+const (
+	stateRunning = "isRunning"
+	stateDone    = "done"
+	stateError   = "error"
+)
+
+// ack is what sockets hear when a run begins; its stream has the same.
+type ack struct {
+	SessionID  string   `json:"sessionId"`
+	RequestID  string   `json:"requestId"`
+	Reasoning  string   `json:"reasoning"`
+	Details    []detail `json:"reasoningDetails"`
+	IsComplete bool     `json:"isComplete"`
+	Timestamp  string   `json:"timestamp"`
+}
+
+type detail struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// call is a tool_call frame, and an action_call one: those have a ToolCallID
+// where the others have an EventID.
+type call struct {
+	SessionID  string         `json:"sessionId"`
+	RequestID  string         `json:"requestId"`
+	ToolCallID string         `json:"toolCallId,omitzero"`
+	ToolName   string         `json:"toolName"`
+	Args       jsontext.Value `json:"args"`
+	Status     string         `json:"status"`
+	EventID    string         `json:"eventId,omitzero"`
+	Output     *string        `json:"output,omitzero"`
+	Error      string         `json:"error,omitzero"`
+}
+
+// failure is an error frame. Nothing in it is internal.
+type failure struct {
+	Error     string     `json:"error"`
+	Kind      model.Kind `json:"kind"`
+	Source    string     `json:"source"`
+	Status    int        `json:"status,omitzero"`
+	Retryable bool       `json:"retryable"`
+	Detail    string     `json:"detail"`
+	SessionID string     `json:"sessionId"`
+	RequestID string     `json:"requestId"`
+	Timestamp string     `json:"timestamp"`
+}
+
+// step is a router.update frame.
+type step struct {
+	SessionID string `json:"sessionId"`
+	RequestID string `json:"requestId"`
+	Step      string `json:"step"`
+}
+
+// invalidation tells the tabs of a session to read it again.
+type invalidation struct {
+	SessionID string `json:"sessionId"`
+	RequestID string `json:"requestId"`
+	Status    string `json:"status"`
+}
+
+// ids are what every frame of a run carries.
+type ids struct{ session, request string }
+
+func (i ids) ack(at time.Time) ack {
+	return ack{
+		SessionID: i.session, RequestID: i.request, Reasoning: ackText, Timestamp: chat.Stamp(at),
+		Details: []detail{{"thinking", ackText}},
+	}
+}
+
+func (i ids) failure(f model.Failure, at time.Time) failure {
+	return failure{
+		Error: f.Text, Kind: f.Kind, Source: "platform", Status: f.Status, Retryable: f.Retryable, Detail: f.Detail,
+		SessionID: i.session, RequestID: i.request, Timestamp: chat.Stamp(at),
+	}
+}
+
+// call is the frame of a call that has begun, or of its end when out is given.
+// name is what the page calls the tool.
+func (i ids) call(c tool.Call, kind tool.Kind, name string, out *tool.Output) (event string, e call) {
+	e = call{SessionID: i.session, RequestID: i.request, ToolName: name, Args: c.Args, Status: stateRunning}
+	if out != nil {
+		e.Status = stateDone
+	}
+	if kind == tool.Action {
+		e.ToolCallID = c.ID
+		switch {
+		case out == nil:
+		case out.Err != "":
+			e.Status, e.Error = stateError, out.Err
+		default:
+			e.Output = new(out.String())
+		}
+		return eventAction, e
+	}
+	// Clients look for the name among the arguments, and know no failed state.
+	e.EventID, e.Args = c.ID, withMember(c.Args, "toolName", name)
+	if out != nil {
+		text := out.String()
+		if text != "" && strings.HasSuffix(chat.Unfinished, text) {
+			text = chat.Unfinished // the words clients know
+		}
+		e.Output = &text
+	}
+	return eventTool, e
+}

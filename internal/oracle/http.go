@@ -1,0 +1,169 @@
+package oracle
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const authDoc = "\n\nAuthentication: `Authorization: Bearer <invocation>` with `X-Auth-Type: ucan`, or `x-ucan-delegation` alone."
+
+// forms are the bodies that are read.
+const forms = "application/json, application/x-www-form-urlencoded"
+
+// Routes adds area D to a, whose dialect is web.Nest, and the routes that
+// plugins have registered. The routes are public in the table: who calls is
+// told by UCAN tokens, which are checked here.
+func (s *Service) Routes(a *web.API) {
+	add := func(method, path string, h handler, d web.Doc) {
+		d.Scope, d.Tag, d.Description = web.Public, "oracle", d.Description+authDoc
+		a.Handle(method, path, s.known(h, d.Consumes != ""), d)
+	}
+	s.sessionRoutes(add)
+	s.messageRoutes(add)
+	add("POST", "/delegation", s.serveStoreDelegation, web.Doc{
+		Summary: "Store what you let the oracle do for you", Consumes: forms, Answer: stored{}, Codes: []string{"DELEGATION_INVALID"},
+		Description: "Members: raw (required, base64 CAR of a delegation you made for this oracle, with an end), issuer, audience, expiration. The expiration that counts is the token's.",
+	})
+	add("GET", "/delegation", s.serveDelegation, web.Doc{Summary: "Ask whether a delegation is stored", Answer: standing{}})
+	add("DELETE", "/delegation", s.serveRevoke, web.Doc{Summary: "Forget the stored delegation", Answer: stored{}})
+	a.Handle("GET", "/models", s.serveModels, web.Doc{
+		Summary: "List the models a message may name", Scope: web.Public, Tag: "oracle", Produces: "application/json",
+	})
+	s.cfg.Tools.Routes(a)
+}
+
+type adder func(method, path string, h handler, d web.Doc)
+
+func (s *Service) sessionRoutes(add adder) {
+	add("POST", "/sessions", s.serveCreateSession, web.Doc{
+		Summary: "Create a chat session", Status: http.StatusCreated, Description: "A body is not read.", Answer: chat.Session{},
+	})
+	add("GET", "/sessions", s.serveSessions, web.Doc{
+		Summary: "List your sessions, the one used last first", Answer: sessionList{},
+		Query: []web.Param{
+			{Name: "limit", Doc: "Sessions in one answer, at most 100; 20 by default.", Example: "20"},
+			{Name: "offset", Doc: "How many to pass over; 0 by default.", Example: "0"},
+		},
+	})
+	add("DELETE", "/sessions/{sessionId}", s.serveDeleteSession, web.Doc{
+		Summary: "Delete a session and everything in it", Answer: note{}, Codes: []string{"SESSION_NOT_FOUND"},
+	})
+	add("GET", "/sessions/{sessionId}/messages", s.serveHistory, web.Doc{
+		Summary: "Read a page of a session's history", Answer: chat.Page{}, Codes: []string{"SESSION_NOT_FOUND", "INVALID_CURSOR"},
+		Description: "Without a cursor the newest turns; messages are oldest first. A page after a cursor begins with the turn of the cursor again, as it is now.",
+		Query: []web.Param{
+			{Name: "limit", Doc: "Turns in one page, at most 100; 20 by default.", Example: "20"},
+			{Name: "before", Doc: "prevCursor of a page: the turns before it."},
+			{Name: "after", Doc: "nextCursor of a page: its last turn and those that follow."},
+		},
+	})
+	add("GET", "/sessions/{sessionId}/run", s.serveCurrentRun, web.Doc{
+		Summary: "Find the run of a session that can be joined", Answer: currentRun{}, Codes: []string{"SESSION_NOT_FOUND"},
+	})
+}
+
+func (s *Service) messageRoutes(add adder) {
+	add("POST", "/messages/{sessionId}", s.serveMessage, web.Doc{
+		Summary: "Send a message", Consumes: forms, Produces: "application/json, text/event-stream", Answer: answer{},
+		Codes: []string{"SESSION_NOT_FOUND", "TOO_MANY_RUNS", "IDEMPOTENCY_KEY_REUSED", "INVOCATION_INVALID", "INVOCATION_USED"},
+		Description: "Members: message (required), stream, returnAllMessages, model, tools, agActions, attachments (at most 10), mcpInvocations, timezone, homeServer, metadata. " +
+			"With stream the answer is a stream of frames: run, reasoning, tool_call, action_call, message, error and, always last, done. The run goes on when its reader leaves; join it again with GET /runs/{runId}?after=. " +
+			"A second message in a session aborts the run of the first. The same Idempotency-Key (or X-Request-Id) and body joins the run that was begun.",
+		Query: []web.Param{
+			{Name: "Idempotency-Key", Header: true, Doc: "Send the same key again to join the run instead of beginning a second one."},
+			{Name: "x-timezone", Header: true, Doc: "The user's time zone; timezone in the body wins."},
+			{Name: "x-matrix-homeserver", Header: true, Doc: "The user's homeserver; homeServer in the body wins."},
+			{Name: "x-matrix-access-token", Header: true, Doc: "For tools that need it; it is neither logged nor stored."},
+		},
+	})
+	add("GET", "/messages/{sessionId}", s.serveMessages, web.Doc{
+		Summary: "Read all messages of a session", Answer: messageList{}, Description: "Empty for a session that is not yours.",
+	})
+	add("POST", "/messages/abort", s.serveAbort, web.Doc{
+		Summary: "Abort the run of a session", Consumes: forms, Answer: aborted{}, Description: "Member: sessionId. success is false when nothing of yours is running there.",
+	})
+	add("GET", "/runs/{runId}", s.serveRun, web.Doc{
+		Summary: "Join a run", Produces: "text/event-stream", Codes: []string{"RUN_NOT_FOUND"},
+		Description: "Replays the frames after a number, then goes on live until done.",
+		Query: []web.Param{
+			{Name: "after", Doc: "Number of the last frame you have; 0 by default, which replays all.", Example: "0"},
+			{Name: "Last-Event-ID", Header: true, Doc: "The same, as browsers send it; it counts when after is not given."},
+		},
+	})
+}
+
+// request is what is known about a request once its caller is.
+type request struct {
+	who  *caller.Identity
+	body members
+	raw  []byte
+}
+
+type handler func(w http.ResponseWriter, r *http.Request, q *request) error
+
+// known runs h for callers who say who they are. The order is that of the
+// original: a body that cannot be read is refused before its sender is asked
+// for tokens. An address is counted before everything, a caller once known.
+func (s *Service) known(h handler, reads bool) web.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.admitAddr(w, r); err != nil {
+			return err
+		}
+		q := &request{}
+		var err error
+		if reads {
+			if q.body, q.raw, err = s.readBody(w, r); err != nil {
+				return err
+			}
+		}
+		if q.who, err = s.cfg.Callers.Request(r); err != nil {
+			return err
+		}
+		if v, limited := s.callers.allow(q.who.DID); limited {
+			v.SetHeaders(w.Header())
+			if !v.OK {
+				return tooMany(v)
+			}
+		}
+		return h(w, r, q)
+	}
+}
+
+func (s *Service) admitAddr(w http.ResponseWriter, r *http.Request) error {
+	v, limited := s.addrs.allow(web.AddrName(web.ClientAddr(r.Context())))
+	if limited && !v.OK {
+		v.SetHeaders(w.Header())
+		return tooMany(v)
+	}
+	return nil
+}
+
+func (s *Service) serveModels(w http.ResponseWriter, r *http.Request) error {
+	if err := s.admitAddr(w, r); err != nil {
+		return err
+	}
+	send(w, http.StatusOK, s.cfg.Models.Body())
+	return nil
+}
+
+// reply answers with JSON.
+func reply(w http.ResponseWriter, status int, v any) error {
+	body, err := web.Encode(v)
+	if err != nil {
+		return err
+	}
+	send(w, status, body)
+	return nil
+}
+
+func send(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client is gone when this fails
+}

@@ -1,0 +1,26 @@
+package live
+
+// What tests look at from outside.
+var (
+	Again = again
+	Shown = shown
+)
+
+// Outcome is what a page's answer gives for an event.
+func Outcome(event, result, problem string) (text, data, err string) {
+	out := answer{Result: []byte(result), Error: []byte(problem)}.output(event)
+	return out.Text, string(out.Data), out.Err
+}
+
+// Split cuts a text into parts.
+func Split(text string) []string { return split(text) }
+
+// MaxPart is the most bytes of a part.
+const MaxPart = maxPart
+
+// Peers is how many other instances are known.
+func (h *Hub) Peers() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.peers)
+}

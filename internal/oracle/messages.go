@@ -1,0 +1,296 @@
+package oracle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	// maxHomeServer is how long the name of a homeserver may be.
+	maxHomeServer = 255
+	// announceTime is longer than any run.
+	announceTime = 24 * time.Hour
+)
+
+// serveMessage answers a message. Whatever can be refused is refused before
+// the message is stored; from then on there is a run.
+func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *request) error {
+	m, err := readMessage(q.body)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(q.raw)
+	key, err := idempotencyKey(r, hash)
+	if err != nil {
+		return err
+	}
+	t := &turn{user: q.who.DID, session: r.PathValue("sessionId"), message: m, about: about(r, q, m)}
+	begin, err := s.prepare(r.Context(), t, key, hash)
+	if err != nil {
+		return err
+	}
+	leave, err := s.places.take(t.user) // who waits for a whole answer holds one too
+	if err != nil {
+		return err
+	}
+	defer leave()
+	begin.RequestID = web.RequestID(r.Context())
+	started, err := s.cfg.Runs.Start(r.Context(), begin, s.work(t))
+	if err != nil {
+		return err
+	}
+	if m.Stream {
+		err = s.follow(w, r, t.user, started, 0)
+	} else {
+		err = s.serveWhole(w, r, t, started)
+	}
+	if !started.Joined {
+		s.announce(r.Context(), t, started, err == nil && r.Context().Err() == nil)
+	}
+	return err
+}
+
+// announce tells the tabs of a session, once a run has ended, that there is
+// something new to read. A reader that has left early does not know the end.
+func (s *Service) announce(ctx context.Context, t *turn, started run.Started, ended bool) {
+	if s.cfg.Live == nil {
+		return
+	}
+	tell := func() {
+		s.emit(t.user, t.session, eventInvalidate, invalidation{t.session, started.RequestID, stateDone})
+	}
+	if ended {
+		tell()
+		return
+	}
+	s.later.start(ctx, announceTime, func(ctx context.Context) {
+		if err := s.cfg.Runs.Join(ctx, t.user, started.RunID, 0, func(run.Frame) error { return nil }); err == nil {
+			tell()
+		}
+	})
+}
+
+// prepare is what must be known before a run can begin: the tools of the page,
+// and that tokens for one use are good and not used.
+func (s *Service) prepare(ctx context.Context, t *turn, key string, hash [sha256.Size]byte) (run.Start, error) {
+	begin := run.Start{User: t.user, Session: t.session, Message: t.said(), Key: key, Hash: hash[:]}
+	var kept []byte
+	var err error
+	if t.message.Tools == nil || t.message.Actions == nil {
+		if kept, err = s.cfg.Chat.Declared(ctx, t.user, t.session); err != nil {
+			return begin, err
+		}
+	}
+	if t.declared, begin.Declared, err = t.message.merge(kept); err != nil {
+		return begin, err
+	}
+	if len(t.message.Invocations) == 0 {
+		return begin, nil
+	}
+	tickets, err := s.cfg.Callers.Invocations(ctx, t.user, t.message.Invocations)
+	if err != nil {
+		return begin, err
+	}
+	if _, err := s.cfg.Chat.Session(ctx, t.user, t.session); err != nil {
+		return begin, err // a message nobody takes spends nothing
+	}
+	return begin, s.cfg.Callers.Spend(ctx, tickets, caller.Use{Caller: t.user, Session: t.session, Key: key, Hash: hash})
+}
+
+// about is what tools may know of the request. What the body says wins over
+// the headers.
+func about(r *http.Request, q *request, m *message) tool.Context {
+	home := m.HomeServer
+	if home == "" {
+		home = r.Header.Get("X-Matrix-Homeserver")
+	}
+	if len(home) > maxHomeServer || strings.ContainsFunc(home, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		home = ""
+	}
+	return tool.Context{
+		User: q.who.DID, SessionID: r.PathValue("sessionId"), HomeServer: home, Metadata: m.Metadata,
+		Timezone: zone(m.Timezone, r.Header.Get("X-Timezone")), MatrixToken: tool.Token(r.Header.Get("X-Matrix-Access-Token")),
+	}
+}
+
+// idempotencyKey is what makes a message one that is answered once: the key the
+// client sent, or the id it gave its request together with what it asks. An id
+// is not a promise: with another body it stands for another message.
+func idempotencyKey(r *http.Request, hash [sha256.Size]byte) (string, error) {
+	key := r.Header.Get("Idempotency-Key")
+	if key == "" {
+		if id := sentID(r); id != "" {
+			return "request " + id + " " + hex.EncodeToString(hash[:]), nil
+		}
+		return "", nil
+	}
+	if len(key) > 255 || strings.ContainsFunc(key, func(c rune) bool { return c < 0x20 || c > 0x7e }) {
+		return "", fault.New(fault.Invalid, "INVALID_IDEMPOTENCY_KEY", "The Idempotency-Key must be 1 to 255 printable ASCII characters.")
+	}
+	return "key " + key, nil
+}
+
+// follow streams a run from a frame on.
+func (s *Service) follow(w http.ResponseWriter, r *http.Request, user string, started run.Started, after int64) error {
+	out := openStream(w, r, started.RunID, started.RequestID)
+	err := s.cfg.Runs.Join(r.Context(), user, started.RunID, after, out.frame)
+	if err == nil && !out.any {
+		// The client has all of it. Every stream ends with done all the same.
+		err = s.cfg.Runs.Join(r.Context(), user, started.RunID, math.MaxInt64, out.frame)
+	}
+	if r.Context().Err() != nil {
+		return nil // the reader has left; the run goes on
+	}
+	return err
+}
+
+// answer is the reply to a message without a stream.
+type answer struct {
+	Message   spoken           `json:"message"`
+	SessionID string           `json:"sessionId"`
+	Status    run.Status       `json:"status,omitzero" doc:"aborted or interrupted when the answer is not whole."`
+	Messages  []jsontext.Value `json:"messages,omitempty"`
+}
+
+type spoken struct {
+	Type    string `json:"type"`
+	Content string `json:"content"`
+	ID      string `json:"id"`
+}
+
+// serveWhole waits for the end of a run and answers with what it gave: one
+// more reader of the same run, which can be aborted like any other.
+func (s *Service) serveWhole(w http.ResponseWriter, r *http.Request, t *turn, started run.Started) error {
+	web.LeavePlace(r.Context())
+	end, err := s.cfg.Runs.Wait(r.Context(), t.user, started.RunID)
+	if err != nil {
+		return err
+	}
+	if end.Status == run.Failed {
+		return refusal(end.Error)
+	}
+	a := answer{SessionID: t.session, Message: spoken{Type: chat.AI}}
+	if end.Status != run.Finished {
+		a.Status = end.Status
+	}
+	if end.Answer != nil {
+		var m chat.Message
+		if err := json.Unmarshal(end.Answer, &m); err != nil {
+			return fmt.Errorf("read answer: %w", err)
+		}
+		a.Message = spoken{m.Type, m.Content, m.ID}
+	}
+	if t.message.ReturnAll {
+		if a.Messages, err = s.cfg.Chat.Messages(r.Context(), t.user, t.session); err != nil {
+			return err
+		}
+	}
+	setRun(w, r, started.RunID, started.RequestID)
+	return reply(w, http.StatusOK, a)
+}
+
+// refusal is what a failed run gives who did not ask for a stream; payload is
+// that of its error frame.
+func refusal(payload jsontext.Value) error {
+	var e failure
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return fmt.Errorf("read error of a run: %w", err)
+	}
+	switch {
+	case e.Retryable:
+		return fault.New(fault.Unavailable, "MODEL_UNAVAILABLE", e.Error)
+	case 400 <= e.Status && e.Status < 500:
+		return fault.New(fault.Unprocessable, "MODEL_REFUSED", e.Error)
+	}
+	return fault.New(fault.Internal, "INTERNAL", "Internal error.")
+}
+
+type aborted struct {
+	Success bool `json:"success"`
+}
+
+func (s *Service) serveAbort(w http.ResponseWriter, r *http.Request, q *request) error {
+	var bad fault.Checks
+	o := newObject("", q.body, &bad, "sessionId")
+	session := o.text("sessionId", true)
+	if err := o.err(); err != nil {
+		return err
+	}
+	ok, err := s.cfg.Runs.Abort(r.Context(), q.who.DID, session)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, aborted{ok})
+}
+
+type currentRun struct {
+	Run *run.Info `json:"run"`
+}
+
+func (s *Service) serveCurrentRun(w http.ResponseWriter, r *http.Request, q *request) error {
+	session := r.PathValue("sessionId")
+	if _, err := s.cfg.Chat.Session(r.Context(), q.who.DID, session); err != nil {
+		return err
+	}
+	info, err := s.cfg.Runs.Current(r.Context(), q.who.DID, session)
+	if err != nil {
+		return err
+	}
+	return reply(w, http.StatusOK, currentRun{info})
+}
+
+func (s *Service) serveRun(w http.ResponseWriter, r *http.Request, q *request) error {
+	after, err := lastSeen(r)
+	if err != nil {
+		return err
+	}
+	info, err := s.cfg.Runs.Find(r.Context(), q.who.DID, r.PathValue("runId"))
+	if err != nil {
+		return err
+	}
+	leave, err := s.places.take(q.who.DID)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if r.Method == http.MethodHead {
+		openStream(w, r, info.RunID, info.RequestID)
+		return nil
+	}
+	return s.follow(w, r, q.who.DID, run.Started{RunID: info.RunID, RequestID: info.RequestID}, after)
+}
+
+// lastSeen is the number of the last frame the client has. The query wins:
+// published clients send it, while browsers repeat the header by themselves.
+func lastSeen(r *http.Request) (int64, error) {
+	name, text := "after", r.URL.Query().Get("after")
+	if text == "" {
+		name, text = "Last-Event-ID", r.Header.Get("Last-Event-ID")
+	}
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/2 {
+		return 0, fault.New(fault.Invalid, "VALIDATION_FAILED", "The request is not valid.").
+			With(fault.Field{Pointer: "query/" + name, Code: "type", Detail: name + " must be an integer number"})
+	}
+	return n, nil
+}

@@ -1,0 +1,90 @@
+package modeltest
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+// Answer is one answer of a Fake: deltas, then an error or the end. With Hang
+// it waits for the end of its context before that.
+type Answer struct {
+	Deltas []model.Delta
+	Hang   bool
+	Err    error
+}
+
+// Fake is a model without a connection. Each request gets the next answer, the
+// last one again and again. It notes what it was asked.
+type Fake struct {
+	OnHang func() // told before an answer hangs; may be nil
+
+	mu       sync.Mutex
+	answers  []Answer
+	requests []model.Request
+}
+
+var _ model.Model = (*Fake)(nil)
+
+// NewFake makes a model that gives answers in their order.
+func NewFake(answers ...Answer) *Fake { return &Fake{answers: answers} }
+
+// Stream gives the next answer.
+func (f *Fake) Stream(ctx context.Context, r model.Request, each func(model.Delta) error) error {
+	f.mu.Lock()
+	f.requests = append(f.requests, r)
+	var a Answer
+	if len(f.answers) > 0 {
+		a = f.answers[0]
+	}
+	if len(f.answers) > 1 {
+		f.answers = f.answers[1:]
+	}
+	f.mu.Unlock()
+	for _, d := range a.Deltas {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := each(d); err != nil {
+			return err
+		}
+	}
+	if a.Hang {
+		if f.OnHang != nil {
+			f.OnHang()
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return a.Err
+}
+
+// Requests lists what the model was asked so far.
+func (f *Fake) Requests() []model.Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]model.Request(nil), f.requests...)
+}
+
+// Words is an answer of n words and its end.
+func Words(n int) Answer {
+	var a Answer
+	for i := range n {
+		a.Deltas = append(a.Deltas, model.Delta{Text: "word" + strconv.Itoa(i) + " "})
+	}
+	a.Deltas = append(a.Deltas, model.Delta{Usage: &model.Usage{Input: 10, Output: n}, Finish: "stop"})
+	return a
+}
+
+// Spoken is an answer of one text.
+func Spoken(text string) Answer {
+	return Answer{Deltas: []model.Delta{{Text: text}, {Finish: "stop"}}}
+}
+
+// Called is an answer of tool calls.
+func Called(calls ...tool.Call) Answer {
+	return Answer{Deltas: []model.Delta{{ToolCalls: calls, Finish: "tool_calls"}}}
+}

@@ -1,0 +1,134 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+func offlineTools() []tool.Spec {
+	return []tool.Spec{
+		{Name: "search_twins", Description: "Searches.", Schema: jsontext.Value(`{"type":"object","properties":{"query":{"type":"string"}}}`)},
+		{Name: "read_twin", Description: "Reads.", Schema: jsontext.Value(`{"type":"object","properties":{"did":{"type":"string"}}}`)},
+		{Name: "survey_progress", Description: "Counts.", Schema: jsontext.Value(`{"type":"object","properties":{"survey":{"type":"string"}}}`)},
+	}
+}
+
+func offline(t *testing.T, messages ...model.Message) (heard, error) {
+	t.Helper()
+	var h heard
+	err := model.Offline{}.Stream(t.Context(), model.Request{Messages: messages, Tools: offlineTools()}, h.take)
+	return h, err
+}
+
+func TestOfflineIntents(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ said, call string }{
+		{"list twins", `search_twins{}`},
+		{"Please list all my twins.", `search_twins{}`},
+		{"find twins named Amina", `search_twins{"query":"Amina"}`},
+		{"Show me the stove twins", `search_twins{"query":"stove"}`},
+		{"search for entities about clean cooking?", `search_twins{"query":"clean cooking"}`},
+		{"What is did:ixo:entity:0123456789abcdef0123456789abcdef?", `read_twin{"did":"did:ixo:entity:0123456789abcdef0123456789abcdef"}`},
+		{"progress of survey baseline-2026", `survey_progress{"survey":"baseline-2026"}`},
+		{"What is the status of the campaign named north?", `survey_progress{"survey":"north"}`},
+		{`/tool anything {"a": 1}`, `anything{"a": 1}`},
+		{`/tool anything`, `anything{}`},
+		{`/tools [{"name":"a","args":{"x":1}},{"name":"b"}]`, `a{"x":1} b{}`},
+		{"help", ""}, {"what is love", ""}, {"/nonsense", ""}, {"/tool", ""}, {"/tools x", ""}, {"", ""},
+	} {
+		h, err := offline(t, model.Message{Role: model.User, Content: tt.said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var calls []string
+		for _, c := range h.calls {
+			calls = append(calls, c.Name+string(c.Args))
+		}
+		if got := strings.Join(calls, " "); got != tt.call {
+			t.Errorf("%q calls %q, want %q", tt.said, got, tt.call)
+		}
+		if tt.call == "" && h.text == "" {
+			t.Errorf("%q gets no answer", tt.said)
+		}
+	}
+}
+
+func TestOfflineSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	h, err := offline(t, model.Message{Role: model.System, Content: "x"}, model.Message{Role: model.User, Content: "hello"})
+	if err != nil || !strings.Contains(h.text, "offline model") || !strings.Contains(h.text, "not a language model") || !strings.Contains(h.text, "search_twins") {
+		t.Errorf("heard %q, %v", h.text, err)
+	}
+	if words := len(strings.SplitAfter(h.text, " ")); h.deltas != words+1 {
+		t.Errorf("%d deltas, want one for each of %d words and the end", h.deltas, words)
+	}
+	again, _ := offline(t, model.Message{Role: model.System, Content: "x"}, model.Message{Role: model.User, Content: "hello"})
+	if again.text != h.text {
+		t.Error("the same question got another answer")
+	}
+	h, err = offline(t, model.Message{Role: model.User, Content: "x"}, model.Message{Role: model.Assistant},
+		model.Message{Role: model.Tool, ToolName: "a", Content: "found 3"}, model.Message{Role: model.Tool, ToolName: "b", Content: "no such twin", Failed: true})
+	if err != nil || !strings.Contains(h.text, "a answered:\nfound 3") || !strings.Contains(h.text, "b failed: no such twin") {
+		t.Errorf("heard %q, %v", h.text, err)
+	}
+}
+
+func TestOfflineTitlesAndSummaries(t *testing.T) {
+	t.Parallel()
+	var title, summary heard
+	said := []model.Message{{Role: model.User, Content: strings.Repeat("How many stoves are there? ", 10)}}
+	if err := (model.Offline{}).Stream(t.Context(), model.Request{Messages: said, Purpose: model.Title}, title.take); err != nil {
+		t.Fatal(err)
+	}
+	if n := len([]rune(title.text)); n > 60 || !strings.HasPrefix(title.text, "How many stoves") {
+		t.Errorf("title = %q", title.text)
+	}
+	if err := (model.Offline{}).Stream(t.Context(), model.Request{Messages: said, Purpose: model.Summary}, summary.take); err != nil || !strings.Contains(summary.text, "left out") {
+		t.Errorf("summary = %q, %v", summary.text, err)
+	}
+}
+
+func TestOfflineSlowCanBeStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 1050*time.Millisecond)
+		defer cancel()
+		var h heard
+		err := model.Offline{}.Stream(ctx, model.Request{Messages: []model.Message{{Role: model.User, Content: "/slow 100ms 50"}}}, h.take)
+		if !errors.Is(err, context.DeadlineExceeded) || h.text != "word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 " {
+			t.Errorf("heard %q, %v", h.text, err)
+		}
+	})
+}
+
+func TestOfflineFails(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		kind  string
+		shown model.Kind
+		again bool
+	}{
+		{"rate_limit", model.RateLimit, true}, {"server", model.Server, true}, {"network", model.Network, true}, {"timeout", model.Timeout, true},
+		{"billing", model.Unknown, false}, {"auth", model.Unknown, false}, {"x", model.Unknown, false},
+	} {
+		_, err := offline(t, model.Message{Role: model.User, Content: "/fail " + tt.kind})
+		if f := model.Explain(err); f.Kind != tt.shown || f.Retryable != tt.again || f.Text == "" || f.Detail == "" {
+			t.Errorf("%s is explained as %+v", tt.kind, f)
+		}
+	}
+	if f := model.Explain(errors.New("pq: password authentication failed")); f.Kind != model.Unknown || strings.Contains(f.Text+f.Detail, "pq") {
+		t.Errorf("an unknown error is explained as %+v", f)
+	}
+	if f := model.Explain(context.DeadlineExceeded); f.Kind != model.Timeout {
+		t.Errorf("a deadline is explained as %+v", f)
+	}
+}

@@ -1,0 +1,418 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+// heard gathers an answer.
+type heard struct {
+	text, reasoning, finish string
+	calls                   []tool.Call
+	usage                   model.Usage
+	deltas                  int
+}
+
+func (h *heard) take(d model.Delta) error {
+	h.deltas++
+	h.text += d.Text
+	h.reasoning += d.Reasoning
+	h.calls = append(h.calls, d.ToolCalls...)
+	if d.Usage != nil {
+		h.usage.Add(*d.Usage)
+	}
+	if d.Finish != "" {
+		h.finish = d.Finish
+	}
+	return nil
+}
+
+// play starts a server and a client of it. Waits between repeats take no time
+// and are noted in waits.
+func play(t *testing.T, scripts ...modeltest.Script) (*modeltest.Server, model.Config, *[]time.Duration) {
+	t.Helper()
+	s := modeltest.Start(scripts...)
+	t.Cleanup(s.Close)
+	waits := &[]time.Duration{}
+	return s, model.Config{
+		BaseURL: s.URL, APIKey: "key-1234567890", Default: "m1", HTTP: s.Client(),
+		Wait: func(_ context.Context, d time.Duration) error { *waits = append(*waits, d); return nil },
+	}, waits
+}
+
+func ask(t *testing.T, c model.Config, r model.Request) (heard, error) {
+	t.Helper()
+	var h heard
+	err := model.NewClient(c).Stream(t.Context(), r, h.take)
+	return h, err
+}
+
+func hello() model.Request {
+	return model.Request{Messages: []model.Message{{Role: model.User, Content: "hello"}}}
+}
+
+func asError(t *testing.T, err error) *model.Error {
+	t.Helper()
+	var e *model.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error = %v (%T), want a *model.Error", err, err)
+	}
+	return e
+}
+
+func TestStreamText(t *testing.T) {
+	t.Parallel()
+	s, cfg, _ := play(t, modeltest.Script{
+		modeltest.Reasoning("reasoning_content", "hm "), modeltest.Reasoning("reasoning", "so"),
+		modeltest.Raw(": keep-alive\n\nevent: x\n\n"), modeltest.Text("Good day to you"), modeltest.Finish("stop"),
+	})
+	temperature := 0.5
+	r := hello()
+	r.MaxTokens, r.Temperature = 100, &temperature
+	h, err := ask(t, cfg, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.text != "Good day to you" || h.reasoning != "hm so" || h.finish != "stop" {
+		t.Errorf("heard %+v", h)
+	}
+	if want := (model.Usage{Input: 7, Output: 3, Reasoning: 1, Cached: 2}); h.usage != want {
+		t.Errorf("usage = %+v, want %+v", h.usage, want)
+	}
+	got := s.Requests()[0]
+	if got.Authorization != "Bearer key-1234567890" || got.Model != "m1" || !got.Stream || got.MaxTokens != 100 || len(got.Messages) != 1 {
+		t.Errorf("request = %+v", got)
+	}
+}
+
+func TestToolCallFragments(t *testing.T) {
+	t.Parallel()
+	calls := []modeltest.Call{{ID: "a", Name: "one", Args: `{"x":"é 1","y":[1,2,3]}`}, {ID: "b", Name: "two", Args: `{}`}, {ID: "c", Name: "one", Args: `{"x":"2"}`}}
+	for _, size := range []int{0, 1, 3, 100} {
+		_, cfg, _ := play(t, modeltest.Script{modeltest.Text("Let me see. "), modeltest.Calls(size, calls...), modeltest.Finish("tool_calls")})
+		h, err := ask(t, cfg, hello())
+		if err != nil {
+			t.Fatalf("size %d: %v", size, err)
+		}
+		if len(h.calls) != 3 || h.text != "Let me see. " || h.finish != "tool_calls" {
+			t.Fatalf("size %d: heard %+v", size, h)
+		}
+		for i, c := range h.calls {
+			if c.ID != calls[i].ID || c.Name != calls[i].Name || string(c.Args) != calls[i].Args {
+				t.Errorf("size %d: call %d = %s %s %s, want %+v", size, i, c.ID, c.Name, c.Args, calls[i])
+			}
+		}
+	}
+}
+
+// TestServersDiffer holds the odd forms seen in the wild.
+func TestServersDiffer(t *testing.T) {
+	t.Parallel()
+	const head = "data: {\"choices\":[{\"delta\":"
+	const tail = "}]}\n\n"
+	done := "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+	for _, tt := range []struct{ name, raw, text, reasoning, calls string }{
+		{"no closing word", head + `{"content":"a"}` + tail + done, "a", "", ""},
+		{"carriage returns, no space", "data:" + strings.ReplaceAll(head+`{"content":"a"}`+tail, "\n", "\r\n")[6:] + done, "a", "", ""},
+		{"parts", head + `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}` + tail + done, "ab", "", ""},
+		{"null members", head + `{"content":null,"tool_calls":null,"reasoning":null,"role":"assistant"}` + tail + head + `{"content":"a"}` + tail + done, "a", "", ""},
+		{"thinking in the text", head + `{"content":"<th"}` + tail + head + `{"content":"ink>hm</thi"}` + tail + head + `{"content":"nk>\n\nYes <b>"}` + tail + done, "Yes <b>", "hm", ""},
+		{"only looks like thinking", head + `{"content":"<th"}` + tail + head + `{"content":"is>"}` + tail + done, "<this>", "", ""},
+		{"thinking never ends", head + `{"content":"<think>a</t"}` + tail + done, "", "a</t", ""},
+		{"calls without numbers", head + `{"tool_calls":[{"id":"1","function":{"name":"x","arguments":"{}"}},{"id":"2","function":{"name":"y","arguments":"{}"}}]}` + tail + done, "", "", "x{} y{}"},
+		{"one number for all", head + `{"tool_calls":[{"index":0,"id":"1","function":{"name":"x","arguments":"{}"}}]}` + tail + head + `{"tool_calls":[{"index":0,"id":"2","function":{"name":"y","arguments":"{}"}}]}` + tail + done, "", "", "x{} y{}"},
+		{"no ids", head + `{"tool_calls":[{"index":0,"function":{"name":"x","arguments":""}},{"index":1,"function":{"name":"y","arguments":"{\"a\""}}]}` + tail + head + `{"tool_calls":[{"index":1,"function":{"arguments":":1}"}}]}` + tail + done, "", "", `x{} y{"a":1}`},
+		{"fragments without numbers", head + `{"tool_calls":[{"id":"1","function":{"name":"x","arguments":"{\"a\""}}]}` + tail + head + `{"tool_calls":[{"function":{"arguments":":1}"}}]}` + tail + done, "", "", `x{"a":1}`},
+		{"arguments as an object", head + `{"tool_calls":[{"index":0,"id":"1","function":{"name":"x","arguments":{"a":1}}}]}` + tail + done, "", "", `x{"a":1}`},
+		{"refusal", head + `{"refusal":"No."}` + tail + done, "No.", "", ""},
+		{"long line", head + `{"content":"` + strings.Repeat("x", 100_000) + `"}` + tail + done, strings.Repeat("x", 100_000), "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, cfg, _ := play(t, modeltest.Script{modeltest.Raw(tt.raw)})
+			h, err := ask(t, cfg, hello())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var calls []string
+			for _, c := range h.calls {
+				calls = append(calls, c.Name+string(c.Args))
+			}
+			if h.text != tt.text || h.reasoning != tt.reasoning || strings.Join(calls, " ") != tt.calls {
+				t.Errorf("text %.80q reasoning %q calls %q, want %.80q %q %q", h.text, h.reasoning, calls, tt.text, tt.reasoning, tt.calls)
+			}
+		})
+	}
+}
+
+func TestWholeAnswer(t *testing.T) {
+	t.Parallel()
+	_, cfg, _ := play(t, modeltest.Script{modeltest.JSON(jsontext.Value(`{"choices":[{"message":{"content":"a","tool_calls":[{"id":"1","function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`))})
+	h, err := ask(t, cfg, hello())
+	if err != nil || h.text != "a" || len(h.calls) != 1 || h.usage.Output != 2 {
+		t.Errorf("heard %+v, %v", h, err)
+	}
+}
+
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	refuse := func(status int, after string) modeltest.Script {
+		return modeltest.Script{modeltest.Refuse(status, "x", "secret text of the server", after)}
+	}
+	say := modeltest.Say("ok")
+	broken := modeltest.Script{modeltest.Break()}
+	for _, tt := range []struct {
+		name     string
+		scripts  []modeltest.Script
+		requests int
+		kind     model.Kind // empty: success
+		waits    int
+	}{
+		{"429 then fine", []modeltest.Script{refuse(429, "2"), say}, 2, "", 1},
+		{"5xx thrice then fine", []modeltest.Script{refuse(500, ""), refuse(502, ""), refuse(503, ""), say}, 4, "", 3},
+		{"5xx for ever", []modeltest.Script{refuse(500, "")}, 4, model.Server, 3},
+		{"cut before anything", []modeltest.Script{broken, say}, 2, "", 1},
+		{"empty answer", []modeltest.Script{{modeltest.Raw("data: [DONE]\n\n")}, say}, 2, "", 1},
+		{"error in the stream", []modeltest.Script{{modeltest.Raw("data: {\"error\":{\"code\":429,\"message\":\"slow\"}}\n\n")}, say}, 2, "", 1},
+		{"error in the answer", []modeltest.Script{{modeltest.Raw("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"error\",\"error\":{\"code\":502,\"message\":\"x\"}}]}\n\n")}, say}, 2, "", 1},
+		{"429 for too long", []modeltest.Script{refuse(429, "3600"), say}, 1, model.RateLimit, 0},
+		{"no credit", []modeltest.Script{refuse(402, ""), say}, 1, model.Billing, 0},
+		{"quota is no rate limit", []modeltest.Script{{modeltest.Refuse(429, "insufficient_quota", "x", "")}, say}, 1, model.Billing, 0},
+		{"bad key", []modeltest.Script{refuse(401, ""), say}, 1, model.Auth, 0},
+		{"bad request", []modeltest.Script{refuse(400, ""), say}, 1, model.Unknown, 0},
+		{"gateway timeout", []modeltest.Script{refuse(504, "")}, 4, model.Timeout, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s, cfg, waits := play(t, tt.scripts...)
+			h, err := ask(t, cfg, hello())
+			if got := len(s.Requests()); got != tt.requests || len(*waits) != tt.waits {
+				t.Errorf("%d requests and %d waits, want %d and %d", got, len(*waits), tt.requests, tt.waits)
+			}
+			if tt.kind == "" {
+				if err != nil || h.text != "ok" {
+					t.Errorf("heard %q, %v", h.text, err)
+				}
+				return
+			}
+			e := asError(t, err)
+			if e.Kind != tt.kind || strings.Contains(e.Detail, "secret") {
+				t.Errorf("kind = %s, detail %q, want %s", e.Kind, e.Detail, tt.kind)
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsKept(t *testing.T) {
+	t.Parallel()
+	_, cfg, waits := play(t, modeltest.Script{modeltest.Refuse(429, "x", "", "7")}, modeltest.Say("ok"))
+	if _, err := ask(t, cfg, hello()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(*waits, []time.Duration{7 * time.Second}) {
+		t.Errorf("waited %v, want 7 s", *waits)
+	}
+}
+
+func TestNothingIsRepeatedAfterTheFirstDelta(t *testing.T) {
+	t.Parallel()
+	for _, end := range []modeltest.Step{
+		modeltest.Break(), modeltest.Raw("data: {\"error\":{\"code\":503}}\n\n"), modeltest.Raw("data: {]\n\n"), func(*modeltest.Player) bool { return false },
+	} {
+		s, cfg, _ := play(t, modeltest.Script{modeltest.Text("half an "), end}, modeltest.Say("whole"))
+		cfg.Fallbacks = []string{"m2"}
+		h, err := ask(t, cfg, hello())
+		if e := asError(t, err); e.Kind != model.Network && e.Kind != model.Server || !e.Retryable {
+			t.Errorf("error = %+v, want a network or server fault", e)
+		}
+		if h.text != "half an " || len(s.Requests()) != 1 {
+			t.Errorf("heard %q in %d requests, want the half in one", h.text, len(s.Requests()))
+		}
+	}
+}
+
+func TestFallbacks(t *testing.T) {
+	t.Parallel()
+	fail := modeltest.Script{modeltest.Refuse(503, "x", "", "")}
+	missing := modeltest.Script{modeltest.Refuse(404, "model_not_found", "", "")}
+	s, cfg, _ := play(t, fail, fail, missing, modeltest.Say("ok"))
+	cfg.Fallbacks = []string{"m2", "m1", "m3"}
+	h, err := ask(t, cfg, hello())
+	if err != nil || h.text != "ok" {
+		t.Fatalf("heard %q, %v", h.text, err)
+	}
+	var models []string
+	for _, r := range s.Requests() {
+		models = append(models, r.Model)
+	}
+	if want := []string{"m1", "m1", "m2", "m3"}; !slices.Equal(models, want) {
+		t.Errorf("models = %v, want %v", models, want)
+	}
+}
+
+func TestAdapts(t *testing.T) {
+	t.Parallel()
+	s, cfg, _ := play(t,
+		modeltest.Script{modeltest.Refuse(400, "x", "unknown field stream_options", "")},
+		modeltest.Script{modeltest.Refuse(400, "x", "use max_completion_tokens instead", "")}, modeltest.Say("ok"))
+	r := hello()
+	r.MaxTokens = 5
+	if _, err := ask(t, cfg, r); err != nil {
+		t.Fatal(err)
+	}
+	last := string(s.Requests()[2].Body)
+	if strings.Contains(last, "stream_options") || !strings.Contains(last, `"max_completion_tokens":5`) {
+		t.Errorf("last request = %s", last)
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	s, cfg, _ := play(t, modeltest.Script{modeltest.Refuse(400, "context_length_exceeded", "", "")})
+	cfg.Fallbacks = []string{"m2"}
+	_, err := ask(t, cfg, hello())
+	if e := asError(t, err); !e.TooLong || len(s.Requests()) != 1 {
+		t.Errorf("error = %+v after %d requests, want TooLong after one", e, len(s.Requests()))
+	}
+}
+
+func TestFirstModelOfTheServer(t *testing.T) {
+	t.Parallel()
+	s, cfg, _ := play(t, modeltest.Say("ok"))
+	cfg.Default = ""
+	if _, err := ask(t, cfg, hello()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Requests()[0].Model; got != "first-model" {
+		t.Errorf("model = %q, want the first of the server", got)
+	}
+}
+
+func TestAbortReachesTheServer(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]modeltest.Script{
+		"before anything": {modeltest.Hang()}, "in the middle": {modeltest.Text("a b c"), modeltest.Hang()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cfg, _ := play(t, script)
+			ctx, cancel := context.WithCancelCause(t.Context())
+			stopped := errors.New("the user pressed stop")
+			failed := make(chan error, 1)
+			begun := make(chan struct{}, 10)
+			go func() {
+				failed <- model.NewClient(cfg).Stream(ctx, hello(), func(model.Delta) error { begun <- struct{}{}; return nil })
+			}()
+			if name == "in the middle" {
+				<-begun
+			} else {
+				<-s.Came()
+			}
+			start := time.Now()
+			cancel(stopped)
+			if err := <-failed; !errors.Is(err, stopped) {
+				t.Errorf("error = %v, want the cause of the abort", err)
+			}
+			select {
+			case <-s.Gone():
+			case <-time.After(time.Second):
+				t.Error("the server still works 1 s after the abort")
+			}
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("abort took %v, want at most 1 s", took)
+			}
+		})
+	}
+}
+
+func TestSilenceIsATimeout(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]modeltest.Script{
+		"before anything": {modeltest.Hang()}, "in the middle": {modeltest.Text("a"), modeltest.Hang()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, cfg, _ := play(t, script)
+			cfg.First, cfg.Idle, cfg.Retries = 200*time.Millisecond, 200*time.Millisecond, -1
+			_, err := ask(t, cfg, hello())
+			if e := asError(t, err); e.Kind != model.Timeout {
+				t.Errorf("error = %+v, want a timeout", e)
+			}
+			<-s.Gone()
+		})
+	}
+}
+
+func TestSlowStreamIsHeardAtOnce(t *testing.T) {
+	t.Parallel()
+	next := make(chan struct{})
+	_, cfg, _ := play(t, modeltest.Script{modeltest.Text("one"), modeltest.Wait(next), modeltest.Text("two"), modeltest.Finish("stop")})
+	pieces := 0
+	err := model.NewClient(cfg).Stream(t.Context(), hello(), func(d model.Delta) error {
+		if d.Text == "one" {
+			close(next) // the second word is only sent once the first was heard
+		}
+		pieces++
+		return nil
+	})
+	if err != nil || pieces < 3 {
+		t.Errorf("%d pieces, %v", pieces, err)
+	}
+}
+
+func TestCallbackErrorEndsTheRequest(t *testing.T) {
+	t.Parallel()
+	s, cfg, _ := play(t, modeltest.Script{modeltest.Text("a b c"), modeltest.Hang()})
+	full := errors.New("disk full")
+	err := model.NewClient(cfg).Stream(t.Context(), hello(), func(model.Delta) error { return full })
+	if !errors.Is(err, full) {
+		t.Errorf("error = %v, want that of the callback", err)
+	}
+	<-s.Gone()
+}
+
+func TestKeyNeverShows(t *testing.T) {
+	t.Parallel()
+	_, cfg, _ := play(t, modeltest.Script{modeltest.Refuse(http.StatusForbidden, "x", "wrong key key-1234567890", "")})
+	_, err := ask(t, cfg, hello())
+	e := asError(t, err)
+	if strings.Contains(e.Error(), "1234567890") {
+		t.Errorf("error text %q holds the key", e.Error())
+	}
+	if f := model.Explain(err); f.Kind != model.Unknown || f.Status != 500 || strings.Contains(f.Text+f.Detail, "key") {
+		t.Errorf("explained as %+v, want unknown 500: our account is nobody's business", f)
+	}
+}
+
+func TestAbortWhileWaiting(t *testing.T) {
+	t.Parallel()
+	_, cfg, _ := play(t, modeltest.Script{modeltest.Refuse(503, "x", "", "")})
+	ctx, cancel := context.WithCancel(t.Context())
+	cfg.Backoff, cfg.MaxWait, cfg.Wait = time.Hour, time.Hour, nil
+	cfg.Log = slog.New(&onLog{do: cancel}) // a failure is logged just before the wait
+	err := model.NewClient(cfg).Stream(ctx, hello(), func(model.Delta) error { return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v, want the abort", err)
+	}
+}
+
+// onLog does something at each line of a log.
+type onLog struct {
+	slog.Handler
+	do func()
+}
+
+func (h *onLog) Enabled(context.Context, slog.Level) bool      { return true }
+func (h *onLog) Handle(_ context.Context, _ slog.Record) error { h.do(); return nil }

@@ -1,0 +1,160 @@
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+const (
+	// pageTimeout is how long a page has for one of its tools.
+	pageTimeout = 15 * time.Second
+	// noPage is what a model is told where nobody can run a page's tool.
+	noPage = "No browser is connected to this session, so the tool was not run."
+	// userMember is an argument pages get from us: the model neither sees nor
+	// chooses it.
+	userMember = "oracleUserId"
+)
+
+// declaration is what a page has declared, as it is kept with its session.
+type declaration struct {
+	Tools   []declared `json:"tools,omitempty"`
+	Actions []declared `json:"agActions,omitempty"`
+}
+
+// merge gives what holds after a message: a list the message does not have
+// stays as it was. changed is nil when nothing is to be kept anew.
+func (m *message) merge(kept []byte) (d declaration, changed []byte, err error) {
+	if len(kept) > 0 {
+		if err := json.Unmarshal(kept, &d); err != nil {
+			return d, nil, fmt.Errorf("read declared tools: %w", err)
+		}
+	}
+	if m.Tools == nil && m.Actions == nil {
+		return d, nil, nil
+	}
+	if m.Tools != nil {
+		d.Tools = m.Tools
+	}
+	if m.Actions != nil {
+		d.Actions = m.Actions
+	}
+	if changed, err = json.Marshal(d); err != nil {
+		return d, nil, fmt.Errorf("keep declared tools: %w", err)
+	}
+	return d, changed, nil
+}
+
+// pageTool is a tool or an action that runs in the user's page.
+type pageTool struct {
+	spec tool.Spec // Name is one that model servers take
+	name string    // what the page calls it
+	user bool      // the page wants to be told who the user is
+	live Live
+}
+
+var _ tool.Tool = (*pageTool)(nil)
+
+// Spec describes the tool to the model.
+func (p *pageTool) Spec() tool.Spec { return p.spec }
+
+// Run has the page run the tool.
+func (p *pageTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
+	if p.live == nil {
+		return tool.Output{Err: noPage}, nil
+	}
+	spec := p.spec
+	spec.Name, c.Name = p.name, p.name
+	if p.user {
+		c.Args = withMember(c.Args, userMember, tool.From(ctx).User)
+	}
+	return p.live.Call(ctx, spec, c)
+}
+
+// pageTools makes the tools of a page. Each name is the page's own business;
+// what no model server would take is given another one, and what is taken by
+// an earlier tool is left out.
+func (s *Service) pageTools(d declaration, taken []tool.Tool) []tool.Tool {
+	var names []string
+	for _, t := range taken {
+		names = append(names, t.Spec().Name)
+	}
+	var out []tool.Tool
+	add := func(kind tool.Kind, list []declared) {
+		for _, one := range list {
+			name := safeName(one.Name)
+			if slices.Contains(names, name) {
+				continue
+			}
+			names = append(names, name)
+			schema, user := withoutUser(one.Schema)
+			out = append(out, &pageTool{name: one.Name, user: user, live: s.cfg.Live, spec: tool.Spec{
+				Name: name, Description: one.Description, Schema: schema, Kind: kind, HasRender: one.HasRender, Timeout: pageTimeout,
+			}})
+		}
+	}
+	add(tool.Browser, d.Tools)
+	add(tool.Action, d.Actions)
+	return out
+}
+
+// safeName is name in the characters every model server takes.
+func safeName(name string) string {
+	if tool.ValidName(name) {
+		return name
+	}
+	name = strings.Map(func(r rune) rune {
+		if r < 0x80 && tool.ValidName(string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+	return name[:min(len(name), 64)]
+}
+
+// withoutUser takes the member for the user out of a schema. It tells whether
+// there was one.
+func withoutUser(schema jsontext.Value) (jsontext.Value, bool) {
+	var outer, props members
+	if !strings.Contains(string(schema), userMember) || json.Unmarshal(schema, &outer) != nil || json.Unmarshal(outer["properties"], &props) != nil {
+		return schema, false
+	}
+	if _, ok := props[userMember]; !ok {
+		return schema, false
+	}
+	delete(props, userMember)
+	var required []string
+	_ = json.Unmarshal(outer["required"], &required) // without a list nothing is required
+	required = slices.DeleteFunc(required, func(name string) bool { return name == userMember })
+	outer["properties"] = encoded(props)
+	if delete(outer, "required"); len(required) > 0 {
+		outer["required"] = encoded(required)
+	}
+	return encoded(outer), true
+}
+
+// encoded writes what was read as JSON before.
+func encoded(v any) jsontext.Value {
+	out, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return jsontext.Value("{}") // cannot be
+	}
+	return out
+}
+
+// withMember puts a text among arguments.
+func withMember(args jsontext.Value, name, text string) jsontext.Value {
+	var m members
+	if json.Unmarshal(args, &m) != nil || m == nil {
+		m = members{}
+	}
+	m[name] = encoded(strings.ToValidUTF8(text, "\uFFFD"))
+	return encoded(m)
+}

@@ -1,0 +1,168 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+)
+
+// Words between instances, each followed by the id of a run.
+const (
+	wordWake  = "wake"  // it has stored something
+	wordAbort = "abort" // its user wants it stopped
+)
+
+// reasons are the words a row keeps for why a run is to be stopped.
+func reason(word string) error {
+	switch word {
+	case "replaced":
+		return ErrReplaced
+	case "deleted":
+		return ErrDeleted
+	}
+	return ErrAborted
+}
+
+// publish tells other instances, where there are any.
+func (m *Manager) publish(ctx context.Context, word, id string) {
+	if !m.cfg.Alone {
+		m.cfg.Publish(ctx, word+" "+id)
+	}
+}
+
+// Receive takes what another instance has published. missed means that words
+// were lost: anything may be new.
+func (m *Manager) Receive(ctx context.Context, payload string, missed bool) {
+	if missed {
+		m.wakeAll()
+		if err := m.obeyAll(ctx); err != nil {
+			m.cfg.Log.WarnContext(ctx, "look for runs to stop", "err", err)
+		}
+		return
+	}
+	word, id, _ := strings.Cut(payload, " ")
+	switch word {
+	case wordWake:
+		m.wake(id)
+	case wordAbort:
+		id, why, _ := strings.Cut(id, " ")
+		m.mu.Lock()
+		r := m.runs[id]
+		m.mu.Unlock()
+		if r != nil {
+			r.stop(reason(why))
+		}
+	}
+}
+
+// wake has those who follow the rows of a run look again.
+func (m *Manager) wake(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ch := range m.wakers[id] {
+		nudge(ch)
+	}
+}
+
+func (m *Manager) wakeAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, chans := range m.wakers {
+		for ch := range chans {
+			nudge(ch)
+		}
+	}
+}
+
+func nudge(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// Abort stops the run of a session of the user, wherever it is. It reports
+// false when none is at work, or the session is somebody else's. It does not
+// wait for the end, which joined clients hear.
+func (m *Manager) Abort(ctx context.Context, user, session string) (bool, error) {
+	m.mu.Lock()
+	r := m.sessions[place{user, session}]
+	m.mu.Unlock()
+	if r != nil {
+		return r.stop(ErrAborted), nil
+	}
+	if m.cfg.Alone {
+		return false, nil
+	}
+	now, err := findCurrent(ctx, m.cfg.DB, user, session)
+	if err != nil || now == nil {
+		return false, err
+	}
+	return m.order(ctx, now.RunID, "aborted")
+}
+
+// stopElsewhere has another instance stop a run that a newer one replaces. It
+// tells whether the run is still at work.
+func (m *Manager) stopElsewhere(ctx context.Context, id string) (bool, error) {
+	return m.order(ctx, id, "replaced")
+}
+
+// order asks whoever has a run to stop it: in its row, for certain, and over
+// the bus, for speed.
+func (m *Manager) order(ctx context.Context, id, why string) (live bool, err error) {
+	err = m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		live, err = requestAbort(ctx, tx, id, why)
+		return err
+	})
+	if err != nil || !live {
+		return false, err
+	}
+	m.publish(ctx, wordAbort, id+" "+why)
+	return true, nil
+}
+
+// obeyAll stops the runs of this instance that others have asked to stop.
+func (m *Manager) obeyAll(ctx context.Context) error {
+	if m.cfg.Alone {
+		return nil
+	}
+	orders, err := listOrders(ctx, m.cfg.DB, m.cfg.Instance)
+	for id, why := range orders {
+		m.mu.Lock()
+		r := m.runs[id]
+		m.mu.Unlock()
+		if r != nil {
+			r.stop(reason(why))
+		}
+	}
+	return err
+}
+
+// sessionDeleted stops the runs of a session that is gone.
+func (m *Manager) sessionDeleted(ctx context.Context, g chat.Gone) {
+	var here []*Run
+	m.mu.Lock()
+	for _, r := range m.runs {
+		if r.user == g.User && r.session == g.Session {
+			here = append(here, r)
+		}
+	}
+	m.mu.Unlock()
+	for _, r := range here {
+		r.stop(ErrDeleted)
+	}
+	if m.cfg.Alone {
+		return
+	}
+	ids, err := listLiveOf(ctx, m.cfg.DB, g.Number)
+	for _, id := range ids {
+		_, oerr := m.order(ctx, id, "deleted")
+		err = errors.Join(err, oerr)
+	}
+	if err != nil {
+		m.cfg.Log.WarnContext(ctx, "stop runs of a deleted session", "err", err)
+	}
+}

@@ -1,0 +1,203 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+)
+
+// How long an end that cannot be stored is tried again. Then the run is left
+// to recovery.
+const (
+	endTries   = 8
+	endBackoff = 100 * time.Millisecond
+)
+
+// trouble is the payload of an error frame of our own.
+type trouble struct {
+	Error     string `json:"error"`
+	Kind      string `json:"kind"`
+	Source    string `json:"source"`
+	Status    int    `json:"status,omitzero"`
+	Retryable bool   `json:"retryable"`
+	Detail    string `json:"detail"`
+	SessionID string `json:"sessionId"`
+	RequestID string `json:"requestId"`
+	Timestamp string `json:"timestamp"`
+}
+
+func (t trouble) at(r *Run) trouble {
+	t.Source, t.Detail, t.SessionID, t.RequestID, t.Timestamp = "platform", t.Error, r.session, r.requestID, chat.Stamp(r.m.cfg.Now())
+	return t
+}
+
+// statusOf says how a run ends whose work was stopped for a reason, or not.
+func statusOf(cause error, failed bool) Status {
+	switch {
+	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrReplaced), errors.Is(cause, ErrDeleted):
+		return Aborted
+	case errors.Is(cause, ErrClosing), errors.Is(cause, ErrLost):
+		return Interrupted
+	case errors.Is(cause, ErrTimeout), failed:
+		return Failed
+	}
+	return Finished
+}
+
+func markOf(s Status) chat.Mark {
+	switch s {
+	case Aborted:
+		return chat.Aborted
+	case Interrupted:
+		return chat.Interrupted
+	}
+	return chat.Whole
+}
+
+// ending is how a run ends, ready to be stored.
+type ending struct {
+	status  Status
+	rows    []row // text not stored yet, then the end itself
+	endSeq  int64
+	lastSeq int64
+	said    []chat.Entry
+	usage   *string
+	now     int64
+}
+
+// end stores the answer and the last frames of a run, together, and lets the
+// readers have them. A nil result means that the work did not return.
+func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
+	var said []model.Message
+	if res == nil {
+		res = &Result{Failed: true}
+		said = m.partial(ctx, r)
+	} else {
+		said = res.Messages
+	}
+	status := r.closeFrames(res)
+	e := ending{status: status, now: m.cfg.Now().UnixMilli(), usage: encodeUsage(res.Usage)}
+	var err error
+	if e.said, err = chat.Answered(said, markOf(status), m.cfg.Now()); err != nil {
+		m.cfg.Log.ErrorContext(ctx, "answer of a run cannot be stored", "run", r.id, "err", err)
+	}
+	r.mu.Lock()
+	e.rows, e.lastSeq = r.unstored(), r.last
+	e.endSeq = e.rows[len(e.rows)-1].seq
+	r.mu.Unlock()
+	m.finish(r, m.storeEnd(ctx, r, e))
+	r.stopWork(ErrEnded)
+	m.publish(ctx, wordWake, r.id)
+}
+
+// closeFrames takes no more frames and adds the last ones, in a segment of
+// their own: the ends of open tools, the marker, the error and done. Nobody
+// sees them until they are stored.
+func (r *Run) closeFrames(res *Result) Status {
+	at := r.m.cfg.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cause := r.cause
+	status := statusOf(cause, res.Failed)
+	problem := res.Error
+	if problem == nil && errors.Is(cause, ErrTimeout) {
+		problem = trouble{Error: "The answer took too long.", Kind: "timeout", Status: 504, Retryable: true}.at(r)
+	}
+	if status != Failed && status != Finished {
+		problem = nil // who stopped it knows
+	}
+	r.ending, r.sealed, r.held = true, true, r.last+1
+	r.unwind()
+	add := func(event string, payload any) {
+		data, err := encode(event, payload)
+		if err != nil {
+			data = []byte(`{"error":"Something went wrong on our side.","kind":"unknown","source":"platform","retryable":false}`)
+		}
+		r.push(func(b []byte, id int64) []byte { return append(appendHead(b, id, event), data...) })
+	}
+	for _, c := range r.open.list {
+		add(c.event, c.ended())
+	}
+	r.push(func(b []byte, id int64) []byte {
+		return r.appendReasoning(appendHead(b, id, frameReasoning), thought{complete: true}, at)
+	})
+	if problem != nil {
+		add(frameError, problem)
+	}
+	add(frameDone, doneOf(status, string(r.text)))
+	return status
+}
+
+func encodeUsage(usage any) *string {
+	if usage == nil {
+		return nil
+	}
+	b, err := json.Marshal(usage)
+	if err != nil {
+		return nil // a number less is no reason to lose the answer
+	}
+	text := string(b)
+	return &text
+}
+
+// storeEnd stores an ending, with patience: everything the run gave is in it.
+func (m *Manager) storeEnd(ctx context.Context, r *Run, e ending) error {
+	for try := 0; ; try++ {
+		err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+			return storeEnding(ctx, tx, holder{r.nid, m.cfg.Instance}, r.begun, e)
+		})
+		if err == nil || errors.Is(err, ErrLost) || try == endTries {
+			return err
+		}
+		m.cfg.Log.WarnContext(ctx, "end of a run cannot be stored yet", "run", r.id, "attempt", try+1, "err", err)
+		m.pause(endBackoff << try)
+	}
+}
+
+// pause waits by the manager's own clock.
+func (m *Manager) pause(d time.Duration) {
+	over := make(chan struct{})
+	m.cfg.AfterFunc(d, func() { close(over) })
+	<-over
+}
+
+// storeEnding stores an ending in one transaction.
+func storeEnding(ctx context.Context, tx *db.Tx, h holder, b chat.Begun, e ending) error {
+	if err := endRun(ctx, tx, h, e); err != nil {
+		return err
+	}
+	for _, row := range e.rows {
+		if err := insertLast(ctx, tx, h.nid, row); err != nil {
+			return err
+		}
+	}
+	_, err := chat.Answer(ctx, tx, b, e.said, e.now)
+	return err
+}
+
+// finish lets the readers of a run have its end, or sends them to the rows
+// when those are the truth.
+func (m *Manager) finish(r *Run, err error) {
+	gone := errors.Is(err, errGone)
+	m.leave(r) // first: who hears of the end and asks again gets the rows
+	r.mu.Lock()
+	if err == nil || gone {
+		r.settle(r.last)
+		r.ended = true
+	} else {
+		r.dropped = true
+	}
+	for _, w := range r.waiters {
+		w.ch <- ErrEnded
+	}
+	r.waiters = nil
+	r.signal()
+	r.mu.Unlock()
+	close(r.done)
+}

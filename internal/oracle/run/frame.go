@@ -1,0 +1,184 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Frame is one event of a run as it goes on the wire. ID 0 is a comment that
+// keeps the connection alive. Data is shared: nobody may change it.
+type Frame struct {
+	ID   int64
+	Data []byte
+	More bool // another frame follows at once; there is no need to flush yet
+}
+
+// heartbeat is the comment of a frame without an id.
+const heartbeat = ": heartbeat\n\n"
+
+// Names of frames that this package makes or looks into.
+const (
+	frameRun       = "run"
+	frameMessage   = "message"
+	frameReasoning = "reasoning"
+	frameTool      = "tool_call"
+	frameAction    = "action_call"
+	frameError     = "error"
+	frameDone      = "done"
+)
+
+// durable tells whether a frame must be stored before anybody hears of it: it
+// has a meaning elsewhere.
+func durable(event string) bool {
+	switch event {
+	case frameTool, frameAction, frameError, frameDone, "browser_tool_call":
+		return true
+	}
+	return false
+}
+
+// segment holds frames that follow each other: what becomes one row.
+type segment struct {
+	seq  int64 // id of the first
+	data []byte
+	ends []int // where each frame ends in data
+}
+
+func (s *segment) upto() int64 { return s.seq + int64(len(s.ends)) - 1 }
+
+// frame gives the frame of an id.
+func (s *segment) frame(id int64) Frame {
+	i := int(id - s.seq)
+	from := 0
+	if i > 0 {
+		from = s.ends[i-1]
+	}
+	return Frame{ID: id, Data: s.data[from:s.ends[i]:s.ends[i]]}
+}
+
+// parse reads the frames of a row.
+func parse(seq int64, data []byte) (*segment, error) {
+	s := &segment{seq: seq, data: data}
+	for from := 0; from < len(data); {
+		n := bytes.Index(data[from:], []byte("\n\n"))
+		if n < 0 {
+			return nil, fmt.Errorf("frames from %d on are cut off", seq)
+		}
+		from += n + 2
+		s.ends = append(s.ends, from)
+	}
+	if len(s.ends) == 0 {
+		return nil, fmt.Errorf("no frames from %d on", seq)
+	}
+	return s, nil
+}
+
+// split gives the name and the payload of a frame.
+func (f Frame) split() (event string, payload jsontext.Value) {
+	_, rest, _ := bytes.Cut(f.Data, []byte("\nevent: "))
+	name, rest, _ := bytes.Cut(rest, []byte("\ndata: "))
+	return string(name), jsontext.Value(bytes.TrimSuffix(rest, []byte("\n\n")))
+}
+
+// appendHead begins a frame.
+func appendHead(b []byte, id int64, event string) []byte {
+	b = append(b, "id: "...)
+	b = strconv.AppendInt(b, id, 10)
+	b = append(b, "\nevent: "...)
+	b = append(b, event...)
+	return append(b, "\ndata: "...)
+}
+
+// appendQuote writes a text as JSON. What is no UTF-8 is replaced.
+func appendQuote(b []byte, text string) []byte {
+	out, err := jsontext.AppendQuote(b, text)
+	if err == nil {
+		return out
+	}
+	out, err = jsontext.AppendQuote(b, strings.ToValidUTF8(text, "�"))
+	if err != nil {
+		return append(b, `""`...) // cannot be: the text is valid now
+	}
+	return out
+}
+
+// appendStamp writes a time as JSON: UTC, milliseconds.
+func appendStamp(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+	return append(b, '"')
+}
+
+// appendText writes the payload of a message frame.
+func appendText(b []byte, delta string, at time.Time) []byte {
+	b = append(b, `{"content":`...)
+	b = appendQuote(b, delta)
+	b = append(b, `,"timestamp":`...)
+	b = appendStamp(b, at)
+	return append(b, '}')
+}
+
+// thought is what a reasoning frame says.
+type thought struct {
+	text     string
+	ack      bool // our own word that work has begun
+	complete bool // the marker before the end
+}
+
+// appendReasoning writes the payload of a reasoning frame.
+func (r *Run) appendReasoning(b []byte, t thought, at time.Time) []byte {
+	b = append(b, `{"sessionId":`...)
+	b = appendQuote(b, r.session)
+	b = append(b, `,"requestId":`...)
+	b = appendQuote(b, r.requestID)
+	b = append(b, `,"reasoning":`...)
+	b = appendQuote(b, t.text)
+	if t.ack {
+		b = append(b, `,"reasoningDetails":[{"type":"thinking","text":`...)
+		b = appendQuote(b, t.text)
+		b = append(b, `}]`...)
+	}
+	b = append(b, `,"isComplete":`...)
+	b = strconv.AppendBool(b, t.complete)
+	b = append(b, `,"timestamp":`...)
+	b = appendStamp(b, at)
+	return append(b, '}')
+}
+
+// done is the payload of the last frame.
+type done struct {
+	Status      Status  `json:"status"`
+	PartialText *string `json:"partialText,omitzero"`
+	Aborted     bool    `json:"aborted,omitzero"`
+	Failed      bool    `json:"failed,omitzero"`
+	Interrupted bool    `json:"interrupted,omitzero"`
+}
+
+func doneOf(s Status, text string) done {
+	d := done{Status: s, Aborted: s == Aborted, Failed: s == Failed, Interrupted: s == Interrupted}
+	if s != Finished {
+		d.PartialText = &text
+	}
+	return d
+}
+
+// encode writes a payload as one line of JSON.
+func encode(event string, payload any) ([]byte, error) {
+	b, err := json.Marshal(payload, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode %s frame: %w", event, err)
+	}
+	if raw := jsontext.Value(b); bytes.ContainsAny(b, "\r\n") {
+		if err := raw.Compact(); err != nil {
+			return nil, fmt.Errorf("encode %s frame: %w", event, err)
+		}
+		b = raw
+	}
+	return b, nil
+}

@@ -1,0 +1,281 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// rowsAtOnce is how many rows of frames a join reads at once.
+const rowsAtOnce = 16
+
+// errMoved says that the rows of a run are the truth now.
+var errMoved = errors.New("the run is no longer in this process")
+
+// Join gives out every frame of a run of the user after a number, in order and
+// once: what was stored, what is in memory, then what comes. It returns nil
+// after the last frame, and the error of out or of ctx. A number above all
+// frames of a run that has ended gets its last one. The fault for a run that
+// is missing or somebody else's is RUN_NOT_FOUND; nothing was given out then.
+func (m *Manager) Join(ctx context.Context, user, id string, after int64, out func(Frame) error) error {
+	m.mu.Lock()
+	r := m.runs[id]
+	m.mu.Unlock()
+	if r == nil || r.user != user {
+		return m.followRows(ctx, user, id, after, out)
+	}
+	p, stop := m.newPump(after, out)
+	defer stop()
+	err := p.follow(ctx, r)
+	if errors.Is(err, errMoved) {
+		return m.followRows(ctx, user, id, p.at, out)
+	}
+	return err
+}
+
+// pump carries frames to one reader.
+type pump struct {
+	m    *Manager
+	at   int64 // the last frame given out
+	out  func(Frame) error
+	wake chan struct{} // cap 1: there may be a frame
+	beat chan struct{} // cap 1: it is time for a comment
+	room []Frame
+}
+
+// newPump makes a pump that begins after a number.
+func (m *Manager) newPump(after int64, out func(Frame) error) (p *pump, stop func()) {
+	p = &pump{m: m, at: max(after, 0), out: out, wake: make(chan struct{}, 1), beat: make(chan struct{}, 1)}
+	var mu sync.Mutex
+	var cancel func() bool
+	var again func()
+	again = func() {
+		nudge(p.beat)
+		mu.Lock()
+		defer mu.Unlock()
+		if cancel != nil {
+			cancel = m.cfg.AfterFunc(m.cfg.Heartbeat, again)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	cancel = m.cfg.AfterFunc(m.cfg.Heartbeat, again)
+	return p, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		cancel()
+		cancel = nil
+	}
+}
+
+// follow gives out the frames of a run in this process.
+func (p *pump) follow(ctx context.Context, r *Run) error {
+	r.mu.Lock()
+	r.readers[p.wake] = struct{}{}
+	p.at = min(p.at, r.last) // nobody has seen what is still to come
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.readers, p.wake)
+	}()
+	for {
+		frames, state := r.after(p.at, p.room[:0])
+		p.room = frames
+		if state == behind {
+			before := p.at
+			if err := p.m.eachStored(ctx, r.nid, p.at, p.give); err != nil {
+				return err
+			} else if p.at == before {
+				return errMoved // the rows went with the session
+			}
+			continue
+		}
+		for i, f := range frames {
+			f.More = i < len(frames)-1
+			if err := p.give(f); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(frames) > 0:
+		case state == over:
+			return nil
+		case state == moved:
+			return errMoved
+		default:
+			if err := p.idle(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (p *pump) give(f Frame) error {
+	if err := p.out(f); err != nil {
+		return err
+	}
+	p.at = f.ID
+	return nil
+}
+
+// idle waits for a frame, and keeps the connection alive.
+func (p *pump) idle(ctx context.Context) error {
+	select {
+	case <-p.wake:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.beat:
+		return p.out(Frame{Data: []byte(heartbeat)})
+	}
+}
+
+// state says how a reader goes on.
+type state int
+
+const (
+	waiting state = iota // more frames will come
+	behind               // the next frame is in a row
+	over                 // that was the last
+	moved                // the rows are the truth
+)
+
+// after appends the frames after a number that may be sent.
+func (r *Run) after(at int64, out []Frame) ([]Frame, state) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at < r.stored && (len(r.segs) == 0 || at+1 < r.segs[0].seq) {
+		return out, behind
+	}
+	for _, s := range r.segs {
+		for id := max(at+1, s.seq); id <= min(s.upto(), r.visible); id++ {
+			out = append(out, s.frame(id))
+		}
+	}
+	switch {
+	case r.dropped:
+		return out, moved
+	case r.ended:
+		return out, over
+	}
+	return out, waiting
+}
+
+// eachStored gives out the stored frames of a run after a number.
+func (m *Manager) eachStored(ctx context.Context, nid, after int64, out func(Frame) error) error {
+	for {
+		rows, err := listFrames(ctx, m.cfg.DB, nid, after, rowsAtOnce)
+		if err != nil {
+			return err
+		}
+		for i, row := range rows {
+			s, err := parse(row.seq, []byte(row.data))
+			if err != nil {
+				return err
+			}
+			for id := max(after+1, s.seq); id <= s.upto(); id++ {
+				f := s.frame(id)
+				f.More = id < s.upto() || i < len(rows)-1
+				if err := out(f); err != nil {
+					return err
+				}
+				after = id
+			}
+		}
+		if len(rows) < rowsAtOnce {
+			return nil
+		}
+	}
+}
+
+// followRows gives out the frames of a run that has ended or is in another
+// process.
+func (m *Manager) followRows(ctx context.Context, user, id string, after int64, out func(Frame) error) error {
+	p, stop := m.newPump(after, out)
+	defer stop()
+	defer m.listen(id, p.wake)()
+	for {
+		// The row first: what it says of the end is true of the frames.
+		r, err := findRun(ctx, m.cfg.DB, user, id)
+		if err != nil {
+			return err
+		}
+		if r.ended && p.at > r.lastSeq {
+			p.at = r.lastSeq - 1
+		}
+		if err := m.eachStored(ctx, r.nid, p.at, p.give); err != nil {
+			return err
+		}
+		if r.ended {
+			return nil
+		}
+		if err := p.nap(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// nap waits as idle does, but not longer than until rows are looked at again.
+func (p *pump) nap(ctx context.Context) error {
+	stop := p.m.cfg.AfterFunc(p.m.cfg.Poll, func() { nudge(p.wake) })
+	defer stop()
+	return p.idle(ctx)
+}
+
+// listen has a channel hear when a run in another process has stored
+// something, until forget is called.
+func (m *Manager) listen(id string, ch chan struct{}) (forget func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.wakers[id] == nil {
+		m.wakers[id] = map[chan struct{}]struct{}{}
+	}
+	m.wakers[id][ch] = struct{}{}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.wakers[id], ch)
+		if len(m.wakers[id]) == 0 {
+			delete(m.wakers, id)
+		}
+	}
+}
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Status Status
+	Answer jsontext.Value // the last message of the oracle, as chat.Message; nil without one
+	Error  jsontext.Value // payload of the error frame; nil without one
+}
+
+// Wait waits for the end of a run of the user. The fault for one that is
+// missing or somebody else's is RUN_NOT_FOUND.
+func (m *Manager) Wait(ctx context.Context, user, id string) (Outcome, error) {
+	var o Outcome
+	err := m.Join(ctx, user, id, 0, func(f Frame) error {
+		switch event, payload := f.split(); event {
+		case frameError:
+			o.Error = payload
+		case frameDone:
+			var d done
+			if err := json.Unmarshal(payload, &d); err != nil {
+				return err
+			}
+			o.Status = d.Status
+		}
+		return nil
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	info, err := m.Find(ctx, user, id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o.Answer, err = m.cfg.Chat.Answer(ctx, user, info.Session, info.Turn)
+	return o, err
+}

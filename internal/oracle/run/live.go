@@ -1,0 +1,371 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+)
+
+// The limits of what a run holds in memory.
+const (
+	keepBytes  = 64 << 10 // stored frames, for readers that are not far behind
+	maxPending = 1 << 20  // frames not stored yet; then whoever emits waits
+)
+
+// flushBeat is the beat on which text is stored.
+const flushBeat = 25 * time.Millisecond
+
+// Run is a run at work in this process. Its methods may be called by many
+// goroutines.
+type Run struct {
+	m         *Manager
+	nid       int64
+	id        string
+	user      string
+	session   string
+	requestID string
+	stopWork  context.CancelCauseFunc
+	kick      chan struct{} // cap 1: there is something to store
+	done      chan struct{} // closed when the run has ended or is lost
+
+	mu      sync.Mutex
+	begun   chat.Begun
+	segs    []*segment // the newest frames, those from stored+1 on among them
+	last    int64      // id of the newest frame
+	stored  int64      // frames up to here are stored
+	visible int64      // frames up to here may be sent
+	held    int64      // the newest frame that must be stored first
+	bytes   int        // of all frames
+	pending int        // bytes not stored
+	text    []byte     // all text so far
+	open    calls      // tools that have not ended
+	timer   func() bool
+	waiters []waiter
+	readers map[chan struct{}]struct{}
+	cause   error // why the work was told to stop
+	ending  bool  // nothing more is taken
+	ended   bool  // all frames are here
+	dropped bool  // the rows are the truth, not this memory
+	sealed  bool  // the newest segment is being stored: begin another
+}
+
+// waiter waits until a frame is stored.
+type waiter struct {
+	id int64
+	ch chan error
+}
+
+// ID is the id of the run.
+func (r *Run) ID() string { return r.id }
+
+// RequestID is the id of the request that began the run.
+func (r *Run) RequestID() string { return r.requestID }
+
+// User is the DID of the caller.
+func (r *Run) User() string { return r.user }
+
+// Session is the id of the session.
+func (r *Run) Session() string { return r.session }
+
+// Turn is the number of the turn in its session, from 1.
+func (r *Run) Turn() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun.Turn
+}
+
+// Ack tells clients at once that work has begun, in words that are no part of
+// the answer.
+func (r *Run) Ack(words string) error {
+	at := r.m.cfg.Now()
+	return r.soft(func(b []byte, id int64) []byte {
+		return r.appendReasoning(appendHead(b, id, frameReasoning), thought{text: words, ack: true}, at)
+	})
+}
+
+// Text sends a piece of the answer.
+func (r *Run) Text(delta string) error {
+	if delta == "" {
+		return nil
+	}
+	at := r.m.cfg.Now()
+	return r.soft(func(b []byte, id int64) []byte {
+		r.text = append(r.text, delta...)
+		return appendText(appendHead(b, id, frameMessage), delta, at)
+	})
+}
+
+// Reasoning sends a piece of what the model thinks.
+func (r *Run) Reasoning(text string) error {
+	if text == "" {
+		return nil
+	}
+	at := r.m.cfg.Now()
+	return r.soft(func(b []byte, id int64) []byte {
+		return r.appendReasoning(appendHead(b, id, frameReasoning), thought{text: text}, at)
+	})
+}
+
+// Emit sends a frame of any other name; payload is one JSON object. Frames of
+// tools, actions and errors are stored, with all before them, before Emit
+// returns and anybody hears of them. A tool_call with the status isRunning that
+// gets no other status is ended when the run is.
+func (r *Run) Emit(event string, payload any) error {
+	data, err := encode(event, payload)
+	if err != nil {
+		return err
+	}
+	write := func(b []byte, id int64) []byte { return append(appendHead(b, id, event), data...) }
+	if !durable(event) {
+		return r.soft(write)
+	}
+	r.mu.Lock()
+	if err := r.takes(); err != nil {
+		r.mu.Unlock()
+		return err
+	}
+	r.held = r.last + 1
+	r.push(write)
+	r.open.note(event, data)
+	wait := r.wait()
+	r.mu.Unlock()
+	r.poke()
+	return <-wait
+}
+
+// soft adds a frame that is sent at once and stored soon.
+func (r *Run) soft(write func(b []byte, id int64) []byte) error {
+	r.mu.Lock()
+	if err := r.takes(); err != nil {
+		r.mu.Unlock()
+		return err
+	}
+	r.push(write)
+	if r.held <= r.stored {
+		r.visible = r.last
+		r.signal()
+	}
+	full := r.pending >= r.m.cfg.Segment
+	var wait <-chan error
+	if r.pending > maxPending {
+		wait = r.wait() // the store is slower than the model
+	}
+	r.mu.Unlock()
+	if full {
+		r.poke()
+	}
+	if wait != nil {
+		return <-wait
+	}
+	return nil
+}
+
+// takes tells whether another frame may be added. The caller holds mu.
+func (r *Run) takes() error {
+	switch {
+	case r.ending:
+		return ErrEnded
+	case r.bytes > r.m.cfg.MaxBytes:
+		return errTooLong
+	}
+	return nil
+}
+
+// push adds a frame. The caller holds mu.
+func (r *Run) push(write func(b []byte, id int64) []byte) {
+	if n := len(r.segs); n == 0 || r.sealed || r.segs[n-1].upto() <= r.stored {
+		r.segs = append(r.segs, &segment{seq: r.last + 1, data: make([]byte, 0, 2<<10), ends: make([]int, 0, 16)})
+		r.sealed = false
+	}
+	s := r.segs[len(r.segs)-1]
+	before := len(s.data)
+	r.last++
+	s.data = append(write(s.data, r.last), "\n\n"...)
+	s.ends = append(s.ends, len(s.data))
+	r.bytes += len(s.data) - before
+	r.pending += len(s.data) - before
+	r.wind()
+}
+
+// wind has what waits stored in time. The caller holds mu.
+func (r *Run) wind() {
+	if r.timer == nil && !r.ending {
+		r.timer = r.m.cfg.AfterFunc(r.m.dueIn(), r.poke)
+	}
+}
+
+// dueIn is how long text that is sent now may wait to be stored. The moments
+// of all runs fall on the same beat, so that a few share each commit; a longer
+// one would make a lump of all.
+func (m *Manager) dueIn() time.Duration {
+	if m.cfg.Flush <= 2*flushBeat {
+		return m.cfg.Flush
+	}
+	due := m.cfg.Now().Add(m.cfg.Flush)
+	return m.cfg.Flush - due.Sub(due.Truncate(flushBeat))
+}
+
+// unwind stops the clock. The caller holds mu.
+func (r *Run) unwind() {
+	if r.timer != nil {
+		r.timer()
+		r.timer = nil
+	}
+}
+
+// wait gives a channel that hears once the newest frame is stored. The caller
+// holds mu.
+func (r *Run) wait() <-chan error {
+	w := waiter{id: r.last, ch: make(chan error, 1)}
+	r.waiters = append(r.waiters, w)
+	return w.ch
+}
+
+// poke has the supervisor store what waits.
+func (r *Run) poke() {
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// signal wakes all readers. The caller holds mu.
+func (r *Run) signal() {
+	for ch := range r.readers {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// stop ends the work of the run for a reason. It reports false when the run is
+// at its end already, or was stopped before.
+func (r *Run) stop(cause error) bool {
+	r.mu.Lock()
+	first := r.cause == nil && !r.ending
+	if first {
+		r.cause = cause
+	}
+	r.mu.Unlock()
+	if first {
+		r.stopWork(cause)
+	}
+	return first
+}
+
+// row is one row of frames.
+type row struct {
+	seq, upto int64
+	data      string
+}
+
+// unstored gives what is to be stored, as rows, and has later frames begin a
+// segment of their own. The caller holds mu.
+func (r *Run) unstored() []row {
+	var out []row
+	for _, s := range r.segs {
+		if s.seq > r.stored {
+			out = append(out, row{s.seq, s.upto(), string(s.data)})
+		}
+	}
+	r.sealed = true
+	return out
+}
+
+// flush stores what waits to be stored. A run that is lost is stopped.
+func (m *Manager) flush(ctx context.Context, r *Run) {
+	r.mu.Lock()
+	rows := r.unstored()
+	r.unwind()
+	r.mu.Unlock()
+	if len(rows) == 0 {
+		return
+	}
+	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		for _, row := range rows {
+			if err := insertFrames(ctx, tx, holder{r.nid, m.cfg.Instance}, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.failed(err)
+		if errors.Is(err, ErrLost) {
+			r.stop(ErrLost)
+			return
+		}
+		m.cfg.Log.WarnContext(ctx, "frames of a run cannot be stored yet", "run", r.id, "err", err)
+		return
+	}
+	r.mu.Lock()
+	waited := r.settle(rows[len(rows)-1].upto)
+	r.mu.Unlock()
+	if waited {
+		m.publish(ctx, wordWake, r.id)
+	}
+}
+
+// settle notes that frames up to an id are stored. It tells whether somebody
+// waited for that. The caller holds mu.
+func (r *Run) settle(upto int64) bool {
+	r.stored = upto
+	r.visible = max(r.visible, upto)
+	if r.held <= r.stored {
+		r.visible = r.last
+	}
+	r.pending = 0
+	for _, s := range r.segs {
+		if s.seq > upto {
+			r.pending += len(s.data)
+		}
+	}
+	if r.pending > 0 {
+		r.wind()
+	}
+	r.trim()
+	woken := false
+	rest := r.waiters[:0]
+	for _, w := range r.waiters {
+		if w.id <= upto {
+			w.ch <- nil
+			woken = true
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	r.waiters = rest
+	r.signal()
+	return woken
+}
+
+// trim forgets stored frames that are too many to keep. The caller holds mu.
+func (r *Run) trim() {
+	size, from := 0, len(r.segs)
+	for from > 0 && (r.segs[from-1].upto() > r.stored || size < keepBytes) {
+		from--
+		size += len(r.segs[from].data)
+	}
+	if from > 0 {
+		r.segs = append([]*segment(nil), r.segs[from:]...)
+	}
+}
+
+// failed tells all who wait that the store has failed. The frames stay: the
+// next attempt has them too.
+func (r *Run) failed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.waiters {
+		w.ch <- err
+	}
+	r.waiters = nil
+	if r.pending > 0 {
+		r.wind()
+	}
+}

@@ -1,0 +1,208 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+)
+
+// skip is how far the frames of a recovered run are from the last one stored:
+// clients may have heard frames that the store never saw.
+const skip = 1_000_000
+
+// Serve beats and recovers until ctx ends: first what an earlier process left,
+// then what dead instances leave.
+func (m *Manager) Serve(ctx context.Context) error {
+	for {
+		if err := m.Tend(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Log.WarnContext(ctx, "tend runs", "err", err)
+		}
+		over := make(chan struct{})
+		stop := m.cfg.AfterFunc(m.cfg.Beat, func() { close(over) })
+		select {
+		case <-over:
+		case <-ctx.Done():
+			stop()
+			return nil
+		}
+	}
+}
+
+// Tend beats once, stops what other instances were asked to abort here, and
+// recovers the runs of the dead.
+func (m *Manager) Tend(ctx context.Context) error {
+	err := m.beat(ctx)
+	if err == nil {
+		err = m.obeyAll(ctx)
+	}
+	_, rerr := m.Recover(ctx)
+	return errors.Join(err, rerr)
+}
+
+// beat notes that this instance is at work.
+func (m *Manager) beat(ctx context.Context) error {
+	return putBeat(ctx, m.cfg.DB, m.cfg.Instance, m.cfg.Now().UnixMilli())
+}
+
+// Recover ends the runs of instances that are dead, and those of its own that
+// it could not end: what was stored of the answer goes into the history, once,
+// and the run ends as interrupted. It tells how many.
+func (m *Manager) Recover(ctx context.Context) (int, error) {
+	m.recovering.Lock()
+	defer m.recovering.Unlock()
+	count := 0
+	for owner := ""; ; {
+		next, err := nextOwner(ctx, m.cfg.DB, owner)
+		if err != nil || next == "" {
+			return count, errors.Join(err, m.forgetDead(ctx))
+		}
+		owner = next
+		dead, err := m.dead(ctx, owner)
+		if err != nil {
+			return count, err
+		} else if !dead {
+			continue
+		}
+		n, err := m.recoverOwner(ctx, owner)
+		count += n
+		if err != nil {
+			return count, err
+		}
+	}
+}
+
+// dead tells whether an instance has ended. Of ourselves we ask about runs
+// that we do not know.
+func (m *Manager) dead(ctx context.Context, owner string) (bool, error) {
+	if m.cfg.Alone || owner == m.cfg.Instance {
+		return true, nil
+	}
+	at, err := findBeat(ctx, m.cfg.DB, owner)
+	return at < m.cfg.Now().Add(-m.cfg.Lease).UnixMilli(), err
+}
+
+// forgetDead removes the beats of instances that are long gone.
+func (m *Manager) forgetDead(ctx context.Context) error {
+	return removeBeats(ctx, m.cfg.DB, m.cfg.Now().Add(-time.Hour).UnixMilli())
+}
+
+func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
+	count := 0
+	for after := int64(0); ; {
+		rows, err := listLost(ctx, m.cfg.DB, owner, after, rowsAtOnce)
+		if err != nil {
+			return count, err
+		}
+		for _, r := range rows {
+			after = r.nid
+			m.mu.Lock()
+			known := m.runs[r.id] != nil
+			m.mu.Unlock()
+			if known {
+				continue // ours, and at work
+			}
+			ok, err := m.recoverRun(ctx, r, owner)
+			if err != nil {
+				return count, fmt.Errorf("recover run %s: %w", r.id, err)
+			} else if ok {
+				count++
+			}
+		}
+		if len(rows) < rowsAtOnce {
+			return count, nil
+		}
+	}
+}
+
+// recoverRun ends a run whose instance is dead. It reports false when somebody
+// else was faster.
+func (m *Manager) recoverRun(ctx context.Context, r *runRow, owner string) (bool, error) {
+	mine := false
+	// Taken over first: from here on nobody adds a frame, so what is read now
+	// is all there is.
+	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		mine, err = takeOver(ctx, tx, holder{r.nid, owner}, m.cfg.Instance)
+		return err
+	})
+	if err != nil || !mine {
+		return false, err
+	}
+	d, last := &draft{}, int64(0)
+	err = m.eachStored(ctx, r.nid, 0, func(f Frame) error {
+		d.add(f)
+		last = f.ID
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	e, err := m.interruption(r, d, last+skip)
+	if err != nil {
+		return false, err
+	}
+	err = m.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		return storeEnding(ctx, tx, holder{r.nid, m.cfg.Instance}, r.begun, e)
+	})
+	if errors.Is(err, ErrLost) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	m.cfg.Log.InfoContext(ctx, "run recovered", "run", r.id)
+	m.wake(r.id)
+	m.publish(ctx, wordWake, r.id)
+	return true, nil
+}
+
+// interruption is the end of a run of which frames were read, from a number
+// on.
+func (m *Manager) interruption(r *runRow, d *draft, from int64) (ending, error) {
+	at := m.cfg.Now()
+	// The frames are made as a run makes them.
+	f := &Run{m: m, session: r.sessionID, requestID: r.requestID, last: from - 1, stored: from - 1, text: d.text, open: d.open, cause: ErrClosing}
+	f.closeFrames(&Result{})
+	s := f.segs[0]
+	e := ending{
+		status: Interrupted, now: at.UnixMilli(), endSeq: s.seq, lastSeq: s.upto(),
+		rows: []row{{s.seq, s.upto(), string(s.data)}},
+	}
+	var err error
+	e.said, err = chat.Answered(d.messages(), chat.Interrupted, at)
+	return e, err
+}
+
+// Close takes no more messages, waits for the runs until ctx ends, then
+// interrupts those that are left and stores what they have.
+func (m *Manager) Close(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		m.wg.Wait()
+	}()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+	}
+	m.mu.Lock()
+	for _, r := range m.runs {
+		r.stop(ErrClosing)
+	}
+	m.mu.Unlock()
+	over := make(chan struct{})
+	stop := m.cfg.AfterFunc(2*m.cfg.Grace, func() { close(over) })
+	defer stop()
+	select {
+	case <-idle:
+		return nil
+	case <-over:
+		return errors.New("close runs: some do not end")
+	}
+}

@@ -1,0 +1,260 @@
+// Package run does the work on a message so that neither a client that leaves
+// nor a crash loses it. A run belongs to the server: its frames have numbers
+// from 1, are stored, and can be joined by any client of its user, from any
+// frame on, on any instance.
+//
+// It promises that what the user said is stored before the first frame is
+// sent; that a join sees every frame once and in order; that frames with a
+// meaning elsewhere (tools, actions, errors, the end) are stored before they
+// are sent, and text within 250 ms; that the answer and the end are stored
+// together, once; and that a run whose server died is ended by another, with
+// what was stored of its answer. It knows neither HTTP nor the model.
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+)
+
+// Status says where a run stands.
+type Status string
+
+// The states of a run. The last four are final.
+const (
+	Running     Status = "running"
+	Recovering  Status = "recovering" // its server died; another one ends it
+	Finished    Status = "finished"
+	Aborted     Status = "aborted" // by the user: abort, a newer message, a deleted session
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted" // the server stopped in the middle
+)
+
+// deleted is the state of a run whose session is gone and whose rows follow.
+const deleted Status = "deleted"
+
+// Why a run was stopped: the cause of the context its work was given.
+var (
+	ErrAborted  = errors.New("the run was aborted")
+	ErrReplaced = errors.New("a newer message took the place of the run")
+	ErrDeleted  = errors.New("the session of the run was deleted")
+	ErrTimeout  = errors.New("the run took too long")
+	ErrClosing  = errors.New("the server is stopping")
+	ErrLost     = errors.New("another instance has ended the run")
+)
+
+// ErrEnded is returned by methods of a Run that has ended.
+var ErrEnded = errors.New("the run has ended")
+
+// Config configures a Manager. The zero value of every option is the sensible
+// default.
+type Config struct {
+	DB   *db.DB
+	Chat *chat.Store
+	Log  *slog.Logger     // nil: silent
+	Now  func() time.Time // time.Now
+
+	Instance  string        // id of this process; random
+	Alone     bool          // no other process uses the store
+	PerCaller int           // runs of one user at a time; 3
+	Total     int           // runs in this process at a time; 2,000
+	Lifetime  time.Duration // of a run; 10 minutes
+	Grace     time.Duration // for work to return once it was stopped; 2 s
+	Heartbeat time.Duration // a comment to a joined client that hears nothing; 15 s
+	Flush     time.Duration // how long text waits to be stored, at most; 240 ms, which leaves 10 for the commit
+	Segment   int           // bytes of text that are stored at once; 4 KiB
+	MaxBytes  int           // of the frames of a run; 16 MiB
+	Beat      time.Duration // of an instance; 5 s
+	Lease     time.Duration // without a beat until an instance counts as dead; 20 s
+	Poll      time.Duration // for frames of a run in another process; 250 ms
+
+	// Publish tells the other instances; they call Receive. It may be nil.
+	Publish func(ctx context.Context, payload string)
+	// AfterFunc is time.AfterFunc, for tests with a clock of their own. It
+	// returns what stops it.
+	AfterFunc func(d time.Duration, f func()) (stop func() bool)
+}
+
+func (c Config) withDefaults() Config {
+	orTime := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	orInt := func(n *int, v int) {
+		if *n <= 0 {
+			*n = v
+		}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Instance == "" {
+		c.Instance = randomHex(8)
+	}
+	orInt(&c.PerCaller, 3)
+	orInt(&c.Total, 2000)
+	orInt(&c.Segment, 4<<10)
+	orInt(&c.MaxBytes, 16<<20)
+	orTime(&c.Lifetime, 10*time.Minute)
+	orTime(&c.Grace, 2*time.Second)
+	orTime(&c.Heartbeat, 15*time.Second)
+	orTime(&c.Flush, 240*time.Millisecond)
+	orTime(&c.Beat, 5*time.Second)
+	orTime(&c.Lease, 20*time.Second)
+	orTime(&c.Poll, 250*time.Millisecond)
+	if c.Publish == nil {
+		c.Publish = func(context.Context, string) {}
+	}
+	if c.AfterFunc == nil {
+		c.AfterFunc = func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+	}
+	return c
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// Manager starts runs and lets clients join them. It is safe for use by many
+// goroutines.
+type Manager struct {
+	cfg Config
+	wg  sync.WaitGroup
+
+	recovering sync.Mutex // held by the one who recovers
+
+	mu       sync.Mutex
+	closed   bool
+	runs     map[string]*Run                       // by id
+	sessions map[place]*Run                        // the newest of each
+	wakers   map[string]map[chan struct{}]struct{} // by run: who follows its rows
+}
+
+// place names a session.
+type place struct{ user, session string }
+
+// New makes a manager and notes that this instance is at work. Its runs go
+// with the sessions of the chat store when they are deleted. Call Serve once,
+// and Close at the end.
+func New(ctx context.Context, c Config) (*Manager, error) {
+	m := &Manager{cfg: c.withDefaults(), runs: map[string]*Run{}, sessions: map[place]*Run{}, wakers: map[string]map[chan struct{}]struct{}{}}
+	if err := m.beat(ctx); err != nil {
+		return nil, err
+	}
+	c.Chat.Attach(chat.Part{Deleted: m.sessionDeleted, Shrink: shrink})
+	return m, nil
+}
+
+// Start is a message that a run is to answer.
+type Start struct {
+	User      string // DID
+	Session   string
+	RequestID string
+	Message   model.Message
+	Declared  []byte // JSON of the tools and actions the page declares; nil keeps those of before
+
+	// Key makes the message one that is answered once: a second Start with it
+	// in the session joins the first run. Hash stands for all that was asked.
+	Key  string
+	Hash []byte
+}
+
+// Started names a run.
+type Started struct {
+	RunID     string
+	RequestID string // of the first request when Joined
+	Joined    bool   // the run was there already
+}
+
+// Work answers the message of a run. It ends soon after ctx does, whose cause
+// is one of the errors above. What it returns then is stored too.
+type Work func(ctx context.Context, r *Run) Result
+
+// Result is what the work on a message gave.
+type Result struct {
+	Messages []model.Message // of the oracle and its tools, to be stored
+	Failed   bool
+	Error    any // payload of the error frame; nil sends none, unless the run ran out of time
+	Usage    any // stored with the run; nil: nothing
+}
+
+// Info is what is known of a run.
+type Info struct {
+	RunID     string `json:"runId"`
+	Status    Status `json:"status"`
+	RequestID string `json:"-"`
+	Session   string `json:"-"`
+	Turn      int64  `json:"-"`
+}
+
+// NotFound is the fault for a run that is missing or somebody else's.
+func NotFound() *fault.Error { return fault.New(fault.NotFound, "RUN_NOT_FOUND", "Run not found") }
+
+func tooMany(limit int) *fault.Error {
+	return fault.New(fault.TooMany, "TOO_MANY_RUNS", fmt.Sprintf("You have %d answers in the making already. Wait for one, or abort it.", limit)).
+		After(5 * time.Second)
+}
+
+func busy() *fault.Error {
+	return fault.New(fault.Unavailable, "ORACLE_BUSY", "The oracle cannot take another message at the moment. Try again shortly.").After(2 * time.Second)
+}
+
+func keyReused() *fault.Error {
+	return fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request.")
+}
+
+// Current is the run of a session that is still at work, nil without one.
+func (m *Manager) Current(ctx context.Context, user, session string) (*Info, error) {
+	return findCurrent(ctx, m.cfg.DB, user, session)
+}
+
+// Find tells what is known of a run of a user. The fault for one that is
+// missing or somebody else's is RUN_NOT_FOUND.
+func (m *Manager) Find(ctx context.Context, user, id string) (Info, error) {
+	r, err := findRun(ctx, m.cfg.DB, user, id)
+	if err != nil {
+		return Info{}, err
+	}
+	return Info{RunID: r.id, Status: r.status, RequestID: r.requestID, Session: r.sessionID, Turn: r.begun.Turn}, nil
+}
+
+// Live counts the runs at work in this process.
+func (m *Manager) Live() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.runs)
+}
+
+// Expire removes frames of runs that ended before a time, at most limit rows
+// in one transaction, but for those of the end: a late join still learns how
+// the run ended. It tells how many rows went; call it until it removes none.
+func (m *Manager) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	return m.expireFrames(ctx, before.UnixMilli(), limit)
+}
+
+// ExpireRuns removes at most limit runs that ended before a time, with all
+// that Expire has left of them. Until then a key that was used joins its run.
+func (m *Manager) ExpireRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+	var n int64
+	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		n, err = expireRuns(ctx, tx, before.UnixMilli(), limit)
+		return err
+	})
+	return int(n), err
+}

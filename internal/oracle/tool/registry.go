@@ -1,0 +1,154 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Limits of a registry.
+const (
+	maxName   = 64  // characters of a name, the limit of model servers
+	maxEvents = 256 // names of events
+)
+
+var (
+	namePattern  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+	eventPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
+)
+
+// ValidName tells whether model servers accept name for a tool: 1 to 64
+// letters, digits, _ and -.
+func ValidName(name string) bool { return len(name) <= maxName && namePattern.MatchString(name) }
+
+// Offered is implemented by a tool that not every caller is offered.
+type Offered interface {
+	Offered(ctx context.Context) bool
+}
+
+// Registry holds the tools of the server and what plugins add beside them.
+// The zero value is ready; it is safe for concurrent use.
+type Registry struct {
+	mu     sync.RWMutex
+	tools  []Tool
+	names  map[string]bool
+	more   []func(context.Context) []Tool
+	events []string
+	routes []func(*web.API)
+}
+
+// Add registers tools for every run. It refuses a name that is taken or that
+// no model server accepts, and a schema that is no object; nothing is added
+// then.
+func (r *Registry) Add(tools ...Tool) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	added := map[string]bool{}
+	for _, t := range tools {
+		s := t.Spec()
+		switch {
+		case !ValidName(s.Name):
+			return fmt.Errorf("tool %q: want a name of 1 to %d letters, digits, _ and -", s.Name, maxName)
+		case r.names[s.Name] || added[s.Name]:
+			return fmt.Errorf("tool %q is registered twice", s.Name)
+		}
+		if err := CheckSchema(s.Schema); err != nil {
+			return fmt.Errorf("tool %q: %w", s.Name, err)
+		}
+		added[s.Name] = true
+	}
+	if r.names == nil {
+		r.names = map[string]bool{}
+	}
+	for name := range added {
+		r.names[name] = true
+	}
+	r.tools = append(r.tools, tools...)
+	return nil
+}
+
+// AddPerRun registers a source of tools that depend on the caller or the
+// request; ctx carries a Context. Its tools give way to those of Add.
+func (r *Registry) AddPerRun(source func(ctx context.Context) []Tool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.more = append(r.more, source)
+}
+
+// AddEvents enters names into the catalogue of events sockets may hear.
+func (r *Registry) AddEvents(names ...string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range names {
+		switch {
+		case !eventPattern.MatchString(name):
+			return fmt.Errorf("event %q: want 1 to 64 letters, digits and _ . : -", name)
+		case slices.Contains(r.events, name):
+			continue
+		case len(r.events) == maxEvents:
+			return fmt.Errorf("event %q: there are %d already", name, maxEvents)
+		}
+		r.events = append(r.events, name)
+	}
+	return nil
+}
+
+// AddRoutes registers routes to be entered into the API when it is built.
+func (r *Registry) AddRoutes(add func(*web.API)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.routes = append(r.routes, add)
+}
+
+// ForRun gives the tools one run may use, in the order they were added.
+func (r *Registry) ForRun(ctx context.Context) []Tool {
+	r.mu.RLock()
+	tools, more := r.tools, r.more
+	r.mu.RUnlock()
+	out := make([]Tool, 0, len(tools))
+	for _, t := range tools {
+		if o, ok := t.(Offered); !ok || o.Offered(ctx) {
+			out = append(out, t)
+		}
+	}
+	for _, source := range more {
+		out = r.merge(out, source(ctx))
+	}
+	return out
+}
+
+// merge appends the tools of a run whose names are free and valid.
+func (r *Registry) merge(out, more []Tool) []Tool {
+	for _, t := range more {
+		name := t.Spec().Name
+		r.mu.RLock()
+		taken := r.names[name]
+		r.mu.RUnlock()
+		taken = taken || slices.ContainsFunc(out, func(o Tool) bool { return o.Spec().Name == name })
+		if !taken && ValidName(name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Events lists the names of AddEvents in the order they were added.
+func (r *Registry) Events() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Clone(r.events)
+}
+
+// Routes enters all registered routes into a.
+func (r *Registry) Routes(a *web.API) {
+	r.mu.RLock()
+	routes := slices.Clone(r.routes)
+	r.mu.RUnlock()
+	for _, add := range routes {
+		add(a)
+	}
+}

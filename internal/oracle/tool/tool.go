@@ -1,0 +1,89 @@
+// Package tool says what a tool is that a model may call, and keeps the
+// register of all there are: the place where plugins add their tools, their
+// routes and the names of their events.
+//
+// It promises that a schema somebody else wrote is safe to use: a check of
+// arguments reaches nothing outside the schema and its work is bounded. It
+// runs no tool itself; package agent does.
+package tool
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Kind says where a tool runs.
+type Kind int
+
+// The kinds of tools.
+const (
+	Server  Kind = iota // in this process
+	Browser             // in the caller's page, over the socket
+	Action              // in the caller's page, as an action of its interface
+)
+
+// Client tells whether the tool runs with the caller. We never repeat such a
+// call: it may have had its effect although no answer came back.
+func (k Kind) Client() bool { return k == Browser || k == Action }
+
+// Spec describes a tool to the model and to those who show its calls.
+type Spec struct {
+	Name        string
+	Description string
+	Schema      jsontext.Value // JSON Schema of the arguments; Parameters adds the type where it has none
+	Kind        Kind
+	HasRender   bool          // an action whose page shows a component for it
+	Timeout     time.Duration // of one call; 0: what the agent has as default
+	ReadOnly    bool          // a call changes nothing
+	Agent       string        // name of the sub-agent the tool belongs to; empty: the main one
+}
+
+// Call is one call of a tool. ID is unique in its session.
+type Call struct {
+	ID   string         `json:"id"`
+	Name string         `json:"name"`
+	Args jsontext.Value `json:"args,omitzero"` // a JSON object
+}
+
+// Output is what a call gave. Err is a sentence for the model and the caller
+// when the call failed; it never holds internals.
+type Output struct {
+	Text string
+	Data jsontext.Value // instead of Text, where the answer is JSON
+	Err  string
+}
+
+// String is the output as one text: the error, the text or the data.
+func (o Output) String() string {
+	switch {
+	case o.Err != "":
+		return o.Err
+	case o.Text != "":
+		return o.Text
+	}
+	return string(o.Data)
+}
+
+// Tool is something a model may call. Run gets arguments that fit the schema.
+// A fault it returns is shown to the model with its message, any other error
+// only as a failure; ctx ends when the call may no longer go on.
+type Tool interface {
+	Spec() Spec
+	Run(ctx context.Context, c Call) (Output, error)
+}
+
+// Func is a tool made of a description and a function.
+type Func struct {
+	Describe Spec
+	Do       func(ctx context.Context, c Call) (Output, error)
+}
+
+var _ Tool = Func{}
+
+// Spec describes the tool.
+func (f Func) Spec() Spec { return f.Describe }
+
+// Run calls the function.
+func (f Func) Run(ctx context.Context, c Call) (Output, error) { return f.Do(ctx, c) }

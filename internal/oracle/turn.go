@@ -1,0 +1,175 @@
+package oracle
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+const (
+	// historyBytes is how much of a conversation a turn begins with; the agent
+	// makes a summary of what does not fit the model.
+	historyBytes = 1 << 20
+	// titleTime is how long a title may take.
+	titleTime = 30 * time.Second
+	// titleTurns is how many turns of a session try to give it a title.
+	titleTurns = 5
+)
+
+// turn is a message on its way to an answer.
+type turn struct {
+	user     string
+	session  string
+	message  *message
+	declared declaration
+	about    tool.Context // what tools may know
+}
+
+// said is the message in the words of the model.
+func (t *turn) said() model.Message {
+	return model.Message{Role: model.User, Content: t.message.Text, Attachments: t.message.Attachments}
+}
+
+// work answers a message. It is the work of a run: it goes on when the client
+// leaves and stops when ctx ends.
+func (s *Service) work(t *turn) run.Work {
+	return func(ctx context.Context, r *run.Run) run.Result {
+		mark := ids{t.session, r.RequestID()}
+		if err := r.Ack(ackText); err != nil {
+			return run.Result{}
+		}
+		s.emit(t.user, t.session, eventReasoning, mark.ack(s.cfg.Now()))
+		about := t.about
+		about.RequestID, about.RunID = r.RequestID(), r.ID()
+		about.Emit = func(event string, payload any) { s.emit(t.user, t.session, event, payload) }
+		ctx = tool.With(web.WithRequestID(ctx, r.RequestID()), about)
+		res, err := s.answer(ctx, t, r, mark)
+		out := run.Result{Messages: res.Messages, Usage: res.Usage}
+		switch {
+		case err == nil:
+			s.title(ctx, t, r, res.Text)
+		case stopped(ctx):
+		default:
+			s.explain(ctx, err)
+			out.Failed, out.Error = true, mark.failure(model.Explain(err), s.cfg.Now())
+		}
+		return out
+	}
+}
+
+// stopped tells whether the run was ended from outside: by its user, by the
+// server, or by its time.
+func stopped(ctx context.Context) bool { return ctx.Err() != nil }
+
+// explain tells the log what the caller is not told.
+func (s *Service) explain(ctx context.Context, err error) {
+	var e *model.Error
+	if errors.As(err, &e) {
+		s.cfg.Log.WarnContext(ctx, "model failed", "kind", string(e.Kind), "status", e.Status, "err", err.Error())
+		return
+	}
+	s.cfg.Log.ErrorContext(ctx, "run failed", "err", err.Error())
+}
+
+// answer runs the turn.
+func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (agent.Result, error) {
+	history, err := s.cfg.Chat.History(ctx, t.user, t.session, r.Turn(), historyBytes)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	tools := s.cfg.Tools.ForRun(ctx)
+	tools = append(tools, s.pageTools(t.declared, tools)...)
+	k := &sink{s: s, run: r, ids: mark, names: map[string]string{}}
+	for _, one := range tools {
+		if p, ok := one.(*pageTool); ok {
+			k.names[p.spec.Name] = p.name
+		}
+	}
+	return s.cfg.Agent.Turn(ctx, agent.Turn{
+		History: history, System: s.prompt(t.about.Timezone, t.message.Metadata), User: t.said(),
+		Model: s.cfg.Models.Resolve(t.message.Model), Tools: tools,
+	}, k)
+}
+
+// sink turns what happens in a turn into frames, and into events for the
+// sockets of the session.
+type sink struct {
+	s     *Service
+	run   *run.Run
+	ids   ids
+	names map[string]string // what pages call their tools
+}
+
+var _ agent.Sink = (*sink)(nil)
+
+// Reasoning sends a thought.
+func (k *sink) Reasoning(text string) error { return k.run.Reasoning(text) }
+
+// Text sends a piece of the answer.
+func (k *sink) Text(delta string) error { return k.run.Text(delta) }
+
+// ToolStart tells that a tool has begun.
+func (k *sink) ToolStart(c tool.Call, s tool.Spec) error { return k.tell(c, s, nil) }
+
+// ToolEnd tells what a tool gave.
+func (k *sink) ToolEnd(c tool.Call, s tool.Spec, o tool.Output, _ string) error {
+	return k.tell(c, s, &o)
+}
+
+func (k *sink) tell(c tool.Call, s tool.Spec, o *tool.Output) error {
+	name, ok := k.names[s.Name]
+	if !ok {
+		name = s.Name
+	}
+	event, e := k.ids.call(c, s.Kind, name, o)
+	if err := k.run.Emit(event, e); err != nil {
+		return err
+	}
+	if s.Kind != tool.Action { // a page runs an action each time it hears of one
+		k.s.emit(k.run.User(), k.ids.session, event, e)
+	}
+	return nil
+}
+
+// Router tells that a sub-agent is entered or left.
+func (k *sink) Router(name string) error {
+	e := step{k.ids.session, k.ids.request, name}
+	k.s.emit(k.run.User(), k.ids.session, eventRouter, e)
+	return k.run.Emit(frameRouter, e)
+}
+
+// title gives a new session its title, beside the run: nobody waits for it.
+func (s *Service) title(ctx context.Context, t *turn, r *run.Run, answer string) {
+	if r.Turn() > titleTurns {
+		return
+	}
+	requestID := r.RequestID()
+	s.later.start(ctx, titleTime, func(ctx context.Context) {
+		if err := s.makeTitle(ctx, t, answer, requestID); err != nil && ctx.Err() == nil {
+			s.cfg.Log.WarnContext(ctx, "session gets no title", "err", err.Error())
+		}
+	})
+}
+
+func (s *Service) makeTitle(ctx context.Context, t *turn, answer, requestID string) error {
+	session, err := s.cfg.Chat.Session(ctx, t.user, t.session)
+	if err != nil || session.Title != chat.Untitled {
+		return nil //nolint:nilerr // it is gone, and needs no title
+	}
+	text, err := s.cfg.Agent.Title(ctx, s.cfg.TitleModel, t.message.Text, answer)
+	if err != nil {
+		return err
+	}
+	set, err := s.cfg.Chat.SetTitle(ctx, t.user, t.session, text)
+	if set {
+		s.emit(t.user, t.session, eventInvalidate, invalidation{t.session, requestID, stateDone})
+	}
+	return err
+}
