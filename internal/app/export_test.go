@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -59,3 +60,6 @@ func (b *Built) RunJobs(ctx context.Context) { b.runner.Run(ctx) }
 
 // Dir is the data folder.
 func (b *Built) Dir() string { return b.cfg.Data.Dir }
+
+// OracleDID is who the oracle is.
+func (b *Built) OracleDID() did.DID { return b.identity.DID }

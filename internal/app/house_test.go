@@ -131,6 +131,7 @@ func furnished(t *testing.T, dir string) *house {
 	h.furnish(t)
 	h.furnishSurveys(t)
 	h.furnishLine(t)
+	h.furnishMind(t)
 	return h
 }
 
@@ -154,6 +155,9 @@ func (h *house) path(r web.Route) string {
 			continue
 		}
 		text := linePart(r, part)
+		if text == "" {
+			text = h.mindPart(r, part)
+		}
 		if text == "" {
 			text = h.part(r.Path, parts[i-1], part)
 		}
@@ -206,7 +210,10 @@ func (h *house) send(t *testing.T, r web.Route, path, key string) *httptest.Resp
 	if isWrite(r) {
 		req.Header.Set("If-Match", "*")
 	}
-	if key != "" {
+	switch {
+	case ofOracle(r):
+		h.asOracleUser(t, req, key)
+	case key != "":
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	w := httptest.NewRecorder()

@@ -49,6 +49,9 @@ func TestExamplesWork(t *testing.T) {
 			if w.Code != r.Doc.Status && !needsMore(r, w) {
 				t.Fatalf("got %d %s, want %d", w.Code, w.Body, r.Doc.Status)
 			}
+			if w.Code != r.Doc.Status {
+				return
+			}
 			media := strings.TrimSpace(strings.Split(w.Header().Get("Content-Type"), ";")[0])
 			if media != "application/json" || strings.HasSuffix(r.Path, "json") {
 				return
@@ -71,8 +74,12 @@ func TestExamplesWork(t *testing.T) {
 }
 
 // needsMore marks the examples whose success depends on more than the request:
-// a ping to an address outside, and the file of an export that nobody has made.
+// a ping to an address outside, the file of an export that nobody has made, a
+// token somebody has signed, and a socket, which is more than a request.
 func needsMore(r web.Route, w *httptest.ResponseRecorder) bool {
+	if r.Path == "/socket.io/" || r.Path == "/delegation" && r.Method == http.MethodPost {
+		return w.Code == http.StatusBadRequest
+	}
 	return (strings.HasSuffix(r.Path, "/ping") || strings.HasSuffix(r.Path, "/file")) && w.Code < 500
 }
 

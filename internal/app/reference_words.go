@@ -54,6 +54,8 @@ func tagText(name string) string {
 		return "Work that goes on after the answer: progress, results, cancelling."
 	case "ussd":
 		return "What telecom gateways call once for each key press, and what operators see of it. Answers are texts that begin with CON or END."
+	case "oracle":
+		return "An agent that answers, looks things up and calls tools: chat sessions, messages as JSON or as a stream that can be joined again, sockets, delegations. Callers show a UCAN."
 	case "system":
 		return "Whether the server lives, and what it is."
 	case "operations":
@@ -73,6 +75,10 @@ func sample(path, name string) string {
 		return "africastalking"
 	case name == "sessionId" && strings.HasPrefix(path, "/api/ussd/"):
 		return "ATUid_1"
+	case name == "sessionId":
+		return "$P8H_w19FVNSqnneNKK3V0LyHv_UM4wLy4q0-28BErKo"
+	case name == "runId":
+		return "run_01a1df6d-395d-716b-80cb-7f9588fe173c"
 	case name == "member":
 		return "did:ixo:person/amina"
 	case name == "file":

@@ -19,19 +19,19 @@ const forms = "application/json, application/x-www-form-urlencoded"
 // told by UCAN tokens, which are checked here.
 func (s *Service) Routes(a *web.API) {
 	add := func(method, path string, h handler, d web.Doc) {
-		d.Scope, d.Tag, d.Description = web.Public, "oracle", d.Description+authDoc
+		d.Scope, d.UCAN, d.Tag, d.Description = web.Public, true, "oracle", d.Description+authDoc
 		a.Handle(method, path, s.known(h, d.Consumes != ""), d)
 	}
 	s.sessionRoutes(add)
 	s.messageRoutes(add)
 	add("POST", "/delegation", s.serveStoreDelegation, web.Doc{
-		Summary: "Store what you let the oracle do for you", Consumes: forms, Answer: stored{}, Codes: []string{"DELEGATION_INVALID"},
+		Summary: "Store what you let the oracle do for you", Consumes: forms, Body: delegationBody{}, Answer: stored{}, Codes: []string{"DELEGATION_INVALID"},
 		Description: "Members: raw (required, base64 CAR of a delegation you made for this oracle, with an end), issuer, audience, expiration. The expiration that counts is the token's.",
 	})
 	add("GET", "/delegation", s.serveDelegation, web.Doc{Summary: "Ask whether a delegation is stored", Answer: standing{}})
 	add("DELETE", "/delegation", s.serveRevoke, web.Doc{Summary: "Forget the stored delegation", Answer: stored{}})
 	a.Handle("GET", "/models", s.serveModels, web.Doc{
-		Summary: "List the models a message may name", Scope: web.Public, Tag: "oracle", Produces: "application/json",
+		Summary: "List the models a message may name", Scope: web.Public, Tag: "oracle", Answer: modelList{},
 	})
 	s.cfg.Tools.Routes(a)
 }
@@ -53,7 +53,7 @@ func (s *Service) sessionRoutes(add adder) {
 		Summary: "Delete a session and everything in it", Answer: note{}, Codes: []string{"SESSION_NOT_FOUND"},
 	})
 	add("GET", "/sessions/{sessionId}/messages", s.serveHistory, web.Doc{
-		Summary: "Read a page of a session's history", Answer: chat.Page{}, Codes: []string{"SESSION_NOT_FOUND", "INVALID_CURSOR"},
+		Summary: "Read a page of a session's history", Answer: pageAnswer{}, Codes: []string{"SESSION_NOT_FOUND", "INVALID_CURSOR"},
 		Description: "Without a cursor the newest turns; messages are oldest first. A page after a cursor begins with the turn of the cursor again, as it is now.",
 		Query: []web.Param{
 			{Name: "limit", Doc: "Turns in one page, at most 100; 20 by default.", Example: "20"},
@@ -62,13 +62,14 @@ func (s *Service) sessionRoutes(add adder) {
 		},
 	})
 	add("GET", "/sessions/{sessionId}/run", s.serveCurrentRun, web.Doc{
-		Summary: "Find the run of a session that can be joined", Answer: currentRun{}, Codes: []string{"SESSION_NOT_FOUND"},
+		Summary: "Find the run of a session that can be joined", Answer: runAnswer{}, Codes: []string{"SESSION_NOT_FOUND"},
 	})
 }
 
 func (s *Service) messageRoutes(add adder) {
 	add("POST", "/messages/{sessionId}", s.serveMessage, web.Doc{
 		Summary: "Send a message", Consumes: forms, Produces: "application/json, text/event-stream", Answer: answer{},
+		Body: messageBody{}, Example: messageBody{Message: "help"},
 		Codes: []string{"SESSION_NOT_FOUND", "TOO_MANY_RUNS", "IDEMPOTENCY_KEY_REUSED", "INVOCATION_INVALID", "INVOCATION_USED"},
 		Description: "Members: message (required), stream, returnAllMessages, model, tools, agActions, attachments (at most 10), mcpInvocations, timezone, homeServer, metadata. " +
 			"With stream the answer is a stream of frames: run, reasoning, tool_call, action_call, message, error and, always last, done. The run goes on when its reader leaves; join it again with GET /runs/{runId}?after=. " +
@@ -81,10 +82,10 @@ func (s *Service) messageRoutes(add adder) {
 		},
 	})
 	add("GET", "/messages/{sessionId}", s.serveMessages, web.Doc{
-		Summary: "Read all messages of a session", Answer: messageList{}, Description: "Empty for a session that is not yours.",
+		Summary: "Read all messages of a session", Answer: messagesAnswer{}, Description: "Empty for a session that is not yours.",
 	})
 	add("POST", "/messages/abort", s.serveAbort, web.Doc{
-		Summary: "Abort the run of a session", Consumes: forms, Answer: aborted{}, Description: "Member: sessionId. success is false when nothing of yours is running there.",
+		Summary: "Abort the run of a session", Consumes: forms, Answer: aborted{}, Body: abortBody{}, Example: abortBody{"$P8H_w19FVNSqnneNKK3V0LyHv_UM4wLy4q0-28BErKo"}, Description: "Member: sessionId. success is false when nothing of yours is running there.",
 	})
 	add("GET", "/runs/{runId}", s.serveRun, web.Doc{
 		Summary: "Join a run", Produces: "text/event-stream", Codes: []string{"RUN_NOT_FOUND"},

@@ -49,6 +49,8 @@ type Doc struct {
 	Produces    string   // media types of the answer, comma-separated; application/json by default
 	Query       []Param  // query parameters of plain handlers
 	Consumes    string   // media types of the body of a plain handler, by commas
+	Body        any      // a value of that body's type, as JSON
+	UCAN        bool     // a plain handler that asks for a UCAN itself
 	Codes       []string // further error codes worth naming, for the reference
 	Also        []int    // other statuses of success, with the same body
 	Light       bool     // always served: it costs nothing, or it asks how we are

@@ -33,6 +33,7 @@ func Document(title, version string, apis ...*API) *huma.OpenAPI {
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				"key":    {Type: "http", Scheme: "bearer", Description: "An API key: hearth keys create, or POST /v1/api-keys."},
 				"header": {Type: "apiKey", In: "header", Name: "X-API-Key", Description: "The same key in a header of its own."},
+				"ucan":   {Type: "apiKey", In: "header", Name: "x-ucan-delegation", Description: "A UCAN for this oracle: hearth ucan delegate. Programs send Authorization: Bearer <invocation> with X-Auth-Type: ucan instead."},
 			},
 		},
 	}
@@ -122,6 +123,9 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 		op.Security = []map[string][]string{{"key": {}}, {"header": {}}}
 		op.Extensions = map[string]any{"x-scope": string(s)}
 	}
+	if r.Doc.UCAN {
+		op.Security = []map[string][]string{{"ucan": {}}}
+	}
 	if r.In != nil {
 		parameters(reg, op, r)
 	}
@@ -138,11 +142,25 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 	if r.Doc.Consumes != "" {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
 		for media := range strings.SplitSeq(r.Doc.Consumes, ",") {
-			op.RequestBody.Content[strings.TrimSpace(media)] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+			media = strings.TrimSpace(media)
+			op.RequestBody.Content[media] = plainBody(reg, op, r.Doc, media)
 		}
 	}
 	responses(reg, op, a, r)
 	return op
+}
+
+// plainBody describes the body of a plain handler: JSON by its type, if there
+// is one, anything else as bytes.
+func plainBody(reg huma.Registry, op *huma.Operation, d Doc, media string) *huma.MediaType {
+	m := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	if media == "application/json" {
+		m.Example = d.Example
+		if d.Body != nil {
+			m.Schema = reg.Schema(reflect.TypeOf(d.Body), true, operationTypeHint(op))
+		}
+	}
+	return m
 }
 
 func describe(d Doc) string {

@@ -175,7 +175,7 @@ func (h *Hub) Routes(a *web.API) {
 		return nil
 	}
 	a.Handle(http.MethodGet, "/socket.io/", serve, web.Doc{
-		Summary: "Connect a socket.io client", Scope: web.Public, Light: true,
+		Summary: "Connect a socket.io client", Scope: web.Public, Tag: "oracle", Light: true, Produces: "text/plain",
 		Description: "Engine.IO 4, polling and websocket, namespace `/`. The query names a session of the caller; the CONNECT packet carries `invocation` or `ucanDelegation`.",
 		Query: []web.Param{
 			{Name: "EIO", Doc: "Protocol version, 4.", Example: "4"},
@@ -185,7 +185,7 @@ func (h *Hub) Routes(a *web.API) {
 		},
 	})
 	a.Handle(http.MethodPost, "/socket.io/", serve, web.Doc{
-		Summary: "Send packets of a polling client", Scope: web.Public, Light: true, Consumes: "text/plain", Produces: "text/html",
+		Summary: "Send packets of a polling client", Scope: web.Public, Tag: "oracle", Light: true, Consumes: "text/plain", Produces: "text/html",
 		Query: []web.Param{
 			{Name: "EIO", Doc: "Protocol version, 4.", Example: "4"},
 			{Name: "transport", Doc: "polling.", Example: "polling"},

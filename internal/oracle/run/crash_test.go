@@ -424,3 +424,52 @@ func TestLease(t *testing.T) {
 		g.closeAll(two)
 	})
 }
+
+// A row of frames that cannot be read costs what is in it, and no other run.
+func TestRecoverDamaged(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, dbtest.SQLite(t))
+	var ids []string
+	var scripts []*script
+	for i := range 2 {
+		user := fmt.Sprint("did:key:", i)
+		s := newScript()
+		scripts = append(scripts, s)
+		ids = append(ids, g.start(g.m, message(user, g.session(user), "hi"), s.work).RunID)
+		for _, step := range []func(*run.Run) error{text("a"), toolFrame("c1", "done", "x"), text("b"), toolFrame("c2", "done", "y")} {
+			if err := s.do(step); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, err := g.db.Exec(t.Context(), `UPDATE oracle_frames SET data = 'torn' WHERE seq > 1 AND run = (SELECT nid FROM oracle_runs WHERE id = $1)`, ids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := g.manager()
+	if n, err := next.Recover(t.Context()); n != 2 || err != nil {
+		t.Errorf("Recover() = %d, %v; want 2", n, err)
+	}
+	for i, want := range []string{"a", "ab"} {
+		o, err := next.Wait(t.Context(), fmt.Sprint("did:key:", i), ids[i])
+		if err != nil || o.Status != run.Interrupted {
+			t.Errorf("Wait() = %+v, %v; want interrupted", o, err)
+		}
+		info, err := next.Find(t.Context(), fmt.Sprint("did:key:", i), ids[i])
+		if err != nil || info.Status != run.Interrupted {
+			t.Fatalf("run %d = %+v, %v; want interrupted", i, info, err)
+		}
+		said := ""
+		for _, m := range g.history(fmt.Sprint("did:key:", i), info.Session)[1:] {
+			said += m.Content
+		}
+		if said != want {
+			t.Errorf("run %d said %q, want %q", i, said, want)
+		}
+	}
+	for _, s := range scripts {
+		close(s.steps)
+	}
+	g.closeAll(g.m)
+	g.closeAll(next)
+}

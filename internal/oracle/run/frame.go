@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -62,19 +63,22 @@ func (s *segment) frame(id int64) Frame {
 	return Frame{ID: id, Data: s.data[from:s.ends[i]:s.ends[i]]}
 }
 
+// errUnreadable says that a row does not hold frames.
+var errUnreadable = errors.New("frames cannot be read")
+
 // parse reads the frames of a row.
 func parse(seq int64, data []byte) (*segment, error) {
 	s := &segment{seq: seq, data: data}
 	for from := 0; from < len(data); {
 		n := bytes.Index(data[from:], []byte("\n\n"))
 		if n < 0 {
-			return nil, fmt.Errorf("frames from %d on are cut off", seq)
+			return nil, fmt.Errorf("%w: cut off after %d", errUnreadable, seq)
 		}
 		from += n + 2
 		s.ends = append(s.ends, from)
 	}
 	if len(s.ends) == 0 {
-		return nil, fmt.Errorf("no frames from %d on", seq)
+		return nil, fmt.Errorf("%w: empty at %d", errUnreadable, seq)
 	}
 	return s, nil
 }

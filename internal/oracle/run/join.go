@@ -175,7 +175,10 @@ func (m *Manager) eachStored(ctx context.Context, nid, after int64, out func(Fra
 		for i, row := range rows {
 			s, err := parse(row.seq, []byte(row.data))
 			if err != nil {
-				return err
+				// Its frames are lost; the end of the run need not be.
+				m.cfg.Log.ErrorContext(ctx, "frames of a run are damaged", "err", err)
+				after = max(after, row.upto)
+				continue
 			}
 			for id := max(after+1, s.seq); id <= s.upto(); id++ {
 				f := s.frame(id)

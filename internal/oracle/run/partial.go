@@ -77,8 +77,14 @@ func (cs *calls) note(event string, payload jsontext.Value) {
 type draft struct {
 	text []byte
 	open calls
-	said []model.Message // of the oracle only; the results are beside
-	outs map[string]model.Message
+	said []part
+	outs map[string]model.Message // results by call
+}
+
+// part is a message of the oracle that is being put together.
+type part struct {
+	content, reasoning []byte
+	calls              []tool.Call
 }
 
 // add looks at a frame.
@@ -91,7 +97,8 @@ func (d *draft) add(f Frame) {
 		}
 		if json.Unmarshal(payload, &p) == nil {
 			d.text = append(d.text, p.Content...)
-			d.answer(true).Content += p.Content
+			a := d.answer(true)
+			a.content = append(a.content, p.Content...)
 		}
 	case frameReasoning:
 		var p struct {
@@ -99,7 +106,8 @@ func (d *draft) add(f Frame) {
 			Details   jsontext.Value `json:"reasoningDetails"`
 		}
 		if json.Unmarshal(payload, &p) == nil && p.Details == nil && p.Reasoning != "" {
-			d.answer(true).Reasoning += p.Reasoning
+			a := d.answer(true)
+			a.reasoning = append(a.reasoning, p.Reasoning...)
 		}
 	case frameTool, frameAction:
 		d.open.note(event, payload)
@@ -109,11 +117,11 @@ func (d *draft) add(f Frame) {
 
 // answer is the message of the oracle that is being put together. Text after
 // the call of a tool begins another.
-func (d *draft) answer(text bool) *model.Message {
-	if n := len(d.said); n > 0 && !(text && len(d.said[n-1].ToolCalls) > 0) {
+func (d *draft) answer(text bool) *part {
+	if n := len(d.said); n > 0 && !(text && len(d.said[n-1].calls) > 0) {
 		return &d.said[n-1]
 	}
-	d.said = append(d.said, model.Message{Role: model.Assistant})
+	d.said = append(d.said, part{})
 	return &d.said[len(d.said)-1]
 }
 
@@ -124,8 +132,8 @@ func (d *draft) call(payload jsontext.Value) {
 		return
 	}
 	if c.Status == "isRunning" {
-		m := d.answer(false)
-		m.ToolCalls = append(m.ToolCalls, tool.Call{ID: c.id(), Name: c.ToolName, Args: plainArgs(c.Args)})
+		a := d.answer(false)
+		a.calls = append(a.calls, tool.Call{ID: c.id(), Name: c.ToolName, Args: plainArgs(c.Args)})
 		return
 	}
 	if d.outs == nil {
@@ -156,9 +164,9 @@ func plainArgs(args jsontext.Value) jsontext.Value {
 // messages are the messages of the draft. Every call has a result.
 func (d *draft) messages() []model.Message {
 	var out []model.Message
-	for _, m := range d.said {
-		out = append(out, m)
-		for _, c := range m.ToolCalls {
+	for _, p := range d.said {
+		out = append(out, model.Message{Role: model.Assistant, Content: string(p.content), Reasoning: string(p.reasoning), ToolCalls: p.calls})
+		for _, c := range p.calls {
 			result, ok := d.outs[c.ID]
 			if !ok {
 				result = model.Message{Role: model.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: chat.Unfinished, Failed: true}

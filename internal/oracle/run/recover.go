@@ -43,8 +43,11 @@ func (m *Manager) Tend(ctx context.Context) error {
 	return errors.Join(err, rerr)
 }
 
-// beat notes that this instance is at work.
+// beat notes that this instance is at work, where others may ask.
 func (m *Manager) beat(ctx context.Context) error {
+	if m.cfg.Alone {
+		return nil
+	}
 	return putBeat(ctx, m.cfg.DB, m.cfg.Instance, m.cfg.Now().UnixMilli())
 }
 
@@ -55,10 +58,11 @@ func (m *Manager) Recover(ctx context.Context) (int, error) {
 	m.recovering.Lock()
 	defer m.recovering.Unlock()
 	count := 0
+	var bad error
 	for owner := ""; ; {
 		next, err := nextOwner(ctx, m.cfg.DB, owner)
 		if err != nil || next == "" {
-			return count, errors.Join(err, m.forgetDead(ctx))
+			return count, errors.Join(bad, err)
 		}
 		owner = next
 		dead, err := m.dead(ctx, owner)
@@ -70,7 +74,7 @@ func (m *Manager) Recover(ctx context.Context) (int, error) {
 		n, err := m.recoverOwner(ctx, owner)
 		count += n
 		if err != nil {
-			return count, err
+			bad = errors.Join(bad, err)
 		}
 	}
 }
@@ -87,15 +91,21 @@ func (m *Manager) dead(ctx context.Context, owner string) (bool, error) {
 
 // forgetDead removes the beats of instances that are long gone.
 func (m *Manager) forgetDead(ctx context.Context) error {
+	if m.cfg.Alone {
+		return nil
+	}
 	return removeBeats(ctx, m.cfg.DB, m.cfg.Now().Add(-time.Hour).UnixMilli())
 }
 
+// recoverOwner recovers the runs of a dead instance. One that cannot be is no
+// reason to leave the others.
 func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
 	count := 0
+	var bad error
 	for after := int64(0); ; {
 		rows, err := listLost(ctx, m.cfg.DB, owner, after, rowsAtOnce)
 		if err != nil {
-			return count, err
+			return count, errors.Join(bad, err)
 		}
 		for _, r := range rows {
 			after = r.nid
@@ -107,13 +117,13 @@ func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
 			}
 			ok, err := m.recoverRun(ctx, r, owner)
 			if err != nil {
-				return count, fmt.Errorf("recover run %s: %w", r.id, err)
+				bad = fmt.Errorf("recover run %s: %w", r.id, err)
 			} else if ok {
 				count++
 			}
 		}
-		if len(rows) < rowsAtOnce {
-			return count, nil
+		if len(rows) < rowsAtOnce || ctx.Err() != nil {
+			return count, bad
 		}
 	}
 }

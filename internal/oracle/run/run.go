@@ -154,7 +154,7 @@ type place struct{ user, session string }
 // and Close at the end.
 func New(ctx context.Context, c Config) (*Manager, error) {
 	m := &Manager{cfg: c.withDefaults(), runs: map[string]*Run{}, sessions: map[place]*Run{}, wakers: map[string]map[chan struct{}]struct{}{}}
-	if err := m.beat(ctx); err != nil {
+	if err := errors.Join(m.beat(ctx), m.forgetDead(ctx)); err != nil {
 		return nil, err
 	}
 	c.Chat.Attach(chat.Part{Deleted: m.sessionDeleted, Shrink: shrink})

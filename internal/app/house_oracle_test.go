@@ -1,0 +1,114 @@
+package app_test
+
+import (
+	"crypto/ed25519"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/app"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// ofOracle tells whether a route asks for a UCAN.
+func ofOracle(r web.Route) bool { return r.Doc.UCAN }
+
+// token is a UCAN of one of the house's users of the oracle.
+func token(t *testing.T, b *app.Built, user byte) string {
+	t.Helper()
+	s, err := ucan.NewSigner("", ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune(user)), 32))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := ucan.Draft{
+		Audience: b.OracleDID(), Expires: time.Now().Add(10 * time.Minute),
+		Capabilities: []ucan.Capability{{Can: "*", With: ucan.DefaultResource}},
+	}
+	u, err := s.Mint(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Text()
+}
+
+// asOracleUser makes the key of a caller the token of a user: the owner of the
+// house has a session, the others have none.
+func (h *house) asOracleUser(t *testing.T, req *http.Request, key string) {
+	t.Helper()
+	if key == "" {
+		return
+	}
+	user := byte('b')
+	if key == owner {
+		user = 'a'
+	}
+	req.Header.Set("X-Auth-Type", "ucan")
+	req.Header.Set("Authorization", "Bearer "+token(t, h.Built, user))
+}
+
+// furnishMind opens a session and says something in it.
+func (h *house) furnishMind(t *testing.T) {
+	t.Helper()
+	do := func(path, body string) *httptest.ResponseRecorder {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		h.asOracleUser(t, r, owner)
+		w := httptest.NewRecorder()
+		h.Handler.ServeHTTP(w, r)
+		if w.Code >= 300 {
+			t.Fatalf("POST %s: %d %s", path, w.Code, w.Body)
+		}
+		return w
+	}
+	var made struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.Unmarshal(do("/sessions", "").Body.Bytes(), &made); err != nil {
+		t.Fatal(err)
+	}
+	h.ids["chat"] = made.SessionID
+	h.ids["run"] = do("/messages/"+made.SessionID, `{"message":"help","stream":true}`).Header().Get("X-Run-Id")
+}
+
+// mindPart fills the values of area D into a pattern.
+func (h *house) mindPart(r web.Route, name string) string {
+	switch {
+	case !ofOracle(r):
+		return ""
+	case name == "{sessionId}":
+		return h.ids["chat"]
+	case name == "{runId}":
+		return h.ids["run"]
+	}
+	return ""
+}
+
+// TestOracleForeign holds that what belongs to another user of the oracle looks
+// like what does not exist.
+func TestOracleForeign(t *testing.T) {
+	t.Parallel()
+	for _, r := range newHouse(t).Routes {
+		if !ofOracle(r) || !strings.Contains(r.Path, "{") {
+			continue
+		}
+		t.Run(r.Method+r.Path, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			path := h.path(r)
+			foreign := h.send(t, r, path, h.other)
+			missing := h.send(t, r, strings.NewReplacer(h.ids["chat"], "$nobody", h.ids["run"], "run_nobody").Replace(path), h.other)
+			if foreign.Code != missing.Code || foreign.Body.String() != strings.ReplaceAll(missing.Body.String(), "$nobody", h.ids["chat"]) {
+				t.Errorf("another's: %d %s; missing: %d %s", foreign.Code, foreign.Body, missing.Code, missing.Body)
+			}
+			if own := h.send(t, r, path, owner); own.Code >= 300 {
+				t.Errorf("one's own: %d %s", own.Code, own.Body)
+			}
+		})
+	}
+}
