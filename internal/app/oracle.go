@@ -20,7 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/live"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
@@ -130,9 +130,9 @@ func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *li
 }
 
 // model is who answers: a server, or the built-in one.
-func (a *App) model(m *mind) (model.Model, *model.Catalogue, error) {
+func (a *App) model(m *mind) (llm.Model, *llm.Catalogue, error) {
 	s := a.cfg.Model
-	c := model.Config{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Default: s.Default, Fallbacks: s.Fallbacks, Offered: s.Offered, Log: a.log}
+	c := llm.Config{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Default: s.Default, Fallbacks: s.Fallbacks, Offered: s.Offered, Log: a.log}
 	if s.BaseURL != "" {
 		guarded, err := outbound.New(outbound.Config{
 			Allow: append(hostOf(s.BaseURL), a.cfg.Events.OutboundAllow...), Timeout: -1, HeaderTimeout: modelHeader,
@@ -143,7 +143,7 @@ func (a *App) model(m *mind) (model.Model, *model.Catalogue, error) {
 		}
 		m.llm, c.HTTP = guarded, guarded.HTTP()
 	}
-	return model.New(c)
+	return llm.New(c)
 }
 
 // hostOf is the host of an address, with its port: the operator has named it, so
@@ -250,6 +250,7 @@ func (m *mind) retentions(config.Events) []retention {
 		{"frames of runs", frameLife, m.runs.Expire},
 		{"runs", runLife, m.runs.ExpireRuns},
 		{"used oracle tokens", time.Second, m.callers.Expire},
+		{"deleted conversations", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.chats.Sweep(ctx, limit) }},
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -38,11 +38,11 @@ func BenchmarkTools(b *testing.B) {
 	for i := range 5 {
 		calls = append(calls, tool.Call{Name: "a", Args: jsontext.Value(`{"n":` + strconv.Itoa(i) + `}`)})
 	}
-	m := model.Func(func(ctx context.Context, r model.Request, each func(model.Delta) error) error {
-		if r.Messages[len(r.Messages)-1].Role != model.User {
-			return each(model.Delta{Text: "done"})
+	m := llm.Func(func(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
+		if r.Messages[len(r.Messages)-1].Role != llm.User {
+			return each(llm.Delta{Text: "done"})
 		}
-		return each(model.Delta{ToolCalls: slices.Clone(calls)})
+		return each(llm.Delta{ToolCalls: slices.Clone(calls)})
 	})
 	h, u := small(b, m), newUser(b, 1)
 	s := h.session(u)

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -62,15 +62,15 @@ type call struct {
 
 // failure is an error frame. Nothing in it is internal.
 type failure struct {
-	Error     string     `json:"error"`
-	Kind      model.Kind `json:"kind"`
-	Source    string     `json:"source"`
-	Status    int        `json:"status,omitzero"`
-	Retryable bool       `json:"retryable"`
-	Detail    string     `json:"detail"`
-	SessionID string     `json:"sessionId"`
-	RequestID string     `json:"requestId"`
-	Timestamp string     `json:"timestamp"`
+	Error     string   `json:"error"`
+	Kind      llm.Kind `json:"kind"`
+	Source    string   `json:"source"`
+	Status    int      `json:"status,omitzero"`
+	Retryable bool     `json:"retryable"`
+	Detail    string   `json:"detail"`
+	SessionID string   `json:"sessionId"`
+	RequestID string   `json:"requestId"`
+	Timestamp string   `json:"timestamp"`
 }
 
 // step is a router.update frame.
@@ -97,7 +97,7 @@ func (i ids) ack(at time.Time) ack {
 	}
 }
 
-func (i ids) failure(f model.Failure, at time.Time) failure {
+func (i ids) failure(f llm.Failure, at time.Time) failure {
 	return failure{
 		Error: f.Text, Kind: f.Kind, Source: "platform", Status: f.Status, Retryable: f.Retryable, Detail: f.Detail,
 		SessionID: i.session, RequestID: i.request, Timestamp: chat.Stamp(at),

@@ -25,8 +25,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -51,7 +51,7 @@ type house struct {
 type option func(*oracle.Config, *run.Config)
 
 // newHouse builds area D over a store with a model.
-func newHouse(t testing.TB, d *db.DB, m model.Model, opts ...option) *house {
+func newHouse(t testing.TB, d *db.DB, m llm.Model, opts ...option) *house {
 	t.Helper()
 	h := &house{t: t, live: &fakeLive{}, log: &syncBuffer{}}
 	log := h.log.logger()
@@ -60,7 +60,7 @@ func newHouse(t testing.TB, d *db.DB, m model.Model, opts ...option) *house {
 		t.Fatal(err)
 	}
 	h.chat = chat.New(chat.Config{DB: d, Key: key, Log: log, OracleName: "Hearth", OracleDID: string(oracleDID), OracleEntityDID: string(oracleDID)})
-	models, err := model.CatalogueOf(model.Entry{ID: "first", Label: "First"}, model.Entry{ID: "second", Label: "Second"})
+	models, err := llm.CatalogueOf(llm.Entry{ID: "first", Label: "First"}, llm.Entry{ID: "second", Label: "Second"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func (h *house) handler() http.Handler {
 }
 
 // small is a house on SQLite.
-func small(t testing.TB, m model.Model, opts ...option) *house {
+func small(t testing.TB, m llm.Model, opts ...option) *house {
 	t.Helper()
 	return newHouse(t, dbtest.SQLite(t), m, opts...)
 }
@@ -389,6 +389,6 @@ func wait(t testing.TB, what string, ok func() bool) {
 }
 
 // chats lists what a model was asked but for titles.
-func chats(m *modeltest.Fake) []model.Request {
-	return slices.DeleteFunc(m.Requests(), func(r model.Request) bool { return r.Purpose != model.Chat })
+func chats(m *modeltest.Fake) []llm.Request {
+	return slices.DeleteFunc(m.Requests(), func(r llm.Request) bool { return r.Purpose != llm.Chat })
 }

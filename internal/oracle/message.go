@@ -9,7 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 // Limits of a message.
@@ -32,7 +32,7 @@ type message struct {
 	Model       string
 	Tools       []declared // nil when the message does not say; empty takes all back
 	Actions     []declared
-	Attachments []model.Attachment
+	Attachments []llm.Attachment
 	Invocations map[string]string // CARs by tool
 	Timezone    string
 	HomeServer  string
@@ -86,7 +86,7 @@ func readDeclared(o *object, name string, action bool) []declared {
 
 func (m *message) readAttachments(o *object) {
 	for _, item := range o.list("attachments", maxAttachments, "mxcUri", "eventId", "filename", "mimetype", "size") {
-		a := model.Attachment{
+		a := llm.Attachment{
 			MXCURI: item.text("mxcUri", false), EventID: item.text("eventId", false),
 			Filename: item.text("filename", true), MIMEType: item.text("mimetype", true),
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -47,7 +47,7 @@ type Config struct {
 	Chat    *chat.Store
 	Runs    *run.Manager
 	Agent   *agent.Agent
-	Models  *model.Catalogue
+	Models  *llm.Catalogue
 	Tools   *tool.Registry
 	Live    Live   // nil: no sockets, and no page to run a tool
 	Name    string // of the oracle, for its prompt

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 // The bodies below are for the reference only: what is read is read by hand,
@@ -59,8 +59,8 @@ type delegationBody struct {
 
 // modelList is the answer of GET /models.
 type modelList struct {
-	Models  []model.Entry `json:"models"`
-	Default string        `json:"default"`
+	Models  []llm.Entry `json:"models"`
+	Default string      `json:"default"`
 }
 
 // messagesAnswer is the answer of GET /messages/{sessionId}.

@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -25,7 +25,7 @@ import (
 func TestRoutesByCaller(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, model.Offline{})
+		h := newHouse(t, d, llm.Offline{})
 		owner, other := newUser(t, 1), newUser(t, 2)
 		s := h.session(owner)
 		said := h.do(owner, "POST", "/messages/"+s, `{"message":"/echo secret"}`)
@@ -91,7 +91,7 @@ func TestRoutesByCaller(t *testing.T) {
 
 func TestDelegationAloneIsEnough(t *testing.T) {
 	t.Parallel()
-	h, u := small(t, model.Offline{}), newUser(t, 1)
+	h, u := small(t, llm.Offline{}), newUser(t, 1)
 	token := u.delegation(t, oracleDID, time.Now().Add(time.Hour))
 	if g := h.do(nil, "GET", "/sessions", "", "X-Ucan-Delegation", token); g.status != 200 {
 		t.Errorf("got %d %s", g.status, g.body)
@@ -101,7 +101,7 @@ func TestDelegationAloneIsEnough(t *testing.T) {
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h, u := newHouse(t, d, model.Offline{}), newUser(t, 1)
+		h, u := newHouse(t, d, llm.Offline{}), newUser(t, 1)
 		if g := h.do(u, "GET", "/sessions", ""); g.body != `{"sessions":[],"total":0}` {
 			t.Errorf("none: got %s", g.body)
 		}
@@ -148,7 +148,7 @@ func TestSessions(t *testing.T) {
 // TestIDsRawAndEncoded: published clients send ids both ways.
 func TestIDsRawAndEncoded(t *testing.T) {
 	t.Parallel()
-	h, u := small(t, model.Offline{}), newUser(t, 1)
+	h, u := small(t, llm.Offline{}), newUser(t, 1)
 	s := h.session(u)
 	for _, id := range []string{s, "%24" + s[1:]} {
 		if g := h.do(u, "GET", "/sessions/"+id+"/messages", ""); g.status != 200 {
@@ -162,7 +162,7 @@ func TestIDsRawAndEncoded(t *testing.T) {
 
 func TestModelsArePublic(t *testing.T) {
 	t.Parallel()
-	h := small(t, model.Offline{})
+	h := small(t, llm.Offline{})
 	g := h.do(nil, "GET", "/models", "", "Authorization", "Bearer nonsense", "X-Auth-Type", "ucan")
 	if g.status != 200 || !strings.Contains(g.body, `"default":"first"`) || !strings.Contains(g.body, `"unit"`) {
 		t.Errorf("got %d %s", g.status, g.body)
@@ -177,7 +177,7 @@ func TestModelsArePublic(t *testing.T) {
 // TestRequestID: what the client sends is echoed, on refusals too.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	h, u := small(t, model.Offline{}), newUser(t, 1)
+	h, u := small(t, llm.Offline{}), newUser(t, 1)
 	for _, tt := range []struct {
 		who  *user
 		path string
@@ -193,7 +193,7 @@ func TestRequestID(t *testing.T) {
 func TestDelegation(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, model.Offline{})
+		h := newHouse(t, d, llm.Offline{})
 		u, other := newUser(t, 1), newUser(t, 2)
 		end := time.Now().Add(time.Hour)
 		good := u.delegation(t, oracleDID, end)
@@ -253,7 +253,7 @@ func escalated(t *testing.T, u, other *user, end time.Time) string {
 // address has twice that, and two users behind one address do not share.
 func TestThrottle(t *testing.T) {
 	t.Parallel()
-	h := small(t, model.Offline{}, func(c *oracle.Config, _ *run.Config) { c.Throttle, c.ThrottleTTL = 5, time.Hour })
+	h := small(t, llm.Offline{}, func(c *oracle.Config, _ *run.Config) { c.Throttle, c.ThrottleTTL = 5, time.Hour })
 	a, b := newUser(t, 1), newUser(t, 2)
 	for i := range 6 {
 		g := h.do(a, "GET", "/sessions", "")
@@ -283,7 +283,7 @@ func TestThrottle(t *testing.T) {
 func TestReference(t *testing.T) {
 	t.Parallel()
 	a := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest})
-	small(t, model.Offline{}).svc.Routes(a)
+	small(t, llm.Offline{}).svc.Routes(a)
 	text, err := web.DocumentJSON(web.Document("x", "1", a))
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -29,7 +29,7 @@ const streamed = `{"message":"hello","stream":true,"timezone":"Africa/Nairobi"}`
 func TestStream(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		m := modeltest.NewFake(modeltest.Answer{Deltas: []model.Delta{{Reasoning: "hm"}, {Text: "Good "}, {Text: "day “x”\n"}, {Finish: "stop"}}})
+		m := modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{{Reasoning: "hm"}, {Text: "Good "}, {Text: "day “x”\n"}, {Finish: "stop"}}})
 		h, u := newHouse(t, d, m), newUser(t, 1)
 		s := h.session(u)
 		r, res := h.stream(u, "POST", "/messages/"+s, streamed)
@@ -190,18 +190,18 @@ func TestErrorFrames(t *testing.T) {
 		retryable bool
 		whole     int // status without a stream
 	}{
-		{&model.Error{Kind: model.RateLimit, Status: 429, Retryable: true, Detail: "Slow down.", Err: errors.New(inside)}, "rate_limit", 429, true, 503},
-		{&model.Error{Kind: model.Server, Status: 502, Retryable: true, Detail: "Bad gateway.", Err: errors.New(inside)}, "server", 502, true, 503},
-		{&model.Error{Kind: model.Timeout, Status: 504, Retryable: true, Detail: "Late.", Err: errors.New(inside)}, "timeout", 504, true, 503},
-		{&model.Error{Kind: model.Network, Retryable: true, Detail: "Cut.", Err: errors.New(inside)}, "network", 0, true, 503},
-		{&model.Error{Kind: model.Billing, Status: 402, Detail: "No money.", Err: errors.New(inside)}, "unknown", 500, false, 500},
-		{&model.Error{Kind: model.Auth, Status: 401, Detail: "Bad key.", Err: errors.New(inside)}, "unknown", 500, false, 500},
-		{&model.Error{Kind: model.Unknown, Status: 400, TooLong: true, Detail: "Too long.", Err: errors.New(inside)}, "unknown", 400, false, 422},
+		{&llm.Error{Kind: llm.RateLimit, Status: 429, Retryable: true, Detail: "Slow down.", Err: errors.New(inside)}, "rate_limit", 429, true, 503},
+		{&llm.Error{Kind: llm.Server, Status: 502, Retryable: true, Detail: "Bad gateway.", Err: errors.New(inside)}, "server", 502, true, 503},
+		{&llm.Error{Kind: llm.Timeout, Status: 504, Retryable: true, Detail: "Late.", Err: errors.New(inside)}, "timeout", 504, true, 503},
+		{&llm.Error{Kind: llm.Network, Retryable: true, Detail: "Cut.", Err: errors.New(inside)}, "network", 0, true, 503},
+		{&llm.Error{Kind: llm.Billing, Status: 402, Detail: "No money.", Err: errors.New(inside)}, "unknown", 500, false, 500},
+		{&llm.Error{Kind: llm.Auth, Status: 401, Detail: "Bad key.", Err: errors.New(inside)}, "unknown", 500, false, 500},
+		{&llm.Error{Kind: llm.Unknown, Status: 400, TooLong: true, Detail: "Too long.", Err: errors.New(inside)}, "unknown", 400, false, 422},
 		{errors.New(inside), "unknown", 500, false, 500},
 	} {
 		t.Run(tt.kind+" "+strconv.Itoa(tt.whole), func(t *testing.T) {
 			t.Parallel()
-			h, u := small(t, modeltest.NewFake(modeltest.Answer{Deltas: []model.Delta{{Text: "Half"}}, Err: tt.err})), newUser(t, 1)
+			h, u := small(t, modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{{Text: "Half"}}, Err: tt.err})), newUser(t, 1)
 			s := h.session(u)
 			r, _ := h.stream(u, "POST", "/messages/"+s, streamed)
 			frames := r.all()
@@ -236,7 +236,7 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		gate := make(chan struct{})
-		m := model.Func(func(ctx context.Context, _ model.Request, each func(model.Delta) error) error {
+		m := llm.Func(func(ctx context.Context, _ llm.Request, each func(llm.Delta) error) error {
 			for i := range 20 {
 				if i == 10 {
 					select {
@@ -245,7 +245,7 @@ func TestResume(t *testing.T) {
 						return context.Cause(ctx)
 					}
 				}
-				if err := each(model.Delta{Text: "w" + strconv.Itoa(i) + " "}); err != nil {
+				if err := each(llm.Delta{Text: "w" + strconv.Itoa(i) + " "}); err != nil {
 					return err
 				}
 			}
@@ -317,9 +317,9 @@ func TestResume(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	word := strings.Repeat("x", 8<<10)
-	m := model.Func(func(_ context.Context, _ model.Request, each func(model.Delta) error) error {
+	m := llm.Func(func(_ context.Context, _ llm.Request, each func(llm.Delta) error) error {
 		for range 400 { // far more than the buffers between us hold
-			if err := each(model.Delta{Text: word}); err != nil {
+			if err := each(llm.Delta{Text: word}); err != nil {
 				return err
 			}
 		}
@@ -341,13 +341,13 @@ func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{streamed, `{"message":"hello"}`} {
 		gate := make(chan struct{})
-		m := model.Func(func(ctx context.Context, _ model.Request, each func(model.Delta) error) error {
+		m := llm.Func(func(ctx context.Context, _ llm.Request, each func(llm.Delta) error) error {
 			select {
 			case <-gate:
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
-			return each(model.Delta{Text: "late"})
+			return each(llm.Delta{Text: "late"})
 		})
 		h, u := small(t, m), newUser(t, 1)
 		s := h.session(u)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -33,8 +33,8 @@ type turn struct {
 }
 
 // said is the message in the words of the model.
-func (t *turn) said() model.Message {
-	return model.Message{Role: model.User, Content: t.message.Text, Attachments: t.message.Attachments}
+func (t *turn) said() llm.Message {
+	return llm.Message{Role: llm.User, Content: t.message.Text, Attachments: t.message.Attachments}
 }
 
 // work answers a message. It is the work of a run: it goes on when the client
@@ -58,7 +58,7 @@ func (s *Service) work(t *turn) run.Work {
 		case stopped(ctx):
 		default:
 			s.explain(ctx, err)
-			out.Failed, out.Error = true, mark.failure(model.Explain(err), s.cfg.Now())
+			out.Failed, out.Error = true, mark.failure(llm.Explain(err), s.cfg.Now())
 		}
 		return out
 	}
@@ -70,7 +70,7 @@ func stopped(ctx context.Context) bool { return ctx.Err() != nil }
 
 // explain tells the log what the caller is not told.
 func (s *Service) explain(ctx context.Context, err error) {
-	var e *model.Error
+	var e *llm.Error
 	if errors.As(err, &e) {
 		s.cfg.Log.WarnContext(ctx, "model failed", "kind", string(e.Kind), "status", e.Status, "err", err.Error())
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -23,7 +23,7 @@ import (
 
 // hanging says some words and then nothing until it is stopped.
 func hanging(text string) modeltest.Answer {
-	return modeltest.Answer{Deltas: []model.Delta{{Text: text}}, Hang: true}
+	return modeltest.Answer{Deltas: []llm.Delta{{Text: text}}, Hang: true}
 }
 
 // TestAbort: holes 1 and 13. Only the owner aborts; the model call ends, the
@@ -124,7 +124,7 @@ func TestAbortReachesTheServer(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(modeltest.Script{modeltest.Text("One two"), modeltest.Hang()})
 	t.Cleanup(srv.Close)
-	client := model.NewClient(model.Config{BaseURL: srv.URL, Default: "scripted", HTTP: srv.Client()})
+	client := llm.NewClient(llm.Config{BaseURL: srv.URL, Default: "scripted", HTTP: srv.Client()})
 	h, u := small(t, client), newUser(t, 1)
 	s := h.session(u)
 	r, _ := h.stream(u, "POST", "/messages/"+s, streamed)
@@ -271,7 +271,7 @@ func TestContext(t *testing.T) {
 	t.Parallel()
 	d := dbtest.SQLite(t)
 	seen := make(chan tool.Context, 8)
-	h := newHouse(t, d, model.Offline{}, func(c *oracle.Config, _ *run.Config) {
+	h := newHouse(t, d, llm.Offline{}, func(c *oracle.Config, _ *run.Config) {
 		if err := c.Tools.Add(tool.Func{Describe: tool.Spec{Name: "look"}, Do: func(ctx context.Context, _ tool.Call) (tool.Output, error) {
 			seen <- tool.From(ctx)
 			tool.From(ctx).Send("weather.changed", map[string]string{"x": "y"})
@@ -321,7 +321,7 @@ func TestContext(t *testing.T) {
 func TestInvocationsAreTakenOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := newHouse(t, d, model.Offline{})
+		h := newHouse(t, d, llm.Offline{})
 		u, other := newUser(t, 1), newUser(t, 2)
 		s := h.session(u)
 		ticket := func(u *user, nonce string) string {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 // refused is a refusal as the published client reads it.
@@ -49,7 +49,7 @@ func repeat(n int, item string) string {
 // exist: a message that passes is refused with 404.
 func TestMessageTexts(t *testing.T) {
 	t.Parallel()
-	h, u := small(t, model.Offline{}), newUser(t, 1)
+	h, u := small(t, llm.Offline{}), newUser(t, 1)
 	const file = `{"mxcUri":"mxc://a/b","filename":"f","mimetype":"m"}`
 	for _, tt := range []struct {
 		body string
@@ -124,7 +124,7 @@ func TestMessageTexts(t *testing.T) {
 
 func TestManyUnknownMembers(t *testing.T) {
 	t.Parallel()
-	h, u := small(t, model.Offline{}), newUser(t, 1)
+	h, u := small(t, llm.Offline{}), newUser(t, 1)
 	var b strings.Builder
 	b.WriteString(`{"message":"x"`)
 	for i := range 2000 {
@@ -139,7 +139,7 @@ func TestManyUnknownMembers(t *testing.T) {
 // TestBodies: what comes before everything else, with tokens and without.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	h, u := small(t, model.Offline{}), newUser(t, 1)
+	h, u := small(t, llm.Offline{}), newUser(t, 1)
 	deep := `{"message":"x","metadata":` + strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70) + "}"
 	for _, tt := range []struct {
 		name, media, body string
@@ -184,7 +184,7 @@ func TestBodies(t *testing.T) {
 
 func TestOtherTexts(t *testing.T) {
 	t.Parallel()
-	h, u := small(t, model.Offline{}), newUser(t, 1)
+	h, u := small(t, llm.Offline{}), newUser(t, 1)
 	s := h.session(u)
 	for _, tt := range []struct {
 		method, path, body string

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -41,9 +41,9 @@ type Limits struct {
 
 // Turn is what a user said and everything needed to answer it.
 type Turn struct {
-	History []model.Message // earlier messages, oldest first
+	History []llm.Message // earlier messages, oldest first
 	System  string
-	User    model.Message
+	User    llm.Message
 	Model   string // empty: the default one
 	Tools   []tool.Tool
 	Limits  Limits
@@ -53,10 +53,10 @@ type Turn struct {
 type Result struct {
 	// Messages are the assistant and tool messages to be stored after the
 	// user's. Each tool call in them has exactly one result.
-	Messages  []model.Message
+	Messages  []llm.Message
 	Text      string // all text as it was streamed
 	Reasoning string
-	Usage     model.Usage
+	Usage     llm.Usage
 	Rounds    int // answers asked of the model
 	Calls     int // tools run
 }
@@ -73,7 +73,7 @@ type Sink interface {
 
 // Config configures an Agent.
 type Config struct {
-	Model  model.Model
+	Model  llm.Model
 	Limits Limits        // defaults of all turns
 	Log    *slog.Logger  // nil: silent
 	NewID  func() string // ids of tool calls; nil: random
@@ -81,7 +81,7 @@ type Config struct {
 
 // Agent answers turns. It is safe for concurrent use.
 type Agent struct {
-	model     model.Model
+	model     llm.Model
 	limits    Limits
 	log       *slog.Logger
 	newID     func() string

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -32,7 +32,7 @@ func benchTurn(b *testing.B, answers ...modeltest.Answer) {
 	tools := []tool.Tool{does("echo", `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"]}`, echo("").Do)}
 	history := long(20)
 	var f *modeltest.Fake
-	a := agent.New(agent.Config{Model: model.Func(func(ctx context.Context, r model.Request, each func(model.Delta) error) error {
+	a := agent.New(agent.Config{Model: llm.Func(func(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
 		return f.Stream(ctx, r, each)
 	})})
 	b.ReportAllocs()
@@ -57,7 +57,7 @@ func BenchmarkTurn100TokensHTTP(b *testing.B) {
 	}
 	s := modeltest.Start(modeltest.Say(words))
 	b.Cleanup(s.Close)
-	a := agent.New(agent.Config{Model: model.NewClient(model.Config{BaseURL: s.URL, Default: "m", HTTP: s.Client()})})
+	a := agent.New(agent.Config{Model: llm.NewClient(llm.Config{BaseURL: s.URL, Default: "m", HTTP: s.Client()})})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := a.Turn(b.Context(), agent.Turn{System: "Be kind.", History: long(20), User: said("x")}, quiet{}); err != nil {

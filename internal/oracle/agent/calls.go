@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -326,15 +326,15 @@ func cut(s string, limit int) string {
 
 // wellFormed tells whether every call of messages has its result right after
 // it, in order, and every result its call.
-func wellFormed(messages []model.Message) bool {
+func wellFormed(messages []llm.Message) bool {
 	for i := 0; i < len(messages); {
 		m := &messages[i]
 		i++
-		if m.Role == model.Tool {
+		if m.Role == llm.Tool {
 			return false
 		}
 		for _, c := range m.ToolCalls {
-			if i == len(messages) || messages[i].Role != model.Tool || messages[i].ToolCallID != c.ID {
+			if i == len(messages) || messages[i].Role != llm.Tool || messages[i].ToolCallID != c.ID {
 				return false
 			}
 			i++
@@ -345,14 +345,14 @@ func wellFormed(messages []model.Message) bool {
 
 // repair makes a history well-formed that somebody else has broken: servers
 // refuse a conversation with a dangling call for ever.
-func repair(messages []model.Message) []model.Message {
+func repair(messages []llm.Message) []llm.Message {
 	if wellFormed(messages) {
 		return messages
 	}
-	var out []model.Message
+	var out []llm.Message
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
-		if m.Role == model.Tool {
+		if m.Role == llm.Tool {
 			continue
 		}
 		out = append(out, m)
@@ -365,14 +365,14 @@ func repair(messages []model.Message) []model.Message {
 
 // resultOf finds the result of c among the messages that follow it, up to the
 // next one that is no result.
-func resultOf(c tool.Call, following []model.Message) model.Message {
+func resultOf(c tool.Call, following []llm.Message) llm.Message {
 	for _, m := range following {
-		if m.Role != model.Tool {
+		if m.Role != llm.Tool {
 			break
 		}
 		if m.ToolCallID == c.ID {
 			return m
 		}
 	}
-	return model.Message{Role: model.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: notRun, Failed: true}
+	return llm.Message{Role: llm.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: notRun, Failed: true}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 // tokens estimates what messages cost.
-func tokens(messages []model.Message) int {
+func tokens(messages []llm.Message) int {
 	n := 0
 	for i := range messages {
 		n += weight(&messages[i])
@@ -36,7 +36,7 @@ func tokens(messages []model.Message) int {
 	return n
 }
 
-func weight(m *model.Message) int {
+func weight(m *llm.Message) int {
 	n := len(m.Content)
 	for _, c := range m.ToolCalls {
 		n += len(c.Name) + len(c.Args) + tokensPerPart*bytesPerToken
@@ -71,7 +71,7 @@ func (u *turn) fit(ctx context.Context) error {
 		if tokens(u.head)+tokens(u.sent) <= budget {
 			return nil
 		}
-		if m := &u.sent[i]; m.Role == model.Tool {
+		if m := &u.sent[i]; m.Role == llm.Tool {
 			m.Content = cut(m.Content, clippedOutput)
 		}
 	}
@@ -127,7 +127,7 @@ func (u *turn) boundary(room int) int {
 		if n += weight(&u.history[i]); n > room {
 			break
 		}
-		if u.history[i].Role == model.User {
+		if u.history[i].Role == llm.User {
 			at = i
 		}
 	}
@@ -136,18 +136,18 @@ func (u *turn) boundary(room int) int {
 
 // summarised is a summary as part of a conversation: words of the user, with
 // no more weight than those.
-func summarised(text string) []model.Message {
-	return []model.Message{{Role: model.User, Content: summaryHead + text}, {Role: model.Assistant, Content: "Understood."}}
+func summarised(text string) []llm.Message {
+	return []llm.Message{{Role: llm.User, Content: summaryHead + text}, {Role: llm.Assistant, Content: "Understood."}}
 }
 
 // summarise asks the model for a summary. When it cannot, a note takes its
 // place: a turn does not fail because of its past.
-func (u *turn) summarise(ctx context.Context, old []model.Message, budget int) (string, error) {
+func (u *turn) summarise(ctx context.Context, old []llm.Message, budget int) (string, error) {
 	var b strings.Builder
-	err := u.a.model.Stream(ctx, model.Request{
-		Model: u.model, Purpose: model.Summary, MaxTokens: answerTokens,
-		Messages: []model.Message{{Role: model.System, Content: summaryRule}, {Role: model.User, Content: transcript(old, budget*bytesPerToken)}},
-	}, func(d model.Delta) error {
+	err := u.a.model.Stream(ctx, llm.Request{
+		Model: u.model, Purpose: llm.Summary, MaxTokens: answerTokens,
+		Messages: []llm.Message{{Role: llm.System, Content: summaryRule}, {Role: llm.User, Content: transcript(old, budget*bytesPerToken)}},
+	}, func(d llm.Delta) error {
 		if d.Usage != nil {
 			u.res.Usage.Add(*d.Usage)
 		}
@@ -167,7 +167,7 @@ func (u *turn) summarise(ctx context.Context, old []model.Message, budget int) (
 }
 
 // transcript writes messages as text, the newest that fit into limit bytes.
-func transcript(messages []model.Message, limit int) string {
+func transcript(messages []llm.Message, limit int) string {
 	var parts []string
 	for i := len(messages) - 1; i >= 0 && limit > 0; i-- {
 		m := &messages[i]
@@ -201,7 +201,7 @@ func newMemory() *memory { return &memory{texts: map[sum]string{}} }
 
 // find gives the summary of the longest beginning of history that has one, and
 // the name of every beginning.
-func (m *memory) find(history []model.Message) (text string, covered int, sums []sum) {
+func (m *memory) find(history []llm.Message) (text string, covered int, sums []sum) {
 	sums = make([]sum, len(history))
 	var last sum
 	var b []byte

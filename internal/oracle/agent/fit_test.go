@@ -8,21 +8,21 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 // long is a history of n turns of about 250 tokens each, some with tools.
-func long(n int) []model.Message {
-	var out []model.Message
+func long(n int) []llm.Message {
+	var out []llm.Message
 	for i := range n {
 		id := strconv.Itoa(i)
 		out = append(out, said("question "+id+" "+strings.Repeat("x", 400)))
 		if i%3 == 0 {
-			out = append(out, model.Message{Role: model.Assistant, ToolCalls: []tool.Call{{ID: id, Name: "look"}}}, model.Message{Role: model.Tool, ToolCallID: id, Content: "row"})
+			out = append(out, llm.Message{Role: llm.Assistant, ToolCalls: []tool.Call{{ID: id, Name: "look"}}}, llm.Message{Role: llm.Tool, ToolCallID: id, Content: "row"})
 		}
-		out = append(out, model.Message{Role: model.Assistant, Content: "answer " + id + " " + strings.Repeat("y", 400)})
+		out = append(out, llm.Message{Role: llm.Assistant, Content: "answer " + id + " " + strings.Repeat("y", 400)})
 	}
 	return out
 }
@@ -30,28 +30,28 @@ func long(n int) []model.Message {
 // summariser counts what it is asked for and answers with fixed words.
 type summariser struct {
 	summaries, answers int
-	last               model.Request
+	last               llm.Request
 	fail               error
 	tooLong            int // answers that do not fit, before one does
 }
 
-func (s *summariser) Stream(_ context.Context, r model.Request, each func(model.Delta) error) error {
-	if r.Purpose == model.Summary {
+func (s *summariser) Stream(_ context.Context, r llm.Request, each func(llm.Delta) error) error {
+	if r.Purpose == llm.Summary {
 		s.summaries++
 		if s.fail != nil {
 			return s.fail
 		}
-		return each(model.Delta{Text: "They talked about questions.", Usage: &model.Usage{Input: 5}})
+		return each(llm.Delta{Text: "They talked about questions.", Usage: &llm.Usage{Input: 5}})
 	}
 	s.answers++
 	s.last = r
 	if s.answers <= s.tooLong {
-		return &model.Error{Kind: model.Unknown, TooLong: true}
+		return &llm.Error{Kind: llm.Unknown, TooLong: true}
 	}
-	return each(model.Delta{Text: "ok"})
+	return each(llm.Delta{Text: "ok"})
 }
 
-func size(messages []model.Message) (n int) {
+func size(messages []llm.Message) (n int) {
 	for _, m := range messages {
 		n += len(m.Content)/4 + 8
 	}
@@ -82,7 +82,7 @@ func TestLongHistoryIsSummarised(t *testing.T) {
 		t.Errorf("a short history was summarised")
 	}
 	ask(40)
-	if m := s.last.Messages[1]; s.summaries != 1 || m.Role != model.User || !strings.Contains(m.Content, "They talked about questions.") {
+	if m := s.last.Messages[1]; s.summaries != 1 || m.Role != llm.User || !strings.Contains(m.Content, "They talked about questions.") {
 		t.Errorf("%d summaries, first message %+v", s.summaries, m)
 	}
 	newest := s.last.Messages[len(s.last.Messages)-2]
@@ -105,7 +105,7 @@ func TestLongHistoryIsSummarised(t *testing.T) {
 
 func TestNoSummaryIsNoFailure(t *testing.T) {
 	t.Parallel()
-	s := &summariser{fail: &model.Error{Kind: model.Server}}
+	s := &summariser{fail: &llm.Error{Kind: llm.Server}}
 	e := &ear{}
 	r, err := agent.New(agent.Config{Model: s, Limits: agent.Limits{ContextTokens: 4000}}).Turn(t.Context(), agent.Turn{History: long(40), User: said("x")}, e)
 	check(t, r, e)
@@ -116,10 +116,10 @@ func TestNoSummaryIsNoFailure(t *testing.T) {
 
 func TestOfflineLeavesTheOldestOut(t *testing.T) {
 	t.Parallel()
-	var first model.Message
-	m := model.Func(func(ctx context.Context, r model.Request, each func(model.Delta) error) error {
+	var first llm.Message
+	m := llm.Func(func(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
 		first = r.Messages[0]
-		return model.Offline{}.Stream(ctx, r, each)
+		return llm.Offline{}.Stream(ctx, r, each)
 	})
 	e := &ear{}
 	r, err := agent.New(agent.Config{Model: m, Limits: agent.Limits{ContextTokens: 4000}}).Turn(t.Context(), agent.Turn{History: long(40), User: said("help")}, e)
@@ -140,7 +140,7 @@ func TestServerSaysTooLong(t *testing.T) {
 	}
 	s = &summariser{tooLong: 9}
 	_, err = agent.New(agent.Config{Model: s}).Turn(t.Context(), agent.Turn{User: said("x")}, &ear{})
-	var e2 *model.Error
+	var e2 *llm.Error
 	if !errors.As(err, &e2) || !e2.TooLong || s.answers != 1 {
 		t.Errorf("error = %v after %d answers, want TooLong after one: nothing can be left out", err, s.answers)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -88,12 +88,12 @@ func (e *ear) closed(t interface {
 
 // wellFormed says what is wrong with messages: every call needs exactly one
 // result, right behind it and in order.
-func wellFormed(messages []model.Message) string {
+func wellFormed(messages []llm.Message) string {
 	ids := map[string]bool{}
 	for i := 0; i < len(messages); {
 		m := messages[i]
 		i++
-		if m.Role != model.Assistant {
+		if m.Role != llm.Assistant {
 			return fmt.Sprintf("message %d is a stray %s", i-1, m.Role)
 		}
 		if m.Content == "" && m.Reasoning == "" && len(m.ToolCalls) == 0 {
@@ -104,7 +104,7 @@ func wellFormed(messages []model.Message) string {
 				return fmt.Sprintf("call %q is doubled, has no id or no arguments", c.ID)
 			}
 			ids[c.ID] = true
-			if i == len(messages) || messages[i].Role != model.Tool || messages[i].ToolCallID != c.ID || messages[i].ToolName != c.Name {
+			if i == len(messages) || messages[i].Role != llm.Tool || messages[i].ToolCallID != c.ID || messages[i].ToolName != c.Name {
 				return fmt.Sprintf("call %q of %s has no result in its place", c.ID, c.Name)
 			}
 			i++
@@ -129,7 +129,7 @@ func echo(name string) tool.Func {
 	})
 }
 
-func said(text string) model.Message { return model.Message{Role: model.User, Content: text} }
+func said(text string) llm.Message { return llm.Message{Role: llm.User, Content: text} }
 
 // turn runs one turn of a fake model and checks what holds for all turns.
 func turn(t *testing.T, f *modeltest.Fake, in agent.Turn) (agent.Result, *ear, error) {

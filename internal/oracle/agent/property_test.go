@@ -11,8 +11,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -54,7 +54,7 @@ func answers() *rapid.Generator[modeltest.Answer] {
 	return rapid.Custom(func(t *rapid.T) modeltest.Answer {
 		var a modeltest.Answer
 		for range rapid.IntRange(0, 4).Draw(t, "deltas") {
-			d := model.Delta{
+			d := llm.Delta{
 				Text: rapid.SampledFrom([]string{"", "a ", "b"}).Draw(t, "text"), Reasoning: rapid.SampledFrom([]string{"", "", "hm"}).Draw(t, "reasoning"),
 			}
 			for range rapid.SampledFrom([]int{0, 0, 1, 1, 3, 30}).Draw(t, "calls") {
@@ -67,9 +67,9 @@ func answers() *rapid.Generator[modeltest.Answer] {
 		}
 		switch rapid.IntRange(0, 9).Draw(t, "end") {
 		case 0:
-			a.Err = &model.Error{Kind: model.Network}
+			a.Err = &llm.Error{Kind: llm.Network}
 		case 1:
-			a.Err = &model.Error{Kind: model.Unknown, TooLong: true}
+			a.Err = &llm.Error{Kind: llm.Unknown, TooLong: true}
 		case 2:
 			a.Hang = true
 		}
@@ -90,7 +90,7 @@ func TestMessagesAreAlwaysWellFormed(t *testing.T) {
 		release := make(chan struct{})
 		script := modeltest.NewFake(rapid.SliceOfN(answers(), 1, 6).Draw(rt, "answers")...)
 		script.OnHang = stop
-		m := model.Func(func(ctx context.Context, r model.Request, each func(model.Delta) error) error {
+		m := llm.Func(func(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
 			if why := sendable(r.Messages); why != "" {
 				rt.Errorf("the model was given a conversation that is not well-formed: %s", why)
 			}
@@ -107,7 +107,7 @@ func TestMessagesAreAlwaysWellFormed(t *testing.T) {
 		}
 		a := agent.New(agent.Config{Model: m})
 		r, err := a.Turn(ctx, agent.Turn{
-			User: said("x"), Tools: badTools(stop, release), History: []model.Message{said("old"), {Role: model.Assistant, ToolCalls: []tool.Call{{ID: "lost", Name: "echo"}}}},
+			User: said("x"), Tools: badTools(stop, release), History: []llm.Message{said("old"), {Role: llm.Assistant, ToolCalls: []tool.Call{{ID: "lost", Name: "echo"}}}},
 			Limits: agent.Limits{Rounds: rapid.IntRange(1, 5).Draw(rt, "rounds"), Calls: rapid.IntRange(1, 10).Draw(rt, "calls"), ContextTokens: rapid.SampledFrom([]int{10, 1000, 100_000}).Draw(rt, "context")},
 		}, e)
 		close(release)
@@ -128,11 +128,11 @@ func TestMessagesAreAlwaysWellFormed(t *testing.T) {
 }
 
 // sendable says why a server would refuse messages.
-func sendable(messages []model.Message) string {
+func sendable(messages []llm.Message) string {
 	for i := 0; i < len(messages); {
 		m := messages[i]
 		i++
-		if m.Role == model.Tool {
+		if m.Role == llm.Tool {
 			return "message " + strconv.Itoa(i-1) + " is a result without a call"
 		}
 		for _, c := range m.ToolCalls {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -78,7 +78,7 @@ func TestAbortWhileToolsRun(t *testing.T) {
 		}
 		slow, action := does("slow", "", wait), does("act", "", wait)
 		action.Describe.Kind = tool.Action
-		f := modeltest.NewFake(modeltest.Answer{Deltas: []model.Delta{{Text: "One moment."}, {ToolCalls: []tool.Call{call("slow", `{"n":1}`), call("slow", `{"n":2}`), call("act", "{}")}}}})
+		f := modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{{Text: "One moment."}, {ToolCalls: []tool.Call{call("slow", `{"n":1}`), call("slow", `{"n":2}`), call("act", "{}")}}}})
 		e := &ear{on: func(line string) {
 			if line == "end slow done quick" {
 				cancel(stopped)
@@ -108,7 +108,7 @@ func TestAbortReachesTheModel(t *testing.T) {
 	t.Parallel()
 	s := modeltest.Start(modeltest.Script{modeltest.Text("half an "), modeltest.Hang()})
 	t.Cleanup(s.Close)
-	a := agent.New(agent.Config{Model: model.NewClient(model.Config{BaseURL: s.URL, Default: "m", HTTP: s.Client()})})
+	a := agent.New(agent.Config{Model: llm.NewClient(llm.Config{BaseURL: s.URL, Default: "m", HTTP: s.Client()})})
 	ctx, cancel := context.WithCancel(t.Context())
 	var start time.Time
 	e := &ear{on: func(line string) {
@@ -138,7 +138,7 @@ func TestWholeTurnOverTheWire(t *testing.T) {
 		modeltest.Script{modeltest.Refuse(503, "x", "", "0")},
 		modeltest.Use(modeltest.Call{ID: "1", Name: "echo", Args: `{"n":1}`}, modeltest.Call{ID: "1", Name: "echo", Args: `{"n":2}`}), modeltest.Say("Done."))
 	t.Cleanup(s.Close)
-	a := agent.New(agent.Config{Model: model.NewClient(model.Config{BaseURL: s.URL, Default: "m", HTTP: s.Client(), Backoff: time.Millisecond})})
+	a := agent.New(agent.Config{Model: llm.NewClient(llm.Config{BaseURL: s.URL, Default: "m", HTTP: s.Client(), Backoff: time.Millisecond})})
 	e := &ear{}
 	r, err := a.Turn(t.Context(), agent.Turn{User: said("x"), Tools: []tool.Tool{echo("echo")}}, e)
 	check(t, r, e)
@@ -153,7 +153,7 @@ func TestWholeTurnOverTheWire(t *testing.T) {
 
 func TestOfflineTurn(t *testing.T) {
 	t.Parallel()
-	a := agent.New(agent.Config{Model: model.Offline{}})
+	a := agent.New(agent.Config{Model: llm.Offline{}})
 	e := &ear{}
 	r, err := a.Turn(t.Context(), agent.Turn{User: said(`/tools [{"name":"echo","args":{"n":1}},{"name":"nope"}]`), Tools: []tool.Tool{echo("echo")}}, e)
 	check(t, r, e)

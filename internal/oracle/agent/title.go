@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 const (
@@ -18,11 +18,11 @@ const (
 // or when the model has none.
 func (a *Agent) Title(ctx context.Context, modelName, user, answer string) (string, error) {
 	var b strings.Builder
-	said := []model.Message{{Role: model.System, Content: titleRule}, {Role: model.User, Content: cut(user, titlePart)}}
+	said := []llm.Message{{Role: llm.System, Content: titleRule}, {Role: llm.User, Content: cut(user, titlePart)}}
 	if answer != "" {
-		said = append(said, model.Message{Role: model.Assistant, Content: cut(answer, titlePart)}, model.Message{Role: model.User, Content: "The title:"})
+		said = append(said, llm.Message{Role: llm.Assistant, Content: cut(answer, titlePart)}, llm.Message{Role: llm.User, Content: "The title:"})
 	}
-	err := a.model.Stream(ctx, model.Request{Model: modelName, Messages: said, MaxTokens: titleTokens, Purpose: model.Title}, func(d model.Delta) error {
+	err := a.model.Stream(ctx, llm.Request{Model: modelName, Messages: said, MaxTokens: titleTokens, Purpose: llm.Title}, func(d llm.Delta) error {
 		if b.Len() < 4*maxTitle {
 			b.WriteString(d.Text)
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -33,12 +33,12 @@ type turn struct {
 	specs  []tool.Spec
 
 	system  string
-	history []model.Message // well-formed, not yet part of messages
-	user    model.Message
-	head    []model.Message // system, history and user as they are sent
-	sent    []model.Message // new messages as they are sent
-	fitted  bool            // the history was summarised
-	started bool            // the current answer has begun
+	history []llm.Message // well-formed, not yet part of messages
+	user    llm.Message
+	head    []llm.Message // system, history and user as they are sent
+	sent    []llm.Message // new messages as they are sent
+	fitted  bool          // the history was summarised
+	started bool          // the current answer has begun
 
 	res   Result
 	text  strings.Builder
@@ -53,15 +53,15 @@ type turn struct {
 }
 
 // Turn answers one message. The result is valid also with an error: what was
-// said and done until then. The error is a *model.Error, the cause of the end
-// of ctx, or an error of the sink; model.Explain puts it into words.
+// said and done until then. The error is a *llm.Error, the cause of the end
+// of ctx, or an error of the sink; llm.Explain puts it into words.
 func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 	u := &turn{
 		a: a, limits: t.Limits.or(a.limits), sink: sink, model: t.Model, system: t.System, history: repair(t.History), user: t.User,
 		tools: make(map[string]tool.Tool, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
 		failed: map[string]bool{}, garbled: map[string]bool{},
 	}
-	u.user.Role = model.User
+	u.user.Role = llm.User
 	for _, one := range t.Tools {
 		s := one.Spec()
 		if _, taken := u.tools[s.Name]; !taken {
@@ -79,10 +79,10 @@ func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 }
 
 // begin sets what the model is given before the new messages.
-func (u *turn) begin(history []model.Message) {
-	u.head = make([]model.Message, 0, len(history)+2)
+func (u *turn) begin(history []llm.Message) {
+	u.head = make([]llm.Message, 0, len(history)+2)
 	if u.system != "" {
-		u.head = append(u.head, model.Message{Role: model.System, Content: u.system})
+		u.head = append(u.head, llm.Message{Role: llm.System, Content: u.system})
 	}
 	u.head = append(append(u.head, history...), u.user)
 }
@@ -113,7 +113,7 @@ func (u *turn) loop(ctx context.Context) error {
 
 // conclude says our own last word.
 func (u *turn) conclude(text string) error {
-	u.store(model.Message{Role: model.Assistant, Content: text})
+	u.store(llm.Message{Role: llm.Assistant, Content: text})
 	if u.text.Len() > 0 {
 		text = "\n\n" + text
 	}
@@ -127,7 +127,7 @@ func (u *turn) ask(ctx context.Context, final bool) ([]tool.Call, error) {
 		return nil, err
 	}
 	calls, err := u.answer(ctx, final)
-	var e *model.Error
+	var e *llm.Error
 	if errors.As(err, &e) && e.TooLong && !u.started && u.shrink(ctx) {
 		calls, err = u.answer(ctx, final)
 	}
@@ -140,9 +140,9 @@ func (u *turn) ask(ctx context.Context, final bool) ([]tool.Call, error) {
 // answer streams one answer to the sink.
 func (u *turn) answer(ctx context.Context, final bool) ([]tool.Call, error) {
 	u.started = false
-	m := model.Message{Role: model.Assistant}
+	m := llm.Message{Role: llm.Assistant}
 	var text, think strings.Builder
-	err := u.a.model.Stream(ctx, u.request(final), func(d model.Delta) error {
+	err := u.a.model.Stream(ctx, u.request(final), func(d llm.Delta) error {
 		if d.Usage != nil {
 			u.res.Usage.Add(*d.Usage)
 		}
@@ -176,9 +176,9 @@ func (u *turn) answer(ctx context.Context, final bool) ([]tool.Call, error) {
 	return m.ToolCalls, err
 }
 
-func (u *turn) request(final bool) model.Request {
-	messages := make([]model.Message, 0, len(u.head)+len(u.sent))
-	return model.Request{
+func (u *turn) request(final bool) llm.Request {
+	messages := make([]llm.Message, 0, len(u.head)+len(u.sent))
+	return llm.Request{
 		Model: u.model, Messages: append(append(messages, u.head...), u.sent...), Tools: u.specs, NoTools: final,
 		MaxTokens: u.limits.AnswerTokens, Temperature: u.limits.Temperature,
 	}
@@ -211,7 +211,7 @@ func (u *turn) say(text string) error {
 }
 
 // store keeps a message, for the result and for the next request.
-func (u *turn) store(m model.Message) {
+func (u *turn) store(m llm.Message) {
 	u.res.Messages = append(u.res.Messages, m)
 	u.sent = append(u.sent, m)
 }
@@ -225,5 +225,5 @@ func (u *turn) abandon(calls []tool.Call) {
 
 // result stores the result of a call.
 func (u *turn) result(c *tool.Call, o tool.Output) {
-	u.store(model.Message{Role: model.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: o.String(), Failed: o.Err != ""})
+	u.store(llm.Message{Role: llm.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: o.String(), Failed: o.Err != ""})
 }

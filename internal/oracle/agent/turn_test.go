@@ -11,17 +11,17 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 func TestPlainAnswer(t *testing.T) {
 	t.Parallel()
-	f := modeltest.NewFake(modeltest.Answer{Deltas: []model.Delta{
-		{Reasoning: "hm"}, {Text: "Good "}, {Text: "day."}, {Usage: &model.Usage{Input: 3, Output: 2}, Finish: "stop"},
+	f := modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{
+		{Reasoning: "hm"}, {Text: "Good "}, {Text: "day."}, {Usage: &llm.Usage{Input: 3, Output: 2}, Finish: "stop"},
 	}})
-	r, e, err := turn(t, f, agent.Turn{System: "Be kind.", History: []model.Message{said("a"), {Role: model.Assistant, Content: "b"}}, User: said("c"), Model: "m"})
+	r, e, err := turn(t, f, agent.Turn{System: "Be kind.", History: []llm.Message{said("a"), {Role: llm.Assistant, Content: "b"}}, User: said("c"), Model: "m"})
 	if err != nil || r.Text != "Good day." || r.Reasoning != "hm" || r.Usage.Output != 2 || r.Rounds != 1 {
 		t.Errorf("result = %+v, %v", r, err)
 	}
@@ -52,7 +52,7 @@ func TestParallelCalls(t *testing.T) {
 		return tool.Output{Text: "out of " + string(c.Args)}, nil
 	}
 	f := modeltest.NewFake(
-		modeltest.Answer{Deltas: []model.Delta{{Text: "Let me look."}, {ToolCalls: []tool.Call{call("meet", `{"n": 1}`), call("meet", `{"n":2}`)}}}},
+		modeltest.Answer{Deltas: []llm.Delta{{Text: "Let me look."}, {ToolCalls: []tool.Call{call("meet", `{"n": 1}`), call("meet", `{"n":2}`)}}}},
 		modeltest.Spoken("Both."))
 	e := &ear{on: func(line string) {
 		if line == `end meet done out of {"n":2}` {
@@ -115,12 +115,12 @@ func TestUnknownTool(t *testing.T) {
 func TestRoundsAreBounded(t *testing.T) {
 	t.Parallel()
 	n := 0
-	endless := model.Func(func(_ context.Context, r model.Request, each func(model.Delta) error) error {
+	endless := llm.Func(func(_ context.Context, r llm.Request, each func(llm.Delta) error) error {
 		n++
 		if want := n == 4; r.NoTools != want {
 			t.Errorf("round %d: NoTools = %v, want %v", n, r.NoTools, want)
 		}
-		return each(model.Delta{ToolCalls: []tool.Call{call("echo", `{"n":`+strings.Repeat("1", n)+`}`)}})
+		return each(llm.Delta{ToolCalls: []tool.Call{call("echo", `{"n":`+strings.Repeat("1", n)+`}`)}})
 	})
 	e := &ear{}
 	r, err := agent.New(agent.Config{Model: endless, Limits: agent.Limits{Rounds: 4}}).Turn(t.Context(), agent.Turn{User: said("x"), Tools: []tool.Tool{echo("echo")}}, e)
@@ -128,7 +128,7 @@ func TestRoundsAreBounded(t *testing.T) {
 	if err != nil || n != 4 || r.Calls != 3 || !strings.Contains(r.Text, "limits of one turn") {
 		t.Errorf("%d rounds, result %+v, %v", n, r, err)
 	}
-	if last := r.Messages[len(r.Messages)-1]; last.Role != model.Assistant || last.Content != r.Text {
+	if last := r.Messages[len(r.Messages)-1]; last.Role != llm.Assistant || last.Content != r.Text {
 		t.Errorf("last message = %+v", last)
 	}
 }
@@ -227,7 +227,7 @@ func TestSinkFailure(t *testing.T) {
 	full := errors.New("disk full")
 	for _, kind := range []string{"text", "reasoning", "start", "end", "router"} {
 		f := modeltest.NewFake(
-			modeltest.Answer{Deltas: []model.Delta{{Reasoning: "a"}, {Text: "b"}, {ToolCalls: []tool.Call{call("x", `{}`), call("x", `{"n":1}`)}}}}, modeltest.Spoken("ok"))
+			modeltest.Answer{Deltas: []llm.Delta{{Reasoning: "a"}, {Text: "b"}, {ToolCalls: []tool.Call{call("x", `{}`), call("x", `{"n":1}`)}}}}, modeltest.Spoken("ok"))
 		e := &ear{fail: map[string]error{kind: full}}
 		x := echo("x")
 		x.Describe.Agent = "sub_agent"
@@ -243,9 +243,9 @@ func TestBrokenHistoryIsRepaired(t *testing.T) {
 	t.Parallel()
 	f := modeltest.NewFake(modeltest.Spoken("ok"))
 	calls := []tool.Call{{ID: "a", Name: "x"}, {ID: "b", Name: "x"}, {ID: "c", Name: "x"}}
-	_, _, err := turn(t, f, agent.Turn{History: []model.Message{
-		{Role: model.Tool, ToolCallID: "z"}, said("1"), {Role: model.Assistant, ToolCalls: calls}, {Role: model.Tool, ToolCallID: "c", Content: "C"},
-		{Role: model.Tool, ToolCallID: "a", Content: "A"}, {Role: model.Tool, ToolCallID: "a", Content: "again"}, said("2"), {Role: model.Tool, ToolCallID: "b"},
+	_, _, err := turn(t, f, agent.Turn{History: []llm.Message{
+		{Role: llm.Tool, ToolCallID: "z"}, said("1"), {Role: llm.Assistant, ToolCalls: calls}, {Role: llm.Tool, ToolCallID: "c", Content: "C"},
+		{Role: llm.Tool, ToolCallID: "a", Content: "A"}, {Role: llm.Tool, ToolCallID: "a", Content: "again"}, said("2"), {Role: llm.Tool, ToolCallID: "b"},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -261,18 +261,18 @@ func TestBrokenHistoryIsRepaired(t *testing.T) {
 
 func TestModelFailures(t *testing.T) {
 	t.Parallel()
-	broken := &model.Error{Kind: model.Network, Retryable: true}
-	f := modeltest.NewFake(modeltest.Answer{Deltas: []model.Delta{{Text: "half an"}}, Err: broken})
+	broken := &llm.Error{Kind: llm.Network, Retryable: true}
+	f := modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{{Text: "half an"}}, Err: broken})
 	r, _, err := turn(t, f, agent.Turn{})
 	if !errors.Is(err, error(broken)) || r.Text != "half an" || len(r.Messages) != 1 {
 		t.Errorf("result = %+v, %v", r, err)
 	}
-	f = modeltest.NewFake(modeltest.Answer{Deltas: []model.Delta{{ToolCalls: []tool.Call{call("x", "{}")}}}, Err: broken})
+	f = modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{{ToolCalls: []tool.Call{call("x", "{}")}}}, Err: broken})
 	r, e, err := turn(t, f, agent.Turn{Tools: []tool.Tool{echo("x")}})
 	if err == nil || len(r.Messages) != 2 || len(e.lines) != 0 {
 		t.Errorf("calls of a broken answer: %+v, %v, want them not run", r, e.lines)
 	}
-	r, _, err = turn(t, modeltest.NewFake(modeltest.Answer{Deltas: []model.Delta{{Finish: "stop"}}}), agent.Turn{})
+	r, _, err = turn(t, modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{{Finish: "stop"}}}), agent.Turn{})
 	if err != nil || r.Text != "The model gave no answer. Please ask again." {
 		t.Errorf("silent model: %+v, %v", r, err)
 	}
@@ -288,7 +288,7 @@ func TestTitle(t *testing.T) {
 			t.Errorf("title of %q = %q, %v, want %q", tt.answer, got, err, tt.want)
 		}
 	}
-	a := agent.New(agent.Config{Model: model.Offline{}})
+	a := agent.New(agent.Config{Model: llm.Offline{}})
 	if got, err := a.Title(t.Context(), "", "How many stoves?", "Three."); err != nil || got != "How many stoves?" {
 		t.Errorf("offline title = %q, %v", got, err)
 	}

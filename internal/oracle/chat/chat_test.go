@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
@@ -60,9 +60,9 @@ func (g *rig) session(user string) chat.Session {
 }
 
 // say stores a turn: what a user said and what was answered.
-func (g *rig) say(user, session, text string, answers ...model.Message) {
+func (g *rig) say(user, session, text string, answers ...llm.Message) {
 	g.t.Helper()
-	said, err := chat.Said(model.Message{Role: model.User, Content: text}, g.now)
+	said, err := chat.Said(llm.Message{Role: llm.User, Content: text}, g.now)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (g *rig) say(user, session, text string, answers ...model.Message) {
 	}
 }
 
-func ai(text string) model.Message { return model.Message{Role: model.Assistant, Content: text} }
+func ai(text string) llm.Message { return llm.Message{Role: llm.Assistant, Content: text} }
 
 func (g *rig) count(table string) int {
 	g.t.Helper()
@@ -211,7 +211,7 @@ func TestPages(t *testing.T) {
 		var all []string
 		for i := range 11 {
 			text := fmt.Sprint("q", i)
-			answers := []model.Message{ai(fmt.Sprint("a", i)), ai(fmt.Sprint("b", i))}[:i%3]
+			answers := []llm.Message{ai(fmt.Sprint("a", i)), ai(fmt.Sprint("b", i))}[:i%3]
 			g.say(ann, s, text, answers...)
 			all = append(all, text)
 			for _, a := range answers {
@@ -336,16 +336,16 @@ func TestFold(t *testing.T) {
 		g := newRig(t, d)
 		ctx := t.Context()
 		s := g.session(ann).ID
-		user := model.Message{Role: model.User, Content: "look \x00 here", Attachments: []model.Attachment{
+		user := llm.Message{Role: llm.User, Content: "look \x00 here", Attachments: []llm.Attachment{
 			{Filename: "a.png", MIMEType: "image/png", Size: 9, MXCURI: "mxc://h/a", URL: "https://h/a"}, {Filename: "b.pdf", MIMEType: "application/pdf", EventID: "$e", Text: "inside"},
 		}}
-		answers := []model.Message{
-			{Role: model.Assistant, Content: "let me see", Reasoning: "hm", ToolCalls: []tool.Call{
+		answers := []llm.Message{
+			{Role: llm.Assistant, Content: "let me see", Reasoning: "hm", ToolCalls: []tool.Call{
 				{ID: "c1", Name: "find", Args: []byte(`{"q":1}`)}, {ID: "c2", Name: "read", Args: []byte(`{}`)}, {ID: "c3", Name: "lost", Args: []byte(`{}`)},
 			}},
-			{Role: model.Tool, ToolCallID: "c1", ToolName: "find", Content: `{"a":[1]}`},
-			{Role: model.Tool, ToolCallID: "c2", ToolName: "read", Content: "It is \"closed\".", Failed: true},
-			{Role: model.Assistant, Content: "done"},
+			{Role: llm.Tool, ToolCallID: "c1", ToolName: "find", Content: `{"a":[1]}`},
+			{Role: llm.Tool, ToolCallID: "c2", ToolName: "read", Content: "It is \"closed\".", Failed: true},
+			{Role: llm.Assistant, Content: "done"},
 		}
 		said, err := chat.Said(user, g.now)
 		if err != nil {
@@ -386,8 +386,8 @@ func TestFold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost := model.Message{Role: model.Tool, ToolCallID: "c3", ToolName: "lost", Content: chat.Unfinished, Failed: true}
-		want := []model.Message{user, answers[0], answers[1], answers[2], lost, answers[3]}
+		lost := llm.Message{Role: llm.Tool, ToolCallID: "c3", ToolName: "lost", Content: chat.Unfinished, Failed: true}
+		want := []llm.Message{user, answers[0], answers[1], answers[2], lost, answers[3]}
 		if diff := cmp.Diff(want, back); diff != "" {
 			t.Errorf("History() (-want +got):\n%s", diff)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 func TestDelegation(t *testing.T) {
@@ -152,7 +152,7 @@ func TestAnswerAfterDelete(t *testing.T) {
 		if err := g.s.DeleteSession(ctx, ann, s); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := chat.Answered([]model.Message{ai("late")}, chat.Whole, g.now)
+		entries, err := chat.Answered([]llm.Message{ai("late")}, chat.Whole, g.now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -44,7 +44,7 @@ type file struct {
 }
 
 // Said makes the entry of what a user said.
-func Said(m model.Message, at time.Time) (Entry, error) {
+func Said(m llm.Message, at time.Time) (Entry, error) {
 	dto := Message{ID: db.NewID(), Type: Human, Content: valid(m.Content), IsComplete: true, CreatedAt: Stamp(at)}
 	var h hidden
 	for _, a := range m.Attachments {
@@ -62,19 +62,19 @@ func Said(m model.Message, at time.Time) (Entry, error) {
 
 // Answered makes the entries of the messages a turn gave: one for each of the
 // oracle's, with the results of its calls in it. The mark goes on the last.
-func Answered(said []model.Message, mark Mark, at time.Time) ([]Entry, error) {
-	said = slices.DeleteFunc(slices.Clone(said), func(m model.Message) bool { // nothing was said
-		return m.Role == model.Assistant && m.Content == "" && m.Reasoning == "" && len(m.ToolCalls) == 0
+func Answered(said []llm.Message, mark Mark, at time.Time) ([]Entry, error) {
+	said = slices.DeleteFunc(slices.Clone(said), func(m llm.Message) bool { // nothing was said
+		return m.Role == llm.Assistant && m.Content == "" && m.Reasoning == "" && len(m.ToolCalls) == 0
 	})
 	var out []Entry
 	for i := 0; i < len(said); {
 		m := said[i]
 		i++
-		if m.Role != model.Assistant {
+		if m.Role != llm.Assistant {
 			continue // a result without its call, or what clients never see
 		}
 		results := said[i:]
-		if n := slices.IndexFunc(results, func(m model.Message) bool { return m.Role != model.Tool }); n >= 0 {
+		if n := slices.IndexFunc(results, func(m llm.Message) bool { return m.Role != llm.Tool }); n >= 0 {
 			results = results[:n]
 		}
 		i += len(results)
@@ -93,7 +93,7 @@ func Answered(said []model.Message, mark Mark, at time.Time) ([]Entry, error) {
 }
 
 // foldCalls puts the results of tools into the message that called them.
-func foldCalls(m model.Message, results []model.Message) (Message, hidden) {
+func foldCalls(m llm.Message, results []llm.Message) (Message, hidden) {
 	dto := Message{Type: AI, Content: valid(m.Content), Reasoning: valid(m.Reasoning), IsComplete: true}
 	var h hidden
 	for _, c := range m.ToolCalls {
@@ -135,7 +135,7 @@ func entry(dto Message, h hidden) (Entry, error) {
 
 // unfold gives a stored message as the model sees it: a call is followed by
 // its result, also where none was stored.
-func unfold(r messageRow) ([]model.Message, error) {
+func unfold(r messageRow) ([]llm.Message, error) {
 	var dto Message
 	var h hidden
 	if err := json.Unmarshal([]byte(r.body), &dto); err != nil {
@@ -147,13 +147,13 @@ func unfold(r messageRow) ([]model.Message, error) {
 		}
 	}
 	if dto.Type == Human {
-		return []model.Message{unfoldHuman(dto, h)}, nil
+		return []llm.Message{unfoldHuman(dto, h)}, nil
 	}
-	m := model.Message{Role: model.Assistant, Content: dto.Content, Reasoning: dto.Reasoning}
-	out := make([]model.Message, 1, 1+len(dto.ToolCalls))
+	m := llm.Message{Role: llm.Assistant, Content: dto.Content, Reasoning: dto.Reasoning}
+	out := make([]llm.Message, 1, 1+len(dto.ToolCalls))
 	for _, c := range dto.ToolCalls {
 		m.ToolCalls = append(m.ToolCalls, tool.Call{ID: c.ID, Name: c.Name, Args: c.Args})
-		result := model.Message{Role: model.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: fromJSON(c.Output), Failed: slices.Contains(h.Failed, c.ID)}
+		result := llm.Message{Role: llm.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: fromJSON(c.Output), Failed: slices.Contains(h.Failed, c.ID)}
 		if c.Status != "done" {
 			result.Content, result.Failed = Unfinished, true
 		}
@@ -163,10 +163,10 @@ func unfold(r messageRow) ([]model.Message, error) {
 	return out, nil
 }
 
-func unfoldHuman(dto Message, h hidden) model.Message {
-	m := model.Message{Role: model.User, Content: dto.Content}
+func unfoldHuman(dto Message, h hidden) llm.Message {
+	m := llm.Message{Role: llm.User, Content: dto.Content}
 	for i, a := range dto.Attachments {
-		att := model.Attachment{Filename: a.Filename, MIMEType: a.MIMEType, Size: a.Size, MXCURI: a.MXCURI, EventID: a.EventID}
+		att := llm.Attachment{Filename: a.Filename, MIMEType: a.MIMEType, Size: a.Size, MXCURI: a.MXCURI, EventID: a.EventID}
 		if i < len(h.Files) {
 			att.Text, att.URL = h.Files[i].Text, h.Files[i].URL
 		}

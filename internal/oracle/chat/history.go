@@ -9,7 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 // Range asks for a part of a conversation. At most one of Before and After is
@@ -111,7 +111,7 @@ func (s *Store) Messages(ctx context.Context, user, session string) ([]jsontext.
 // History reads what was said before a turn, for the model: the newest turns
 // whose text fits into so many bytes, oldest first. Each tool call in it is
 // followed by its result.
-func (s *Store) History(ctx context.Context, user, session string, before int64, bytes int) ([]model.Message, error) {
+func (s *Store) History(ctx context.Context, user, session string, before int64, bytes int) ([]llm.Message, error) {
 	var read []messageRow
 	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
 		row, err := findSession(ctx, q, user, session)
@@ -125,7 +125,7 @@ func (s *Store) History(ctx context.Context, user, session string, before int64,
 	if err != nil {
 		return nil, err
 	}
-	var out []model.Message
+	var out []llm.Message
 	for _, r := range read {
 		said, err := unfold(r)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 )
 
@@ -64,7 +64,7 @@ func TestAbortAnywhere(t *testing.T) {
 			session := g.session(ann)
 			s := newScript()
 			s.end = func() run.Result {
-				return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "half"}, {Role: model.Assistant}}}
+				return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "half"}, {Role: llm.Assistant}}}
 			}
 			st := g.start(g.m, message(ann, session, "hi"), s.work)
 			joined := g.join(g.m, ann, st.RunID, 0)
@@ -113,7 +113,7 @@ func TestClose(t *testing.T) {
 		session := g.session(ann)
 		s := newScript()
 		s.end = func() run.Result {
-			return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "half"}}}
+			return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "half"}}}
 		}
 		st := g.start(g.m, message(ann, session, "hi"), s.work)
 		joined := g.join(g.m, ann, st.RunID, 0)
@@ -145,7 +145,7 @@ func TestDeleteSession(t *testing.T) {
 			for i := range 3 {
 				st := g.start(g.m, message(ann, session, fmt.Sprint(i)), func(_ context.Context, r *run.Run) run.Result {
 					_ = toolFrame("c1", "done", "x")(r)
-					return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "yes"}}}
+					return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "yes"}}}
 				})
 				g.join(g.m, ann, st.RunID, 0).wait(t)
 			}
@@ -208,7 +208,7 @@ func TestExpire(t *testing.T) {
 				for j := range 5 {
 					_ = toolFrame(fmt.Sprint(j), "done", "x")(r)
 				}
-				return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "yes"}}}
+				return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "yes"}}}
 			})
 			g.join(g.m, ann, st.RunID, 0).wait(t)
 			ids = append(ids, st.RunID)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
@@ -84,7 +84,7 @@ func BenchmarkTurn(b *testing.B) {
 					b.Error(err)
 				}
 			}
-			return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: strings.Repeat(" token", 100)}}}
+			return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: strings.Repeat(" token", 100)}}}
 		})
 		if err != nil {
 			b.Fatal(err)

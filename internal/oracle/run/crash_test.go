@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 )
 
@@ -35,7 +35,7 @@ func crash(t *testing.T, d *db.DB, cut int) {
 	session := g.session(ann)
 	s := newScript()
 	s.end = func() run.Result {
-		return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "from the dead"}}}
+		return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "from the dead"}}}
 	}
 	st := g.start(g.m, message(ann, session, "hi"), s.work)
 	joined := g.join(g.m, ann, st.RunID, 0)
@@ -154,11 +154,11 @@ func checkRecovered(t *testing.T, g *rig, m *run.Manager, c recovered) {
 }
 
 // checkCalls wants every call of a conversation followed by its result.
-func checkCalls(t *testing.T, said []model.Message) {
+func checkCalls(t *testing.T, said []llm.Message) {
 	t.Helper()
 	var open []string
 	for _, m := range said {
-		if m.Role == model.Tool {
+		if m.Role == llm.Tool {
 			if len(open) == 0 || open[0] != m.ToolCallID {
 				t.Errorf("result of %s, want one of %v", m.ToolCallID, open)
 				return
@@ -337,7 +337,7 @@ func aborts(t *testing.T, g *rig, one, two *run.Manager, how string) {
 	session := g.session(ann)
 	s := newScript()
 	s.end = func() run.Result {
-		return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "half"}}}
+		return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "half"}}}
 	}
 	runs, other := one, two
 	if how != "bus" {

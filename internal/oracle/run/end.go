@@ -9,7 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 // How long an end that cannot be stored is tried again. Then the run is left
@@ -74,7 +74,7 @@ type ending struct {
 // end stores the answer and the last frames of a run, together, and lets the
 // readers have them. A nil result means that the work did not return.
 func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
-	var said []model.Message
+	var said []llm.Message
 	if res == nil {
 		res = &Result{Failed: true}
 		said = m.partial(ctx, r)

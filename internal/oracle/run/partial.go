@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -78,7 +78,7 @@ type draft struct {
 	text []byte
 	open calls
 	said []part
-	outs map[string]model.Message // results by call
+	outs map[string]llm.Message // results by call
 }
 
 // part is a message of the oracle that is being put together.
@@ -137,9 +137,9 @@ func (d *draft) call(payload jsontext.Value) {
 		return
 	}
 	if d.outs == nil {
-		d.outs = map[string]model.Message{}
+		d.outs = map[string]llm.Message{}
 	}
-	out := model.Message{Role: model.Tool, ToolCallID: c.id(), ToolName: c.ToolName, Content: c.Output}
+	out := llm.Message{Role: llm.Tool, ToolCallID: c.id(), ToolName: c.ToolName, Content: c.Output}
 	if c.Status == "error" {
 		out.Content, out.Failed = c.Error, true
 	}
@@ -162,14 +162,14 @@ func plainArgs(args jsontext.Value) jsontext.Value {
 }
 
 // messages are the messages of the draft. Every call has a result.
-func (d *draft) messages() []model.Message {
-	var out []model.Message
+func (d *draft) messages() []llm.Message {
+	var out []llm.Message
 	for _, p := range d.said {
-		out = append(out, model.Message{Role: model.Assistant, Content: string(p.content), Reasoning: string(p.reasoning), ToolCalls: p.calls})
+		out = append(out, llm.Message{Role: llm.Assistant, Content: string(p.content), Reasoning: string(p.reasoning), ToolCalls: p.calls})
 		for _, c := range p.calls {
 			result, ok := d.outs[c.ID]
 			if !ok {
-				result = model.Message{Role: model.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: chat.Unfinished, Failed: true}
+				result = llm.Message{Role: llm.Tool, ToolCallID: c.ID, ToolName: c.Name, Content: chat.Unfinished, Failed: true}
 			}
 			out = append(out, result)
 		}
@@ -179,7 +179,7 @@ func (d *draft) messages() []model.Message {
 
 // partial puts together what a run has sent so far, from its rows and its
 // memory.
-func (m *Manager) partial(ctx context.Context, r *Run) []model.Message {
+func (m *Manager) partial(ctx context.Context, r *Run) []llm.Message {
 	d := &draft{}
 	r.mu.Lock()
 	r.ending = true // what comes later is in neither

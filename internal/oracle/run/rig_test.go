@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
@@ -127,7 +127,7 @@ func (g *rig) session(user string) string {
 }
 
 func message(user, session, text string) run.Start {
-	return run.Start{User: user, Session: session, RequestID: "req-" + text, Message: model.Message{Role: model.User, Content: text}}
+	return run.Start{User: user, Session: session, RequestID: "req-" + text, Message: llm.Message{Role: llm.User, Content: text}}
 }
 
 func (g *rig) start(m *run.Manager, s run.Start, w run.Work) run.Started {

@@ -24,7 +24,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 )
 
 // Status says where a run stands.
@@ -166,7 +166,7 @@ type Start struct {
 	User      string // DID
 	Session   string
 	RequestID string
-	Message   model.Message
+	Message   llm.Message
 	Declared  []byte // JSON of the tools and actions the page declares; nil keeps those of before
 
 	// Key makes the message one that is answered once: a second Start with it
@@ -188,7 +188,7 @@ type Work func(ctx context.Context, r *Run) Result
 
 // Result is what the work on a message gave.
 type Result struct {
-	Messages []model.Message // of the oracle and its tools, to be stored
+	Messages []llm.Message // of the oracle and its tools, to be stored
 	Failed   bool
 	Error    any // payload of the error frame; nil sends none, unless the run ran out of time
 	Usage    any // stored with the run; nil: nothing

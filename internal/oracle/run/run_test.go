@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -27,10 +27,10 @@ func TestTurn(t *testing.T) {
 		session := g.session(ann)
 		s := newScript()
 		s.end = func() run.Result {
-			return run.Result{Usage: model.Usage{Input: 3}, Messages: []model.Message{
-				{Role: model.Assistant, Content: "Hel", Reasoning: "hm", ToolCalls: []tool.Call{{ID: "c1", Name: "find", Args: []byte(`{"q":"x"}`)}}},
-				{Role: model.Tool, ToolCallID: "c1", ToolName: "find", Content: "nothing"},
-				{Role: model.Assistant, Content: "lo \"you\"\n"},
+			return run.Result{Usage: llm.Usage{Input: 3}, Messages: []llm.Message{
+				{Role: llm.Assistant, Content: "Hel", Reasoning: "hm", ToolCalls: []tool.Call{{ID: "c1", Name: "find", Args: []byte(`{"q":"x"}`)}}},
+				{Role: llm.Tool, ToolCallID: "c1", ToolName: "find", Content: "nothing"},
+				{Role: llm.Assistant, Content: "lo \"you\"\n"},
 			}}
 		}
 		st := g.start(g.m, message(ann, session, "hi"), s.work)
@@ -170,7 +170,7 @@ func TestSameKey(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			begun++
-			return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "yes"}}}
+			return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "yes"}}}
 		}
 		msg := message(ann, session, "hi")
 		msg.Key, msg.Hash = "k1", []byte("h1")
@@ -305,27 +305,27 @@ func TestReplace(t *testing.T) {
 		session := g.session(ann)
 		first := newScript()
 		first.end = func() run.Result {
-			return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "half"}}}
+			return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "half"}}}
 		}
 		a := g.start(g.m, message(ann, session, "one"), first.work)
 		joined := g.join(g.m, ann, a.RunID, 0)
 		if err := first.do(text("half")); err != nil {
 			t.Fatal(err)
 		}
-		var before []model.Message
+		var before []llm.Message
 		b := g.start(g.m, message(ann, session, "two"), func(ctx context.Context, r *run.Run) (res run.Result) {
 			var err error
 			if before, err = g.chat.History(ctx, ann, session, r.Turn(), 1<<20); err != nil {
 				t.Error(err)
 			}
-			return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "whole"}}}
+			return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "whole"}}}
 		})
 		got := last(t, joined.wait(t))
 		if diff := cmp.Diff(map[string]any{"status": "aborted", "aborted": true, "partialText": "half"}, got); diff != "" {
 			t.Errorf("done (-want +got):\n%s", diff)
 		}
 		g.join(g.m, ann, b.RunID, 0).wait(t)
-		want := []model.Message{{Role: model.User, Content: "one"}, {Role: model.Assistant, Content: "half"}}
+		want := []llm.Message{{Role: llm.User, Content: "one"}, {Role: llm.Assistant, Content: "half"}}
 		if diff := cmp.Diff(want, before); diff != "" {
 			t.Errorf("history of the second run (-want +got):\n%s", diff)
 		}
@@ -417,7 +417,7 @@ func TestStubbornWork(t *testing.T) {
 			close(ready)
 			<-release
 			late = r.Text("late")
-			return run.Result{Messages: []model.Message{{Role: model.Assistant, Content: "never stored"}}}
+			return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "never stored"}}}
 		})
 		joined := g.join(g.m, ann, st.RunID, 0)
 		<-ready

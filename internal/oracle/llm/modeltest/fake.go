@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 // Answer is one answer of a Fake: deltas, then an error or the end. With Hang
 // it waits for the end of its context before that.
 type Answer struct {
-	Deltas []model.Delta
+	Deltas []llm.Delta
 	Hang   bool
 	Err    error
 }
@@ -24,16 +24,16 @@ type Fake struct {
 
 	mu       sync.Mutex
 	answers  []Answer
-	requests []model.Request
+	requests []llm.Request
 }
 
-var _ model.Model = (*Fake)(nil)
+var _ llm.Model = (*Fake)(nil)
 
 // NewFake makes a model that gives answers in their order.
 func NewFake(answers ...Answer) *Fake { return &Fake{answers: answers} }
 
 // Stream gives the next answer.
-func (f *Fake) Stream(ctx context.Context, r model.Request, each func(model.Delta) error) error {
+func (f *Fake) Stream(ctx context.Context, r llm.Request, each func(llm.Delta) error) error {
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
 	var a Answer
@@ -63,28 +63,28 @@ func (f *Fake) Stream(ctx context.Context, r model.Request, each func(model.Delt
 }
 
 // Requests lists what the model was asked so far.
-func (f *Fake) Requests() []model.Request {
+func (f *Fake) Requests() []llm.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]model.Request(nil), f.requests...)
+	return append([]llm.Request(nil), f.requests...)
 }
 
 // Words is an answer of n words and its end.
 func Words(n int) Answer {
 	var a Answer
 	for i := range n {
-		a.Deltas = append(a.Deltas, model.Delta{Text: "word" + strconv.Itoa(i) + " "})
+		a.Deltas = append(a.Deltas, llm.Delta{Text: "word" + strconv.Itoa(i) + " "})
 	}
-	a.Deltas = append(a.Deltas, model.Delta{Usage: &model.Usage{Input: 10, Output: n}, Finish: "stop"})
+	a.Deltas = append(a.Deltas, llm.Delta{Usage: &llm.Usage{Input: 10, Output: n}, Finish: "stop"})
 	return a
 }
 
 // Spoken is an answer of one text.
 func Spoken(text string) Answer {
-	return Answer{Deltas: []model.Delta{{Text: text}, {Finish: "stop"}}}
+	return Answer{Deltas: []llm.Delta{{Text: text}, {Finish: "stop"}}}
 }
 
 // Called is an answer of tool calls.
 func Called(calls ...tool.Call) Answer {
-	return Answer{Deltas: []model.Delta{{ToolCalls: calls, Finish: "tool_calls"}}}
+	return Answer{Deltas: []llm.Delta{{ToolCalls: calls, Finish: "tool_calls"}}}
 }

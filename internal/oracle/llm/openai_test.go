@@ -1,4 +1,4 @@
-package model_test
+package llm_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
-	"github.com/hearth-dmrv/hearth/internal/oracle/model/modeltest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm/modeltest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -21,11 +21,11 @@ import (
 type heard struct {
 	text, reasoning, finish string
 	calls                   []tool.Call
-	usage                   model.Usage
+	usage                   llm.Usage
 	deltas                  int
 }
 
-func (h *heard) take(d model.Delta) error {
+func (h *heard) take(d llm.Delta) error {
 	h.deltas++
 	h.text += d.Text
 	h.reasoning += d.Reasoning
@@ -41,33 +41,33 @@ func (h *heard) take(d model.Delta) error {
 
 // play starts a server and a client of it. Waits between repeats take no time
 // and are noted in waits.
-func play(t *testing.T, scripts ...modeltest.Script) (*modeltest.Server, model.Config, *[]time.Duration) {
+func play(t *testing.T, scripts ...modeltest.Script) (*modeltest.Server, llm.Config, *[]time.Duration) {
 	t.Helper()
 	s := modeltest.Start(scripts...)
 	t.Cleanup(s.Close)
 	waits := &[]time.Duration{}
-	return s, model.Config{
+	return s, llm.Config{
 		BaseURL: s.URL, APIKey: "key-1234567890", Default: "m1", HTTP: s.Client(),
 		Wait: func(_ context.Context, d time.Duration) error { *waits = append(*waits, d); return nil },
 	}, waits
 }
 
-func ask(t *testing.T, c model.Config, r model.Request) (heard, error) {
+func ask(t *testing.T, c llm.Config, r llm.Request) (heard, error) {
 	t.Helper()
 	var h heard
-	err := model.NewClient(c).Stream(t.Context(), r, h.take)
+	err := llm.NewClient(c).Stream(t.Context(), r, h.take)
 	return h, err
 }
 
-func hello() model.Request {
-	return model.Request{Messages: []model.Message{{Role: model.User, Content: "hello"}}}
+func hello() llm.Request {
+	return llm.Request{Messages: []llm.Message{{Role: llm.User, Content: "hello"}}}
 }
 
-func asError(t *testing.T, err error) *model.Error {
+func asError(t *testing.T, err error) *llm.Error {
 	t.Helper()
-	var e *model.Error
+	var e *llm.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("error = %v (%T), want a *model.Error", err, err)
+		t.Fatalf("error = %v (%T), want a *llm.Error", err, err)
 	}
 	return e
 }
@@ -88,7 +88,7 @@ func TestStreamText(t *testing.T) {
 	if h.text != "Good day to you" || h.reasoning != "hm so" || h.finish != "stop" {
 		t.Errorf("heard %+v", h)
 	}
-	if want := (model.Usage{Input: 7, Output: 3, Reasoning: 1, Cached: 2}); h.usage != want {
+	if want := (llm.Usage{Input: 7, Output: 3, Reasoning: 1, Cached: 2}); h.usage != want {
 		t.Errorf("usage = %+v, want %+v", h.usage, want)
 	}
 	got := s.Requests()[0]
@@ -177,22 +177,22 @@ func TestRepeats(t *testing.T) {
 		name     string
 		scripts  []modeltest.Script
 		requests int
-		kind     model.Kind // empty: success
+		kind     llm.Kind // empty: success
 		waits    int
 	}{
 		{"429 then fine", []modeltest.Script{refuse(429, "2"), say}, 2, "", 1},
 		{"5xx thrice then fine", []modeltest.Script{refuse(500, ""), refuse(502, ""), refuse(503, ""), say}, 4, "", 3},
-		{"5xx for ever", []modeltest.Script{refuse(500, "")}, 4, model.Server, 3},
+		{"5xx for ever", []modeltest.Script{refuse(500, "")}, 4, llm.Server, 3},
 		{"cut before anything", []modeltest.Script{broken, say}, 2, "", 1},
 		{"empty answer", []modeltest.Script{{modeltest.Raw("data: [DONE]\n\n")}, say}, 2, "", 1},
 		{"error in the stream", []modeltest.Script{{modeltest.Raw("data: {\"error\":{\"code\":429,\"message\":\"slow\"}}\n\n")}, say}, 2, "", 1},
 		{"error in the answer", []modeltest.Script{{modeltest.Raw("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"error\",\"error\":{\"code\":502,\"message\":\"x\"}}]}\n\n")}, say}, 2, "", 1},
-		{"429 for too long", []modeltest.Script{refuse(429, "3600"), say}, 1, model.RateLimit, 0},
-		{"no credit", []modeltest.Script{refuse(402, ""), say}, 1, model.Billing, 0},
-		{"quota is no rate limit", []modeltest.Script{{modeltest.Refuse(429, "insufficient_quota", "x", "")}, say}, 1, model.Billing, 0},
-		{"bad key", []modeltest.Script{refuse(401, ""), say}, 1, model.Auth, 0},
-		{"bad request", []modeltest.Script{refuse(400, ""), say}, 1, model.Unknown, 0},
-		{"gateway timeout", []modeltest.Script{refuse(504, "")}, 4, model.Timeout, 3},
+		{"429 for too long", []modeltest.Script{refuse(429, "3600"), say}, 1, llm.RateLimit, 0},
+		{"no credit", []modeltest.Script{refuse(402, ""), say}, 1, llm.Billing, 0},
+		{"quota is no rate limit", []modeltest.Script{{modeltest.Refuse(429, "insufficient_quota", "x", "")}, say}, 1, llm.Billing, 0},
+		{"bad key", []modeltest.Script{refuse(401, ""), say}, 1, llm.Auth, 0},
+		{"bad request", []modeltest.Script{refuse(400, ""), say}, 1, llm.Unknown, 0},
+		{"gateway timeout", []modeltest.Script{refuse(504, "")}, 4, llm.Timeout, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -234,7 +234,7 @@ func TestNothingIsRepeatedAfterTheFirstDelta(t *testing.T) {
 		s, cfg, _ := play(t, modeltest.Script{modeltest.Text("half an "), end}, modeltest.Say("whole"))
 		cfg.Fallbacks = []string{"m2"}
 		h, err := ask(t, cfg, hello())
-		if e := asError(t, err); e.Kind != model.Network && e.Kind != model.Server || !e.Retryable {
+		if e := asError(t, err); e.Kind != llm.Network && e.Kind != llm.Server || !e.Retryable {
 			t.Errorf("error = %+v, want a network or server fault", e)
 		}
 		if h.text != "half an " || len(s.Requests()) != 1 {
@@ -313,7 +313,7 @@ func TestAbortReachesTheServer(t *testing.T) {
 			failed := make(chan error, 1)
 			begun := make(chan struct{}, 10)
 			go func() {
-				failed <- model.NewClient(cfg).Stream(ctx, hello(), func(model.Delta) error { begun <- struct{}{}; return nil })
+				failed <- llm.NewClient(cfg).Stream(ctx, hello(), func(llm.Delta) error { begun <- struct{}{}; return nil })
 			}()
 			if name == "in the middle" {
 				<-begun
@@ -347,7 +347,7 @@ func TestSilenceIsATimeout(t *testing.T) {
 			s, cfg, _ := play(t, script)
 			cfg.First, cfg.Idle, cfg.Retries = 200*time.Millisecond, 200*time.Millisecond, -1
 			_, err := ask(t, cfg, hello())
-			if e := asError(t, err); e.Kind != model.Timeout {
+			if e := asError(t, err); e.Kind != llm.Timeout {
 				t.Errorf("error = %+v, want a timeout", e)
 			}
 			<-s.Gone()
@@ -360,7 +360,7 @@ func TestSlowStreamIsHeardAtOnce(t *testing.T) {
 	next := make(chan struct{})
 	_, cfg, _ := play(t, modeltest.Script{modeltest.Text("one"), modeltest.Wait(next), modeltest.Text("two"), modeltest.Finish("stop")})
 	pieces := 0
-	err := model.NewClient(cfg).Stream(t.Context(), hello(), func(d model.Delta) error {
+	err := llm.NewClient(cfg).Stream(t.Context(), hello(), func(d llm.Delta) error {
 		if d.Text == "one" {
 			close(next) // the second word is only sent once the first was heard
 		}
@@ -376,7 +376,7 @@ func TestCallbackErrorEndsTheRequest(t *testing.T) {
 	t.Parallel()
 	s, cfg, _ := play(t, modeltest.Script{modeltest.Text("a b c"), modeltest.Hang()})
 	full := errors.New("disk full")
-	err := model.NewClient(cfg).Stream(t.Context(), hello(), func(model.Delta) error { return full })
+	err := llm.NewClient(cfg).Stream(t.Context(), hello(), func(llm.Delta) error { return full })
 	if !errors.Is(err, full) {
 		t.Errorf("error = %v, want that of the callback", err)
 	}
@@ -391,7 +391,7 @@ func TestKeyNeverShows(t *testing.T) {
 	if strings.Contains(e.Error(), "1234567890") {
 		t.Errorf("error text %q holds the key", e.Error())
 	}
-	if f := model.Explain(err); f.Kind != model.Unknown || f.Status != 500 || strings.Contains(f.Text+f.Detail, "key") {
+	if f := llm.Explain(err); f.Kind != llm.Unknown || f.Status != 500 || strings.Contains(f.Text+f.Detail, "key") {
 		t.Errorf("explained as %+v, want unknown 500: our account is nobody's business", f)
 	}
 }
@@ -402,7 +402,7 @@ func TestAbortWhileWaiting(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cfg.Backoff, cfg.MaxWait, cfg.Wait = time.Hour, time.Hour, nil
 	cfg.Log = slog.New(&onLog{do: cancel}) // a failure is logged just before the wait
-	err := model.NewClient(cfg).Stream(ctx, hello(), func(model.Delta) error { return nil })
+	err := llm.NewClient(cfg).Stream(ctx, hello(), func(llm.Delta) error { return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v, want the abort", err)
 	}

@@ -1,4 +1,4 @@
-package model_test
+package llm_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/oracle/model"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
@@ -22,10 +22,10 @@ func offlineTools() []tool.Spec {
 	}
 }
 
-func offline(t *testing.T, messages ...model.Message) (heard, error) {
+func offline(t *testing.T, messages ...llm.Message) (heard, error) {
 	t.Helper()
 	var h heard
-	err := model.Offline{}.Stream(t.Context(), model.Request{Messages: messages, Tools: offlineTools()}, h.take)
+	err := llm.Offline{}.Stream(t.Context(), llm.Request{Messages: messages, Tools: offlineTools()}, h.take)
 	return h, err
 }
 
@@ -45,7 +45,7 @@ func TestOfflineIntents(t *testing.T) {
 		{`/tools [{"name":"a","args":{"x":1}},{"name":"b"}]`, `a{"x":1} b{}`},
 		{"help", ""}, {"what is love", ""}, {"/nonsense", ""}, {"/tool", ""}, {"/tools x", ""}, {"", ""},
 	} {
-		h, err := offline(t, model.Message{Role: model.User, Content: tt.said})
+		h, err := offline(t, llm.Message{Role: llm.User, Content: tt.said})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,19 +64,19 @@ func TestOfflineIntents(t *testing.T) {
 
 func TestOfflineSaysWhatItIs(t *testing.T) {
 	t.Parallel()
-	h, err := offline(t, model.Message{Role: model.System, Content: "x"}, model.Message{Role: model.User, Content: "hello"})
+	h, err := offline(t, llm.Message{Role: llm.System, Content: "x"}, llm.Message{Role: llm.User, Content: "hello"})
 	if err != nil || !strings.Contains(h.text, "offline model") || !strings.Contains(h.text, "not a language model") || !strings.Contains(h.text, "search_twins") {
 		t.Errorf("heard %q, %v", h.text, err)
 	}
 	if words := len(strings.SplitAfter(h.text, " ")); h.deltas != words+1 {
 		t.Errorf("%d deltas, want one for each of %d words and the end", h.deltas, words)
 	}
-	again, _ := offline(t, model.Message{Role: model.System, Content: "x"}, model.Message{Role: model.User, Content: "hello"})
+	again, _ := offline(t, llm.Message{Role: llm.System, Content: "x"}, llm.Message{Role: llm.User, Content: "hello"})
 	if again.text != h.text {
 		t.Error("the same question got another answer")
 	}
-	h, err = offline(t, model.Message{Role: model.User, Content: "x"}, model.Message{Role: model.Assistant},
-		model.Message{Role: model.Tool, ToolName: "a", Content: "found 3"}, model.Message{Role: model.Tool, ToolName: "b", Content: "no such twin", Failed: true})
+	h, err = offline(t, llm.Message{Role: llm.User, Content: "x"}, llm.Message{Role: llm.Assistant},
+		llm.Message{Role: llm.Tool, ToolName: "a", Content: "found 3"}, llm.Message{Role: llm.Tool, ToolName: "b", Content: "no such twin", Failed: true})
 	if err != nil || !strings.Contains(h.text, "a answered:\nfound 3") || !strings.Contains(h.text, "b failed: no such twin") {
 		t.Errorf("heard %q, %v", h.text, err)
 	}
@@ -85,14 +85,14 @@ func TestOfflineSaysWhatItIs(t *testing.T) {
 func TestOfflineTitlesAndSummaries(t *testing.T) {
 	t.Parallel()
 	var title, summary heard
-	said := []model.Message{{Role: model.User, Content: strings.Repeat("How many stoves are there? ", 10)}}
-	if err := (model.Offline{}).Stream(t.Context(), model.Request{Messages: said, Purpose: model.Title}, title.take); err != nil {
+	said := []llm.Message{{Role: llm.User, Content: strings.Repeat("How many stoves are there? ", 10)}}
+	if err := (llm.Offline{}).Stream(t.Context(), llm.Request{Messages: said, Purpose: llm.Title}, title.take); err != nil {
 		t.Fatal(err)
 	}
 	if n := len([]rune(title.text)); n > 60 || !strings.HasPrefix(title.text, "How many stoves") {
 		t.Errorf("title = %q", title.text)
 	}
-	if err := (model.Offline{}).Stream(t.Context(), model.Request{Messages: said, Purpose: model.Summary}, summary.take); err != nil || !strings.Contains(summary.text, "left out") {
+	if err := (llm.Offline{}).Stream(t.Context(), llm.Request{Messages: said, Purpose: llm.Summary}, summary.take); err != nil || !strings.Contains(summary.text, "left out") {
 		t.Errorf("summary = %q, %v", summary.text, err)
 	}
 }
@@ -103,7 +103,7 @@ func TestOfflineSlowCanBeStopped(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1050*time.Millisecond)
 		defer cancel()
 		var h heard
-		err := model.Offline{}.Stream(ctx, model.Request{Messages: []model.Message{{Role: model.User, Content: "/slow 100ms 50"}}}, h.take)
+		err := llm.Offline{}.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.User, Content: "/slow 100ms 50"}}}, h.take)
 		if !errors.Is(err, context.DeadlineExceeded) || h.text != "word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 " {
 			t.Errorf("heard %q, %v", h.text, err)
 		}
@@ -114,21 +114,21 @@ func TestOfflineFails(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		kind  string
-		shown model.Kind
+		shown llm.Kind
 		again bool
 	}{
-		{"rate_limit", model.RateLimit, true}, {"server", model.Server, true}, {"network", model.Network, true}, {"timeout", model.Timeout, true},
-		{"billing", model.Unknown, false}, {"auth", model.Unknown, false}, {"x", model.Unknown, false},
+		{"rate_limit", llm.RateLimit, true}, {"server", llm.Server, true}, {"network", llm.Network, true}, {"timeout", llm.Timeout, true},
+		{"billing", llm.Unknown, false}, {"auth", llm.Unknown, false}, {"x", llm.Unknown, false},
 	} {
-		_, err := offline(t, model.Message{Role: model.User, Content: "/fail " + tt.kind})
-		if f := model.Explain(err); f.Kind != tt.shown || f.Retryable != tt.again || f.Text == "" || f.Detail == "" {
+		_, err := offline(t, llm.Message{Role: llm.User, Content: "/fail " + tt.kind})
+		if f := llm.Explain(err); f.Kind != tt.shown || f.Retryable != tt.again || f.Text == "" || f.Detail == "" {
 			t.Errorf("%s is explained as %+v", tt.kind, f)
 		}
 	}
-	if f := model.Explain(errors.New("pq: password authentication failed")); f.Kind != model.Unknown || strings.Contains(f.Text+f.Detail, "pq") {
+	if f := llm.Explain(errors.New("pq: password authentication failed")); f.Kind != llm.Unknown || strings.Contains(f.Text+f.Detail, "pq") {
 		t.Errorf("an unknown error is explained as %+v", f)
 	}
-	if f := model.Explain(context.DeadlineExceeded); f.Kind != model.Timeout {
+	if f := llm.Explain(context.DeadlineExceeded); f.Kind != llm.Timeout {
 		t.Errorf("a deadline is explained as %+v", f)
 	}
 }
