@@ -77,7 +77,8 @@ func (e *ear) ToolEnd(c tool.Call, _ tool.Spec, o tool.Output, status string) er
 func (e *ear) closed(t interface {
 	Errorf(string, ...any)
 	Helper()
-}) {
+},
+) {
 	t.Helper()
 	for id, open := range e.open {
 		if open {

@@ -244,8 +244,14 @@ func TestBrokenHistoryIsRepaired(t *testing.T) {
 	f := modeltest.NewFake(modeltest.Spoken("ok"))
 	calls := []tool.Call{{ID: "a", Name: "x"}, {ID: "b", Name: "x"}, {ID: "c", Name: "x"}}
 	_, _, err := turn(t, f, agent.Turn{History: []llm.Message{
-		{Role: llm.Tool, ToolCallID: "z"}, said("1"), {Role: llm.Assistant, ToolCalls: calls}, {Role: llm.Tool, ToolCallID: "c", Content: "C"},
-		{Role: llm.Tool, ToolCallID: "a", Content: "A"}, {Role: llm.Tool, ToolCallID: "a", Content: "again"}, said("2"), {Role: llm.Tool, ToolCallID: "b"},
+		{Role: llm.Tool, ToolCallID: "z"},
+		said("1"),
+		{Role: llm.Assistant, ToolCalls: calls},
+		{Role: llm.Tool, ToolCallID: "c", Content: "C"},
+		{Role: llm.Tool, ToolCallID: "a", Content: "A"},
+		{Role: llm.Tool, ToolCallID: "a", Content: "again"},
+		said("2"),
+		{Role: llm.Tool, ToolCallID: "b"},
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,12 @@ func TestOfflineIntents(t *testing.T) {
 		{`/tool anything {"a": 1}`, `anything{"a": 1}`},
 		{`/tool anything`, `anything{}`},
 		{`/tools [{"name":"a","args":{"x":1}},{"name":"b"}]`, `a{"x":1} b{}`},
-		{"help", ""}, {"what is love", ""}, {"/nonsense", ""}, {"/tool", ""}, {"/tools x", ""}, {"", ""},
+		{"help", ""},
+		{"what is love", ""},
+		{"/nonsense", ""},
+		{"/tool", ""},
+		{"/tools x", ""},
+		{"", ""},
 	} {
 		h, err := offline(t, llm.Message{Role: llm.User, Content: tt.said})
 		if err != nil {
@@ -117,8 +122,13 @@ func TestOfflineFails(t *testing.T) {
 		shown llm.Kind
 		again bool
 	}{
-		{"rate_limit", llm.RateLimit, true}, {"server", llm.Server, true}, {"network", llm.Network, true}, {"timeout", llm.Timeout, true},
-		{"billing", llm.Unknown, false}, {"auth", llm.Unknown, false}, {"x", llm.Unknown, false},
+		{"rate_limit", llm.RateLimit, true},
+		{"server", llm.Server, true},
+		{"network", llm.Network, true},
+		{"timeout", llm.Timeout, true},
+		{"billing", llm.Unknown, false},
+		{"auth", llm.Unknown, false},
+		{"x", llm.Unknown, false},
 	} {
 		_, err := offline(t, llm.Message{Role: llm.User, Content: "/fail " + tt.kind})
 		if f := llm.Explain(err); f.Kind != tt.shown || f.Retryable != tt.again || f.Text == "" || f.Detail == "" {

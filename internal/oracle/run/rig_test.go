@@ -149,8 +149,10 @@ type script struct {
 }
 
 func newScript() *script {
-	return &script{steps: make(chan func(*run.Run) error), done: make(chan error), began: make(chan struct{}), stopped: make(chan error, 1),
-		end: func() run.Result { return run.Result{} }}
+	return &script{
+		steps: make(chan func(*run.Run) error), done: make(chan error), began: make(chan struct{}), stopped: make(chan error, 1),
+		end: func() run.Result { return run.Result{} },
+	}
 }
 
 // work is the work; it ends when steps is closed or its context has ended.

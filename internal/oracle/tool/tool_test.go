@@ -32,7 +32,11 @@ func TestRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range [][]tool.Tool{
-		{named("one")}, {named("x"), named("x")}, {named("")}, {named("a b")}, {named(strings.Repeat("x", 65))},
+		{named("one")},
+		{named("x"), named("x")},
+		{named("")},
+		{named("a b")},
+		{named(strings.Repeat("x", 65))},
 		{tool.Func{Describe: tool.Spec{Name: "y", Schema: jsontext.Value(`{"type":"object","properties":{"a":{"type":"number","minimum":"x"}}}`)}}},
 		{tool.Func{Describe: tool.Spec{Name: "y", Schema: jsontext.Value(`[]`)}}},
 	} {
@@ -105,7 +109,9 @@ func TestParameters(t *testing.T) {
 		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`},
 		{`{"type":["object","null"],"properties":{}}`, `{"properties":{},"type":"object"}`},
 		{`{"properties":{"a":{}}}`, `{"properties":{"a":{}},"type":"object"}`},
-		{`[1]`, `{"type":"object","properties":{}}`}, {`{"a"`, `{"type":"object","properties":{}}`}, {`{"a":`, `{"type":"object","properties":{}}`},
+		{`[1]`, `{"type":"object","properties":{}}`},
+		{`{"a"`, `{"type":"object","properties":{}}`},
+		{`{"a":`, `{"type":"object","properties":{}}`},
 	} {
 		got := tool.Spec{Schema: jsontext.Value(tt.in)}.Parameters()
 		if string(got) != tt.want || !got.IsValid() {

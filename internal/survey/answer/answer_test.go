@@ -35,9 +35,11 @@ func TestGivenAndRename(t *testing.T) {
 		{"nothing", ``, ``, ``},
 		{"empty", `{}`, `{}`, `{}`},
 		{"others stay as they are written", `{"home":{"cost":1.50}}`, `{"home":{"cost":1.50}}`, `{"home":{"cost":1.50}}`},
-		{"all", `{"home":{"cost":1.5,"kin":[{"age":3,"who":"a"},{"who":"b"},{"age":4}],"near":"c","yearly":18}}`,
+		{
+			"all", `{"home":{"cost":1.5,"kin":[{"age":3,"who":"a"},{"who":"b"},{"age":4}],"near":"c","yearly":18}}`,
 			`{"home":{"cost":1.5,"kin":[{"age":3,"who":"a"},{"who":"b"},{"age":4}],"near":"c"}}`,
-			`{"home":{"cost":1.5,"kin":[{"age":3,"who":"A"},{"who":"B"},{"age":4}],"near":"C","yearly":18}}`},
+			`{"home":{"cost":1.5,"kin":[{"age":3,"who":"A"},{"who":"B"},{"age":4}],"near":"C","yearly":18}}`,
+		},
 		{"no answer", `{"home":{"near":{"noAnswer":"refused"}}}`, `{"home":{"near":{"noAnswer":"refused"}}}`, `{"home":{"near":{"noAnswer":"refused"}}}`},
 		{"not what was asked", `{"home":[1],"x":2}`, `{"home":[1],"x":2}`, `{"home":[1],"x":2}`},
 	} {

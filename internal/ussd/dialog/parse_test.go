@@ -68,8 +68,12 @@ func FuzzParse(f *testing.F) {
 func TestSave(t *testing.T) {
 	t.Parallel()
 	s := dialog.Saved{Title: "saved", Code: "*2233#", Mode: wire.Accumulated, Turns: []dialog.Turn{
-		{Node: "home"}, {Input: "2", Node: "login.id"}, {Input: "C12345678", Node: "login.pin"}, {Mask: "pin", Node: "home"},
-		{Input: "*", Screen: "END Goodbye."}, {Hangup: true, Screen: "CON Welcome to Little\n1. About\n2. Log in\n9. Kiswahili\n*. Exit"},
+		{Node: "home"},
+		{Input: "2", Node: "login.id"},
+		{Input: "C12345678", Node: "login.pin"},
+		{Mask: "pin", Node: "home"},
+		{Input: "*", Screen: "END Goodbye."},
+		{Hangup: true, Screen: "CON Welcome to Little\n1. About\n2. Log in\n9. Kiswahili\n*. Exit"},
 	}}
 	want := "dialog: saved\ncode: *2233#\ntext: accumulated\nneeds: pin\n\n>\n@ home\n\n> 2\n@ login.id\n\n> C12345678\n@ login.pin\n\n> {pin}\n@ home\n\n> *\n< END Goodbye.\n\n" +
 		":redial\n\n>\n< CON Welcome to Little\n< 1. About\n< 2. Log in\n< 9. Kiswahili\n< *. Exit\n"

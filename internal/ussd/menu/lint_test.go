@@ -34,87 +34,105 @@ func TestLintFinds(t *testing.T) {
 		want    []string
 	}{
 		{
-			"unreachable node", []string{"  thanks: {", "  lost: {text: x, options: [{key: \"1\", text: y, to: home}]}\n  thanks: {"},
+			"unreachable node",
+			[]string{"  thanks: {", "  lost: {text: x, options: [{key: \"1\", text: y, to: home}]}\n  thanks: {"},
 			[]string{"error: lost: cannot be reached"},
 		},
 		{
-			"dead end", []string{"      no: home", "      no: stuck", "  thanks: {", "  stuck: {text: x}\n  thanks: {"},
+			"dead end",
+			[]string{"      no: home", "      no: stuck", "  thanks: {", "  stuck: {text: x}\n  thanks: {"},
 			[]string{"error: stuck: is a dead end: no key leads on", "warning: stuck: may show no numbered option"},
 		},
 		{
-			"duplicate keys", []string{`key: "9"`, `key: "1"`},
+			"duplicate keys",
+			[]string{`key: "9"`, `key: "1"`},
 			[]string{"error: home: two options have the key 1"},
 		},
 		{
-			"duplicate keys behind guards that exclude each other", []string{`key: "9", `, `key: "3", if: "!authenticated", `},
+			"duplicate keys behind guards that exclude each other",
+			[]string{`key: "9", `, `key: "3", if: "!authenticated", `},
 			nil,
 		},
 		{
-			"option hidden by keys", []string{"    options:\n", "    keys: {\"9\": ask}\n    options:\n"},
+			"option hidden by keys",
+			[]string{"    options:\n", "    keys: {\"9\": ask}\n    options:\n"},
 			[]string{"error: home: option 9 is never chosen: keys gives it another meaning"},
 		},
 		{
-			"skip hidden by keys", []string{"    back: home\n", "    back: home\n    keys: {\"00\": home}\n"},
+			"skip hidden by keys",
+			[]string{"    back: home\n", "    back: home\n    keys: {\"00\": home}\n"},
 			[]string{"error: ask: key 00 cannot skip: keys gives it another meaning"},
 		},
 		{
-			"missing translation", []string{"{en: Ask, sw: Uliza}", "{en: Ask}", "invalid: {en: No such key., sw: Hakuna.}", "invalid: {en: No such key.}"},
+			"missing translation",
+			[]string{"{en: Ask, sw: Uliza}", "{en: Ask}", "invalid: {en: No such key., sw: Hakuna.}", "invalid: {en: No such key.}"},
 			[]string{"error: pack (sw): navigation.invalid has no translation", "error: home (sw): option 1 has no translation"},
 		},
 		{
-			"missing translation of a notice", []string{`say: "Stored, {name}."`, `say: {en: "Stored, {name}."}`},
+			"missing translation of a notice",
+			[]string{`say: "Stored, {name}."`, `say: {en: "Stored, {name}."}`},
 			[]string{"error: save (sw): results.ok has no translation"},
 		},
 		{
-			"menu without exit", []string{"    text: {en: \"Welcome", "    exit: false\n    text: {en: \"Welcome"},
+			"menu without exit",
+			[]string{"    text: {en: \"Welcome", "    exit: false\n    text: {en: \"Welcome"},
 			[]string{"error: home: has no exit"},
 		},
 		{
-			"menu without numbers", []string{`key: "1"`, "key: A", `key: "9"`, "key: B"},
+			"menu without numbers",
+			[]string{`key: "1"`, "key: A", `key: "9"`, "key: B"},
 			[]string{"warning: home: may show no numbered option"},
 		},
 		{
-			"circle of actions", []string{"      no: home", "      no: other", "  thanks: {", "  other: {do: store, results: {ok: home, no: save}}\n  thanks: {"},
+			"circle of actions",
+			[]string{"      no: home", "      no: other", "  thanks: {", "  other: {do: store, results: {ok: home, no: save}}\n  thanks: {"},
 			[]string{"error: save: actions lead round in a circle without a screen"},
 		},
 		{
-			"an option no page can hold", []string{"{en: Ask, sw: Uliza}", "{en: " + strings.Repeat("ask ", 50) + ", sw: Uliza}"},
+			"an option no page can hold",
+			[]string{"{en: Ask, sw: Uliza}", "{en: " + strings.Repeat("ask ", 50) + ", sw: Uliza}"},
 			[]string{
 				"error: home (en): cannot be made to fit: a page has no room for an option",
 				"error: home (en): cannot be made to fit: an option has 202 units",
 			},
 		},
 		{
-			"an end of two pages", []string{"Thanks, {name}. {{done}", "Thanks, {name}." + strings.Repeat(" word", 35)},
+			"an end of two pages",
+			[]string{"Thanks, {name}. {{done}", "Thanks, {name}." + strings.Repeat(" word", 35)},
 			[]string{
 				"error: thanks (en): the closing screen has 214 units, more than one page",
 				"error: thanks (sw): the closing screen has 214 units, more than one page",
 			},
 		},
 		{
-			"an end too long in UCS-2 only", []string{"Thanks, {name}. {{done}", "Thanks, {name}." + strings.Repeat(" word", 10)},
+			"an end too long in UCS-2 only",
+			[]string{"Thanks, {name}. {{done}", "Thanks, {name}." + strings.Repeat(" word", 10)},
 			[]string{
 				"warning: thanks (en): the closing screen has 89 units, more than one page",
 				"warning: thanks (sw): the closing screen has 89 units, more than one page",
 			},
 		},
 		{
-			"a longer value", []string{"start: home", "start: home\nvars: {name: 160}", "say: \"Stored, {name}.\"", "say: Stored."},
+			"a longer value",
+			[]string{"start: home", "start: home\nvars: {name: 160}", "say: \"Stored, {name}.\"", "say: Stored."},
 			[]string{
 				"error: thanks (en): the closing screen has 178 units, more than one page",
 				"error: thanks (sw): the closing screen has 178 units, more than one page",
 			},
 		},
 		{
-			"a long goodbye", []string{"Bye from {app}.", "Bye" + strings.Repeat(" bye", 50)},
+			"a long goodbye",
+			[]string{"Bye from {app}.", "Bye" + strings.Repeat(" bye", 50)},
 			[]string{"error: pack (en): the goodbye has 203 units, more than a screen"},
 		},
 		{
-			"a notice that needs a page more", []string{"en: No such key.", "en: No such key." + strings.Repeat(" word", 30)},
+			"a notice that needs a page more",
+			[]string{"en: No such key.", "en: No such key." + strings.Repeat(" word", 30)},
 			[]string{`warning: home (en): needs 2 pages with the notice "No such key.` + strings.Repeat(" word", 30) + `"`},
 		},
 		{
-			"many pages", []string{"Your name?", strings.Repeat("word ", 150)},
+			"many pages",
+			[]string{"Your name?", strings.Repeat("word ", 150)},
 			[]string{"warning: ask (en): needs 6 pages"},
 		},
 	} {

@@ -48,21 +48,24 @@ func TestPages(t *testing.T) {
 		{"only options", screen.Limits{}, "", []string{"1. Yes"}, []string{"1. Yes\n*. Exit"}},
 		{"nothing", screen.Limits{}, "", nil, []string{"*. Exit"}},
 		{
-			"few options stand on every page", small, "one two three four five six seven eight nine ten eleven", []string{"1. Yes"},
+			"few options stand on every page", small, "one two three four five six seven eight nine ten eleven",
+			[]string{"1. Yes"},
 			[]string{
 				"one two three four five six seven\n1. Yes\n98. More\n*. Exit",
 				"eight nine ten eleven\n1. Yes\n98. More\n*. Exit",
 			},
 		},
 		{
-			"a list is spread", small, "Choose", []string{"1. First of all", "2. Second of all", "3. Third of all", "4. Fourth of all"},
+			"a list is spread", small, "Choose",
+			[]string{"1. First of all", "2. Second of all", "3. Third of all", "4. Fourth of all"},
 			[]string{
 				"Choose\n1. First of all\n2. Second of all\n98. More\n*. Exit",
 				"3. Third of all\n4. Fourth of all\n98. More\n*. Exit",
 			},
 		},
 		{
-			"a long body and a list", small, "one two three four five six seven eight", []string{"1. First of all", "2. Second of all", "3. Third of all", "4. Fourth of all"},
+			"a long body and a list", small, "one two three four five six seven eight",
+			[]string{"1. First of all", "2. Second of all", "3. Third of all", "4. Fourth of all"},
 			[]string{
 				"one two three four five six\n1. First of all\n98. More\n*. Exit",
 				"seven eight\n1. First of all\n98. More\n*. Exit",

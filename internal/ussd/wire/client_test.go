@@ -68,8 +68,14 @@ func TestReadReplyBad(t *testing.T) {
 		g          *wire.Gateway
 		ctype, out string
 	}{
-		{plain, "text/html", "CON a"}, {plain, plain.ContentType(), "con a"}, {plain, plain.ContentType(), "CON"}, {plain, plain.ContentType(), ""},
-		{hubtel, plain.ContentType(), "CON a"}, {hubtel, hubtel.ContentType(), "CON a"}, {hubtel, hubtel.ContentType(), "{}"}, {hubtel, hubtel.ContentType(), `{"Type":"response","Message":5}`},
+		{plain, "text/html", "CON a"},
+		{plain, plain.ContentType(), "con a"},
+		{plain, plain.ContentType(), "CON"},
+		{plain, plain.ContentType(), ""},
+		{hubtel, plain.ContentType(), "CON a"},
+		{hubtel, hubtel.ContentType(), "CON a"},
+		{hubtel, hubtel.ContentType(), "{}"},
+		{hubtel, hubtel.ContentType(), `{"Type":"response","Message":5}`},
 		{hubtel, hubtel.ContentType(), `{"Type":"perhaps","Message":"a"}`},
 	} {
 		if a, err := tt.g.ReadReply(tt.ctype, []byte(tt.out)); err == nil {

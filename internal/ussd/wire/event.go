@@ -78,8 +78,13 @@ func ReadEvent(r *http.Request, body []byte, g *Gateway) (Event, error) {
 		name string
 		at   []int
 	}{
-		{&e.SessionID, "sessionId", at.session}, {&e.ServiceCode, "serviceCode", at.code}, {&e.Network, "networkCode", at.network},
-		{&e.Status, "status", at.status}, {&e.Cost, "cost", at.cost}, {&e.Error, "errorMessage", at.err}, {&e.At, "date", at.when},
+		{&e.SessionID, "sessionId", at.session},
+		{&e.ServiceCode, "serviceCode", at.code},
+		{&e.Network, "networkCode", at.network},
+		{&e.Status, "status", at.status},
+		{&e.Cost, "cost", at.cost},
+		{&e.Error, "errorMessage", at.err},
+		{&e.At, "date", at.when},
 	} {
 		s, _ := v.first(f.at)
 		var ok bool

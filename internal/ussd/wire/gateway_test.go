@@ -79,8 +79,10 @@ func (c gatewayCase) check(t *testing.T, g *wire.Gateway) {
 		}
 		return
 	}
-	want := wire.Request{Gateway: c.Gateway, SessionID: c.Want.SessionID, Phone: c.Want.Phone, ServiceCode: c.Want.Code, Text: c.Want.Text,
-		Kind: wire.Kind(c.Want.Kind), Mode: wire.Mode(c.Want.Mode)}
+	want := wire.Request{
+		Gateway: c.Gateway, SessionID: c.Want.SessionID, Phone: c.Want.Phone, ServiceCode: c.Want.Code, Text: c.Want.Text,
+		Kind: wire.Kind(c.Want.Kind), Mode: wire.Mode(c.Want.Mode),
+	}
 	if err != nil || !same(q, want) {
 		t.Fatalf("Read() = %+v, %v, want %+v", q, err, want)
 	}
@@ -145,8 +147,10 @@ func TestEvents(t *testing.T) {
 	full := "date=2026-11-15+10%3A00%3A00&sessionId=ATUid_1&serviceCode=*384%23&networkCode=63902&phoneNumber=%2B254700000001&status=Failed&cost=KES+1.50" +
 		"&durationInMillis=41250&hopsCount=7&input=2*1*C1A2B3C4D*48213&lastAppResponse=CON+Enter+PIN&errorMessage=User+timed+out"
 	e, err := wire.ReadEvent(post(formType, full), []byte(full), at)
-	want := wire.Event{Gateway: "africastalking", SessionID: "ATUid_1", Phone: "+254700000001", ServiceCode: "*384#", Network: "63902", Status: "Failed",
-		Cost: "KES 1.50", Duration: 41250 * time.Millisecond, Hops: 7, Error: "User timed out", At: "2026-11-15 10:00:00"}
+	want := wire.Event{
+		Gateway: "africastalking", SessionID: "ATUid_1", Phone: "+254700000001", ServiceCode: "*384#", Network: "63902", Status: "Failed",
+		Cost: "KES 1.50", Duration: 41250 * time.Millisecond, Hops: 7, Error: "User timed out", At: "2026-11-15 10:00:00",
+	}
 	if err != nil || e != want {
 		t.Errorf("ReadEvent() = %+v, %v, want %+v", e, err, want)
 	}
@@ -197,10 +201,14 @@ func TestParseProblems(t *testing.T) {
 		"reply format":    {strings.Replace(minimal, "format: text", "format: html", 1), "f:9:11: reply.format: want text or json"},
 		"text with body":  {minimal + "  body: {a: b}\n", "reply: a text reply"},
 		"json incomplete": {strings.Replace(minimal, "format: text", "format: json", 1), "reply.continue: want a word"},
-		"unknown slot": {strings.Replace(minimal, "format: text", "format: json\n  continue: 1\n  end: 0\n  body: {a: \"{text} {next} {name}\"}", 1),
-			"f:12:13: reply.body.a: {name} is not known"},
-		"echo not read": {strings.Replace(minimal, "format: text", "format: json\n  continue: 1\n  end: 0\n  body: {a: \"{text}\", b: \"{next}\", c: \"{echo.x}\"}", 1),
-			"\"x\" is not in request.echo"},
+		"unknown slot": {
+			strings.Replace(minimal, "format: text", "format: json\n  continue: 1\n  end: 0\n  body: {a: \"{text} {next} {name}\"}", 1),
+			"f:12:13: reply.body.a: {name} is not known",
+		},
+		"echo not read": {
+			strings.Replace(minimal, "format: text", "format: json\n  continue: 1\n  end: 0\n  body: {a: \"{text}\", b: \"{next}\", c: \"{echo.x}\"}", 1),
+			"\"x\" is not in request.echo",
+		},
 		"start text":     {strings.Replace(minimal, "reply:", "  startText: d\nreply:", 1), "request.startText: needs request.kind"},
 		"kind twice":     {strings.Replace(minimal, "reply:", "  kind: {field: k, start: [a, b], input: B}\nreply:", 1), "request.kind.input: \"b\" stands in two lists"},
 		"no start":       {strings.Replace(minimal, "reply:", "  kind: {field: k, input: B}\nreply:", 1), "request.kind: want start"},

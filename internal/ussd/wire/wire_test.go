@@ -70,8 +70,10 @@ func TestReadGood(t *testing.T) {
 		{"code as first input", jsonType, body("text", `"*2233#"`), want},
 		{"form", formType, "sessionId=s1&serviceCode=%2A2233%23&phoneNumber=%2B254700000001&text=", want},
 		{"form of a tired script", formType, "sessionId=s1&serviceCode=*2233%23&phoneNumber=+254700000001&text=", want},
-		{"form of Africa's Talking", formType, "sessionId=s1&networkCode=63902&serviceCode=*2233%23&phoneNumber=%2B254700000001&text=1*2",
-			with(func(r *wire.Request) { r.Text, r.Mode = "1*2", wire.Accumulated })},
+		{
+			"form of Africa's Talking", formType, "sessionId=s1&networkCode=63902&serviceCode=*2233%23&phoneNumber=%2B254700000001&text=1*2",
+			with(func(r *wire.Request) { r.Text, r.Mode = "1*2", wire.Accumulated }),
+		},
 		{"form with a charset", formType + "; charset=utf-8", "sessionId=s1&serviceCode=*2233%23&phoneNumber=%2B254700000001&text=Jos%C3%A9", with(func(r *wire.Request) { r.Text = "José" })},
 		{"long number", jsonType, body("phoneNumber", `"+123456789012345"`), with(func(r *wire.Request) { r.Phone = "+123456789012345" })},
 		{"short number", jsonType, body("phoneNumber", `"+12345678"`), with(func(r *wire.Request) { r.Phone = "+12345678" })},
@@ -124,16 +126,22 @@ func badBodies() map[string]string {
 	for _, v := range []string{`""`, "1", "null", "{}"} {
 		out["session "+v] = body("sessionId", v)
 	}
-	for _, v := range []string{"", "254700000001", "0700000001", "+0700000001", "+1234567", "+1234567890123456", "+2547000 00001", " +254700000001",
-		"+254700000001 ", "+25470000000a", "++25470000001", "+", "+٢٥٤٧٠٠٠٠٠٠٠١", "tel:+254700000001"} {
+	for _, v := range []string{
+		"", "254700000001", "0700000001", "+0700000001", "+1234567", "+1234567890123456", "+2547000 00001", " +254700000001",
+		"+254700000001 ", "+25470000000a", "++25470000001", "+", "+٢٥٤٧٠٠٠٠٠٠٠١", "tel:+254700000001",
+	} {
 		out["phone "+v] = body("phoneNumber", `"`+v+`"`)
 	}
-	for _, v := range []string{"", "*", "#", "*#", "**#", "2233", "*2233", "2233#", "*2233##", "**2233#", "*2233*#", "*22*33*44#", "*22a#", " *2233#", "*2233# ", "*22 33#",
-		"*٢٢#", "*" + strings.Repeat("1", 200) + "#"} {
+	for _, v := range []string{
+		"", "*", "#", "*#", "**#", "2233", "*2233", "2233#", "*2233##", "**2233#", "*2233*#", "*22*33*44#", "*22a#", " *2233#", "*2233# ", "*22 33#",
+		"*٢٢#", "*" + strings.Repeat("1", 200) + "#",
+	} {
 		out["code "+v] = body("serviceCode", `"`+v+`"`)
 	}
-	for _, c := range []string{`\n`, `\r`, `\t`, `\u0007`, `\u001b`, `\u007f`, `\u0085`, `\u009f`, `\u061c`, `\u200e`, `\u200f`, `\u202a`, `\u202e`, `\u2066`, `\u2069`,
-		`\u2028`, `\u2029`, `\ufeff`, `\ufff9`, `\ufdd0`, `\uffff`, `\udb40\udc41`} {
+	for _, c := range []string{
+		`\n`, `\r`, `\t`, `\u0007`, `\u001b`, `\u007f`, `\u0085`, `\u009f`, `\u061c`, `\u200e`, `\u200f`, `\u202a`, `\u202e`, `\u2066`, `\u2069`,
+		`\u2028`, `\u2029`, `\ufeff`, `\ufff9`, `\ufdd0`, `\uffff`, `\udb40\udc41`,
+	} {
 		out["text with "+c] = body("text", `"1`+c+`2"`)
 		out["text at the end "+c] = body("text", `"1`+c+`"`)
 		out["session with "+c] = body("sessionId", `"a`+c+`b"`)
@@ -198,9 +206,21 @@ func TestClean(t *testing.T) {
 		in, want string
 		ok       bool
 	}{
-		{"", "", true}, {"  ", "", true}, {"a b", "a b", true}, {"O'Brien", "O'Brien", true}, {"O’Brien", "O’Brien", true}, {"Anne-Marie", "Anne-Marie", true},
-		{"é", "é", true}, {"\u00a0x\u3000", "x", true}, {"\u200dx", "\u200dx", true}, {"عائشة", "عائشة", true}, {"a\u202eb", "", false}, {"a\x00", "", false},
-		{"\xff", "", false}, {"\u2028", "", false}, {"😀", "😀", true},
+		{"", "", true},
+		{"  ", "", true},
+		{"a b", "a b", true},
+		{"O'Brien", "O'Brien", true},
+		{"O’Brien", "O’Brien", true},
+		{"Anne-Marie", "Anne-Marie", true},
+		{"é", "é", true},
+		{"\u00a0x\u3000", "x", true},
+		{"\u200dx", "\u200dx", true},
+		{"عائشة", "عائشة", true},
+		{"a\u202eb", "", false},
+		{"a\x00", "", false},
+		{"\xff", "", false},
+		{"\u2028", "", false},
+		{"😀", "😀", true},
 	} {
 		if got, ok := wire.Clean(tt.in); got != tt.want || ok != tt.ok {
 			t.Errorf("Clean(%q) = %q, %v, want %q, %v", tt.in, got, ok, tt.want, tt.ok)
