@@ -113,7 +113,6 @@ func newClock() *clock {
 
 func (c *clock) now() time.Time       { return time.UnixMicro(c.at.Add(1)).UTC() }
 func (c *clock) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
-func (c *clock) unixMilli() int64     { return c.at.Load() / 1000 }
 func testKey(t testing.TB) secret.Key { return must(secret.Parse(strings.Repeat("k", 32)))(t) }
 func otherKey(t testing.TB) secret.Key {
 	return must(secret.Parse(strings.Repeat("x", 32)))(t)

@@ -66,9 +66,6 @@ func turns(pin string) bool {
 // isPIN tells whether text is a PIN that may be chosen.
 func isPIN(text string) bool { return len(text) == pinSize && digits(text) }
 
-// isLoginPIN tells whether text may be the PIN of an account.
-func isLoginPIN(text string) bool { return len(text) >= 4 && len(text) <= 6 && digits(text) }
-
 func digits(text string) bool { return strings.Trim(text, "0123456789") == "" }
 
 // randomDigits draws n digits.

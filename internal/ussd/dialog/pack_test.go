@@ -3,7 +3,6 @@ package dialog_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -279,7 +278,7 @@ func playShipped(t *testing.T, pack *menu.Pack, file string) map[string]int {
 		t.Error(p)
 	}
 	if out.Steps == 0 {
-		t.Error(fmt.Sprintf("%s did nothing", file))
+		t.Errorf("%s did nothing", file)
 	}
 	return out.Visits
 }
