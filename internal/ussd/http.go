@@ -41,14 +41,14 @@ type example struct {
 func (s *Service) Routes(a *web.API) {
 	const bodies, text = "application/json,application/x-www-form-urlencoded", "text/plain"
 	a.Handle(http.MethodPost, "/api/ussd", s.serveStep, web.Doc{
-		Summary: "One key press of a handset", Scope: web.Public, Light: true, Consumes: bodies, Produces: text,
+		Summary: "One key press of a handset", Scope: web.Public, Light: true, Quiet: true, Consumes: bodies, Produces: text,
 		Example: example{"ATUid_1", "*2233#", "+254700000001", ""},
 		Description: "The answer is always 200 with a text that begins with CON (the session goes on) or END (it is over), also for wrong input and in trouble, " +
 			"because gateways drop the session on any other status. Only a rate limit (429) and a refusal (403) have their own.",
 	})
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		a.Handle(method, "/api/ussd/{gateway}", s.serveStep, web.Doc{
-			Summary: "One key press, as a certain gateway sends it", Scope: web.Public, Light: true, Consumes: consumes(method, bodies), Produces: text + ",application/json",
+			Summary: "One key press, as a certain gateway sends it", Scope: web.Public, Light: true, Quiet: true, Consumes: consumes(method, bodies), Produces: text + ",application/json",
 			Description: "The names of the fields, their place and the form of the answer are those of the gateway.",
 		})
 	}
@@ -232,6 +232,9 @@ func (s *Service) write(w http.ResponseWriter, g *wire.Gateway, q wire.Request, 
 		h.Set("Content-Type", g.ContentType())
 	}
 	h["Cache-Control"] = noStore
+	// What only browsers understand is left out: a gateway is none.
+	delete(h, "Content-Security-Policy")
+	delete(h, "Cross-Origin-Resource-Policy")
 	*buf = g.Append((*buf)[:0], q, a)
 	_, _ = w.Write(*buf) // a gateway that left is not told
 }

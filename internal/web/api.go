@@ -54,6 +54,7 @@ type Doc struct {
 	Codes       []string // further error codes worth naming, for the reference
 	Also        []int    // other statuses of success, with the same body
 	Light       bool     // always served: it costs nothing, or it asks how we are
+	Quiet       bool     // answers with 200 come by the thousand and say nothing: lines for the log at debug only
 }
 
 // Param documents one parameter of a plain handler, in the query unless it is
@@ -212,7 +213,7 @@ func (a *API) admit(route Route, h HandlerFunc) HandlerFunc {
 		if seen == nil {
 			seen = new(response) // nobody looks
 		}
-		seen.route = route.Path
+		seen.route, seen.quiet = route.Path, route.Doc.Quiet
 		if scope == Public {
 			return h(w, r)
 		}

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -225,5 +226,35 @@ func TestSchemaNames(t *testing.T) {
 	schemas := web.Document("Hearth", "1", a).Components.Schemas.Map()
 	if schemas["FaultError"] == nil || schemas["HttpCookie"] == nil {
 		t.Errorf("schemas = %v, want FaultError and HttpCookie", schemas)
+	}
+}
+
+// TestQuietRoutes holds that a quiet route has a line in the log when something
+// went wrong, and else at debug only.
+func TestQuietRoutes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		path  string
+		level slog.Level
+		lines int
+	}{{"/quiet", slog.LevelInfo, 0}, {"/quiet", slog.LevelDebug, 1}, {"/quiet?fail=1", slog.LevelInfo, 1}, {"/loud", slog.LevelInfo, 1}} {
+		var out bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: tt.level}))
+		a := web.NewAPI(web.APIConfig{Errors: web.End, Log: slog.New(slog.DiscardHandler)})
+		serve := func(w http.ResponseWriter, r *http.Request) error {
+			if r.URL.Query().Get("fail") != "" {
+				return fault.New(fault.TooMany, "X", "No.")
+			}
+			_, err := w.Write([]byte("ok"))
+			return err
+		}
+		a.Handle("GET", "/quiet", serve, web.Doc{Summary: "x", Scope: web.Public, Quiet: true})
+		a.Handle("GET", "/loud", serve, web.Doc{Summary: "x", Scope: web.Public})
+		mux := http.NewServeMux()
+		a.Mount(mux)
+		web.Observe(log, web.End, nil, mux).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", tt.path, nil))
+		if got := strings.Count(out.String(), "msg=request"); got != tt.lines {
+			t.Errorf("GET %s at %s: %d lines, want %d", tt.path, tt.level, got, tt.lines)
+		}
 	}
 }

@@ -18,6 +18,7 @@ type Seen struct {
 	Bytes    int64
 	Duration time.Duration
 	Caller   Caller
+	Quiet    bool // it went as always, and its route says that this is no news
 }
 
 // Observer learns of every finished request.
@@ -33,7 +34,7 @@ func Observe(log *slog.Logger, write ErrorWriter, see Observer, next http.Handle
 			if v := recover(); v != nil {
 				failPanic(log, write, p, r, v)
 			}
-			s := Seen{Route: p.route, Method: r.Method, Status: p.status, Bytes: p.bytes, Duration: time.Since(start), Caller: p.caller}
+			s := Seen{Route: p.route, Method: r.Method, Status: p.status, Bytes: p.bytes, Duration: time.Since(start), Caller: p.caller, Quiet: p.quiet && p.status == http.StatusOK}
 			if s.Route == "" {
 				s.Route = "unmatched"
 			}
@@ -60,8 +61,8 @@ func failPanic(log *slog.Logger, write ErrorWriter, p *response, r *http.Request
 
 func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 	level := slog.LevelInfo
-	if HealthRoute(r) {
-		level = slog.LevelDebug // probes would drown the rest
+	if s.Quiet || HealthRoute(r) {
+		level = slog.LevelDebug // they would drown the rest
 	}
 	if !log.Enabled(r.Context(), level) {
 		return

@@ -14,6 +14,7 @@ type response struct {
 	bytes  int64
 	route  string // pattern; "" when nothing matched
 	caller Caller
+	quiet  bool // see Doc
 	hijack bool
 }
 
