@@ -57,6 +57,7 @@ var rows = []row{
 	{"export", "10^6 responses to CSV against a bare SELECT and encoding/csv", (*bench).exports},
 	{"graph", "a subgraph of a hub against the bare SQL of its edges", (*bench).graphs},
 	{"ussd", "a first dial and a step of a handset session", (*bench).ussd},
+	{"turn", "a streamed answer of the oracle, with a model that needs no time", (*bench).turnCosts},
 	{"gc", "garbage collector settings of the server", (*bench).collector},
 	{"boot", "start on an empty folder, and memory at rest", (*bench).boots},
 }
@@ -100,7 +101,7 @@ func (b *bench) flags() (only, bare string) {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, graph, ussd, gc, boot")
+	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, graph, ussd, turn, gc, boot")
 	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {
