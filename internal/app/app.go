@@ -249,11 +249,11 @@ func (a *App) drain(ctx context.Context) {
 	a.log.Info("stopping", "timeout", limit.String())
 	_ = a.notify.Stopping() // nobody left to tell
 	a.Events.Close()
-	a.mind.drain()
 	// A tenth is left for what comes after the requests.
 	ctx, cancel := context.WithTimeout(ctx, limit-limit/10)
 	defer cancel()
 	var g errgroup.Group
+	g.Go(func() error { return a.endRuns(ctx, limit/3) })
 	for _, l := range a.open {
 		if l.name != adminName {
 			g.Go(func() error { return a.shutdown(ctx, l) })
@@ -267,11 +267,25 @@ func (a *App) drain(ctx context.Context) {
 	}
 }
 
+// endRuns lets the oracle's answers finish for a while and then interrupts
+// them, so that their streams end well before they are cut.
+func (a *App) endRuns(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := a.mind.drain(ctx); err != nil {
+		a.log.Warn("runs cut", "err", err.Error())
+	}
+	return nil
+}
+
 // endMind ends the oracle's work after the listeners.
 func (a *App) endMind(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, a.cfg.Server.ShutdownTimeout/3)
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.Server.ShutdownTimeout/10)
 	defer cancel()
-	return a.mind.close(ctx)
+	if err := a.mind.close(ctx); err != nil {
+		a.log.Warn("oracle cut", "err", err.Error())
+	}
+	return nil
 }
 
 // shutdown ends one listener, in time or by cutting its connections.

@@ -58,6 +58,7 @@ const (
 	modelHeader = 3 * time.Minute
 	modelBytes  = 64 << 20
 	modelConns  = 512
+	spareConns  = 32 // for titles and summaries
 )
 
 // buildMind makes the services of area D, lowest first.
@@ -72,7 +73,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	})
 	self := a.identity.DID.String()
 	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
-	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout}
+	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns}
 	if a.cfg.Postgres() {
 		rc.Publish = func(ctx context.Context, payload string) { a.publish(ctx, topicRuns, payload) }
 	}
@@ -178,7 +179,8 @@ func publicKey(id Identity) ed25519.PublicKey {
 }
 
 // twinKeys are the keys of a twin: the did:keys it is also known as. Only twins
-// of the operator's workspace count: anybody could claim a DID in their own.
+// of the operator's workspace count whose DID was made by this server: a DID
+// that somebody has chosen may be somebody else's.
 func (a *App) twinKeys(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
 	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace})
 	r, err := a.twins.entities.Find(ctx, a.DB, id.String())
@@ -186,6 +188,13 @@ func (a *App) twinKeys(ctx context.Context, id did.DID) ([]ed25519.PublicKey, er
 		return nil, ucan.ErrUnknownDID
 	} else if err != nil {
 		return nil, err
+	}
+	made, err := a.twins.entities.Made(ctx, a.DB, r)
+	if err != nil {
+		return nil, err
+	}
+	if !made {
+		return nil, ucan.ErrUnknownDID
 	}
 	e, err := r.Entity()
 	if err != nil {
@@ -262,21 +271,23 @@ func (m *mind) work() []func(context.Context) error {
 	return []func(context.Context) error{m.runs.Serve}
 }
 
-// drain has clients go elsewhere.
-func (m *mind) drain() {
-	if m != nil {
-		m.sockets.Drain()
+// drain has clients go elsewhere and runs end: they have until ctx ends, then
+// they are interrupted, while the listeners still let their last frames out.
+func (m *mind) drain(ctx context.Context) error {
+	if m == nil {
+		return nil
 	}
+	m.sockets.Drain()
+	return m.runs.Close(ctx)
 }
 
-// close ends what is under way, runs first: their last frames still go out.
+// close ends what is left after the listeners.
 func (m *mind) close(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
-	err := m.runs.Close(ctx)
 	m.oracle.Close()
-	err = errors.Join(err, m.agent.Wait(ctx), m.sockets.Shutdown(ctx))
+	err := errors.Join(m.agent.Wait(ctx), m.sockets.Shutdown(ctx))
 	if m.llm != nil {
 		m.llm.Close()
 	}

@@ -118,6 +118,13 @@ func (s *Service) FindForUpdate(ctx context.Context, tx *db.Tx, id string) (*Row
 	return visible(caller, r, err)
 }
 
+// Made tells whether the DID of a twin was made here, so that it is nobody
+// else's. The maker of the twin may have chosen any other.
+func (s *Service) Made(ctx context.Context, q db.Querier, r *Row) (bool, error) {
+	chosen, err := findChosen(ctx, q, r.NID)
+	return !chosen, err
+}
+
 func visible(c web.Caller, r *Row, err error) (*Row, error) {
 	if err == nil && !inside(c, r.Project) {
 		return nil, notFound()

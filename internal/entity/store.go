@@ -184,3 +184,12 @@ func wrap(what string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
+
+// findChosen tells whether the DID of a twin was named by its maker.
+func findChosen(ctx context.Context, q db.Querier, nid int64) (bool, error) {
+	var chosen int64
+	if err := q.QueryRow(ctx, `SELECT chosen FROM entities WHERE nid = $1`, nid).Scan(&chosen); err != nil {
+		return false, fmt.Errorf("find how a DID was made: %w", err)
+	}
+	return chosen != 0, nil
+}

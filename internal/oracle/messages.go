@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -27,6 +28,9 @@ const (
 	maxHomeServer = 255
 	// announceTime is longer than any run.
 	announceTime = 24 * time.Hour
+	// maxRunsOfAddress is how many runs go on at once that one address has asked
+	// for. Anybody can make as many DIDs as they like, but not addresses.
+	maxRunsOfAddress = 64
 )
 
 // serveMessage answers a message. Whatever can be refused is refused before
@@ -52,7 +56,7 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 	}
 	defer leave()
 	begin.RequestID = web.RequestID(r.Context())
-	started, err := s.cfg.Runs.Start(r.Context(), begin, s.work(t))
+	started, err := s.start(r.Context(), begin, t)
 	if err != nil {
 		return err
 	}
@@ -65,6 +69,25 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 		s.announce(r.Context(), t, started, err == nil && r.Context().Err() == nil)
 	}
 	return err
+}
+
+// start begins the run of a turn, or joins it. As long as a run goes on it counts
+// for the address that asked for it, also when nobody reads it any more.
+func (s *Service) start(ctx context.Context, begin run.Start, t *turn) (run.Started, error) {
+	leave, err := s.origins.take(web.AddrName(web.ClientAddr(ctx)))
+	if err != nil {
+		return run.Started{}, fault.New(fault.TooMany, "TOO_MANY_RUNS", "Too many answers are being worked on for your address. Wait for one of them.").After(5 * time.Second)
+	}
+	leave = sync.OnceFunc(leave)
+	work := s.work(t)
+	started, err := s.cfg.Runs.Start(ctx, begin, func(ctx context.Context, r *run.Run) run.Result {
+		defer leave()
+		return work(ctx, r)
+	})
+	if err != nil || started.Joined {
+		leave()
+	}
+	return started, err
 }
 
 // announce tells the tabs of a session, once a run has ended, that there is

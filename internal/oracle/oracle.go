@@ -13,6 +13,7 @@ package oracle
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
@@ -70,6 +71,7 @@ type Service struct {
 	callers *window
 	addrs   *window
 	places  *places
+	origins *places // runs by the address they were asked for from
 	later   background
 }
 
@@ -92,7 +94,7 @@ func New(c Config) *Service {
 	c.Streams = orElse(c.Streams, DefaultStreams)
 	c.AllStreams = orElse(c.AllStreams, DefaultAllStreams)
 	return &Service{
-		cfg: c, places: newPlaces(c.Streams, c.AllStreams),
+		cfg: c, places: newPlaces(c.Streams, c.AllStreams), origins: newPlaces(maxRunsOfAddress, math.MaxInt),
 		callers: newWindow(c.Throttle, c.ThrottleTTL, c.Now), addrs: newWindow(2*c.Throttle, c.ThrottleTTL, c.Now),
 	}
 }

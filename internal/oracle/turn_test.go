@@ -177,6 +177,42 @@ func TestRunsOfOneCaller(t *testing.T) {
 	r.until("message")
 }
 
+// TestRunsOfOneAddress holds that many DIDs at one address do not get more runs
+// than it may have, also when nobody reads them, and that a run that has ended
+// makes room.
+func TestRunsOfOneAddress(t *testing.T) {
+	t.Parallel()
+	h := small(t, modeltest.NewFake(hanging("x")))
+	var first *user
+	session := ""
+	for i := range 64 {
+		u := newUser(t, byte(i+1))
+		s := h.session(u)
+		r, _ := h.stream(u, "POST", "/messages/"+s, streamed)
+		r.until("message")
+		if first == nil {
+			first, session = u, s
+		}
+	}
+	u := newUser(t, 99)
+	s := h.session(u)
+	if g := h.do(u, "POST", "/messages/"+s, streamed); g.status != http.StatusTooManyRequests || g.header.Get("Retry-After") == "" {
+		t.Errorf("one more: got %d %s, want 429 with Retry-After", g.status, g.body)
+	}
+	h.checkHistory(u, s)
+	h.do(first, "POST", "/messages/abort", `{"sessionId":"`+session+`"}`)
+	for range 1000 {
+		if g := h.do(u, "GET", "/sessions/"+s+"/run", ""); g.status != 200 {
+			t.Fatalf("got %d %s", g.status, g.body)
+		}
+		if r, res := h.stream(u, "POST", "/messages/"+s, streamed); res.StatusCode == 200 {
+			r.until("message")
+			return
+		}
+	}
+	t.Error("no room although a run has ended")
+}
+
 func TestStreamsOfOneCaller(t *testing.T) {
 	t.Parallel()
 	h, u := small(t, modeltest.NewFake(hanging("x")), func(c *oracle.Config, _ *run.Config) { c.Streams = 2 }), newUser(t, 1)

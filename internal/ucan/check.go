@@ -20,6 +20,9 @@ const (
 	// cacheAge ends the good name of a token that is good for longer, so that a
 	// key taken out of a DID document stops counting.
 	cacheAge = 15 * time.Minute
+	// changingAge is the same for issuers whose keys can change. Those of a
+	// did:key cannot.
+	changingAge = 30 * time.Second
 )
 
 // Throttle keeps those who send many bad tokens from costing much. The context
@@ -234,7 +237,11 @@ func (c *Checker) cached(ctx context.Context, purpose byte, text string, decide 
 	g, end, err := c.check(ctx, c.walk(now), text, decide)
 	c.note(ctx, err)
 	if err == nil {
-		c.cache.put(key, g, min(end, now+int64(cacheAge/time.Second)), len(text))
+		age := cacheAge
+		if g.Issuer.Method() != "key" {
+			age = changingAge
+		}
+		c.cache.put(key, g, min(end, now+int64(age/time.Second)), len(text))
 	}
 	return g, err
 }

@@ -61,7 +61,8 @@ type audit struct {
 	at        auditPlace
 	work      int // what is left of maxAuditWork
 	auditBounds
-	report Report
+	report  Report
+	unknown []version // protocols of the batch that nobody had looked up
 }
 
 // invariants looks at up to limit twins of the caller's workspace after a
@@ -97,43 +98,54 @@ func (a *audit) left() int {
 // step looks at one batch, or at more edges of a twin that has many. All it
 // compares is of one moment, so that nobody's work meanwhile looks like damage.
 func (a *audit) step(ctx context.Context) error {
-	known, err := a.protocolsAhead(ctx)
+	ahead, err := versionsAfter(ctx, a.db, a.caller.Workspace, a.at.Twin, a.size())
 	if err != nil {
 		return err
 	}
+	known := map[version]*protocol.Protocol{}
 	before := *a
-	return a.db.View(ctx, func(q db.Querier) error {
-		*a = before
-		a.report.Violations, a.report.Unproven = slices.Clone(before.report.Violations), slices.Clone(before.report.Unproven)
-		if a.at.Open {
-			return a.resume(ctx, q)
+	for range surprises {
+		if err := a.learn(ctx, known, ahead); err != nil {
+			return err
 		}
-		return a.batch(ctx, q, known)
-	})
+		err := a.db.View(ctx, func(q db.Querier) error {
+			*a = before
+			a.report.Violations, a.report.Unproven = slices.Clone(before.report.Violations), slices.Clone(before.report.Unproven)
+			if a.at.Open {
+				return a.resume(ctx, q)
+			}
+			return a.batch(ctx, q, known)
+		})
+		if err != nil || len(a.unknown) == 0 {
+			return err
+		}
+		// Twins came meanwhile, of protocols nobody had looked up.
+		ahead = a.unknown
+	}
+	return nil
 }
+
+// surprises is how often a batch begins anew because twins of other protocols
+// came while it did.
+const surprises = 4
 
 // version names a version of a protocol.
 type version struct{ protocol, version string }
 
-// protocolsAhead finds the protocols of the next batch. That happens before
-// the look at the store begins, which must not wait for a second connection.
-func (a *audit) protocolsAhead(ctx context.Context) (map[version]*protocol.Protocol, error) {
-	ahead, err := versionsAfter(ctx, a.db, a.caller.Workspace, a.at.Twin, a.size())
-	if err != nil {
-		return nil, err
-	}
-	known := map[version]*protocol.Protocol{}
+// learn finds protocols of the next batch. That happens before the look at the
+// store begins, which must not wait for a second connection.
+func (a *audit) learn(ctx context.Context, known map[version]*protocol.Protocol, ahead []version) error {
 	for _, v := range ahead {
 		if _, ok := known[v]; ok {
 			continue
 		}
 		p, err := a.protocols.FindAny(ctx, a.caller.Workspace, v.protocol, v.version)
 		if err != nil && fault.KindOf(err) != fault.NotFound {
-			return nil, err
+			return err
 		}
 		known[v] = p // nil: there is none
 	}
-	return known, nil
+	return nil
 }
 
 func (a *audit) size() int { return min(chunk, a.left()) }

@@ -130,6 +130,7 @@ func (b *batch) expect(t *audited, values map[string]any) {
 	p, ok := b.known[t.version]
 	switch {
 	case !ok: // it got this protocol a moment ago
+		b.unknown = append(b.unknown, t.version)
 		b.report.Unproven = append(b.report.Unproven, Violation{Rule: "index_incomplete", Subject: t.did, Detail: "Its protocol changed meanwhile.", nid: t.nid})
 		return
 	case p == nil:

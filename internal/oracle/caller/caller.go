@@ -78,7 +78,7 @@ func New(c Config) *Service {
 	}
 	g := newGuard(c.Failures, c.Now)
 	return &Service{cfg: c, guard: g, checker: ucan.New(ucan.Config{
-		DID: c.DID, Resolver: keyring.New(keyring.Config{Source: &chain{c}, Now: c.Now}),
+		DID: c.DID, Resolver: &chain{Config: c, outside: keyring.New(keyring.Config{Source: &indexer{c}, Now: c.Now})},
 		AuthTTL: c.AuthTTL, DelegationTTL: c.DelegationTTL, Now: c.Now, Throttle: g,
 	})}
 }
@@ -92,6 +92,9 @@ type Identity struct {
 	// DelegationText its token; nil and "" when they sent none of their own.
 	Delegation     *ucan.Grant
 	DelegationText string
+	// Invoked tells that the caller came with an invocation, not with a
+	// delegation alone.
+	Invoked bool
 }
 
 // Identify finds out who sent the credentials. Faults: UCAN_MISSING when
@@ -105,7 +108,7 @@ func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity,
 	}
 	return &Identity{
 		DID: login.Caller.Issuer.String(), Expires: login.Caller.Expires,
-		Delegation: login.Delegation, DelegationText: login.DelegationText,
+		Delegation: login.Delegation, DelegationText: login.DelegationText, Invoked: login.Caller != login.Delegation,
 	}, nil
 }
 
@@ -133,6 +136,11 @@ func (s *Service) Principal(r *http.Request) (id string, ok bool, err error) {
 	who, err := s.Request(r)
 	if err != nil {
 		return "", true, err
+	}
+	// A delegation is handed around to let others do one thing. Here it counts
+	// as its issuer only when it gives everything, as an invocation does.
+	if !who.Invoked && !who.Delegation.Covers("*", ucan.DefaultResource) {
+		return "", true, s.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
 	}
 	return who.DID, true, nil
 }

@@ -27,24 +27,31 @@ const maxDocument = 256 << 10
 // chain knows where keys are found: the oracle's own, then those known
 // beforehand, then twins held here, then the indexer. A did:web is not looked
 // up: whoever can send a token could make us call any host. A did:key never
-// comes here.
-type chain struct{ cfg Config }
+// comes here. Keys of twins are read anew each time: who takes one away means
+// it.
+type chain struct {
+	Config
+	outside ucan.Resolver // the indexer, remembered
+}
 
-var _ ucan.Resolver = (*chain)(nil)
+// indexer asks for documents held elsewhere.
+type indexer struct{ cfg Config }
+
+var _, _ ucan.Resolver = (*chain)(nil), (*indexer)(nil)
 
 // Resolve finds the keys of id.
 func (c *chain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
-	if id == c.cfg.DID && c.cfg.Key != nil {
-		return []ed25519.PublicKey{c.cfg.Key}, nil
+	if id == c.DID && c.Key != nil {
+		return []ed25519.PublicKey{c.Key}, nil
 	}
-	if keys := c.cfg.Static[id]; len(keys) > 0 {
+	if keys := c.Static[id]; len(keys) > 0 {
 		return keys, nil
 	}
 	if id.Method() == "web" {
 		return nil, ucan.ErrUnknownDID
 	}
-	if c.cfg.Local != nil {
-		keys, err := c.cfg.Local(ctx, id)
+	if c.Local != nil {
+		keys, err := c.Local(ctx, id)
 		switch {
 		case err == nil && len(keys) > 0:
 			return keys, nil
@@ -52,6 +59,11 @@ func (c *chain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, e
 			return nil, err
 		}
 	}
+	return c.outside.Resolve(ctx, id)
+}
+
+// Resolve asks the indexer, if there is one.
+func (c *indexer) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
 	if c.cfg.Indexer == "" || c.cfg.Client == nil || id.Method() != "ixo" {
 		return nil, ucan.ErrUnknownDID
 	}
@@ -79,7 +91,7 @@ type indexAnswer struct {
 }
 
 // ask asks the indexer for the document of id.
-func (c *chain) ask(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
+func (c *indexer) ask(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
 	body, err := json.Marshal(indexRequest{indexQuery, map[string]string{"id": id.String()}})
 	if err != nil {
 		return nil, fmt.Errorf("encode the question: %w", err)

@@ -57,6 +57,10 @@ func (s *Service) Invocations(ctx context.Context, callerDID string, tokens map[
 	var c fault.Checks
 	for _, name := range slices.Sorted(maps.Keys(tokens)) {
 		g, err := s.invocation(ctx, did.DID(callerDID), tokens[name])
+		if err == nil && slices.ContainsFunc(t.grants, func(o *ucan.Grant) bool { return o.Once == g.Once }) {
+			c.Add("/mcpInvocations/"+name, "used", pathOf(name)+" must not repeat the token of another tool")
+			continue
+		}
 		switch kind := ucan.KindOf(err); {
 		case err == nil:
 			t.names, t.grants = append(t.names, name), append(t.grants, g)

@@ -269,6 +269,11 @@ func TestPages(t *testing.T) {
 		if got := strings.Join(contents(t, p.Messages), " "); err != nil || got != "q10 a10 new newer" || p.HasNewer {
 			t.Errorf("after the newest page: %q, %v; want its last turn and the new one", got, err)
 		}
+		// Asked again with nothing new, only the cursor differs.
+		again, err := g.s.Page(ctx, ann, s, chat.Range{Limit: 1, After: *p.NextCursor})
+		if got := strings.Join(contents(t, again.Messages), " "); err != nil || got != "new newer" || *again.NextCursor == *p.NextCursor {
+			t.Errorf("after %q: %q, cursor %q, %v; want the last turn and another cursor", *p.NextCursor, got, *again.NextCursor, err)
+		}
 		got, err := g.s.Messages(ctx, ann, s)
 		if diff := cmp.Diff(append(all, "new", "newer"), contents(t, got)); diff != "" || err != nil {
 			t.Errorf("Messages(): %v (-want +got):\n%s", err, diff)
@@ -288,7 +293,7 @@ func TestPageEdges(t *testing.T) {
 			t.Errorf("an empty page = %s, %v; want %s", body, err, want)
 		}
 		g.say(ann, s, "hi", ai("yes"))
-		for _, bad := range []string{"x", "-1", "01", "1.5", " 1", "9999999999999999999", "1e3"} {
+		for _, bad := range []string{"x", "-1", "01", "1.5", " 1", "9999999999999999999", "1e3", "1~x", "1~-1", "1~1~1", "x~1"} {
 			for _, r := range []chat.Range{{Limit: 1, Before: bad}, {Limit: 1, After: bad}} {
 				if _, err := g.s.Page(ctx, ann, s, r); fault.CodeOf(err) != "INVALID_CURSOR" {
 					t.Errorf("Page(%+v) = %v, want INVALID_CURSOR", r, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -26,7 +27,12 @@ func (s *Store) Page(ctx context.Context, user, session string, r Range) (Page, 
 	if err != nil {
 		return Page{}, err
 	}
-	after, err := cursor("after", r.After)
+	at, round, _ := strings.Cut(r.After, roundMark)
+	after, err := cursor("after", at)
+	if err != nil {
+		return Page{}, err
+	}
+	rounds, err := cursor("after", round)
 	if err != nil {
 		return Page{}, err
 	}
@@ -54,8 +60,19 @@ func (s *Store) Page(ctx context.Context, user, session string, r Range) (Page, 
 		}
 		return err
 	})
+	if r.After != "" && page.NextCursor != nil {
+		next := *page.NextCursor + roundMark + strconv.FormatInt(rounds+1, 10)
+		page.NextCursor = &next
+	}
 	return page, err
 }
+
+// roundMark stands between the turn of a next cursor and how often its owner
+// has asked for what is new. So an answer to after= differs from the one before
+// even when nothing is new: the published client shows the history again only
+// when something in it changed, and one that read it while an answer was still
+// on its way would show that turn twice for ever.
+const roundMark = "~"
 
 // cursor reads a cursor: the number of a turn.
 func cursor(name, text string) (int64, error) {

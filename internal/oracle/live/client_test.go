@@ -4,9 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,34 +13,19 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/live"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/socketio/clienttest"
 )
 
 // TestRealClient has the real socket.io-client play the scenarios of
-// test/clients/live. It needs node and the packages installed there, or in the
-// folder HEARTH_CLIENTS names.
+// test/clients/live.mjs.
 func TestRealClient(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv("HEARTH_CLIENTS")
-	if dir == "" {
-		t.Skip("HEARTH_CLIENTS is not set: the real socket.io-client is not tried")
-	}
-	if dir == "1" {
-		dir = filepath.Join("..", "..", "..", "test", "clients", "live")
-	}
+	clienttest.Need(t)
 	stage := newStage(t)
 	web := httptest.NewServer(stage)
 	t.Cleanup(web.Close)
 	t.Cleanup(stage.stop)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	node := exec.CommandContext(ctx, "node", "scenarios.mjs")
-	node.Dir = dir
-	node.Env = append(os.Environ(), "URL="+web.URL)
-	out, err := node.CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil {
-		t.Errorf("node: %v", err)
-	}
+	clienttest.Run(t, "live.mjs", "URL="+web.URL)
 }
 
 // stage is a gateway that can be restarted, and a route to play a run.

@@ -1,5 +1,5 @@
 // Command suiteserver is what the official protocol suites of engine.io and
-// socket.io are run against, and the scenarios of test/clients/socketio;
+// socket.io are run against, and the scenarios of test/clients/socketio.mjs;
 // docs/socketio-suites.md says how. It has no authentication and is for tests
 // only.
 package main

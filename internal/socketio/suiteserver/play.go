@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
 )
 
-// playground is the server of test/clients/socketio: events that make the
+// playground is the server of test/clients/socketio.mjs: events that make the
 // server do what the scenarios want to see. POST to /restart drains it and puts
 // a new one in its place, as a rolling restart does.
 type playground struct {

@@ -1,18 +1,14 @@
-// Scenarios with the real socket.io-client against the oracle's socket gateway.
-// TestRealClient of internal/oracle/live starts both sides; a POST to /control
-// does what a run would do.
+// Scenarios with the real socket.io-client against the oracle's socket gateway
+// alone. TestRealClient of internal/oracle/live starts both sides; a POST to
+// /control does what a run would do.
 import assert from "node:assert/strict";
 import { io } from "socket.io-client";
+import { cleanup, next, patience, play, scenario, within } from "./kit/run.mjs";
 
 const url = process.env.URL;
-const patience = 10_000;
 const hers = "$alice-1";
 const hers2 = "$alice-2";
 const his = "$bob-1";
-
-const scenarios = [];
-const scenario = (name, run) => scenarios.push({ name, run });
-let opened = [];
 
 // connect does what the published client does, whose options these are.
 function connect(sessionId, invocation, options = {}) {
@@ -25,22 +21,8 @@ function connect(sessionId, invocation, options = {}) {
     reconnectionDelayMax: 200,
     ...options,
   });
-  opened.push(socket);
+  cleanup(() => socket.disconnect());
   return socket;
-}
-
-function within(promise, what) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no ${what} within ${patience} ms`)), patience);
-  });
-  const first = Promise.race([promise, late]).finally(() => clearTimeout(timer));
-  first.catch(() => {}); // a scenario that failed before may never look at it
-  return first;
-}
-
-function next(emitter, name) {
-  return within(new Promise((resolve) => emitter.once(name, (...args) => resolve(args))), name);
 }
 
 async function ready(sessionId, invocation, options) {
@@ -186,23 +168,9 @@ for (const transport of ["websocket", "polling"]) {
   });
 }
 
-let failed = 0;
-for (const { name, run } of scenarios) {
-  try {
-    await run();
-    console.log(`ok   ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAIL ${name}\n${error.stack}`);
-  }
-  for (const socket of opened) socket.disconnect();
-  opened = [];
-  await within(
-    (async () => {
-      while ((await control({ do: "count" })).sockets > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    })(),
-    "end of all sockets",
-  );
+// empty waits until the gateway has noticed that all have left.
+async function empty() {
+  while ((await control({ do: "count" })).sockets > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
-console.log(`${scenarios.length - failed} of ${scenarios.length} scenarios passed`);
-process.exit(failed === 0 ? 0 : 1);
+
+await play({ after: () => within(empty(), "end of all sockets") });

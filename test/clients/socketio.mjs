@@ -2,42 +2,15 @@
 // internal/socketio/suiteserver. Each one makes its own connections.
 import assert from "node:assert/strict";
 import { io } from "socket.io-client";
+import { cleanup, next, patience, play, quiet, scenario, within } from "./kit/run.mjs";
 
 const url = process.env.URL ?? "http://localhost:3000";
 const path = "/play/";
-const patience = 5000;
-
-const scenarios = [];
-const scenario = (name, run) => scenarios.push({ name, run });
-let opened = [];
 
 function connect(options = {}) {
   const socket = io(url, { path, forceNew: true, reconnectionDelay: 100, reconnectionDelayMax: 200, ...options });
-  opened.push(socket);
+  cleanup(() => socket.disconnect());
   return socket;
-}
-
-function within(promise, what) {
-  let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no ${what} within ${patience} ms`)), patience);
-  });
-  const first = Promise.race([promise, late]).finally(() => clearTimeout(timer));
-  first.catch(() => {}); // a scenario that failed before may never look at it
-  return first;
-}
-
-// next gives the arguments of the next event of that name.
-function next(emitter, name) {
-  return within(new Promise((resolve) => emitter.once(name, (...args) => resolve(args))), name);
-}
-
-// quiet fails if the event comes within a short time.
-function quiet(emitter, name, ms = 300) {
-  return new Promise((resolve, reject) => {
-    emitter.once(name, (...args) => reject(new Error(`unwanted ${name}: ${JSON.stringify(args)}`)));
-    setTimeout(resolve, ms);
-  });
 }
 
 async function ready(options) {
@@ -187,7 +160,7 @@ scenario("rooms with mixed transports", async () => {
 
 scenario("unknown namespace is a connect_error", async () => {
   const socket = io(`${url}/nowhere`, { path, forceNew: true });
-  opened.push(socket);
+  cleanup(() => socket.disconnect());
   assert.equal((await next(socket, "connect_error"))[0].message, "Invalid namespace");
 });
 
@@ -225,17 +198,4 @@ scenario("CORS on polling, preflight, and a bad origin", async () => {
   await next(bad, "connect_error");
 });
 
-let failed = 0;
-for (const { name, run } of scenarios) {
-  try {
-    await run();
-    console.log(`ok    ${name}`);
-  } catch (error) {
-    failed++;
-    console.log(`FAIL  ${name}: ${error.stack}`);
-  }
-  for (const socket of opened) socket.disconnect();
-  opened = [];
-}
-console.log(`${scenarios.length - failed} of ${scenarios.length} scenarios passed`);
-process.exit(failed ? 1 : 0);
+await play();

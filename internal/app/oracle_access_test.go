@@ -1,0 +1,133 @@
+package app_test
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+)
+
+// signer is a key of seed, speaking as id.
+func signer(t *testing.T, id did.DID, seed string) *ucan.Signer {
+	t.Helper()
+	s, err := ucan.NewSigner(id, ed25519.NewKeyFromSeed([]byte(strings.Repeat(seed, 32))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// asksWith lists the keys with a token and returns the status.
+func (h *house) asksWith(t *testing.T, s *ucan.Signer, header, can, with string, ttl time.Duration) int {
+	t.Helper()
+	u, err := s.Mint(ucan.Draft{Audience: h.OracleDID(), Expires: time.Now().Add(ttl), Capabilities: []ucan.Capability{{Can: can, With: with}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/v1/api-keys", nil)
+	r.Header.Set("X-Auth-Type", "ucan")
+	if header == "Authorization" {
+		r.Header.Set(header, "Bearer "+u.Text())
+	} else {
+		r.Header.Set(header, u.Text())
+	}
+	w := httptest.NewRecorder()
+	h.Handler.ServeHTTP(w, r)
+	return w.Code
+}
+
+// member puts a DID into a group that gives everything.
+func (h *house) member(t *testing.T, id string) {
+	t.Helper()
+	w := h.post("/v1/entities", `{"type":"Organisation","protocol":"did:ixo:protocol/organisation","properties":{"name":"N"},"groups":[{"name":"all","scopes":["*"]}]}`)
+	var org struct {
+		Relationships []struct {
+			Target string `json:"target"`
+		} `json:"relationships"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &org); err != nil || w.Code != 201 || len(org.Relationships) == 0 {
+		t.Fatalf("make an organisation: %d %s %v", w.Code, w.Body, err)
+	}
+	path := fmt.Sprintf("/v1/entities/%s/members/%s", strings.ReplaceAll(org.Relationships[0].Target, "/", "%2F"), strings.ReplaceAll(id, "/", "%2F"))
+	if w := h.put(path, `{}`); w.Code >= 300 {
+		t.Fatalf("PUT %s: %d %s", path, w.Code, w.Body)
+	}
+}
+
+// TestTokensOnV1 holds who is let into areas A and B with a UCAN: the holder of
+// a key whose DID is in a group, with an invocation or with a delegation of
+// everything. Nobody becomes somebody by making a twin of that name.
+func TestTokensOnV1(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	amina := signer(t, "", "a")
+	if got := h.asksWith(t, amina, "Authorization", "*", "ixo:oracle", time.Minute); got != 403 {
+		t.Errorf("a DID without a group: %d, want 403", got)
+	}
+	h.member(t, amina.DID().String())
+	for _, tt := range []struct {
+		name, header, can, with string
+		ttl                     time.Duration
+		want                    int
+	}{
+		{"an invocation", "Authorization", "*", "ixo:oracle", time.Minute, 200},
+		{"a delegation of everything", "X-Ucan-Delegation", "*", "ixo:oracle", time.Hour, 200},
+		{"a delegation of one thing", "X-Ucan-Delegation", "memory/read", "ixo:memory", 8000 * time.Hour, 401},
+	} {
+		if got := h.asksWith(t, amina, tt.header, tt.can, tt.with, tt.ttl); got != tt.want {
+			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+		}
+	}
+
+	const boss = "did:ixo:agent/boss"
+	h.member(t, boss)
+	evil := signer(t, boss, "e")
+	alias := did.FromEd25519(ed25519.NewKeyFromSeed([]byte(strings.Repeat("e", 32))).Public().(ed25519.PublicKey))
+	w := h.post("/v1/entities", `{"did":"`+boss+`","type":"Person","protocol":"did:ixo:protocol/person","properties":{"name":"x"},"alsoKnownAs":["`+alias.String()+`"]}`)
+	if w.Code != 201 {
+		t.Fatalf("make a twin with a chosen DID: %d %s", w.Code, w.Body)
+	}
+	if got := h.asksWith(t, evil, "Authorization", "*", "ixo:oracle", time.Minute); got != 401 {
+		t.Errorf("the key of a twin whose DID was chosen: %d, want 401", got)
+	}
+}
+
+// TestTwinKeys holds that a twin whose DID was made here has the keys it is also
+// known by, and loses one that is taken away.
+func TestTwinKeys(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	alias := did.FromEd25519(ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32))).Public().(ed25519.PublicKey))
+	w := h.post("/v1/entities", `{"type":"Person","protocol":"did:ixo:protocol/person","properties":{"name":"x"},"alsoKnownAs":["`+alias.String()+`"]}`)
+	var twin struct {
+		DID string `json:"did"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &twin); err != nil || w.Code != 201 {
+		t.Fatalf("make a twin: %d %s", w.Code, w.Body)
+	}
+	h.member(t, twin.DID)
+	s := signer(t, did.DID(twin.DID), "k")
+	if got := h.asksWith(t, s, "Authorization", "*", "ixo:oracle", time.Minute); got != 200 {
+		t.Errorf("with its key: %d, want 200", got)
+	}
+	r := httptest.NewRequest(http.MethodPatch, "/v1/entities/"+twin.DID, strings.NewReader(`{"alsoKnownAs":[]}`))
+	r.Header.Set("Authorization", "Bearer "+owner)
+	r.Header.Set("Content-Type", "application/merge-patch+json")
+	r.Header.Set("If-Match", "*")
+	out := httptest.NewRecorder()
+	h.Handler.ServeHTTP(out, r)
+	if out.Code != 200 {
+		t.Fatalf("take the key away: %d %s", out.Code, out.Body)
+	}
+	if got := h.asksWith(t, s, "Authorization", "*", "ixo:oracle", 2*time.Minute); got != 401 {
+		t.Errorf("a new token with a key that was taken away: %d, want 401", got)
+	}
+}
