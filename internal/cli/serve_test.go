@@ -88,7 +88,10 @@ func TestAcceptedValuesServe(t *testing.T) {
 	for _, s := range config.Settings() {
 		for _, word := range s.Choices() {
 			choices++
-			envs = append(envs, []string{s.Env + "=" + word, "OPENAI_API_KEY=o", "NEBIUS_API_KEY=n", "OPEN_ROUTER_API_KEY=r"})
+			envs = append(envs, []string{
+				s.Env + "=" + word, "OPENAI_API_KEY=o", "NEBIUS_API_KEY=n", "OPEN_ROUTER_API_KEY=r",
+				"SMS_WEBHOOK_URL=https://sms.example", "AFRICASTALKING_USERNAME=u", "AFRICASTALKING_API_KEY=k",
+			})
 		}
 	}
 	if choices < 15 {

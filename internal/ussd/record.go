@@ -50,6 +50,7 @@ const (
 	flagGuess
 	flagSecrets
 	flagEffects
+	flagProof
 )
 
 var errRecord = errors.New("the stored session cannot be read")
@@ -60,7 +61,7 @@ func (r *record) appendTo(dst []byte, k *key, box secret.Box) []byte {
 	for _, f := range [...]struct {
 		on   bool
 		flag byte
-	}{{r.state.Done, flagDone}, {r.resumed, flagResumed}, {r.guess, flagGuess}, {len(r.state.Secrets) > 0, flagSecrets}, {len(r.effects) > 0, flagEffects}} {
+	}{{r.state.Done, flagDone}, {r.resumed, flagResumed}, {r.guess, flagGuess}, {len(r.state.Secrets) > 0, flagSecrets}, {len(r.effects) > 0, flagEffects}, {r.state.Proof != "", flagProof}} {
 		if f.on {
 			flags |= f.flag
 		}
@@ -86,6 +87,9 @@ func (r *record) appendTo(dst []byte, k *key, box secret.Box) []byte {
 	}
 	if flags&flagEffects != 0 {
 		dst = appendEffects(dst, r.effects)
+	}
+	if flags&flagProof != 0 {
+		dst = appendText(dst, s.Proof)
 	}
 	return dst
 }
@@ -125,6 +129,9 @@ func readRecord(data []byte, k *key, box secret.Box) (*record, error) {
 	if flags&flagEffects != 0 {
 		r.effects = d.effects()
 	}
+	if flags&flagProof != 0 {
+		s.Proof = d.text()
+	}
 	if d.bad || d.s != "" {
 		return nil, errRecord
 	}
@@ -142,8 +149,9 @@ func appendEffects(dst []byte, all []effect) []byte {
 			dst = append(dst, 0)
 			continue
 		}
-		dst = append(dst, 1)
+		dst = append(dst, 2)
 		dst = appendText(dst, *e.result.Account)
+		dst = appendText(dst, e.result.Proof)
 	}
 	return dst
 }
@@ -153,9 +161,14 @@ func (d *decoder) effects() []effect {
 	for i := range out {
 		e := &out[i]
 		e.key, e.result.Name, e.result.Lang, e.result.Set = d.text(), d.text(), d.text(), d.textMap()
-		if d.byte() == 1 {
-			account := d.text()
-			e.result.Account = &account
+		login := d.byte()
+		if login == 0 {
+			continue
+		}
+		account := d.text()
+		e.result.Account = &account
+		if login > 1 { // earlier versions kept no proof: such a login counts no more
+			e.result.Proof = d.text()
 		}
 	}
 	return out
@@ -168,6 +181,29 @@ func (r *record) effect(key string) (machine.Result, bool) {
 		return machine.Result{}, false
 	}
 	return r.effects[i].result, true
+}
+
+// keepEffect keeps what an action gave. Where the account of the session proves
+// itself anew, as by another PIN, its earlier login in this session counts as
+// long as the new proof does.
+func (r *record) keepEffect(key string, res machine.Result) {
+	if login := gives(&res); login != "" && login == r.state.Account {
+		for i := range r.effects {
+			if e := &r.effects[i].result; gives(e) == login && e.Proof == r.state.Proof {
+				e.Proof = res.Proof
+			}
+		}
+	}
+	r.effects = slices.DeleteFunc(r.effects, func(e effect) bool { return e.key == key })
+	r.effects = append(r.effects, effect{key, res})
+}
+
+// gives is the account that a result logs in; "" is none.
+func gives(r *machine.Result) string {
+	if r.Account == nil {
+		return ""
+	}
+	return *r.Account
 }
 
 func appendText[T string | []byte](dst []byte, s T) []byte {

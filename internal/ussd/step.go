@@ -64,15 +64,17 @@ type attempt struct {
 	now  time.Time
 	load bool // look for the session before anything else
 
-	row  *row // nil: there is none yet
-	rec  *record
-	pack *menu.Pack
+	row     *row // nil: there is none yet
+	expired bool // the stored session is over its time
+	rec     *record
+	pack    *menu.Pack
 
 	at      place // of the input at work
 	nth     int   // of its actions
 	acted   bool  // an action wrote
 	effects int   // actions with an effect that ran
 	success bool  // an action had its first result
+	halt    bool  // the walk took another turn than before: the rest is for other screens
 	first   bool  // a call begins
 	screen  machine.Screen
 	out     outcome
@@ -102,7 +104,7 @@ func (a *attempt) step(ctx context.Context) (outcome, error) {
 		rec = &record{mode: latest}
 	}
 	a.row, a.rec = row, rec
-	if err != nil || row.expires <= a.now.UnixMilli() {
+	if a.expired = row.expires <= a.now.UnixMilli(); err != nil || a.expired {
 		return a.take(ctx, rec.again(a.q))
 	}
 	q := *a.q
@@ -125,7 +127,7 @@ func (a *attempt) take(ctx context.Context, rd reading) (outcome, error) {
 	if rd.meaning == rebuild {
 		return a.restart(ctx, rd)
 	}
-	return a.goOn(ctx, rd)
+	return a.proceed(ctx, rd)
 }
 
 // repeat answers as before. Nothing is written.
@@ -147,7 +149,7 @@ func (a *attempt) adopt(ctx context.Context, rd reading) (outcome, error) {
 		return a.restart(ctx, rd)
 	case a.rec.state.Pack == p.Name && p.Node(a.rec.state.Node) != nil:
 		a.rec.state.Version = p.Version
-		return a.goOn(ctx, rd)
+		return a.proceed(ctx, rd)
 	}
 	rd.parts = nil
 	return a.start(ctx, rd)
@@ -165,7 +167,7 @@ func (a *attempt) start(ctx context.Context, rd reading) (outcome, error) {
 }
 
 // restart walks a call again from its beginning. What actions gave the first
-// time counts, so nothing happens twice.
+// time counts, so nothing happens twice; but a login has to be one still.
 func (a *attempt) restart(ctx context.Context, rd reading) (outcome, error) {
 	old := a.rec
 	a.rec = &record{started: old.started, effects: old.effects, draft: old.draft}
@@ -185,13 +187,12 @@ func (a *attempt) walk(ctx context.Context, rd reading) (outcome, error) {
 	return a.goOn(ctx, rd)
 }
 
-// goOn takes the parts of a request one after the other and stores the
-// session with the last screen.
+// goOn takes the parts of a request one after the other.
 func (a *attempt) goOn(ctx context.Context, rd reading) (outcome, error) {
 	rec := a.rec
 	rec.mode, rec.guess = rd.mode, rd.guess
 	for _, p := range rd.parts {
-		if rec.state.Done {
+		if rec.state.Done || a.halt {
 			break // the rest of a walk that has ended says nothing
 		}
 		a.nth = 0
@@ -206,6 +207,12 @@ func (a *attempt) goOn(ctx context.Context, rd reading) (outcome, error) {
 		rec.state, a.screen = st, scr
 		rec.trail = appendStop(rec.trail, typedAt(from, p.text, &scr), st.Node)
 	}
+	return a.finish(ctx, rd)
+}
+
+// finish stores the session with its last screen.
+func (a *attempt) finish(ctx context.Context, rd reading) (outcome, error) {
+	rec := a.rec
 	rec.note(a.q, a.s.marks, &rd)
 	rec.answer, rec.updated = a.screen.Text, a.now.UnixMicro()
 	if err := a.keep(ctx); err != nil {
@@ -232,13 +239,16 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 		return machine.Result{}, fmt.Errorf("nobody offers the action %s", strconv.Quote(c.Action))
 	}
 	a.nth++
+	again := false // it gave a login that does not count any more
 	call := action.ActionCall{Call: c, Phone: a.q.key.phone, Gateway: a.q.key.gateway, ServiceCode: a.q.ServiceCode, Now: a.now}
 	if do.Effect {
 		call.Key = a.s.marks.effect(&a.q.key, a.rec.started, a.at, a.nth)
-		if res, done := a.rec.effect(call.Key); done {
-			return res, nil
+		res, done := a.rec.effect(call.Key)
+		counts, err := a.counts(ctx, &res)
+		if done && counts || err != nil {
+			return res, err
 		}
-		a.acted = true
+		a.acted, again = true, done
 		if a.effects++; a.effects > maxEffects {
 			return machine.Result{}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text asks for too much at once.")
 		}
@@ -249,8 +259,9 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 	}
 	if do.Effect {
 		a.success = a.success || len(do.Results) > 0 && res.Name == do.Results[0]
+		a.halt = a.halt || again && gives(&res) == ""
 		if a.rec.mode != latest { // only what accumulates is ever walked again
-			a.rec.effects = append(a.rec.effects, effect{call.Key, res})
+			a.rec.keepEffect(call.Key, res)
 		}
 	}
 	return res, nil

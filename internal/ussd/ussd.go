@@ -108,6 +108,7 @@ type Service struct {
 	marks    *marker
 	box      secret.Box
 	machines map[string]*machine.Machine
+	stands   standing          // nil counts every login
 	secret   [sha256.Size]byte // hash of the gateways' shared secret
 
 	flights  flights
@@ -144,6 +145,11 @@ func New(c Config) *Service {
 	s.timers.New = func() any { return time.NewTimer(time.Hour) }
 	for _, g := range c.Gateways.List() {
 		s.machines[g.Name] = &machine.Machine{Limits: g.Limits}
+	}
+	for _, a := range c.Actions {
+		if a.Stands != nil {
+			s.stands = a.Stands
+		}
 	}
 	s.secret = sha256.Sum256([]byte(c.GatewaySecret))
 	s.flights.init(c.InFlight)

@@ -204,8 +204,12 @@ func (u *turn) launch(ctx context.Context, i int, j *job, ends chan<- outcome) {
 		defer cancel()
 		out := a.call(inner, t, call)
 		stop()
-		if inner.Err() != nil && ctx.Err() == nil && out.Err == toolFailed {
+		switch {
+		case out.Err != toolFailed || inner.Err() == nil:
+		case ctx.Err() == nil:
 			out = overdue
+		default: // it gave up because the turn did
+			out = j.unfinished()
 		}
 		ends <- outcome{i, out}
 	})
@@ -285,12 +289,16 @@ func (u *turn) settle(jobs []job, ends <-chan outcome) {
 		if !j.started || j.ended {
 			continue
 		}
-		out := tool.Output{Err: toolStopped}
-		if j.spec.Kind == tool.Action {
-			out.Err = actionMissed
-		}
-		_ = u.end(j, out) // the turn has failed already
+		_ = u.end(j, j.unfinished()) // the turn has failed already
 	}
+}
+
+// unfinished is what is said of a job that the end of its turn has stopped.
+func (j *job) unfinished() tool.Output {
+	if j.spec.Kind == tool.Action {
+		return tool.Output{Err: actionMissed}
+	}
+	return tool.Output{Err: toolStopped}
 }
 
 // end reports the end of a job.

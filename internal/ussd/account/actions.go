@@ -25,6 +25,9 @@ func (s *Service) Actions() map[string]action.Action {
 	} {
 		a := all[name]
 		a.Run = run
+		if name == actLogin || name == actChange {
+			a.Stands = s.stands
+		}
 		all[name] = a
 	}
 	return all
@@ -156,9 +159,10 @@ func (s *Service) login(ctx context.Context, tx *db.Tx, c action.ActionCall) (ma
 		if err := setPIN(ctx, tx, a.id, p, c.Now); err != nil {
 			return machine.Result{}, err
 		}
+		a.pin, a.pinKey = p.pin, p.key
 	}
 	if a.pinUntil > 0 {
-		return machine.Result{Name: resTemporary, Set: map[string]string{varTicket: a.id, varTries: "", varLockedFor: ""}}, nil
+		return machine.Result{Name: resTemporary, Set: map[string]string{varTicket: a.ticket(), varTries: "", varLockedFor: ""}}, nil
 	}
 	return welcome(a), nil
 }
@@ -166,7 +170,7 @@ func (s *Service) login(ctx context.Context, tx *db.Tx, c action.ActionCall) (ma
 // welcome logs an account in.
 func welcome(a *row) machine.Result {
 	return machine.Result{
-		Name: resOK, Account: &a.id, Lang: a.lang,
+		Name: resOK, Account: &a.id, Proof: a.proof(), Lang: a.lang,
 		Set: map[string]string{varName: a.name, varTries: "", varLockedFor: "", varTicket: ""},
 	}
 }

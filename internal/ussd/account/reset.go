@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -60,15 +61,15 @@ func removeReset(ctx context.Context, tx *db.Tx, account string) error {
 func (s *Service) change(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	ticket := c.Account == ""
 	if ticket {
-		c.Account = c.Vars[varTicket]
+		c.Account, _, _ = strings.Cut(c.Vars[varTicket], " ")
 	}
 	a, err := mine(ctx, tx, c)
 	if err != nil {
 		return machine.Result{}, err
 	}
-	// A ticket is good for a temporary PIN only: it may lie in the session from
-	// before the PIN was changed.
-	if a == nil || ticket && (a.pinUntil == 0 || a.expired(c.Now)) {
+	// A ticket is good for the temporary PIN it was given for: it may lie in the
+	// session from before the PIN was changed.
+	if a == nil || ticket && (a.pinUntil == 0 || a.expired(c.Now) || c.Vars[varTicket] != a.ticket()) {
 		return gone(resWrong), nil
 	}
 	g, err := s.enter(ctx, tx, c, a.customer)
@@ -110,9 +111,11 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, c action.ActionCall) (m
 
 // replace stores the PIN that the owner of an account has chosen.
 func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, c action.ActionCall, typ string) error {
-	if err := setPIN(ctx, tx, a.id, s.seal(a.id, c.Secrets[secretPIN], time.Time{}), c.Now); err != nil {
+	p := s.seal(a.id, c.Secrets[secretPIN], time.Time{})
+	if err := setPIN(ctx, tx, a.id, p, c.Now); err != nil {
 		return err
 	}
+	a.pin, a.pinKey, a.pinUntil = p.pin, p.key, p.until
 	if err := removeReset(ctx, tx, a.id); err != nil {
 		return err
 	}

@@ -57,6 +57,17 @@ func (m *Machine) Input(p *menu.Pack, s State, input string, run Runner) (State,
 	return w.s, scr, err
 }
 
+// LogOut takes a session whose login does not count any more back to the first
+// screen, with a notice above it. What was known about the caller is forgotten,
+// and what was typed for another screen is not taken.
+func (m *Machine) LogOut(p *menu.Pack, s State, notice string, run Runner) (State, Screen, error) {
+	s.Account, s.Proof, s.Kept, s.Vars, s.Secrets, s.Page = "", "", "", nil, nil, 0
+	s.Step++
+	w := walk{m: m, p: p, s: s, run: run, notice: notice}
+	scr, err := w.enter(p.Start)
+	return w.s, scr, err
+}
+
 // Redraw gives the screen of a state again, with a notice above it.
 func (m *Machine) Redraw(p *menu.Pack, s State, notice string) Screen {
 	n := p.Node(s.Node)
@@ -247,9 +258,12 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	}
 	for name, value := range res.Set {
 		w.set(name, value)
+		if value == "" {
+			w.setSecret(name, "") // what was answered in secret goes the same way
+		}
 	}
 	if res.Account != nil {
-		w.s.Account = *res.Account
+		w.s.Account, w.s.Proof = *res.Account, res.Proof
 	}
 	if res.Lang != "" {
 		w.set(menu.Language, res.Lang)

@@ -19,6 +19,7 @@ type State struct {
 	// given to actions only. Whoever stores a State seals them.
 	Secrets map[string]string `json:"-"`
 	Account string            `json:"a,omitzero"` // id of the account that is logged in
+	Proof   string            `json:"f,omitzero"` // what the login proved, for whoever tells whether it still counts
 	Kept    string            `json:"k,omitzero"` // node to go on at, while the resume node asks
 	Step    int               `json:"s,omitzero"` // inputs taken so far
 	Done    bool              `json:"x,omitzero"` // the session has ended
@@ -61,6 +62,7 @@ type Result struct {
 	Name    string            `json:"n"`           // one of the results the action documents
 	Set     map[string]string `json:"s,omitempty"` // variables to set; "" removes one
 	Account *string           `json:"a,omitempty"` // logs in, or out with ""
+	Proof   string            `json:"f,omitempty"` // of a login
 	Lang    string            `json:"l,omitempty"` // changes the language
 }
 
