@@ -91,7 +91,8 @@ func buildHouse(t *testing.T, dir string) *app.Built {
 	t.Helper()
 	return app.Build(t, owner, func(c *config.Config) {
 		c.Data.Dir, c.Server.PublicURL = dir, "https://hearth.example.org"
-		c.USSD.SessionTTL = time.Hour // longer than the tests
+		c.USSD.SessionTTL = time.Hour       // longer than the tests
+		c.Data.SQLiteSynchronous = "normal" // nothing here is cut off
 	})
 }
 
