@@ -56,6 +56,9 @@ build/lint.sh
 say "cross-builds"
 build/cross.sh
 
+say "10,000 walks through menus"
+"$GO" test -run 'TestRandomWalks/sqlite' ./internal/ussd
+
 say "tests"
 # One PostgreSQL for all test programs instead of one each.
 cluster=()

@@ -3,9 +3,9 @@ package ussd
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -69,28 +69,6 @@ type Other struct {
 
 const notFound = "Session not found"
 
-// limitedAnswer is the body of 429 on the routes of operators.
-type limitedAnswer struct {
-	Error      string `json:"error"`
-	Message    string `json:"message"`
-	Code       string `json:"code"`
-	RetryAfter int    `json:"retryAfter"` // seconds
-}
-
-// operator counts the request of an operator's route and tells whether it may
-// go on. Operators have no other allowance than everybody.
-func (s *Service) operator(w http.ResponseWriter, r *http.Request) (bool, error) {
-	err := s.count(w, web.ClientAddr(r.Context()))
-	f := fault.As(err)
-	if f == nil {
-		return true, nil
-	}
-	wait := max(int(f.RetryAfter.Round(time.Second)/time.Second), 1)
-	return false, writeJSON(w, http.StatusTooManyRequests, limitedAnswer{
-		Error: "Too Many Requests", Message: textTooMany, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: wait,
-	})
-}
-
 func writeJSON(w http.ResponseWriter, status int, v any) error {
 	body, err := web.Encode(v)
 	if err != nil {
@@ -103,9 +81,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 }
 
 func (s *Service) serveSessions(w http.ResponseWriter, r *http.Request) error {
-	if ok, err := s.operator(w, r); !ok {
-		return err
-	}
 	ids, more, err := s.active(r.Context())
 	if err != nil {
 		return err
@@ -114,10 +89,7 @@ func (s *Service) serveSessions(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Service) serveDebug(w http.ResponseWriter, r *http.Request) error {
-	if ok, err := s.operator(w, r); !ok {
-		return err
-	}
-	d, err := s.debug(r.Context(), r.PathValue("sessionId"))
+	d, err := s.debug(r.Context(), strings.ToValidUTF8(r.PathValue("sessionId"), "\uFFFD")) // no id has that one
 	if err != nil {
 		return err
 	}
@@ -131,10 +103,7 @@ func (s *Service) serveDebug(w http.ResponseWriter, r *http.Request) error {
 // serveDialog also serves sessions that have ended, as long as they are there:
 // a walk to its end is the one worth saving.
 func (s *Service) serveDialog(w http.ResponseWriter, r *http.Request) error {
-	if ok, err := s.operator(w, r); !ok {
-		return err
-	}
-	id := r.PathValue("sessionId")
+	id := strings.ToValidUTF8(r.PathValue("sessionId"), "\uFFFD")
 	all, err := s.records(r.Context(), id)
 	if err != nil {
 		return err

@@ -235,8 +235,11 @@ func walk(t *testing.T, d *db.DB, p *packs, r *rand.Rand, phone string) {
 func TestRandomWalks(t *testing.T) {
 	t.Parallel()
 	n := 10_000
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		n = 500
+	case raced: // ten times as slow; the whole check walks all of them without it
+		n = 1000
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -57,7 +58,7 @@ func (b *bench) seedResponses(ctx context.Context, n int) (string, error) {
 	if err := errors.Join(err, s.Stop(stopLimit)); err != nil {
 		return "", err
 	}
-	d, err := db.Open(ctx, db.Config{Path: filepath.Join(s.Dir, "hearth.db"), Sync: "normal"}) // nobody waits for these rows
+	d, err := db.Open(ctx, db.Config{Path: filepath.Join(s.Dir, "hearth.db"), Sync: "normal", TxLimit: time.Hour}) // nobody waits for these rows
 	if err != nil {
 		return "", err
 	}

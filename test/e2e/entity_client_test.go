@@ -62,7 +62,9 @@ func TestEntityRoutesAreInClient(t *testing.T) {
 			route := strings.ToUpper(method) + " " + parameter.ReplaceAllString(path, "{}")
 			routes[route] = true
 			about := slices.Contains(op.Tags, "reference") || slices.Contains(op.Tags, "operations") || path == "/livez"
-			if !known[route] && !about {
+			// Gateways call area C, and D has clients of its own.
+			other := slices.Contains(op.Tags, "ussd") || slices.Contains(op.Tags, "oracle")
+			if !known[route] && !about && !other {
 				t.Errorf("%s has no method in the client", route)
 			}
 		}
