@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ func chatFlags(fs *flag.FlagSet) any {
 	return o
 }
 
+// ownAddress is where a server with this configuration listens on this machine.
+func (c *call) ownAddress() string { return fmt.Sprintf("http://localhost:%d", c.cfg.Server.Port) }
+
 // chatter is a conversation with an oracle.
 type chatter struct {
 	call    *call
@@ -44,14 +48,16 @@ func chat(ctx context.Context, c *call) error {
 	o := c.own.(*chatOptions)
 	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session}
 	if t.base == "" {
-		t.base = fmt.Sprintf("http://localhost:%d", c.cfg.Server.Port)
+		t.base = c.ownAddress()
 	}
 	if t.session == "" {
 		if err := t.begin(ctx); err != nil {
 			return err
 		}
+	} else if err := t.known(ctx); err != nil {
+		return err
 	}
-	fmt.Fprintf(c.out, "session %s  (an empty line or Ctrl-D ends it)\n", t.session)
+	fmt.Fprintf(c.out, "An empty line or Ctrl-D ends it. To go on later: hearth chat --session '%s'\n", t.session)
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	for {
@@ -113,6 +119,16 @@ func (t *chatter) begin(ctx context.Context) error {
 	return nil
 }
 
+// known tells whether the session to go on with is there: its id begins with a
+// dollar sign, which a shell may have taken for something else.
+func (t *chatter) known(ctx context.Context) error {
+	res, err := t.do(ctx, http.MethodGet, "/sessions/"+url.PathEscape(t.session)+"/run", struct{}{})
+	if err != nil {
+		return fmt.Errorf("%w (put the id between single quotes)", err)
+	}
+	return res.Body.Close()
+}
+
 // say sends one message and prints the answer as it comes.
 func (t *chatter) say(ctx context.Context, text string) error {
 	type message struct {
@@ -149,7 +165,7 @@ func (t *chatter) show(name, data string) (done bool, err error) {
 	var f struct {
 		Content  string `json:"content"`
 		ToolName string `json:"toolName"`
-		Status   string `json:"status"`
+		Status   any    `json:"status"` // a word, or a number in errors
 		Error    string `json:"error"`
 	}
 	if err := json.Unmarshal([]byte(data), &f); err != nil {
@@ -166,6 +182,9 @@ func (t *chatter) show(name, data string) (done bool, err error) {
 	case "error":
 		fmt.Fprintf(w, "\n%s\n", f.Error)
 	case "done":
+		if f.Status != nil && f.Status != "finished" {
+			fmt.Fprintf(w, " [%v]", f.Status)
+		}
 		return true, nil
 	}
 	return false, nil

@@ -26,6 +26,7 @@ func ussdCommands() []command {
 		{name: "ussd sim", summary: "Be a handset: dial a server and walk its menus", run: ussdSim, flags: ussdSimFlags},
 		{name: "ussd lint", args: "[pack]", summary: "Look for mistakes in a menu pack: a file or a shipped name", run: ussdLint, flags: ussdLintFlags},
 		{name: "ussd graph", args: "[pack]", summary: "Draw a menu pack", run: ussdGraph, flags: ussdGraphFlags},
+		{name: "ussd show", args: "[pack]", summary: "Print a menu pack, to make one of your own of it", run: ussdShow},
 		{name: "ussd schema", summary: "Print the JSON Schema of menu packs", run: ussdSchema},
 		{name: "ussd gateways", args: "[file]", summary: "List the gateways and check a file of them", run: ussdGateways},
 		{name: "ussd replay", args: "<file>...", summary: "Play dialog files and compare the screens", run: ussdReplay(localUSSD), flags: ussdReplayFlags},
@@ -33,16 +34,24 @@ func ussdCommands() []command {
 	}, ussdAccountCommands()...)
 }
 
-// defaultBase is where a server listens by default.
-const defaultBase = "http://localhost:3000"
-
 // line is how a command reaches a server.
 type line struct{ url, key, secret string }
 
-func (l *line) register(fs *flag.FlagSet, base string) {
-	fs.StringVar(&l.url, "url", base, "`address` of the server")
+func (l *line) register(fs *flag.FlagSet, otherwise string) {
+	fs.StringVar(&l.url, "url", "", "`address` of the server; "+otherwise+" by default")
 	fs.StringVar(&l.key, "key", "", "API `key` of an operator; not needed on the server's own machine")
 	fs.StringVar(&l.secret, "secret", "", "`secret` of the gateway, as USSD_GATEWAY_SECRET has it")
+}
+
+// ownServer is said of the address that is used when none is given.
+const ownServer = "the one of this configuration"
+
+// base is the address that was given, else that of the configuration.
+func (l *line) base(c *call) string {
+	if l.url != "" {
+		return l.url
+	}
+	return c.ownAddress()
 }
 
 // client waits as long as gateways do.
@@ -79,7 +88,7 @@ type simFlags struct {
 
 func ussdSimFlags(fs *flag.FlagSet) any {
 	s := &simFlags{}
-	s.register(fs, defaultBase)
+	s.register(fs, ownServer)
 	fs.StringVar(&s.gateway, "gateway", "", "`name` of the dialect to speak; the documented interface by default")
 	fs.StringVar(&s.phone, "phone", "", "`number` of the handset; a new one by default")
 	fs.StringVar(&s.code, "code", "", "service `code` to dial; the first of USSD_SERVICE_CODES by default")
@@ -117,7 +126,7 @@ func (s *simFlags) start(ctx context.Context, c *call, in io.Reader, terminal bo
 		return errUsage{"the menu has no language " + s.lang}
 	}
 	return handset.Run(ctx, handset.Config{
-		Phone:    dialog.PhoneConfig{Send: s.client(), Base: s.url, Number: s.phone, Code: s.code, Mode: wire.Mode(s.text), Secret: s.gatewaySecret(c)},
+		Phone:    dialog.PhoneConfig{Send: s.client(), Base: s.base(c), Number: s.phone, Code: s.code, Mode: wire.Mode(s.text), Secret: s.gatewaySecret(c)},
 		Gateways: gateways, Gateway: s.gateway, Pack: pack, Lang: s.lang, Key: s.key, In: in, Out: c.out, Terminal: terminal,
 	})
 }
@@ -204,6 +213,24 @@ func ussdGraph(_ context.Context, c *call) error {
 	return err
 }
 
+// ussdShow prints the source of a pack.
+func ussdShow(_ context.Context, c *call) error {
+	name := c.cfg.USSD.Menu
+	switch len(c.args) {
+	case 0:
+	case 1:
+		name = c.args[0]
+	default:
+		return errUsage{"give one pack, or none for that of the configuration"}
+	}
+	data, err := menu.Source(name)
+	if err != nil {
+		return err
+	}
+	_, err = c.out.Write(data)
+	return err
+}
+
 func ussdSchema(_ context.Context, c *call) error {
 	_, err := c.out.Write(menu.Schema())
 	return err
@@ -240,7 +267,7 @@ func ussdGateways(_ context.Context, c *call) error {
 
 func ussdSaveFlags(fs *flag.FlagSet) any {
 	l := &line{}
-	l.register(fs, defaultBase)
+	l.register(fs, ownServer)
 	return l
 }
 
@@ -250,7 +277,7 @@ func ussdSave(ctx context.Context, c *call) error {
 		return err
 	}
 	l := c.own.(*line)
-	text, err := dialog.Fetch(ctx, dialog.Server{Send: l.client(), Base: l.url, Key: l.key}, session)
+	text, err := dialog.Fetch(ctx, dialog.Server{Send: l.client(), Base: l.base(c), Key: l.key}, session)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ type replayFlags struct {
 
 func ussdReplayFlags(fs *flag.FlagSet) any {
 	r := &replayFlags{}
-	r.register(fs, "")
+	r.register(fs, "a server of its own, on an empty store")
 	fs.Var(&r.set, "set", "`name=value` of a variable that dialogs need, such as pin=48213; may be repeated")
 	fs.BoolVar(&r.coverage, "coverage", false, "tell which nodes of the menu no dialog visited")
 	fs.IntVar(&r.least, "at-least", 0, "fail when fewer `percent` of the nodes were visited")
