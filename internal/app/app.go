@@ -174,6 +174,9 @@ func (a *App) route(challenge http.Handler) (err error) {
 	if a.edge, err = newEdge(a.cfg, a.log, a.seen, a.tracer); err != nil {
 		return err
 	}
+	if a.line != nil {
+		a.edge.line = a.line.sessions.Guard
+	}
 	places := a.places()
 	tables := a.tables(places)
 	for _, l := range a.open {

@@ -18,8 +18,9 @@ type edge struct {
 	cors    *web.CORS
 	pace    web.Pace
 	shed    *web.Shedder
-	limit   *web.Limiter // by address; nil is off
-	probes  *web.Limiter // of / and /health where area C is, by address; nil is off
+	limit   *web.Limiter                    // by address; nil is off
+	probes  *web.Limiter                    // of / and /health where area C is, by address; nil is off
+	line    func(http.Handler) http.Handler // counts what is asked of area C; nil without it
 	see     web.Observer
 	tracer  *ops.Tracer
 	log     *slog.Logger
@@ -96,6 +97,9 @@ func (e *edge) handler(apis []*web.API, sh shape) http.Handler {
 	}
 	if e.probes != nil && sh != shapeOracle {
 		h = e.probes.Guard(probeName, dialect, h)
+	}
+	if e.line != nil {
+		h = e.line(h)
 	}
 	h = e.withCORS(h)
 	h = e.pace.Middleware(h)

@@ -25,10 +25,13 @@ func signer(t *testing.T, id did.DID, seed string) *ucan.Signer {
 	return s
 }
 
+// everything is what an invocation says.
+var everything = ucan.Capability{Can: "*", With: ucan.DefaultResource}
+
 // asksWith lists the keys with a token and returns the status.
-func (h *house) asksWith(t *testing.T, s *ucan.Signer, header, can, with string, ttl time.Duration) int {
+func (h *house) asksWith(t *testing.T, s *ucan.Signer, header string, c ucan.Capability, ttl time.Duration) int {
 	t.Helper()
-	u, err := s.Mint(ucan.Draft{Audience: h.OracleDID(), Expires: time.Now().Add(ttl), Capabilities: []ucan.Capability{{Can: can, With: with}}})
+	u, err := s.Mint(ucan.Draft{Audience: h.OracleDID(), Expires: time.Now().Add(ttl), Capabilities: []ucan.Capability{c}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,20 +72,21 @@ func TestTokensOnV1(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	amina := signer(t, "", "a")
-	if got := h.asksWith(t, amina, "Authorization", "*", "ixo:oracle", time.Minute); got != 403 {
+	if got := h.asksWith(t, amina, "Authorization", everything, time.Minute); got != 403 {
 		t.Errorf("a DID without a group: %d, want 403", got)
 	}
 	h.member(t, amina.DID().String())
 	for _, tt := range []struct {
-		name, header, can, with string
-		ttl                     time.Duration
-		want                    int
+		name, header string
+		says         ucan.Capability
+		ttl          time.Duration
+		want         int
 	}{
-		{"an invocation", "Authorization", "*", "ixo:oracle", time.Minute, 200},
-		{"a delegation of everything", "X-Ucan-Delegation", "*", "ixo:oracle", time.Hour, 200},
-		{"a delegation of one thing", "X-Ucan-Delegation", "memory/read", "ixo:memory", 8000 * time.Hour, 401},
+		{"an invocation", "Authorization", everything, time.Minute, 200},
+		{"a delegation of everything", "X-Ucan-Delegation", everything, time.Hour, 200},
+		{"a delegation of one thing", "X-Ucan-Delegation", ucan.Capability{Can: "memory/read", With: "ixo:memory"}, 8000 * time.Hour, 401},
 	} {
-		if got := h.asksWith(t, amina, tt.header, tt.can, tt.with, tt.ttl); got != tt.want {
+		if got := h.asksWith(t, amina, tt.header, tt.says, tt.ttl); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -95,7 +99,7 @@ func TestTokensOnV1(t *testing.T) {
 	if w.Code != 201 {
 		t.Fatalf("make a twin with a chosen DID: %d %s", w.Code, w.Body)
 	}
-	if got := h.asksWith(t, evil, "Authorization", "*", "ixo:oracle", time.Minute); got != 401 {
+	if got := h.asksWith(t, evil, "Authorization", everything, time.Minute); got != 401 {
 		t.Errorf("the key of a twin whose DID was chosen: %d, want 401", got)
 	}
 }
@@ -115,7 +119,7 @@ func TestTwinKeys(t *testing.T) {
 	}
 	h.member(t, twin.DID)
 	s := signer(t, did.DID(twin.DID), "k")
-	if got := h.asksWith(t, s, "Authorization", "*", "ixo:oracle", time.Minute); got != 200 {
+	if got := h.asksWith(t, s, "Authorization", everything, time.Minute); got != 200 {
 		t.Errorf("with its key: %d, want 200", got)
 	}
 	r := httptest.NewRequest(http.MethodPatch, "/v1/entities/"+twin.DID, strings.NewReader(`{"alsoKnownAs":[]}`))
@@ -127,7 +131,7 @@ func TestTwinKeys(t *testing.T) {
 	if out.Code != 200 {
 		t.Fatalf("take the key away: %d %s", out.Code, out.Body)
 	}
-	if got := h.asksWith(t, s, "Authorization", "*", "ixo:oracle", 2*time.Minute); got != 401 {
+	if got := h.asksWith(t, s, "Authorization", everything, 2*time.Minute); got != 401 {
 		t.Errorf("a new token with a key that was taken away: %d, want 401", got)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/ussd/dialog"
+	"github.com/hearth-dmrv/hearth/internal/ussd/textfile"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
@@ -156,7 +156,7 @@ func readDialogs(args []string) ([]*dialog.Dialog, error) {
 	var out []*dialog.Dialog
 	var wrong []error
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := textfile.Read(file)
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -15,31 +18,96 @@ import (
 // query use the parameter secret.
 const secretHeader = "X-Gateway-Secret"
 
-// admit tells whether r comes from a known gateway. Everybody else is counted
-// by address, and refused when only gateways may call: the faults are
-// RATE_LIMITED and GATEWAY_ONLY.
-func (s *Service) admit(w http.ResponseWriter, r *http.Request) (known bool, err error) {
-	addr := web.ClientAddr(r.Context())
-	if s.known(r, addr) {
-		return true, nil
+// root is the path all routes of the line begin with.
+const root = "/api"
+
+// Guard counts what is asked for under /api by address, whether or not there is
+// such a route, before next sees it: a stranger who looks for routes spends the
+// same allowance as one who dials. Known gateways are not counted, but for the
+// routes of operators. Put it in front of everything that can answer.
+func (s *Service) Guard(next http.Handler) http.Handler {
+	if s.address == nil {
+		return next
 	}
-	if err := s.count(w, addr); err != nil {
-		return false, err
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, ours := strings.CutPrefix(r.URL.Path, root)
+		if !ours || path != "" && path[0] != '/' {
+			next.ServeHTTP(w, r)
+			return
+		}
+		addr := web.ClientAddr(r.Context())
+		if !desk(path) && s.known(r, addr) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		v := s.address.Allow(web.AddrName(addr))
+		v.SetHeaders(w.Header())
+		if v.OK {
+			next.ServeHTTP(w, r)
+			return
+		}
+		s.limited(w, s.dialled(path), v)
+	})
+}
+
+// dialled is the gateway whose sessions a path under /api serves, nil for any
+// other path.
+func (s *Service) dialled(path string) *wire.Gateway {
+	rest, ok := strings.CutPrefix(path, "/ussd")
+	if rest == "" && ok {
+		return s.cfg.Gateways.Get("")
+	}
+	name, ok := strings.CutPrefix(rest, "/")
+	name = strings.TrimSuffix(name, "/events")
+	if !ok || name == "" {
+		return nil
+	}
+	return s.cfg.Gateways.Get(name)
+}
+
+// desk tells whether a path under /api is one of operators.
+func desk(path string) bool {
+	return path == "/ussd/sessions" || strings.HasPrefix(path, "/ussd/debug/")
+}
+
+// limitedAnswer is the body of 429 where nobody dials.
+type limitedAnswer struct {
+	Error      string `json:"error"`
+	Message    string `json:"message"`
+	Code       string `json:"code"`
+	RetryAfter int    `json:"retryAfter"` // seconds
+}
+
+// limited answers who has spent the allowance: in the form of a gateway, or as
+// JSON without one.
+func (s *Service) limited(w http.ResponseWriter, g *wire.Gateway, v web.Verdict) {
+	h, body := w.Header(), []byte(nil)
+	h["Cache-Control"] = noStore
+	if g != nil {
+		s.see(Step{Gateway: g.Name, Result: ResultLimited})
+		h.Set("Content-Type", g.ContentType())
+		body = g.Append(nil, wire.Request{}, wire.Reply{Text: textTooMany, End: true})
+	} else {
+		wait := max(int(v.RetryAfter.Round(time.Second)/time.Second), 1)
+		h.Set("Content-Type", "application/json; charset=utf-8")
+		body, _ = web.Encode(limitedAnswer{ // texts and a number always encode
+			Error: "Too Many Requests", Message: textTooMany, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: wait,
+		})
+	}
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = w.Write(body) // the client is gone when this fails
+}
+
+// admit tells whether r comes from a known gateway. Everybody else is refused
+// when only gateways may call: the fault is GATEWAY_ONLY.
+func (s *Service) admit(r *http.Request) (known bool, err error) {
+	if s.known(r, web.ClientAddr(r.Context())) {
+		return true, nil
 	}
 	if s.cfg.GatewayOnly {
 		return false, fault.New(fault.Forbidden, "GATEWAY_ONLY", "Only gateways may call this.")
 	}
 	return false, nil
-}
-
-// count takes one request of an address from its allowance.
-func (s *Service) count(w http.ResponseWriter, addr netip.Addr) error {
-	if s.address == nil {
-		return nil
-	}
-	v := s.address.Allow(web.AddrName(addr))
-	v.SetHeaders(w.Header())
-	return v.Err()
 }
 
 // known tells whether r comes from a gateway's network or has its secret.

@@ -158,7 +158,7 @@ func newLine(t testing.TB, d *db.DB, c *clock, change ...func(*ussd.Config)) *li
 	mux := http.NewServeMux()
 	api.Mount(mux)
 	proxies := must(web.NewProxies(false, nil))(t)
-	return &line{Service: s, t: t, db: d, clock: c, http: web.WithRequestIDs(proxies.Middleware(mux))}
+	return &line{Service: s, t: t, db: d, clock: c, http: web.WithRequestIDs(proxies.Middleware(s.Guard(mux)))}
 }
 
 // gate lets in whoever says to be an operator.

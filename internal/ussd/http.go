@@ -38,11 +38,12 @@ type example struct {
 // Routes adds the USSD API to a, whose dialect is web.End. All of it is Light:
 // the service has a limit of its own on what is at work, for a wait for a
 // place and the wait for a step would be longer together than is promised.
+// Guard, in front of the routes, counts requests.
 func (s *Service) Routes(a *web.API) {
 	const bodies, text = "application/json,application/x-www-form-urlencoded", "text/plain"
 	a.Handle(http.MethodPost, "/api/ussd", s.serveStep, web.Doc{
 		Summary: "One key press of a handset", Scope: web.Public, Light: true, Quiet: true, Consumes: bodies, Produces: text,
-		Example: example{"ATUid_1", "*2233#", "+254700000001", ""},
+		Body: example{}, Example: example{"ATUid_1", "*2233#", "+254700000001", ""},
 		Description: "The answer is always 200 with a text that begins with CON (the session goes on) or END (it is over), also for wrong input and in trouble, " +
 			"because gateways drop the session on any other status. Only a rate limit (429) and a refusal (403) have their own.",
 	})
@@ -101,9 +102,9 @@ func (s *Service) serveStep(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.admit(w, r)
+	known, err := s.admit(r)
 	if err != nil {
-		return s.refused(w, g, err)
+		return err
 	}
 	q, err := s.readStep(r, g)
 	if err == nil && known && !s.phones.Allow(q.Phone).OK {
@@ -203,18 +204,6 @@ func (s *Service) trouble(r *http.Request, err error) outcome {
 	return outcome{reply: wire.Reply{Text: textUnavailable, End: true}, result: ResultUnavailable}
 }
 
-// refused answers whom admit did not let in.
-func (s *Service) refused(w http.ResponseWriter, g *wire.Gateway, err error) error {
-	if fault.KindOf(err) != fault.TooMany {
-		return err
-	}
-	s.see(Step{Gateway: g.Name, Result: ResultLimited})
-	w.Header().Set("Content-Type", g.ContentType())
-	w.WriteHeader(http.StatusTooManyRequests)
-	_, _ = w.Write(g.Append(nil, wire.Request{}, wire.Reply{Text: textTooMany, End: true})) // the client is gone when this fails
-	return nil
-}
-
 // The headers of all answers. Nothing appends to them.
 var (
 	plainText = []string{"text/plain; charset=utf-8"}
@@ -291,8 +280,8 @@ func (s *Service) serveEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.admit(w, r); err != nil {
-		return s.refused(w, g, err)
+	if _, err := s.admit(r); err != nil {
+		return err
 	}
 	body, err := readBody(r, nil)
 	if err != nil {

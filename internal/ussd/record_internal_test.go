@@ -25,9 +25,9 @@ func full() *record {
 		answer: "Welcome\n1. Know More", draft: "join.name", seen: []mark{{1, 7}, {4, 1 << 63}}, trail: appendStop(nil, "", "home"),
 		state: machine.State{
 			Pack: "small", Version: "0123456789ab", Node: "join.pin", Page: 2, Notice: "No.", Lang: "sw", Vars: map[string]string{"name": "Zoë", "a": ""},
-			Secrets: map[string]string{"pin": "48213"}, Account: "acc", Kept: "join.name", Step: 300, Done: true,
+			Secrets: map[string]string{"pin": "48213"}, Account: "acc", Proof: "proof", Kept: "join.name", Step: 300, Done: true,
 		},
-		effects: []effect{{"k1", machine.Result{Name: "ok", Set: map[string]string{"x": "y"}, Account: &account, Lang: "en"}}, {"k2", machine.Result{Name: "off"}}},
+		effects: []effect{{"k1", machine.Result{Name: "ok", Set: map[string]string{"x": "y"}, Account: &account, Proof: "proof", Lang: "en"}}, {"k2", machine.Result{Name: "off"}}},
 	}
 }
 
@@ -149,5 +149,46 @@ func TestTrail(t *testing.T) {
 	}
 	if got := bytes.Count(r.dialog(&key{}), []byte("> 1")); got != maxStops {
 		t.Errorf("turns = %d, want %d", got, maxStops)
+	}
+}
+
+// A session that an earlier version has stored is read, but its login proves
+// nothing.
+func TestRecordWithoutProof(t *testing.T) {
+	t.Parallel()
+	k := newKey("s1", "+254700000001", "hubtel")
+	want := full()
+	want.state.Proof, want.effects = "", want.effects[:1]
+	want.effects[0].result.Proof = ""
+	data := want.appendTo(nil, &k, testBox(t))
+	old := append([]byte("\x02"), appendText(appendText(nil, "acc"), "")...)
+	was := append([]byte("\x01"), appendText(nil, "acc")...)
+	if !bytes.HasSuffix(data, old) {
+		t.Fatalf("the record ends with %x, want %x", data[len(data)-len(old):], old)
+	}
+	got, err := readRecord(append(bytes.TrimSuffix(data, old), was...), &k, testBox(t))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("record = %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// A new PIN takes the earlier logins of the session with it, and no others.
+func TestKeepEffect(t *testing.T) {
+	t.Parallel()
+	me, other := "acc", "other"
+	r := &record{state: machine.State{Account: me, Proof: "1"}}
+	r.effects = []effect{
+		{"a", machine.Result{Name: "ok", Account: &me, Proof: "1"}},
+		{"b", machine.Result{Name: "ok", Account: &me, Proof: "0"}},
+		{"c", machine.Result{Name: "ok", Account: &other, Proof: "1"}},
+		{"d", machine.Result{Name: "wrong"}},
+	}
+	r.keepEffect("d", machine.Result{Name: "ok", Account: &me, Proof: "2"})
+	var got []string
+	for _, e := range r.effects {
+		got = append(got, e.key+e.result.Proof)
+	}
+	if want := []string{"a2", "b0", "c1", "d2"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("effects = %q, want %q", got, want)
 	}
 }

@@ -18,14 +18,19 @@ const (
 )
 
 // typedAt is what the trail keeps of an input at a node: not what is secret,
-// nor what was no answer there, for it may be a secret in the wrong place.
+// nor what was no answer there, for it may be a secret in the wrong place, nor
+// anything that looks like a PIN or a code and is no key of the node.
 func typedAt(n *menu.Node, typed string, scr *machine.Screen) string {
+	typed = strings.TrimSpace(typed)
 	switch {
 	case len(typed) <= 1: // a key
+	case n != nil && n.HasKey(typed):
 	case n != nil && n.Input != nil && n.Input.Secret:
 		return mask + n.Input.Name
 	case scr.Refused && len(typed) > 2:
 		return mask + "refused"
+	case dialog.Secretive(typed):
+		return mask + "digits"
 	}
 	return typed
 }

@@ -244,15 +244,19 @@ func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) 
 		return machine.Result{}, err
 	}
 	if a == nil {
-		return gone(resOK), nil
+		return gone(resMissing), nil
 	}
 	size, err := strconv.ParseInt(c.Arg(varSize), 10, 64)
 	if err != nil || size < 1 || size > maxSize {
 		size = 1
 	}
 	a.district, a.size = cut(c.Arg(varDistrict), maxWord), size
-	if err := setHousehold(ctx, tx, a, c.Now); err != nil {
+	stored, err := setHousehold(ctx, tx, a, c.Now)
+	if err != nil {
 		return machine.Result{}, err
+	}
+	if !stored { // closed since it was read
+		return gone(resMissing), nil
 	}
 	return machine.Result{Name: resOK}, s.askForTwins(ctx, tx, a, false)
 }
@@ -283,25 +287,17 @@ func (s *Service) text(ctx context.Context, tx *db.Tx, c action.ActionCall) (mac
 	return machine.Result{Name: resQueued}, nil
 }
 
-// findCustomer tells whether somebody can log in with an id. A miss counts
-// like a wrong PIN, and a locked number finds nobody.
+// findCustomer tells whether a login with an id can be tried: not while the
+// number or the id is locked. An id nobody has is found like any other, so that
+// this tells nothing; the PIN typed next is wrong, and counts.
 func (s *Service) findCustomer(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))
 	g, err := s.enter(ctx, tx, c, customer)
 	if err != nil {
 		return machine.Result{}, err
 	}
-	a, err := findByCustomer(ctx, tx, customer)
-	if err != nil {
-		return machine.Result{}, err
-	}
-	missing := machine.Result{Name: resMissing}
-	switch {
-	case g.refuse() != nil:
-		return missing, g.store(ctx, tx)
-	case a == nil || a.status != Active || a.pinKey == "" && a.pinLegacy == "":
-		_, err := g.fail(ctx, tx, nil)
-		return missing, err
+	if customer == "" || g.refuse() != nil {
+		return machine.Result{Name: resMissing}, g.store(ctx, tx)
 	}
 	return machine.Result{Name: resOK}, g.store(ctx, tx)
 }

@@ -18,9 +18,9 @@ import (
 //	resetFinish        customerId, code, pin, confirm a wrong code and an unknown id are the same
 //	setLanguage        language                       of the session and of who is logged in
 //	householdStatus                                   none: not registered yet
-//	registerHousehold  district, size                 of who is logged in
+//	registerHousehold  district, size                 of who is logged in; missing: the account was closed, nothing is stored
 //	sms                en, sw, …                      sends the text of the language to the caller
-//	findCustomer       customerId                     for packs that ask for the PIN only when there is such an account
+//	findCustomer       customerId                     missing: the id cannot be tried now; an id nobody has is found as well
 //	logout
 //
 // weakReason is a sentence in the language of the session. triesLeft is a
@@ -90,7 +90,7 @@ func declared() map[string]action.Action {
 		actResetEnd:  {Effect: true, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...)},
 		actLanguage:  {Effect: true, Results: []string{resOK}},
 		actHousehold: {Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)}, Sets: []string{varHousehold, varIdentity, varDistrict, varSize}},
-		actRegister:  {Effect: true, Results: []string{resOK}},
+		actRegister:  {Effect: true, Results: []string{resOK, resMissing}},
 		actSMS:       {Effect: true, Results: []string{resQueued, resOff}},
 		actFind:      {Effect: true, Results: []string{resOK, resMissing}},
 		actLogout:    {Results: []string{resOK}, Sets: []string{varName}},

@@ -240,10 +240,13 @@ func TestChangePIN(t *testing.T) {
 		} {
 			if out := change(tt.old, tt.pin, tt.confirm); out.Name != tt.want || out.Set["weakReason"] != tt.reason {
 				t.Errorf("changePin(%s, %s, %s) = %+v, want %s", tt.old, tt.pin, tt.confirm, out, tt.want)
+			} else if _, forgets := out.Set["oldPin"]; forgets != (tt.want == "wrong") {
+				t.Errorf("changePin = %+v, want the old PIN kept only while the new one is asked for again", out)
 			}
 		}
-		if out := change(goodPIN, "70635", "70635"); out.Name != "ok" || out.Lang != "" {
-			t.Errorf("changePin = %+v, want ok", out)
+		out := change(goodPIN, "70635", "70635")
+		if _, forgets := out.Set["oldPin"]; out.Name != "ok" || out.Lang != "" || !forgets {
+			t.Errorf("changePin = %+v, want ok and the old PIN forgotten", out)
 		}
 		r.enter(t, phone, id, "70635")
 		if out := r.login(t, phone, id, goodPIN); out.Name != "wrong" {
@@ -297,9 +300,21 @@ func TestFindCustomer(t *testing.T) {
 		if got := find(id); got != "ok" {
 			t.Errorf("findCustomer = %s, want ok", got)
 		}
+		// An id nobody has is found like one that somebody has, and the login
+		// that follows is what counts, on both alike.
 		for n := range 3 {
-			if got := find("CZZZZZZZ" + strconv.Itoa(n+2)); got != "missing" {
-				t.Errorf("findCustomer of nobody = %s", got)
+			nobody := "CZZZZZZZ" + strconv.Itoa(n+2)
+			if got := find(nobody); got != "ok" {
+				t.Errorf("findCustomer of nobody = %s, want ok", got)
+			}
+			if n == 0 {
+				if got := find("C"); got != "missing" {
+					t.Errorf("findCustomer of no id = %s, want missing", got)
+				}
+			}
+			want := []string{"wrong", "wrong", "locked"}[n]
+			if got := r.login(t, phone, nobody, goodPIN); got.Name != want {
+				t.Errorf("login as nobody = %+v, want %s", got, want)
 			}
 		}
 		if got := find(id); got != "missing" {

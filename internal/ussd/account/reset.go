@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -56,9 +57,26 @@ func removeReset(ctx context.Context, tx *db.Tx, account string) error {
 	return doing("remove reset", err)
 }
 
+// spent has the session forget a secret that has served its purpose. While only
+// the new PIN is to be typed again it is still needed.
+func spent(r machine.Result, c action.ActionCall, secret string) machine.Result {
+	if _, given := c.Secrets[secret]; !given || r.Name == resWeak || r.Name == resMismatch {
+		return r
+	}
+	set := map[string]string{secret: ""}
+	maps.Copy(set, r.Set)
+	r.Set = set
+	return r
+}
+
 // change gives who is logged in, or has logged in with a temporary PIN, a new
 // PIN.
 func (s *Service) change(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	r, err := s.changePIN(ctx, tx, c)
+	return spent(r, c, secretOld), err
+}
+
+func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	ticket := c.Account == ""
 	if ticket {
 		c.Account, _, _ = strings.Cut(c.Vars[varTicket], " ")
@@ -183,6 +201,11 @@ func (s *Service) hash(account, code string) []byte {
 // resetFinish gives an account a new PIN for the code that was sent. A wrong
 // code, a late one and an id nobody has get the same answer.
 func (s *Service) resetFinish(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	r, err := s.finishReset(ctx, tx, c)
+	return spent(r, c, secretCode), err
+}
+
+func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	if r := s.judge(c, nil); r != nil {
 		return *r, nil
 	}

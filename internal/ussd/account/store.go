@@ -22,7 +22,7 @@ const (
 	countNumber      = `SELECT count(*) FROM (SELECT id FROM ussd_accounts WHERE phone = $1 AND status = 'active' LIMIT $2) AS held`
 	updatePIN        = `UPDATE ussd_accounts SET pin = $2, pin_key = $3, pin_legacy = '', pin_until = $4, revision = revision + 1, updated_at = $5 WHERE id = $1`
 	updateLanguage   = `UPDATE ussd_accounts SET lang = $2, revision = revision + 1, updated_at = $3 WHERE id = $1`
-	updateHousehold  = `UPDATE ussd_accounts SET district = $2, size = $3, revision = revision + 1, updated_at = $4 WHERE id = $1`
+	updateHousehold  = `UPDATE ussd_accounts SET district = $2, size = $3, revision = revision + 1, updated_at = $4 WHERE id = $1 AND status = 'active'`
 	askTwins         = `UPDATE ussd_accounts SET twins = 'pending', twins_asked = twins_asked + 1, updated_at = $2 WHERE id = $1 RETURNING twins_asked`
 	endTwins         = `UPDATE ussd_accounts SET twins = $3, household_did = $4, updated_at = $5 WHERE id = $1 AND twins_asked = $2`
 	closeAccount     = `UPDATE ussd_accounts SET status = 'closed', pin = NULL, pin_key = '', pin_legacy = '', pin_until = 0, revision = revision + 1, updated_at = $2
@@ -100,9 +100,10 @@ func setLanguage(ctx context.Context, tx *db.Tx, id, lang string, now time.Time)
 	return doing("store language", err)
 }
 
-func setHousehold(ctx context.Context, tx *db.Tx, r *row, now time.Time) error {
-	_, err := tx.Exec(ctx, updateHousehold, r.id, r.district, r.size, now.UnixMilli())
-	return doing("store household", err)
+// setHousehold reports false for an account that is not open.
+func setHousehold(ctx context.Context, tx *db.Tx, r *row, now time.Time) (bool, error) {
+	n, err := tx.Exec(ctx, updateHousehold, r.id, r.district, r.size, now.UnixMilli())
+	return n > 0, doing("store household", err)
 }
 
 // setPending notes that the twins were asked for once more, and gives the

@@ -16,7 +16,7 @@ type Action struct {
 	// step that is delivered or replayed again gets that result instead.
 	Effect  bool
 	Results []string // names of all results it can have; the first is success
-	Sets    []string // variables it sets
+	Sets    []string // variables it sets; it may also remove secrets, by setting them to ""
 	// Run does it, inside the transaction of the step. It may run twice, as
 	// everything in a transaction may. A result that the caller should see is
 	// a Result; an error is trouble, and undoes the whole step.

@@ -29,6 +29,13 @@ type Saved struct {
 	Turns   []Turn // the first one dials
 }
 
+// Secretive tells whether what was typed looks like a PIN or a code: 4 to 6
+// digits. A dialog that is saved holds none, wherever it was typed, unless it is
+// a key of the menu.
+func Secretive(typed string) bool {
+	return len(typed) >= 4 && len(typed) <= 6 && strings.Trim(typed, "0123456789") == ""
+}
+
 var notName = regexp.MustCompile(`[^A-Za-z0-9]`)
 
 // maskName makes a variable name of the name of an input.

@@ -305,7 +305,7 @@ func (h *handset) ask(ctx context.Context, a dialog.Answer) {
 
 // mask is the variable that stands for an answer that must not be saved: one
 // to an input the pack calls secret, or, when that is not known, digits where
-// the screen speaks of a PIN or a code.
+// the screen speaks of a PIN or a code; and what looks like one anywhere else.
 func (h *handset) mask(text string) string {
 	if h.screen == "" || text == "" {
 		return ""
@@ -315,12 +315,18 @@ func (h *handset) mask(text string) string {
 			if n.Input != nil && n.Input.Secret && text != menu.KeyBack && text != menu.KeyExit {
 				return n.Input.Name
 			}
+			if dialog.Secretive(text) && !n.HasKey(text) {
+				return "digits"
+			}
 			return ""
 		}
 	}
 	speaks := strings.ToLower(h.screen)
-	if len(text) >= 4 && strings.Trim(text, "0123456789") == "" && (strings.Contains(speaks, "pin") || strings.Contains(speaks, "code")) {
+	switch {
+	case len(text) >= 4 && strings.Trim(text, "0123456789") == "" && (strings.Contains(speaks, "pin") || strings.Contains(speaks, "code")):
 		return "pin"
+	case dialog.Secretive(text):
+		return "digits"
 	}
 	return ""
 }

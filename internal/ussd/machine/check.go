@@ -62,12 +62,27 @@ func digits(v string, least, most int) bool {
 	return true
 }
 
+// unseen are the code points that a screen shows nothing for: some of them are
+// letters, so that a name of them alone would look empty.
+var unseen = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Cf}
+
+// maxMarks is how many marks a letter of a name may carry. No language needs
+// more; those who pile them up cover the lines above.
+const maxMarks = 4
+
 // checkName takes letters of any script with what names have between them.
 func checkName(v string) (string, bool) {
 	v = strings.Join(strings.Fields(v), " ")
-	letters := 0
+	letters, marks := 0, 0
 	for _, r := range v {
+		if !unicode.IsMark(r) {
+			marks = 0
+		} else if marks++; marks > maxMarks {
+			return "", false
+		}
 		switch {
+		case r >= utf8.RuneSelf && unicode.In(r, unseen...):
+			return "", false
 		case unicode.IsLetter(r):
 			letters++
 		case r == ' ', r == '\'', r == '’', r == '-', r == '.', unicode.IsMark(r):

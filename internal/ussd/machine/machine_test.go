@@ -236,3 +236,33 @@ func TestKeysAndAny(t *testing.T) {
 		}
 	}
 }
+
+// TestLogOut forgets who was logged in and shows the first screen.
+func TestLogOut(t *testing.T) {
+	t.Parallel()
+	p, m := pack(t), &machine.Machine{}
+	was := machine.State{
+		Pack: p.Name, Version: p.Version, Node: "read", Lang: "sw", Account: "acc-1", Proof: "p", Kept: "read", Step: 4, Page: 2,
+		Vars: map[string]string{"who": "Asha"}, Secrets: map[string]string{"pin": "48213"},
+	}
+	s, scr, err := m.LogOut(p, was, "Bye.", run)
+	if err != nil || s.Authenticated() || s.Proof != "" || s.Vars != nil || s.Secrets != nil || s.Kept != "" || s.Node != p.Start || s.Lang != "sw" || s.Step != 5 {
+		t.Errorf("LogOut() = %+v, %v, want nobody logged in at %s", s, err, p.Start)
+	}
+	if !strings.HasPrefix(scr.Text, "Bye.\n") {
+		t.Errorf("screen = %q, want the notice first", scr.Text)
+	}
+}
+
+// TestActionForgetsSecrets: an empty value removes an answer, also a secret one.
+func TestActionForgetsSecrets(t *testing.T) {
+	t.Parallel()
+	p, m := pack(t), &machine.Machine{}
+	was := machine.State{Node: "join.pin", Lang: "en", Secrets: map[string]string{"oldPin": "48213", "code": "123456"}}
+	s, _, err := m.Input(p, was, "11111", func(c machine.Call) (machine.Result, error) {
+		return machine.Result{Name: "weak", Set: map[string]string{"oldPin": ""}}, nil
+	})
+	if _, kept := s.Secrets["oldPin"]; err != nil || kept || s.Secrets["code"] == "" || was.Secrets["oldPin"] == "" {
+		t.Errorf("secrets = %v, %v, want code and no oldPin, and the state before unchanged", s.Secrets, err)
+	}
+}

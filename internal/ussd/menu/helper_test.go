@@ -20,7 +20,7 @@ func known() menu.Known {
 			"resetFinish":       guarded,
 			"setLanguage":       {"ok"},
 			"householdStatus":   {"none", "pending", "ready", "failed"},
-			"registerHousehold": {"ok"},
+			"registerHousehold": {"ok", "missing"},
 			"sms":               {"queued", "off"},
 			"findCustomer":      {"ok", "missing"},
 			"logout":            {"ok"},

@@ -5,7 +5,11 @@
 // the machine does.
 package menu
 
-import "github.com/hearth-dmrv/hearth/internal/ussd/screen"
+import (
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/screen"
+)
 
 // Draft is the target of an option that takes up the walk that was kept when
 // an earlier call dropped. Only options of the resume node may have it.
@@ -115,6 +119,13 @@ func (n *Node) Kind() Kind {
 		return KindEnd
 	}
 	return KindMenu
+}
+
+// HasKey tells whether a key has a meaning of its own on n, whether or not it is
+// shown right now.
+func (n *Node) HasKey(key string) bool {
+	_, given := n.Keys[key]
+	return given || slices.ContainsFunc(n.Options, func(o Option) bool { return o.Key == key })
 }
 
 // Option is one line of a menu.

@@ -199,6 +199,9 @@ func (r *reader) input(n *Node, v *value, path string) {
 	if name, _, _ := strings.Cut(in.Check, ":"); name != "" && !slices.Contains(r.known.Checks, name) {
 		r.bad(o["check"].spot, path+".check", "no check has the name %s", strconv.Quote(name))
 	}
+	if arg, ok := strings.CutPrefix(in.Check, "integer:"); ok && !isRange(arg) {
+		r.bad(o["check"].spot, path+".check", "%s is no range of whole numbers, such as 1..30", strconv.Quote(arg))
+	}
 	in.Error = r.text(o.get("error"), path+".error")
 	if o["skip"] == nil {
 		return
@@ -206,6 +209,14 @@ func (r *reader) input(n *Node, v *value, path string) {
 	if s := r.object(o["skip"], path+".skip", skipFields); s != nil {
 		in.Skip = &Skip{Key: r.key(s.get("key"), path+".skip.key"), Text: r.line(s.get("text"), path+".skip.text")}
 	}
+}
+
+// isRange tells whether s is two whole numbers that fit, the smaller first.
+func isRange(s string) bool {
+	from, to, _ := strings.Cut(s, "..")
+	least, err1 := strconv.ParseInt(from, 10, 64)
+	most, err2 := strconv.ParseInt(to, 10, 64)
+	return err1 == nil && err2 == nil && least <= most
 }
 
 // action reads a node that runs an action.

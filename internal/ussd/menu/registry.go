@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/textfile"
 )
 
 //go:embed packs/*.yaml
@@ -35,7 +37,7 @@ func Source(nameOrPath string) ([]byte, error) {
 	if slices.Contains(Shipped(), nameOrPath) {
 		return packs.ReadFile("packs/" + nameOrPath + ".yaml")
 	}
-	return os.ReadFile(nameOrPath)
+	return textfile.Read(nameOrPath)
 }
 
 // Open reads a shipped pack by its name, or a file by its path.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/textfile"
 )
 
 //go:embed gateways/*.yaml
@@ -47,7 +49,7 @@ func Open(path string) (*Set, error) {
 	own := &Set{byName: map[string]*Gateway{}}
 	var wrong []error
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := textfile.Read(file)
 		if err != nil {
 			return nil, fmt.Errorf("read gateways: %w", err)
 		}

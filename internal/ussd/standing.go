@@ -1,0 +1,74 @@
+package ussd
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
+)
+
+// standing tells whether a login still counts, see action.Action.
+type standing func(ctx context.Context, tx *db.Tx, account, proof string, now time.Time) (bool, error)
+
+// loggedOutWords is the notice to somebody whose login does not count any more.
+// Languages without an entry get English.
+var loggedOutWords = map[string]string{
+	"en": "You were logged out. Please log in again.",
+	"sw": "Umetolewa kwenye akaunti. Tafadhali ingia tena.",
+}
+
+// proceed takes a step of a session as it is stored. Whoever is logged in stays
+// so only while the login counts: a new PIN, a lock and a closed account end
+// the sessions of others at their next step.
+func (a *attempt) proceed(ctx context.Context, rd reading) (outcome, error) {
+	st := &a.rec.state
+	if st.Account == "" || st.Done || a.s.stands == nil {
+		return a.goOn(ctx, rd)
+	}
+	ok, err := a.s.stands(ctx, a.tx, st.Account, st.Proof, a.now)
+	if err != nil {
+		return outcome{}, err
+	}
+	if ok {
+		return a.goOn(ctx, rd)
+	}
+	return a.logOut(ctx, rd)
+}
+
+// logOut shows the first screen instead of taking the parts of a request.
+func (a *attempt) logOut(ctx context.Context, rd reading) (outcome, error) {
+	rec := a.rec
+	rec.mode, rec.guess = rd.mode, rd.guess
+	if a.at, a.nth = (place{text: a.q.Text}), 0; rd.stepped {
+		a.at = place{step: rec.state.Step + 1}
+	}
+	words, ok := loggedOutWords[rec.state.Lang]
+	if !ok {
+		words = loggedOutWords["en"]
+	}
+	st, scr, err := a.machine().LogOut(a.pack, rec.state, words, a.runner(ctx))
+	if err != nil {
+		return outcome{}, err
+	}
+	rec.state, a.screen = st, scr
+	rec.trail = appendStop(rec.trail, mask+"refused", st.Node)
+	return a.finish(ctx, rd)
+}
+
+// counts tells whether what an action gave before counts when the call is
+// walked again. A login does while it stands, and never after the session has
+// expired: then whoever holds the text could be anybody, and the PIN in it is
+// tried like any other.
+func (a *attempt) counts(ctx context.Context, res *machine.Result) (bool, error) {
+	login := gives(res)
+	switch {
+	case login == "":
+		return true, nil
+	case a.expired:
+		return false, nil
+	case a.s.stands == nil:
+		return true, nil
+	}
+	return a.s.stands(ctx, a.tx, login, res.Proof, a.now)
+}
