@@ -18,7 +18,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A second signal ends the program at once: the first one has been heard.
 	context.AfterFunc(ctx, stop)
-	p := cli.Program{Version: version, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}
+	p := cli.Program{Version: version, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ()}
 	code := p.Run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)

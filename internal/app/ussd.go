@@ -86,9 +86,10 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		return nil
 	}
 	l, u := &line{}, a.cfg.USSD
-	if l.packs, err = menu.NewRegistry(menu.RegistryConfig{Source: u.Menu, Known: MenuKnown(), Log: a.log}); err != nil {
+	if l.packs, err = menu.NewRegistry(menu.RegistryConfig{Source: u.Menu, Known: MenuKnown(), Log: a.log, Changed: a.lintMenu}); err != nil {
 		return fmt.Errorf("USSD_MENU: %w", err)
 	}
+	a.lintMenu(l.packs.Current())
 	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
 		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
 	}
@@ -113,6 +114,16 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		return nil
 	}
 	return a.metrics.Gauge("ussd_sessions_active", "Handset sessions that are alive, as last counted.", func() float64 { return float64(l.sessions.Live()) })
+}
+
+// lintMenu says what is not finished in a menu that is served all the same, such
+// as a missing translation.
+func (a *App) lintMenu(p *menu.Pack) {
+	for _, f := range menu.Lint(p, menu.LintOptions{}) {
+		if f.Level == menu.LevelError {
+			a.log.Warn("menu not finished", "field", strings.TrimSpace(f.Node+" "+f.Lang), "reason", f.Text)
+		}
+	}
 }
 
 // measureSteps registers what is counted of steps. Nodes and gateways are named

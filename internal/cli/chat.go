@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -58,7 +57,7 @@ func chat(ctx context.Context, c *call) error {
 		return err
 	}
 	fmt.Fprintf(c.out, "An empty line or Ctrl-D ends it. To go on later: hearth chat --session '%s'\n", t.session)
-	lines := bufio.NewScanner(os.Stdin)
+	lines := bufio.NewScanner(t.call.in)
 	lines.Buffer(nil, 1<<20)
 	for {
 		fmt.Fprint(c.out, "> ")

@@ -35,6 +35,7 @@ type command struct {
 
 // call is one use of a command.
 type call struct {
+	in       io.Reader
 	out, err io.Writer
 	environ  []string
 	version  string
@@ -46,6 +47,7 @@ type call struct {
 // Program is the command line with everything it touches.
 type Program struct {
 	Version  string
+	In       io.Reader // nil is nothing to read
 	Out, Err io.Writer
 	Environ  []string
 }
@@ -75,7 +77,10 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 		return p.fail(err)
 	}
 	fs := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
-	c := &call{out: p.Out, err: p.Err, environ: p.Environ, version: p.Version}
+	c := &call{in: p.In, out: p.Out, err: p.Err, environ: p.Environ, version: p.Version}
+	if c.in == nil {
+		c.in = strings.NewReader("")
+	}
 	if cmd.flags != nil {
 		c.own = cmd.flags(fs)
 	}

@@ -31,6 +31,13 @@ func (g *greeting) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// String is what was printed so far.
+func (g *greeting) String() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.text.String()
+}
+
 // addr is the printed address of a listener.
 func (g *greeting) addr(name string) string {
 	g.mu.Lock()

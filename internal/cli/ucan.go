@@ -162,7 +162,7 @@ func ucanInspect(ctx context.Context, c *call) error {
 	}
 	text := c.args[0]
 	if text == "-" {
-		b, err := io.ReadAll(io.LimitReader(os.Stdin, ucan.MaxText+1))
+		b, err := io.ReadAll(io.LimitReader(c.in, ucan.MaxText+1))
 		if err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func ussdSim(ctx context.Context, c *call) error {
 	if len(c.args) > 0 {
 		return errUsage{"sim takes no arguments"}
 	}
-	return s.start(ctx, c, os.Stdin, isTerminal(os.Stdin) && isTerminal(c.out))
+	return s.start(ctx, c, c.in, isTerminal(c.in) && isTerminal(c.out))
 }
 
 // start runs the handset on some input.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -80,7 +81,7 @@ func TestNothingPersonalIsSaid(t *testing.T) {
 }
 
 // TestHeap has sessions as rows only: what is live in memory does not grow
-// with them.
+// with them, and is back to its base when they have expired.
 func TestHeap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("counts bytes of the whole process")
@@ -113,5 +114,15 @@ func TestHeap(t *testing.T) {
 	run("more")
 	if per := (heap() - before) / sessions; per > 200 {
 		t.Errorf("heap grew by %d bytes for each live session, want next to nothing", per)
+	}
+	l.clock.pass(time.Hour)
+	if err := l.Expire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := l.Live(); n != 0 {
+		t.Errorf("%d sessions are alive after an hour, want none", n)
+	}
+	if after := heap(); after > before+before/10 {
+		t.Errorf("heap is %d bytes after all have expired, want at most a tenth above %d", after, before)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -81,7 +80,7 @@ func exchange(c Client, req *http.Request) attempt {
 		return attempt{err: "the receiver redirects"}
 	}
 	if !a.ok() {
-		a.err = safe("HTTP " + strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))
+		a.err = outbound.Printable("HTTP "+strconv.Itoa(resp.StatusCode)+" "+http.StatusText(resp.StatusCode), maxError)
 		a.wait = retryAfter(resp.Header.Get("Retry-After"))
 	}
 	return a
@@ -120,22 +119,11 @@ func explain(err error) string {
 	case outbound.HostTrouble(err):
 		return unreachable
 	case f != nil:
-		return safe(f.Code + ": " + f.Message)
+		return outbound.Printable(f.Code+": "+f.Message, maxError)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.As(err, &record), errors.As(err, &cert):
 		return "the TLS connection could not be made"
 	}
 	return "the connection failed"
-}
-
-// safe cuts a text to what may be stored and shown.
-func safe(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, text)
-	return text[:min(len(text), maxError)]
 }

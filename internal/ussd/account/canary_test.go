@@ -70,6 +70,7 @@ func TestPINIsNowhere(t *testing.T) {
 	two := newRig(t, d, func(r *rig, c *account.Config) { w.with(r, c); c.PINKey, c.PINKeyOld = keyTwo, keyOne })
 	two.run(t)
 	await(t, "the rotation has ended", func() bool { return two.rotations(t)[0].Status == job.Succeeded })
+	await(t, "the log tells of the rotation", func() bool { return strings.Contains(two.logs.String(), account.KindRotate) })
 	prove := two.Prove(t.Context())
 	if prove != nil {
 		t.Fatal(prove)
@@ -85,7 +86,7 @@ func TestPINIsNowhere(t *testing.T) {
 		places[file] = string(data)
 	}
 	for place, data := range places {
-		if len(data) < 500 {
+		if len(data) < 1000 {
 			t.Errorf("%s has %d bytes: nothing was looked at", place, len(data))
 		}
 		for _, pin := range append(pins, temporary, code) {

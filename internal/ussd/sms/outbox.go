@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -121,7 +122,7 @@ func (o *Outbox) send(ctx context.Context, r *job.Run) error {
 		if err := r.Hold(ctx, tx); err != nil {
 			return err
 		}
-		return conclude(ctx, tx, p.ID, ending{status: Sent, provider: safe(id), attempts: r.Attempt, at: o.cfg.Now().UnixMilli()})
+		return conclude(ctx, tx, p.ID, ending{status: Sent, provider: outbound.Printable(id, maxKept), attempts: r.Attempt, at: o.cfg.Now().UnixMilli()})
 	})
 }
 
@@ -147,7 +148,7 @@ func (o *Outbox) failed(ctx context.Context, r *job.Run, id string, cause error)
 // reason is what is stored of an error: the words of a fault, or nothing.
 func reason(err error) string {
 	if f := fault.As(err); f != nil {
-		return safe(f.Message)
+		return outbound.Printable(f.Message, maxKept)
 	}
 	return "The message could not be sent."
 }

@@ -64,17 +64,6 @@ func judge(status int) error {
 	return unavailable(text, nil)
 }
 
-// safe cuts a provider's word to what may be stored and shown.
-func safe(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, text)
-	return text[:min(len(text), maxKept)]
-}
-
 // Webhook is a Sender that posts {"id","to","text"} to a URL of the operator's,
 // signed as webhooks of events are: headers webhook-id, webhook-timestamp and
 // webhook-signature (v1, HMAC-SHA-256 over id.timestamp.body). Any 2xx takes

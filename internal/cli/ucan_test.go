@@ -1,0 +1,83 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/cli"
+)
+
+// runs runs a command that must end with code, and gives what it printed.
+func runs(t *testing.T, code int, in string, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	p := cli.Program{In: strings.NewReader(in), Out: &out, Err: &errs}
+	if got := p.Run(t.Context(), args); got != code {
+		t.Fatalf("hearth %s = %d, want %d: %s%s", strings.Join(args, " "), got, code, &out, &errs)
+	}
+	return out.String() + errs.String()
+}
+
+// TestTokens makes a key and tokens as a newcomer does, and reads them back.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	const oracle = "did:ixo:entity:175d7824ba25002e4ec206365e206236"
+	file := filepath.Join(t.TempDir(), "ucan.key")
+	if got := runs(t, 1, "", "ucan", "invoke", "--key-file", file, "--audience", oracle); !strings.Contains(got, "hearth ucan key") {
+		t.Errorf("without a key: %q, want how to make one", got)
+	}
+	made := runs(t, 0, "", "ucan", "key", "--key-file", file)
+	if again := runs(t, 0, "", "ucan", "key", "--key-file", file); again != made || !strings.HasPrefix(made, "did   did:key:z6Mk") {
+		t.Errorf("ucan key gives %q, then %q; want one did:key", made, again)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key file: %v %v, want one for its owner only", info, err)
+	}
+	if got := runs(t, 1, "", "ucan", "invoke", "--key-file", file, "--data-dir", t.TempDir()); !strings.Contains(got, "--audience") {
+		t.Errorf("without an audience: %q, want the flag named", got)
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"invoke", "good      as an invocation"},
+		{"delegate --can memory/read --with ixo:memory", "not good  as an invocation"},
+	} {
+		token := runs(t, 0, "", append(append([]string{"ucan"}, strings.Fields(tt.args)...), "--key-file", file, "--audience", oracle)...)
+		got := runs(t, 0, token, "ucan", "inspect", "-")
+		if !strings.Contains(got, tt.want) || !strings.Contains(got, "good      as a delegation") || !strings.Contains(got, "audience  "+oracle) {
+			t.Errorf("inspect of %s:\n%s\nwant %q", tt.args, got, tt.want)
+		}
+	}
+	if got := runs(t, 1, "", "ucan", "inspect", "nonsense"); !strings.Contains(got, "malformed") {
+		t.Errorf("inspect of nonsense: %q", got)
+	}
+}
+
+// TestChat talks to a server, hears of a failure and goes on.
+func TestChat(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ucan.key")
+	runs(t, 0, "", "ucan", "key", "--key-file", file)
+	withServer(t, nil, func(g *greeting) {
+		audience := ""
+		for line := range strings.Lines(g.String()) {
+			if words := strings.Fields(line); len(words) == 2 && words[0] == "oracle" {
+				audience = words[1]
+			}
+		}
+		at := []string{"chat", "--url", "http://" + g.addr("hearth"), "--key-file", file, "--audience", audience}
+		got := runs(t, 0, "/fail timeout\n/echo warm hearth\n\n", at...)
+		if !strings.Contains(got, "[failed]") || !strings.Contains(got, "> warm hearth") {
+			t.Errorf("chat prints %q, want a failure and then an answer", got)
+		}
+		_, rest, _ := strings.Cut(got, "--session '")
+		session, _, _ := strings.Cut(rest, "'")
+		if got := runs(t, 0, "/echo again\n", append(at, "--session", session)...); !strings.Contains(got, "again") {
+			t.Errorf("the same session again prints %q", got)
+		}
+		if got := runs(t, 1, "", append(at, "--session", "$nobody")...); !strings.Contains(got, "single quotes") {
+			t.Errorf("a session that is not there: %q", got)
+		}
+	})
+}
