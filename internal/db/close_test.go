@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -130,12 +131,23 @@ func TestDurability(t *testing.T) {
 		if got := d.Durability(); got != want {
 			t.Errorf("Sync %q: Durability = %q, want %q", sync, got, want)
 		}
-		var level int
-		err := d.InTx(t.Context(), func(tx *db.Tx) error {
-			return tx.QueryRow(t.Context(), `SELECT synchronous FROM pragma_synchronous`).Scan(&level)
+		var syncs atomic.Int64
+		d.FailWriter(func(sql string) error {
+			if sql == "sync" {
+				syncs.Add(1)
+			}
+			return nil
 		})
-		if wantLevel := map[string]int{"full": 2, "normal": 1}[want]; err != nil || level != wantLevel {
-			t.Errorf("Sync %q: synchronous = %d, %v; want %d", sync, level, err, wantLevel)
+		if err := d.Writable(t.Context()); err != nil {
+			t.Errorf("Sync %q: write: %v", sync, err)
+		}
+		if err := d.InTx(t.Context(), func(tx *db.Tx) error {
+			return tx.QueryRow(t.Context(), `SELECT id FROM store_probe`).Scan(new(int))
+		}); err != nil {
+			t.Errorf("Sync %q: read: %v", sync, err)
+		}
+		if n, want := syncs.Load(), map[string]int64{"full": 1, "normal": 0}[want]; n != want {
+			t.Errorf("Sync %q: %d syncs for a write and a read, want %d", sync, n, want)
 		}
 	}
 	d := dbtest.Postgres(t)

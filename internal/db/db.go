@@ -76,6 +76,7 @@ type Config struct {
 // engine is what SQLite and PostgreSQL each provide.
 type engine interface {
 	inTx(ctx context.Context, fn func(*Tx) error) error
+	start(ctx context.Context, fn func(*Tx) error) *Call
 	view(ctx context.Context, fn func(Querier) error) error
 	query(ctx context.Context, sql string, args []any) (Rows, error)
 	queryRow(ctx context.Context, sql string, args []any) Row

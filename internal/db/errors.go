@@ -42,11 +42,11 @@ func IsForeignKey(err error) bool {
 // IsLocked tells whether err is a row lock somebody else held for too long.
 func IsLocked(err error) bool { return pgCode(err) == "55P03" }
 
-// errUnknown marks a commit whose answer was lost.
-var errUnknown = errors.New("connection lost during commit")
+// errUnknown marks a commit of which nobody knows whether it was kept.
+var errUnknown = errors.New("nobody knows whether the commit was kept")
 
 // OutcomeUnknown tells whether err leaves open if the transaction was stored:
-// PostgreSQL went away between COMMIT and its answer.
+// PostgreSQL went away between COMMIT and its answer, or a disk could not sync.
 func OutcomeUnknown(err error) bool { return errors.Is(err, errUnknown) }
 
 func liteCode(err error) int {

@@ -21,15 +21,15 @@ type lite struct {
 }
 
 func openLite(ctx context.Context, cfg Config) (*lite, error) {
-	sync := "FULL"
+	durable := true
 	switch strings.ToLower(cfg.Sync) {
 	case "", "full":
 	case "normal":
-		sync = "NORMAL"
+		durable = false
 	default:
 		return nil, fmt.Errorf("sync is %q; it may be full or normal", cfg.Sync)
 	}
-	w, err := newWriter(ctx, cfg, sync)
+	w, err := newWriter(ctx, cfg, durable)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (l *lite) query(ctx context.Context, sql string, args []any) (Rows, error) 
 		l.readers.put(c, err)
 		return nil, cancelled(ctx, err)
 	}
-	return newPoolRows(ctx, l.readers, c, r), nil
+	return newPoolRows(ctx, l, c, r), nil
 }
 
 // queryRow reads its row at once, so that a Row nobody scans holds nothing.
@@ -89,6 +89,9 @@ func (l *lite) queryRow(ctx context.Context, text string, args []any) Row {
 		row.err = err
 	}
 	l.readers.put(c, r.err)
+	if err := l.w.settled(ctx); err != nil {
+		return oneRow{err: err}
+	}
 	return row
 }
 
@@ -107,6 +110,13 @@ func (r liteRow) Scan(dest ...any) error {
 
 // view is a read transaction on one reader.
 func (l *lite) view(ctx context.Context, fn func(Querier) error) error {
+	if err := l.look(ctx, fn); err != nil {
+		return err
+	}
+	return l.w.settled(ctx)
+}
+
+func (l *lite) look(ctx context.Context, fn func(Querier) error) error {
 	c, err := l.readers.get(ctx)
 	if err != nil {
 		return err

@@ -46,6 +46,11 @@ func (w *writer) openTx() error {
 	if err := w.look(); err != nil {
 		return err
 	}
+	if w.syncer != nil {
+		if err := w.syncer.heal(); err != nil {
+			return err
+		}
+	}
 	if w.c != nil {
 		err := w.c.control(begin)
 		if err == nil || busy(err) {
@@ -82,20 +87,20 @@ func (w *writer) refuse(r *request, err error) {
 	}
 }
 
-// commit makes the batch durable and answers its callers.
+// commit stores the batch and has it made durable.
 func (w *writer) commit() {
 	b := w.b
 	w.b = nil
 	if b.lost {
 		return
 	}
-	start := time.Now()
+	b.ending = time.Now()
+	if w.syncer != nil {
+		b.number = w.syncer.begun.Add(1)
+	}
 	err := w.c.control(`COMMIT`)
 	if err == nil {
-		w.counters.commit(len(b.waiting), time.Since(start))
-		for _, r := range b.waiting {
-			r.answer(result{})
-		}
+		w.keep(b)
 		return
 	}
 	w.cfg.Log.Error("commit", "err", err, "callers", len(b.waiting))
@@ -105,5 +110,46 @@ func (w *writer) commit() {
 	for _, r := range b.waiting {
 		r.alone = r.alone || len(b.waiting) == 1
 		w.retry(r, err)
+	}
+	w.keep(&batch{number: b.number, changed: true})
+}
+
+// keep has a committed batch synced and its callers answered. One caller alone
+// is served here: to wake the syncer would take longer than it saves.
+func (w *writer) keep(b *batch) {
+	s := w.syncer
+	for s != nil && w.ahead > 0 && (len(s.done) > 0 || w.ahead == maxUnsynced) {
+		<-s.done
+		w.ahead--
+	}
+	switch {
+	case s == nil:
+		w.stored(b, nil)
+	case w.ahead == 0 && !b.changed:
+		s.finish(b, nil)
+	case w.ahead == 0 && len(b.waiting) == 1:
+		s.finish(b, s.sync())
+	default:
+		w.ahead++
+		s.batches <- b
+	}
+}
+
+// stored answers the callers of a committed batch. err is why it may not have
+// been kept.
+func (w *writer) stored(b *batch, err error) {
+	if len(b.waiting) == 0 {
+		return
+	}
+	var res result
+	if err != nil {
+		w.cfg.Log.Error("sync", "err", err, "callers", len(b.waiting))
+		w.counters.failures.Add(1)
+		res.err = unavailable(err)
+	} else {
+		w.counters.commit(len(b.waiting), time.Since(b.ending))
+	}
+	for _, r := range b.waiting {
+		r.answer(res)
 	}
 }

@@ -106,15 +106,15 @@ func (p *readers) close() error {
 type poolRows struct {
 	mu   sync.Mutex
 	ctx  context.Context //nolint:containedctx // the rows end with it
-	p    *readers
+	l    *lite
 	c    *liteConn // nil once given back
 	r    *liteRows
 	stop func() bool
 	err  error
 }
 
-func newPoolRows(ctx context.Context, p *readers, c *liteConn, r *liteRows) *poolRows {
-	pr := &poolRows{ctx: ctx, p: p, c: c, r: r}
+func newPoolRows(ctx context.Context, l *lite, c *liteConn, r *liteRows) *poolRows {
+	pr := &poolRows{ctx: ctx, l: l, c: c, r: r}
 	pr.mu.Lock() // abandon may run before stop is set
 	defer pr.mu.Unlock()
 	pr.stop = context.AfterFunc(ctx, pr.abandon)
@@ -142,6 +142,9 @@ func (r *poolRows) Next() bool {
 	}
 	r.err = r.r.err
 	r.giveBack()
+	if err := r.l.w.settled(r.ctx); r.err == nil {
+		r.err = err
+	}
 	return false
 }
 
@@ -164,15 +167,16 @@ func (r *poolRows) Close() error {
 	r.stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.c != nil {
-		r.giveBack()
+	if r.c == nil {
+		return nil
 	}
-	return nil
+	r.giveBack()
+	return r.l.w.settled(r.ctx)
 }
 
 func (r *poolRows) giveBack() {
 	err := r.r.Close()
-	r.p.put(r.c, errors.Join(r.err, err))
+	r.l.readers.put(r.c, errors.Join(r.err, err))
 	r.c = nil
 	r.stop()
 }

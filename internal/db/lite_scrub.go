@@ -185,7 +185,7 @@ func clean(page []byte, n int64) ([]byte, bool) {
 // cutLog copies the write-ahead log into the file and cuts it to nothing.
 func cutLog(ctx context.Context, c *liteConn) error {
 	for range scrubTries {
-		if done, err := checkpoint(c); err != nil || done {
+		if log, err := checkpoint(c, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil || !log.blocked {
 			return err
 		}
 		pause := time.NewTimer(scrubPause)
@@ -199,11 +199,17 @@ func cutLog(ctx context.Context, c *liteConn) error {
 	return unavailable(errors.New("a long read keeps old pages in the write-ahead log"))
 }
 
-// checkpoint is false when somebody was in the way.
-func checkpoint(c *liteConn) (bool, error) {
-	s, err := c.prepare("PRAGMA wal_checkpoint(TRUNCATE)", true)
+// logState is what a checkpoint says of the write-ahead log.
+type logState struct {
+	blocked       bool // somebody was in the way
+	inLog, copied int64
+}
+
+// checkpoint copies the write-ahead log into the file.
+func checkpoint(c *liteConn, pragma string) (logState, error) {
+	s, err := c.prepare(pragma, true)
 	if err != nil {
-		return false, err
+		return logState{}, err
 	}
 	s.busy = true
 	// The background context: an interrupted checkpoint is not worth the trouble.
@@ -211,17 +217,19 @@ func checkpoint(c *liteConn) (bool, error) {
 	if err != nil {
 		c.release(s)
 		if err = mapLite(err); busy(err) {
-			return false, nil
+			return logState{blocked: true}, nil
 		}
-		return false, err
+		return logState{}, err
 	}
 	rows := &liteRows{c: c, s: s, r: r, vals: make([]driver.Value, len(r.Columns()))}
 	defer rows.Close()
-	var blocked, inLog, copied int64
+	var log logState
+	var blocked int64
 	if rows.Next() {
-		err = rows.Scan(&blocked, &inLog, &copied)
+		err = rows.Scan(&blocked, &log.inLog, &log.copied)
 	}
-	return blocked == 0, errors.Join(err, rows.Err())
+	log.blocked = blocked != 0
+	return log, errors.Join(err, rows.Err())
 }
 
 // firstRow reads the one row of a query.

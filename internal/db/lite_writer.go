@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,6 +37,9 @@ const (
 	// many times is copied once, and while pages are copied every writer waits: 16
 	// times the default, just below what keepShort allows.
 	checkpointAt = "wal_autocheckpoint=16000"
+	// A commit goes to the log, which the syncer makes durable. SQLite itself
+	// syncs only before it copies the log into the file.
+	syncBeside = "synchronous=NORMAL"
 )
 
 // The states of a request. Its caller may leave while it is queued only.
@@ -65,7 +66,7 @@ func (r *request) answer(res result) { r.done <- res }
 // runs loop; the watchdog may hand its role to a new one.
 type writer struct {
 	cfg      Config
-	sync     string
+	syncer   *syncer // nil when nobody waits for the disk
 	maxFill  time.Duration
 	counters counters
 	file     os.FileInfo                            // the store as it was opened
@@ -81,6 +82,7 @@ type writer struct {
 	// Below: for the goroutine in the role only.
 	c     *liteConn
 	b     *batch     // the open transaction, nil between two
+	ahead int        // batches given to the syncer and not known to be synced
 	again []*request // to be run alone, after their batch was lost
 	redo  []*request // to be run together, after their batch was undone
 	guard int        // callers that still get a savepoint each
@@ -94,7 +96,10 @@ type batch struct {
 	guarded bool // every caller has a savepoint
 	lost    bool // the transaction has ended without a commit
 	ill     bool // a statement met trouble with the store: nobody else joins
+	changed bool // something may have been written
 	start   time.Time
+	ending  time.Time // when its COMMIT began
+	number  int64     // of its commit, see syncer.begun
 }
 
 // turn is one function in the writer's hands.
@@ -104,8 +109,8 @@ type turn struct {
 	start time.Time
 }
 
-func newWriter(ctx context.Context, cfg Config, sync string) (*writer, error) {
-	w := &writer{cfg: cfg, sync: sync, maxFill: maxFill, queue: make(chan *request, maxQueued), gone: make(chan struct{})}
+func newWriter(ctx context.Context, cfg Config, durable bool) (*writer, error) {
+	w := &writer{cfg: cfg, maxFill: maxFill, queue: make(chan *request, maxQueued), gone: make(chan struct{})}
 	if err := createLite(ctx, cfg.Path); err != nil {
 		return nil, err
 	}
@@ -115,6 +120,9 @@ func newWriter(ctx context.Context, cfg Config, sync string) (*writer, error) {
 	var err error
 	if w.file, err = os.Stat(cfg.Path); err != nil {
 		return nil, errors.Join(err, w.c.close())
+	}
+	if durable {
+		w.syncer = newSyncer(cfg.Path, &w.fail, w.stored)
 	}
 	go w.loop()
 	return w, nil
@@ -128,7 +136,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		}
 		w.c = nil
 	}
-	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", "synchronous="+w.sync, "foreign_keys=ON", secureDelete, undoInMemory, writerCache, checkpointAt)
+	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", syncBeside, "foreign_keys=ON", secureDelete, undoInMemory, writerCache, checkpointAt)
 	if err != nil {
 		return err
 	}
@@ -148,7 +156,7 @@ func (w *writer) inTx(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	r := &request{ctx: ctx, fn: fn, done: make(chan result, 1)}
-	if err := w.send(ctx, r); err != nil {
+	if err := w.send(ctx, r, true); err != nil {
 		return err
 	}
 	var res result
@@ -161,21 +169,11 @@ func (w *writer) inTx(ctx context.Context, fn func(*Tx) error) error {
 		// It runs or has run: only its true answer will do.
 		res = <-r.done
 	}
-	switch {
-	case res.panic != nil:
-		panic(res.panic)
-	case res.goexit:
-		runtime.Goexit()
-	case res.err != nil:
-		return res.err
-	}
-	for _, f := range r.after {
-		f()
-	}
-	return nil
+	return res.tell(r.after)
 }
 
-func (w *writer) send(ctx context.Context, r *request) error {
+// send puts r into the queue; when that is full it waits, or refuses.
+func (w *writer) send(ctx context.Context, r *request, wait bool) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
@@ -186,6 +184,9 @@ func (w *writer) send(ctx context.Context, r *request) error {
 		return nil
 	default:
 	}
+	if !wait {
+		return unavailable(errCrowd)
+	}
 	select {
 	case w.queue <- r:
 		return nil
@@ -193,6 +194,8 @@ func (w *writer) send(ctx context.Context, r *request) error {
 		return ctx.Err()
 	}
 }
+
+var errCrowd = errors.New("too many wait for the writer")
 
 // close lets the queue run empty and closes the connection.
 func (w *writer) close() error {
@@ -216,6 +219,9 @@ func (w *writer) close() error {
 func (w *writer) loop() {
 	for {
 		if w.b == nil && !w.begin() {
+			if w.syncer != nil {
+				w.syncer.stop()
+			}
 			close(w.gone)
 			return
 		}
@@ -237,7 +243,7 @@ func (w *writer) fill() bool {
 	b.first = nil
 	for {
 		if r == nil && !b.full(w.maxFill) {
-			r = w.poll()
+			r = w.next()
 		}
 		if r == nil {
 			return true
@@ -251,6 +257,25 @@ func (w *writer) fill() bool {
 
 func (b *batch) full(limit time.Duration) bool {
 	return b.lost || b.ill || b.alone || len(b.waiting) >= maxBatch || time.Since(b.start) > limit
+}
+
+// next takes a waiting request. While the batch before is being synced it
+// waits for one: to commit earlier would make nobody's answer come sooner, and
+// several batches of one. It is nil when there is none.
+func (w *writer) next() *request {
+	r := w.poll()
+	for r == nil && w.ahead > 0 {
+		select {
+		case r = <-w.queue:
+			if r == nil {
+				return nil // closed
+			}
+		case <-w.syncer.done:
+			w.ahead--
+			r = w.poll()
+		}
+	}
+	return r
 }
 
 // poll takes a waiting request, nil when there is none.
@@ -311,7 +336,7 @@ func (w *writer) call(t *turn) (res result) {
 			return
 		}
 		if v := recover(); v != nil {
-			res.panic = &Panic{Value: v, Stack: string(debug.Stack())}
+			res.panic = newPanic(v)
 			return
 		}
 		w.exited(t)
@@ -340,6 +365,7 @@ var errEnded = errors.New("SQLite has rolled the transaction back")
 // as most do, leaves nothing to undo.
 func (w *writer) settle(t *turn, res result) {
 	ok := res.err == nil && res.panic == nil && !res.goexit
+	w.b.changed = w.b.changed || w.c.dirty
 	var err error
 	switch {
 	case w.c.ended:

@@ -3,7 +3,6 @@ package ussd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -39,9 +38,8 @@ type ticket struct{ id, text string }
 // flight is one step at work.
 type flight struct {
 	q       request
-	done    chan struct{}      // closed when it is over
-	quit    context.CancelFunc // called when it need not begin any more
-	waiting int                // guarded by its part
+	done    chan struct{} // closed when it is over
+	waiting int           // guarded by its part
 	out     outcome
 	err     error
 }
@@ -68,8 +66,8 @@ func tooSlow() error {
 }
 
 // answer takes a step and waits for it, but not longer than the deadline. The
-// step has its own goroutine and does not end with the request: a gateway that
-// hangs up early sends it again.
+// step does not end with the request: a gateway that hangs up early sends it
+// again.
 func (s *Service) answer(ctx context.Context, q *request) (outcome, error) {
 	t := ticket{q.key.id, q.Text}
 	p := s.flights.part(&t)
@@ -77,23 +75,25 @@ func (s *Service) answer(ctx context.Context, q *request) (outcome, error) {
 	timer.Reset(s.deadline)
 	defer func() { timer.Stop(); s.timers.Put(timer) }()
 	for {
-		f, mine, err := s.board(ctx, p, &t, q)
-		if err != nil {
+		f, mine, err := s.board(p, &t, q)
+		switch {
+		case err != nil:
 			return outcome{}, err
+		case mine:
+			return s.fly(context.WithoutCancel(ctx), f, p, timer.C)
 		}
 		over := false
 		select {
 		case <-f.done:
 		case <-timer.C:
-			over = true
-			if p.leave(f, mine) {
+			if over = true; p.leave(f) {
 				return outcome{}, tooSlow()
 			}
 		}
 		switch {
 		case !errors.Is(f.err, context.Canceled):
 			return f.out, f.err
-		case over || mine:
+		case over:
 			return outcome{}, tooSlow()
 		}
 		// It was withdrawn. Who joined it late has time for a step of their own.
@@ -101,7 +101,7 @@ func (s *Service) answer(ctx context.Context, q *request) (outcome, error) {
 }
 
 // board joins the flight of a request, or begins it.
-func (s *Service) board(ctx context.Context, p *flightPart, t *ticket, q *request) (f *flight, mine bool, err error) {
+func (s *Service) board(p *flightPart, t *ticket, q *request) (f *flight, mine bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f = p.at[*t]; f == nil {
@@ -111,17 +111,14 @@ func (s *Service) board(ctx context.Context, p *flightPart, t *ticket, q *reques
 		}
 		f, mine = &flight{q: *q, done: make(chan struct{})}, true
 		f.q.copied = s.flights.late.has(t, s.now)
-		ctx, f.quit = context.WithCancel(context.WithoutCancel(ctx))
 		p.at[*t] = f
-		s.flights.up.Go(func() { s.fly(ctx, f, p) })
 	}
 	f.waiting++
 	return f, mine, nil
 }
 
-// leave stops waiting for a flight, unless it is over. When the one leaves who
-// began it, it need not begin any more.
-func (p *flightPart) leave(f *flight, mine bool) bool {
+// leave stops waiting for a flight, unless it is over.
+func (p *flightPart) leave(f *flight) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
@@ -130,43 +127,48 @@ func (p *flightPart) leave(f *flight, mine bool) bool {
 	default:
 	}
 	f.waiting--
-	if mine {
-		f.quit()
-	}
 	return true
 }
 
-// fly runs the step of a flight. A step that has not begun when it is quit is
-// withdrawn by the store; one that has begun is stored or not, once.
-func (s *Service) fly(ctx context.Context, f *flight, p *flightPart) {
-	out, err := s.safely(ctx, f)
-	f.quit()
+// fly takes the step of a flight for the one who began it. When time is up a
+// step that has not begun is withdrawn; one that has goes on without us, and is
+// stored or not, once.
+func (s *Service) fly(ctx context.Context, f *flight, p *flightPart, stop <-chan time.Time) (outcome, error) {
+	st := s.begin(ctx, f)
+	if st.wait(stop) {
+		s.land(ctx, st, p)
+		return st.out, st.err
+	}
+	p.leave(f)
+	if st.call.Quit() {
+		st.err = context.Canceled
+		s.land(ctx, st, p)
+	} else {
+		s.flights.up.Go(func() {
+			st.wait(nil)
+			s.land(ctx, st, p)
+		})
+	}
+	return outcome{}, tooSlow()
+}
+
+// land ends a flight: its copies get what the step gave.
+func (s *Service) land(ctx context.Context, st *steps, p *flightPart) {
+	f := st.f
 	t := ticket{f.q.key.id, f.q.Text}
 	p.mu.Lock()
-	f.out, f.err = out, err
+	f.out, f.err = st.out, st.err
 	close(f.done)
 	delete(p.at, t)
-	missed := f.waiting == 0 && err == nil
-	if missed || err != nil && db.OutcomeUnknown(err) {
+	missed := f.waiting == 0 && f.err == nil
+	if missed || f.err != nil && db.OutcomeUnknown(f.err) {
 		s.flights.late.add(t, s.now(), s.cfg.TTL)
 	}
 	p.mu.Unlock()
 	s.flights.room.Add(1)
-	if missed && out.effect && s.cfg.Late != nil {
-		s.cfg.Late(context.WithoutCancel(ctx), f.q.key.phone, out.reply.Text)
+	if missed && f.out.effect && s.cfg.Late != nil {
+		s.cfg.Late(ctx, f.q.key.phone, f.out.reply.Text)
 	}
-}
-
-// safely is do with a panic of an action made an error: nothing else catches
-// one in this goroutine.
-func (s *Service) safely(ctx context.Context, f *flight) (out outcome, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			s.log.ErrorContext(ctx, "a step panicked", "gateway", f.q.key.gateway, "panic", fmt.Sprint(v))
-			err = fault.New(fault.Internal, "INTERNAL", "Internal error.")
-		}
-	}()
-	return s.do(ctx, f)
 }
 
 // inTime runs work that nobody's screen depends on, with the same deadline and

@@ -35,25 +35,63 @@ type outcome struct {
 	effect bool // an action with an effect ran
 }
 
-// do takes one step, in one transaction, and again when another instance was
-// faster: then the same request is most likely its copy. A step that has not
-// begun when the flight is quit is withdrawn by the store.
-func (s *Service) do(ctx context.Context, f *flight) (outcome, error) {
-	a, free := &attempt{}, context.WithoutCancel(ctx) // what has begun is finished
-	for try := range maxMissed {
-		f.q.copied = f.q.copied || try > 0
-		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
-			*a = attempt{s: s, tx: tx, q: &f.q, now: s.now(), load: try > 0}
-			if a.out, err = a.step(free); err == nil && s.trip != nil {
-				err = s.trip()
-			}
-			return err
-		})
-		if !errors.Is(err, errMissed) {
-			return a.out, err
+// steps are the tries of one step: each in one transaction, and again when
+// another instance was faster, for then the same request is most likely its
+// copy.
+type steps struct {
+	s    *Service
+	ctx  context.Context //nolint:containedctx // it travels with the tries
+	f    *flight
+	a    attempt
+	try  int
+	call *db.Call
+	out  outcome
+	err  error
+}
+
+// begin starts the first try.
+func (s *Service) begin(ctx context.Context, f *flight) *steps {
+	st := &steps{s: s, ctx: ctx, f: f}
+	st.next()
+	return st
+}
+
+// next starts a try. ctx does not end with the request: what has begun is
+// finished.
+func (st *steps) next() {
+	st.f.q.copied = st.f.q.copied || st.try > 0
+	st.call = st.s.db.Start(st.ctx, func(tx *db.Tx) (err error) {
+		st.a = attempt{s: st.s, tx: tx, q: &st.f.q, now: st.s.now(), load: st.try > 0}
+		if st.a.out, err = st.a.step(st.ctx); err == nil && st.s.trip != nil {
+			err = st.s.trip()
 		}
+		return err
+	})
+}
+
+// wait is false when stop came before the step was over. A panic of an action
+// is an error: it may happen where nothing else catches it.
+func (st *steps) wait(stop <-chan time.Time) (over bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			st.s.log.ErrorContext(st.ctx, "a step panicked", "gateway", st.f.q.key.gateway, "panic", fmt.Sprint(v))
+			over, st.err = true, fault.New(fault.Internal, "INTERNAL", "Internal error.")
+		}
+	}()
+	for {
+		if over, st.err = st.call.Wait(stop); !over {
+			return false
+		}
+		if !errors.Is(st.err, errMissed) {
+			st.out = st.a.out
+			return true
+		}
+		if st.try++; st.try == maxMissed {
+			st.err = fmt.Errorf("step of a session: %w %d times", errMissed, maxMissed)
+			return true
+		}
+		st.next()
 	}
-	return outcome{}, fmt.Errorf("step of a session: %w %d times", errMissed, maxMissed)
 }
 
 // attempt is one run of a step inside its transaction.

@@ -1,0 +1,230 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// syncer makes commits durable beside the writer: while one batch is being
+// synced the writer fills the next. SQLite writes a commit to its log without
+// waiting for the disk, the syncer syncs the log, and only then are the callers
+// answered. Nobody is told before what such a commit holds, see settled.
+type syncer struct {
+	path    string // of the database file
+	fail    *atomic.Pointer[func(sql string) error]
+	batches chan *batch   // committed, to be synced; cap maxUnsynced
+	done    chan struct{} // one for each batch synced; cap maxUnsynced
+	ended   chan struct{} // closed when run has returned
+	answer  func(*batch, error)
+
+	log *os.File    // the write-ahead log, nil until it is needed
+	ill atomic.Bool // something is committed that no sync could keep
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and made anew whenever durable grows
+	begun   atomic.Int64  // the last commit that was tried
+	durable atomic.Int64  // the last one that is on disk, or has failed
+}
+
+// maxUnsynced bounds the batches that wait for the disk. The writer only goes
+// past one when a batch is full, so this is never reached in practice.
+const maxUnsynced = 16
+
+func newSyncer(path string, fail *atomic.Pointer[func(sql string) error], answer func(*batch, error)) *syncer {
+	s := &syncer{
+		path: path, fail: fail, answer: answer,
+		batches: make(chan *batch, maxUnsynced), done: make(chan struct{}, maxUnsynced),
+		ended: make(chan struct{}), changed: make(chan struct{}),
+	}
+	go s.run()
+	return s
+}
+
+// run syncs what has been committed, all that waits at once.
+func (s *syncer) run() {
+	defer close(s.ended)
+	var some []*batch
+	for b := range s.batches {
+		some = append(some[:0], b)
+		for more := true; more; {
+			select {
+			case b, ok := <-s.batches:
+				if more = ok; ok {
+					some = append(some, b)
+				}
+			default:
+				more = false
+			}
+		}
+		err := s.sync()
+		for _, b := range some {
+			s.finish(b, err)
+			s.done <- struct{}{}
+		}
+	}
+}
+
+// finish answers the callers of a batch that is on disk, or is not.
+func (s *syncer) finish(b *batch, err error) {
+	s.reach(b.number)
+	s.answer(b, err)
+}
+
+// reach notes that a commit is over, and lets those go on who wait for it.
+func (s *syncer) reach(number int64) {
+	s.durable.Store(number)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// settled waits until everything a read may have seen is on disk, so that no
+// answer tells what a power cut could still take back. A commit is visible a
+// moment before it is durable; begun is raised before it becomes visible.
+func (s *syncer) settled(ctx context.Context) error {
+	seen := s.begun.Load()
+	for s.durable.Load() < seen {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if s.durable.Load() >= seen {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// settled is settled of the syncer; without one nobody waits for the disk.
+func (w *writer) settled(ctx context.Context) error {
+	if w.syncer == nil {
+		return nil
+	}
+	return w.syncer.settled(ctx)
+}
+
+// sync has the disk keep the log. When the disk refuses, the pages of the log
+// may be lost while they still look stored, and syncing them again proves
+// nothing; so everything is copied into the file and that is synced instead.
+func (s *syncer) sync() error {
+	err := s.syncLog()
+	if err == nil {
+		return nil
+	}
+	if again := s.mend(); again != nil {
+		s.ill.Store(true)
+		return errors.Join(errUnknown, err, again)
+	}
+	return nil
+}
+
+func (s *syncer) syncLog() error {
+	if f := s.fail.Load(); f != nil {
+		if err := (*f)("sync"); err != nil {
+			return err
+		}
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	if err := syncData(s.log); err != nil {
+		return fmt.Errorf("sync %s: %w", s.log.Name(), err)
+	}
+	return nil
+}
+
+// open gives log the file that SQLite writes to. It comes anew when the last
+// connection was closed, so each sync looks whether it is still the same; no
+// locks lie on this file that closing it could drop.
+func (s *syncer) open() error {
+	name := s.path + "-wal"
+	now, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	if s.log != nil {
+		if was, err := s.log.Stat(); err == nil && os.SameFile(was, now) {
+			return nil
+		}
+		s.close()
+	}
+	if s.log, err = os.OpenFile(name, os.O_RDWR, 0); err != nil {
+		s.log = nil
+		return err
+	}
+	return syncFolder(filepath.Dir(name)) // its name must survive as well
+}
+
+func (s *syncer) close() {
+	if s.log != nil {
+		_ = s.log.Close() // nothing was written through it
+		s.log = nil
+	}
+}
+
+// mend makes all that is committed durable without the log.
+func (s *syncer) mend() error {
+	if f := s.fail.Load(); f != nil {
+		if err := (*f)("mend"); err != nil {
+			return err
+		}
+	}
+	// The background context: everybody who writes waits for this.
+	c, err := openLiteConn(context.Background(), s.path, busyPragma(mendPause), "synchronous=FULL")
+	if err != nil {
+		return err
+	}
+	return errors.Join(copyLog(c), c.close())
+}
+
+const (
+	mendTries = 50
+	mendPause = 20 * time.Millisecond
+)
+
+// copyLog copies all that is committed now into the file. It stops nobody:
+// the writer may have a transaction open, and waits for us. A long read keeps
+// part of the log from being copied until it ends.
+func copyLog(c *liteConn) error {
+	for range mendTries {
+		log, err := checkpoint(c, "PRAGMA wal_checkpoint(PASSIVE)")
+		if err != nil {
+			return err
+		}
+		if !log.blocked && log.copied == log.inLog {
+			return nil
+		}
+		time.Sleep(mendPause)
+	}
+	return errors.New("a long read keeps pages in the write-ahead log")
+}
+
+// heal tries anew to keep what a sync could not. Until then nobody may write.
+func (s *syncer) heal() error {
+	if !s.ill.Load() {
+		return nil
+	}
+	if err := s.mend(); err != nil {
+		return unavailable(err)
+	}
+	s.ill.Store(false)
+	return nil
+}
+
+// stop ends run when everything is synced.
+func (s *syncer) stop() {
+	close(s.batches)
+	<-s.ended
+	s.close()
+}
