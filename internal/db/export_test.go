@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -67,17 +66,6 @@ func CloseSoon(c *Config) { c.closeWait = 50 * time.Millisecond }
 
 // Clean is what Scrub does to a page.
 var Clean = clean
-
-// LogSync syncs the log beside path; held gives the content of the file that
-// was synced last.
-func LogSync(path string) (sync func() error, held func() string) {
-	s := &syncer{path: path, fail: &atomic.Pointer[func(sql string) error]{}}
-	return s.syncLog, func() string {
-		text := make([]byte, 100)
-		n, _ := s.log.ReadAt(text, 0)
-		return string(text[:n])
-	}
-}
 
 // MaxQueued is how many may wait for the writer.
 const MaxQueued = maxQueued

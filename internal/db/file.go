@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db/disk"
 )
 
 // vacuumInto writes a consistent copy of the store: complete under its name,
@@ -60,7 +62,7 @@ func publish(tmp, dest string) error {
 	if err := os.Rename(tmp, dest); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(dest))
+	return disk.SyncFolder(filepath.Dir(dest))
 }
 
 func syncFile(path string) error {

@@ -3,12 +3,11 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db/disk"
 )
 
 // syncer makes commits durable beside the writer: while one batch is being
@@ -23,7 +22,9 @@ type syncer struct {
 	ended   chan struct{} // closed when run has returned
 	answer  func(*batch, error)
 
-	log *os.File    // the write-ahead log, nil until it is needed
+	// The write-ahead log. It comes anew when the last connection was closed.
+	// SQLite has no locks on it that closing it here could drop.
+	log disk.Log
 	ill atomic.Bool // something is committed that no sync could keep
 
 	mu      sync.Mutex
@@ -38,7 +39,7 @@ const maxUnsynced = 16
 
 func newSyncer(path string, fail *atomic.Pointer[func(sql string) error], answer func(*batch, error)) *syncer {
 	s := &syncer{
-		path: path, fail: fail, answer: answer,
+		path: path, fail: fail, answer: answer, log: disk.Log{Path: path + "-wal"},
 		batches: make(chan *batch, maxUnsynced), done: make(chan struct{}, maxUnsynced),
 		ended: make(chan struct{}), changed: make(chan struct{}),
 	}
@@ -135,42 +136,7 @@ func (s *syncer) syncLog() error {
 			return err
 		}
 	}
-	if err := s.open(); err != nil {
-		return err
-	}
-	if err := syncData(s.log); err != nil {
-		return fmt.Errorf("sync %s: %w", s.log.Name(), err)
-	}
-	return nil
-}
-
-// open gives log the file that SQLite writes to. It comes anew when the last
-// connection was closed, so each sync looks whether it is still the same; no
-// locks lie on this file that closing it could drop.
-func (s *syncer) open() error {
-	name := s.path + "-wal"
-	now, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
-	if s.log != nil {
-		if was, err := s.log.Stat(); err == nil && os.SameFile(was, now) {
-			return nil
-		}
-		s.close()
-	}
-	if s.log, err = os.OpenFile(name, os.O_RDWR, 0); err != nil {
-		s.log = nil
-		return err
-	}
-	return syncFolder(filepath.Dir(name)) // its name must survive as well
-}
-
-func (s *syncer) close() {
-	if s.log != nil {
-		_ = s.log.Close() // nothing was written through it
-		s.log = nil
-	}
+	return s.log.Sync()
 }
 
 // mend makes all that is committed durable without the log.
@@ -226,5 +192,5 @@ func (s *syncer) heal() error {
 func (s *syncer) stop() {
 	close(s.batches)
 	<-s.ended
-	s.close()
+	s.log.Close()
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db/disk"
 )
 
 // Restore puts a verified backup in the place of the store cfg names. No
@@ -83,7 +85,7 @@ func setAside(ctx context.Context, path string) (string, error) {
 			return "", err
 		}
 	}
-	return aside, syncFolder(filepath.Dir(path))
+	return aside, disk.SyncFolder(filepath.Dir(path))
 }
 
 func mergeLog(ctx context.Context, path string) error {

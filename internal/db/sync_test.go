@@ -196,28 +196,3 @@ func TestFailedCommitHoldsUpNoReader(t *testing.T) {
 	}
 	wantStored(t, d, "")
 }
-
-// The log is another file after the last connection was closed.
-func TestSyncFollowsTheLog(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "s.db")
-	sync, name := db.LogSync(path)
-	if err := sync(); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("sync without a log: %v, want that it is missing", err)
-	}
-	for _, text := range []string{"first", "second"} {
-		// Both exist at once, so that they cannot have the same number.
-		if err := os.WriteFile(path+"-new", []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(path+"-new", path+"-wal"); err != nil {
-			t.Fatal(err)
-		}
-		if err := sync(); err != nil {
-			t.Fatalf("sync: %v", err)
-		}
-		if got := name(); got != text {
-			t.Errorf("the file that is synced holds %q, want %q", got, text)
-		}
-	}
-}

@@ -135,7 +135,7 @@ func (p *flightPart) leave(f *flight) bool {
 // stored or not, once.
 func (s *Service) fly(ctx context.Context, f *flight, p *flightPart, stop <-chan time.Time) (outcome, error) {
 	st := s.begin(ctx, f)
-	if st.wait(stop) {
+	if st.wait(ctx, stop) {
 		s.land(ctx, st, p)
 		return st.out, st.err
 	}
@@ -145,7 +145,7 @@ func (s *Service) fly(ctx context.Context, f *flight, p *flightPart, stop <-chan
 		s.land(ctx, st, p)
 	} else {
 		s.flights.up.Go(func() {
-			st.wait(nil)
+			st.wait(ctx, nil)
 			s.land(ctx, st, p)
 		})
 	}

@@ -40,7 +40,6 @@ type outcome struct {
 // copy.
 type steps struct {
 	s    *Service
-	ctx  context.Context //nolint:containedctx // it travels with the tries
 	f    *flight
 	a    attempt
 	try  int
@@ -51,18 +50,18 @@ type steps struct {
 
 // begin starts the first try.
 func (s *Service) begin(ctx context.Context, f *flight) *steps {
-	st := &steps{s: s, ctx: ctx, f: f}
-	st.next()
+	st := &steps{s: s, f: f}
+	st.next(ctx)
 	return st
 }
 
 // next starts a try. ctx does not end with the request: what has begun is
 // finished.
-func (st *steps) next() {
+func (st *steps) next(ctx context.Context) {
 	st.f.q.copied = st.f.q.copied || st.try > 0
-	st.call = st.s.db.Start(st.ctx, func(tx *db.Tx) (err error) {
+	st.call = st.s.db.Start(ctx, func(tx *db.Tx) (err error) {
 		st.a = attempt{s: st.s, tx: tx, q: &st.f.q, now: st.s.now(), load: st.try > 0}
-		if st.a.out, err = st.a.step(st.ctx); err == nil && st.s.trip != nil {
+		if st.a.out, err = st.a.step(ctx); err == nil && st.s.trip != nil {
 			err = st.s.trip()
 		}
 		return err
@@ -71,10 +70,10 @@ func (st *steps) next() {
 
 // wait is false when stop came before the step was over. A panic of an action
 // is an error: it may happen where nothing else catches it.
-func (st *steps) wait(stop <-chan time.Time) (over bool) {
+func (st *steps) wait(ctx context.Context, stop <-chan time.Time) (over bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			st.s.log.ErrorContext(st.ctx, "a step panicked", "gateway", st.f.q.key.gateway, "panic", fmt.Sprint(v))
+			st.s.log.ErrorContext(ctx, "a step panicked", "gateway", st.f.q.key.gateway, "panic", fmt.Sprint(v))
 			over, st.err = true, fault.New(fault.Internal, "INTERNAL", "Internal error.")
 		}
 	}()
@@ -90,7 +89,7 @@ func (st *steps) wait(stop <-chan time.Time) (over bool) {
 			st.err = fmt.Errorf("step of a session: %w %d times", errMissed, maxMissed)
 			return true
 		}
-		st.next()
+		st.next(ctx)
 	}
 }
 

@@ -1,14 +1,14 @@
 //go:build unix
 
-package db
+package disk
 
 import (
 	"fmt"
 	"os"
 )
 
-// syncFolder makes a rename inside the folder durable.
-func syncFolder(dir string) error {
+// SyncFolder makes a rename inside the folder durable.
+func SyncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -1,0 +1,45 @@
+package disk
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The file that is synced is the one that has the name, also when that is
+// another one than before.
+func TestSyncFollowsTheName(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.db-wal")
+	log := Log{Path: path}
+	defer log.Close()
+	if err := log.Sync(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Sync without a file: %v, want that it is missing", err)
+	}
+	for _, want := range []string{"first", "second"} {
+		// Both exist at once, so that they cannot have the same number.
+		if err := os.WriteFile(path+"-new", []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+"-new", path); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := log.Sync(); err != nil {
+				t.Fatalf("Sync: %v", err)
+			}
+			text := make([]byte, len(want))
+			if _, err := log.file.ReadAt(text, 0); err != nil || string(text) != want {
+				t.Errorf("the file that was synced holds %q, %v; want %q", text, err, want)
+			}
+		}
+	}
+}
+
+func TestSyncFolder(t *testing.T) {
+	t.Parallel()
+	if err := SyncFolder(t.TempDir()); err != nil {
+		t.Errorf("SyncFolder: %v", err)
+	}
+}
