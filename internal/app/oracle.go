@@ -17,6 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
+	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/live"
@@ -37,6 +38,7 @@ type mind struct {
 	sockets *live.Hub
 	oracle  *oracle.Service
 	llm     *outbound.Client // nil with the built-in model
+	files   *outbound.Client // for attachments
 }
 
 // Topics of the oracle: of its runs, and of its sockets.
@@ -89,10 +91,17 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if err := tools.Add(a.serverTools()...); err != nil {
 		return err
 	}
+	m.files, err = outbound.New(outbound.Config{
+		Allow: a.cfg.Events.OutboundAllow, Timeout: attach.MaxTime, HeaderTimeout: attach.MaxTime, MaxBytes: attach.MaxFile, MaxRedirects: attach.MaxRedirects,
+	})
+	if err != nil {
+		return err
+	}
 	m.sockets = a.newSockets(ctx, m, tools)
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: tools, Live: m.sockets,
-		Name: o.Name, Prompt: o.Prompt, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
+		Files: attach.New(attach.Config{Client: m.files, Log: a.log}),
+		Name:  o.Name, Prompt: o.Prompt, Throttle: int(anyIfZero(o.ThrottleLimit)), ThrottleTTL: o.ThrottleTTL,
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
 	a.mind = m
@@ -108,12 +117,13 @@ func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *li
 		cors = &web.CORS{} // allows nobody; the edge has refused the setting
 	}
 	c := live.Config{
-		Handshake: func(ctx context.Context, invocation, delegation string) (string, error) {
+		Handshake: func(ctx context.Context, invocation, delegation string) (live.Guest, error) {
 			who, err := m.callers.Handshake(ctx, invocation, delegation)
 			if err != nil {
-				return "", err
+				return live.Guest{}, err
 			}
-			return who.DID, nil
+			stay := m.callers.Stay(who, invocation)
+			return live.Guest{User: who.DID, Until: stay.Until, Check: stay.Check}, nil
 		},
 		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: a.log,
 	}
@@ -238,6 +248,7 @@ func (a *App) measureMind(m *mind) error {
 		a.metrics.Gauge("oracle_sockets", "Sockets whose caller is known.", stat(func(s live.Stats) float64 { return float64(s.Sockets) })),
 		a.metrics.Gauge("oracle_calls_pending", "Calls that wait for a page.", stat(func(s live.Stats) float64 { return float64(s.Pending) })),
 		a.metrics.Counter("oracle_sockets_refused_total", "Handshakes that were refused.", stat(func(s live.Stats) float64 { return float64(s.Refused) })),
+		a.metrics.Counter("oracle_sockets_expired_total", "Sockets whose tokens ended while they were connected.", stat(func(s live.Stats) float64 { return float64(s.Expired) })),
 		a.metrics.Counter("oracle_call_timeouts_total", "Calls that no page answered in time.", stat(func(s live.Stats) float64 { return float64(s.Timeouts) })),
 	)
 }
@@ -291,5 +302,6 @@ func (m *mind) close(ctx context.Context) error {
 	if m.llm != nil {
 		m.llm.Close()
 	}
+	m.files.Close()
 	return err
 }

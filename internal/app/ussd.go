@@ -38,7 +38,7 @@ type line struct {
 // MenuKnown is what menu packs may name: actions, checks and variables.
 func MenuKnown() menu.Known {
 	actions, vars := account.Known()
-	return menu.Known{Actions: actions, Vars: vars, Checks: machine.Checks()}
+	return menu.Known{Actions: actions, Vars: vars, Checks: machine.Checks(), Texts: account.Texts()}
 }
 
 // AccountHooks are what accounts need of others. The command line has none: it
@@ -86,10 +86,9 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		return nil
 	}
 	l, u := &line{}, a.cfg.USSD
-	if l.packs, err = menu.NewRegistry(menu.RegistryConfig{Source: u.Menu, Known: MenuKnown(), Log: a.log, Changed: a.lintMenu}); err != nil {
+	if l.packs, err = menu.NewRegistry(menu.RegistryConfig{Source: u.Menu, Known: MenuKnown(), Log: a.log}); err != nil {
 		return fmt.Errorf("USSD_MENU: %w", err)
 	}
-	a.lintMenu(l.packs.Current())
 	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
 		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
 	}
@@ -114,16 +113,6 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		return nil
 	}
 	return a.metrics.Gauge("ussd_sessions_active", "Handset sessions that are alive, as last counted.", func() float64 { return float64(l.sessions.Live()) })
-}
-
-// lintMenu says what is not finished in a menu that is served all the same, such
-// as a missing translation.
-func (a *App) lintMenu(p *menu.Pack) {
-	for _, f := range menu.Lint(p, menu.LintOptions{}) {
-		if f.Level == menu.LevelError {
-			a.log.Warn("menu not finished", "field", strings.TrimSpace(f.Node+" "+f.Lang), "reason", f.Text)
-		}
-	}
 }
 
 // measureSteps registers what is counted of steps. Nodes and gateways are named
@@ -178,14 +167,17 @@ func (a *App) makeTwins(ctx context.Context, c account.Customer) (string, error)
 	if c.Email != "" {
 		person["email"] = c.Email
 	}
-	for _, t := range []struct {
+	type twin struct {
 		did, typ, protocol string
 		properties         map[string]any
 		edges              []entity.RelationDraft
-	}{
-		{c.Household, "Household", "did:ixo:protocol/household", household, nil},
-		{c.DID, "Person", "did:ixo:protocol/person", person, []entity.RelationDraft{{Role: "household", Target: c.Household}}},
-	} {
+	}
+	twins := []twin{{c.DID, "Person", "did:ixo:protocol/person", person, nil}}
+	if c.Household != "" {
+		twins[0].edges = []entity.RelationDraft{{Role: "household", Target: c.Household}}
+		twins = append([]twin{{c.Household, "Household", "did:ixo:protocol/household", household, nil}}, twins...)
+	}
+	for _, t := range twins {
 		properties, err := json.Marshal(map[string]any{"properties": t.properties}, json.Deterministic(true))
 		if err != nil {
 			return "", err
@@ -201,13 +193,46 @@ func (a *App) makeTwins(ctx context.Context, c account.Customer) (string, error)
 		}
 		_, err = a.twins.entities.Create(ctx, d)
 		if fault.KindOf(err) == fault.Conflict {
-			_, err = a.twins.entities.Patch(ctx, t.did, "*", entity.Change{Merge: properties, Reason: "the customer said so over USSD"})
+			err = a.renewTwin(ctx, d, properties)
 		}
 		if err != nil {
 			return "", fmt.Errorf("make %s: %w", t.typ, err)
 		}
 	}
 	return c.Household, nil
+}
+
+// renewTwin brings a twin up to date that is there already: its properties, and
+// whom it is related to by the roles of the draft.
+func (a *App) renewTwin(ctx context.Context, d entity.Draft, properties []byte) error {
+	row, err := a.twins.entities.Patch(ctx, d.DID, "*", entity.Change{Merge: properties, Reason: "the customer said so over USSD"})
+	if err != nil {
+		return err
+	}
+	e, err := row.Entity()
+	if err != nil {
+		return err
+	}
+	for _, want := range d.Relationships {
+		there := false
+		for _, r := range e.Relationships {
+			switch {
+			case r.Role != want.Role:
+			case r.Target == want.Target:
+				there = true
+			default:
+				if err := a.twins.entities.Unrelate(ctx, d.DID, r.ID, "another one was registered over USSD"); err != nil {
+					return err
+				}
+			}
+		}
+		if !there {
+			if _, err := a.twins.entities.Relate(ctx, d.DID, want); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // jobs are what area C does later.

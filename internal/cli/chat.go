@@ -10,7 +10,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -40,12 +43,24 @@ type chatter struct {
 	opt     *chatOptions
 	base    string
 	session string
+	// interrupts are the signals that come while it goes on. Ctrl-C stops what is
+	// being said; any other ends the conversation.
+	interrupts <-chan os.Signal
 }
+
+// abortTime is how long the server has to stop an answer.
+const abortTime = 5 * time.Second
+
+// errEnded means that a signal has ended the conversation.
+var errEnded = errors.New("the conversation was ended")
 
 // chat reads lines and prints what the oracle answers, until the end of input.
 func chat(ctx context.Context, c *call) error {
 	o := c.own.(*chatOptions)
-	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session, interrupts: signals}
 	if t.base == "" {
 		t.base = c.ownAddress()
 	}
@@ -56,19 +71,98 @@ func chat(ctx context.Context, c *call) error {
 	} else if err := t.known(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "An empty line or Ctrl-D ends it. To go on later: hearth chat --session '%s'\n", t.session)
-	lines := bufio.NewScanner(t.call.in)
-	lines.Buffer(nil, 1<<20)
+	fmt.Fprintf(c.out, "Ctrl-C stops an answer. An empty line, Ctrl-D, or Ctrl-C here ends it. To go on later: hearth chat --session '%s'\n", t.session)
+	// The program's context ends with the first Ctrl-C, which here may only stop
+	// an answer.
+	if err := t.converse(context.WithoutCancel(ctx)); !errors.Is(err, errEnded) {
+		return err
+	}
+	fmt.Fprintln(c.out)
+	return nil
+}
+
+// converse goes on until the input ends or a signal says so.
+func (t *chatter) converse(ctx context.Context) error {
+	lines := t.lines()
 	for {
-		fmt.Fprint(c.out, "> ")
-		if !lines.Scan() || strings.TrimSpace(lines.Text()) == "" {
-			fmt.Fprintln(c.out)
-			return lines.Err()
+		fmt.Fprint(t.call.out, "> ")
+		var line typed
+		select {
+		case line = <-lines:
+		case <-t.interrupts:
+			return errEnded
 		}
-		if err := t.say(ctx, lines.Text()); err != nil {
+		if line.end || strings.TrimSpace(line.text) == "" {
+			fmt.Fprintln(t.call.out)
+			return line.err
+		}
+		if err := t.say(ctx, line.text); err != nil {
 			return err
 		}
 	}
+}
+
+// typed is a line of the input, or its end.
+type typed struct {
+	text string
+	end  bool
+	err  error
+}
+
+// lines reads the input one line ahead. Its goroutine may wait for a line until
+// the program ends: nothing can call a terminal back.
+func (t *chatter) lines() <-chan typed {
+	out := make(chan typed, 1)
+	go func() {
+		in := bufio.NewScanner(t.call.in)
+		in.Buffer(nil, 1<<20)
+		for in.Scan() {
+			out <- typed{text: in.Text()}
+		}
+		out <- typed{end: true, err: in.Err()}
+	}()
+	return out
+}
+
+// say sends one message and prints the answer as it comes. The first Ctrl-C has
+// the server stop it, a second one does not wait for that.
+func (t *chatter) say(ctx context.Context, text string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- t.listen(ctx, text) }()
+	for stopping := false; ; stopping = true {
+		select {
+		case err := <-done:
+			return err
+		case sig := <-t.interrupts:
+			if sig == os.Interrupt && !stopping {
+				t.abort(ctx)
+				continue
+			}
+			cancel()
+			<-done
+			t.abort(context.WithoutCancel(ctx))
+			fmt.Fprintln(t.call.out)
+			if sig != os.Interrupt {
+				return errEnded
+			}
+			return nil
+		}
+	}
+}
+
+// abort has the server stop the answer. What is left of it comes over the
+// stream.
+func (t *chatter) abort(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, abortTime)
+	defer cancel()
+	res, err := t.do(ctx, http.MethodPost, "/messages/abort", map[string]string{"sessionId": t.session})
+	if err != nil {
+		fmt.Fprintf(t.call.out, "\nThe answer could not be stopped: %v\n", err)
+		return
+	}
+	_ = res.Body.Close() // whether there was something to stop shows in the stream
 }
 
 // do sends a request as the holder of the key. Each has a fresh token: one
@@ -128,8 +222,8 @@ func (t *chatter) known(ctx context.Context) error {
 	return res.Body.Close()
 }
 
-// say sends one message and prints the answer as it comes.
-func (t *chatter) say(ctx context.Context, text string) error {
+// listen sends one message and prints the answer as it comes.
+func (t *chatter) listen(ctx context.Context, text string) error {
 	type message struct {
 		Message string `json:"message"`
 		Stream  bool   `json:"stream"`

@@ -27,7 +27,7 @@ func ussdCommands() []command {
 		{name: "ussd lint", args: "[pack]", summary: "Look for mistakes in a menu pack: a file or a shipped name", run: ussdLint, flags: ussdLintFlags},
 		{name: "ussd graph", args: "[pack]", summary: "Draw a menu pack", run: ussdGraph, flags: ussdGraphFlags},
 		{name: "ussd show", args: "[pack]", summary: "Print a menu pack, to make one of your own of it", run: ussdShow},
-		{name: "ussd schema", summary: "Print the JSON Schema of menu packs", run: ussdSchema},
+		{name: "ussd schema", summary: "Print the JSON Schema of menu packs, or of gateways", run: ussdSchema, flags: ussdSchemaFlags},
 		{name: "ussd gateways", args: "[file]", summary: "List the gateways and check a file of them", run: ussdGateways},
 		{name: "ussd replay", args: "<file>...", summary: "Play dialog files and compare the screens", run: ussdReplay(localUSSD), flags: ussdReplayFlags},
 		{name: "ussd save", args: "<session>", summary: "Print a live session as a dialog file, PINs left out", run: ussdSave, flags: ussdSaveFlags},
@@ -73,12 +73,24 @@ func (c *call) pack(name string) (*menu.Pack, error) {
 	return menu.Open(name, app.MenuKnown())
 }
 
-// packArg is the pack of a command that takes at most one.
-func (c *call) packArg() (*menu.Pack, error) {
-	if len(c.args) > 1 {
-		return nil, errUsage{"give one pack, or none for that of the configuration"}
+// packName names the pack of a command that takes at most one.
+func (c *call) packName() (string, error) {
+	switch len(c.args) {
+	case 0:
+		return c.cfg.USSD.Menu, nil
+	case 1:
+		return c.args[0], nil
 	}
-	return c.pack(strings.Join(c.args, ""))
+	return "", errUsage{"give one pack, or none for that of the configuration"}
+}
+
+// packArg opens the pack of a command that takes at most one.
+func (c *call) packArg() (*menu.Pack, error) {
+	name, err := c.packName()
+	if err != nil {
+		return nil, err
+	}
+	return c.pack(name)
 }
 
 type simFlags struct {
@@ -154,14 +166,23 @@ func ussdLintFlags(fs *flag.FlagSet) any {
 	return l
 }
 
+// ussdLint tells everything it can in one run: a file that cannot be used is
+// looked at all the same, as far as it could be read.
 func ussdLint(_ context.Context, c *call) error {
 	l := c.own.(*lintFlags)
-	p, err := c.packArg()
+	name, err := c.packName()
 	if err != nil {
 		return err
 	}
+	r, err := menu.ReviewFile(name, app.MenuKnown(), menu.LintOptions{Limits: screen.Limits{GSM7: l.gsm7, UCS2: l.ucs2}})
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintln(c.out, p)
+	}
 	wrong, minor := 0, 0
-	for _, f := range menu.Lint(p, menu.LintOptions{Limits: screen.Limits{GSM7: l.gsm7, UCS2: l.ucs2}}) {
+	for _, f := range r.Findings {
 		fmt.Fprintln(c.out, f)
 		if f.Level == menu.LevelError {
 			wrong++
@@ -169,8 +190,12 @@ func ussdLint(_ context.Context, c *call) error {
 			minor++
 		}
 	}
-	fmt.Fprintf(c.out, "%s %s: %d nodes, %d languages, %d errors, %d warnings\n", p.Name, p.Version, len(p.Nodes()), len(p.Languages), wrong, minor)
-	if wrong > 0 || l.strict && minor > 0 {
+	if p := r.Pack; p != nil {
+		fmt.Fprintf(c.out, "%s %s: %d nodes, %d languages, %d errors, %d warnings\n", p.Name, p.Version, len(p.Nodes()), len(p.Languages), wrong, minor)
+	} else {
+		fmt.Fprintf(c.out, "%s: %d mistakes that keep it from being used, %d errors, %d warnings\n", name, len(r.Problems), wrong, minor)
+	}
+	if r.Pack == nil || wrong > 0 || l.strict && minor > 0 {
 		return errors.New("the pack has mistakes")
 	}
 	return nil
@@ -215,13 +240,9 @@ func ussdGraph(_ context.Context, c *call) error {
 
 // ussdShow prints the source of a pack.
 func ussdShow(_ context.Context, c *call) error {
-	name := c.cfg.USSD.Menu
-	switch len(c.args) {
-	case 0:
-	case 1:
-		name = c.args[0]
-	default:
-		return errUsage{"give one pack, or none for that of the configuration"}
+	name, err := c.packName()
+	if err != nil {
+		return err
 	}
 	data, err := menu.Source(name)
 	if err != nil {
@@ -231,8 +252,23 @@ func ussdShow(_ context.Context, c *call) error {
 	return err
 }
 
+type schemaFlags struct{ gateways bool }
+
+func ussdSchemaFlags(fs *flag.FlagSet) any {
+	s := &schemaFlags{}
+	fs.BoolVar(&s.gateways, "gateways", false, "that of a gateway, as USSD_GATEWAYS_FILE has them")
+	return s
+}
+
 func ussdSchema(_ context.Context, c *call) error {
-	_, err := c.out.Write(menu.Schema())
+	if len(c.args) > 0 {
+		return errUsage{"schema takes no arguments"}
+	}
+	schema := menu.Schema()
+	if c.own.(*schemaFlags).gateways {
+		schema = wire.Schema()
+	}
+	_, err := c.out.Write(schema)
 	return err
 }
 

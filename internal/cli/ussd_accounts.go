@@ -20,6 +20,8 @@ func ussdAccountCommands() []command {
 	return []command{
 		{name: "ussd accounts list", summary: "List the customers' accounts", run: accountsList, flags: accountsListFlags},
 		{name: "ussd accounts unlock", args: "<id or number>", summary: "Unlock an account by its Customer ID, or a phone number", run: accountsUnlock},
+		{name: "ussd accounts hold", args: "<id or number>", summary: "Keep a phone number out whose SIM card was changed", run: accountsHold, flags: accountsHoldFlags},
+		{name: "ussd accounts release", args: "<id or number>", summary: "End the hold of a phone number", run: accountsRelease},
 		{name: "ussd accounts reset", args: "<id>", summary: "Give an account a PIN for one use", run: accountsReset, flags: accountsResetFlags},
 		{name: "ussd accounts close", args: "<id>", summary: "Close an account for good", run: accountsClose},
 		{name: "ussd accounts import", args: "<file>", summary: "Take over accounts of an earlier server from CSV", run: accountsImport},
@@ -54,7 +56,7 @@ type accountFilter struct {
 func accountsListFlags(fs *flag.FlagSet) any {
 	f := &accountFilter{}
 	fs.BoolVar(&f.locked, "locked", false, "only accounts that are locked")
-	fs.BoolVar(&f.numbers, "numbers", false, "locked phone numbers in place of accounts")
+	fs.BoolVar(&f.numbers, "numbers", false, "locked and held phone numbers in place of accounts")
 	fs.StringVar(&f.customer, "id", "", "only the account of this Customer `ID`")
 	fs.StringVar(&f.phone, "phone", "", "only accounts of this `number`")
 	fs.StringVar(&f.status, "status", "", "only accounts of this `status`: active or closed")
@@ -113,12 +115,15 @@ func listNumbers(ctx context.Context, c *call, s *account.Service) error {
 			return err
 		}
 		for _, n := range numbers {
-			why := "wrong PINs"
+			word, why := lockWord(n.Blocked, n.LockedTo), "wrong PINs"
 			if n.Held {
 				why = "held"
 			}
-			fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", n.Phone, n.Wrong, lockWord(n.Blocked, n.LockedTo), why)
-			after = max(after, n.Phone)
+			if n.Held && n.Blocked {
+				word = "until released"
+			}
+			fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", n.Phone, n.Wrong, word, why)
+			after = n.Phone
 		}
 		if len(numbers) < page {
 			return tw.Flush()
@@ -136,6 +141,56 @@ func accountsUnlock(ctx context.Context, c *call) error {
 			return err
 		}
 		fmt.Fprintf(c.out, "%s is unlocked.\n", ref)
+		return nil
+	})
+}
+
+type holdFlags struct{ length time.Duration }
+
+func accountsHoldFlags(fs *flag.FlagSet) any {
+	h := &holdFlags{}
+	fs.DurationVar(&h.length, "for", 0, "how `long`, such as 72h; until it is released by default")
+	return h
+}
+
+func accountsHold(ctx context.Context, c *call) error {
+	ref, err := c.one("Customer ID or phone number")
+	if err != nil {
+		return err
+	}
+	length := c.own.(*holdFlags).length
+	if length < 0 {
+		return errUsage{"--for is a time such as 72h"}
+	}
+	until, words := time.Time{}, "until it is released"
+	if length > 0 {
+		until = time.Now().Add(length)
+		words = "until " + until.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		if err := s.Hold(ctx, ref, until); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "%s is held %s. Nobody logs in from it, and it gets no codes.\n", ref, words)
+		return nil
+	})
+}
+
+func accountsRelease(ctx context.Context, c *call) error {
+	ref, err := c.one("Customer ID or phone number")
+	if err != nil {
+		return err
+	}
+	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
+		released, err := s.Release(ctx, ref)
+		if err != nil {
+			return err
+		}
+		if !released {
+			fmt.Fprintf(c.out, "%s is not held.\n", ref)
+			return nil
+		}
+		fmt.Fprintf(c.out, "%s is released.\n", ref)
 		return nil
 	})
 }

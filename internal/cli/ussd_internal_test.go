@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // tool runs a command of the USSD line by its name.
@@ -79,13 +80,21 @@ func TestUSSDTools(t *testing.T) {
 	bad := write(t, "bad.dialog", ">\n~ Farewell\n")
 	broken := write(t, "broken.dialog", "hello\n")
 	pack := write(t, "pack.yaml", "pack: x\n")
+	shipped, err := menu.Source("hearth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice := write(t, "twice.yaml", strings.NewReplacer("to: login.pin}", "to: login.pine}", "{en: Delivery, sw: Usafirishaji}", "{en: Delivery}").Replace(string(shipped)))
 	gateway := write(t, "g.yaml", "gateway: mine\nrequest: {format: json, session: a, phone: b, code: c, text: d}\nreply: {format: text}\n")
 	wrong := write(t, "w.yaml", "gateway: mine\nreply: {format: html}\n")
 	svg := filepath.Join(t.TempDir(), "menu.svg")
 	for _, tt := range []struct{ name, args, out, err string }{
 		{"ussd lint", "", "hearth ", ""},
 		{"ussd lint", "classic", "0 errors", ""},
-		{"ussd lint", pack, "", "pack.yaml:1:"},
+		{"ussd lint", pack, "pack.yaml:1:", "the pack has mistakes"},
+		{"ussd lint", twice, `no node has the id "login.pine"`, "the pack has mistakes"},
+		{"ussd lint", twice, "error: knowMore (sw): option 3 has no translation", "the pack has mistakes"},
+		{"ussd lint", twice, "twice.yaml: 1 mistakes that keep it from being used, 1 errors,", "the pack has mistakes"},
 		{"ussd lint", "nowhere.yaml", "", "nowhere.yaml"},
 		{"ussd lint", "a b", "", "give one pack"},
 		{"ussd graph", "", "preMenu", ""},
@@ -94,7 +103,9 @@ func TestUSSDTools(t *testing.T) {
 		{"ussd graph", "--format svg --output " + svg, "", ""},
 		{"ussd graph", "--format png", "", "mermaid or svg"},
 		{"ussd graph", "--lang fr", "", "not fr"},
-		{"ussd schema", "", "$schema", ""},
+		{"ussd schema", "", "Hearth USSD menu pack", ""},
+		{"ussd schema", "--gateways", "Hearth USSD gateway", ""},
+		{"ussd schema", "gateways", "", "takes no arguments"},
 		{"ussd gateways", "", "africastalking", ""},
 		{"ussd gateways", gateway, "/api/ussd/mine", ""},
 		{"ussd gateways", wrong, "", "w.yaml:2:17: reply.format"},
@@ -183,6 +194,17 @@ func TestUSSDAccounts(t *testing.T) {
 		{"ussd accounts list", "--numbers", "WRONG PINS", ""},
 		{"ussd accounts unlock", "C1A2B3C4D", "is unlocked", ""},
 		{"ussd accounts unlock", "C99999999", "", "ACCOUNT_NOT_FOUND"},
+		{"ussd accounts hold", "+254700000001 --for 72h", "is held until 20", ""},
+		{"ussd accounts list", "--numbers", "held", ""},
+		{"ussd accounts release", "C1A2B3C4D", "is released", ""},
+		{"ussd accounts release", "+254700000001", "is not held", ""},
+		{"ussd accounts hold", "c1a2b3c4d", "is held until it is released", ""},
+		{"ussd accounts unlock", "C1A2B3C4D", "is unlocked", ""},
+		{"ussd accounts list", "--numbers", "until released", ""},
+		{"ussd accounts hold", "0700", "", "PHONE_INVALID"},
+		{"ussd accounts hold", "C99999999", "", "ACCOUNT_NOT_FOUND"},
+		{"ussd accounts hold", "C1A2B3C4D --for -1h", "", "--for is a time"},
+		{"ussd accounts release", "", "", "give one Customer ID"},
 		{"ussd accounts reset", "C1A2B3C4D --show", "PIN     ", ""},
 		{"ussd accounts rotate", "", "Every PIN is sealed with the current key", ""},
 		{"ussd accounts close", "C1A2B3C4D", "is closed", ""},

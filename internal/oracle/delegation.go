@@ -1,10 +1,12 @@
 package oracle
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -94,4 +96,31 @@ func (s *Service) serveRevoke(w http.ResponseWriter, r *http.Request, q *request
 		return err
 	}
 	return reply(w, http.StatusOK, stored{OK: true})
+}
+
+// delegated finds, for the tools of a turn, what its user lets us do elsewhere:
+// the delegation that came with the message, or else the one that is stored. It
+// is looked at anew each time, since a turn may last longer than it, and only
+// the user's own is ever given.
+func (s *Service) delegated(user, sent string) func(ctx context.Context) (tool.Delegation, bool, error) {
+	return func(ctx context.Context) (tool.Delegation, bool, error) {
+		if sent != "" {
+			if d, ok, err := s.usable(ctx, user, sent); ok || err != nil {
+				return d, ok, err
+			}
+		}
+		kept, ok, err := s.cfg.Chat.Delegation(ctx, user)
+		if err != nil || !ok {
+			return tool.Delegation{}, false, err
+		}
+		return s.usable(ctx, user, kept.Raw)
+	}
+}
+
+func (s *Service) usable(ctx context.Context, user, text string) (tool.Delegation, bool, error) {
+	g, err := s.cfg.Callers.Delegated(ctx, user, text)
+	if err != nil || g == nil {
+		return tool.Delegation{}, false, err
+	}
+	return tool.Delegation{Token: tool.NewToken(text), Expires: g.Expires}, true, nil
 }

@@ -45,7 +45,7 @@ func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *reques
 	if err != nil {
 		return err
 	}
-	t := &turn{user: q.who.DID, session: r.PathValue("sessionId"), message: m, about: about(r, q, m)}
+	t := &turn{user: q.who.DID, session: r.PathValue("sessionId"), message: m, about: s.about(r, q, m)}
 	begin, err := s.prepare(r.Context(), t, key, hash)
 	if err != nil {
 		return err
@@ -134,12 +134,13 @@ func (s *Service) prepare(ctx context.Context, t *turn, key string, hash [sha256
 	if _, err := s.cfg.Chat.Session(ctx, t.user, t.session); err != nil {
 		return begin, err // a message nobody takes spends nothing
 	}
+	t.tickets = ticketsOf(t.message, tickets)
 	return begin, s.cfg.Callers.Spend(ctx, tickets, caller.Use{Caller: t.user, Session: t.session, Key: key, Hash: hash})
 }
 
 // about is what tools may know of the request. What the body says wins over
 // the headers.
-func about(r *http.Request, q *request, m *message) tool.Context {
+func (s *Service) about(r *http.Request, q *request, m *message) tool.Context {
 	home := m.HomeServer
 	if home == "" {
 		home = r.Header.Get("X-Matrix-Homeserver")
@@ -149,7 +150,8 @@ func about(r *http.Request, q *request, m *message) tool.Context {
 	}
 	return tool.Context{
 		User: q.who.DID, SessionID: r.PathValue("sessionId"), HomeServer: home, Metadata: m.Metadata,
-		Timezone: zone(m.Timezone, r.Header.Get("X-Timezone")), MatrixToken: tool.Token(r.Header.Get("X-Matrix-Access-Token")),
+		Timezone: zone(m.Timezone, r.Header.Get("X-Timezone")), MatrixToken: tool.NewToken(r.Header.Get("X-Matrix-Access-Token")),
+		Delegation: s.delegated(q.who.DID, q.who.DelegationText),
 	}
 }
 

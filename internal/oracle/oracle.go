@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
+	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
@@ -50,9 +51,10 @@ type Config struct {
 	Agent   *agent.Agent
 	Models  *llm.Catalogue
 	Tools   *tool.Registry
-	Live    Live   // nil: no sockets, and no page to run a tool
-	Name    string // of the oracle, for its prompt
-	Prompt  string // what the operator wants the model to know; "" is nothing
+	Files   *attach.Reader // nil: attachments are named to the model, not read
+	Live    Live           // nil: no sockets, and no page to run a tool
+	Name    string         // of the oracle, for its prompt
+	Prompt  string         // what the operator wants the model to know; "" is nothing
 
 	Throttle    int           // requests of a caller in ThrottleTTL, twice that of an address; 300; negative: any
 	ThrottleTTL time.Duration // a minute

@@ -17,8 +17,9 @@ type stream struct {
 	any bool // a frame was sent
 }
 
-// openStream sends the head of a stream. From here on the answer is 200 and
-// whatever happens is told in frames.
+// openStream begins a stream. From here on the answer is 200 and whatever
+// happens is told in frames. The head goes out with the first of them, or alone
+// when that is not there yet: run.Join says so.
 func openStream(w http.ResponseWriter, r *http.Request, runID, requestID string) *stream {
 	s := &stream{w: w, rc: http.NewResponseController(w)}
 	web.LeavePlace(r.Context())           // it waits more than it works
@@ -30,7 +31,6 @@ func openStream(w http.ResponseWriter, r *http.Request, runID, requestID string)
 	h.Set("X-Accel-Buffering", "no") // proxies must not hold frames back
 	setRun(w, r, runID, requestID)
 	w.WriteHeader(http.StatusOK)
-	_ = s.rc.Flush() // the first frame says whether the client is gone
 	return s
 }
 
@@ -52,7 +52,9 @@ func sentID(r *http.Request) string {
 	return ""
 }
 
-// frame sends one frame, and all that were held back when none follows at once.
+// frame sends one frame, and all that were held back when nothing follows at
+// once. What is held back at the end of a run goes out with the end of the
+// answer.
 func (s *stream) frame(f run.Frame) error {
 	if _, err := s.w.Write(f.Data); err != nil {
 		return err

@@ -372,3 +372,24 @@ func TestClientLeaves(t *testing.T) {
 		wait(t, "the invalidation", func() bool { return len(h.live.heard("message_cache_invalidation")) > 0 })
 	}
 }
+
+// TestShortcodes: :wave: becomes an emoji in the stream, also when it comes in
+// pieces, in the reply and in the history; a DID does not.
+func TestShortcodes(t *testing.T) {
+	t.Parallel()
+	pieces := modeltest.Answer{}
+	for _, text := range []string{"Hi ", ":wa", "ve:", " did:key:z6Mk ", "code `:wave:`", " :", "+1", ":"} {
+		pieces.Deltas = append(pieces.Deltas, llm.Delta{Text: text})
+	}
+	h, u := small(t, modeltest.NewFake(pieces)), newUser(t, 1)
+	s := h.session(u)
+	const want = "Hi 👋 did:key:z6Mk code `:wave:` 👍"
+	r, _ := h.stream(u, "POST", "/messages/"+s, `{"message":"say :wave:","stream":true}`)
+	if got := spoken(r.all()); got != want {
+		t.Errorf("the stream says %q, want %q", got, want)
+	}
+	if g := h.do(u, "POST", "/messages/"+s, `{"message":"again"}`); !strings.Contains(g.body, `"content":"`+want+`"`) {
+		t.Errorf("the reply says %s", g.body)
+	}
+	h.checkHistory(u, s, "say 👋", want, "again", want)
+}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
+	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+	"github.com/hearth-dmrv/hearth/internal/oracle/emoji"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -29,7 +31,8 @@ type turn struct {
 	session  string
 	message  *message
 	declared declaration
-	about    tool.Context // what tools may know
+	tickets  map[string]*ticket // invocations by tool
+	about    tool.Context       // what tools may know
 }
 
 // said is the message in the words of the model.
@@ -84,18 +87,44 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	if err != nil {
 		return agent.Result{}, err
 	}
-	tools := s.cfg.Tools.ForRun(ctx)
+	said, err := s.readFiles(ctx, t, r)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	tools := s.withTickets(s.cfg.Tools.ForRun(ctx), t.tickets)
 	tools = append(tools, s.pageTools(t.declared, tools)...)
-	k := &sink{s: s, run: r, ids: mark, names: map[string]string{}}
+	k := &sink{s: s, run: r, ids: mark, names: map[string]string{}, words: emoji.New(r.Text)}
 	for _, one := range tools {
 		if p, ok := one.(*pageTool); ok {
 			k.names[p.spec.Name] = p.name
 		}
 	}
-	return s.cfg.Agent.Turn(ctx, agent.Turn{
-		History: history, System: s.prompt(t.about.Timezone, t.message.Metadata), User: t.said(),
+	res, err := s.cfg.Agent.Turn(ctx, agent.Turn{
+		History: history, System: s.prompt(t.about.Timezone, t.message.Metadata), User: said,
 		Model: s.cfg.Models.Resolve(t.message.Model), Tools: tools,
 	}, k)
+	if flushed := k.words.Flush(); err == nil {
+		err = flushed
+	}
+	return res, err
+}
+
+// readFiles reads what is attached to the message, now that the message is
+// stored. What cannot be read is named to the model; only the end of the run is
+// an error. The turns that follow find in the history what was read.
+func (s *Service) readFiles(ctx context.Context, t *turn, r *run.Run) (llm.Message, error) {
+	said := t.said()
+	if len(said.Attachments) == 0 {
+		return said, nil
+	}
+	said.Attachments = s.cfg.Files.Read(ctx, said.Attachments)
+	if ctx.Err() != nil {
+		return said, context.Cause(ctx)
+	}
+	if err := s.cfg.Chat.KeepFiles(ctx, t.user, t.session, r.Turn(), attach.Kept(said.Attachments)); err != nil {
+		s.cfg.Log.WarnContext(ctx, "attachments are not kept", "err", err.Error())
+	}
+	return said, nil
 }
 
 // sink turns what happens in a turn into frames, and into events for the
@@ -105,6 +134,7 @@ type sink struct {
 	run   *run.Run
 	ids   ids
 	names map[string]string // what pages call their tools
+	words *emoji.Writer     // the answer on its way out
 }
 
 var _ agent.Sink = (*sink)(nil)
@@ -112,11 +142,16 @@ var _ agent.Sink = (*sink)(nil)
 // Reasoning sends a thought.
 func (k *sink) Reasoning(text string) error { return k.run.Reasoning(text) }
 
-// Text sends a piece of the answer.
-func (k *sink) Text(delta string) error { return k.run.Text(delta) }
+// Text sends a piece of the answer, with shortcodes as emoji.
+func (k *sink) Text(delta string) error { return k.words.Write(delta) }
 
 // ToolStart tells that a tool has begun.
-func (k *sink) ToolStart(c tool.Call, s tool.Spec) error { return k.tell(c, s, nil) }
+func (k *sink) ToolStart(c tool.Call, s tool.Spec) error {
+	if err := k.words.Flush(); err != nil { // what was said before comes before
+		return err
+	}
+	return k.tell(c, s, nil)
+}
 
 // ToolEnd tells what a tool gave.
 func (k *sink) ToolEnd(c tool.Call, s tool.Spec, o tool.Output, _ string) error {

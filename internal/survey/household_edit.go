@@ -180,8 +180,9 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 }
 
 // Erase removes what lists keep about a household: where it is and its
-// attributes. That it was on them stays, as the counters do. It is an
-// erase.Eraser.
+// attributes. That it was on them stays, as the counters do. It tells from how
+// many lists, those included that named it and nothing else; a second call finds
+// none. It is an erase.Eraser.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
 	surveys, err := column[int64](tx.Query(ctx, selectSurveysOf, did, ws))
 	if err != nil {

@@ -44,8 +44,10 @@ const (
 	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND collector = $2 AND collector <> '' AND household > $3 ORDER BY household LIMIT $4`
 	selectSurveysOf = `SELECT h.survey FROM survey_households h JOIN surveys s ON s.nid = h.survey WHERE h.household = $1 AND s.ws = $2`
-	blankHousehold  = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '', area = '', rev = rev + 1 WHERE survey = $1 AND household = $2
-		AND (lat IS NOT NULL OR lon IS NOT NULL OR attributes <> '' OR area <> '')`
+	// blankHousehold leaves null as the attributes of a household that was
+	// erased, so that it is once, also when the list said nothing about it.
+	blankHousehold = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = 'null', area = '', rev = rev + 1 WHERE survey = $1 AND household = $2
+		AND (lat IS NOT NULL OR lon IS NOT NULL OR attributes <> 'null' OR area <> '')`
 )
 
 // removeChunk is how many households one transaction removes.
@@ -64,7 +66,7 @@ func (h *Household) scan(row db.Row) error {
 	if lat != nil && lon != nil {
 		h.Location = &plan.Location{Lat: *lat, Lon: *lon}
 	}
-	if attributes != "" {
+	if attributes != "" && attributes != "null" {
 		h.Attributes = form.Object{Value: jsontext.Value(attributes)}
 	}
 	if outcomeAt > 0 {

@@ -409,39 +409,6 @@ func TestMaskedHouseholds(t *testing.T) {
 	}
 }
 
-func TestErase(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		v := newEnv(t, d)
-		h := home(1, "a", "adopter")
-		h.Location, h.Area = &plan.Location{Lat: 1, Lon: 2}, ptr("here")
-		first, second, other := v.create(t, "ws", open), v.create(t, "ws", open), v.create(t, "other", open)
-		v.upload(t, "ws", first, h)
-		v.upload(t, "ws", second, h, home(2, "a", ""))
-		v.upload(t, "other", other, h)
-		erase := func() (n int64) {
-			t.Helper()
-			err := d.InTx(t.Context(), func(tx *db.Tx) (err error) {
-				n, err = v.s.Erase(t.Context(), tx, "ws", h.HouseholdID)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		if n, again := erase(), erase(); n != 2 || again != 0 {
-			t.Errorf("erased %d, then %d, want 2 and 0", n, again)
-		}
-		for ws, id := range map[string]string{"ws": second, "other": other} {
-			r, err := v.s.GetHousehold(as(t, ws, "owner"), id, h.HouseholdID)
-			if err != nil || (r.Value.Location == nil) != (ws == "ws") || r.Value.Stratum != "a" {
-				t.Errorf("%s: household = %+v, %v", ws, r.Value, err)
-			}
-		}
-	})
-}
-
 // TestMaskedPages: who may not know the households of a list can read all of
 // it, page by page, and finds none of them in a cursor.
 func TestMaskedPages(t *testing.T) {

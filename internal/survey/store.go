@@ -170,3 +170,71 @@ func remove(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
 	}
 	return true, nil
 }
+
+const (
+	addCounts = `INSERT INTO survey_counts (survey, round, stratum, grp, shard, listed, contacted, refused, unreachable, completed, partial, verified, rejected, flagged)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		ON CONFLICT (survey, round, stratum, grp, shard) DO UPDATE SET
+			listed = survey_counts.listed + excluded.listed, contacted = survey_counts.contacted + excluded.contacted,
+			refused = survey_counts.refused + excluded.refused, unreachable = survey_counts.unreachable + excluded.unreachable,
+			completed = survey_counts.completed + excluded.completed, partial = survey_counts.partial + excluded.partial,
+			verified = survey_counts.verified + excluded.verified, rejected = survey_counts.rejected + excluded.rejected,
+			flagged = survey_counts.flagged + excluded.flagged`
+	// addCompleted is for what is counted most, a response: half the work.
+	addCompleted = `UPDATE survey_counts SET completed = completed + $6 WHERE survey = $1 AND round = $2 AND stratum = $3 AND grp = $4 AND shard = $5`
+	selectCounts = `SELECT stratum, grp, CAST(sum(listed) AS BIGINT), CAST(sum(contacted) AS BIGINT), CAST(sum(refused) AS BIGINT), CAST(sum(unreachable) AS BIGINT),
+			CAST(sum(completed) AS BIGINT), CAST(sum(partial) AS BIGINT), CAST(sum(verified) AS BIGINT), CAST(sum(rejected) AS BIGINT), CAST(sum(flagged) AS BIGINT)
+		FROM survey_counts WHERE survey = $1 AND round = $2 GROUP BY stratum, grp ORDER BY stratum, grp`
+)
+
+func (s *Service) count(ctx context.Context, tx *db.Tx, survey int64, shard int, d *Delta) error {
+	if d.zero() {
+		return nil
+	}
+	if d.Completed != 0 && d.only() {
+		n, err := tx.Exec(ctx, addCompleted, survey, d.Round, d.Stratum, groupCode(d.Group), shard, d.Completed)
+		if err != nil {
+			return fmt.Errorf("count: %w", err)
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+	_, err := tx.Exec(ctx, addCounts, survey, d.Round, d.Stratum, groupCode(d.Group), shard, d.listed, d.Contacted, d.Refused, d.Unreachable,
+		d.Completed, d.Partial, d.Verified, d.Rejected, d.Flagged)
+	if err != nil {
+		return fmt.Errorf("count: %w", err)
+	}
+	return nil
+}
+
+// cell is the sums of one stratum and group.
+type cell struct {
+	stratum, group string
+	listed, contacted, refused, unreachable,
+	completed, partial, verified, rejected, flagged int64
+}
+
+// cells reads the counters of a round; round 0 has listed.
+func cells(ctx context.Context, q db.Querier, survey int64, round int) ([]cell, error) {
+	rows, err := q.Query(ctx, selectCounts, survey, round)
+	if err != nil {
+		return nil, fmt.Errorf("read counters: %w", err)
+	}
+	defer rows.Close()
+	var out []cell
+	for rows.Next() {
+		var c cell
+		var group int
+		if err := rows.Scan(&c.stratum, &group, &c.listed, &c.contacted, &c.refused, &c.unreachable, &c.completed, &c.partial, &c.verified,
+			&c.rejected, &c.flagged); err != nil {
+			return nil, fmt.Errorf("read counters: %w", err)
+		}
+		c.group = groupName(group)
+		out = append(out, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read counters: %w", err)
+	}
+	return out, nil
+}

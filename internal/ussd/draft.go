@@ -3,28 +3,42 @@ package ussd
 import (
 	"context"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// A draft is a walk as it was left: pack, node, language and variables. No
-// secret and no account is in it: whoever calls next with this number has to
-// prove again who they are.
+// draftForm is that of the stored draft.
+const draftForm = 1
+
+// A draft is a walk as it was left: pack, node, language and variables, and
+// whose it is when somebody was logged in. No secret is in it, and it logs
+// nobody in: whoever calls next with this number has to prove again who they
+// are.
 
 func appendDraft(dst []byte, s *machine.State) []byte {
-	dst = append(dst, recordForm)
+	dst = append(dst, draftForm)
 	for _, text := range [...]string{s.Pack, s.Node, s.Lang} {
 		dst = appendText(dst, text)
 	}
-	return appendMap(dst, s.Vars)
+	dst = appendMap(dst, s.Vars)
+	if s.Account != "" {
+		dst = appendText(dst, s.Account)
+	}
+	return dst
 }
 
-// readDraft gives the state to start with: at the question whether to go on.
+// readDraft gives the state to start with: at the question whether to go on. Its
+// account is whose the draft is.
 func readDraft(data []byte) (machine.State, bool) {
 	d := decoder{s: string(data)}
-	if d.byte() != recordForm {
+	if d.byte() != draftForm {
 		return machine.State{}, false
 	}
 	s := machine.State{Pack: d.text(), Kept: d.text(), Lang: d.text(), Vars: d.textMap()}
+	if d.s != "" {
+		s.Account = d.text()
+	}
 	return s, !d.bad && d.s == ""
 }
 
@@ -38,11 +52,28 @@ func (a *attempt) pickUp(ctx context.Context, rd reading) error {
 		return err
 	}
 	s, ok := readDraft(data)
-	if kept := a.pack.Node(s.Kept); !ok || s.Pack != a.pack.Name || kept == nil || !kept.Draft {
+	if kept := a.pack.Node(s.Kept); !ok || s.Pack != a.pack.Name || kept == nil || !kept.Draft || kept.Login != (s.Account != "") {
 		return nil
+	}
+	if s.Account != "" {
+		s.Account, s.Vars = "", nil // until the login, see takeUp
 	}
 	a.rec.state, a.rec.draft = s, s.Kept
 	return nil
+}
+
+// takeUp is the action menu.Draft: it gives the walk that was kept to its owner,
+// who has just logged in.
+func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	data, err := findDraft(ctx, tx, c.Phone, c.Now.UnixMilli())
+	if err != nil || data == nil {
+		return machine.Result{}, err
+	}
+	kept, ok := readDraft(data)
+	if !ok || kept.Account == "" || kept.Account != c.Account || kept.Kept != c.With["node"] {
+		return machine.Result{}, nil
+	}
+	return machine.Result{Name: machine.Taken, Set: kept.Vars}, nil
 }
 
 // keep stores the walk when it is one to go on with later, and forgets it when

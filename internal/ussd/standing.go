@@ -2,14 +2,14 @@ package ussd
 
 import (
 	"context"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
 // standing tells whether a login still counts, see action.Action.
-type standing func(ctx context.Context, tx *db.Tx, account, proof string, now time.Time) (bool, error)
+type standing func(ctx context.Context, tx *db.Tx, l action.Login) (bool, error)
 
 // loggedOutWords is the notice to somebody whose login does not count any more.
 // Languages without an entry get English.
@@ -19,14 +19,14 @@ var loggedOutWords = map[string]string{
 }
 
 // proceed takes a step of a session as it is stored. Whoever is logged in stays
-// so only while the login counts: a new PIN, a lock and a closed account end
+// so only while the login counts: a new PIN, a lock, a hold and a closed account end
 // the sessions of others at their next step.
 func (a *attempt) proceed(ctx context.Context, rd reading) (outcome, error) {
 	st := &a.rec.state
 	if st.Account == "" || st.Done || a.s.stands == nil {
 		return a.goOn(ctx, rd)
 	}
-	ok, err := a.s.stands(ctx, a.tx, st.Account, st.Proof, a.now)
+	ok, err := a.s.stands(ctx, a.tx, a.login(st.Account, st.Proof))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -34,6 +34,11 @@ func (a *attempt) proceed(ctx context.Context, rd reading) (outcome, error) {
 		return a.goOn(ctx, rd)
 	}
 	return a.logOut(ctx, rd)
+}
+
+// login is one of the call at work.
+func (a *attempt) login(account, proof string) action.Login {
+	return action.Login{Account: account, Proof: proof, Phone: a.q.key.phone, Now: a.now}
 }
 
 // logOut shows the first screen instead of taking the parts of a request.
@@ -70,5 +75,5 @@ func (a *attempt) counts(ctx context.Context, res *machine.Result) (bool, error)
 	case a.s.stands == nil:
 		return true, nil
 	}
-	return a.s.stands(ctx, a.tx, login, res.Proof, a.now)
+	return a.s.stands(ctx, a.tx, a.login(login, res.Proof))
 }

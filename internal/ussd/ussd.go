@@ -146,7 +146,9 @@ func New(c Config) *Service {
 	for _, g := range c.Gateways.List() {
 		s.machines[g.Name] = &machine.Machine{Limits: g.Limits}
 	}
-	for _, a := range c.Actions {
+	s.cfg.Actions = map[string]action.Action{menu.Draft: {Run: s.takeUp}}
+	for name, a := range c.Actions {
+		s.cfg.Actions[name] = a
 		if a.Stands != nil {
 			s.stands = a.Stands
 		}

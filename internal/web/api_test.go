@@ -215,6 +215,43 @@ func TestDocumentComesFromTheTable(t *testing.T) {
 	}
 }
 
+// TestFormsInTheDocument: a form is an object of the body's texts, not a file to
+// choose; only bodies that are bytes are.
+func TestFormsInTheDocument(t *testing.T) {
+	t.Parallel()
+	type body struct {
+		Name  string   `json:"name" doc:"Who."`
+		Note  string   `json:"note,omitempty"`
+		Count int      `json:"count"`
+		Tags  []string `json:"tags,omitempty"`
+	}
+	const forms = "application/json, application/x-www-form-urlencoded"
+	a := web.NewAPI(web.APIConfig{Name: "x"})
+	nothing := func(http.ResponseWriter, *http.Request) error { return nil }
+	a.Handle("POST", "/known", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms, Body: body{}, Example: body{Name: "n"}})
+	a.Handle("POST", "/any", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms})
+	a.Handle("POST", "/bytes", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: "image/png"})
+	doc := web.Document("Hearth", "1", a)
+	content := func(path, media string) string {
+		t.Helper()
+		text, err := json.Marshal(doc.Paths[path].Post.RequestBody.Content[media].Schema, json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for _, tt := range []struct{ path, media, want string }{
+		{"/known", "application/x-www-form-urlencoded", `{"properties":{"name":{"description":"Who.","type":"string"},"note":{"type":"string"}},"required":["name"],"type":"object"}`},
+		{"/any", "application/x-www-form-urlencoded", `{"additionalProperties":{"type":"string"},"type":"object"}`},
+		{"/any", "application/json", `{"additionalProperties":true,"type":"object"}`},
+		{"/bytes", "image/png", `{"contentMediaType":"application/octet-stream","format":"binary","type":"string"}`},
+	} {
+		if got := content(tt.path, tt.media); got != tt.want {
+			t.Errorf("%s as %s: %s, want %s", tt.path, tt.media, got, tt.want)
+		}
+	}
+}
+
 // TestSchemaNames holds that types of one name in two packages stay apart,
 // however they are reached.
 func TestSchemaNames(t *testing.T) {

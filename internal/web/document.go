@@ -150,17 +150,42 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 	return op
 }
 
-// plainBody describes the body of a plain handler: JSON by its type, if there
-// is one, anything else as bytes.
+// plainBody describes the body of a plain handler: JSON by its type, a form by
+// the texts of that type, anything else as bytes, for which viewers show a
+// choice of files.
 func plainBody(reg huma.Registry, op *huma.Operation, d Doc, media string) *huma.MediaType {
-	m := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
-	if media == "application/json" {
-		m.Example = d.Example
-		if d.Body != nil {
-			m.Schema = reg.Schema(reflect.TypeOf(d.Body), true, operationTypeHint(op))
+	switch {
+	case media == mediaForm:
+		return &huma.MediaType{Schema: formSchema(reg, op, d.Body)}
+	case media != mediaJSON:
+		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	case d.Body == nil:
+		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}, Example: d.Example}
+	}
+	return &huma.MediaType{Schema: reg.Schema(reflect.TypeOf(d.Body), true, operationTypeHint(op)), Example: d.Example}
+}
+
+// formSchema is what a form can say of a body: its members that are texts. A
+// body that is not described has any.
+func formSchema(reg huma.Registry, op *huma.Operation, body any) *huma.Schema {
+	form := &huma.Schema{Type: huma.TypeObject}
+	if body == nil {
+		form.AdditionalProperties = &huma.Schema{Type: huma.TypeString}
+		return form
+	}
+	form.Properties = map[string]*huma.Schema{}
+	whole := reg.Schema(reflect.TypeOf(body), false, operationTypeHint(op))
+	for name, p := range whole.Properties {
+		if p.Type == huma.TypeString {
+			form.Properties[name] = p
 		}
 	}
-	return m
+	for _, name := range whole.Required {
+		if form.Properties[name] != nil {
+			form.Required = append(form.Required, name)
+		}
+	}
+	return form
 }
 
 func describe(d Doc) string {

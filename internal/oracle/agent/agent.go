@@ -30,7 +30,8 @@ const (
 // Limits bound one turn. Zero values are the defaults.
 type Limits struct {
 	Rounds        int           // answers of the model; 10
-	Calls         int           // tool calls; 25
+	Calls         int           // tool calls that are run; 25
+	Parallel      int           // of them at the same time; 8
 	Repeats       int           // times the same call with the same arguments is run; 2
 	ToolTimeout   time.Duration // of a tool that names none; 30 s
 	OutputBytes   int           // of one tool's output; 64 KiB
@@ -118,7 +119,7 @@ func (a *Agent) Wait(ctx context.Context) error {
 }
 
 func defaults() Limits {
-	return Limits{Rounds: 10, Calls: 25, Repeats: 2, ToolTimeout: 30 * time.Second, OutputBytes: 64 << 10, ContextTokens: 100_000}
+	return Limits{Rounds: 10, Calls: 25, Parallel: 8, Repeats: 2, ToolTimeout: 30 * time.Second, OutputBytes: 64 << 10, ContextTokens: 100_000}
 }
 
 // or fills what l leaves open from d.
@@ -130,6 +131,7 @@ func (l Limits) or(d Limits) Limits {
 		return d
 	}
 	l.Rounds, l.Calls, l.Repeats = pick(l.Rounds, d.Rounds), pick(l.Calls, d.Calls), pick(l.Repeats, d.Repeats)
+	l.Parallel = pick(l.Parallel, d.Parallel)
 	l.OutputBytes, l.ContextTokens = pick(l.OutputBytes, d.OutputBytes), pick(l.ContextTokens, d.ContextTokens)
 	l.AnswerTokens = pick(l.AnswerTokens, d.AnswerTokens)
 	if l.ToolTimeout <= 0 {

@@ -45,8 +45,9 @@ type job struct {
 	out     tool.Output
 }
 
-// run runs the calls of one answer in parallel and stores their results in
-// order. Whatever happens, each call gets one.
+// run runs the calls of one answer, some in parallel, and stores their results
+// in order. Whatever happens, each call gets one: those above the limit of the
+// turn are refused, and the model is asked for its answer.
 func (u *turn) run(ctx context.Context, calls []tool.Call) error {
 	jobs := make([]job, len(calls))
 	runnable := 0
@@ -126,33 +127,37 @@ type outcome struct {
 	out   tool.Output
 }
 
-// start runs the jobs and reports each start and end to the sink.
+// start runs the jobs and reports each start and end to the sink. As soon as
+// one of them ends, the next one begins.
 func (u *turn) start(ctx context.Context, jobs []job) error {
 	entered, err := u.enter(jobs)
 	ends := make(chan outcome, 2*len(jobs)) // its end and its timeout: nobody ever waits to send
 	open := 0
-	for i := range jobs {
-		j := &jobs[i]
-		if err != nil {
+	for next := 0; err == nil && (next < len(jobs) || open > 0); {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
 			break
 		}
-		if j.quiet {
-			j.ended = true
+		if next < len(jobs) && open < u.limits.Parallel {
+			var runs bool
+			if runs, err = u.setOff(ctx, next, &jobs[next], ends); runs {
+				open++
+			}
+			next++
 			continue
 		}
-		j.started = true
-		if err = u.sink.ToolStart(*j.call, j.spec); err != nil {
-			break
+		select {
+		case o := <-ends:
+			if j := &jobs[o.index]; !j.ended {
+				open--
+				err = u.end(j, o.out)
+			}
+		case <-ctx.Done():
+			err = context.Cause(ctx)
 		}
-		if j.tool == nil {
-			err = u.end(j, j.out)
-			continue
-		}
-		open++
-		u.launch(ctx, i, j, ends)
 	}
-	if failed := u.collect(ctx, jobs, ends, open, err); err == nil {
-		err = failed
+	if err != nil {
+		u.settle(jobs, ends)
 	}
 	if entered {
 		if failed := u.sink.Router(mainAgent); err == nil {
@@ -160,6 +165,24 @@ func (u *turn) start(ctx context.Context, jobs []job) error {
 		}
 	}
 	return err
+}
+
+// setOff begins a job: it reports its start, and its end too when it is refused.
+// It tells whether a tool is at work on it.
+func (u *turn) setOff(ctx context.Context, i int, j *job, ends chan<- outcome) (bool, error) {
+	if j.quiet {
+		j.ended = true
+		return false, nil
+	}
+	j.started = true
+	if err := u.sink.ToolStart(*j.call, j.spec); err != nil {
+		return false, err
+	}
+	if j.tool == nil {
+		return false, u.end(j, j.out)
+	}
+	u.launch(ctx, i, j, ends)
+	return true, nil
 }
 
 // enter announces the sub-agents whose tools are about to run.
@@ -254,29 +277,9 @@ func sentence(f *fault.Error) string {
 	return b.String()
 }
 
-// collect waits for the open jobs and reports their ends. When the turn ends,
-// by ctx or by a failure of the sink, the rest are reported as not completed.
-func (u *turn) collect(ctx context.Context, jobs []job, ends <-chan outcome, open int, err error) error {
-	for open > 0 && err == nil {
-		select {
-		case o := <-ends:
-			if j := &jobs[o.index]; !j.ended {
-				open--
-				err = u.end(j, o.out)
-			}
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	u.settle(jobs, ends)
-	return err
-}
-
-// settle ends every job that was started: with its result where that is
-// already there.
+// settle ends every job that was started, when the turn ends by ctx or by a
+// failure of the sink: with its result where that is already there, otherwise
+// as not completed.
 func (u *turn) settle(jobs []job, ends <-chan outcome) {
 	for len(ends) > 0 {
 		o := <-ends
@@ -333,12 +336,12 @@ func cut(s string, limit int) string {
 }
 
 // wellFormed tells whether every call of messages has its result right after
-// it, in order, and every result its call.
+// it, in order, and every result its call, and none is empty.
 func wellFormed(messages []llm.Message) bool {
 	for i := 0; i < len(messages); {
 		m := &messages[i]
 		i++
-		if m.Role == llm.Tool {
+		if m.Role == llm.Tool || blank(m) {
 			return false
 		}
 		for _, c := range m.ToolCalls {
@@ -351,8 +354,15 @@ func wellFormed(messages []llm.Message) bool {
 	return true
 }
 
+// blank tells whether an answer says nothing to a model: it was interrupted
+// before its first word.
+func blank(m *llm.Message) bool {
+	return m.Role == llm.Assistant && m.Content == "" && len(m.ToolCalls) == 0
+}
+
 // repair makes a history well-formed that somebody else has broken: servers
-// refuse a conversation with a dangling call for ever.
+// refuse a conversation with a dangling call for ever, and some refuse one with
+// an empty answer.
 func repair(messages []llm.Message) []llm.Message {
 	if wellFormed(messages) {
 		return messages
@@ -360,7 +370,7 @@ func repair(messages []llm.Message) []llm.Message {
 	var out []llm.Message
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
-		if m.Role == llm.Tool {
+		if m.Role == llm.Tool || blank(&m) {
 			continue
 		}
 		out = append(out, m)

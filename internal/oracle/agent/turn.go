@@ -18,6 +18,10 @@ const (
 	noAnswer = "The model gave no answer. Please ask again."
 	// maxStuck is how many rounds may pass in which no tool could be run.
 	maxStuck = 3
+	// maxListed is how many calls of one answer get a result of their own, most of
+	// them a refusal. A model that calls for more never gets to know of the rest,
+	// nor does anybody else: each would be two more frames that must be stored.
+	maxListed = 128
 	// maxName is how many bytes of a tool's name are kept, which a model may
 	// have made up.
 	maxName = 256
@@ -146,7 +150,7 @@ func (u *turn) answer(ctx context.Context, final bool) ([]tool.Call, error) {
 		if d.Usage != nil {
 			u.res.Usage.Add(*d.Usage)
 		}
-		m.ToolCalls = append(m.ToolCalls, d.ToolCalls...)
+		m.ToolCalls = append(m.ToolCalls, d.ToolCalls[:min(len(d.ToolCalls), maxListed-len(m.ToolCalls))]...)
 		u.started = u.started || len(d.ToolCalls) > 0
 		if d.Reasoning != "" {
 			u.started = true

@@ -251,6 +251,7 @@ func TestBrokenHistoryIsRepaired(t *testing.T) {
 		{Role: llm.Tool, ToolCallID: "a", Content: "A"},
 		{Role: llm.Tool, ToolCallID: "a", Content: "again"},
 		said("2"),
+		{Role: llm.Assistant, Reasoning: "interrupted before the first word"},
 		{Role: llm.Tool, ToolCallID: "b"},
 	}})
 	if err != nil {

@@ -150,6 +150,20 @@ func (s *Service) Delegation(ctx context.Context, text string) (*ucan.Grant, err
 	return s.checker.Delegation(ctx, text)
 }
 
+// Delegated checks a delegation that is about to be used for a user. It gives nil
+// when it no longer counts, or was made by somebody else. An error means that one
+// cannot say.
+func (s *Service) Delegated(ctx context.Context, user, text string) (*ucan.Grant, error) {
+	g, err := s.checker.Delegation(context.WithValue(ctx, unguarded{}, true), text)
+	switch kind := ucan.KindOf(err); {
+	case err == nil && g.Issuer.String() == user:
+		return g, nil
+	case err == nil || kind != ucan.Unavailable && kind != "":
+		return nil, nil //nolint:nilnil // a delegation that does not count is none
+	}
+	return nil, s.Refuse(ctx, err)
+}
+
 // DID is who the oracle is.
 func (s *Service) DID() string { return s.cfg.DID.String() }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -238,4 +239,22 @@ func TestKeysUnavailable(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
+}
+
+// TestChecksLeaveNothing: hole 21. However many tokens are checked, good or bad,
+// nothing runs on afterwards: the bubble would wait for it.
+func TestChecksLeaveNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		s := caller.New(caller.Config{DID: oracleDID, Failures: 1000})
+		for i := range 100 {
+			d := invocation(oracleDID, now.Add(time.Minute))
+			d.Nonce = strconv.Itoa(i)
+			token := mint(t, signer(t, "", byte(1+i%2)), d)
+			for _, text := range []string{token, token, "x" + token} {
+				_, _ = s.Handshake(t.Context(), text, "") // good and bad
+			}
+		}
+	})
 }

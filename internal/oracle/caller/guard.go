@@ -32,10 +32,15 @@ func newGuard(perMinute int, now func() time.Time) *guard {
 }
 
 // Allow tells whether the address of ctx has tries left.
-func (g *guard) Allow(ctx context.Context) bool { return g.left(addrName(ctx)) <= 0 }
+func (g *guard) Allow(ctx context.Context) bool {
+	return isUnguarded(ctx) || g.left(addrName(ctx)) <= 0
+}
 
 // Failed takes a try from the address of ctx.
 func (g *guard) Failed(ctx context.Context) {
+	if isUnguarded(ctx) {
+		return
+	}
 	name := addrName(ctx)
 	v := g.tries.Allow(name)
 	if v.OK {

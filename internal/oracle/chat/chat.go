@@ -130,8 +130,9 @@ type Part struct {
 
 // Store keeps conversations. It is safe for use by many goroutines.
 type Store struct {
-	cfg Config
-	box secret.Box
+	cfg    Config
+	box    secret.Box
+	recall *recall
 
 	mu    sync.Mutex
 	parts []Part
@@ -145,7 +146,7 @@ func New(c Config) *Store {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Store{cfg: c, box: c.Key.Box("oracle delegation")}
+	return &Store{cfg: c, box: c.Key.Box("oracle delegation"), recall: newRecall(recallBytes)}
 }
 
 // Attach has a part go with every session that is deleted from now on.

@@ -62,7 +62,13 @@ func (g *rig) session(user string) chat.Session {
 // say stores a turn: what a user said and what was answered.
 func (g *rig) say(user, session, text string, answers ...llm.Message) {
 	g.t.Helper()
-	said, err := chat.Said(llm.Message{Role: llm.User, Content: text}, g.now)
+	g.tell(user, session, llm.Message{Role: llm.User, Content: text}, answers...)
+}
+
+// tell is say with all that a message may hold.
+func (g *rig) tell(user, session string, m llm.Message, answers ...llm.Message) {
+	g.t.Helper()
+	said, err := chat.Said(m, g.now)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -71,7 +77,7 @@ func (g *rig) say(user, session, text string, answers ...llm.Message) {
 		g.t.Fatal(err)
 	}
 	err = g.db.InTx(g.t.Context(), func(tx *db.Tx) error {
-		b, err := chat.BeginTurn(g.t.Context(), tx, chat.Opening{User: user, Session: session, Run: "run_" + text, At: g.now.UnixMilli()})
+		b, err := chat.BeginTurn(g.t.Context(), tx, chat.Opening{User: user, Session: session, Run: "run_" + m.Content, At: g.now.UnixMilli()})
 		if err != nil {
 			return err
 		}
@@ -403,6 +409,54 @@ func TestFold(t *testing.T) {
 		}
 		if a, err := g.s.Answer(ctx, ann, s, 1); err != nil || string(a) != string(bodies[2]) {
 			t.Errorf("Answer() = %s, %v; want the last message", a, err)
+		}
+	})
+}
+
+// TestKeepFiles: what was read out of attachments is known to later turns, not
+// to clients, counts for the size of a history, and stays with its own session.
+func TestKeepFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		s := g.session(ann).ID
+		sent := []llm.Attachment{{Filename: "a.txt", MIMEType: "text/plain", MXCURI: "https://x.example/a"}, {Filename: "b.png", MIMEType: "image/png", MXCURI: "mxc://x/b"}}
+		g.say(ann, s, "first", ai("one"))
+		g.tell(ann, s, llm.Message{Role: llm.User, Content: "second", Attachments: sent}, ai("two"))
+		read := []llm.Attachment{sent[0], sent[1]}
+		read[0].Text, read[1].Note = "what stands in it", "not readable here"
+		for _, wrong := range []struct{ user, session string }{{bob, s}, {ann, "$nowhere"}} {
+			if err := g.s.KeepFiles(ctx, wrong.user, wrong.session, 2, read); err != nil {
+				t.Errorf("KeepFiles(%s, %s) = %v, want nothing to happen", wrong.user, wrong.session, err)
+			}
+		}
+		history := func(bytes int) []llm.Message {
+			t.Helper()
+			back, err := g.s.History(ctx, ann, s, 3, bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return back
+		}
+		if got := history(1 << 20); got[2].Attachments[0].Text != "" {
+			t.Errorf("somebody else has kept files here: %+v", got[2])
+		}
+		if err := g.s.KeepFiles(ctx, ann, s, 2, read); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(read, history(1 << 20)[2].Attachments); diff != "" {
+			t.Errorf("History() (-want +got):\n%s", diff)
+		}
+		bodies, err := g.s.Messages(ctx, ann, s)
+		if err != nil || strings.Contains(fmt.Sprint(bodies), "stands in it") {
+			t.Errorf("clients see %s, %v", bodies, err)
+		}
+		read[0].Text = strings.Repeat("x", 4000)
+		if err := g.s.KeepFiles(ctx, ann, s, 2, read); err != nil {
+			t.Fatal(err)
+		}
+		if got := history(3000); len(got) != 2 {
+			t.Errorf("a history of 3000 bytes holds %d messages, want the last turn alone", len(got))
 		}
 	})
 }

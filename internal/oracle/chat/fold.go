@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/emoji"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
@@ -40,19 +41,27 @@ type hidden struct {
 // file is what was read out of an attachment.
 type file struct {
 	Text string `json:"text,omitzero"`
+	Note string `json:"note,omitzero"` // what the model is told of it
 	URL  string `json:"url,omitzero"`
+}
+
+func filesOf(list []llm.Attachment) []file {
+	var out []file
+	for _, a := range list {
+		out = append(out, file{Text: valid(a.Text), Note: valid(a.Note), URL: valid(a.URL)})
+	}
+	return out
 }
 
 // Said makes the entry of what a user said.
 func Said(m llm.Message, at time.Time) (Entry, error) {
-	dto := Message{ID: db.NewID(), Type: Human, Content: valid(m.Content), IsComplete: true, CreatedAt: Stamp(at)}
-	var h hidden
+	dto := Message{ID: db.NewID(), Type: Human, Content: shown(m.Content), IsComplete: true, CreatedAt: Stamp(at)}
+	h := hidden{Files: filesOf(m.Attachments)}
 	for _, a := range m.Attachments {
 		dto.Attachments = append(dto.Attachments, Attachment{
 			Filename: valid(a.Filename), MIMEType: valid(a.MIMEType), Size: a.Size, MXCURI: valid(a.MXCURI), EventID: valid(a.EventID),
 			Category: category(a.MIMEType),
 		})
-		h.Files = append(h.Files, file{Text: valid(a.Text), URL: valid(a.URL)})
 	}
 	if len(dto.Attachments) == 1 {
 		dto.Attachment = &dto.Attachments[0]
@@ -94,7 +103,7 @@ func Answered(said []llm.Message, mark Mark, at time.Time) ([]Entry, error) {
 
 // foldCalls puts the results of tools into the message that called them.
 func foldCalls(m llm.Message, results []llm.Message) (Message, hidden) {
-	dto := Message{Type: AI, Content: valid(m.Content), Reasoning: valid(m.Reasoning), IsComplete: true}
+	dto := Message{Type: AI, Content: shown(m.Content), Reasoning: valid(m.Reasoning), IsComplete: true}
 	var h hidden
 	for _, c := range m.ToolCalls {
 		call := ToolCall{Name: valid(c.Name), ID: valid(c.ID), Args: c.Args}
@@ -122,15 +131,21 @@ func entry(dto Message, h hidden) (Entry, error) {
 		return Entry{}, fmt.Errorf("encode message: %w", err)
 	}
 	e := Entry{ID: dto.ID, body: string(body)}
-	if len(h.Failed) > 0 || slices.ContainsFunc(h.Files, func(f file) bool { return f != file{} }) {
-		rest, err := json.Marshal(h)
-		if err != nil {
-			return Entry{}, fmt.Errorf("encode message: %w", err)
-		}
-		text := string(rest)
-		e.hidden = &text
+	e.hidden, err = h.encode()
+	return e, err
+}
+
+// encode is what stands in the row; nil when there is nothing.
+func (h hidden) encode() (*string, error) {
+	if len(h.Failed) == 0 && !slices.ContainsFunc(h.Files, func(f file) bool { return f != file{} }) {
+		return nil, nil //nolint:nilnil // nothing is kept as NULL
 	}
-	return e, nil
+	rest, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	text := string(rest)
+	return &text, nil
 }
 
 // unfold gives a stored message as the model sees it: a call is followed by
@@ -168,7 +183,7 @@ func unfoldHuman(dto Message, h hidden) llm.Message {
 	for i, a := range dto.Attachments {
 		att := llm.Attachment{Filename: a.Filename, MIMEType: a.MIMEType, Size: a.Size, MXCURI: a.MXCURI, EventID: a.EventID}
 		if i < len(h.Files) {
-			att.Text, att.URL = h.Files[i].Text, h.Files[i].URL
+			att.Text, att.Note, att.URL = h.Files[i].Text, h.Files[i].Note, h.Files[i].URL
 		}
 		m.Attachments = append(m.Attachments, att)
 	}
@@ -200,6 +215,10 @@ func fromJSON(output string) string {
 	}
 	return output
 }
+
+// shown is what somebody said as clients get it: with emoji for shortcodes, as in
+// the stream.
+func shown(text string) string { return emoji.Replace(valid(text)) }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "�") }
 

@@ -129,28 +129,59 @@ func (s *Store) Messages(ctx context.Context, user, session string) ([]jsontext.
 // whose text fits into so many bytes, oldest first. Each tool call in it is
 // followed by its result.
 func (s *Store) History(ctx context.Context, user, session string, before int64, bytes int) ([]llm.Message, error) {
-	var read []messageRow
+	at := place{user, session}
+	known := s.recall.find(at)
+	var all window
+	var rows []messageRow
 	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
 		row, err := findSession(ctx, q, user, session)
 		if err != nil {
 			return err
 		}
 		to := min(before-1, row.turns)
-		read, err = readWindow(ctx, q, window{session: row.nid, from: max(to-maxAllTurns+1, 1), to: to, bytes: bytes})
+		all = window{session: row.nid, from: max(to-maxAllTurns+1, 1), to: to, bytes: bytes, hidden: true}
+		fresh := all
+		if known.serves(all) {
+			fresh.from = max(all.from, known.upto()+1)
+		}
+		rows, err = readWindow(ctx, q, fresh)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	var out []llm.Message
-	for _, r := range read {
-		said, err := unfold(r)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, said...)
+	turns, err := gather(rows)
+	if err != nil {
+		return nil, err
+	}
+	if known.serves(all) {
+		turns = known.join(all, turns)
+	}
+	n := 0
+	for _, t := range turns {
+		n += len(t.messages)
+	}
+	out := make([]llm.Message, 0, n)
+	for _, t := range turns {
+		out = append(out, t.messages...)
+	}
+	if 0 < len(rows) && len(rows) < maxRows { // with so many the oldest turn may not be whole
+		s.recall.keep(&told{place: at, nid: all.session, bytes: bytes, turns: turns})
 	}
 	return out, nil
+}
+
+// KeepFiles keeps what was read out of the attachments of a turn, so that the
+// turns that follow know it too. A session that was deleted meanwhile keeps
+// nothing.
+func (s *Store) KeepFiles(ctx context.Context, user, session string, turn int64, list []llm.Attachment) error {
+	text, err := hidden{Files: filesOf(list)}.encode()
+	if err != nil || text == nil {
+		return err
+	}
+	_, err = s.cfg.DB.Exec(ctx, keepFilesText, user, session, turn, *text)
+	s.recall.drop(place{user, session})
+	return wrap("keep files", err)
 }
 
 // Answer reads the last message of a turn that is the oracle's, nil when the
@@ -167,6 +198,7 @@ type window struct {
 	from, to int64
 	forward  bool
 	bytes    int
+	hidden   bool // count what clients do not see too
 }
 
 // readWindow reads a window, oldest message first.
@@ -178,6 +210,9 @@ func readWindow(ctx context.Context, q db.Querier, w window) ([]messageRow, erro
 	size := 0
 	err := eachMessage(ctx, q, w, func(r messageRow) bool {
 		size += len(r.body)
+		if w.hidden {
+			size += r.size() - len(r.body)
+		}
 		if size > w.bytes && len(out) > 0 && out[len(out)-1].turn != r.turn {
 			return false
 		}

@@ -115,6 +115,7 @@ func (s *Store) DeleteSession(ctx context.Context, user, id string) error {
 	if err != nil {
 		return err
 	}
+	s.recall.drop(place{user, id})
 	for _, p := range s.attached() {
 		if p.Deleted != nil {
 			p.Deleted(ctx, Gone{User: user, Session: id, Number: nid})

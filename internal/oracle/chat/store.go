@@ -28,6 +28,14 @@ type messageRow struct {
 	hidden *string
 }
 
+// size is how many bytes a message takes, with what clients do not see.
+func (r *messageRow) size() int {
+	if r.hidden == nil {
+		return len(r.body)
+	}
+	return len(r.body) + len(*r.hidden)
+}
+
 const (
 	countSessionText = `INSERT INTO chat_users(user_did, sessions) VALUES ($1, 1)
 		ON CONFLICT (user_did) DO UPDATE SET sessions = chat_users.sessions + 1`
@@ -56,7 +64,9 @@ const (
 	findAnswerText = `SELECT m.body FROM chat_sessions s JOIN chat_messages m ON m.session = s.nid
 		WHERE s.user_did = $1 AND s.id = $2 AND m.turn = $3 AND m.n > 0 ORDER BY m.n DESC LIMIT 1`
 	insertMessageText = `INSERT INTO chat_messages(session, turn, n, body, hidden) VALUES ($1, $2, $3, $4, $5)`
-	beginTurnText     = `UPDATE chat_sessions SET turns = turns + 1, before = run, run = $3, updated_at = $4
+	keepFilesText     = `UPDATE chat_messages SET hidden = $4 WHERE turn = $3 AND n = 0 AND session =
+		(SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $2)`
+	beginTurnText = `UPDATE chat_sessions SET turns = turns + 1, before = run, run = $3, updated_at = $4
 		WHERE user_did = $1 AND id = $2 RETURNING nid, turns, before`
 	touchText = `UPDATE chat_sessions SET updated_at = $2 WHERE nid = $1`
 

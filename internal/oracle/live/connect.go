@@ -99,9 +99,9 @@ func (h *Hub) accept(ctx context.Context, s *socketio.Socket, hs socketio.Handsh
 	if err := jsonx.Unmarshal(hs.Auth, &auth); err != nil {
 		return errBadAuth.Wrap(err)
 	}
-	var user string
+	var who Guest
 	err := again(ctx, func() (err error) {
-		user, err = h.cfg.Handshake(ctx, strings.TrimSpace(auth.Invocation), strings.TrimSpace(auth.Delegation))
+		who, err = h.cfg.Handshake(ctx, strings.TrimSpace(auth.Invocation), strings.TrimSpace(auth.Delegation))
 		return err
 	})
 	if err != nil {
@@ -109,10 +109,10 @@ func (h *Hub) accept(ctx context.Context, s *socketio.Socket, hs socketio.Handsh
 	}
 	j := h.beginJoin(session)
 	defer h.endJoin(j)
-	if err := h.checkOwner(ctx, user, session); err != nil {
+	if err := h.checkOwner(ctx, who.User, session); err != nil {
 		return err
 	}
-	return h.letIn(ctx, &member{socket: s, user: user, home: session}, j)
+	return h.letIn(ctx, &member{socket: s, user: who.User, home: session, until: who.Until, check: who.Check}, j)
 }
 
 // checkOwner refuses a session that is missing or somebody else's.
@@ -153,6 +153,7 @@ func (h *Hub) claim(ctx context.Context, m *member, j *joining) error {
 		return errCrowded
 	}
 	h.enter(m)
+	h.watch(m)
 	return nil
 }
 

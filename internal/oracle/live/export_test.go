@@ -1,5 +1,7 @@
 package live
 
+import "time"
+
 // What tests look at from outside.
 var (
 	Again = again
@@ -23,4 +25,26 @@ func (h *Hub) Peers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.peers)
+}
+
+// Watched is how many sockets wait for the end of their tokens.
+func (h *Hub) Watched() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.visits)
+}
+
+// Comer has members come whose tokens end at a time, and gives how they go.
+func Comer(h *Hub) func(until time.Time) (leave func()) {
+	return func(until time.Time) func() {
+		m := &member{until: until}
+		h.mu.Lock()
+		h.watch(m)
+		h.mu.Unlock()
+		return func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.unwatch(m)
+		}
+	}
 }

@@ -3,7 +3,8 @@
 // have declared.
 //
 // It promises that a session's events reach sockets of its own user only, that
-// nothing a client sends counts before its tokens are checked, that the answer
+// nothing a client sends counts before its tokens are checked, that a socket
+// does not outlive its tokens, that the answer
 // of a tool is taken from the session and the user it was asked of and from
 // nobody else, that a call nobody can answer fails at once, and that clients of
 // a server that stops connect again. Instances tell each other what their
@@ -55,8 +56,9 @@ const (
 type Config struct {
 	// Handshake finds out who sent the tokens of a handshake. A fault it returns
 	// refuses the client with its message; after any other error, or one of kind
-	// Unavailable, it is asked again a few times.
-	Handshake func(ctx context.Context, invocation, delegation string) (user string, err error)
+	// Unavailable, it is asked again a few times. Who it lets in stays as long as
+	// the Guest says.
+	Handshake func(ctx context.Context, invocation, delegation string) (Guest, error)
 	// Owns tells whether a user has a session.
 	Owns func(ctx context.Context, user, session string) (bool, error)
 	// Events lists the events that plugins add to the catalogue; nil adds none.
@@ -77,6 +79,7 @@ type Config struct {
 
 	CallTimeout time.Duration // of a tool that has none of its own
 	PeerWait    time.Duration // how long other instances have to say that they hold a page
+	Recheck     time.Duration // how often guests are checked whose keys can change
 
 	Log *slog.Logger     // nil: silent
 	Now func() time.Time // the clock
@@ -91,6 +94,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.PeerWait <= 0 {
 		c.PeerWait = DefaultPeerWait
+	}
+	if c.Recheck <= 0 {
+		c.Recheck = DefaultRecheck
 	}
 	if c.Instance == "" {
 		c.Instance = randomHex(8)
@@ -127,6 +133,8 @@ type Hub struct {
 	srv *socketio.Server
 	// emit sends an event to the sockets of this instance that are in rooms.
 	emit func(rooms []string, event string, payload json.RawMessage)
+	// ask checks a member once more.
+	ask func(m *member) error
 
 	gate  sync.Mutex
 	addrs map[string]int // connections; under gate
@@ -139,6 +147,12 @@ type Hub struct {
 	peers   map[string]struct{} // instances we have heard of
 	halves  map[string]*half    // messages of peers that have not come whole
 	notes   []note              // to be sent once mu is free
+
+	visits    visits
+	clock     *time.Timer // for the first of visits; nil until there is one
+	unchecked []*member   // that wait to be checked
+	checkers  int         // goroutines that do it
+	stopped   bool        // nobody is looked at any more
 
 	seq     atomic.Uint64
 	closed  atomic.Bool
@@ -163,6 +177,11 @@ func New(ctx context.Context, cfg Config) *Hub {
 		if err := h.srv.To(rooms...).Emit(ctx, event, payload); err != nil {
 			h.cfg.Log.WarnContext(ctx, "socket event not sent", "event", event, "err", err.Error())
 		}
+	}
+	h.ask = func(m *member) error {
+		ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+		defer cancel()
+		return m.check(ctx)
 	}
 	return h
 }
@@ -205,6 +224,7 @@ func (h *Hub) Drain() { h.srv.Drain() }
 // it cuts what is left and returns ctx's error.
 func (h *Hub) Shutdown(ctx context.Context) error {
 	h.closed.Store(true)
+	h.stopWatch()
 	err := h.srv.Shutdown(ctx)
 	h.tell(note{Kind: noteBye})
 	h.checks.Wait()
@@ -229,15 +249,16 @@ func (h *Hub) panicked(s *socketio.Socket, event string, value any) {
 
 // counters are what Stats shows and nothing else knows.
 type counters struct {
-	admitted, refused, emitted, calls, timeouts, alone, ignored, exceptions atomic.Int64
+	admitted, refused, expired, emitted, calls, timeouts, alone, ignored, exceptions atomic.Int64
 }
 
-// Stats are numbers for the metrics page. The last eight only grow.
+// Stats are numbers for the metrics page. The last nine only grow.
 type Stats struct {
 	Conns, Sockets, Sessions, Pending int // now, on this instance
 
 	Admitted   int64 // handshakes
 	Refused    int64 // handshakes
+	Expired    int64 // sockets sent away because their tokens ended, or lost their key
 	Emitted    int64 // events for sessions that have sockets here
 	Calls      int64 // of browser tools and actions
 	Timeouts   int64 // calls nobody answered in time
@@ -250,7 +271,7 @@ type Stats struct {
 func (h *Hub) Stats() Stats {
 	c := &h.count
 	s := Stats{
-		Conns: h.srv.Conns(), Admitted: c.admitted.Load(), Refused: c.refused.Load(), Emitted: c.emitted.Load(), Calls: c.calls.Load(),
+		Conns: h.srv.Conns(), Admitted: c.admitted.Load(), Refused: c.refused.Load(), Expired: c.expired.Load(), Emitted: c.emitted.Load(), Calls: c.calls.Load(),
 		Timeouts: c.timeouts.Load(), Alone: c.alone.Load(), Ignored: c.ignored.Load(), Exceptions: c.exceptions.Load(),
 	}
 	h.mu.Lock()

@@ -51,15 +51,17 @@ type directory struct {
 	fails []error
 	// owning is called before Owns answers.
 	owning func()
+	// stay says how long somebody with a token may stay; nil is for ever.
+	stay func(token string) live.Guest
 }
 
 func newDirectory() *directory {
 	return &directory{owner: map[string]string{hers: alice, hers2: alice, his: bob}}
 }
 
-func (d *directory) handshake(ctx context.Context, invocation, delegation string) (string, error) {
+func (d *directory) handshake(ctx context.Context, invocation, delegation string) (live.Guest, error) {
 	d.mu.Lock()
-	gate := d.gate
+	gate, stay := d.gate, d.stay
 	d.asked++
 	var fail error
 	if len(d.fails) > 0 {
@@ -70,20 +72,25 @@ func (d *directory) handshake(ctx context.Context, invocation, delegation string
 		select {
 		case <-gate:
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return live.Guest{}, ctx.Err()
 		}
 	}
 	if fail != nil {
-		return "", fail
+		return live.Guest{}, fail
 	}
 	token, refusal := invocation, fault.New(fault.Unauthenticated, "UCAN_INVALID", "Invalid UCAN invocation")
 	if token == "" {
 		token, refusal = delegation, fault.New(fault.Unauthenticated, "UCAN_MISSING", "Missing UCAN authentication")
 	}
 	if token != "alice" && token != "bob" {
-		return "", refusal
+		return live.Guest{}, refusal
 	}
-	return "did:key:" + token, nil
+	var who live.Guest
+	if stay != nil {
+		who = stay(token)
+	}
+	who.User = "did:key:" + token
+	return who, nil
 }
 
 func (d *directory) owns(_ context.Context, user, session string) (bool, error) {

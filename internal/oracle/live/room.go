@@ -1,7 +1,9 @@
 package live
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/socketio"
 )
@@ -32,6 +34,12 @@ type member struct {
 	home   string // the session of its handshake
 	misses int    // sessions it asked for in vain; only its handlers touch it
 	subs   []subscription
+
+	until    time.Time                       // the end of its tokens; zero is no end
+	check    func(ctx context.Context) error // nil: there is nothing to check
+	due      time.Time                       // when to look at it again; under mu, like the rest
+	place    int                             // in visits, from 1; 0 is not there
+	checking bool
 }
 
 // subscription is a session a socket hears, and the events it wants of it; nil
@@ -144,6 +152,7 @@ func (h *Hub) unsubscribe(m *member, session string) {
 // left forgets a member whose socket has ended.
 func (h *Hub) left(m *member) {
 	h.locked(func() {
+		h.unwatch(m)
 		for len(m.subs) > 0 {
 			h.unsubscribe(m, m.subs[0].session)
 		}

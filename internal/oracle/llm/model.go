@@ -47,6 +47,7 @@ type Attachment struct {
 	MXCURI   string `json:"mxcUri,omitzero"`
 	EventID  string `json:"eventId,omitzero"`
 	Text     string `json:"text,omitzero"` // what was read out of it
+	Note     string `json:"note,omitzero"` // what the model is told about it: why there is no text, or not all
 	URL      string `json:"url,omitzero"`  // data: or https: address of a picture for models that see
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,7 +35,9 @@ var _ Model = Offline{}
 func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) error {
 	w := &speaker{pause: o.Pause, each: each}
 	for i := range r.Messages {
-		w.usage.Input += len(strings.Fields(r.Messages[i].Content))
+		for range strings.FieldsSeq(r.Messages[i].Content) {
+			w.usage.Input++
+		}
 	}
 	switch r.Purpose {
 	case Summary:
@@ -57,7 +60,25 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 	if call, ok := intent(r.Messages[last].Content, r.Tools); ok && !r.NoTools {
 		return w.call(ctx, call)
 	}
-	return w.say(ctx, help(r.Tools))
+	return w.say(ctx, files(r.Messages[last].Attachments)+help(r.Tools))
+}
+
+// files tells what came with a message, and what could be read of it.
+func files(list []Attachment) string {
+	var b strings.Builder
+	for _, a := range list {
+		b.WriteString(strconv.Quote(a.Filename) + ": ")
+		switch n := utf8.RuneCountInString(a.Text); {
+		case n > 0:
+			b.WriteString(strconv.Itoa(n) + " characters of text, which the offline model does not understand")
+		case a.Note != "":
+			b.WriteString(a.Note)
+		default:
+			b.WriteString("nothing to read")
+		}
+		b.WriteString(".\n\n")
+	}
+	return b.String()
 }
 
 // command obeys a message that begins with a slash.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,39 @@ func TestToolCallFragments(t *testing.T) {
 		for i, c := range h.calls {
 			if c.ID != calls[i].ID || c.Name != calls[i].Name || string(c.Args) != calls[i].Args {
 				t.Errorf("size %d: call %d = %s %s %s, want %+v", size, i, c.ID, c.Name, c.Args, calls[i])
+			}
+		}
+	}
+}
+
+// TestManyCalls: a model that calls for very many tools is heard to its end. The
+// calls above the limit are left out, and nothing of them gets into the others.
+func TestManyCalls(t *testing.T) {
+	t.Parallel()
+	var calls []modeltest.Call
+	for i := range 300 {
+		n := strconv.Itoa(i)
+		calls = append(calls, modeltest.Call{ID: "c" + n, Name: "one", Args: `{"n":` + n + `}`})
+	}
+	unnumbered := func(part string) modeltest.Step {
+		return modeltest.Raw("data: {\"choices\":[{\"delta\":{\"tool_calls\":[" + part + "]}}]}\n\n")
+	}
+	var loose modeltest.Script
+	for _, c := range calls {
+		loose = append(loose, unnumbered(`{"id":"`+c.ID+`","function":{"name":"one","arguments":""}}`), unnumbered(`{"function":{"arguments":`+strconv.Quote(c.Args)+`}}`))
+	}
+	for name, script := range map[string]modeltest.Script{
+		"whole": {modeltest.Calls(0, calls...), modeltest.Finish("tool_calls")}, "mixed": {modeltest.Calls(3, calls...), modeltest.Finish("tool_calls")},
+		"unnumbered": append(loose, modeltest.Finish("tool_calls")),
+	} {
+		_, cfg, _ := play(t, script)
+		h, err := ask(t, cfg, hello())
+		if err != nil || len(h.calls) != 128 || h.finish != "tool_calls" {
+			t.Fatalf("%s: %d calls, finish %q, %v; want 128", name, len(h.calls), h.finish, err)
+		}
+		for i, c := range h.calls {
+			if c.ID != calls[i].ID || string(c.Args) != calls[i].Args {
+				t.Errorf("%s: call %d = %s %s, want %+v", name, i, c.ID, c.Args, calls[i])
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	maxLine   = 4 << 20 // bytes of one event, or of an answer in one piece
 	maxAnswer = 4 << 20 // bytes of text and reasoning
-	maxCalls  = 64      // tool calls
+	maxCalls  = 128     // tool calls; the agent refuses most of so many, and what is above is left out
 	maxArgs   = 1 << 20 // bytes of the arguments of one
 )
 
@@ -274,7 +274,10 @@ type call struct {
 }
 
 // calls puts tool calls together from their fragments.
-type calls struct{ list []call }
+type calls struct {
+	list []call
+	over bool // a call began that is one too many
+}
 
 // fragment is a part of a tool call. Servers differ: some number the calls,
 // some send each whole, some give one number to all.
@@ -313,10 +316,14 @@ func (a *arguments) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 func (c *calls) add(fragments []fragment) error {
 	for i := range fragments {
 		f := &fragments[i]
+		if c.over && f.Index == nil && f.ID == "" && f.Function.Name == "" {
+			continue // it goes on a call that was left out
+		}
 		at := c.find(f)
 		if at < 0 {
 			if len(c.list) == maxCalls {
-				return errors.New("too many tool calls")
+				c.over = true
+				continue
 			}
 			index := len(c.list)
 			if f.Index != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 )
@@ -131,6 +132,42 @@ func TestClose(t *testing.T) {
 		}
 		if got := g.history(ann, session); len(got) != 2 || !got[1].Interrupted || got[1].Content != "half" {
 			t.Errorf("history = %+v, want the answer, interrupted", got)
+		}
+	})
+}
+
+// A run that is stopped before its first word has an answer in the history too:
+// whoever reads it sees that none will come. One that its user has stopped has
+// none: they know.
+func TestStoppedBeforeTheFirstWord(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for _, closing := range []bool{true, false} {
+			g := newRig(t, d)
+			session, s := g.session(ann), newScript()
+			s.end = func() run.Result { return run.Result{Messages: []llm.Message{{Role: llm.Assistant}}} }
+			st := g.start(g.m, message(ann, session, "hi"), s.work)
+			joined := g.join(g.m, ann, st.RunID, 0)
+			if !closing {
+				if ok, err := g.m.Abort(t.Context(), ann, session); !ok || err != nil {
+					t.Fatalf("Abort() = %v, %v", ok, err)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := g.m.Close(ctx); err != nil {
+				t.Errorf("Close() = %v", err)
+			}
+			joined.wait(t)
+			got := g.history(ann, session)
+			switch {
+			case !closing:
+				if len(got) != 1 {
+					t.Errorf("history after an abort = %+v, want what was said", got)
+				}
+			case len(got) != 2 || got[1].Type != chat.AI || got[1].Content != "" || !got[1].Interrupted || got[1].ID == "" || got[1].CreatedAt == "":
+				t.Errorf("history after a stop = %+v, want an empty answer, interrupted", got)
+			}
 		}
 	})
 }

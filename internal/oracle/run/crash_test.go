@@ -143,8 +143,8 @@ func checkRecovered(t *testing.T, g *rig, m *run.Manager, c recovered) {
 	if said != partial {
 		t.Errorf("cut %d: history says %q, want %q", c.cut, said, partial)
 	}
-	if n := len(history); n > 1 && !history[n-1].Interrupted {
-		t.Errorf("cut %d: the answer is not marked interrupted", c.cut)
+	if n := len(history); n < 2 || !history[n-1].Interrupted {
+		t.Errorf("cut %d: %d messages, want the last to be an answer marked interrupted", c.cut, n)
 	}
 	model, err := g.chat.History(t.Context(), ann, c.session, 1<<40, 1<<20)
 	if err != nil {

@@ -67,8 +67,21 @@ type ending struct {
 	endSeq  int64
 	lastSeq int64
 	said    []chat.Entry
+	blank   string // body of the answer of an interrupted run that has said nothing; empty: none
 	usage   *string
 	now     int64
+}
+
+// say sets what goes into the history. An interrupted run has an answer there
+// also when nothing of it was stored: who reads it must see that none will
+// come.
+func (e *ending) say(messages []llm.Message, at time.Time) (err error) {
+	if e.said, err = chat.Answered(messages, markOf(e.status), at); err != nil || len(e.said) > 0 || e.status != Interrupted {
+		return err
+	}
+	body, err := json.Marshal(chat.Message{ID: db.NewID(), Type: chat.AI, IsComplete: true, CreatedAt: chat.Stamp(at), Interrupted: true})
+	e.blank = string(body)
+	return err
 }
 
 // end stores the answer and the last frames of a run, together, and lets the
@@ -83,8 +96,7 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 	}
 	status := r.closeFrames(res)
 	e := ending{status: status, now: m.cfg.Now().UnixMilli(), usage: encodeUsage(res.Usage)}
-	var err error
-	if e.said, err = chat.Answered(said, markOf(status), m.cfg.Now()); err != nil {
+	if err := e.say(said, m.cfg.Now()); err != nil {
 		m.cfg.Log.ErrorContext(ctx, "answer of a run cannot be stored", "run", r.id, "err", err)
 	}
 	r.mu.Lock()
@@ -177,8 +189,11 @@ func storeEnding(ctx context.Context, tx *db.Tx, h holder, b chat.Begun, e endin
 			return err
 		}
 	}
-	_, err := chat.Answer(ctx, tx, b, e.said, e.now)
-	return err
+	ok, err := chat.Answer(ctx, tx, b, e.said, e.now)
+	if err != nil || !ok || e.blank == "" {
+		return err
+	}
+	return insertBlank(ctx, tx, b, e.blank)
 }
 
 // finish lets the readers of a run have its end, or sends them to the rows

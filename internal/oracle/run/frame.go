@@ -13,11 +13,13 @@ import (
 )
 
 // Frame is one event of a run as it goes on the wire. ID 0 is a comment that
-// keeps the connection alive. Data is shared: nobody may change it.
+// keeps the connection alive, or has no data: nothing is there yet, and what
+// stands before the first frame is to be sent without it. Data is shared:
+// nobody may change it.
 type Frame struct {
 	ID   int64
 	Data []byte
-	More bool // another frame follows at once; there is no need to flush yet
+	More bool // another frame follows at once, or the end; there is no need to flush yet
 }
 
 // heartbeat is the comment of a frame without an id.
@@ -112,19 +114,27 @@ func appendQuote(b []byte, text string) []byte {
 	return out
 }
 
-// appendStamp writes a time as JSON: UTC, milliseconds.
-func appendStamp(b []byte, t time.Time) []byte {
-	b = append(b, '"')
-	b = t.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
-	return append(b, '"')
+// stamp is a time as it stands in frames. Many frames have the same one, and
+// to write it is the dearest part of a word.
+type stamp struct {
+	ms   int64
+	text []byte
 }
 
-// appendText writes the payload of a message frame.
-func appendText(b []byte, delta string, at time.Time) []byte {
+// append writes a time as JSON: UTC, milliseconds.
+func (s *stamp) append(b []byte, t time.Time) []byte {
+	if ms := t.UnixMilli(); ms != s.ms || s.text == nil {
+		s.ms, s.text = ms, t.UTC().AppendFormat(s.text[:0], `"2006-01-02T15:04:05.000Z"`)
+	}
+	return append(b, s.text...)
+}
+
+// appendText writes the payload of a message frame. The caller holds mu.
+func (r *Run) appendText(b []byte, delta string, at time.Time) []byte {
 	b = append(b, `{"content":`...)
 	b = appendQuote(b, delta)
 	b = append(b, `,"timestamp":`...)
-	b = appendStamp(b, at)
+	b = r.stamp.append(b, at)
 	return append(b, '}')
 }
 
@@ -135,7 +145,7 @@ type thought struct {
 	complete bool // the marker before the end
 }
 
-// appendReasoning writes the payload of a reasoning frame.
+// appendReasoning writes the payload of a reasoning frame. The caller holds mu.
 func (r *Run) appendReasoning(b []byte, t thought, at time.Time) []byte {
 	b = append(b, `{"sessionId":`...)
 	b = appendQuote(b, r.session)
@@ -151,7 +161,7 @@ func (r *Run) appendReasoning(b []byte, t thought, at time.Time) []byte {
 	b = append(b, `,"isComplete":`...)
 	b = strconv.AppendBool(b, t.complete)
 	b = append(b, `,"timestamp":`...)
-	b = appendStamp(b, at)
+	b = r.stamp.append(b, at)
 	return append(b, '}')
 }
 

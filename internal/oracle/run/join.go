@@ -16,8 +16,9 @@ const rowsAtOnce = 16
 var errMoved = errors.New("the run is no longer in this process")
 
 // Join gives out every frame of a run of the user after a number, in order and
-// once: what was stored, what is in memory, then what comes. It returns nil
-// after the last frame, and the error of out or of ctx. A number above all
+// once: what was stored, what is in memory, then what comes. When it must wait
+// for the first, out gets an empty one before. It returns nil after the last
+// frame, and the error of out or of ctx. A number above all
 // frames of a run that has ended gets its last one. The fault for a run that
 // is missing or somebody else's is RUN_NOT_FOUND; nothing was given out then.
 func (m *Manager) Join(ctx context.Context, user, id string, after int64, out func(Frame) error) error {
@@ -44,6 +45,7 @@ type pump struct {
 	wake chan struct{} // cap 1: there may be a frame
 	beat chan struct{} // cap 1: it is time for a comment
 	room []Frame
+	said bool // out was called
 }
 
 // newPump makes a pump that begins after a number.
@@ -95,7 +97,7 @@ func (p *pump) follow(ctx context.Context, r *Run) error {
 			continue
 		}
 		for i, f := range frames {
-			f.More = i < len(frames)-1
+			f.More = i < len(frames)-1 || state == over
 			if err := p.give(f); err != nil {
 				return err
 			}
@@ -115,6 +117,7 @@ func (p *pump) follow(ctx context.Context, r *Run) error {
 }
 
 func (p *pump) give(f Frame) error {
+	p.said = true
 	if err := p.out(f); err != nil {
 		return err
 	}
@@ -124,6 +127,12 @@ func (p *pump) give(f Frame) error {
 
 // idle waits for a frame, and keeps the connection alive.
 func (p *pump) idle(ctx context.Context) error {
+	if !p.said {
+		p.said = true
+		if err := p.out(Frame{}); err != nil {
+			return err
+		}
+	}
 	select {
 	case <-p.wake:
 		return nil

@@ -162,6 +162,47 @@ func TestLeave(t *testing.T) {
 	g.closeAll(g.m)
 }
 
+// Nothing is sent twice as often as it must be: what stands before the first
+// frame goes out with it, or alone only when there is none yet, and the last
+// frames go out with the end.
+func TestHeldBack(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, dbtest.SQLite(t))
+	s := newScript()
+	st := g.start(g.m, message(ann, g.session(ann), "hi"), s.work)
+	heard := func(after int64) <-chan run.Frame {
+		out := make(chan run.Frame, 16)
+		go func() {
+			defer close(out)
+			if err := g.m.Join(t.Context(), ann, st.RunID, after, func(f run.Frame) error { out <- f; return nil }); err != nil {
+				t.Errorf("Join() = %v", err)
+			}
+		}()
+		return out
+	}
+	first := heard(0)
+	if f := <-first; f.ID != 1 || f.More {
+		t.Errorf("the first thing to be sent is %d %q, more %v; want frame 1, at once", f.ID, f.Data, f.More)
+	}
+	waits := heard(1)
+	if f := <-waits; f.ID != 0 || len(f.Data) != 0 || f.More {
+		t.Errorf("a join that must wait gets %d %q, more %v; want an empty frame", f.ID, f.Data, f.More)
+	}
+	close(s.steps)
+	for _, joined := range []<-chan run.Frame{first, waits} {
+		id := int64(1)
+		for f := range joined {
+			if id++; f.ID != id || !f.More {
+				t.Errorf("frame %d of the end, more %v; want %d, held back", f.ID, f.More, id)
+			}
+		}
+		if id != 3 {
+			t.Errorf("the run ends with frame %d, want 3", id)
+		}
+	}
+	g.closeAll(g.m)
+}
+
 // A client that hears nothing gets a comment every 15 s.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,7 @@ type Run struct {
 	bytes   int        // of all frames
 	pending int        // bytes not stored
 	text    []byte     // all text so far
+	stamp   stamp      // of the newest frame
 	open    calls      // tools that have not ended
 	timer   func() bool
 	waiters []waiter
@@ -95,7 +96,7 @@ func (r *Run) Text(delta string) error {
 	at := r.m.cfg.Now()
 	return r.soft(func(b []byte, id int64) []byte {
 		r.text = append(r.text, delta...)
-		return appendText(appendHead(b, id, frameMessage), delta, at)
+		return r.appendText(appendHead(b, id, frameMessage), delta, at)
 	})
 }
 

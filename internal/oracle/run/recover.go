@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 )
 
 // skip is how far the frames of a recovered run are from the last one stored:
@@ -52,8 +51,8 @@ func (m *Manager) beat(ctx context.Context) error {
 }
 
 // Recover ends the runs of instances that are dead, and those of its own that
-// it could not end: what was stored of the answer goes into the history, once,
-// and the run ends as interrupted. It tells how many.
+// it could not end: what was stored of the answer goes into the history, once
+// and marked, also when that is nothing, and the run ends as interrupted. It tells how many.
 func (m *Manager) Recover(ctx context.Context) (int, error) {
 	m.recovering.Lock()
 	defer m.recovering.Unlock()
@@ -180,8 +179,7 @@ func (m *Manager) interruption(r *runRow, d *draft, from int64) (ending, error) 
 		status: Interrupted, now: at.UnixMilli(), endSeq: s.seq, lastSeq: s.upto(),
 		rows: []row{{s.seq, s.upto(), string(s.data)}},
 	}
-	var err error
-	e.said, err = chat.Answered(d.messages(), chat.Interrupted, at)
+	err := e.say(d.messages(), at)
 	return e, err
 }
 

@@ -209,7 +209,9 @@ func (g *rig) join(m *run.Manager, user, id string, after int64) *frames {
 		f.err <- m.Join(g.t.Context(), user, id, after, func(fr run.Frame) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.all = append(f.all, fr)
+			if len(fr.Data) > 0 {
+				f.all = append(f.all, fr)
+			}
 			select {
 			case f.more <- struct{}{}:
 			default:

@@ -58,7 +58,8 @@ const (
 		AND seq >= coalesce((SELECT max(seq) FROM oracle_frames WHERE run = $1 AND seq <= $2), 0) ORDER BY seq LIMIT $3`
 	endRunText = `UPDATE oracle_runs SET status = $3, last_seq = $4, end_seq = $5, usage = $6, ended_at = $7, owner = ''
 		WHERE nid = $1 AND owner = $2`
-	statusText = `SELECT status FROM oracle_runs WHERE nid = $1`
+	statusText      = `SELECT status FROM oracle_runs WHERE nid = $1`
+	insertBlankText = `INSERT INTO chat_messages(session, turn, n, body) VALUES ($1, $2, 1, $3)`
 
 	takeOverText  = `UPDATE oracle_runs SET owner = $3, status = 'recovering' WHERE nid = $1 AND owner = $2`
 	nextOwnerText = `SELECT owner FROM oracle_runs WHERE owner <> '' AND owner > $1 ORDER BY owner LIMIT 1`
@@ -196,6 +197,12 @@ func listFrames(ctx context.Context, q db.Querier, nid, after int64, limit int) 
 		out = append(out, r)
 	}
 	return out, wrap("read frames", rows.Err())
+}
+
+// insertBlank stores the answer of a turn whose run has said nothing.
+func insertBlank(ctx context.Context, tx *db.Tx, b chat.Begun, body string) error {
+	_, err := tx.Exec(ctx, insertBlankText, b.Session, b.Turn, body)
+	return wrap("insert blank answer", err)
 }
 
 // endRun ends a run, unless it is lost or gone.

@@ -3,18 +3,35 @@ package tool
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Token is a credential of the caller that passes through: it is never logged
-// and never stored, whatever prints or encodes it.
-type Token string
+// and never stored, whatever prints or encodes it. The zero Token is none.
+type Token struct {
+	// A pointer, since fmt shows what is in fields it may not ask for a String.
+	text *string
+}
+
+// NewToken hides a text. An empty one is no token.
+func NewToken(text string) Token {
+	if text == "" {
+		return Token{}
+	}
+	return Token{&text}
+}
 
 const hidden = "[hidden]"
 
 // Reveal gives the token itself, for the one request that needs it.
-func (t Token) Reveal() string { return string(t) }
+func (t Token) Reveal() string {
+	if t.text == nil {
+		return ""
+	}
+	return *t.text
+}
 
 // String hides the token.
 func (t Token) String() string { return hidden }
@@ -28,6 +45,14 @@ func (t Token) LogValue() slog.Value { return slog.StringValue(hidden) }
 // MarshalText hides the token.
 func (t Token) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
+// Delegation is what the caller lets the oracle do for them at other services: a
+// UCAN by the caller, to the oracle. A tool that calls such a service mints an
+// invocation of its own with it as proof.
+type Delegation struct {
+	Token   Token
+	Expires time.Time
+}
+
 // Context is what a tool may know about the turn that calls it.
 type Context struct {
 	User        string // DID of the caller, who alone gives a tool its rights
@@ -39,6 +64,14 @@ type Context struct {
 	Metadata    jsontext.Value // object of the message, or nothing
 	MatrixToken Token
 
+	// Invocation is the UCAN the caller sent for this tool, checked and spent;
+	// none without one, in later calls, and once it has ended. It is for one call and
+	// no other tool sees it.
+	Invocation Token
+	// Delegation finds what the caller lets the oracle do elsewhere. It may be
+	// nil; use Delegated.
+	Delegation func(ctx context.Context) (Delegation, bool, error)
+
 	// Emit sends an event to the sockets of the session. It may be nil; use
 	// Send.
 	Emit func(event string, payload any)
@@ -49,6 +82,16 @@ func (c Context) Send(event string, payload any) {
 	if c.Emit != nil {
 		c.Emit(event, payload)
 	}
+}
+
+// Delegated gives what the caller lets the oracle do elsewhere, as it stands now:
+// checked, issued by the caller and by nobody else, not ended and not taken back.
+// ok is false when there is none. Ask when it is needed and keep it no longer.
+func (c Context) Delegated(ctx context.Context) (d Delegation, ok bool, err error) {
+	if c.Delegation == nil {
+		return Delegation{}, false, nil
+	}
+	return c.Delegation(ctx)
 }
 
 type contextKey struct{}

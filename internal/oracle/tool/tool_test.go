@@ -75,15 +75,22 @@ func TestRegistry(t *testing.T) {
 func TestTokenNeverShows(t *testing.T) {
 	t.Parallel()
 	const canary = "syt_secret"
-	c := tool.Context{User: "u", MatrixToken: canary}
-	raw, err := json.Marshal(struct{ T tool.Token }{canary})
+	hidden := tool.NewToken(canary)
+	c := tool.Context{User: "u", MatrixToken: hidden, Invocation: hidden}
+	d := tool.Delegation{Token: hidden}
+	within := struct { // fmt asks fields with small letters for no String
+		c tool.Context
+		d tool.Delegation
+	}{c, d}
+	raw, err := json.Marshal(struct{ T tool.Token }{hidden})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "client", c.MatrixToken)
 	all := fmt.Sprintf("%v %+v %#v %s %q %s %s", c, c, c, c.MatrixToken, c.MatrixToken, raw, log.String())
-	if strings.Contains(all, canary) || c.MatrixToken.Reveal() != canary {
+	all += fmt.Sprintf("%v %+v %#v %v %+v %#v", within, within, within, d, d, d)
+	if strings.Contains(all, canary) || c.MatrixToken.Reveal() != canary || (tool.Token{}).Reveal() != "" || tool.NewToken("") != (tool.Token{}) {
 		t.Errorf("printed as %s", all)
 	}
 }
@@ -91,6 +98,9 @@ func TestTokenNeverShows(t *testing.T) {
 func TestContext(t *testing.T) {
 	t.Parallel()
 	tool.From(t.Context()).Send("x", nil) // nobody listens: nothing happens
+	if d, ok, err := tool.From(t.Context()).Delegated(t.Context()); ok || err != nil || d.Token.Reveal() != "" {
+		t.Errorf("Delegated() without a turn = %v, %v, %v", d, ok, err)
+	}
 	var got string
 	ctx := tool.With(t.Context(), tool.Context{SessionID: "s", Emit: func(event string, _ any) { got = event }})
 	c := tool.From(ctx)

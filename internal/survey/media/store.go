@@ -178,3 +178,62 @@ func loosest(ctx context.Context, q db.Querier, before int64) (*File, error) {
 	}
 	return f, nil
 }
+
+const (
+	insertUse = `INSERT INTO attachment_uses (ws, sha256, survey, response, private) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (ws, sha256, survey, response) DO UPDATE SET private = excluded.private`
+	selectUse     = `SELECT 1 FROM attachment_uses WHERE ws = $1 AND sha256 = $2 LIMIT 1`
+	selectUses    = `SELECT sha256 FROM attachment_uses WHERE response = $1 ORDER BY sha256`
+	selectMissing = `SELECT u.sha256 FROM attachment_uses u LEFT JOIN attachments a ON a.ws = u.ws AND a.sha256 = u.sha256
+		WHERE u.response = $1 AND a.sha256 IS NULL AND (u.private = 0 OR $2 = 1) ORDER BY u.sha256`
+	selectPrivateUse = `SELECT 1 FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND private = 1 LIMIT 1`
+	// The uses of one survey after another: a file may be in thousands of
+	// responses.
+	selectNextUse   = `SELECT survey, response FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND survey > $3 ORDER BY survey, response LIMIT 1`
+	selectPublicUse = `SELECT response FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND survey = $3 AND private = 0 ORDER BY response LIMIT 1`
+	deleteUses      = `DELETE FROM attachment_uses WHERE response = $1`
+	deleteUse       = `DELETE FROM attachment_uses WHERE ws = $1 AND sha256 = $2 AND response = $3`
+)
+
+func isUsed(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectUse, ws, hash).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find use of attachment: %w", err)
+	}
+	return true, nil
+}
+
+// isPrivate tells whether a file is an answer about a person anywhere: naming
+// it elsewhere must not open it.
+func isPrivate(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectPrivateUse, ws, hash).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find use of attachment: %w", err)
+	}
+	return true, nil
+}
+
+func hashes(rows db.Rows, err error) ([]string, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list attachments: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var hash string
+		if err := rows.Scan(&hash); err != nil {
+			return nil, fmt.Errorf("list attachments: %w", err)
+		}
+		out = append(out, hash)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list attachments: %w", err)
+	}
+	return out, nil
+}

@@ -2,8 +2,6 @@ package response
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -17,19 +15,6 @@ import (
 // submitSource is the source of flags that one response got by itself.
 const submitSource = "submit"
 
-const (
-	selectFlagged = `SELECT ws, response_id, round, stratum, grp, status, vstatus, flags, revision, updated_at FROM responses WHERE nid = $1 AND survey = $2`
-
-	selectFlaggedForUpdatePostgres = `SELECT ws, response_id, round, stratum, grp, status, vstatus, flags, revision, updated_at
-		FROM responses WHERE nid = $1 AND survey = $2 FOR UPDATE`
-
-	selectFlagNames = `SELECT rule, question, source FROM response_flags WHERE response = $1`
-	upsertFlag      = `INSERT INTO response_flags (response, rule, question, survey, source, at, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (response, rule, question) DO UPDATE SET source = excluded.source, at = excluded.at, data = excluded.data
-		WHERE response_flags.source <> 'submit'`
-	updateFlags = `UPDATE responses SET flags = $2 WHERE nid = $1`
-)
-
 // Finding is what a run of checks over many responses says about one of them.
 type Finding struct {
 	Response int64       // nid
@@ -37,9 +22,6 @@ type Finding struct {
 	Flags    []rule.Flag // to be added, or taken over from an earlier run
 	Drop     []string    // sources whose flags go
 }
-
-// flagName is the key of a flag among those of one response.
-type flagName struct{ rule, question string }
 
 // flaggedData is what the event of new flags says about them.
 type flaggedData struct {
@@ -117,41 +99,4 @@ func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f 
 		}
 	}
 	return fresh, nil
-}
-
-// lockFlagged reads what flags change of a response, and keeps others from
-// changing it; nil when it is gone.
-func (s *Service) lockFlagged(ctx context.Context, tx *db.Tx, o *survey.Open, nid int64) (*Row, error) {
-	r := &Row{NID: nid, Survey: o.NID}
-	var row db.Row
-	if s.db.Dialect() == db.Postgres {
-		row = tx.QueryRow(ctx, selectFlaggedForUpdatePostgres, nid, o.NID)
-	} else {
-		row = tx.QueryRow(ctx, selectFlagged, nid, o.NID)
-	}
-	err := row.Scan(&r.Workspace, &r.ResponseID, &r.Round, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Flags, &r.Revision, &r.UpdatedAt)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("find flagged response: %w", err)
-	}
-	return r, nil
-}
-
-func flagNames(ctx context.Context, q db.Querier, nid int64) (map[flagName]string, error) {
-	rows, err := q.Query(ctx, selectFlagNames, nid)
-	if err != nil {
-		return nil, fmt.Errorf("list flags: %w", err)
-	}
-	defer rows.Close()
-	out := map[flagName]string{}
-	for rows.Next() {
-		var n flagName
-		var source string
-		if err := rows.Scan(&n.rule, &n.question, &source); err != nil {
-			return nil, fmt.Errorf("list flags: %w", err)
-		}
-		out[n] = source
-	}
-	return out, rows.Err()
 }

@@ -39,52 +39,6 @@ type RevisionLinks struct {
 	Record string `json:"record" doc:"The response as it was."`
 }
 
-// The columns of an earlier revision, in the order scanPast reads them.
-const (
-	selectPast = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed, imported_by
-		FROM response_history WHERE response = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3`
-	selectPastAt = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed, imported_by
-		FROM response_history WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
-)
-
-// scanPast reads an earlier revision of r. What checks found then is not kept.
-func scanPast(row db.Row, r *Row) (*Row, error) {
-	p := *r
-	var body, answers, masked string
-	p.Masked, p.Sealed, p.Flags, p.Files = nil, nil, 0, 0
-	err := row.Scan(&p.Revision, &p.UpdatedAt, &p.Action, &p.Actor, &p.RequestID, &p.Reason, &p.Status, &p.VStatus, &p.Verifier, &p.VerifiedAt, &p.Reviews,
-		&body, &answers, &masked, &p.Sealed, &p.ImportedBy)
-	if err != nil {
-		return nil, err
-	}
-	p.Body, p.Answers = []byte(body), []byte(answers)
-	if masked != "" {
-		p.Masked = []byte(masked)
-	}
-	return &p, nil
-}
-
-// past lists revisions of r before one, newest first.
-func past(ctx context.Context, q db.Querier, r *Row, before int64, limit int) ([]*Row, error) {
-	rows, err := q.Query(ctx, selectPast, r.NID, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	defer rows.Close()
-	var out []*Row
-	for rows.Next() {
-		p, err := scanPast(rows, r)
-		if err != nil {
-			return nil, fmt.Errorf("list revisions: %w", err)
-		}
-		out = append(out, p)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	return out, nil
-}
-
 // At reads a response as it was at a revision, or at a time. Faults:
 // RESPONSE_NOT_FOUND, REVISION_NOT_FOUND, INVALID_PARAMETER.
 func (s *Service) At(ctx context.Context, id, at string) (web.Reply[*Record], error) {

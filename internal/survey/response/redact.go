@@ -12,14 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const (
-	// Earlier revisions keep who, when and why, and nothing of what was said.
-	blankHistory   = `UPDATE response_history SET body = $2, answers = '{}', masked = '', sealed = NULL WHERE response = $1`
-	deleteAllFlags = `DELETE FROM response_flags WHERE response = $1`
-	// Contents that clashed with it go too.
-	deleteConflicts = `DELETE FROM response_conflicts WHERE response = $1`
-)
-
 // Redact takes everything out of a response that anybody said: what stays is
 // that there was one, of whom and when. It cannot be undone. Faults:
 // RESPONSE_NOT_FOUND, RESPONSE_LOCKED, NOT_COLLECTOR, INVALID_PARAMETER, and

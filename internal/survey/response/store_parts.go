@@ -2,11 +2,14 @@ package response
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
 
@@ -102,4 +105,111 @@ func AddDecision(ctx context.Context, tx *db.Tx, d Decision) error {
 		return fmt.Errorf("insert decision: %w", err)
 	}
 	return nil
+}
+
+const (
+	selectFlagged = `SELECT ws, response_id, round, stratum, grp, status, vstatus, flags, revision, updated_at FROM responses WHERE nid = $1 AND survey = $2`
+
+	selectFlaggedForUpdatePostgres = `SELECT ws, response_id, round, stratum, grp, status, vstatus, flags, revision, updated_at
+		FROM responses WHERE nid = $1 AND survey = $2 FOR UPDATE`
+
+	selectFlagNames = `SELECT rule, question, source FROM response_flags WHERE response = $1`
+	upsertFlag      = `INSERT INTO response_flags (response, rule, question, survey, source, at, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (response, rule, question) DO UPDATE SET source = excluded.source, at = excluded.at, data = excluded.data
+		WHERE response_flags.source <> 'submit'`
+	updateFlags = `UPDATE responses SET flags = $2 WHERE nid = $1`
+)
+
+// flagName is the key of a flag among those of one response.
+type flagName struct{ rule, question string }
+
+// lockFlagged reads what flags change of a response, and keeps others from
+// changing it; nil when it is gone.
+func (s *Service) lockFlagged(ctx context.Context, tx *db.Tx, o *survey.Open, nid int64) (*Row, error) {
+	r := &Row{NID: nid, Survey: o.NID}
+	var row db.Row
+	if s.db.Dialect() == db.Postgres {
+		row = tx.QueryRow(ctx, selectFlaggedForUpdatePostgres, nid, o.NID)
+	} else {
+		row = tx.QueryRow(ctx, selectFlagged, nid, o.NID)
+	}
+	err := row.Scan(&r.Workspace, &r.ResponseID, &r.Round, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Flags, &r.Revision, &r.UpdatedAt)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find flagged response: %w", err)
+	}
+	return r, nil
+}
+
+func flagNames(ctx context.Context, q db.Querier, nid int64) (map[flagName]string, error) {
+	rows, err := q.Query(ctx, selectFlagNames, nid)
+	if err != nil {
+		return nil, fmt.Errorf("list flags: %w", err)
+	}
+	defer rows.Close()
+	out := map[flagName]string{}
+	for rows.Next() {
+		var n flagName
+		var source string
+		if err := rows.Scan(&n.rule, &n.question, &source); err != nil {
+			return nil, fmt.Errorf("list flags: %w", err)
+		}
+		out[n] = source
+	}
+	return out, rows.Err()
+}
+
+const (
+	// Earlier revisions keep who, when and why, and nothing of what was said.
+	blankHistory   = `UPDATE response_history SET body = $2, answers = '{}', masked = '', sealed = NULL WHERE response = $1`
+	deleteAllFlags = `DELETE FROM response_flags WHERE response = $1`
+	// Contents that clashed with it go too.
+	deleteConflicts = `DELETE FROM response_conflicts WHERE response = $1`
+)
+
+// The columns of an earlier revision, in the order scanPast reads them.
+const (
+	selectPast = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed, imported_by
+		FROM response_history WHERE response = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3`
+	selectPastAt = `SELECT revision, at, action, actor, request, reason, status, vstatus, verifier, verified_at, reviews, body, answers, masked, sealed, imported_by
+		FROM response_history WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
+)
+
+// scanPast reads an earlier revision of r. What checks found then is not kept.
+func scanPast(row db.Row, r *Row) (*Row, error) {
+	p := *r
+	var body, answers, masked string
+	p.Masked, p.Sealed, p.Flags, p.Files = nil, nil, 0, 0
+	err := row.Scan(&p.Revision, &p.UpdatedAt, &p.Action, &p.Actor, &p.RequestID, &p.Reason, &p.Status, &p.VStatus, &p.Verifier, &p.VerifiedAt, &p.Reviews,
+		&body, &answers, &masked, &p.Sealed, &p.ImportedBy)
+	if err != nil {
+		return nil, err
+	}
+	p.Body, p.Answers = []byte(body), []byte(answers)
+	if masked != "" {
+		p.Masked = []byte(masked)
+	}
+	return &p, nil
+}
+
+// past lists revisions of r before one, newest first.
+func past(ctx context.Context, q db.Querier, r *Row, before int64, limit int) ([]*Row, error) {
+	rows, err := q.Query(ctx, selectPast, r.NID, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	defer rows.Close()
+	var out []*Row
+	for rows.Next() {
+		p, err := scanPast(rows, r)
+		if err != nil {
+			return nil, fmt.Errorf("list revisions: %w", err)
+		}
+		out = append(out, p)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	return out, nil
 }

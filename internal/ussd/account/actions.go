@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -71,7 +72,7 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, c action.ActionCall) (m
 	if err := s.record(asCustomer(ctx, a), tx, "ussd.account_created", a, nil); err != nil {
 		return machine.Result{}, err
 	}
-	if err := s.askForTwins(ctx, tx, a, true); err != nil {
+	if err := s.askForTwins(ctx, tx, a, whyNew); err != nil {
 		return machine.Result{}, err
 	}
 	return machine.Result{Name: resOK, Set: map[string]string{varCustomer: a.customer, varName: a.name, varWeakReason: ""}}, nil
@@ -196,10 +197,11 @@ func mine(ctx context.Context, tx *db.Tx, c action.ActionCall) (*row, error) {
 	return a, nil
 }
 
-// languageForm is a code of two or three letters.
-var languageForm = regexp.MustCompile(`^[a-z]{2,3}$`)
+// languageForm is a code as packs list them.
+var languageForm = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z]{2})?$`)
 
-// language changes the language of the session and keeps it for the next.
+// language changes the language of the session and keeps it for the next, and
+// has it told to the twin.
 func (s *Service) language(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	lang := c.Arg(varLanguage)
 	if !languageForm.MatchString(lang) {
@@ -211,6 +213,9 @@ func (s *Service) language(ctx context.Context, tx *db.Tx, c action.ActionCall) 
 	}
 	if a != nil && a.lang != lang {
 		if err := setLanguage(ctx, tx, a.id, lang, c.Now); err != nil {
+			return machine.Result{}, err
+		}
+		if err := s.askForTwins(ctx, tx, a, whyAside); err != nil {
 			return machine.Result{}, err
 		}
 	}
@@ -251,6 +256,9 @@ func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) 
 		size = 1
 	}
 	a.district, a.size = cut(c.Arg(varDistrict), maxWord), size
+	if a.household == "" { // erased: this is another one
+		a.household = did.NewEntity().String()
+	}
 	stored, err := setHousehold(ctx, tx, a, c.Now)
 	if err != nil {
 		return machine.Result{}, err
@@ -258,16 +266,13 @@ func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) 
 	if !stored { // closed since it was read
 		return gone(resMissing), nil
 	}
-	return machine.Result{Name: resOK}, s.askForTwins(ctx, tx, a, false)
+	return machine.Result{Name: resOK}, s.askForTwins(ctx, tx, a, whyChanged)
 }
 
 // text sends the caller a text of the pack.
 func (s *Service) text(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	off := machine.Result{Name: resOff}
-	text, ok := c.With[c.Lang]
-	if !ok {
-		text = c.With["en"]
-	}
+	text := cmp.Or(c.With[c.Lang], c.With[c.Default])
 	if text == "" || !s.cfg.SMS.On() {
 		return off, nil
 	}

@@ -216,7 +216,7 @@ func (in *importer) store(ctx context.Context, rows []*row) error {
 			if err := in.s.record(ctx, tx, "ussd.account_created", r, map[string]any{"imported": true}); err != nil {
 				return err
 			}
-			if err := in.s.askForTwins(ctx, tx, r, false); err != nil {
+			if err := in.s.askForTwins(ctx, tx, r, whyChanged); err != nil {
 				return err
 			}
 			done.Imported++

@@ -19,7 +19,7 @@ import (
 //	setLanguage        language                       of the session and of who is logged in
 //	householdStatus                                   none: not registered yet
 //	registerHousehold  district, size                 of who is logged in; missing: the account was closed, nothing is stored
-//	sms                en, sw, …                      sends the text of the language to the caller
+//	sms                en, sw, …                      sends the text of the language to the caller, else that of the default language
 //	findCustomer       customerId                     missing: the id cannot be tried now; an id nobody has is found as well
 //	logout
 //
@@ -96,6 +96,9 @@ func declared() map[string]action.Action {
 		actLogout:    {Results: []string{resOK}, Sets: []string{varName}},
 	}
 }
+
+// Texts names the actions whose constants are a text by language.
+func Texts() []string { return []string{actSMS} }
 
 // Known lists the actions with their results, and the variables they set: what
 // a pack is checked against where there is no store, as by lint.

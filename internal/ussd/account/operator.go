@@ -2,6 +2,8 @@ package account
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -98,32 +100,41 @@ func (s *Service) listLocked(ctx context.Context, q db.Querier, after string, li
 	return out, next, nil
 }
 
-// Number is a phone number that is locked.
+// Number is a phone number that is locked or held.
 type Number struct {
 	Phone    string
 	Wrong    int64
 	LockedTo time.Time // zero when blocked
-	Blocked  bool      // only an operator unlocks
+	Blocked  bool      // only an operator opens it
 	Held     bool      // because its card was changed
 }
 
-// LockedNumbers gives at most limit locked numbers after one, in their order.
+// LockedNumbers gives at most limit numbers that are locked or held, after one,
+// in their order.
 func (s *Service) LockedNumbers(ctx context.Context, after string, limit int) ([]Number, error) {
-	out := []Number{}
+	limit = min(max(limit, 1), maxPage)
+	found := map[string]Number{}
 	for _, kind := range []string{lockNumber, lockHold} {
-		locks, err := s.closedLocks(ctx, s.db, kind, after, min(max(limit, 1), maxPage))
+		locks, err := s.closedLocks(ctx, s.db, kind, after, limit)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range locks {
-			n := Number{Phone: l.name, Wrong: l.wrong, Blocked: l.blocked(), Held: kind == lockHold}
-			if !n.Blocked {
-				n.LockedTo = time.UnixMilli(l.until).UTC()
+			n := found[l.name]
+			n.Phone, n.Wrong, n.Held, n.Blocked = l.name, n.Wrong+l.wrong, kind == lockHold, n.Blocked || l.blocked()
+			if until := time.UnixMilli(l.until).UTC(); n.Blocked {
+				n.LockedTo = time.Time{}
+			} else if until.After(n.LockedTo) {
+				n.LockedTo = until
 			}
-			out = append(out, n)
+			found[l.name] = n
 		}
 	}
-	return out, nil
+	out := make([]Number, 0, len(found))
+	for _, phone := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, found[phone])
+	}
+	return out[:min(len(out), limit)], nil
 }
 
 // errMissing is the fault for an account that is not there.
@@ -132,12 +143,13 @@ func errMissing() error {
 }
 
 // Unlock opens a customer id and the number of its account or, for a text that
-// begins with +, that number alone. The fault is ACCOUNT_NOT_FOUND.
+// begins with +, that number alone, after wrong PINs. A number that is held
+// stays so until it is released. The fault is ACCOUNT_NOT_FOUND.
 func (s *Service) Unlock(ctx context.Context, ref string) error {
 	ctx = operator(ctx)
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
 		if phoneForm.MatchString(ref) {
-			if err := unlockNumber(ctx, tx, ref); err != nil {
+			if err := setLock(ctx, tx, lockNumber, ref, lock{}); err != nil {
 				return err
 			}
 			return s.recordNumber(ctx, tx, "ussd.number_unlocked", ref, nil)
@@ -155,33 +167,73 @@ func (s *Service) Unlock(ctx context.Context, ref string) error {
 
 // unlock opens the locks of an account and its number.
 func (s *Service) unlock(ctx context.Context, tx *db.Tx, a *row) error {
-	if err := unlockNumber(ctx, tx, a.phone); err != nil {
+	if err := setLock(ctx, tx, lockNumber, a.phone, lock{}); err != nil {
 		return err
 	}
 	return setLock(ctx, tx, lockCustomer, a.customer, lock{})
 }
 
-func unlockNumber(ctx context.Context, tx *db.Tx, phone string) error {
-	if err := setLock(ctx, tx, lockHold, phone, lock{}); err != nil {
-		return err
-	}
-	return setLock(ctx, tx, lockNumber, phone, lock{})
-}
-
-// Hold keeps a number from logging in and from getting codes until a time. It
-// is for the signal of an operator that the number has a new card.
-func (s *Service) Hold(ctx context.Context, phone string, until time.Time) error {
-	if !phoneForm.MatchString(phone) {
-		return fault.New(fault.Invalid, "PHONE_INVALID", "The number must be in international form, as +254700000000.")
-	}
+// Hold keeps a number from logging in and from getting codes until a time, the
+// zero time for until it is released, and logs out whoever calls from it. It is
+// for the signal of a network that the number has a new card: who holds it now
+// may be somebody else. The number is named itself, or by the customer id of its
+// account. Faults: ACCOUNT_NOT_FOUND, PHONE_INVALID.
+func (s *Service) Hold(ctx context.Context, ref string, until time.Time) error {
 	ctx = operator(ctx)
-	l := lock{until: until.UnixMilli(), last: s.cfg.Now().UnixMilli()}
+	l := lock{until: forever, last: s.cfg.Now().UnixMilli()}
+	if !until.IsZero() {
+		l.until = until.UnixMilli()
+	}
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		phone, err := s.number(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
 		if err := setLock(ctx, tx, lockHold, phone, l); err != nil {
 			return err
 		}
 		return s.recordNumber(ctx, tx, "ussd.number_held", phone, l.data())
 	})
+}
+
+// Release ends the hold of a number, named as for Hold. It tells whether there
+// was one; locks after wrong PINs stay.
+func (s *Service) Release(ctx context.Context, ref string) (released bool, err error) {
+	ctx = operator(ctx)
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		released = false
+		phone, err := s.number(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		l, err := findLock(ctx, tx, lockHold, phone)
+		if err != nil || !l.closed(s.cfg.Now()) {
+			return err
+		}
+		if err := setLock(ctx, tx, lockHold, phone, lock{}); err != nil {
+			return err
+		}
+		released = true
+		return s.recordNumber(ctx, tx, "ussd.number_released", phone, nil)
+	})
+	return released, err
+}
+
+// number is the phone number that an operator means: itself, or that of an
+// account.
+func (s *Service) number(ctx context.Context, q db.Querier, ref string) (string, error) {
+	phone := ref
+	if customerID(ref) != "" {
+		a, err := s.find(ctx, q, ref)
+		if err != nil {
+			return "", err
+		}
+		phone = a.phone
+	}
+	if !phoneForm.MatchString(phone) {
+		return "", fault.New(fault.Invalid, "PHONE_INVALID", "The number must be in international form, as +254700000000.")
+	}
+	return phone, nil
 }
 
 // find reads an open account for an operator.
@@ -199,7 +251,7 @@ func (s *Service) find(ctx context.Context, q db.Querier, customer string) (*row
 // Reset gives an account a temporary PIN, which is good for a day and must be
 // changed at the next login, and unlocks it. With message the PIN goes to the
 // number of the account and is not returned; it is returned when messages are
-// off. Faults: ACCOUNT_NOT_FOUND, ACCOUNT_CLOSED.
+// off or the number is held. Faults: ACCOUNT_NOT_FOUND, ACCOUNT_CLOSED.
 func (s *Service) Reset(ctx context.Context, customer string, message bool) (pin string, sent bool, err error) {
 	ctx = operator(ctx)
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -222,7 +274,11 @@ func (s *Service) Reset(ctx context.Context, customer string, message bool) (pin
 		if err := s.unlock(ctx, tx, a); err != nil {
 			return err
 		}
-		if message && phoneForm.MatchString(a.phone) {
+		hold, err := findLock(ctx, tx, lockHold, a.phone)
+		if err != nil {
+			return err
+		}
+		if message && phoneForm.MatchString(a.phone) && !hold.closed(now) {
 			if sent, err = s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: say(temporaryWords, a.lang, pin), About: a.did}); err != nil {
 				return err
 			}
@@ -266,7 +322,7 @@ func (s *Service) Retry(ctx context.Context, customer string) error {
 		if err != nil || a.status != Active {
 			return err
 		}
-		return s.askForTwins(ctx, tx, a, false)
+		return s.askForTwins(ctx, tx, a, whyChanged)
 	})
 }
 
@@ -299,6 +355,9 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, 
 		return 0, err
 	}
 	if err := s.unlock(ctx, tx, a); err != nil {
+		return 0, err
+	}
+	if err := setLock(ctx, tx, lockHold, a.phone, lock{}); err != nil {
 		return 0, err
 	}
 	n, err := s.cfg.SMS.Erase(ctx, tx, a.did, a.phone)

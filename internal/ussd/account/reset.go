@@ -4,9 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"database/sql"
-	"errors"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -23,39 +20,6 @@ const (
 	codeTries = 3 // wrong ones until it is worth nothing
 	codesADay = 5 // for one account
 )
-
-const (
-	selectReset = `SELECT code, expires_at, tries, sent, day_at FROM ussd_resets WHERE account = $1`
-	upsertReset = `INSERT INTO ussd_resets (account, code, expires_at, tries, sent, day_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (account) DO UPDATE SET code = excluded.code, expires_at = excluded.expires_at, tries = excluded.tries, sent = excluded.sent, day_at = excluded.day_at`
-	deleteReset = `DELETE FROM ussd_resets WHERE account = $1`
-)
-
-// reset is a code that was sent.
-type reset struct {
-	code               []byte // its hash
-	expires            int64
-	tries, sent, dayAt int64
-}
-
-func findReset(ctx context.Context, tx *db.Tx, account string) (reset, error) {
-	var r reset
-	err := tx.QueryRow(ctx, selectReset, account).Scan(&r.code, &r.expires, &r.tries, &r.sent, &r.dayAt)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return reset{}, fmt.Errorf("find reset: %w", err)
-	}
-	return r, nil
-}
-
-func setReset(ctx context.Context, tx *db.Tx, account string, r reset) error {
-	_, err := tx.Exec(ctx, upsertReset, account, r.code, r.expires, r.tries, r.sent, r.dayAt)
-	return doing("store reset", err)
-}
-
-func removeReset(ctx context.Context, tx *db.Tx, account string) error {
-	_, err := tx.Exec(ctx, deleteReset, account)
-	return doing("remove reset", err)
-}
 
 // spent has the session forget a secret that has served its purpose. While only
 // the new PIN is to be typed again it is still needed.

@@ -1,17 +1,21 @@
 package account_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 var sixDigits = regexp.MustCompile(`\b\d{6}\b`)
@@ -223,6 +227,118 @@ func TestHold(t *testing.T) {
 			t.Errorf("%d locks are left", n)
 		}
 	})
+}
+
+// TestHoldAndRelease: only a release ends a hold before its time, a hold without
+// an end lasts until then, and both are recorded without the number.
+func TestHoldAndRelease(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d, nil)
+		r.run(t)
+		id := r.create(t, phone, goodPIN)
+		ctx := web.WithCaller(t.Context(), web.Caller{Workspace: auth.OperatorWorkspace, DID: "did:x:op"})
+		me := r.login(t, phone, id, goodPIN)
+		stands := func(number string) bool {
+			t.Helper()
+			var ok bool
+			err := r.db.InTx(ctx, func(tx *db.Tx) (err error) {
+				ok, err = r.Actions()["login"].Stands(ctx, tx, action.Login{Account: *me.Account, Proof: me.Proof, Phone: number, Now: r.time()})
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ok
+		}
+		if got, err := r.Release(ctx, phone); got || err != nil {
+			t.Errorf("Release() of a number that is not held = %v, %v", got, err)
+		}
+		if err := r.Hold(ctx, strings.ToLower(id), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		r.pass(1000 * 24 * time.Hour)
+		if out := r.login(t, phone, id, goodPIN); out.Name != "blocked" {
+			t.Errorf("login = %+v, want blocked", out)
+		}
+		if stands(phone) || !stands("+254722222222") {
+			t.Error("a held number stays logged in, or another handset does not")
+		}
+		if err := r.Unlock(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		if pin, sent, err := r.Reset(ctx, id, true); err != nil || sent || len(pin) != 5 {
+			t.Errorf("Reset() = %q, %v, %v; want no message to a card that may be somebody else's", pin, sent, err)
+		}
+		if out := r.login(t, phone, id, goodPIN); out.Name != "blocked" {
+			t.Errorf("login after unlock and reset = %+v, want blocked still", out)
+		}
+		if got, err := r.Release(ctx, id); !got || err != nil {
+			t.Errorf("Release() = %v, %v", got, err)
+		}
+		if out := r.login(t, phone, id, goodPIN); out.Name != "wrong" {
+			t.Errorf("login after the release = %+v, want the old PIN to be wrong", out)
+		}
+		for _, ref := range []string{"C99999999", "nonsense", "0700"} {
+			if err := r.Hold(ctx, ref, time.Time{}); err == nil {
+				t.Errorf("Hold(%q) is taken", ref)
+			}
+			if _, err := r.Release(ctx, ref); err == nil {
+				t.Errorf("Release(%q) is taken", ref)
+			}
+		}
+		want := []string{"ussd.account_created", "ussd.number_held", "ussd.account_unlocked", "ussd.pin_reset", "ussd.number_released"}
+		if got := r.types(t); !slices.Equal(got, want) {
+			t.Errorf("events = %q, want %q", got, want)
+		}
+		if n := r.count(t, `SELECT count(*) FROM events WHERE data LIKE '%254700%' OR subject LIKE '%254700%'`); n != 0 {
+			t.Errorf("%d events name the number", n)
+		}
+	})
+}
+
+// TestLockedNumbersInPages: numbers that are locked and held are one list, in
+// pages that leave nothing out.
+func TestLockedNumbersInPages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, dbtest.SQLite(t), nil)
+	var want []string
+	for i := range 7 {
+		number := fmt.Sprintf("+25470000%04d", i)
+		locked, held := i%2 == 1 || i > 3, i%2 == 0 || i > 3
+		for range 3 {
+			if locked {
+				r.login(t, number, fmt.Sprintf("C2222222%d", i+2), "70635")
+			}
+		}
+		if held {
+			if err := r.Hold(t.Context(), number, r.time().Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want = append(want, fmt.Sprint(number, locked, held))
+	}
+	for limit := 1; limit < 12; limit++ {
+		var got []string
+		for after := ""; ; {
+			page, err := r.LockedNumbers(t.Context(), after, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, n := range page {
+				got, after = append(got, fmt.Sprint(n.Phone, n.Wrong > 0, n.Held)), n.Phone
+				if wait := n.LockedTo.Sub(r.time()); n.Held != (wait == time.Hour) {
+					t.Errorf("%s is locked for %v", n.Phone, wait)
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("pages of %d give %q, want %q", limit, got, want)
+		}
+	}
 }
 
 func TestTemporaryPIN(t *testing.T) {

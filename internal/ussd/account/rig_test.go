@@ -159,6 +159,7 @@ func await(t testing.TB, what string, ok func() bool) {
 // call is what an action is given in a test.
 type call struct {
 	phone, lang, account string
+	standard             string // the default language; en by default
 	vars, secrets, with  map[string]string
 }
 
@@ -174,10 +175,13 @@ func (r *rig) try(ctx context.Context, name string, c call) (machine.Result, err
 	if c.lang == "" {
 		c.lang = "en"
 	}
+	if c.standard == "" {
+		c.standard = "en"
+	}
 	var out machine.Result
 	err := r.db.InTx(ctx, func(tx *db.Tx) (err error) {
 		out, err = a.Run(ctx, tx, action.ActionCall{
-			Call:  machine.Call{Action: name, Vars: c.vars, Secrets: c.secrets, With: c.with, Lang: c.lang, Account: c.account},
+			Call:  machine.Call{Action: name, Vars: c.vars, Secrets: c.secrets, With: c.with, Lang: c.lang, Default: c.standard, Account: c.account},
 			Phone: c.phone, Now: r.time(),
 		})
 		return err

@@ -2,8 +2,6 @@ package account
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,51 +19,6 @@ const (
 	rotatePasses = 5  // over what other instances seal with the old key meanwhile
 	proofRows    = 3  // of one key that are tried: one may be damaged
 )
-
-const (
-	// nextKey jumps along the index from key to key.
-	nextKey      = `SELECT pin_key FROM ussd_accounts WHERE pin_key > $1 ORDER BY pin_key LIMIT 1`
-	selectSealed = `SELECT id, pin FROM ussd_accounts WHERE pin_key = $1 AND id > $2 ORDER BY id LIMIT $3`
-	countSealed  = `SELECT count(*) FROM ussd_accounts WHERE pin_key = $1`
-	moveSealed   = `UPDATE ussd_accounts SET pin = $3, pin_key = $4 WHERE id = $1 AND pin = $2`
-)
-
-// pinRow is a PIN and whose it is.
-type pinRow struct {
-	id  string
-	pin []byte
-}
-
-func sealedBy(ctx context.Context, q db.Querier, key, after string, limit int) ([]pinRow, error) {
-	rows, err := q.Query(ctx, selectSealed, key, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list PINs of a key: %w", err)
-	}
-	defer rows.Close()
-	var out []pinRow
-	for rows.Next() {
-		var r pinRow
-		if err := rows.Scan(&r.id, &r.pin); err != nil {
-			return nil, fmt.Errorf("list PINs of a key: %w", err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
-}
-
-// keysInUse lists the keys that have sealed PINs of the store.
-func keysInUse(ctx context.Context, q db.Querier) ([]string, error) {
-	var all []string
-	for last := ""; ; {
-		err := q.QueryRow(ctx, nextKey, last).Scan(&last)
-		if errors.Is(err, sql.ErrNoRows) {
-			return all, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("list PIN keys: %w", err)
-		}
-		all = append(all, last)
-	}
-}
 
 // Prove checks that the PINs in the store open with the keys of this server,
 // and asks for the rotation of those under the old one. Its error is for who
@@ -168,10 +121,11 @@ func (s *Service) rotate(ctx context.Context, r *job.Run) error {
 
 // rotateKey goes once over the PINs of a key and tells how many it moved.
 func (s *Service) rotateKey(ctx context.Context, r *job.Run, old Key, st *rotation) (int64, error) {
-	var left, moved int64
-	if err := s.db.QueryRow(ctx, countSealed, old.id).Scan(&left); err != nil {
-		return 0, fmt.Errorf("count PINs of a key: %w", err)
+	left, err := countBy(ctx, s.db, old.id)
+	if err != nil {
+		return 0, err
 	}
+	var moved int64
 	total := st.Moved + left
 	for {
 		chunk, err := sealedBy(ctx, s.db, old.id, st.After, rotateChunk)
@@ -209,9 +163,9 @@ func (s *Service) moveChunk(ctx context.Context, r *job.Run, old Key, chunk []pi
 			if fresh[i] == nil {
 				continue
 			}
-			n, err := tx.Exec(ctx, moveSealed, c.id, c.pin, fresh[i], s.keys.current.id)
+			n, err := movePIN(ctx, tx, c, fresh[i], s.keys.current.id)
 			if err != nil {
-				return fmt.Errorf("move PIN: %w", err)
+				return err
 			}
 			moved += n
 		}
@@ -247,18 +201,15 @@ func (s *Service) Expire(ctx context.Context, _ time.Time, limit int) (int, erro
 	err := s.db.InTx(ctx, func(tx *db.Tx) error {
 		sum = 0
 		for _, kind := range []string{lockNumber, lockHold} {
-			n, err := tx.Exec(ctx, sweepLocks, kind, now.Add(-numberMemory).UnixMilli(), now.UnixMilli(), limit)
+			n, err := sweepKind(ctx, tx, kind, now, limit)
 			if err != nil {
-				return fmt.Errorf("sweep locks: %w", err)
+				return err
 			}
 			sum += n
 		}
-		n, err := tx.Exec(ctx, sweepUnknown, now.Add(-unknownMemory).UnixMilli(), limit)
-		if err != nil {
-			return fmt.Errorf("sweep locks: %w", err)
-		}
+		n, err := sweepNobody(ctx, tx, now, limit)
 		sum += n
-		return nil
+		return err
 	})
 	return int(sum), err
 }

@@ -3,17 +3,11 @@ package account
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/base64"
-	"errors"
-	"fmt"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 )
-
-const selectStanding = `SELECT a.pin, COALESCE(l.closed_until, 0) FROM ussd_accounts a
-	LEFT JOIN ussd_locks l ON l.kind = 'customer' AND l.name = a.customer_id WHERE a.id = $1 AND a.status = 'active'`
 
 // proofSize is how many bytes of the hash are kept.
 const proofSize = 12
@@ -32,15 +26,12 @@ func proofOf(sealed []byte) string {
 func (r *row) ticket() string { return r.id + " " + r.proof() }
 
 // stands tells whether a login still counts: the account is open and not
-// locked, and its PIN is the one that was typed.
-func (s *Service) stands(ctx context.Context, tx *db.Tx, account, proof string, now time.Time) (bool, error) {
-	var pin []byte
-	var l lock
-	err := tx.QueryRow(ctx, selectStanding, account).Scan(&pin, &l.until)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("find whether a login counts: %w", err)
+// locked, its PIN is the one that was typed, and the number it comes from is
+// not held.
+func (s *Service) stands(ctx context.Context, tx *db.Tx, l action.Login) (bool, error) {
+	st, err := findStanding(ctx, tx, l.Account, l.Phone)
+	if err != nil || st == nil {
+		return false, err
 	}
-	return proof == proofOf(pin) && !l.closed(now), nil
+	return l.Proof == proofOf(st.pin) && !st.account.closed(l.Now) && !st.hold.closed(l.Now), nil
 }

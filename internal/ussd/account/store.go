@@ -22,13 +22,17 @@ const (
 	countNumber      = `SELECT count(*) FROM (SELECT id FROM ussd_accounts WHERE phone = $1 AND status = 'active' LIMIT $2) AS held`
 	updatePIN        = `UPDATE ussd_accounts SET pin = $2, pin_key = $3, pin_legacy = '', pin_until = $4, revision = revision + 1, updated_at = $5 WHERE id = $1`
 	updateLanguage   = `UPDATE ussd_accounts SET lang = $2, revision = revision + 1, updated_at = $3 WHERE id = $1`
-	updateHousehold  = `UPDATE ussd_accounts SET district = $2, size = $3, revision = revision + 1, updated_at = $4 WHERE id = $1 AND status = 'active'`
+	updateHousehold  = `UPDATE ussd_accounts SET district = $2, size = $3, household_did = $4, revision = revision + 1, updated_at = $5 WHERE id = $1 AND status = 'active'`
 	askTwins         = `UPDATE ussd_accounts SET twins = 'pending', twins_asked = twins_asked + 1, updated_at = $2 WHERE id = $1 RETURNING twins_asked`
-	endTwins         = `UPDATE ussd_accounts SET twins = $3, household_did = $4, updated_at = $5 WHERE id = $1 AND twins_asked = $2`
-	closeAccount     = `UPDATE ussd_accounts SET status = 'closed', pin = NULL, pin_key = '', pin_legacy = '', pin_until = 0, revision = revision + 1, updated_at = $2
+	// refreshTwins leaves twins that are ready so: they are there, and stay of
+	// use until they are brought up to date.
+	refreshTwins = `UPDATE ussd_accounts SET twins = CASE WHEN twins = 'ready' THEN twins ELSE 'pending' END, twins_asked = twins_asked + 1, updated_at = $2
+		WHERE id = $1 RETURNING twins_asked`
+	endTwins     = `UPDATE ussd_accounts SET twins = $3, household_did = $4, updated_at = $5 WHERE id = $1 AND twins_asked = $2`
+	closeAccount = `UPDATE ussd_accounts SET status = 'closed', pin = NULL, pin_key = '', pin_legacy = '', pin_until = 0, revision = revision + 1, updated_at = $2
 		WHERE id = $1 AND status = 'active'`
 	deleteAccount  = `DELETE FROM ussd_accounts WHERE id = $1`
-	blankHousehold = `UPDATE ussd_accounts SET household_did = '', district = '', size = 0, twins = 'none', revision = revision + 1 WHERE household_did = $1 AND ws = $2`
+	blankHousehold = `UPDATE ussd_accounts SET household_did = '', district = '', size = 0, twins = 'none', twins_asked = twins_asked + 1, revision = revision + 1 WHERE household_did = $1 AND ws = $2`
 )
 
 const (
@@ -102,15 +106,20 @@ func setLanguage(ctx context.Context, tx *db.Tx, id, lang string, now time.Time)
 
 // setHousehold reports false for an account that is not open.
 func setHousehold(ctx context.Context, tx *db.Tx, r *row, now time.Time) (bool, error) {
-	n, err := tx.Exec(ctx, updateHousehold, r.id, r.district, r.size, now.UnixMilli())
+	n, err := tx.Exec(ctx, updateHousehold, r.id, r.district, r.size, r.household, now.UnixMilli())
 	return n > 0, doing("store household", err)
 }
 
 // setPending notes that the twins were asked for once more, and gives the
 // number of that.
-func setPending(ctx context.Context, tx *db.Tx, id string, now time.Time) (int64, error) {
-	var asked int64
-	err := tx.QueryRow(ctx, askTwins, id, now.UnixMilli()).Scan(&asked)
+func setPending(ctx context.Context, tx *db.Tx, id string, now time.Time) (asked int64, err error) {
+	err = tx.QueryRow(ctx, askTwins, id, now.UnixMilli()).Scan(&asked)
+	return asked, doing("ask for twins", err)
+}
+
+// setRefreshed is setPending for a change nobody waits for.
+func setRefreshed(ctx context.Context, tx *db.Tx, id string, now time.Time) (asked int64, err error) {
+	err = tx.QueryRow(ctx, refreshTwins, id, now.UnixMilli()).Scan(&asked)
 	return asked, doing("ask for twins", err)
 }
 

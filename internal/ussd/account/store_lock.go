@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -17,6 +18,9 @@ const (
 )
 
 const (
+	selectStanding = `SELECT a.pin, COALESCE(l.closed_until, 0), COALESCE(h.closed_until, 0) FROM ussd_accounts a
+		LEFT JOIN ussd_locks l ON l.kind = 'customer' AND l.name = a.customer_id
+		LEFT JOIN ussd_locks h ON h.kind = 'hold' AND h.name = $2 WHERE a.id = $1 AND a.status = 'active'`
 	// touchLock holds the row until the transaction ends: tries on one id, or
 	// from one number, come one after the other in every instance.
 	touchLock = `INSERT INTO ussd_locks (kind, name, wrong, closed_until, last_at) VALUES ($1, $2, 0, 0, 0)
@@ -41,6 +45,25 @@ func touch(ctx context.Context, tx *db.Tx, kind, name string) (lock, error) {
 	return l, nil
 }
 
+// standingRow is what a login depends on.
+type standingRow struct {
+	pin           []byte
+	account, hold lock
+}
+
+// findStanding reads what the login of an account from a number depends on, nil
+// when the account is not open.
+func findStanding(ctx context.Context, q db.Querier, id, phone string) (*standingRow, error) {
+	st := &standingRow{}
+	err := q.QueryRow(ctx, selectStanding, id, phone).Scan(&st.pin, &st.account.until, &st.hold.until)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find whether a login counts: %w", err)
+	}
+	return st, nil
+}
+
 // findLock reads a lock; one that is not there is open.
 func findLock(ctx context.Context, q db.Querier, kind, name string) (lock, error) {
 	var l lock
@@ -59,6 +82,18 @@ func setLock(ctx context.Context, tx *db.Tx, kind, name string, l lock) error {
 	}
 	_, err := tx.Exec(ctx, updateLock, kind, name, l.wrong, l.until, l.last)
 	return doing("store lock", err)
+}
+
+// sweepKind removes locks of numbers that no longer count.
+func sweepKind(ctx context.Context, tx *db.Tx, kind string, now time.Time, limit int) (int64, error) {
+	n, err := tx.Exec(ctx, sweepLocks, kind, now.Add(-numberMemory).UnixMilli(), now.UnixMilli(), limit)
+	return n, doing("sweep locks", err)
+}
+
+// sweepNobody removes locks of ids that nobody has.
+func sweepNobody(ctx context.Context, tx *db.Tx, now time.Time, limit int) (int64, error) {
+	n, err := tx.Exec(ctx, sweepUnknown, now.Add(-unknownMemory).UnixMilli(), limit)
+	return n, doing("sweep locks", err)
 }
 
 // named is a lock and whose it is.

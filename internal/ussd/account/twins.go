@@ -22,7 +22,7 @@ type Customer struct {
 	Account    string
 	CustomerID string
 	DID        string
-	Household  string // DID
+	Household  string // DID; "" when it was erased
 	Name       string
 	Email      string
 	Phone      string
@@ -38,18 +38,32 @@ type wanted struct {
 	Welcome bool   `json:"welcome,omitzero"` // send the customer id
 }
 
-// askForTwins has the twins of an account made after the transaction.
-func (s *Service) askForTwins(ctx context.Context, tx *db.Tx, a *row, welcome bool) error {
+// why twins are asked for.
+type why int
+
+const (
+	whyNew     why = iota // the account is new: the customer id is sent when they are there
+	whyChanged            // what the customer waits for has changed
+	whyAside              // something has changed that nobody waits for
+)
+
+// askForTwins has the twins of an account made, or brought up to date, after
+// the transaction.
+func (s *Service) askForTwins(ctx context.Context, tx *db.Tx, a *row, y why) error {
 	if s.cfg.MakeTwins == nil {
 		return nil
 	}
-	asked, err := setPending(ctx, tx, a.id, s.cfg.Now())
+	ask := setPending
+	if y == whyAside {
+		ask = setRefreshed
+	}
+	asked, err := ask(ctx, tx, a.id, s.cfg.Now())
 	if err != nil {
 		return err
 	}
 	_, err = s.cfg.Jobs.Enqueue(asCustomer(ctx, a), tx, job.Draft{
 		Kind: KindTwins, Key: a.id + "/" + strconv.FormatInt(asked, 10), MaxAttempts: twinAttempts,
-		Payload: wanted{Account: a.id, Asked: asked, Welcome: welcome},
+		Payload: wanted{Account: a.id, Asked: asked, Welcome: y == whyNew},
 	})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -90,6 +91,80 @@ func TestTwins(t *testing.T) {
 	})
 }
 
+// TestLanguageReachesTheTwin: the language of the registration, and each later
+// one, is that of the twin.
+func TestLanguageReachesTheTwin(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := &twins{}
+		r := newRig(t, d, w.with)
+		out := r.do(t, "createAccount", call{lang: "sw", vars: map[string]string{"name": "Amina"}, secrets: map[string]string{"pin": goodPIN, "confirm": goodPIN}})
+		id := out.Set["customerId"]
+		me := r.enter(t, phone, id, goodPIN)
+		r.run(t)
+		await(t, "the twins are ready", func() bool { return r.one(t, id).Twins == account.TwinsReady })
+		if got := w.seen()[0].Language; got != "sw" {
+			t.Errorf("the twin was made with the language %q, want sw", got)
+		}
+		last := func() account.Customer { all := w.seen(); return all[len(all)-1] }
+		jobs := func() int { return r.count(t, `SELECT count(*) FROM jobs WHERE kind = 'ussd.twins'`) }
+
+		before := jobs()
+		if out := r.do(t, "setLanguage", call{account: me, lang: "sw", with: map[string]string{"language": "en-GB"}}); out.Name != "ok" || out.Lang != "en-GB" {
+			t.Errorf("setLanguage = %+v", out)
+		}
+		if got := r.one(t, id).Twins; got != account.TwinsReady {
+			t.Errorf("twins = %s while only the language changes, want ready", got)
+		}
+		await(t, "the twin has the language", func() bool { return last().Language == "en-GB" })
+		if c := last(); c.DID != r.one(t, id).DID || c.Household != r.one(t, id).Household {
+			t.Errorf("asked for %+v, want the same twins", c)
+		}
+		r.do(t, "setLanguage", call{account: me, lang: "en-GB", with: map[string]string{"language": "en-GB"}})
+		r.do(t, "setLanguage", call{lang: "en", with: map[string]string{"language": "sw"}})
+		if got := jobs(); got != before+1 {
+			t.Errorf("%d jobs for one change, want 1", got-before)
+		}
+		if n := len(r.sms.Sent()); n > 1 {
+			t.Errorf("%d messages, want the customer id at most", n)
+		}
+	})
+}
+
+// TestTwinsAfterTheHouseholdIsErased: the person goes on without it, and a
+// household that is registered then is another one.
+func TestTwinsAfterTheHouseholdIsErased(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := &twins{}
+		r := newRig(t, d, w.with)
+		r.run(t)
+		id := r.create(t, phone, goodPIN)
+		me := r.enter(t, phone, id, goodPIN)
+		await(t, "the twins are ready", func() bool { return r.one(t, id).Twins == account.TwinsReady })
+		old := r.one(t, id).Household
+		if err := r.db.InTx(t.Context(), func(tx *db.Tx) error {
+			_, err := r.Erase(t.Context(), tx, auth.OperatorWorkspace, old)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r.do(t, "setLanguage", call{account: me, with: map[string]string{"language": "sw"}})
+		await(t, "the person has the language", func() bool { all := w.seen(); return all[len(all)-1].Language == "sw" })
+		if c := w.seen()[len(w.seen())-1]; c.Household != "" {
+			t.Errorf("asked for %+v, want no household", c)
+		}
+		r.do(t, "registerHousehold", call{account: me, vars: map[string]string{"district": "Kitui", "size": "6"}})
+		await(t, "the household is ready", func() bool {
+			a := r.one(t, id)
+			return a.Twins == account.TwinsReady && a.Household != "" && a.Household != old
+		})
+		if c := w.seen()[len(w.seen())-1]; c.Household != r.one(t, id).Household || c.Size != 6 {
+			t.Errorf("asked for %+v, want %+v", c, r.one(t, id))
+		}
+	})
+}
+
 func TestTwinsFail(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
@@ -160,12 +235,18 @@ func TestTextsToTheCaller(t *testing.T) {
 		if out := r.do(t, "sms", call{phone: "+254722222222", lang: "fr", with: with}); out.Name != "queued" {
 			t.Errorf("sms = %+v", out)
 		}
+		if out := r.do(t, "sms", call{phone: "+254722222222", standard: "sw", with: map[string]string{"en": with["en"]}, lang: "fr"}); out.Name != "off" {
+			t.Errorf("sms in neither language = %+v", out)
+		}
+		if out := r.do(t, "sms", call{standard: "sw", with: map[string]string{"sw": with["sw"]}, lang: "fr", phone: "+254733333333"}); out.Name != "queued" {
+			t.Errorf("sms in the default language = %+v", out)
+		}
 		if out := r.do(t, "sms", call{phone: "+254722222222", with: map[string]string{}}); out.Name != "off" {
 			t.Errorf("sms without a text = %+v", out)
 		}
-		await(t, "all are sent", func() bool { return len(r.sms.Sent()) == 11 })
+		await(t, "all are sent", func() bool { return len(r.sms.Sent()) == 12 })
 		for _, m := range r.sms.Sent() {
-			if (m.To == phone) != (m.Text == with["sw"]) {
+			if (m.To != "+254722222222") != (m.Text == with["sw"]) {
 				t.Errorf("message = %+v", m)
 			}
 		}

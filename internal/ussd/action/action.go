@@ -25,7 +25,15 @@ type Action struct {
 	// and what was proved is still true. It is asked before every step of
 	// whoever is logged in, so it is quick. Actions that log in have it, all
 	// of them the same.
-	Stands func(ctx context.Context, tx *db.Tx, account, proof string, now time.Time) (bool, error)
+	Stands func(ctx context.Context, tx *db.Tx, l Login) (bool, error)
+}
+
+// Login is somebody who has logged in.
+type Login struct {
+	Account string
+	Proof   string // what the login proved
+	Phone   string // that the call comes from
+	Now     time.Time
 }
 
 // ActionCall is an action at work in one step of one session.

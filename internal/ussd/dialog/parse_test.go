@@ -87,6 +87,52 @@ func TestSave(t *testing.T) {
 	}
 }
 
+// A new PIN and its repetition are one placeholder, unless they were not the
+// same.
+func TestSaveRepeatedPIN(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		turns []dialog.Turn
+		want  string
+	}{
+		"taken":        {[]dialog.Turn{{Input: "2", Node: "ask"}, {Mask: "pin", Node: "again"}, {Mask: "confirm", Node: "done"}}, "2 {pin} {pin}, needs pin"},
+		"differs":      {[]dialog.Turn{{Input: "2", Node: "ask"}, {Mask: "pin", Node: "again"}, {Mask: "confirm", Node: "ask"}}, "2 {pin} {confirm}, needs pin confirm"},
+		"refused":      {[]dialog.Turn{{Input: "2", Node: "ask"}, {Mask: "pin", Node: "again"}, {Mask: "confirm", Node: "again"}}, "2 {pin} {confirm}, needs pin confirm"},
+		"not known":    {[]dialog.Turn{{Input: "2"}, {Mask: "pin"}, {Mask: "confirm"}}, "2 {pin} {confirm}, needs pin confirm"},
+		"by itself":    {[]dialog.Turn{{Input: "2", Node: "ask"}, {Mask: "confirm", Node: "done"}}, "2 {confirm}, needs confirm"},
+		"after a call": {[]dialog.Turn{{Input: "2", Node: "ask"}, {Mask: "pin", Node: "again"}, {Mask: "confirm", Node: "done", Hangup: true}}, "2 {pin} {confirm}, needs pin confirm"},
+	} {
+		d := parse(t, string(dialog.Saved{Mode: wire.Auto, Turns: tt.turns}.Text()))
+		var typed []string
+		for _, s := range d.Steps {
+			if s.Verb == dialog.Type {
+				typed = append(typed, s.Input)
+			}
+		}
+		if got := strings.Join(typed, " ") + ", needs " + strings.Join(d.Needs, " "); got != tt.want {
+			t.Errorf("%s: saved as %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// Dialogs that were saved with a placeholder for each need one value only.
+func TestRepeatedPINHasOneValue(t *testing.T) {
+	t.Parallel()
+	const text = "needs: pin, confirm\n>\n> 2\n> C12345678\n> {confirm}\n@ home\n"
+	for vars, ok := range map[[2]string]bool{{"pin", "48213"}: true, {"confirm", "48213"}: true, {"confirm", "11111"}: false, {"other", "48213"}: false} {
+		r := newLine(t).runner()
+		r.Vars = map[string]string{vars[0]: vars[1]}
+		if out := run(t, r, text); out.OK() != ok {
+			t.Errorf("with %v: %v, want ok: %v", vars, out.Problems, ok)
+		}
+	}
+	r := newLine(t).runner()
+	r.Vars = map[string]string{"pin": "48213", "confirm": "11111"}
+	if out := run(t, r, text); out.OK() {
+		t.Error("a value of its own is not heeded")
+	}
+}
+
 // Names of inputs and what was typed cannot break the file.
 func TestSaveOdd(t *testing.T) {
 	t.Parallel()

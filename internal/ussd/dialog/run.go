@@ -103,8 +103,12 @@ func (p *play) fill(ctx context.Context, line int, text string) (string, bool) {
 		name := use[1 : len(use)-1]
 		v, known := p.vars[name]
 		if !known && p.Value != nil {
-			v, known = p.Value(ctx, name, p.phone.Number())
-			p.vars[name] = v
+			if v, known = p.Value(ctx, name, p.phone.Number()); known {
+				p.vars[name] = v
+			}
+		}
+		if !known && name == samePIN { // who gives one PIN means the same again
+			v, known = p.vars[newPIN]
 		}
 		if !known {
 			p.bad(line, "{%s} has no value: give it with --set %s=…", name, name)

@@ -36,6 +36,23 @@ func Secretive(typed string) bool {
 	return len(typed) >= 4 && len(typed) <= 6 && strings.Trim(typed, "0123456789") == ""
 }
 
+// The names of a new PIN and of its repetition in menu packs.
+const (
+	newPIN  = "pin"
+	samePIN = "confirm"
+)
+
+// repeats tells whether a turn typed once more what the one before did: the
+// repetition of a new PIN that was taken, since it led neither back to the PIN
+// nor nowhere.
+func (s Saved) repeats(i int) bool {
+	if i < 2 || s.Turns[i].Mask != samePIN || s.Turns[i-1].Mask != newPIN || s.Turns[i].Hangup {
+		return false
+	}
+	to := s.Turns[i].Node
+	return to != "" && to != s.Turns[i-1].Node && to != s.Turns[i-2].Node
+}
+
 var notName = regexp.MustCompile(`[^A-Za-z0-9]`)
 
 // maskName makes a variable name of the name of an input.
@@ -52,13 +69,16 @@ func maskName(s string) string {
 func (s Saved) Text() []byte {
 	var b, steps strings.Builder
 	var needs []string
-	for _, t := range s.Turns {
+	for i, t := range s.Turns {
 		if t.Hangup {
 			steps.WriteString("\n:redial\n")
 		}
 		input := strings.NewReplacer("\n", " ", "\r", " ", "{", "{{").Replace(t.Input)
 		if t.Mask != "" {
 			name := maskName(t.Mask)
+			if s.repeats(i) {
+				name = newPIN
+			}
 			if input = "{" + name + "}"; !slices.Contains(needs, name) {
 				needs = append(needs, name)
 			}

@@ -214,6 +214,10 @@ func (w *walk) end() {
 func (w *walk) follow(n *menu.Node, to string) (Screen, error) {
 	switch {
 	case to == menu.Draft && w.s.Kept != "":
+		if kept := w.p.Node(w.s.Kept); kept != nil && kept.Login {
+			to = w.p.Login // the walk goes on after it, see takeUp
+			break
+		}
 		to, w.s.Kept = w.s.Kept, ""
 	case to == menu.Draft:
 		to = w.p.Start
@@ -232,6 +236,9 @@ func (w *walk) enter(to string) (Screen, error) {
 		}
 		if n.Do == "" {
 			w.s.Node, w.s.Page = n.ID, 0
+			if n.Draft && n.ID != w.p.Resume {
+				w.s.Kept = "" // another walk is under way
+			}
 			return w.show(n), nil
 		}
 		next, err := w.act(n)
@@ -248,7 +255,7 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	if w.run == nil {
 		return "", fmt.Errorf("node %q of pack %s: nobody runs actions", n.ID, w.p.Name)
 	}
-	res, err := w.run(Call{Action: n.Do, With: n.With, Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Account: w.s.Account})
+	res, err := w.run(Call{Action: n.Do, With: n.With, Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
 	if err != nil {
 		return "", err
 	}
@@ -280,7 +287,28 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	if to == menu.Draft {
 		to = w.p.Start
 	}
+	if res.Account != nil && *res.Account != "" && w.s.Kept != "" {
+		return w.takeUp(to)
+	}
 	return to, nil
+}
+
+// takeUp goes on with the kept walk of who has just logged in. Whoever else has
+// gets to where the login leads. What was known in that walk comes with it only
+// now: before the login the caller could be anybody.
+func (w *walk) takeUp(otherwise string) (string, error) {
+	kept := w.s.Kept
+	w.s.Kept = ""
+	res, err := w.run(Call{Action: menu.Draft, With: map[string]string{"node": kept}, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
+	if err != nil || res.Name != Taken {
+		return otherwise, err
+	}
+	for name, value := range res.Set {
+		if _, known := w.s.Vars[name]; !known {
+			w.set(name, value)
+		}
+	}
+	return kept, nil
 }
 
 // show renders n for the state.
@@ -345,10 +373,11 @@ func own(m map[string]string, mine bool) (map[string]string, bool) {
 	return maps.Clone(m), true
 }
 
-// Draftable tells whether the walk at s is one to keep when the call drops:
-// the node says so, and nobody is logged in, for the next caller with this
-// number may be somebody else.
+// Draftable tells whether the walk at s is one to keep when the call drops: the
+// node says so for who is logged in, or else for who is not. The next caller
+// with this number may be somebody else, so what a customer does after a login
+// is kept only where it goes on after another.
 func Draftable(p *menu.Pack, s *State) bool {
 	n := p.Node(s.Node)
-	return n != nil && n.Draft && !s.Done && s.Account == "" && s.Kept == ""
+	return n != nil && n.Draft && n.Login == (s.Account != "") && !s.Done && s.Kept == ""
 }

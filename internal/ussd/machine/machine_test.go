@@ -162,11 +162,14 @@ func TestKept(t *testing.T) {
 
 func TestDraftable(t *testing.T) {
 	t.Parallel()
-	p := pack(t)
+	p := pack(t, "start: home\n", "start: home\nlogin: login.pin\n", "    to: order.make\n", "    to: order.make\n    draft: login\n")
 	for _, tt := range []struct {
 		state machine.State
 		want  bool
 	}{
+		{machine.State{Node: "order", Account: "acc"}, true},
+		{machine.State{Node: "order"}, false},
+		{machine.State{Node: "order", Account: "acc", Kept: "join.town"}, false},
 		{machine.State{Node: "join.name"}, true},
 		{machine.State{Node: "join.pin"}, false},
 		{machine.State{Node: "join.name", Account: "acc"}, false},

@@ -20,7 +20,7 @@ type State struct {
 	Secrets map[string]string `json:"-"`
 	Account string            `json:"a,omitzero"` // id of the account that is logged in
 	Proof   string            `json:"f,omitzero"` // what the login proved, for whoever tells whether it still counts
-	Kept    string            `json:"k,omitzero"` // node to go on at, while the resume node asks
+	Kept    string            `json:"k,omitzero"` // node to go on at, while the resume node asks or the login is under way
 	Step    int               `json:"s,omitzero"` // inputs taken so far
 	Done    bool              `json:"x,omitzero"` // the session has ended
 }
@@ -46,6 +46,7 @@ type Call struct {
 	Vars    map[string]string
 	Secrets map[string]string
 	Lang    string
+	Default string // language of the pack for what is not said in Lang
 	Account string
 }
 
@@ -65,6 +66,11 @@ type Result struct {
 	Proof   string            `json:"f,omitempty"` // of a login
 	Lang    string            `json:"l,omitempty"` // changes the language
 }
+
+// Taken is the result of the action menu.Draft, which the machine itself asks
+// for after a login: the draft at the node is one of the account, and Set has
+// the variables of its walk.
+const Taken = "taken"
 
 // Runner runs the action a pack asks for.
 type Runner func(Call) (Result, error)

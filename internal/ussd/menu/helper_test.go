@@ -25,6 +25,7 @@ func known() menu.Known {
 			"findCustomer":      {"ok", "missing"},
 			"logout":            {"ok"},
 		},
+		Texts:  []string{"sms"},
 		Checks: []string{"name", "email", "customerId", "pin", "pinLogin", "code6", "digits", "integer", "phone", "text"},
 		Vars: []string{
 			"customerId", "customerName", "district", "household", "identity", "lockedFor", "pinTicket", "size", "triesLeft", "weakReason",
@@ -87,7 +88,10 @@ nodes:
 `
 
 func smallKnown() menu.Known {
-	return menu.Known{Actions: map[string][]string{"store": {"ok", "no"}}, Checks: []string{"name", "pin", "integer"}, Vars: []string{"count"}}
+	return menu.Known{
+		Actions: map[string][]string{"store": {"ok", "no"}, "tell": {"ok", "no"}}, Texts: []string{"tell"},
+		Checks: []string{"name", "pin", "integer"}, Vars: []string{"count"},
+	}
 }
 
 // parse reads small with old replaced by new; pairs follow one another.

@@ -51,6 +51,33 @@ const (
 	usualLength = 30 // characters of a variable nobody gave a length
 )
 
+// Report is everything that can be said about a file.
+type Report struct {
+	Pack     *Pack // nil when there are problems
+	Problems Problems
+	Findings []Finding
+}
+
+// Review reads a pack and looks at it as Parse and Lint do, in one go: a file
+// that Parse refuses is looked at as far as it could be read, so that who
+// mends it need not come back for the rest.
+func Review(name string, data []byte, k Known, o LintOptions) Report {
+	p, problems := read(name, data, k)
+	r := Report{Problems: problems}
+	if p == nil {
+		return r
+	}
+	if err := p.finish(); err != nil {
+		r.Problems = append(r.Problems, Problem{File: name, Line: 1, Column: 1, Text: err.Error()})
+		return r
+	}
+	r.Findings = Lint(p, o)
+	if len(problems) == 0 {
+		r.Pack = p
+	}
+	return r
+}
+
 // Lint looks for what Parse allows and people would stumble over. Errors come
 // first; findings of one level are in the order of the file.
 func Lint(p *Pack, o LintOptions) []Finding {
@@ -59,8 +86,15 @@ func Lint(p *Pack, o LintOptions) []Finding {
 		press: cmp.Or(o.Press, 8*time.Second), typing: cmp.Or(o.Type, 20*time.Second), depth: p.depths(),
 	}
 	l.translations()
+	loose := p.loose()
 	for _, n := range p.List {
+		if _, ok := l.depth[n.ID]; !ok && !loose {
+			l.add(LevelError, n.ID, "", "cannot be reached")
+		}
 		l.node(n)
+	}
+	if loose {
+		l.adrift()
 	}
 	l.runs()
 	l.times()
@@ -92,19 +126,57 @@ func (l *linter) add(level Level, node, lang, format string, args ...any) {
 
 func (l *linter) translations() {
 	l.p.texts(func(node, path string, t Text) {
-		for _, lang := range l.p.Languages {
-			if t[lang] == "" {
-				l.add(LevelError, node, lang, "%s has no translation", path)
+		for _, lang := range l.p.Languages[1:] { // Parse wants the first
+			if _, ok := t[lang]; !ok && t != nil {
+				l.add(LevelError, node, lang, "%s has no translation; it is shown in %s", path, l.p.Default())
 			}
 		}
 	})
+	for _, n := range l.p.List {
+		if n.tells {
+			l.message(n)
+		}
+	}
+}
+
+// message looks for the languages of a text that an action is given.
+func (l *linter) message(n *Node) {
+	for i, lang := range l.p.Languages {
+		switch {
+		case n.With[lang] != "":
+		case i > 0 && n.With[l.p.Default()] != "":
+			l.add(LevelError, n.ID, lang, "with has no translation; it is sent in %s", l.p.Default())
+		default:
+			l.add(LevelError, n.ID, lang, "with has no translation; nothing is sent")
+		}
+	}
+}
+
+// adrift names the nodes that nothing leads to while there are links that lead
+// nowhere: one of those may be meant for it. What follows such a node is not
+// named too.
+func (l *linter) adrift() {
+	if len(l.p.roots()) == 0 {
+		return // nothing can be said before there is a start
+	}
+	led := map[string]bool{}
+	for _, n := range l.p.List {
+		for _, e := range n.edges() {
+			led[e.to] = led[e.to] || e.to != n.ID
+		}
+	}
+	for _, circles := range []bool{false, true} {
+		for _, n := range l.p.List {
+			if _, ok := l.depth[n.ID]; !ok && led[n.ID] == circles {
+				l.add(LevelWarning, n.ID, "", "cannot be reached, unless a link that leads nowhere is meant for it")
+				l.p.reach(n.ID, l.depth)
+			}
+		}
+	}
 }
 
 // node judges one node by itself.
 func (l *linter) node(n *Node) {
-	if _, ok := l.depth[n.ID]; !ok {
-		l.add(LevelError, n.ID, "", "cannot be reached")
-	}
 	switch n.Kind() {
 	case KindMenu:
 		l.options(n)
@@ -120,7 +192,7 @@ func (l *linter) node(n *Node) {
 		l.add(LevelError, n.ID, "", "has no exit")
 	}
 	draft := slices.ContainsFunc(n.Options, func(o Option) bool { return o.To == Draft })
-	if len(n.edges()) == 0 && !draft {
+	if len(n.edges()) == 0 && !draft && !n.unsure {
 		l.add(LevelError, n.ID, "", "is a dead end: no key leads on")
 	}
 }
@@ -138,7 +210,7 @@ func (l *linter) options(n *Node) {
 			l.add(LevelError, n.ID, "", "option %s is never chosen: keys gives it another meaning", a.Key)
 		}
 		for _, b := range n.Options[i+1:] {
-			if a.Key == b.Key && !exclude(a.If, b.If) {
+			if a.Key == b.Key && a.Key != "" && !exclude(a.If, b.If) {
 				l.add(LevelError, n.ID, "", "two options have the key %s", a.Key)
 			}
 		}
@@ -148,7 +220,7 @@ func (l *linter) options(n *Node) {
 		numbered := slices.ContainsFunc(n.Options, func(o Option) bool {
 			return strings.Trim(o.Key, "0123456789") == "" && o.If.Holds(v)
 		})
-		if !numbered {
+		if !numbered && !n.unsure {
 			l.add(LevelWarning, n.ID, "", "may show no numbered option")
 		}
 	}

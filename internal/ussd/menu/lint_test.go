@@ -66,12 +66,22 @@ func TestLintFinds(t *testing.T) {
 		{
 			"missing translation",
 			[]string{"{en: Ask, sw: Uliza}", "{en: Ask}", "invalid: {en: No such key., sw: Hakuna.}", "invalid: {en: No such key.}"},
-			[]string{"error: pack (sw): navigation.invalid has no translation", "error: home (sw): option 1 has no translation"},
+			[]string{"error: pack (sw): navigation.invalid has no translation; it is shown in en", "error: home (sw): option 1 has no translation; it is shown in en"},
 		},
 		{
 			"missing translation of a notice",
 			[]string{`say: "Stored, {name}."`, `say: {en: "Stored, {name}."}`},
-			[]string{"error: save (sw): results.ok has no translation"},
+			[]string{"error: save (sw): results.ok has no translation; it is shown in en"},
+		},
+		{
+			"missing translation of a message",
+			[]string{"do: store\n    with: {kind: a, count: 3}", "do: tell\n    with: {en: Stored.}"},
+			[]string{"error: save (sw): with has no translation; it is sent in en"},
+		},
+		{
+			"message in no language a customer starts with",
+			[]string{"do: store\n    with: {kind: a, count: 3}", "do: tell\n    with: {sw: Tayari.}"},
+			[]string{"error: save (en): with has no translation; nothing is sent"},
 		},
 		{
 			"menu without exit",

@@ -56,7 +56,8 @@ type Pack struct {
 	Title      Text           `json:"title"`
 	Languages  []string       `json:"languages"` // the first is the default
 	Start      string         `json:"start"`
-	Resume     string         `json:"resume"` // shown on a redial with a draft; "" is none
+	Resume     string         `json:"resume"`         // shown on a redial with a draft; "" is none
+	Login      string         `json:"login,omitzero"` // where a caller logs in to go on with a draft of a login; "" is nowhere
 	Limits     screen.Limits  `json:"limits"`
 	Navigation Navigation     `json:"navigation"`
 	Longest    map[string]int `json:"vars"` // characters that a variable has at most, for lint
@@ -103,9 +104,15 @@ type Node struct {
 	Exit    bool              `json:"exit"`  // `*` ends the session and is shown
 	End     bool              `json:"end"`
 	Draft   bool              `json:"draft"` // the walk is kept when the call drops here
+	// Login says that the draft is one of who is logged in, and goes on after
+	// the next login of the same customer. Without it a draft is kept only
+	// where nobody is logged in.
+	Login bool `json:"login,omitzero"`
 
-	pack  *Pack
-	looks []look // one for each language of the pack
+	pack   *Pack
+	looks  []look // one for each language of the pack
+	unsure bool   // a way out of it could not be read
+	tells  bool   // With is a text by language
 }
 
 // Kind tells what n does.
@@ -173,6 +180,7 @@ type Known struct {
 	Actions map[string][]string // action → its results
 	Checks  []string            // names of validators, without what follows a colon
 	Vars    []string            // variables that actions set
+	Texts   []string            // actions that are given a text in every language
 }
 
 // Node finds a node by its id; nil is none.

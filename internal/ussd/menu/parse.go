@@ -39,25 +39,36 @@ var (
 // is Problems: everything that is wrong, with its place. The name is that of
 // the file.
 func Parse(name string, data []byte, k Known) (*Pack, error) {
-	root, problem := readTree(data)
-	if problem != nil {
-		problem.File = name
-		return nil, Problems{*problem}
+	p, problems := read(name, data, k)
+	if len(problems) > 0 {
+		return nil, problems
 	}
+	return p, p.finish()
+}
+
+// read makes a pack of a file as far as that can be done. With problems it is
+// one to look at, never one to serve; nil is not even that.
+func read(name string, data []byte, k Known) (*Pack, Problems) {
+	root, problems := readTree(data)
 	r := &reader{
-		file: name, known: k, pack: &Pack{nodes: map[string]*Node{}},
+		file: name, known: k, pack: &Pack{nodes: map[string]*Node{}}, problems: problems,
 		vars: map[string]bool{App: true, Language: true}, inputs: map[string]bool{},
 	}
 	for _, v := range k.Vars {
 		r.vars[v] = true
 	}
-	r.read(root)
-	r.settle()
-	if len(r.problems) > 0 {
-		r.problems.sort()
-		return nil, r.problems[:min(len(r.problems), maxProblems)]
+	if root != nil {
+		r.read(root)
+		r.settle()
 	}
-	return r.pack, r.pack.finish()
+	for i := range r.problems {
+		r.problems[i].File = name
+	}
+	r.problems.sort()
+	if len(r.pack.Languages) == 0 {
+		return nil, r.problems.cut()
+	}
+	return r.pack, r.problems.cut()
 }
 
 // finish makes what is derived from a pack that has been read.
@@ -85,6 +96,9 @@ type reader struct {
 	vars     map[string]bool // variables that something sets
 	inputs   map[string]bool // input → whether it is secret
 	later    []func()
+	unread   int  // ways from node to node that could not be read
+	foreign  bool // not all languages could be read: texts may have others
+	mute     bool // nor could the default
 }
 
 func (r *reader) bad(at spot, path, format string, args ...any) {
@@ -111,6 +125,10 @@ func (r *reader) read(root *value) {
 	p.Limits = r.limits(o["limits"])
 	r.navigation(o.get("navigation"))
 	r.longest(o["vars"])
+	if v := o["login"]; v != nil {
+		p.Login = r.target(v, "login")
+		r.shown(p.Login, v, "login")
+	}
 	r.nodes(o.get("nodes"))
 	p.Start = r.target(o.get("start"), "start")
 	r.shown(p.Start, o.get("start"), "start")
@@ -133,6 +151,7 @@ func (r *reader) languages(v *value) {
 	for i, item := range r.list(v, "languages") {
 		path := "languages[" + strconv.Itoa(i) + "]"
 		code := r.form(item, path, languageForm)
+		r.foreign, r.mute = r.foreign || code == "", r.mute || code == "" && i == 0
 		if slices.Contains(r.pack.Languages, code) {
 			r.bad(item.spot, path, "%s is listed twice", code)
 		} else if code != "" {
@@ -140,8 +159,10 @@ func (r *reader) languages(v *value) {
 		}
 	}
 	if n := len(r.pack.Languages); n == 0 {
-		r.bad(v.spot, "languages", "want at least one language")
-		r.pack.Languages = []string{"en"} // so that the rest can be judged
+		if v.kind == ast.SequenceType && len(v.list) == 0 {
+			r.bad(v.spot, "languages", "want at least one language")
+		}
+		r.pack.Languages, r.foreign, r.mute = []string{"en"}, true, true // so that the rest can be judged
 	} else if n > maxLanguages {
 		r.bad(v.spot, "languages", "%d languages, at most %d", n, maxLanguages)
 	}
@@ -163,11 +184,11 @@ func (r *reader) limits(v *value) screen.Limits {
 		return l
 	}
 	o := r.object(v, "limits", limitFields)
-	if g := o["gsm7"]; g != nil {
-		l.GSM7 = r.number(g, "limits.gsm7", leastLimit, screen.StandardGSM7)
+	if n := r.number(o["gsm7"], "limits.gsm7", leastLimit, screen.StandardGSM7); n > 0 {
+		l.GSM7 = n
 	}
-	if u := o["ucs2"]; u != nil {
-		l.UCS2 = r.number(u, "limits.ucs2", leastLimit, screen.StandardUCS2)
+	if n := r.number(o["ucs2"], "limits.ucs2", leastLimit, screen.StandardUCS2); n > 0 {
+		l.UCS2 = n
 	}
 	return l
 }
@@ -198,7 +219,7 @@ func (r *reader) longest(v *value) {
 	}
 	for _, m := range r.members(v, "vars") {
 		path := "vars." + m.name
-		r.pack.Longest[m.name] = r.number(m.value, path, 1, screen.StandardGSM7)
+		r.pack.Longest[m.name] = max(1, r.number(m.value, path, 1, screen.StandardGSM7))
 		r.uses(m.name, m.spot, path)
 	}
 }
@@ -220,7 +241,9 @@ func (r *reader) nodes(v *value) {
 		n := &Node{ID: m.name}
 		r.pack.nodes[m.name] = n
 		r.pack.List = append(r.pack.List, n)
+		before := r.unread
 		r.node(n, m, path)
+		n.unsure = r.unread > before
 	}
 }
 
@@ -228,6 +251,7 @@ func (r *reader) nodes(v *value) {
 func (r *reader) target(v *value, path string) string {
 	id := r.scalar(v, path)
 	if id == "" {
+		r.unread++
 		return ""
 	}
 	r.later = append(r.later, func() {

@@ -11,7 +11,7 @@ import (
 
 // The members of each part of a pack. The JSON Schema has the same.
 var (
-	packFields       = []string{"pack", "title", "languages", "start", "resume", "limits", "navigation", "vars", "nodes"}
+	packFields       = []string{"pack", "title", "languages", "start", "resume", "login", "limits", "navigation", "vars", "nodes"}
 	limitFields      = []string{"gsm7", "ucs2"}
 	navigationFields = []string{"back", "exit", "more", "goodbye", "invalid"}
 	nodeFields       = []string{
@@ -60,19 +60,35 @@ func (r *reader) node(n *Node, m member, path string) {
 		return
 	}
 	n.Exit = r.flag(o["exit"], path+".exit", true)
-	n.Draft = r.flag(o["draft"], path+".draft", false)
+	r.draft(n, o["draft"], path+".draft")
 	if v := o["back"]; v != nil {
 		n.Back = r.target(v, path+".back")
 	}
 	r.keys(n, o["keys"], path+".keys")
 	if kind == KindInput {
 		r.input(n, o.get("input"), path+".input")
+		if n.Login && n.Input.Secret {
+			r.bad(o["draft"].spot, path+".draft", "a question for a secret is not kept for who is logged in")
+		}
 		n.To = r.target(o.get("to"), path+".to")
 		return
 	}
 	r.options(n, o["options"], path+".options")
 	if v := o["any"]; v != nil {
 		n.Any = r.target(v, path+".any")
+	}
+}
+
+// draft reads whether the walk is kept at n: true, false, or login for who is
+// logged in.
+func (r *reader) draft(n *Node, v *value, path string) {
+	if v == nil || v.kind != ast.StringType || v.text != "login" {
+		n.Draft = r.flag(v, path, false)
+		return
+	}
+	n.Draft, n.Login = true, true
+	if r.pack.Login == "" {
+		r.bad(v.spot, path, "the pack does not say with login where customers log in")
 	}
 }
 
@@ -92,6 +108,7 @@ func (r *reader) kind(o object, end bool, path string) Kind {
 		kinds = append(kinds, KindMenu)
 	}
 	if len(kinds) > 1 {
+		r.unread++
 		r.bad(o[""].spot, path, "is %s and %s at once", kinds[0], kinds[1])
 	}
 	if len(kinds) == 0 {
@@ -105,6 +122,9 @@ func (r *reader) options(n *Node, v *value, path string) {
 		return
 	}
 	items := r.list(v, path)
+	if v.kind != ast.SequenceType {
+		r.unread++
+	}
 	if len(items) > maxOptions {
 		r.bad(v.spot, path, "%d options, at most %d", len(items), maxOptions)
 	}
@@ -112,6 +132,7 @@ func (r *reader) options(n *Node, v *value, path string) {
 		at := path + "[" + strconv.Itoa(i) + "]"
 		o := r.object(item, at, optionFields)
 		if o == nil {
+			r.unread++
 			continue
 		}
 		opt := Option{Key: r.key(o.get("key"), at+".key"), Text: r.line(o.get("text"), at+".text"), To: r.choice(n, o.get("to"), at+".to")}
@@ -129,6 +150,9 @@ func (r *reader) options(n *Node, v *value, path string) {
 // screen are refused.
 func (r *reader) key(v *value, path string) string {
 	k := r.form(v, path, keyForm)
+	if k == "" {
+		r.unread++
+	}
 	switch strings.ToLower(k) {
 	case KeyBack, KeyMore, "back", "exit":
 		r.bad(v.spot, path, "%s has a meaning of its own; use back, exit or keys", k)
@@ -169,7 +193,7 @@ func (r *reader) set(v *value, path string) map[string]string {
 		at := join(path, m.name)
 		r.sets(m.name, m.spot, at)
 		r.vars[m.name] = true
-		if m.name == Language && !slices.Contains(r.pack.Languages, out[Language]) {
+		if m.name == Language && !r.foreign && !slices.Contains(r.pack.Languages, out[Language]) {
 			r.bad(m.value.spot, at, "the pack does not list the language %s", strconv.Quote(out[Language]))
 		}
 	}
@@ -223,9 +247,12 @@ func isRange(s string) bool {
 func (r *reader) action(n *Node, o object, path string) {
 	n.Do = r.scalar(o["do"], path+".do")
 	results, known := r.known.Actions[n.Do]
-	if !known && n.Do != "" {
+	if n.Do == "" {
+		n.Do = "?" // it is an action, whichever
+	} else if !known {
 		r.bad(o["do"].spot, path+".do", "no action has the name %s", strconv.Quote(n.Do))
 	}
+	n.tells = slices.Contains(r.known.Texts, n.Do)
 	if v := o["with"]; v != nil {
 		n.With = r.constants(v, path+".with")
 	}
@@ -237,6 +264,9 @@ func (r *reader) action(n *Node, o object, path string) {
 	}
 	n.Results = map[string]Target{}
 	v := o.get("results")
+	if v.kind != ast.MappingType {
+		r.unread++
+	}
 	for _, m := range r.members(v, path+".results") {
 		at := path + ".results." + m.name
 		if known && !slices.Contains(results, m.name) {
@@ -266,6 +296,7 @@ func (r *reader) result(v *value, path string) Target {
 	}
 	o := r.object(v, path, targetFields)
 	if o == nil {
+		r.unread++
 		return Target{}
 	}
 	t := Target{To: r.target(o.get("to"), path+".to")}

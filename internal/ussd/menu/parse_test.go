@@ -120,6 +120,10 @@ func TestParseProblems(t *testing.T) {
 		{"clear of nothing", "clear: [pin]", "clear: [pim]", `nothing sets the variable "pim"`},
 		{"draft as a target", "to: ask}", `to: "@draft"}`, "only the resume node leads to @draft"},
 		{"draft after an input", "to: save", `to: "@draft"`, `no node has the id "@draft"`},
+		{"draft of a login without a login", "draft: true", "draft: login", "nodes.ask.draft: the pack does not say with login where customers log in"},
+		{"draft of a word", "draft: true", "draft: always", "nodes.ask.draft: want true, false or login"},
+		{"login nowhere", "start: home", "start: home\nlogin: hom", `5:8: login: no node has the id "hom"`},
+		{"login at an action", "start: home", "start: home\nlogin: save", "5:8: login: save is not a menu or an input"},
 		{"nodes no mapping", "nodes:\n", "nodes: x\nx:\n", "nodes: want a mapping, not a text"},
 		{"member twice", "    to: save\n", "    to: save\n    to: home\n", "to"},
 		{"not YAML", "start: home", "start: [home", "small.yaml:"},
@@ -143,6 +147,20 @@ func TestParseProblems(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDraftOfALogin: a form of who is logged in can be kept, a secret never.
+func TestDraftOfALogin(t *testing.T) {
+	t.Parallel()
+	with := []string{"start: home", "start: home\nlogin: ask.pin", "draft: true", "draft: login"}
+	p := parse(t, with...)
+	if n := p.Node("ask"); !n.Draft || !n.Login || p.Login != "ask.pin" {
+		t.Errorf("ask = %+v, login %q", n, p.Login)
+	}
+	text := changed(t, append(with, "    to: save\n", "    to: save\n    draft: login\n")...)
+	if _, err := menu.Parse("f", []byte(text), smallKnown()); err == nil || !strings.Contains(err.Error(), "nodes.ask.pin.draft: a question for a secret is not kept") {
+		t.Errorf("Parse = %v, want the PIN refused", err)
 	}
 }
 
@@ -234,11 +252,14 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		r := menu.Review("f", []byte(text), smallKnown(), menu.LintOptions{})
 		p, err := menu.Parse("f", []byte(text), smallKnown())
+		if (err == nil) != (r.Pack != nil) {
+			t.Errorf("Parse = %v, but Review finds %v", err, r.Problems)
+		}
 		if err != nil {
 			return
 		}
-		menu.Lint(p, menu.LintOptions{})
 		menu.Mermaid(p, "en")
 		menu.SVG(p, "en")
 		for _, n := range p.Nodes() {

@@ -42,6 +42,7 @@ func (r *reader) want(v *value, path string, kind ast.NodeType) bool {
 	switch v.kind {
 	case kind:
 		return true
+	case refused:
 	case ast.UnknownNodeType:
 		r.bad(v.spot, path, "is missing")
 	default:
@@ -75,6 +76,7 @@ func (r *reader) object(v *value, path string, fields []string) object {
 	for _, m := range members {
 		if !slices.Contains(fields, m.name) {
 			r.bad(m.spot, join(path, m.name), "is not known here; want one of %s", strings.Join(fields, ", "))
+			r.unread++ // it may be a way, misspelt
 			continue
 		}
 		o[m.name] = m.value
@@ -118,15 +120,19 @@ func (r *reader) form(v *value, path string, form *regexp.Regexp) string {
 	return s
 }
 
+// number reads a number from least to most, which are above 0; 0 is none.
 func (r *reader) number(v *value, path string, least, most int) int {
+	if v == nil {
+		return 0
+	}
 	s := r.scalar(v, path)
 	if s == "" {
-		return least
+		return 0
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || !numberForm.MatchString(s) || n < least || n > most {
 		r.bad(v.spot, path, "want a number from %d to %d", least, most)
-		return least
+		return 0
 	}
 	return n
 }
@@ -135,11 +141,20 @@ func (r *reader) flag(v *value, path string, absent bool) bool {
 	if v == nil {
 		return absent
 	}
-	s := r.scalar(v, path)
-	if s != "true" && s != "false" && s != "" {
-		r.bad(v.spot, path, "want true or false")
+	switch s := r.scalar(v, path); s {
+	case "true":
+		return true
+	case "false":
+		return false
+	case "":
+	default:
+		want := "true or false"
+		if strings.HasSuffix(path, ".draft") {
+			want = "true, false or login"
+		}
+		r.bad(v.spot, path, "want %s", want)
 	}
-	return s == "true"
+	return absent
 }
 
 // strings reads a list of names; one alone needs no list.
@@ -165,8 +180,12 @@ func (r *reader) constants(v *value, path string) map[string]string {
 	return out
 }
 
-// text reads a text: a mapping by language, or one that is the same in all.
+// text reads a text: a mapping by language, or one that is the same in all. It
+// is nil when there is neither.
 func (r *reader) text(v *value, path string) Text {
+	if !r.wantText(v, path) {
+		return nil
+	}
 	t := Text{}
 	if v.kind == ast.StringType {
 		s := r.phrase(v, path)
@@ -175,21 +194,23 @@ func (r *reader) text(v *value, path string) Text {
 		}
 		return t
 	}
-	members := r.members(v, path)
-	for _, m := range members {
+	for _, m := range r.members(v, path) {
 		at := join(path, m.name)
-		if !slices.Contains(r.pack.Languages, m.name) {
+		if !slices.Contains(r.pack.Languages, m.name) && !r.foreign {
 			r.bad(m.spot, at, "the pack does not list the language %s", strconv.Quote(m.name))
 			continue
 		}
 		t[m.name] = r.phrase(m.value, at)
 	}
-	if lang := r.pack.Languages[0]; v.kind == ast.MappingType && t[lang] == "" {
-		if _, ok := t[lang]; !ok {
-			r.bad(v.spot, path, "want a text in %s, the default language", lang)
-		}
+	lang := r.pack.Languages[0]
+	if _, ok := t[lang]; !ok && !r.mute {
+		r.bad(v.spot, path, "want a text in %s, the default language", lang)
 	}
 	return t
+}
+
+func (r *reader) wantText(v *value, path string) bool {
+	return v.kind == ast.StringType || r.want(v, path, ast.MappingType)
 }
 
 // line reads a text that stands on one line of a screen.

@@ -42,3 +42,13 @@ func (ps Problems) sort() {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
+
+// cut keeps as many problems as anybody reads, and says how many it left out.
+func (ps Problems) cut() Problems {
+	if len(ps) <= maxProblems {
+		return ps
+	}
+	last := ps[maxProblems]
+	last.Path, last.Text = "", "and "+strconv.Itoa(len(ps)-maxProblems)+" more problems"
+	return append(ps[:maxProblems:maxProblems], last)
+}

@@ -25,7 +25,7 @@ const (
 	kept = 8
 	// every is how often the file is looked at.
 	every = 2 * time.Second
-	// logged is how many problems of a bad file are logged.
+	// logged is how many problems of a file are logged.
 	logged = 20
 )
 
@@ -42,14 +42,33 @@ func Source(nameOrPath string) ([]byte, error) {
 
 // Open reads a shipped pack by its name, or a file by its path.
 func Open(nameOrPath string, k Known) (*Pack, error) {
-	data, err := Source(nameOrPath)
+	data, err := source(nameOrPath)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("open menu pack: %q is neither a shipped pack (%v) nor a file: %w", nameOrPath, Shipped(), err)
-		}
-		return nil, fmt.Errorf("open menu pack: %w", err)
+		return nil, err
 	}
 	return Parse(nameOrPath, data, k)
+}
+
+// ReviewFile is Review of a shipped pack by its name, or of a file by its path.
+// The error says that it could not be read at all.
+func ReviewFile(nameOrPath string, k Known, o LintOptions) (Report, error) {
+	data, err := source(nameOrPath)
+	if err != nil {
+		return Report{}, err
+	}
+	return Review(nameOrPath, data, k, o), nil
+}
+
+// source is Source with an error for people.
+func source(nameOrPath string) ([]byte, error) {
+	data, err := Source(nameOrPath)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("open menu pack: %q is neither a shipped pack (%v) nor a file: %w", nameOrPath, Shipped(), err)
+	case err != nil:
+		return nil, fmt.Errorf("open menu pack: %w", err)
+	}
+	return data, nil
 }
 
 // RegistryConfig says where the pack comes from.
@@ -95,6 +114,7 @@ func NewRegistry(c RegistryConfig) (*Registry, error) {
 		return nil, err
 	}
 	r.held.Store(&[]*Pack{p})
+	r.judge(p)
 	return r, nil
 }
 
@@ -162,6 +182,7 @@ func (r *Registry) load() error {
 	}
 	r.held.Store(&held)
 	r.c.Log.Info("menu pack changed", "menu", p.Name, "version", p.Version, "count", len(p.List))
+	r.judge(p)
 	if r.c.Changed != nil {
 		r.c.Changed(p)
 	}
@@ -186,6 +207,21 @@ func (r *Registry) Run(ctx context.Context) error {
 			r.complain(err)
 		}
 		missing = gone
+	}
+}
+
+// judge logs what is not finished in a pack that is served all the same, such
+// as a missing translation: that text is shown in the default language. To
+// refuse the file would help nobody: the same file is taken at the next start,
+// since a line that answers in the default language is better than none.
+func (r *Registry) judge(p *Pack) {
+	found := slices.DeleteFunc(Lint(p, LintOptions{}), func(f Finding) bool { return f.Level != LevelError })
+	if len(found) == 0 {
+		return
+	}
+	r.c.Log.Warn("menu pack is served although it is not finished", "menu", p.Name, "version", p.Version, "count", len(found))
+	for _, f := range found[:min(len(found), logged)] {
+		r.c.Log.Warn("menu not finished", "file", r.c.Source, "reason", f.String())
 	}
 }
 

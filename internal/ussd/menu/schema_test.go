@@ -44,7 +44,7 @@ func document(t *testing.T, text string) any {
 func TestSchemaTakesGoodPacks(t *testing.T) {
 	t.Parallel()
 	s := compileSchema(t)
-	texts := map[string]string{"small": small}
+	texts := map[string]string{"small": small, "login": changed(t, "start: home", "start: home\nlogin: ask.pin", "draft: true", "draft: login")}
 	for _, name := range menu.Shipped() {
 		data, err := menu.Source(name)
 		if err != nil {
@@ -70,6 +70,7 @@ func TestSchemaRefusesBadPacks(t *testing.T) {
 		{"unknown member of a node", "    clear: [pin]", "    clears: [pin]", "clears"},
 		{"input without a way on", "    to: save\n", "", "/nodes/ask.pin"},
 		{"option without a key", `{key: "1", `, "{", "options/0"},
+		{"draft", "draft: true", "draft: always", "/nodes/ask/draft"},
 		{"empty text", "text: PIN?", `text: ""`, "/nodes/ask.pin/text"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

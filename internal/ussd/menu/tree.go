@@ -40,19 +40,19 @@ type member struct {
 // readTree parses YAML. It is not for strangers' files, but a mistake in one
 // must never stop the server: what the parser cannot take is refused before,
 // or becomes a problem.
-func readTree(data []byte) (root *value, problem *Problem) {
+func readTree(data []byte) (root *value, problems Problems) {
 	switch {
 	case len(data) > maxFile:
-		return nil, &Problem{Line: 1, Column: 1, Text: "the file is larger than " + strconv.Itoa(maxFile>>10) + " KiB"}
+		return nil, spot{1, 1}.problem("the file is larger than " + strconv.Itoa(maxFile>>10) + " KiB")
 	case !utf8.Valid(data):
-		return nil, &Problem{Line: 1, Column: 1, Text: "the file is not UTF-8"}
+		return nil, spot{1, 1}.problem("the file is not UTF-8")
 	}
 	if line := tooDeep(data); line > 0 {
-		return nil, &Problem{Line: line, Column: 1, Text: "nests too deep"}
+		return nil, spot{line, 1}.problem("nests too deep")
 	}
 	defer func() {
 		if r := recover(); r != nil {
-			root, problem = nil, &Problem{Line: 1, Column: 1, Text: "the file is not YAML that can be read"}
+			root, problems = nil, spot{1, 1}.problem("the file is not YAML that can be read")
 		}
 	}()
 	file, err := parser.ParseBytes(data, 0)
@@ -75,15 +75,15 @@ func readTree(data []byte) (root *value, problem *Problem) {
 	case 1:
 		t := tree{}
 		root = t.read(bodies[0], 0)
-		return root, t.problem
+		return root, t.problems
 	}
 	return nil, place(bodies[1]).problem("a second document begins; a pack is one")
 }
 
 func (s spot) of(line, column int) spot { return spot{max(line, s.line), max(column, s.column)} }
 
-func (s spot) problem(text string) *Problem {
-	return &Problem{Line: s.line, Column: s.column, Text: text}
+func (s spot) problem(text string) Problems {
+	return Problems{{Line: s.line, Column: s.column, Text: text}}
 }
 
 func firstLine(s string) string {
@@ -123,13 +123,17 @@ func place(n ast.Node) spot {
 	return spot{1, 1}
 }
 
-// tree reads nodes of the parser and keeps the first thing a pack may not have.
-type tree struct{ problem *Problem }
+// refused is the kind of a value that a pack may not have. It is reported once,
+// where it stands.
+const refused ast.NodeType = -1
+
+// tree reads nodes of the parser and keeps what a pack may not have.
+type tree struct{ problems Problems }
 
 func (t *tree) read(n ast.Node, depth int) *value {
 	v := &value{spot: place(n), kind: ast.StringType}
 	if depth > maxNesting {
-		t.refuse(v.spot, "nests too deep")
+		v.kind = t.refuse(v.spot, "nests too deep")
 		return v
 	}
 	switch n := n.(type) {
@@ -143,8 +147,9 @@ func (t *tree) read(n ast.Node, depth int) *value {
 		}
 	case *ast.MappingValueNode:
 		v.kind = ast.MappingType
-		t.member(v, n, depth)
-		v.spot = v.members[0].spot
+		if t.member(v, n, depth); len(v.members) > 0 {
+			v.spot = v.members[0].spot
+		}
 	case *ast.SequenceNode:
 		v.kind = ast.SequenceType
 		for _, item := range n.Values {
@@ -159,7 +164,7 @@ func (t *tree) read(n ast.Node, depth int) *value {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		v.text = n.GetToken().Value
 	default:
-		t.refuse(v.spot, "a pack has no "+strings.ToLower(n.Type().String()))
+		v.kind = t.refuse(v.spot, "a pack has no "+strings.ToLower(n.Type().String()))
 	}
 	return v
 }
@@ -171,16 +176,20 @@ func (t *tree) member(v *value, n *ast.MappingValueNode, depth int) {
 		t.refuse(m.spot, "a name must be plain text")
 	}
 	name := t.read(key, maxNesting)
-	if name.kind != ast.StringType {
+	switch name.kind {
+	case ast.StringType:
+	case refused:
+		return
+	default:
 		t.refuse(m.spot, "a name must be plain text")
+		return
 	}
 	m.name = name.text
 	m.value = t.read(n.Value, depth+1)
 	v.members = append(v.members, m)
 }
 
-func (t *tree) refuse(s spot, text string) {
-	if t.problem == nil {
-		t.problem = s.problem(text)
-	}
+func (t *tree) refuse(s spot, text string) ast.NodeType {
+	t.problems = append(t.problems, s.problem(text)...)
+	return refused
 }

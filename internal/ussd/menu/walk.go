@@ -42,9 +42,11 @@ func (n *Node) edges() []edge {
 
 // roots are the nodes where a session can begin.
 func (p *Pack) roots() []string {
-	roots := []string{p.Start}
-	if p.Resume != "" {
-		roots = append(roots, p.Resume)
+	var roots []string
+	for _, id := range []string{p.Start, p.Resume} {
+		if p.nodes[id] != nil {
+			roots = append(roots, id)
+		}
 	}
 	return roots
 }
@@ -52,21 +54,36 @@ func (p *Pack) roots() []string {
 // depths counts the fewest steps from a root to each node that can be reached.
 func (p *Pack) depths() map[string]int {
 	depth := map[string]int{}
-	queue := p.roots()
-	for _, id := range queue {
-		depth[id] = 0
+	for _, id := range p.roots() {
+		p.reach(id, depth)
 	}
-	for len(queue) > 0 {
+	return depth
+}
+
+// reach adds the nodes that can be reached from one to those that are known,
+// with the fewest steps to each.
+func (p *Pack) reach(from string, depth map[string]int) {
+	depth[from] = 0
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
 		id := queue[0]
-		queue = queue[1:]
 		for _, e := range p.nodes[id].edges() {
-			if _, ok := depth[e.to]; !ok {
+			if was, ok := depth[e.to]; p.nodes[e.to] != nil && (!ok || depth[id]+1 < was) {
 				depth[e.to] = depth[id] + 1
 				queue = append(queue, e.to)
 			}
 		}
 	}
-	return depth
+}
+
+// loose tells whether some way leads to no node that could be read. A pack that
+// Parse takes has none.
+func (p *Pack) loose() bool {
+	if p.nodes[p.Start] == nil || p.Resume != "" && p.nodes[p.Resume] == nil {
+		return true
+	}
+	return slices.ContainsFunc(p.List, func(n *Node) bool {
+		return n.unsure || slices.ContainsFunc(n.edges(), func(e edge) bool { return p.nodes[e.to] == nil })
+	})
 }
 
 // texts calls f for every text of the pack with the node it belongs to, ""

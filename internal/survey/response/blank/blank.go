@@ -14,19 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-const (
-	selectResponses = `SELECT nid, survey, round, slot, files, body FROM responses
-		WHERE ws = $1 AND household = $2 AND (survey, round, slot) > ($3, $4, $5) ORDER BY survey, round, slot LIMIT 50`
-	selectRevisions = `SELECT revision, body FROM response_history WHERE response = $1 AND revision > $2 ORDER BY revision LIMIT 50`
-	updateResponse  = `UPDATE responses SET body = $2, rev_reason = '' WHERE nid = $1`
-	blankReason     = `UPDATE responses SET rev_reason = '' WHERE nid = $1 AND rev_reason <> ''`
-	updateRevision  = `UPDATE response_history SET body = $3, reason = '' WHERE response = $1 AND revision = $2`
-	blankRevisions  = `UPDATE response_history SET reason = '' WHERE response = $1 AND reason <> ''`
-	blankDecisions  = `UPDATE response_decisions SET reason = '', notes = '' WHERE response = $1 AND (reason <> '' OR notes <> '')`
-	blankConflicts  = `UPDATE response_conflicts SET reason = '' WHERE response = $1 AND reason <> ''`
-	blankSent       = `UPDATE response_conflicts SET reason = '' WHERE ws = $1 AND household = $2 AND reason <> ''`
-)
-
 // Response is a response of the household.
 type Response struct {
 	NID   int64
@@ -64,23 +51,6 @@ func Household(ctx context.Context, tx *db.Tx, ws, household string) (all []Resp
 		return nil, 0, fmt.Errorf("blank conflicts: %w", err)
 	}
 	return all, blanked, nil
-}
-
-func list(ctx context.Context, tx *db.Tx, ws, household string, after Response) ([]Response, error) {
-	rows, err := tx.Query(ctx, selectResponses, ws, household, after.survey, after.round, after.slot)
-	if err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	defer rows.Close()
-	var out []Response
-	for rows.Next() {
-		var r Response
-		if err := rows.Scan(&r.NID, &r.survey, &r.round, &r.slot, &r.Files, &r.body); err != nil {
-			return nil, fmt.Errorf("list responses: %w", err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
 }
 
 // blank takes out what is to go of a response; false when there was nothing.
@@ -139,28 +109,6 @@ func (r *Response) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err 
 			changed = true
 		}
 	}
-}
-
-type revision struct {
-	number int64
-	body   string
-}
-
-func revisions(ctx context.Context, tx *db.Tx, nid, after int64) ([]revision, error) {
-	rows, err := tx.Query(ctx, selectRevisions, nid, after)
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	defer rows.Close()
-	var out []revision
-	for rows.Next() {
-		var p revision
-		if err := rows.Scan(&p.number, &p.body); err != nil {
-			return nil, fmt.Errorf("list revisions: %w", err)
-		}
-		out = append(out, p)
-	}
-	return out, rows.Err()
 }
 
 // head is the stored part of a record without what is to go, and marked as

@@ -1,0 +1,4 @@
+package attach
+
+// Decode is what tests look at from outside.
+var Decode = decode

@@ -1,0 +1,165 @@
+package caller_test
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+)
+
+// TestStay: a socket may remain as long as the last token of its handshake that
+// would have let it in.
+func TestStay(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	user, other := signer(t, "", 1), signer(t, "", 3)
+	soon, later, first := now.Add(10*time.Minute), now.Add(time.Hour), now.Add(time.Minute)
+	good := mint(t, user, invocation(oracleDID, soon))
+	for _, tt := range []struct {
+		name, invocation, delegation string
+		want                         time.Time
+	}{
+		{"invocation", good, "", soon},
+		{"delegation", "", mint(t, user, delegation(oracleDID, later)), later},
+		{"both", good, mint(t, user, delegation(oracleDID, later)), later},
+		{"a delegation that ends first", good, mint(t, user, delegation(oracleDID, first)), soon},
+		{"somebody else's delegation", good, mint(t, other, delegation(oracleDID, later)), soon},
+		{"a bad delegation", good, "x", soon},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := caller.New(caller.Config{DID: oracleDID})
+			who, err := s.Handshake(t.Context(), tt.invocation, tt.delegation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := s.Stay(who, tt.invocation)
+			if !got.Until.Equal(tt.want) {
+				t.Errorf("Until = %v, want %v", got.Until, tt.want)
+			}
+			if got.Check != nil {
+				t.Error("a did:key has its key for ever, but Check is not nil")
+			}
+		})
+	}
+}
+
+// twin is a DID whose keys can be taken away.
+type twin struct {
+	keys atomic.Pointer[[]ed25519.PublicKey]
+	down atomic.Bool
+}
+
+func (w *twin) set(keys ...ed25519.PublicKey) { w.keys.Store(&keys) }
+
+func (w *twin) lookup(_ context.Context, id did.DID) ([]ed25519.PublicKey, error) {
+	switch keys := *w.keys.Load(); {
+	case w.down.Load():
+		return nil, errors.New("database is gone")
+	case id != userDID || len(keys) == 0:
+		return nil, ucan.ErrUnknownDID
+	default:
+		return keys, nil
+	}
+}
+
+// clock is a time that tests move.
+type clock struct{ at atomic.Int64 }
+
+func (c *clock) now() time.Time        { return time.UnixMilli(c.at.Load()) }
+func (c *clock) add(d time.Duration)   { c.at.Add(d.Milliseconds()) }
+func newClock(at time.Time) (c *clock) { c = &clock{}; c.at.Store(at.UnixMilli()); return c }
+
+// TestStayKeyRemoved: who loses the key of their token is told to go, who only
+// gets another one beside it is not, and nobody is because we cannot look.
+func TestStayKeyRemoved(t *testing.T) {
+	t.Parallel()
+	c := newClock(time.Now())
+	w := &twin{}
+	w.set(public(1))
+	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now, Failures: 1})
+	token := mint(t, signer(t, userDID, 1), invocation(oracleDID, c.now().Add(14*time.Minute)))
+	who, err := s.Handshake(at(t, home), token, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stay := s.Stay(who, token)
+	if stay.Check == nil {
+		t.Fatal("Check is nil for a DID whose keys can change")
+	}
+	// A flood of bad tokens blocks an address, but not the look at who is in.
+	for range 3 {
+		_, _ = s.Handshake(at(t, home), "x", "")
+	}
+	check := func(want string) {
+		t.Helper()
+		c.add(time.Minute) // past what is remembered of the token
+		if got := fault.CodeOf(stay.Check(at(t, home))); got != want {
+			t.Errorf("Check() = %q, want %q", got, want)
+		}
+	}
+	check("")
+	w.set(public(2), public(1))
+	check("")
+	w.down.Store(true)
+	check("UCAN_KEYS_UNAVAILABLE")
+	w.down.Store(false)
+	w.set(public(2))
+	check("UCAN_INVALID")
+	w.set()
+	check("UCAN_INVALID")
+}
+
+// TestStayByDelegation: once the invocation has ended the delegation is what is
+// looked at.
+func TestStayByDelegation(t *testing.T) {
+	t.Parallel()
+	c := newClock(time.Now())
+	w := &twin{}
+	w.set(public(1), public(2))
+	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now})
+	token := mint(t, signer(t, userDID, 1), invocation(oracleDID, c.now().Add(5*time.Minute)))
+	who, err := s.Handshake(at(t, home), token, mint(t, signer(t, userDID, 2), delegation(oracleDID, c.now().Add(time.Hour))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stay := s.Stay(who, token)
+	c.add(6 * time.Minute)
+	w.set(public(2)) // the invocation's key is gone, but it is over anyway
+	if err := stay.Check(t.Context()); err != nil {
+		t.Errorf("Check() = %v, want the delegation to count", err)
+	}
+	c.add(time.Minute)
+	w.set(public(1))
+	if got := fault.KindOf(stay.Check(t.Context())); got != fault.Unauthenticated {
+		t.Errorf("Check() = %v, want unauthenticated", got)
+	}
+}
+
+// TestStayLongToken: a token too long to be kept is good for a quarter of an
+// hour, since its key cannot be looked at again.
+func TestStayLongToken(t *testing.T) {
+	t.Parallel()
+	c := newClock(time.Now())
+	w := &twin{}
+	w.set(public(1))
+	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now})
+	long := delegation(oracleDID, c.now().Add(time.Hour))
+	long.Facts = []map[string]any{{"note": strings.Repeat("x", 8<<10)}}
+	who, err := s.Handshake(t.Context(), "", mint(t, signer(t, userDID, 1), long))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stay := s.Stay(who, "")
+	if want := c.now().Add(15 * time.Minute); stay.Check != nil || !stay.Until.Equal(want) {
+		t.Errorf("Stay() = until %v, check %v; want %v without a check", stay.Until, stay.Check != nil, want)
+	}
+}

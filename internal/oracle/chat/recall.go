@@ -1,0 +1,154 @@
+package chat
+
+import (
+	"container/list"
+	"slices"
+	"sync"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+)
+
+const (
+	// recallBytes is how much of all conversations is kept in memory.
+	recallBytes = 16 << 20
+	// messageBytes is what a message takes there beside its text.
+	messageBytes = 256
+)
+
+// recall keeps the newest part of conversations in the form models get it, so
+// that a turn reads from the store only what was said since the one before, not
+// the whole conversation each time. It holds turns that have an answer: those
+// never change, so it is true on every instance, whoever has answered. What is
+// used longest ago goes first.
+type recall struct {
+	mu    sync.Mutex
+	limit int
+	size  int
+	at    map[place]*list.Element // of *told
+	order list.List               // the one used last in front
+}
+
+// place names a session.
+type place struct{ user, session string }
+
+// told is what is known of one conversation. Nobody may change it.
+type told struct {
+	place
+	nid   int64
+	bytes int // the bound of the window it comes from
+	size  int
+	turns []turn // one after the other, each with its answer
+}
+
+// turn is what was said in one turn.
+type turn struct {
+	number   int64
+	bytes    int  // as stored
+	last     int  // of them, those of its last message
+	answered bool // it is over, and does not change any more
+	messages []llm.Message
+}
+
+func newRecall(limit int) *recall { return &recall{limit: limit, at: map[place]*list.Element{}} }
+
+// find gives what is known, nil when that is nothing.
+func (r *recall) find(p place) *told {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.at[p]
+	if e == nil {
+		return nil
+	}
+	r.order.MoveToFront(e)
+	return e.Value.(*told) //nolint:forcetypeassert // nothing else is in it
+}
+
+// keep keeps the turns of a conversation up to the first that has no answer
+// yet.
+func (r *recall) keep(t *told) {
+	if i := slices.IndexFunc(t.turns, func(u turn) bool { return !u.answered }); i >= 0 {
+		t.turns = t.turns[:i]
+	}
+	for _, u := range t.turns {
+		t.size += u.bytes + len(u.messages)*messageBytes
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(r.at[t.place])
+	if len(t.turns) == 0 || t.size > r.limit/4 { // one must not push out all others
+		return
+	}
+	r.at[t.place] = r.order.PushFront(t)
+	for r.size += t.size; r.size > r.limit; {
+		r.remove(r.order.Back())
+	}
+}
+
+// drop forgets a conversation.
+func (r *recall) drop(p place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(r.at[p])
+}
+
+// remove takes an element out. The caller holds mu.
+func (r *recall) remove(e *list.Element) {
+	if e == nil {
+		return
+	}
+	t := r.order.Remove(e).(*told) //nolint:forcetypeassert // see find
+	delete(r.at, t.place)
+	r.size -= t.size
+}
+
+// upto is the last turn that is known.
+func (t *told) upto() int64 { return t.turns[len(t.turns)-1].number }
+
+// serves tells whether what is known can stand at the beginning of a window:
+// it was cut by the same bound, and the window goes at least as far.
+func (t *told) serves(w window) bool {
+	return t != nil && t.nid == w.session && t.bytes == w.bytes && t.upto() <= w.to
+}
+
+// join puts what is known in front of what was read after it, as far as it
+// fits: the rule is that of readWindow.
+func (t *told) join(w window, read []turn) []turn {
+	if len(read) > 0 && read[0].number > t.upto()+1 {
+		return read // that was more than fits already
+	}
+	size := 0
+	for _, u := range read {
+		size += u.bytes
+	}
+	from := len(t.turns)
+	for from > 0 {
+		u := &t.turns[from-1]
+		empty := len(read) == 0 && from == len(t.turns)
+		if u.number < w.from || size+u.last > w.bytes && !empty {
+			break
+		}
+		from--
+		size += u.bytes
+	}
+	return append(slices.Clone(t.turns[from:]), read...)
+}
+
+// gather makes turns of rows, which are in order.
+func gather(rows []messageRow) ([]turn, error) {
+	var out []turn
+	for _, r := range rows {
+		said, err := unfold(r)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(out); n == 0 || out[n-1].number != r.turn {
+			out = append(out, turn{number: r.turn})
+		}
+		u := &out[len(out)-1]
+		u.answered = u.answered || len(u.messages) > 0
+		u.messages = append(u.messages, said...)
+		u.last = r.size()
+		u.bytes += u.last
+	}
+	return out, nil
+}

@@ -1,0 +1,174 @@
+// Package emoji turns shortcodes such as :wave: into the characters they stand
+// for, in whole texts and in texts that come in pieces.
+//
+// It promises that a text in pieces becomes what the whole text becomes, that
+// nothing is held back but the beginning of what may be a shortcode, and that
+// names which only look like one stay: a did:key: in a DID, what stands in code,
+// and every word that is not in the table.
+package emoji
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxName is how long a shortcode is at most, in bytes.
+const maxName = 32
+
+// Replace replaces the shortcodes of a text.
+func Replace(text string) string {
+	if !strings.Contains(text, ":") {
+		return text
+	}
+	var b strings.Builder
+	w := New(func(s string) error { b.WriteString(s); return nil })
+	_, _ = w.write(text), w.Flush() // a builder never fails
+	return b.String()
+}
+
+// Writer replaces the shortcodes of a text that comes in pieces. It is for one
+// goroutine.
+type Writer struct {
+	out  func(string) error
+	held string // the beginning of what may be a shortcode
+	prev rune   // before what comes next; 0 at the beginning and after a shortcode
+
+	run   int // backticks just read
+	fence int // backticks that have opened the code we are in; 0 outside
+}
+
+// New makes a Writer that gives what it can to out.
+func New(out func(string) error) *Writer { return &Writer{out: out} }
+
+// Write takes a piece. It calls out at most once.
+func (w *Writer) Write(piece string) error {
+	if w.held == "" && w.run == 0 && w.fence == 0 && strings.IndexByte(piece, ':') < 0 && strings.IndexByte(piece, '`') < 0 { // almost always
+		if piece == "" {
+			return nil
+		}
+		w.prev, _ = utf8.DecodeLastRuneInString(piece)
+		return w.out(piece)
+	}
+	return w.write(piece)
+}
+
+func (w *Writer) write(piece string) error {
+	text := w.held + piece
+	w.held = ""
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == ':' && w.opens() {
+			n, char, whole := match(text[i:])
+			if !whole {
+				b.WriteString(text[from:i])
+				w.held, from = text[i:], len(text)
+				break
+			}
+			if n > 0 {
+				b.WriteString(text[from:i] + char)
+				i += n
+				from, w.prev = i, 0
+				continue
+			}
+		}
+		w.step(r)
+		i += size
+	}
+	b.WriteString(text[from:])
+	if b.Len() == 0 {
+		return nil
+	}
+	return w.out(b.String())
+}
+
+// Flush gives what was held back. What comes after it is a new text.
+func (w *Writer) Flush() error {
+	text := w.held
+	*w = Writer{out: w.out}
+	if text == "" {
+		return nil
+	}
+	if n, char, _ := match(text + "\n"); n > 0 {
+		text = char
+	}
+	return w.out(text)
+}
+
+// opens tells whether a colon here may begin a shortcode.
+func (w *Writer) opens() bool {
+	return w.fence == 0 && w.run == 0 && (w.prev == 0 || free(w.prev) && w.prev != ':' && w.prev != '\\')
+}
+
+// free tells whether a character may stand beside a shortcode: not a part of a
+// word, of a path or of code.
+func free(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`/=@&#", r)
+}
+
+// step passes over a character and follows where code begins and ends: at a run
+// of backticks, until a run of as many. Code within a line ends with it at the
+// latest.
+func (w *Writer) step(r rune) {
+	w.prev = r
+	if r == '`' {
+		w.run++
+		return
+	}
+	switch {
+	case w.run == 0:
+	case w.fence == 0:
+		w.fence = w.run
+	case w.fence == w.run:
+		w.fence = 0
+	}
+	w.run = 0
+	if r == '\n' && w.fence < 3 {
+		w.fence = 0
+	}
+}
+
+// match looks at a text that begins with a colon. n is the length of the
+// shortcode it begins with, 0 when it begins with none; whole is false when only
+// what follows can tell.
+func match(text string) (n int, char string, whole bool) {
+	end := 1
+	for end < len(text) && isName(text[end]) {
+		end++
+	}
+	switch {
+	case end > maxName+1:
+		return 0, "", true
+	case end == len(text):
+		return 0, "", false
+	case text[end] != ':' || end == 1:
+		return 0, "", true
+	}
+	char = lookup(text[1:end])
+	switch end++; {
+	case char == "":
+		return 0, "", true
+	case end == len(text):
+		return 0, "", false
+	}
+	if r, _ := utf8.DecodeRuneInString(text[end:]); !free(r) {
+		return 0, "", true
+	}
+	return end, char, true
+}
+
+func isName(c byte) bool {
+	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '+' || c == '-'
+}
+
+// lookup is the character of a shortcode, "" when there is none.
+func lookup(name string) string {
+	_, rest, found := strings.Cut(table, " "+name+"=")
+	if !found {
+		return ""
+	}
+	char, _, _ := strings.Cut(rest, " ")
+	return char
+}
