@@ -3,7 +3,7 @@
 // the same machine and in the same minute, each round on a fresh database. The
 // table shows medians and ratios, and which bars are met.
 //
-//	go run ./test/bench              every row, about four minutes
+//	go run ./test/bench              every row; most take half a minute, those of large stores more
 //	go run ./test/bench -only insert one row
 //	go run ./test/bench -quick       a smoke run that judges nothing
 //
@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/test/bench/chatter"
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -58,6 +59,15 @@ var rows = []row{
 	{"graph", "a subgraph of a hub against the bare SQL of its edges", (*bench).graphs},
 	{"ussd", "a first dial and a step of a handset session", (*bench).ussd},
 	{"turn", "a streamed answer of the oracle, with a model that needs no time", (*bench).turnCosts},
+	{"ucan", "the check of a token against a bare one of a signature", (*bench).tokenChecks},
+	{"sockets", "memory of 10,000 idle sockets", chats(chatter.Idle)},
+	{"stalled", "memory with 5,000 idle sockets and 500 readers that stall", chats(chatter.Stall)},
+	{"leave", "goroutines left after 2,000 sockets close", chats(chatter.Leave)},
+	{"first", "the first token against a bare durable commit", (*bench).firstTokens},
+	{"frames", "storing 200 streamed answers of 50 tokens a second", chats(chatter.Frames)},
+	{"history", "pages of a conversation, from 10^4 to 10^6 messages", (*bench).history},
+	{"rounds", "memory left by 200 streamed answers at once, again and again", chats(chatter.Heap)},
+	{"abort", "how soon an abort reaches the model", chats(chatter.Abort)},
 	{"gc", "garbage collector settings of the server", (*bench).collector},
 	{"boot", "start on an empty folder, and memory at rest", (*bench).boots},
 }
@@ -101,7 +111,7 @@ func (b *bench) flags() (only, bare string) {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, graph, ussd, turn, gc, boot")
+	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, gc, boot")
 	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {
