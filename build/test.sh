@@ -11,6 +11,26 @@ say() {
 	step=$1
 	printf '\n=== %s  (%ds)\n' "$1" "$SECONDS"
 }
+# together runs commands side by side and shows the output of each at its end,
+# in the order given. It fails when one has failed.
+together() {
+	local dir failed=0 i
+	local pids=()
+	dir=$(mktemp -d)
+	for ((i = 1; i <= $#; i++)); do
+		"${!i}" >"$dir/$i" 2>&1 &
+		pids+=($!)
+	done
+	for ((i = 1; i <= $#; i++)); do
+		wait "${pids[i - 1]}" || {
+			failed=1
+			printf '!!! FAILED %s\n' "${!i}"
+		}
+		cat "$dir/$i"
+	done
+	rm -rf "$dir"
+	return "$failed"
+}
 skipped=()
 finish() {
 	local status=$?
@@ -50,19 +70,22 @@ if bin=$(build/need.sh pgbin); then
 	export PATH="$PATH:$bin"
 fi
 
-say "lint"
-build/lint.sh
+# Without the folder of the clone in what is compiled, the build cache of one
+# clone serves the next.
+GOFLAGS="$("$GO" env GOFLAGS) -trimpath"
+export GOFLAGS
 
-say "cross-builds"
-build/cross.sh
-
-say "10,000 walks through menus"
-"$GO" test -run 'TestRandomWalks/sqlite' ./internal/ussd
+# The walks keep one core busy, the others do not keep two.
+say "lint, cross-builds and 10,000 walks through menus"
+together build/lint.sh build/cross.sh build/walks.sh
 
 say "tests"
+# The slow ones first, so that no core is idle at the end. A name that is gone
+# fails the run; a package named twice is tested once.
+slow=(./internal/{app,db,cli,entity/bulk,entity,archtest,ussd,ussd/account} ./test/{bench,hostile,e2e,clients} ./internal/{entity/search,event,entity/graph,auth})
 # One PostgreSQL for all test programs instead of one each.
 cluster=()
 if bin=$(build/need.sh pgbin); then
 	cluster=("$GO" run ./internal/db/dbtest/withpg)
 fi
-${cluster[@]+"${cluster[@]}"} "$GO" test ${race[@]+"${race[@]}"} -shuffle=on -timeout=6m -json ./... | "$GO" run ./build/report
+${cluster[@]+"${cluster[@]}"} "$GO" test ${race[@]+"${race[@]}"} -shuffle=on -timeout=6m -json "${slow[@]}" ./... | "$GO" run ./build/report

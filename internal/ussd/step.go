@@ -100,6 +100,7 @@ type attempt struct {
 	q    *request
 	now  time.Time
 	load bool // look for the session before anything else
+	bold bool // store the first screen unless there is a session or a draft
 
 	row     *row // nil: there is none yet
 	expired bool // the stored session is over its time
@@ -121,7 +122,9 @@ type attempt struct {
 // right away, for it nearly always is one.
 func (a *attempt) step(ctx context.Context) (outcome, error) {
 	if a.q.Text == "" && !a.load {
+		a.bold = a.tx.Dialect() == db.SQLite
 		out, err := a.start(ctx, first(a.q))
+		a.bold = false
 		if !errors.Is(err, errMissed) || a.acted {
 			return out, err
 		}
@@ -197,8 +200,10 @@ func (a *attempt) adopt(ctx context.Context, rd reading) (outcome, error) {
 func (a *attempt) start(ctx context.Context, rd reading) (outcome, error) {
 	a.pack, a.first = a.s.cfg.Packs.Current(), true
 	a.rec = &record{started: a.now.UnixMicro()}
-	if err := a.pickUp(ctx, rd); err != nil {
-		return outcome{}, err
+	if !a.bold {
+		if err := a.pickUp(ctx, rd); err != nil {
+			return outcome{}, err
+		}
 	}
 	return a.walk(ctx, rd)
 }
@@ -325,14 +330,22 @@ func (a *attempt) store(ctx context.Context) error {
 	defer a.s.buffers.Put(buf)
 	*buf = a.rec.appendTo((*buf)[:0], &a.q.key, a.s.box)
 	next := row{id: a.q.key.id, expires: a.now.Add(a.s.cfg.TTL).UnixMilli(), state: *buf}
-	write := insert
-	if a.row != nil {
-		next.step = a.row.step
-		write = update
-	}
-	stored, err := write(ctx, a.tx, &next)
+	stored, err := a.write(ctx, &next)
 	if err == nil && !stored {
 		err = errMissed
 	}
 	return err
+}
+
+// write is false when the session is there already or has been changed, or when
+// a draft wants to be looked at first.
+func (a *attempt) write(ctx context.Context, next *row) (bool, error) {
+	switch {
+	case a.row != nil:
+		next.step = a.row.step
+		return update(ctx, a.tx, next)
+	case a.bold && a.pack.Resume != "":
+		return insertPlain(ctx, a.tx, next, a.q.key.phone, a.now.UnixMilli())
+	}
+	return insert(ctx, a.tx, next)
 }

@@ -40,6 +40,22 @@ func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 	return n == 1, nil
 }
 
+// Only on SQLite, where it saves a first dial the look for a draft; PostgreSQL
+// does not know the types of parameters in a SELECT.
+const insertPlainSQLite = `INSERT INTO ussd_sessions(id, step, expires_at, state)
+	SELECT $1, 1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM ussd_drafts WHERE phone = $4 AND expires_at > $5)
+	ON CONFLICT DO NOTHING`
+
+// insertPlain is insert for a number without a draft. It reports false also
+// when there is one.
+func insertPlain(ctx context.Context, tx *db.Tx, r *row, phone string, now int64) (bool, error) {
+	n, err := tx.Exec(ctx, insertPlainSQLite, r.id, r.expires, r.state, phone, now)
+	if err != nil {
+		return false, fmt.Errorf("insert session: %w", err)
+	}
+	return n == 1, nil
+}
+
 // update stores the next step of a session. It reports false when another
 // instance has taken one meanwhile.
 func update(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
