@@ -1,10 +1,12 @@
 package web
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // ConnLimits says how many connections may be open.
@@ -104,9 +106,58 @@ func (l *ConnListener) leave(name string) {
 
 // countedConn gives its place back when it is closed, once. Hijacked
 // connections are counted until their new owner closes them.
+//
+// It hands a read deadline on only when somebody reads: net/http and Pace set
+// and clear five for each request, mostly around bytes that are here already,
+// and each costs as much as a small system call.
 type countedConn struct {
 	net.Conn
 	leave func()
+
+	mu         sync.Mutex
+	reading    bool
+	want, have time.Time // the read deadline, and the one the connection knows of
+}
+
+// Read reads before the deadline that was set last.
+func (c *countedConn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	if err := c.pass(); err != nil {
+		c.mu.Unlock()
+		return 0, err
+	}
+	c.reading = true
+	c.mu.Unlock()
+	n, err := c.Conn.Read(p)
+	c.mu.Lock()
+	c.reading = false
+	c.mu.Unlock()
+	return n, err
+}
+
+// pass hands the deadline on. The caller holds mu.
+func (c *countedConn) pass() error {
+	if c.want.Equal(c.have) {
+		return nil
+	}
+	c.have = c.want
+	return c.Conn.SetReadDeadline(c.want)
+}
+
+// SetReadDeadline ends a read that waits as well.
+func (c *countedConn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.want = t
+	if !c.reading {
+		return nil
+	}
+	return c.pass()
+}
+
+// SetDeadline sets both deadlines.
+func (c *countedConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.Conn.SetWriteDeadline(t))
 }
 
 // Close closes the connection.
