@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -243,7 +244,12 @@ func (w *writer) fill() bool {
 	b.first = nil
 	for {
 		if r == nil && !b.full(w.maxFill) {
-			r = w.next()
+			if r = w.next(); r == nil {
+				// Let those run who are about to come: a commit costs the same
+				// for all of them. When nobody is ready this returns at once.
+				runtime.Gosched()
+				r = w.next()
+			}
 		}
 		if r == nil {
 			return true
