@@ -109,7 +109,8 @@ func (l *ConnListener) leave(name string) {
 //
 // It hands a read deadline on only when somebody reads: net/http and Pace set
 // and clear five for each request, mostly around bytes that are here already,
-// and each costs as much as a small system call.
+// and each costs as much as a small system call. A write deadline that is only
+// a little later than the one that stands changes nothing.
 type countedConn struct {
 	net.Conn
 	leave func()
@@ -117,6 +118,7 @@ type countedConn struct {
 	mu         sync.Mutex
 	reading    bool
 	want, have time.Time // the read deadline, and the one the connection knows of
+	write      time.Time // the write deadline
 }
 
 // Read reads before the deadline that was set last.
@@ -155,9 +157,21 @@ func (c *countedConn) SetReadDeadline(t time.Time) error {
 	return c.pass()
 }
 
+// SetWriteDeadline leaves a deadline alone that is earlier by less than a 256th
+// of the time that is given.
+func (c *countedConn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if later := t.Sub(c.write); !t.IsZero() && !c.write.IsZero() && later >= 0 && later < time.Until(t)>>8 {
+		return nil
+	}
+	c.write = t
+	return c.Conn.SetWriteDeadline(t)
+}
+
 // SetDeadline sets both deadlines.
 func (c *countedConn) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.Conn.SetWriteDeadline(t))
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // Close closes the connection.

@@ -8,10 +8,15 @@ import (
 	"time"
 )
 
-// deadlines counts the read deadlines a connection is given.
+// deadlines counts the deadlines a connection is given.
 type deadlines struct {
 	net.Conn
-	set int
+	set, write int
+}
+
+func (d *deadlines) SetWriteDeadline(t time.Time) error {
+	d.write++
+	return d.Conn.SetWriteDeadline(t)
 }
 
 func (d *deadlines) SetReadDeadline(t time.Time) error {
@@ -91,5 +96,33 @@ func TestDeadlineEndsAReadThatWaits(t *testing.T) {
 	go other.Write([]byte("x"))
 	if _, err := c.Read(make([]byte, 1)); err != nil {
 		t.Errorf("Read without a deadline: %v", err)
+	}
+}
+
+// A write deadline is renewed when it matters.
+func TestWriteDeadline(t *testing.T) {
+	t.Parallel()
+	c, under, _ := newCounted(t)
+	base := time.Now().Add(time.Hour)
+	for _, tt := range []struct {
+		name string
+		at   time.Time
+		want int
+	}{
+		{"the first", base, 1},
+		{"a moment later", base.Add(time.Second), 1},
+		{"much later", base.Add(time.Minute), 2},
+		{"earlier", base, 3},
+		{"none", time.Time{}, 4},
+		{"again", base, 5},
+		{"soon", time.Now().Add(20 * time.Millisecond), 6},
+		{"soon, a moment later", time.Now().Add(40 * time.Millisecond), 7},
+	} {
+		if err := c.SetWriteDeadline(tt.at); err != nil || under.write != tt.want {
+			t.Errorf("%s: %v, %d deadlines handed on, want %d", tt.name, err, under.write, tt.want)
+		}
+	}
+	if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Write nobody reads: %v, want the deadline", err)
 	}
 }
