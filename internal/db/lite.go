@@ -110,10 +110,11 @@ func (r liteRow) Scan(dest ...any) error {
 
 // view is a read transaction on one reader.
 func (l *lite) view(ctx context.Context, fn func(Querier) error) error {
-	if err := l.look(ctx, fn); err != nil {
-		return err
+	err := l.look(ctx, fn)
+	if late := l.w.settled(ctx); err == nil { // a failure tells something too
+		err = late
 	}
-	return l.w.settled(ctx)
+	return err
 }
 
 func (l *lite) look(ctx context.Context, fn func(Querier) error) error {

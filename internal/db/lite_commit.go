@@ -46,14 +46,11 @@ func (w *writer) openTx() error {
 	if err := w.look(); err != nil {
 		return err
 	}
-	if w.syncer != nil {
-		if err := w.syncer.heal(); err != nil {
-			return err
-		}
-	}
 	if w.c != nil {
 		err := w.c.control(begin)
-		if err == nil || busy(err) {
+		if err == nil {
+			return w.heal()
+		} else if busy(err) {
 			return err
 		}
 		w.abort()
@@ -62,7 +59,29 @@ func (w *writer) openTx() error {
 	if openErr := w.reopen(context.Background()); openErr != nil {
 		return openErr
 	}
-	return w.c.control(begin)
+	if err := w.c.control(begin); err != nil {
+		return err
+	}
+	return w.heal()
+}
+
+// ill is true when something is committed that the disk has refused to keep.
+func (w *writer) ill() bool { return w.syncer != nil && w.syncer.ill.Load() }
+
+// heal makes good what the disk has refused, before anybody writes behind it.
+func (w *writer) heal() error {
+	for w.ill() && w.ahead > 0 {
+		<-w.syncer.done
+		w.ahead--
+	}
+	if !w.ill() {
+		return nil
+	}
+	err := w.syncer.heal()
+	if err != nil {
+		w.abort()
+	}
+	return err
 }
 
 func busy(err error) bool { return liteCode(err)&0xff == sqlite3.SQLITE_BUSY }
@@ -94,6 +113,10 @@ func (w *writer) commit() {
 	if b.lost {
 		return
 	}
+	if w.ill() {
+		w.refuseBatch(b)
+		return
+	}
 	b.ending = time.Now()
 	if w.syncer != nil {
 		b.number = w.syncer.begun.Add(1)
@@ -111,7 +134,19 @@ func (w *writer) commit() {
 		r.alone = r.alone || len(b.waiting) == 1
 		w.retry(r, err)
 	}
+	b.tellFailed()
 	w.keep(&batch{number: b.number, changed: true})
+}
+
+// refuseBatch takes a batch back that would stand behind something the disk has
+// refused.
+func (w *writer) refuseBatch(b *batch) {
+	w.abort()
+	w.counters.failures.Add(1)
+	for _, r := range b.waiting {
+		r.answer(result{err: unavailable(errRefused)})
+	}
+	b.tellFailed()
 }
 
 // keep has a committed batch synced and its callers answered. One caller alone
@@ -138,6 +173,7 @@ func (w *writer) keep(b *batch) {
 // stored answers the callers of a committed batch. err is why it may not have
 // been kept.
 func (w *writer) stored(b *batch, err error) {
+	defer b.tellFailed()
 	if len(b.waiting) == 0 {
 		return
 	}
@@ -152,4 +188,13 @@ func (w *writer) stored(b *batch, err error) {
 	for _, r := range b.waiting {
 		r.answer(res)
 	}
+}
+
+// tellFailed answers those whose functions failed. They wait for the others: a
+// refusal may tell what these have stored.
+func (b *batch) tellFailed() {
+	for _, f := range b.failed {
+		f.r.answer(f.res)
+	}
+	b.failed = nil
 }

@@ -70,6 +70,9 @@ func (l *lite) scrub(ctx context.Context) error {
 			return err
 		}
 	}
+	if l.w.ill() {
+		return unavailable(errRefused)
+	}
 	return cutLog(ctx, c)
 }
 
@@ -185,7 +188,7 @@ func clean(page []byte, n int64) ([]byte, bool) {
 // cutLog copies the write-ahead log into the file and cuts it to nothing.
 func cutLog(ctx context.Context, c *liteConn) error {
 	for range scrubTries {
-		if log, err := checkpoint(c, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil || !log.blocked {
+		if done, err := checkpoint(c); err != nil || done {
 			return err
 		}
 		pause := time.NewTimer(scrubPause)
@@ -199,17 +202,11 @@ func cutLog(ctx context.Context, c *liteConn) error {
 	return unavailable(errors.New("a long read keeps old pages in the write-ahead log"))
 }
 
-// logState is what a checkpoint says of the write-ahead log.
-type logState struct {
-	blocked       bool // somebody was in the way
-	inLog, copied int64
-}
-
-// checkpoint copies the write-ahead log into the file.
-func checkpoint(c *liteConn, pragma string) (logState, error) {
-	s, err := c.prepare(pragma, true)
+// checkpoint is false when somebody was in the way.
+func checkpoint(c *liteConn) (bool, error) {
+	s, err := c.prepare("PRAGMA wal_checkpoint(TRUNCATE)", true)
 	if err != nil {
-		return logState{}, err
+		return false, err
 	}
 	s.busy = true
 	// The background context: an interrupted checkpoint is not worth the trouble.
@@ -217,19 +214,17 @@ func checkpoint(c *liteConn, pragma string) (logState, error) {
 	if err != nil {
 		c.release(s)
 		if err = mapLite(err); busy(err) {
-			return logState{blocked: true}, nil
+			return false, nil
 		}
-		return logState{}, err
+		return false, err
 	}
 	rows := &liteRows{c: c, s: s, r: r, vals: make([]driver.Value, len(r.Columns()))}
 	defer rows.Close()
-	var log logState
-	var blocked int64
+	var blocked, inLog, copied int64
 	if rows.Next() {
-		err = rows.Scan(&blocked, &log.inLog, &log.copied)
+		err = rows.Scan(&blocked, &inLog, &copied)
 	}
-	log.blocked = blocked != 0
-	return log, errors.Join(err, rows.Err())
+	return blocked == 0, errors.Join(err, rows.Err())
 }
 
 // firstRow reads the one row of a query.

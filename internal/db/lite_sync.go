@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db/disk"
 )
@@ -115,73 +114,37 @@ func (w *writer) settled(ctx context.Context) error {
 	return w.syncer.settled(ctx)
 }
 
-// sync has the disk keep the log. When the disk refuses, the pages of the log
-// may be lost while they still look stored, and syncing them again proves
-// nothing; so everything is copied into the file and that is synced instead.
+// sync has the disk keep the log. When the disk has refused once, nothing that
+// follows in the log is worth anything: recovery stops at the first hole. So it
+// is not tried again before heal.
 func (s *syncer) sync() error {
-	err := s.syncLog()
-	if err == nil {
-		return nil
+	if s.ill.Load() {
+		return errors.Join(errUnknown, errRefused)
 	}
-	if again := s.mend(); again != nil {
+	if err := s.try("sync", s.log.Sync); err != nil {
 		s.ill.Store(true)
-		return errors.Join(errUnknown, err, again)
+		return errors.Join(errUnknown, err)
 	}
 	return nil
 }
 
-func (s *syncer) syncLog() error {
+var errRefused = errors.New("the disk has refused to sync")
+
+// try does something to the log. Tests make it fail.
+func (s *syncer) try(what string, do func() error) error {
 	if f := s.fail.Load(); f != nil {
-		if err := (*f)("sync"); err != nil {
+		if err := (*f)(what); err != nil {
 			return err
 		}
 	}
-	return s.log.Sync()
+	return do()
 }
 
-// mend makes all that is committed durable without the log.
-func (s *syncer) mend() error {
-	if f := s.fail.Load(); f != nil {
-		if err := (*f)("mend"); err != nil {
-			return err
-		}
-	}
-	// The background context: everybody who writes waits for this.
-	c, err := openLiteConn(context.Background(), s.path, busyPragma(mendPause), "synchronous=FULL")
-	if err != nil {
-		return err
-	}
-	return errors.Join(copyLog(c), c.close())
-}
-
-const (
-	mendTries = 50
-	mendPause = 20 * time.Millisecond
-)
-
-// copyLog copies all that is committed now into the file. It stops nobody:
-// the writer may have a transaction open, and waits for us. A long read keeps
-// part of the log from being copied until it ends.
-func copyLog(c *liteConn) error {
-	for range mendTries {
-		log, err := checkpoint(c, "PRAGMA wal_checkpoint(PASSIVE)")
-		if err != nil {
-			return err
-		}
-		if !log.blocked && log.copied == log.inLog {
-			return nil
-		}
-		time.Sleep(mendPause)
-	}
-	return errors.New("a long read keeps pages in the write-ahead log")
-}
-
-// heal tries anew to keep what a sync could not. Until then nobody may write.
+// heal has the disk keep what it has refused: the log is written once more, for
+// the system may take its pages for kept, and synced. Only for the writer, with
+// a transaction open, so that nobody else changes the log, and when run is idle.
 func (s *syncer) heal() error {
-	if !s.ill.Load() {
-		return nil
-	}
-	if err := s.mend(); err != nil {
+	if err := s.try("heal", s.log.Rewrite); err != nil {
 		return unavailable(err)
 	}
 	s.ill.Store(false)

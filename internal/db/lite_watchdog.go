@@ -84,7 +84,7 @@ func keepShort(cfg Config, w *writer, quit <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if w.look() != nil {
+		if w.look() != nil || w.ill() { // copying a log with holes would tear the file
 			continue
 		}
 		commits := w.counters.commits.Load()
@@ -120,7 +120,7 @@ func (w *writer) look() error {
 
 func truncateWAL(path string) error {
 	// The background context: no caller waits for this.
-	c, err := openLiteConn(context.Background(), path, busyPragma(0))
+	c, err := openLiteConn(context.Background(), path, busyPragma(0), syncWhole)
 	if err != nil {
 		return err
 	}

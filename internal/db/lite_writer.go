@@ -41,6 +41,8 @@ const (
 	// A commit goes to the log, which the syncer makes durable. SQLite itself
 	// syncs only before it copies the log into the file.
 	syncBeside = "synchronous=NORMAL"
+	// On a Mac an fsync ends in the memory of the disk.
+	syncWhole = "checkpoint_fullfsync=ON"
 )
 
 // The states of a request. Its caller may leave while it is queued only.
@@ -93,6 +95,7 @@ type writer struct {
 type batch struct {
 	first   *request
 	waiting []*request
+	failed  []failure
 	alone   bool
 	guarded bool // every caller has a savepoint
 	lost    bool // the transaction has ended without a commit
@@ -101,6 +104,12 @@ type batch struct {
 	start   time.Time
 	ending  time.Time // when its COMMIT began
 	number  int64     // of its commit, see syncer.begun
+}
+
+// failure is a caller whose function failed, and how.
+type failure struct {
+	r   *request
+	res result
 }
 
 // turn is one function in the writer's hands.
@@ -137,7 +146,7 @@ func (w *writer) reopen(ctx context.Context) error {
 		}
 		w.c = nil
 	}
-	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", syncBeside, "foreign_keys=ON", secureDelete, undoInMemory, writerCache, checkpointAt)
+	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", syncBeside, syncWhole, "foreign_keys=ON", secureDelete, undoInMemory, writerCache, checkpointAt)
 	if err != nil {
 		return err
 	}
@@ -395,7 +404,10 @@ func (w *writer) settle(t *turn, res result) {
 	case !ok:
 		// The next batch begins anew, on another connection if need be.
 		w.b.ill = w.b.ill || liteTrouble(res.err)
-		t.r.answer(res)
+		w.b.failed = append(w.b.failed, failure{t.r, res})
+		if w.b.lost {
+			w.b.tellFailed() // nothing of this transaction stays
+		}
 	case err != nil:
 		w.retry(t.r, err)
 	default:
@@ -415,6 +427,7 @@ func (w *writer) undo() {
 	w.counters.retries.Add(int64(len(w.b.waiting)))
 	w.guard = max(w.guard, guardTimes*len(w.b.waiting))
 	w.redo, w.b.waiting = w.b.waiting, nil
+	w.b.tellFailed()
 	w.abort()
 }
 
@@ -427,6 +440,7 @@ func (w *writer) lose(cause error) {
 		w.retry(r, cause)
 	}
 	w.b.waiting = nil
+	w.b.tellFailed()
 	w.abort()
 }
 

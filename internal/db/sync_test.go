@@ -3,9 +3,8 @@ package db_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,16 +33,30 @@ func later(t *testing.T, d *db.DB, fn func(tx *db.Tx) error) <-chan error {
 	return out
 }
 
+// oneBatch runs functions in one batch and gives a channel with the answer of
+// each; the sync of that batch is on its way, or done, when it returns.
+func oneBatch(t *testing.T, d *db.DB, fns ...func(*db.Tx) error) []<-chan error {
+	t.Helper()
+	held, let := make(chan struct{}), make(chan struct{})
+	later(t, d, func(*db.Tx) error { close(held); <-let; return nil })
+	<-held
+	var out []<-chan error
+	for i, fn := range fns {
+		out = append(out, later(t, d, fn))
+		eventually(t, "the function is queued", func() bool { return d.Stats().Queued == int64(i+1) })
+	}
+	close(let)
+	return out
+}
+
 // While a batch is being synced the next one runs, and nobody is answered.
 func TestNextBatchFillsDuringTheSync(t *testing.T) {
 	t.Parallel()
 	d := batchStore(t, time.Minute)
 	syncing, release := blockSync(t, d)
 	// Two callers, for one alone is synced by the writer itself.
-	leave := hold(t, d)
-	first, second := later(t, d, put(t, 1)), later(t, d, put(t, 2))
-	eventually(t, "both are queued", func() bool { return d.Stats().Queued == 2 })
-	go leave() // it waits for the same sync
+	out := oneBatch(t, d, put(t, 1), put(t, 2))
+	first, second := out[0], out[1]
 	<-syncing
 	ran := make(chan struct{})
 	third := later(t, d, func(tx *db.Tx) error {
@@ -126,64 +139,113 @@ func TestReadsWaitForTheSyncOfWhatTheySaw(t *testing.T) {
 // failAt makes the named steps fail.
 func failAt(d *db.DB, steps string) {
 	d.FailWriter(func(sql string) error {
-		if strings.Contains(steps, sql) {
+		if steps != "" && strings.Contains(steps, sql) {
 			return errors.New(sql + ": input/output error")
 		}
 		return nil
 	})
 }
 
-// A disk that refuses to sync the log has the file keep everything instead.
-func TestRefusedSyncIsMended(t *testing.T) {
+// Who could not be promised anything is told so, and nobody writes until the
+// disk has kept it all. Reads go on.
+func TestRefusedSyncIsToldAndHealed(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"alone": 1, "together": 3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := batchStore(t, time.Minute)
-			failAt(d, "sync")
+			failAt(d, "sync heal")
 			fns := []func(*db.Tx) error{put(t, 1), put(t, 2), put(t, 3)}[:n]
-			wantNil(t, together(t, d, fns...)...)
-			// A copy of the file alone, as if the log were lost, has it all.
-			only := filepath.Join(t.TempDir(), "only.db")
-			data, err := os.ReadFile(d.Path())
-			if err != nil {
-				t.Fatal(err)
+			for i, o := range oneBatch(t, d, fns...) {
+				err := <-o
+				wantTrouble(t, err)
+				if !db.OutcomeUnknown(err) {
+					t.Errorf("caller %d: %v, want an error whose outcome is unknown", i, err)
+				}
 			}
-			if err := os.WriteFile(only, data, 0o600); err != nil {
-				t.Fatal(err)
+			err := d.InTx(t.Context(), put(t, 4))
+			wantTrouble(t, err)
+			if db.OutcomeUnknown(err) {
+				t.Errorf("error = %v, want one that surely stored nothing", err)
 			}
-			again, err := db.Open(t.Context(), db.Config{Path: only})
-			if err != nil {
-				t.Fatalf("open the copy: %v", err)
+			wantStored(t, d, []string{"", "1", "1 2", "1 2 3"}[n])
+			failAt(d, "")
+			if err := d.InTx(t.Context(), put(t, 4)); err != nil {
+				t.Errorf("InTx of a healed store: %v", err)
 			}
-			defer again.Close()
-			wantStored(t, again, []string{"", "1", "1 2", "1 2 3"}[n])
+			wantStored(t, d, []string{"", "1 4", "1 2 4", "1 2 3 4"}[n])
 		})
 	}
 }
 
-// Who could not be promised anything is told so, and nobody writes until the
-// disk has kept it all. Reads go on.
-func TestUnsyncedStoreRefusesWritesAndHeals(t *testing.T) {
+// A batch that was filled while the disk refused would stand behind a hole in
+// the log, where recovery never comes: it must not be promised.
+func TestBatchBehindARefusedSync(t *testing.T) {
 	t.Parallel()
 	d := batchStore(t, time.Minute)
-	failAt(d, "sync mend")
-	err := d.InTx(t.Context(), put(t, 1))
-	wantTrouble(t, err)
-	if !db.OutcomeUnknown(err) {
-		t.Errorf("error = %v, want one whose outcome is unknown", err)
+	syncing, let := make(chan struct{}, 10), make(chan struct{})
+	var once atomic.Bool
+	d.FailWriter(func(sql string) error {
+		if sql != "sync" || once.Swap(true) {
+			return nil // a disk tells of an error once
+		}
+		syncing <- struct{}{}
+		<-let
+		return errors.New("input/output error")
+	})
+	out := oneBatch(t, d, put(t, 1), put(t, 2))
+	<-syncing
+	ran := make(chan struct{})
+	third := later(t, d, func(tx *db.Tx) error {
+		defer close(ran)
+		return insert(t.Context(), tx, 3)
+	})
+	<-ran
+	close(let)
+	for _, o := range out {
+		if err := <-o; !db.OutcomeUnknown(err) {
+			t.Errorf("a caller of the refused sync got %v, want that nobody knows", err)
+		}
 	}
-	err = d.InTx(t.Context(), put(t, 2))
+	err := <-third
 	wantTrouble(t, err)
 	if db.OutcomeUnknown(err) {
-		t.Errorf("error = %v, want one that surely stored nothing", err)
-	}
-	wantStored(t, d, "1")
-	d.FailWriter(nil)
-	if err := d.InTx(t.Context(), put(t, 2)); err != nil {
-		t.Errorf("InTx of a healed store: %v", err)
+		t.Errorf("the caller behind it got %v, want that nothing was stored", err)
 	}
 	wantStored(t, d, "1 2")
+	if err := d.InTx(t.Context(), put(t, 4)); err != nil {
+		t.Errorf("InTx after the disk has healed: %v", err)
+	}
+	wantStored(t, d, "1 2 4")
+}
+
+// A refusal that tells of rows not yet on disk waits for them too.
+func TestFailedCallerWaitsForWhatItSaw(t *testing.T) {
+	t.Parallel()
+	d := batchStore(t, time.Minute)
+	syncing, release := blockSync(t, d)
+	first := later(t, d, put(t, 1))
+	<-syncing
+	ran := make(chan struct{})
+	conflict := errors.New("it is there")
+	second := later(t, d, func(tx *db.Tx) error {
+		defer close(ran)
+		return conflict
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	err := d.View(ctx, func(db.Querier) error { return conflict })
+	if !errors.Is(err, conflict) || ctx.Err() == nil {
+		t.Errorf("View that fails: %v before the sync; want it to wait", err)
+	}
+	release()
+	if err := <-first; err != nil {
+		t.Fatalf("InTx: %v", err)
+	}
+	<-ran
+	if err := <-second; !errors.Is(err, conflict) {
+		t.Errorf("the second caller got %v, want its own error", err)
+	}
 }
 
 // A failed COMMIT leaves nothing to wait for.

@@ -17,6 +17,10 @@ const gcPercent = 400
 // collector would run all the time.
 const leastLimit = 32 << 20
 
+// besideGo is what the process holds outside of Go's memory: the program
+// itself, and the caches of SQLite.
+const besideGo = 96 << 20
+
 // Memory is what Tune chose.
 type Memory struct {
 	GCPercent   int    // -1 when GOGC decides
@@ -25,8 +29,9 @@ type Memory struct {
 }
 
 // Tune sets the garbage collector of this process: 400 percent, and a memory
-// limit of nine tenths of what the control group allows, so that the collector
-// works harder before the kernel ends the process. GOGC and GOMEMLIMIT in env
+// limit of what the control group allows without a tenth, or without 96 MiB for
+// what is not Go's, so that the collector works harder before the kernel ends
+// the process. GOGC and GOMEMLIMIT in env
 // keep their say.
 func Tune(env []string) Memory {
 	m := choose(env, os.ReadFile)
@@ -53,7 +58,7 @@ func choose(env []string, read func(string) ([]byte, error)) Memory {
 		return m
 	}
 	if limit, source := cgroupLimit(read); limit > 0 {
-		m.Limit, m.LimitSource = max(limit/10*9, leastLimit), source
+		m.Limit, m.LimitSource = max(min(limit/10*9, limit-besideGo), leastLimit), source
 	}
 	return m
 }

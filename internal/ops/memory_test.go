@@ -15,16 +15,16 @@ func TestChooseMemory(t *testing.T) {
 		want  Memory
 	}{
 		{"no cgroup", nil, nil, Memory{GCPercent: 400}},
-		{"v2", nil, map[string]string{"/proc/self/cgroup": v2, "/sys/fs/cgroup/system.slice/hearth.service/memory.max": "268435460\n"}, Memory{400, 241591914, "cgroup v2"}},
+		{"v2", nil, map[string]string{"/proc/self/cgroup": v2, "/sys/fs/cgroup/system.slice/hearth.service/memory.max": "268435460\n"}, Memory{400, 167772164, "cgroup v2"}},
 		{"v2, the parent is tighter", nil, map[string]string{
-			"/proc/self/cgroup": v2, "/sys/fs/cgroup/system.slice/hearth.service/memory.max": "2000000000\n", "/sys/fs/cgroup/system.slice/memory.max": "1000000000\n",
-		}, Memory{400, 900000000, "cgroup v2"}},
+			"/proc/self/cgroup": v2, "/sys/fs/cgroup/system.slice/hearth.service/memory.max": "2000000000\n", "/sys/fs/cgroup/system.slice/memory.max": "1500000000\n",
+		}, Memory{400, 1350000000, "cgroup v2"}},
 		{"v2 high", nil, map[string]string{
-			"/proc/self/cgroup": v2, "/sys/fs/cgroup/system.slice/hearth.service/memory.max": "2000000000\n", "/sys/fs/cgroup/system.slice/hearth.service/memory.high": "1000000000",
-		}, Memory{400, 900000000, "cgroup v2"}},
-		{"v2 in a container", nil, map[string]string{"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "1000000000\n"}, Memory{400, 900000000, "cgroup v2"}},
+			"/proc/self/cgroup": v2, "/sys/fs/cgroup/system.slice/hearth.service/memory.max": "2000000000\n", "/sys/fs/cgroup/system.slice/hearth.service/memory.high": "1500000000",
+		}, Memory{400, 1350000000, "cgroup v2"}},
+		{"v2 in a container", nil, map[string]string{"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "2000000000\n"}, Memory{400, 1800000000, "cgroup v2"}},
 		{"v2 without a limit", nil, map[string]string{"/proc/self/cgroup": v2, "/sys/fs/cgroup/system.slice/hearth.service/memory.max": "max\n"}, Memory{GCPercent: 400}},
-		{"v1", nil, map[string]string{"/proc/self/cgroup": v1, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1000000000\n"}, Memory{400, 900000000, "cgroup v1"}},
+		{"v1", nil, map[string]string{"/proc/self/cgroup": v1, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2000000000\n"}, Memory{400, 1800000000, "cgroup v1"}},
 		{"v1 without a limit", nil, map[string]string{"/proc/self/cgroup": v1, "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, Memory{GCPercent: 400}},
 		{"tiny", nil, map[string]string{"/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "1048576\n"}, Memory{400, leastLimit, "cgroup v2"}},
 		{"GOGC", []string{"GOGC=50"}, nil, Memory{GCPercent: -1}},

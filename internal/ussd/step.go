@@ -81,8 +81,10 @@ func (st *steps) wait(ctx context.Context, stop <-chan time.Time) (over bool) {
 		if over, st.err = st.call.Wait(stop); !over {
 			return false
 		}
-		if !errors.Is(st.err, errMissed) {
-			st.out = st.a.out
+		if st.err == nil {
+			st.out = st.a.out // after an error a stuck function may still be at it
+			return true
+		} else if !errors.Is(st.err, errMissed) {
 			return true
 		}
 		if st.try++; st.try == maxMissed {

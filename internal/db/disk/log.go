@@ -3,7 +3,9 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -24,6 +26,34 @@ func (l *Log) Sync() error {
 		return fmt.Errorf("sync %s: %w", l.Path, err)
 	}
 	return nil
+}
+
+// rewriteChunk is how much Rewrite holds in memory.
+const rewriteChunk = 1 << 20
+
+// Rewrite writes the bytes of the file once more, where they are, and syncs it.
+// After a sync that failed the system may take them for kept although they are
+// not, and would not write them again by itself. Nobody else may write to the
+// file meanwhile.
+func (l *Log) Rewrite() error {
+	if err := l.open(); err != nil {
+		return err
+	}
+	buf := make([]byte, rewriteChunk)
+	for at := int64(0); ; {
+		n, err := l.file.ReadAt(buf, at)
+		if n > 0 {
+			if _, err := l.file.WriteAt(buf[:n], at); err != nil {
+				return err
+			}
+			at += int64(n)
+		}
+		if errors.Is(err, io.EOF) {
+			return l.Sync()
+		} else if err != nil {
+			return err
+		}
+	}
 }
 
 // open finds the file that has the name now.

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -41,5 +42,28 @@ func TestSyncFolder(t *testing.T) {
 	t.Parallel()
 	if err := SyncFolder(t.TempDir()); err != nil {
 		t.Errorf("SyncFolder: %v", err)
+	}
+}
+
+// Rewriting changes no byte, whatever the length.
+func TestRewrite(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, rewriteChunk - 1, rewriteChunk, rewriteChunk + 1, 3*rewriteChunk + 7} {
+		path := filepath.Join(t.TempDir(), "s.db-wal")
+		want := make([]byte, size)
+		for i := range want {
+			want[i] = byte(i * 7)
+		}
+		if err := os.WriteFile(path, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		log := Log{Path: path}
+		if err := log.Rewrite(); err != nil {
+			t.Errorf("Rewrite of %d bytes: %v", size, err)
+		}
+		log.Close()
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes were rewritten as %d others, %v", size, len(got), err)
+		}
 	}
 }

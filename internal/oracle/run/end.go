@@ -100,15 +100,14 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 		m.cfg.Log.ErrorContext(ctx, "answer of a run cannot be stored", "run", r.id, "err", err)
 	}
 	r.mu.Lock()
-	e.rows, e.lastSeq = r.unstored(), r.last
-	e.endSeq = e.rows[len(e.rows)-1].seq
+	e.rows, e.endSeq, e.lastSeq = r.unstored(), r.held, r.last
 	r.mu.Unlock()
 	m.finish(r, m.storeEnd(ctx, r, e))
 	r.stopWork(ErrEnded)
 	m.publish(ctx, wordWake, r.id)
 }
 
-// closeFrames takes no more frames and adds the last ones, in a segment of
+// closeFrames takes no more frames and adds the last ones, in segments of
 // their own: the ends of open tools, the marker, the error and done. Nobody
 // sees them until they are stored.
 func (r *Run) closeFrames(res *Result) Status {

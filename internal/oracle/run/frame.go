@@ -19,6 +19,7 @@ import (
 type Frame struct {
 	ID   int64
 	Data []byte
+	Part bool // the frame goes on in the next one, which has its id
 	More bool // another frame follows at once, or the end; there is no need to flush yet
 }
 

@@ -9,14 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// rowsAtOnce is how many rows of frames a join reads at once.
-const rowsAtOnce = 16
-
 // errMoved says that the rows of a run are the truth now.
 var errMoved = errors.New("the run is no longer in this process")
 
 // Join gives out every frame of a run of the user after a number, in order and
-// once: what was stored, what is in memory, then what comes. When it must wait
+// once, large ones in parts: what was stored, what is in memory, then what
+// comes. When it must wait
 // for the first, out gets an empty one before. It returns nil after the last
 // frame, and the error of out or of ctx. A number above all
 // frames of a run that has ended gets its last one. The fault for a run that
@@ -97,11 +95,12 @@ func (p *pump) follow(ctx context.Context, r *Run) error {
 			continue
 		}
 		for i, f := range frames {
-			f.More = i < len(frames)-1 || state == over
+			f.More = i < len(frames)-1 || state == over || state == rest
 			if err := p.give(f); err != nil {
 				return err
 			}
 		}
+		clear(frames) // who waits keeps nothing
 		switch {
 		case len(frames) > 0:
 		case state == over:
@@ -121,7 +120,9 @@ func (p *pump) give(f Frame) error {
 	if err := p.out(f); err != nil {
 		return err
 	}
-	p.at = f.ID
+	if !f.Part {
+		p.at = f.ID
+	}
 	return nil
 }
 
@@ -148,21 +149,32 @@ type state int
 
 const (
 	waiting state = iota // more frames will come
+	rest                 // more frames are here already
 	behind               // the next frame is in a row
 	over                 // that was the last
 	moved                // the rows are the truth
 )
 
-// after appends the frames after a number that may be sent.
+// after appends the frames after a number that may be sent, not more than a
+// reader may hold.
 func (r *Run) after(at int64, out []Frame) ([]Frame, state) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at < r.stored && (len(r.segs) == 0 || at+1 < r.segs[0].seq) {
 		return out, behind
 	}
-	for _, s := range r.segs {
+	from := len(r.segs)
+	for from > 0 && r.segs[from-1].upto() > at {
+		from--
+	}
+	size := 0
+	for _, s := range r.segs[from:] {
 		for id := max(at+1, s.seq); id <= min(s.upto(), r.visible); id++ {
-			out = append(out, s.frame(id))
+			f := s.frame(id)
+			if size += len(f.Data); size > aheadBytes && len(out) > 0 {
+				return out, rest
+			}
+			out = append(out, f)
 		}
 	}
 	switch {
@@ -172,36 +184,6 @@ func (r *Run) after(at int64, out []Frame) ([]Frame, state) {
 		return out, over
 	}
 	return out, waiting
-}
-
-// eachStored gives out the stored frames of a run after a number.
-func (m *Manager) eachStored(ctx context.Context, nid, after int64, out func(Frame) error) error {
-	for {
-		rows, err := listFrames(ctx, m.cfg.DB, nid, after, rowsAtOnce)
-		if err != nil {
-			return err
-		}
-		for i, row := range rows {
-			s, err := parse(row.seq, []byte(row.data))
-			if err != nil {
-				// Its frames are lost; the end of the run need not be.
-				m.cfg.Log.ErrorContext(ctx, "frames of a run are damaged", "err", err)
-				after = max(after, row.upto)
-				continue
-			}
-			for id := max(after+1, s.seq); id <= s.upto(); id++ {
-				f := s.frame(id)
-				f.More = id < s.upto() || i < len(rows)-1
-				if err := out(f); err != nil {
-					return err
-				}
-				after = id
-			}
-		}
-		if len(rows) < rowsAtOnce {
-			return nil
-		}
-	}
 }
 
 // followRows gives out the frames of a run that has ended or is in another
@@ -268,7 +250,7 @@ type Outcome struct {
 // missing or somebody else's is RUN_NOT_FOUND.
 func (m *Manager) Wait(ctx context.Context, user, id string) (Outcome, error) {
 	var o Outcome
-	err := m.Join(ctx, user, id, 0, func(f Frame) error {
+	err := m.Join(ctx, user, id, 0, whole(func(f Frame) error {
 		switch event, payload := f.split(); event {
 		case frameError:
 			o.Error = payload
@@ -280,7 +262,7 @@ func (m *Manager) Wait(ctx context.Context, user, id string) (Outcome, error) {
 			o.Status = d.Status
 		}
 		return nil
-	})
+	}))
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -3,8 +3,10 @@ package run
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -12,8 +14,9 @@ import (
 
 // The limits of what a run holds in memory.
 const (
-	keepBytes  = 64 << 10 // stored frames, for readers that are not far behind
-	maxPending = 1 << 20  // frames not stored yet; then whoever emits waits
+	keepBytes  = 64 << 10  // stored frames, for readers that are not far behind
+	maxPending = 256 << 10 // frames not stored yet; then whoever emits waits
+	maxText    = 8 << 10   // of a piece of text in one frame
 )
 
 // flushBeat is the beat on which text is stored.
@@ -90,25 +93,51 @@ func (r *Run) Ack(words string) error {
 
 // Text sends a piece of the answer.
 func (r *Run) Text(delta string) error {
-	if delta == "" {
-		return nil
-	}
 	at := r.m.cfg.Now()
-	return r.soft(func(b []byte, id int64) []byte {
-		r.text = append(r.text, delta...)
-		return r.appendText(appendHead(b, id, frameMessage), delta, at)
-	})
+	for part := range pieces(delta) {
+		err := r.soft(func(b []byte, id int64) []byte {
+			r.text = append(r.text, part...)
+			return r.appendText(appendHead(b, id, frameMessage), part, at)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Reasoning sends a piece of what the model thinks.
 func (r *Run) Reasoning(text string) error {
-	if text == "" {
-		return nil
-	}
 	at := r.m.cfg.Now()
-	return r.soft(func(b []byte, id int64) []byte {
-		return r.appendReasoning(appendHead(b, id, frameReasoning), thought{text: text}, at)
-	})
+	for part := range pieces(text) {
+		err := r.soft(func(b []byte, id int64) []byte {
+			return r.appendReasoning(appendHead(b, id, frameReasoning), thought{text: part}, at)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pieces cuts a text between characters into what frames may hold: clients put
+// it together again.
+func pieces(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for text != "" {
+			n := min(len(text), maxText)
+			for back := n; n < len(text) && back > n-utf8.UTFMax; back-- {
+				if utf8.RuneStart(text[back]) {
+					n = back
+					break
+				}
+			}
+			if !yield(text[:n]) {
+				return
+			}
+			text = text[n:]
+		}
+	}
 }
 
 // Emit sends a frame of any other name; payload is one JSON object. Frames of
@@ -178,18 +207,29 @@ func (r *Run) takes() error {
 
 // push adds a frame. The caller holds mu.
 func (r *Run) push(write func(b []byte, id int64) []byte) {
+	r.last++
 	if n := len(r.segs); n == 0 || r.sealed || r.segs[n-1].upto() <= r.stored {
-		r.segs = append(r.segs, &segment{seq: r.last + 1, data: make([]byte, 0, 2<<10), ends: make([]int, 0, 16)})
-		r.sealed = false
+		r.begin()
 	}
 	s := r.segs[len(r.segs)-1]
 	before := len(s.data)
-	r.last++
-	s.data = append(write(s.data, r.last), "\n\n"...)
-	s.ends = append(s.ends, len(s.data))
-	r.bytes += len(s.data) - before
-	r.pending += len(s.data) - before
+	data := append(write(s.data, r.last), frameEnding...)
+	size := len(data) - before
+	if before > 0 && len(data) > r.m.cfg.Segment {
+		s = r.begin() // rows stay small, also those of a model that is faster than the store
+		data = append(s.data, data[before:]...)
+	}
+	s.data, s.ends = data, append(s.ends, len(data))
+	r.bytes += size
+	r.pending += size
 	r.wind()
+}
+
+// begin begins a segment with the newest frame. The caller holds mu.
+func (r *Run) begin() *segment {
+	s := &segment{seq: r.last, data: make([]byte, 0, 2<<10), ends: make([]int, 0, 16)}
+	r.segs, r.sealed = append(r.segs, s), false
+	return s
 }
 
 // wind has what waits stored in time. The caller holds mu.

@@ -191,10 +191,10 @@ func (m *Manager) partial(ctx context.Context, r *Run) []llm.Message {
 		}
 	}
 	r.mu.Unlock()
-	err := m.eachStored(ctx, r.nid, 0, func(f Frame) error {
+	err := m.eachStored(ctx, r.nid, 0, whole(func(f Frame) error {
 		d.add(f)
 		return nil
-	})
+	}))
 	if err != nil {
 		m.cfg.Log.WarnContext(ctx, "frames of a run cannot be read", "run", r.id, "err", err)
 	}

@@ -13,6 +13,9 @@ import (
 // clients may have heard frames that the store never saw.
 const skip = 1_000_000
 
+// lostAtOnce is how many lost runs are looked for at once.
+const lostAtOnce = 16
+
 // Serve beats and recovers until ctx ends: first what an earlier process left,
 // then what dead instances leave.
 func (m *Manager) Serve(ctx context.Context) error {
@@ -102,7 +105,7 @@ func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
 	count := 0
 	var bad error
 	for after := int64(0); ; {
-		rows, err := listLost(ctx, m.cfg.DB, owner, after, rowsAtOnce)
+		rows, err := listLost(ctx, m.cfg.DB, owner, after, lostAtOnce)
 		if err != nil {
 			return count, errors.Join(bad, err)
 		}
@@ -121,7 +124,7 @@ func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
 				count++
 			}
 		}
-		if len(rows) < rowsAtOnce || ctx.Err() != nil {
+		if len(rows) < lostAtOnce || ctx.Err() != nil {
 			return count, bad
 		}
 	}
@@ -141,11 +144,11 @@ func (m *Manager) recoverRun(ctx context.Context, r *runRow, owner string) (bool
 		return false, err
 	}
 	d, last := &draft{}, int64(0)
-	err = m.eachStored(ctx, r.nid, 0, func(f Frame) error {
+	err = m.eachStored(ctx, r.nid, 0, whole(func(f Frame) error {
 		d.add(f)
 		last = f.ID
 		return nil
-	})
+	}))
 	if err != nil {
 		return false, err
 	}
@@ -174,11 +177,7 @@ func (m *Manager) interruption(r *runRow, d *draft, from int64) (ending, error) 
 	// The frames are made as a run makes them.
 	f := &Run{m: m, session: r.sessionID, requestID: r.requestID, last: from - 1, stored: from - 1, text: d.text, open: d.open, cause: ErrClosing}
 	f.closeFrames(&Result{})
-	s := f.segs[0]
-	e := ending{
-		status: Interrupted, now: at.UnixMilli(), endSeq: s.seq, lastSeq: s.upto(),
-		rows: []row{{s.seq, s.upto(), string(s.data)}},
-	}
+	e := ending{status: Interrupted, now: at.UnixMilli(), endSeq: from, lastSeq: f.last, rows: f.unstored()}
 	err := e.say(d.messages(), at)
 	return e, err
 }

@@ -206,7 +206,7 @@ type frames struct {
 func (g *rig) join(m *run.Manager, user, id string, after int64) *frames {
 	f := &frames{more: make(chan struct{}, 1), err: make(chan error, 1)}
 	go func() {
-		f.err <- m.Join(g.t.Context(), user, id, after, func(fr run.Frame) error {
+		f.err <- m.Join(g.t.Context(), user, id, after, run.Whole(func(fr run.Frame) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if len(fr.Data) > 0 {
@@ -217,7 +217,7 @@ func (g *rig) join(m *run.Manager, user, id string, after int64) *frames {
 			default:
 			}
 			return nil
-		})
+		}))
 	}()
 	return f
 }

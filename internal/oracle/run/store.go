@@ -54,9 +54,10 @@ const (
 	insertFramesPostgres = `INSERT INTO oracle_frames(run, seq, upto, data)
 		SELECT nid, $3::bigint, $4::bigint, $5::text FROM oracle_runs WHERE nid = $1 AND owner = $2 FOR SHARE`
 	insertLastText = `INSERT INTO oracle_frames(run, seq, upto, data) VALUES ($1, $2, $3, $4)`
-	listFramesText = `SELECT seq, upto, data FROM oracle_frames WHERE run = $1
-		AND seq >= coalesce((SELECT max(seq) FROM oracle_frames WHERE run = $1 AND seq <= $2), 0) ORDER BY seq LIMIT $3`
-	endRunText = `UPDATE oracle_runs SET status = $3, last_seq = $4, end_seq = $5, usage = $6, ended_at = $7, owner = ''
+	listFramesText = `SELECT seq, upto, octet_length(data), substr(data, 1, $4) FROM oracle_frames WHERE run = $1
+		AND seq >= coalesce((SELECT max(seq) FROM oracle_frames WHERE run = $1 AND seq <= $2), 0) AND upto >= $2 ORDER BY seq LIMIT $3`
+	framePieceText = `SELECT substr(data, $3, $4) FROM oracle_frames WHERE run = $1 AND seq = $2`
+	endRunText     = `UPDATE oracle_runs SET status = $3, last_seq = $4, end_seq = $5, usage = $6, ended_at = $7, owner = ''
 		WHERE nid = $1 AND owner = $2`
 	statusText      = `SELECT status FROM oracle_runs WHERE nid = $1`
 	insertBlankText = `INSERT INTO chat_messages(session, turn, n, body) VALUES ($1, $2, 1, $3)`
@@ -182,21 +183,32 @@ func insertLast(ctx context.Context, tx *db.Tx, nid int64, r row) error {
 	return wrap("insert frames", err)
 }
 
-func listFrames(ctx context.Context, q db.Querier, nid, after int64, limit int) ([]row, error) {
-	rows, err := q.Query(ctx, listFramesText, nid, min(after, 1<<60)+1, limit)
+// listFrames gives the rows with frames after a number, as many as a reader
+// may hold, but one at least. More tells that others may follow.
+func listFrames(ctx context.Context, q db.Querier, nid, after int64) (out []storedRow, more bool, err error) {
+	rows, err := q.Query(ctx, listFramesText, nid, min(after, 1<<60)+1, aheadRows, pieceChars)
 	if err != nil {
-		return nil, wrap("read frames", err)
+		return nil, false, wrap("read frames", err)
 	}
 	defer rows.Close()
-	var out []row
+	size := 0
 	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.seq, &r.upto, &r.data); err != nil {
-			return nil, wrap("read frames", err)
+		var r storedRow
+		if err := rows.Scan(&r.seq, &r.upto, &r.size, &r.data); err != nil {
+			return nil, false, wrap("read frames", err)
+		}
+		if size += r.size; size > aheadBytes && len(out) > 0 {
+			return out, true, nil
 		}
 		out = append(out, r)
 	}
-	return out, wrap("read frames", rows.Err())
+	return out, len(out) == aheadRows, wrap("read frames", rows.Err())
+}
+
+// framePiece reads characters of a row, after those that were read.
+func framePiece(ctx context.Context, q db.Querier, p piece) (data []byte, err error) {
+	err = q.QueryRow(ctx, framePieceText, p.nid, p.seq, p.chars+1, p.size).Scan(&data)
+	return data, wrap("read frames", err)
 }
 
 // insertBlank stores the answer of a turn whose run has said nothing.

@@ -115,7 +115,7 @@ func (c *Conn) Send(packets ...Packet) error {
 		c.mu.Unlock()
 		return ErrClosed
 	}
-	if c.full(1) && (c.full(burst) || c.srv.waiting.Load() > int64(c.srv.cfg.BurstBytes)) {
+	if c.tooMuch() {
 		c.mu.Unlock()
 		c.finish(ReasonSlow, 0)
 		return ErrSlow
@@ -129,6 +129,18 @@ func (c *Conn) Send(packets ...Packet) error {
 		runtime.Gosched()
 	}
 	return nil
+}
+
+// tooMuch tells whether the client has fallen too far behind: by sixteen times
+// its bounds while there is memory to spare, by its bounds after that, and by a
+// sixteenth of them when a crowd of slow clients fills the memory. The caller
+// holds mu.
+func (c *Conn) tooMuch() bool {
+	waiting, spare := c.srv.waiting.Load(), int64(c.srv.cfg.BurstBytes)
+	if waiting > crowd*spare && c.queued+c.inflight >= c.srv.cfg.QueueBytes/burst {
+		return true
+	}
+	return c.full(1) && (c.full(burst) || waiting > spare)
 }
 
 // full tells whether the queue has reached times its bounds. The caller holds

@@ -39,6 +39,10 @@ const (
 // memory to spare.
 const burst = 16
 
+// crowd is how many times BurstBytes may wait in all before slow clients are
+// closed early.
+const crowd = 2
+
 // Handler receives what a client sends. Calls of Message come one at a time and
 // in order.
 type Handler interface {

@@ -270,6 +270,36 @@ func TestBursts(t *testing.T) {
 	second.Close()
 }
 
+// When many are slow, each may hold little.
+func TestCrowdOfSlowClients(t *testing.T) {
+	t.Parallel()
+	g := start(t, engine.Config{QueueBytes: 16_000, BurstBytes: 20_000})
+	packet := engine.Text(make([]byte, 9_000)) // within the bounds of a client
+	var slow []*engine.Conn
+	for range 5 {
+		g.poll() // and never again
+		c := wait(t, g.conns)
+		if err := c.Send(packet); err != nil {
+			t.Fatalf("Send() = %v", err)
+		}
+		slow = append(slow, c)
+	}
+	g.poll()
+	fresh := wait(t, g.conns)
+	if err := fresh.Send(engine.Text([]byte("x"))); err != nil {
+		t.Errorf("Send() to a client that holds nothing = %v", err)
+	}
+	if err := slow[0].Send(engine.Text([]byte("x"))); !errors.Is(err, engine.ErrSlow) {
+		t.Errorf("Send() to one of a crowd = %v, want ErrSlow", err)
+	}
+	if err := slow[1].Send(engine.Text([]byte("x"))); err != nil {
+		t.Errorf("Send() once the crowd is smaller = %v", err)
+	}
+	for _, c := range append(slow, fresh) {
+		c.Close()
+	}
+}
+
 func TestPongsDoNotHideAStall(t *testing.T) {
 	t.Parallel()
 	g := start(t, engine.Config{PingInterval: 30 * time.Millisecond, PingTimeout: time.Minute, QueueBytes: 1 << 30})

@@ -16,9 +16,9 @@ import (
 const stalledBar = 256.0
 
 // containerLimit is what the server sets for its collector in a container with
-// that much memory: nine tenths. Without one it lets garbage grow to four times
-// what is in use.
-const containerLimit = "GOMEMLIMIT=241591910"
+// that much memory, see ops.Tune. Without one it lets garbage grow to four
+// times what is in use.
+const containerLimit = "GOMEMLIMIT=160MiB"
 
 const (
 	calmSockets    = 5000
