@@ -111,8 +111,8 @@ func (r liteRow) Scan(dest ...any) error {
 // view is a read transaction on one reader.
 func (l *lite) view(ctx context.Context, fn func(Querier) error) error {
 	err := l.look(ctx, fn)
-	if late := l.w.settled(ctx); err == nil { // a failure tells something too
-		err = late
+	if late := l.w.settled(ctx); late != nil {
+		return late // a failure would tell something too
 	}
 	return err
 }

@@ -9,6 +9,7 @@ package emoji
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -164,11 +165,14 @@ func isName(c byte) bool {
 }
 
 // lookup is the character of a shortcode, "" when there is none.
-func lookup(name string) string {
-	_, rest, found := strings.Cut(table, " "+name+"=")
-	if !found {
-		return ""
+func lookup(name string) string { return chars()[name] }
+
+// chars is the table as a map, made when the first is asked for.
+var chars = sync.OnceValue(func() map[string]string {
+	m := map[string]string{}
+	for _, entry := range strings.Fields(table) {
+		name, char, _ := strings.Cut(entry, "=")
+		m[name] = char
 	}
-	char, _, _ := strings.Cut(rest, " ")
-	return char
-}
+	return m
+})
