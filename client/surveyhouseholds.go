@@ -21,6 +21,7 @@ type ListedHousehold struct {
 	Location     *Place    `json:"location,omitzero"`
 	Attributes   Object    `json:"attributes,omitzero"`
 	Masked       bool      `json:"masked,omitzero"` // location and attributes are not shown, and names stand for DIDs
+	Erased       bool      `json:"erased,omitzero"` // what was known of it is gone, and nothing new is taken
 	Revision     int64     `json:"revision"`
 	Updated      time.Time `json:"updated"`
 }

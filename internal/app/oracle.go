@@ -91,8 +91,10 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if err := tools.Add(a.serverTools()...); err != nil {
 		return err
 	}
+	// Without the exceptions an operator makes for webhooks: whoever may chat
+	// names these addresses, and the model tells what is there.
 	m.files, err = outbound.New(outbound.Config{
-		Allow: a.cfg.Events.OutboundAllow, Timeout: attach.MaxTime, HeaderTimeout: attach.MaxTime, MaxBytes: attach.MaxFile, MaxRedirects: attach.MaxRedirects,
+		Timeout: attach.MaxTime, HeaderTimeout: attach.MaxTime, MaxBytes: attach.MaxFile, MaxRedirects: attach.MaxRedirects,
 	})
 	if err != nil {
 		return err

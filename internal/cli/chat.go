@@ -46,6 +46,8 @@ type chatter struct {
 	// interrupts are the signals that come while it goes on. Ctrl-C stops what is
 	// being said; any other ends the conversation.
 	interrupts <-chan os.Signal
+	// quiet leaves the words for people out: a program reads the answers.
+	quiet bool
 }
 
 // abortTime is how long the server has to stop an answer.
@@ -60,9 +62,12 @@ func chat(ctx context.Context, c *call) error {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session, interrupts: signals}
+	t := &chatter{call: c, opt: o, base: strings.TrimSuffix(o.url, "/"), session: o.session, interrupts: signals, quiet: !isTerminal(c.in)}
 	if t.base == "" {
 		t.base = c.ownAddress()
+	}
+	if err := t.offered(ctx); err != nil {
+		return err
 	}
 	if t.session == "" {
 		if err := t.begin(ctx); err != nil {
@@ -71,21 +76,28 @@ func chat(ctx context.Context, c *call) error {
 	} else if err := t.known(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "Ctrl-C stops an answer. An empty line, Ctrl-D, or Ctrl-C here ends it. To go on later: hearth chat --session '%s'\n", t.session)
+	t.hint("Ctrl-C stops an answer. An empty line, Ctrl-D, or Ctrl-C here ends it. To go on later: hearth chat --session '%s'\n", t.session)
 	// The program's context ends with the first Ctrl-C, which here may only stop
 	// an answer.
 	if err := t.converse(context.WithoutCancel(ctx)); !errors.Is(err, errEnded) {
 		return err
 	}
-	fmt.Fprintln(c.out)
+	t.hint("\n")
 	return nil
+}
+
+// hint prints what is for people only.
+func (t *chatter) hint(format string, args ...any) {
+	if !t.quiet {
+		fmt.Fprintf(t.call.out, format, args...)
+	}
 }
 
 // converse goes on until the input ends or a signal says so.
 func (t *chatter) converse(ctx context.Context) error {
 	lines := t.lines()
 	for {
-		fmt.Fprint(t.call.out, "> ")
+		t.hint("> ")
 		var line typed
 		select {
 		case line = <-lines:
@@ -93,7 +105,7 @@ func (t *chatter) converse(ctx context.Context) error {
 			return errEnded
 		}
 		if line.end || strings.TrimSpace(line.text) == "" {
-			fmt.Fprintln(t.call.out)
+			t.hint("\n")
 			return line.err
 		}
 		if err := t.say(ctx, line.text); err != nil {
@@ -184,15 +196,55 @@ func (t *chatter) do(ctx context.Context, method, path string, body any) (*http.
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("X-Auth-Type", "ucan")
 	res, err := http.DefaultClient.Do(req)
-	if err != nil {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("the connection was refused: is the server running at %s?", t.base)
+	} else if err != nil {
 		return nil, err
 	}
 	if res.StatusCode >= 300 {
 		defer res.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10)) // what came of it is the message
-		return nil, fmt.Errorf("the server answers %d: %s", res.StatusCode, strings.TrimSpace(string(text)))
+		return nil, &refused{res.StatusCode, strings.TrimSpace(string(text))}
 	}
 	return res, nil
+}
+
+// refused is an answer that is none.
+type refused struct {
+	status int
+	text   string
+}
+
+// Error gives what the server said.
+func (r *refused) Error() string { return fmt.Sprintf("the server answers %d: %s", r.status, r.text) }
+
+// offered tells whether the server has the model that is asked for: it would
+// take its own in place of one it does not know.
+func (t *chatter) offered(ctx context.Context) error {
+	if t.opt.model == "" {
+		return nil
+	}
+	res, err := t.do(ctx, http.MethodGet, "/models", struct{}{})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var has struct {
+		Models []struct {
+			ID string `json:"id"`
+		} `json:"models"`
+	}
+	if err := json.UnmarshalRead(io.LimitReader(res.Body, 1<<20), &has); err != nil {
+		return fmt.Errorf("read models: %w", err)
+	}
+	var ids []string
+	for _, m := range has.Models {
+		if m.ID == t.opt.model {
+			return nil
+		}
+		ids = append(ids, m.ID)
+	}
+	return fmt.Errorf("the server does not offer the model %q; it has %s", t.opt.model, strings.Join(ids, ", "))
 }
 
 // begin opens a session.
@@ -216,8 +268,11 @@ func (t *chatter) begin(ctx context.Context) error {
 // dollar sign, which a shell may have taken for something else.
 func (t *chatter) known(ctx context.Context) error {
 	res, err := t.do(ctx, http.MethodGet, "/sessions/"+url.PathEscape(t.session)+"/run", struct{}{})
-	if err != nil {
-		return fmt.Errorf("%w (put the id between single quotes)", err)
+	var r *refused
+	if errors.As(err, &r) && r.status == http.StatusNotFound {
+		return fmt.Errorf("you have no session %q at %s (put the id between single quotes: it begins with a dollar sign)", t.session, t.base)
+	} else if err != nil {
+		return err
 	}
 	return res.Body.Close()
 }

@@ -2,10 +2,14 @@ package cli_test
 
 import (
 	"bytes"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/cli"
 )
@@ -68,16 +72,59 @@ func TestChat(t *testing.T) {
 		}
 		at := []string{"chat", "--url", "http://" + g.addr("hearth"), "--key-file", file, "--audience", audience}
 		got := runs(t, 0, "/fail timeout\n/echo warm hearth\n\n", at...)
-		if !strings.Contains(got, "[failed]") || !strings.Contains(got, "> warm hearth") {
-			t.Errorf("chat prints %q, want a failure and then an answer", got)
+		if !strings.Contains(got, "[failed]") || !strings.Contains(got, "warm hearth\n") || strings.Contains(got, "> ") || strings.Contains(got, "Ctrl") {
+			t.Errorf("chat prints %q, want a failure and then an answer, and nothing for people", got)
 		}
-		_, rest, _ := strings.Cut(got, "--session '")
-		session, _, _ := strings.Cut(rest, "'")
+		session := newSession(t, "http://"+g.addr("hearth"), runs(t, 0, "", "ucan", "invoke", "--key-file", file, "--audience", audience))
 		if got := runs(t, 0, "/echo again\n", append(at, "--session", session)...); !strings.Contains(got, "again") {
 			t.Errorf("the same session again prints %q", got)
 		}
-		if got := runs(t, 1, "", append(at, "--session", "$nobody")...); !strings.Contains(got, "single quotes") {
+		if got := runs(t, 1, "", append(at, "--session", "$nobody")...); !strings.Contains(got, `you have no session "$nobody" at http://`) || !strings.Contains(got, "single quotes") {
 			t.Errorf("a session that is not there: %q", got)
 		}
+		if got := runs(t, 1, "", append(at, "--model", "nope")...); !strings.Contains(got, `the server does not offer the model "nope"; it has hearth`) {
+			t.Errorf("a model that is not there: %q", got)
+		}
 	})
+}
+
+// newSession makes a session by hand.
+func newSession(t *testing.T, base, token string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/sessions", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+	req.Header.Set("X-Auth-Type", "ucan")
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var made struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := json.UnmarshalRead(res.Body, &made); err != nil || made.SessionID == "" {
+		t.Fatalf("new session = %d, %v", res.StatusCode, err)
+	}
+	return made.SessionID
+}
+
+// TestChatWithoutServer: the first thing a newcomer may have forgotten.
+func TestChatWithoutServer(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ucan.key")
+	runs(t, 0, "", "ucan", "key", "--key-file", file)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := "http://" + free.Addr().String()
+	_ = free.Close()
+	got := runs(t, 1, "", "chat", "--url", base, "--key-file", file, "--audience", "did:ixo:entity:175d7824ba25002e4ec206365e206236")
+	if !strings.Contains(got, "is the server running at "+base+"?") {
+		t.Errorf("without a server: %q", got)
+	}
 }

@@ -105,7 +105,7 @@ func eventSettings() []Setting {
 		},
 		{
 			Env: "HEARTH_OUTBOUND_ALLOW", Key: "events.outboundAllow", Default: "",
-			Doc:   "Private networks, addresses and host names that webhooks and other outgoing requests may reach, on any port or the one given; public ones need no entry.",
+			Doc:   "Private networks, addresses and host names that webhooks and models may reach, on any port or the one given; public ones need no entry.",
 			value: at(func(c *Config) *[]string { return &c.Events.OutboundAllow }, list(outboundEntry())),
 		},
 	}

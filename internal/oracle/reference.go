@@ -15,7 +15,7 @@ type messageBody struct {
 	Message        string            `json:"message" doc:"What the user says."`
 	Stream         bool              `json:"stream,omitempty" doc:"Answer with a stream of frames."`
 	AllMessages    bool              `json:"returnAllMessages,omitempty" doc:"Without stream: the whole transcript too."`
-	Model          string            `json:"model,omitempty" doc:"Id of a model of GET /models."`
+	Model          string            `json:"model,omitempty" doc:"Id of a model of GET /models. The default one answers for an id that is not there."`
 	Tools          []toolBody        `json:"tools,omitempty" doc:"Tools of the page."`
 	Actions        []actionBody      `json:"agActions,omitempty" doc:"Actions of the page's interface."`
 	Attachments    []attachmentBody  `json:"attachments,omitempty" maxItems:"10"`
@@ -37,10 +37,10 @@ type actionBody struct {
 }
 
 type attachmentBody struct {
-	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is; or eventId."`
-	EventID  string  `json:"eventId,omitempty"`
-	Filename string  `json:"filename" maxLength:"255"`
-	MIMEType string  `json:"mimetype"`
+	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is: the http(s) address of a text is fetched and read; an mxc:// one is only named to the model. Or eventId." example:"https://example.org/notes.txt"`
+	EventID  string  `json:"eventId,omitempty" doc:"Matrix event that holds it, in place of mxcUri."`
+	Filename string  `json:"filename" maxLength:"255" example:"notes.txt"`
+	MIMEType string  `json:"mimetype" example:"text/plain"`
 	Size     float64 `json:"size,omitempty"`
 }
 

@@ -3,9 +3,11 @@ package survey_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 )
 
@@ -39,10 +41,6 @@ func TestErase(t *testing.T) {
 		if n, again := erase(), erase(); n != 1 || again != 0 {
 			t.Errorf("erased %d of a household that is only listed, then %d, want 1 and 0", n, again)
 		}
-		v.upload(t, "ws", second, plan.HouseholdDraft{HouseholdID: h.HouseholdID, Area: ptr("there")})
-		if n, again := erase(), erase(); n != 1 || again != 0 {
-			t.Errorf("erased %d of what came since, then %d, want 1 and 0", n, again)
-		}
 		if w := v.send(t, "ws owner", "GET /v1/surveys/"+second+"/households", ""); w.Code != 200 || strings.Contains(w.Body.String(), "null") || strings.Contains(w.Body.String(), "attributes") {
 			t.Errorf("the list = %d %s", w.Code, w.Body)
 		}
@@ -56,6 +54,55 @@ func TestErase(t *testing.T) {
 			if err != nil || (r.Value.Location == nil) != (ws == "ws") || r.Value.Stratum != "a" {
 				t.Errorf("%s: household = %+v, %v", ws, r.Value, err)
 			}
+		}
+	})
+}
+
+// TestErasedHouseholdIsMarked: it can be told from others, nobody is to visit
+// it, and nothing new is stored about it.
+func TestErasedHouseholdIsMarked(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		id := v.start(t, "ws", strings.Replace(open, "{", `{"assignments":[{"collector":"did:ixo:agent/rule","strata":["a"]}],`, 1))
+		h := home(1, "a", "adopter")
+		h.Collector = ptr("did:ixo:agent/named")
+		v.upload(t, "ws", id, h, home(2, "a", ""))
+		path := "/v1/surveys/" + id + "/households"
+		v.setClock(v.clock().Add(time.Hour))
+		err := d.InTx(t.Context(), func(tx *db.Tx) error {
+			_, err := v.s.Erase(t.Context(), tx, "ws", h.HouseholdID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(when string) {
+			t.Helper()
+			r, err := v.s.GetHousehold(as(t, "ws", "owner"), id, h.HouseholdID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g := r.Value; !g.Erased || g.Collector+g.AssignedTo+g.Area != "" || g.Location != nil || g.Revision != 2 || !g.Updated.Equal(v.clock().Truncate(time.Millisecond)) {
+				t.Errorf("%s: household = %+v, want it marked and bare", when, g)
+			}
+		}
+		check("erased")
+		_, err = v.s.AddHouseholds(as(t, "ws", "owner"), id, survey.Upload{Items: []plan.HouseholdDraft{
+			home(2, "a", "adopter"), {HouseholdID: h.HouseholdID, Location: &plan.Location{Lat: 1, Lon: 2}},
+		}})
+		want(t, "an upload", err, "HOUSEHOLD_ERASED")
+		if !strings.Contains(details(err), h.HouseholdID) {
+			t.Errorf("details = %s, want the household named", details(err))
+		}
+		v.upload(t, "ws", id, home(1, "a", "adopter")) // says nothing new
+		_, err = v.s.PatchHousehold(as(t, "ws", "owner"), id, h.HouseholdID, "*", []byte(`{"collector":"did:ixo:agent/x"}`))
+		want(t, "a patch", err, "HOUSEHOLD_ERASED")
+		_, err = v.s.SetOutcome(as(t, "ws", "owner"), id, h.HouseholdID, survey.OutcomeChange{Outcome: survey.OutcomeContacted})
+		want(t, "an outcome", err, "HOUSEHOLD_ERASED")
+		check("after all that")
+		if w := v.send(t, "ws owner", "GET "+path, ""); strings.Count(w.Body.String(), `"erased":true`) != 1 {
+			t.Errorf("the list = %s, want one marked", w.Body)
 		}
 	})
 }

@@ -44,6 +44,7 @@ type Household struct {
 	Location     *plan.Location `json:"location,omitzero"`
 	Attributes   form.Object    `json:"attributes,omitzero"`
 	Masked       bool           `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii and surveys:write. Names stand in place of DIDs then."`
+	Erased       bool           `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
 	Revision     int64          `json:"revision"`
 	Updated      time.Time      `json:"updated"`
 

@@ -179,10 +179,11 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 	return h, nil
 }
 
-// Erase removes what lists keep about a household: where it is and its
-// attributes. That it was on them stays, as the counters do. It tells from how
-// many lists, those included that named it and nothing else; a second call finds
-// none. It is an erase.Eraser.
+// Erase removes what lists keep about a household: where it is, its attributes
+// and who is to visit it. That it was on them stays, as the counters do, with a
+// mark: nothing new is stored about it. It tells from how many lists, those
+// included that named it and nothing else; a second call finds none. It is an
+// erase.Eraser.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
 	surveys, err := column[int64](tx.Query(ctx, selectSurveysOf, did, ws))
 	if err != nil {
@@ -190,7 +191,7 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, 
 	}
 	var blanked int64
 	for _, nid := range surveys {
-		n, err := tx.Exec(ctx, blankHousehold, nid, did)
+		n, err := tx.Exec(ctx, blankHousehold, nid, did, s.now().UnixMilli())
 		if err != nil {
 			return 0, fmt.Errorf("blank household: %w", err)
 		}

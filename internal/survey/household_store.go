@@ -15,7 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 )
 
-// Many households go through one statement as a JSON array: $2.
+// Many households go through one statement as a JSON array: $2. One that is
+// erased between the read and the write stays so.
 const (
 	selectHousehold = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND household = $2`
@@ -27,12 +28,12 @@ const (
 		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', 1, $3
 		FROM json_each($2) AS e WHERE true
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> 'null'`
 	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at)
 		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', 1, $3
 		FROM jsonb_array_elements($2::jsonb) AS e
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> 'null'`
 	setOutcome = `UPDATE survey_households SET outcome = $4, outcome_round = $5, outcome_at = $6, rev = rev + 1, updated_at = $6
 		WHERE survey = $1 AND household = $2 AND rev = $3`
 	removeHousehold = `DELETE FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3`
@@ -45,9 +46,9 @@ const (
 		FROM survey_households WHERE survey = $1 AND collector = $2 AND collector <> '' AND household > $3 ORDER BY household LIMIT $4`
 	selectSurveysOf = `SELECT h.survey FROM survey_households h JOIN surveys s ON s.nid = h.survey WHERE h.household = $1 AND s.ws = $2`
 	// blankHousehold leaves null as the attributes of a household that was
-	// erased, so that it is once, also when the list said nothing about it.
-	blankHousehold = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = 'null', area = '', rev = rev + 1 WHERE survey = $1 AND household = $2
-		AND (lat IS NOT NULL OR lon IS NOT NULL OR attributes <> 'null' OR area <> '')`
+	// erased: that is its mark, also when the list said nothing about it.
+	blankHousehold = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = 'null', area = '', collector = '', rev = rev + 1, updated_at = $3 WHERE survey = $1 AND household = $2
+		AND (lat IS NOT NULL OR lon IS NOT NULL OR attributes <> 'null' OR area <> '' OR collector <> '')`
 )
 
 // removeChunk is how many households one transaction removes.
@@ -62,11 +63,11 @@ func (h *Household) scan(row db.Row) error {
 	if err != nil {
 		return err
 	}
-	h.Group, h.Updated = groupName(group), time.UnixMilli(updated).UTC()
+	h.Group, h.Updated, h.Erased = groupName(group), time.UnixMilli(updated).UTC(), attributes == "null"
 	if lat != nil && lon != nil {
 		h.Location = &plan.Location{Lat: *lat, Lon: *lon}
 	}
-	if attributes != "" && attributes != "null" {
+	if attributes != "" && !h.Erased {
 		h.Attributes = form.Object{Value: jsontext.Value(attributes)}
 	}
 	if outcomeAt > 0 {

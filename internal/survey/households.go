@@ -31,8 +31,9 @@ type Merged struct {
 
 // AddHouseholds merges households into the list of a campaign, all or none:
 // what a draft leaves out stays as it is. Doing it again changes nothing.
-// Faults: SURVEY_NOT_FOUND, HOUSEHOLDS_INVALID, SURVEY_LOCKED when the campaign
-// is over, or runs and a household would change its stratum or group.
+// Faults: SURVEY_NOT_FOUND, HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_LOCKED
+// when the campaign is over, or runs and a household would change its stratum or
+// group.
 func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.Reply[*Merged], error) {
 	var none web.Reply[*Merged]
 	r, v, err := s.read(ctx, s.db, id)
@@ -111,6 +112,7 @@ type work struct {
 func planned(items []plan.HouseholdDraft, held map[string]*Household, status Status) (*work, error) {
 	p := &work{}
 	var locked []fault.Field
+	var erased []string
 	for i := range items {
 		old, known := held[items[i].HouseholdID]
 		if !known {
@@ -124,6 +126,9 @@ func planned(items []plan.HouseholdDraft, held map[string]*Household, status Sta
 			p.Unchanged++
 			continue
 		}
+		if old.Erased {
+			erased = append(erased, h.HouseholdID)
+		}
 		p.Changed++
 		p.store = append(p.store, h)
 		if h.moved(old) {
@@ -132,6 +137,9 @@ func planned(items []plan.HouseholdDraft, held map[string]*Household, status Sta
 			}
 			p.deltas = append(p.deltas, Delta{Stratum: old.Stratum, Group: old.Group, listed: -1}, Delta{Stratum: h.Stratum, Group: h.Group, listed: 1})
 		}
+	}
+	if len(erased) > 0 {
+		return nil, plan.ErasedFault("/items", erased...)
 	}
 	if len(locked) > 0 {
 		return nil, lockedFault(locked...)

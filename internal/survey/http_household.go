@@ -17,11 +17,11 @@ const maxUploadBody = 4 << 20
 func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 	web.Post(a, "/v1/surveys/{surveyId}/households", s.serveAddHouseholds, web.Doc{
 		Summary: "Put households on the list", Scope: write, Tag: tag, Once: true, MaxBody: maxUploadBody,
-		Description: "At most 1,000 in one call, all or none. A household that is on the list is changed where the item says something else. The stratum and group of a household are settled once the survey runs.",
+		Description: "At most 1,000 in one call, all or none. A household that is on the list is changed where the item says something else. The stratum and group of a household are settled once the survey runs. One that was erased is not changed any more.",
 		Example: map[string]any{"items": []any{
 			map[string]any{"householdId": "did:ixo:household/123", "stratum": "rural", "group": "adopter", "area": "Kibera", "location": map[string]any{"lat": -1.2921, "lon": 36.8219}},
 		}},
-		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLDS_INVALID", "SURVEY_LOCKED"},
+		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED"},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/households", s.serveHouseholds, web.Doc{
 		Summary: "List the households", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
@@ -33,7 +33,7 @@ func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 	})
 	web.Patch(a, "/v1/surveys/{surveyId}/households/{did}", s.servePatchHousehold, web.Doc{
 		Summary: "Change a household of the list", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},
-		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLDS_INVALID", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Delete(a, "/v1/surveys/{surveyId}/households/{did}", s.serveRemoveHousehold, web.Doc{
 		Summary: "Take a household off the list", Scope: write, Tag: tag, Description: "While the survey is a draft or ready.",
@@ -42,7 +42,7 @@ func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 	web.Post(a, "/v1/surveys/{surveyId}/households/{did}/outcome", s.serveOutcome, web.Doc{
 		Summary: "Say how an attempt to interview a household went", Scope: "responses:write", Tag: tag, Once: true, Example: OutcomeChange{Outcome: OutcomeContacted},
 		Description: "In the open round of an active survey. A household that has answered stays completed.",
-		Codes:       []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "SURVEY_NOT_ACTIVE"},
+		Codes:       []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLD_ERASED", "SURVEY_NOT_ACTIVE"},
 	})
 }
 

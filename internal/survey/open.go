@@ -54,7 +54,7 @@ func (o *Open) Within(t time.Time) bool {
 
 // Collector is who is to visit a household, "" for nobody in particular.
 func (o *Open) Collector(h *Household) string {
-	if h.Collector != "" {
+	if h.Collector != "" || h.Erased {
 		return h.Collector
 	}
 	return o.duties.Of(h.HouseholdID, h.Stratum, h.Area)

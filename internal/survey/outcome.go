@@ -71,6 +71,9 @@ func (s *Service) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househo
 		if now == nil {
 			return h, nil // taken off the list
 		}
+		if now.Erased && !h.Erased { // since it was read
+			return nil, plan.ErasedFault("", h.HouseholdID)
+		}
 		h = now
 	}
 	return nil, fault.New(fault.Unavailable, "STORE_BUSY", "Others change this household all the time. Try again.")
@@ -83,7 +86,7 @@ type OutcomeChange struct {
 
 // SetOutcome stores how an attempt to interview a household went, in the open
 // round of an active campaign. Faults: SURVEY_NOT_FOUND, HOUSEHOLD_NOT_LISTED,
-// HOUSEHOLDS_INVALID, SURVEY_NOT_ACTIVE.
+// HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_NOT_ACTIVE.
 func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange) (web.Reply[*Household], error) {
 	var none web.Reply[*Household]
 	var c fault.Checks
@@ -102,6 +105,8 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 		h, err := findHousehold(ctx, tx, o.NID, did)
 		if err == nil && h == nil {
 			err = notListed()
+		} else if err == nil && h.Erased {
+			err = plan.ErasedFault("", did)
 		}
 		if err != nil {
 			return none, err

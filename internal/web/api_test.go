@@ -229,6 +229,8 @@ func TestFormsInTheDocument(t *testing.T) {
 	a := web.NewAPI(web.APIConfig{Name: "x"})
 	nothing := func(http.ResponseWriter, *http.Request) error { return nil }
 	a.Handle("POST", "/known", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms, Body: body{}, Example: body{Name: "n"}})
+	a.Handle("POST", "/dial", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms, Body: body{}, Example: body{Note: "x"}})
+	a.Handle("POST", "/bare", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms, Body: body{}})
 	a.Handle("POST", "/any", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: forms})
 	a.Handle("POST", "/bytes", nothing, web.Doc{Scope: web.Public, Summary: "x", Consumes: "image/png"})
 	doc := web.Document("Hearth", "1", a)
@@ -241,13 +243,31 @@ func TestFormsInTheDocument(t *testing.T) {
 		return string(text)
 	}
 	for _, tt := range []struct{ path, media, want string }{
-		{"/known", "application/x-www-form-urlencoded", `{"properties":{"name":{"description":"Who.","type":"string"},"note":{"type":"string"}},"required":["name"],"type":"object"}`},
+		{"/known", "application/x-www-form-urlencoded", `{"properties":{"name":{"description":"Who.","examples":["n"],"type":"string"},"note":{"examples":[""],"type":"string"}},"required":["name"],"type":"object"}`},
+		{"/dial", "application/x-www-form-urlencoded", `{"properties":{"name":{"description":"Who.","examples":[""],"type":"string"},"note":{"examples":["x"],"type":"string"}},"type":"object"}`},
+		{"/bare", "application/x-www-form-urlencoded", `{"properties":{"name":{"description":"Who.","type":"string"},"note":{"type":"string"}},"required":["name"],"type":"object"}`},
 		{"/any", "application/x-www-form-urlencoded", `{"additionalProperties":{"type":"string"},"type":"object"}`},
 		{"/any", "application/json", `{"additionalProperties":true,"type":"object"}`},
 		{"/bytes", "image/png", `{"contentMediaType":"application/octet-stream","format":"binary","type":"string"}`},
 	} {
 		if got := content(tt.path, tt.media); got != tt.want {
 			t.Errorf("%s as %s: %s, want %s", tt.path, tt.media, got, tt.want)
+		}
+	}
+}
+
+// TestRefusalInText: who answers in plain text sends no code to look at.
+func TestRefusalInText(t *testing.T) {
+	t.Parallel()
+	nothing := func(http.ResponseWriter, *http.Request) error { return nil }
+	for _, tt := range []struct {
+		name, want string
+		errors     web.ErrorWriter
+	}{{"text", "Refused; the text says why.", web.End}, {"problem", "Refused; code says why. See /docs/errors.", web.Problem}} {
+		a := web.NewAPI(web.APIConfig{Name: "x", Errors: tt.errors})
+		a.Handle("POST", "/x", nothing, web.Doc{Scope: web.Public, Summary: "x"})
+		if got := web.Document("Hearth", "1", a).Paths["/x"].Post.Responses["default"].Description; got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -156,7 +157,7 @@ func operation(reg huma.Registry, a *API, r Route) *huma.Operation {
 func plainBody(reg huma.Registry, op *huma.Operation, d Doc, media string) *huma.MediaType {
 	switch {
 	case media == mediaForm:
-		return &huma.MediaType{Schema: formSchema(reg, op, d.Body)}
+		return formBody(reg, op, d)
 	case media != mediaJSON:
 		return &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	case d.Body == nil:
@@ -165,27 +166,52 @@ func plainBody(reg huma.Registry, op *huma.Operation, d Doc, media string) *huma
 	return &huma.MediaType{Schema: reg.Schema(reflect.TypeOf(d.Body), true, operationTypeHint(op)), Example: d.Example}
 }
 
-// formSchema is what a form can say of a body: its members that are texts. A
-// body that is not described has any.
-func formSchema(reg huma.Registry, op *huma.Operation, body any) *huma.Schema {
+// formBody is what a form can say of a body: its members that are texts. A body
+// that is not described has any. Viewers fill each field in by itself, so each
+// has its part of the example; what the example leaves empty need not be there.
+func formBody(reg huma.Registry, op *huma.Operation, d Doc) *huma.MediaType {
 	form := &huma.Schema{Type: huma.TypeObject}
-	if body == nil {
+	if d.Body == nil {
 		form.AdditionalProperties = &huma.Schema{Type: huma.TypeString}
-		return form
+		return &huma.MediaType{Schema: form}
 	}
+	texts := formExample(d.Example)
 	form.Properties = map[string]*huma.Schema{}
-	whole := reg.Schema(reflect.TypeOf(body), false, operationTypeHint(op))
+	whole := reg.Schema(reflect.TypeOf(d.Body), false, operationTypeHint(op))
 	for name, p := range whole.Properties {
-		if p.Type == huma.TypeString {
-			form.Properties[name] = p
+		if p.Type != huma.TypeString {
+			continue
 		}
-	}
-	for _, name := range whole.Required {
-		if form.Properties[name] != nil {
+		field := *p // the other bodies of the type have the original
+		if d.Example != nil {
+			field.Examples = []any{texts[name]}
+		}
+		form.Properties[name] = &field
+		if slices.Contains(whole.Required, name) && (d.Example == nil || texts[name] != "") {
 			form.Required = append(form.Required, name)
 		}
 	}
-	return form
+	slices.Sort(form.Required)
+	return &huma.MediaType{Schema: form}
+}
+
+// formExample gives the texts of an example.
+func formExample(body any) map[string]string {
+	out := map[string]string{}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return out
+	}
+	var all map[string]any
+	if json.Unmarshal(text, &all) != nil {
+		return out
+	}
+	for name, v := range all {
+		if s, ok := v.(string); ok {
+			out[name] = s
+		}
+	}
+	return out
 }
 
 func describe(d Doc) string {
@@ -278,6 +304,7 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 	}
 	switch reflect.ValueOf(a.cfg.Errors).Pointer() {
 	case reflect.ValueOf(End).Pointer():
+		refusal.Description = "Refused; the text says why."
 		refusal.Content = map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: "string"}}}
 	case reflect.ValueOf(Nest).Pointer():
 		refusal.Content = map[string]*huma.MediaType{"application/json": {Schema: reg.Schema(reflect.TypeFor[nest](), true, "Error")}}

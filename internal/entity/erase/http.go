@@ -13,7 +13,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/erasures", s.serveErase, web.Doc{
 		Summary: "Erase a person or a household", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: "entities:erase", Tag: tag,
 		Description: "Takes properties, metadata, external ids, services and all other content out of the twin and of its whole history, its memberships and keys, and what other parts keep about it. " +
-			"The twin stays as a deactivated DID with nothing in it. There is no way back. Asking again gives the same certificate (200). " +
+			"The twin stays as a deactivated DID with nothing in it. A household that is only on lists of surveys stays on them marked as erased, without area, location, attributes and collector; changing it there, an outcome and a response for it are refused (HOUSEHOLD_ERASED). There is no way back. Asking again gives the same certificate (200). " +
 			"Backups made before are not changed: erase again after restoring one. 503 means that it is done but a reader still holds old pages of the file: send it again.",
 		Example: Draft{Subject: "did:ixo:entity:175d7824ba25002e4ec206365e206236", Reason: "The household has withdrawn its consent."},
 		Codes:   []string{"ERASURE_INVALID", "ENTITY_NOT_FOUND", "NOT_PERSONAL", "ACTIVE_DEPENDANTS", "ORGANISATION_REQUIRES_GROUP", "STORE_UNAVAILABLE"},

@@ -128,7 +128,7 @@ func (r *Reader) readOne(ctx context.Context, a *llm.Attachment, spent *atomic.I
 	text, whole, err := r.fetch(ctx, a, spent)
 	if err != nil {
 		reason := explain(ctx, err)
-		r.cfg.Log.InfoContext(ctx, "attachment not read", "reason", reason)
+		r.cfg.Log.InfoContext(ctx, "attachment not read", "reason", reason+hint(err))
 		a.Note = unread + reason
 		return
 	}
@@ -204,6 +204,20 @@ func explain(ctx context.Context, err error) string {
 		return forbidden
 	}
 	return unreachable
+}
+
+// hint is for the log only: what is wrong with an address that the guard has
+// refused. It names no address, which may hold a secret.
+func hint(err error) string {
+	refused := fault.As(err)
+	switch {
+	case refused == nil || refused.Code != "OUTBOUND_REFUSED":
+	case strings.Contains(refused.Message, "port"):
+		return "; only usual ports are called for attachments"
+	case strings.Contains(refused.Message, "host may not"): // localhost has no address yet
+		return "; it is in a private network, which attachments never reach"
+	}
+	return ""
 }
 
 // trim keeps so many characters of all texts together, of the first files first.

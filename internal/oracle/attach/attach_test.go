@@ -1,9 +1,11 @@
 package attach_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -197,6 +199,29 @@ func TestGuard(t *testing.T) {
 	}
 	if n := inside.hits.Load(); n != 0 {
 		t.Errorf("the server inside got %d requests", n)
+	}
+}
+
+// TestLogSaysWhy: the operator learns what the sender must not, and no
+// part of an address.
+func TestLogSaysWhy(t *testing.T) {
+	t.Parallel()
+	f := serve(t, says("text/plain", "x"))
+	for _, tt := range []struct{ address, want string }{
+		{"http://10.0.0.5:9000/canary?key=canary", "its server cannot be reached; it is in a private network, which attachments never reach"},
+		{"http://canary.test/canary", "its server cannot be reached; it is in a private network, which attachments never reach"},
+		{"http://localhost:9000/canary", "its address may not be called; it is in a private network, which attachments never reach"},
+		{"http://canary.test:22/canary", "its address may not be called; only usual ports are called for attachments"},
+		{"http://nowhere.test/canary", `"its server cannot be reached"`},
+	} {
+		var log bytes.Buffer
+		got := f.reader(t, attach.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}).Read(t.Context(), []llm.Attachment{plain(tt.address)})[0]
+		if !strings.Contains(log.String(), tt.want) || strings.Contains(log.String(), "canary") {
+			t.Errorf("%s: the log is %q, want %q", tt.address, &log, tt.want)
+		}
+		if strings.Contains(got.Note, "private") {
+			t.Errorf("%s: the sender is told %q", tt.address, got.Note)
+		}
 	}
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -109,5 +111,33 @@ func TestEraseOfWhoSaidNothingPersonal(t *testing.T) {
 		if n := v.erase(t, "did:ixo:household/9"); n != 0 {
 			t.Errorf("erased %d things of nobody", n)
 		}
+	})
+}
+
+// TestErasedHouseholdIsNotAskedAgain: nothing new is stored about who was
+// erased from the list of a survey.
+func TestErasedHouseholdIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t, homeSurvey)
+		one, two := "did:ixo:household/1", "did:ixo:household/2"
+		if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", survey.Upload{Items: []plan.HouseholdDraft{{HouseholdID: one}, {HouseholdID: two}}}); err != nil {
+			t.Fatal(err)
+		}
+		v.submit(t, "ann", draft("r1", 1))
+		err := d.InTx(t.Context(), func(tx *db.Tx) error {
+			_, err := v.surveys.Erase(t.Context(), tx, "ws", one)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.submit(t, "ann", draft("r1", 1)) // what is stored is answered as before
+		_, err = v.s.Submit(as(t, "ann"), "s", draft("r3", 1))
+		want(t, "a response", err, "HOUSEHOLD_ERASED")
+		_, err = v.s.Correct(as(t, "ann"), "r1", response.Correction{IfMatch: "*", Patch: []byte(`{"responses":{"home":{"size":7}}}`)})
+		want(t, "a correction", err, "HOUSEHOLD_ERASED")
+		v.submit(t, "ann", draft("r2", 2))
 	})
 }

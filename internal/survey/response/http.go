@@ -19,7 +19,7 @@ const submitting = "Every answer is checked against the version of the template 
 	"supersedes names the one to replace. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
 
 var submitCodes = []string{
-	invalidCode, "SURVEY_NOT_FOUND", "SURVEY_NOT_ACTIVE", "RESPONSE_CONFLICT", "DUPLICATE_HOUSEHOLD_RESPONSE", "SUPERSEDES_INVALID", "RESPONSE_NOT_VERIFIABLE",
+	invalidCode, "SURVEY_NOT_FOUND", "SURVEY_NOT_ACTIVE", "HOUSEHOLD_ERASED", "RESPONSE_CONFLICT", "DUPLICATE_HOUSEHOLD_RESPONSE", "SUPERSEDES_INVALID", "RESPONSE_NOT_VERIFIABLE",
 	"COLLECTOR_UNKNOWN",
 }
 

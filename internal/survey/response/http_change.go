@@ -15,7 +15,7 @@ const correcting = "What was decided about the response before is open again, an
 // changeRoutes are those of one response.
 func (s *Service) changeRoutes(a *web.API) {
 	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
-	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
+	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/responses", s.serveOfHousehold, web.Doc{
 		Summary: "List the responses of a household", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
 		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore. Without the scope responses:pii it has the responses you have collected or sent. " +

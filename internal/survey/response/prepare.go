@@ -18,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -45,7 +46,8 @@ type Prepared struct {
 
 // Prepare does everything that needs no transaction: it checks the draft and
 // its answers and renders the record. offline allows gaps. Faults:
-// RESPONSE_INVALID, SURVEY_NOT_ACTIVE, SCOPE_MISSING, COLLECTOR_UNKNOWN.
+// RESPONSE_INVALID, SURVEY_NOT_ACTIVE, HOUSEHOLD_ERASED, SCOPE_MISSING,
+// COLLECTOR_UNKNOWN.
 func (s *Service) Prepare(ctx context.Context, o *survey.Open, d *Draft, offline bool) (*Prepared, error) {
 	if err := mayTake(ctx, o, d); err != nil {
 		return nil, err
@@ -107,6 +109,9 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 	var err error
 	if p.home, err = s.cfg.Surveys.Household(ctx, s.db, o, d.HouseholdID); err != nil {
 		return nil, err
+	}
+	if p.home != nil && p.home.Erased {
+		return nil, plan.ErasedFault("/householdId", d.HouseholdID)
 	}
 	if err := p.fill(ctx, s.db.NewNID(), now); err != nil {
 		return nil, err
