@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -191,14 +192,30 @@ func ussdLint(_ context.Context, c *call) error {
 		}
 	}
 	if p := r.Pack; p != nil {
-		fmt.Fprintf(c.out, "%s %s: %d nodes, %d languages, %d errors, %d warnings\n", p.Name, p.Version, len(p.Nodes()), len(p.Languages), wrong, minor)
+		fmt.Fprintf(c.out, "%s %s: %s, %s, %s, %s\n", p.Name, p.Version, count(len(p.Nodes()), "node"), count(len(p.Languages), "language"),
+			count(wrong, "error"), count(minor, "warning"))
 	} else {
-		fmt.Fprintf(c.out, "%s: %d mistakes that keep it from being used, %d errors, %d warnings\n", name, len(r.Problems), wrong, minor)
+		verb := "keep"
+		if len(r.Problems) == 1 {
+			verb = "keeps"
+		}
+		fmt.Fprintf(c.out, "%s: %s that %s it from being used, %s, %s\n", name, count(len(r.Problems), "mistake"), verb, count(wrong, "error"), count(minor, "warning"))
+	}
+	if r.Pack == nil && r.Gateways {
+		fmt.Fprintf(c.out, "This looks like a file of gateways: hearth ussd gateways %s\n", name)
 	}
 	if r.Pack == nil || wrong > 0 || l.strict && minor > 0 {
 		return errors.New("the pack has mistakes")
 	}
 	return nil
+}
+
+// count is a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
 }
 
 type graphFlags struct{ format, lang, output string }
@@ -282,7 +299,10 @@ func ussdGateways(_ context.Context, c *call) error {
 		return errUsage{"give one file, or none for that of the configuration"}
 	}
 	set, err := wire.Open(file)
-	if err != nil {
+	if wrong, ok := errors.AsType[wire.Problems](err); ok {
+		fmt.Fprintln(c.out, wrong)
+		return fmt.Errorf("%s: %s", file, count(len(wrong), "mistake"))
+	} else if err != nil {
 		return err
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)

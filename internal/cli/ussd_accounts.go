@@ -55,7 +55,7 @@ type accountFilter struct {
 
 func accountsListFlags(fs *flag.FlagSet) any {
 	f := &accountFilter{}
-	fs.BoolVar(&f.locked, "locked", false, "only accounts that are locked")
+	fs.BoolVar(&f.locked, "locked", false, "only accounts that are locked, or whose phone number is held")
 	fs.BoolVar(&f.numbers, "numbers", false, "locked and held phone numbers in place of accounts")
 	fs.StringVar(&f.customer, "id", "", "only the account of this Customer `ID`")
 	fs.StringVar(&f.phone, "phone", "", "only accounts of this `number`")
@@ -86,13 +86,32 @@ func accountsList(ctx context.Context, c *call) error {
 				return err
 			}
 			for _, a := range page {
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.CustomerID, a.Phone, a.Status, lockWord(a.Blocked, a.LockedTo), a.Twins, day(a.CreatedAt), a.Name)
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", a.CustomerID, a.Phone, a.Status, accountLock(&a), a.Twins, day(a.CreatedAt), a.Name)
 			}
 			after = next
 		}
 		return tw.Flush()
 	})
 }
+
+// accountLock says what keeps the owner of an account out.
+func accountLock(a *account.Account) string {
+	word := lockWord(a.Blocked, a.LockedTo)
+	if !a.Held {
+		return word
+	}
+	held := "held"
+	if !a.HeldTo.IsZero() {
+		held = "held until " + a.HeldTo.UTC().Format(holdForm)
+	}
+	if word != "-" {
+		held = word + ", " + held
+	}
+	return held
+}
+
+// holdForm is how the end of a hold is written: it may be days away.
+const holdForm = "2006-01-02 15:04 UTC"
 
 // lockWord says how long a lock lasts.
 func lockWord(blocked bool, until time.Time) string {
@@ -119,6 +138,9 @@ func listNumbers(ctx context.Context, c *call, s *account.Service) error {
 			if n.Held {
 				why = "held"
 			}
+			if n.Held && !n.LockedTo.IsZero() {
+				word = "until " + n.LockedTo.UTC().Format(holdForm)
+			}
 			if n.Held && n.Blocked {
 				word = "until released"
 			}
@@ -141,15 +163,43 @@ func accountsUnlock(ctx context.Context, c *call) error {
 			return err
 		}
 		fmt.Fprintf(c.out, "%s is unlocked.\n", ref)
-		return nil
+		return stillHeld(ctx, c, s, ref)
 	})
 }
 
-type holdFlags struct{ length time.Duration }
+// stillHeld reminds of a hold, which nothing but a release ends.
+func stillHeld(ctx context.Context, c *call, s *account.Service, ref string) error {
+	n, err := s.Held(ctx, ref)
+	if err == nil && n.Held {
+		fmt.Fprintf(c.out, "The number is still held: hearth ussd accounts release %s\n", n.Phone)
+	}
+	return err
+}
+
+type holdFlags struct{ length holdTime }
+
+// holdTime is a time that may be left out. None at all is not the same: a hold
+// that is over at once is a slip.
+type holdTime struct {
+	length time.Duration
+	given  bool
+}
+
+// String is for the flag package.
+func (h *holdTime) String() string { return "" }
+
+// Set takes a time.
+func (h *holdTime) Set(text string) (err error) {
+	h.given = true
+	if h.length, err = time.ParseDuration(text); err != nil {
+		return errors.New("want a time such as 72h")
+	}
+	return nil
+}
 
 func accountsHoldFlags(fs *flag.FlagSet) any {
 	h := &holdFlags{}
-	fs.DurationVar(&h.length, "for", 0, "how `long`, such as 72h; until it is released by default")
+	fs.Var(&h.length, "for", "`duration` such as 72h; until it is released by default")
 	return h
 }
 
@@ -158,20 +208,26 @@ func accountsHold(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	length := c.own.(*holdFlags).length
-	if length < 0 {
-		return errUsage{"--for is a time such as 72h"}
-	}
 	until, words := time.Time{}, "until it is released"
-	if length > 0 {
-		until = time.Now().Add(length)
-		words = "until " + until.UTC().Format("2006-01-02 15:04 UTC")
+	if h := c.own.(*holdFlags).length; h.given && h.length <= 0 {
+		return errUsage{"--for is a time such as 72h, more than none"}
+	} else if h.given {
+		until = time.Now().Add(h.length)
+		words = "until " + until.UTC().Format(holdForm)
 	}
 	return withAccounts(ctx, c, func(ctx context.Context, s *account.Service) error {
 		if err := s.Hold(ctx, ref, until); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.out, "%s is held %s. Nobody logs in from it, and it gets no codes.\n", ref, words)
+		n, err := s.Held(ctx, ref)
+		if err != nil {
+			return err
+		}
+		number := "The number " + n.Phone
+		if n.Phone != ref {
+			number += " of " + ref
+		}
+		fmt.Fprintf(c.out, "%s is held %s. All accounts on it are stopped: nobody logs in from it or opens an account, and it gets no codes.\n", number, words)
 		return nil
 	})
 }
@@ -219,7 +275,7 @@ func accountsReset(ctx context.Context, c *call) error {
 		default:
 			fmt.Fprintf(c.out, "PIN     %s\n        This is shown once. It is good for a day and for one login.\n", pin)
 		}
-		return nil
+		return stillHeld(ctx, c, s, id)
 	})
 }
 

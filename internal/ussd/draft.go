@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -62,16 +63,24 @@ func (a *attempt) pickUp(ctx context.Context, rd reading) error {
 	return nil
 }
 
+// notKeptWords is the notice to somebody who chose to go on, and has nothing to
+// go on with: the walk is another customer's of the same phone, or is gone.
+// Languages without an entry get English.
+var notKeptWords = map[string]string{
+	"en": "Nothing of yours was kept.",
+	"sw": "Hakuna chako kilichohifadhiwa.",
+}
+
 // takeUp is the action menu.Draft: it gives the walk that was kept to its owner,
 // who has just logged in.
 func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	data, err := findDraft(ctx, tx, c.Phone, c.Now.UnixMilli())
-	if err != nil || data == nil {
+	if err != nil {
 		return machine.Result{}, err
 	}
 	kept, ok := readDraft(data)
 	if !ok || kept.Account == "" || kept.Account != c.Account || kept.Kept != c.With["node"] {
-		return machine.Result{}, nil
+		return machine.Result{Say: cmp.Or(notKeptWords[c.Lang], notKeptWords["en"])}, nil
 	}
 	return machine.Result{Name: machine.Taken, Set: kept.Vars}, nil
 }
@@ -86,11 +95,30 @@ func (a *attempt) keep(ctx context.Context) error {
 		rec.draft, a.acted = rec.state.Node, true
 		return putDraft(ctx, a.tx, a.q.key.phone, a.now.Add(draftAge).UnixMilli(), appendDraft(nil, &rec.state))
 	case rec.draft != "" && a.over():
-		rec.draft, a.acted = "", true
-		_, err := removeDraft(ctx, a.tx, a.q.key.phone)
+		foreign, err := a.foreign(ctx)
+		if rec.draft = ""; foreign || err != nil {
+			return err // it waits for its owner
+		}
+		a.acted = true
+		_, err = removeDraft(ctx, a.tx, a.q.key.phone)
 		return err
 	}
 	return nil
+}
+
+// foreign tells whether the stored draft is that of another customer than the
+// one who is logged in: phones are shared.
+func (a *attempt) foreign(ctx context.Context) (bool, error) {
+	me := a.rec.state.Account
+	if me == "" {
+		return false, nil
+	}
+	data, err := findDraft(ctx, a.tx, a.q.key.phone, a.now.UnixMilli())
+	if err != nil || data == nil {
+		return false, err
+	}
+	kept, ok := readDraft(data)
+	return ok && kept.Account != "" && kept.Account != me, nil
 }
 
 // over tells whether the walk of the stored draft has come to an end.

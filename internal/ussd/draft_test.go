@@ -90,9 +90,14 @@ func TestDraftsAfterLogin(t *testing.T) {
 			l.play("s4", []turn{{"", atResume}, {"1", atLogin}, {"1*" + pinOfAll, "CON Hello Asha.\nWhere to?"}})
 		}, nil},
 		{"is not for somebody else", func(l *line) {
-			l.play("s2", []turn{{"", atResume}, {"1", atLogin}, {"1*" + otherPIN, "CON Hello Baraka.\nWelcome"}, {"1*" + otherPIN + "*4", "CON How many, Baraka?"}})
-			l.play("s3", []turn{{"", atResume}, {"1", atLogin}, {"1*" + pinOfAll, "CON Hello Asha.\nWelcome"}})
+			l.play("s2", []turn{{"", atResume}, {"1", atLogin}, {"1*" + otherPIN, "CON Hello Baraka.\nNothing of yours was kept.\nWelcome"}, {"1*" + otherPIN + "*1", atRead}})
+			l.play("s3", []turn{{"", atResume}, {"1", atLogin}, {"1*" + pinOfAll, "CON Hello Asha.\nWhere to?"}, {"1*" + pinOfAll + "*Kitui", atOrdered}})
 			l.play("s4", []turn{{"", atHome}})
+		}, []string{"order 5"}},
+		{"gives way to a walk of somebody else", func(l *line) {
+			l.play("s2", []turn{{"", atResume}, {"1", atLogin}, {"1*" + otherPIN + "*4", "CON How many, Baraka?"}})
+			l.play("s3", []turn{{"", atResume}, {"1", atLogin}, {"1*" + pinOfAll, "CON Hello Asha.\nNothing of yours was kept.\nWelcome"}})
+			l.play("s4", []turn{{"", atResume}, {"1", atLogin}, {"1*" + otherPIN, "CON Hello Baraka.\nHow many, Baraka?"}})
 		}, nil},
 		{"gives way to another walk", func(l *line) {
 			l.play("s2", []turn{{"", atResume}, {"1", atLogin}, {"1*0", atHome}, {"1*0*2", atName}})

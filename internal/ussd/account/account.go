@@ -62,6 +62,8 @@ type Account struct {
 	Wrong      int64
 	LockedTo   time.Time // zero when not locked for a time
 	Blocked    bool      // only an operator unlocks
+	Held       bool      // its number is on hold
+	HeldTo     time.Time // zero when an operator has to release it
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 }
@@ -80,15 +82,18 @@ type row struct {
 	revision, created, updated                 int64
 }
 
-// view is what operators see of r and its lock.
-func (r *row) view(l lock, now time.Time) Account {
+// view is what operators see of r, its lock and the hold of its number.
+func (r *row) view(l, hold lock, now time.Time) Account {
 	a := Account{
 		ID: r.id, CustomerID: r.customer, Name: r.name, Email: r.email, Phone: r.phone, Language: r.lang, DID: r.did, Household: r.household,
-		District: r.district, Size: r.size, Status: r.status, Twins: r.twins, Temporary: r.pinUntil > 0, Wrong: l.wrong, Blocked: l.blocked(),
+		District: r.district, Size: r.size, Status: r.status, Twins: r.twins, Temporary: r.pinUntil > 0, Wrong: l.wrong, Blocked: l.blocked(), Held: hold.closed(now),
 		CreatedAt: time.UnixMilli(r.created).UTC(), UpdatedAt: time.UnixMilli(r.updated).UTC(),
 	}
 	if l.closed(now) && !l.blocked() {
 		a.LockedTo = time.UnixMilli(l.until).UTC()
+	}
+	if a.Held && !hold.blocked() {
+		a.HeldTo = time.UnixMilli(hold.until).UTC()
 	}
 	return a
 }

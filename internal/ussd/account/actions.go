@@ -55,6 +55,13 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, c action.ActionCall) (m
 	if _, err := touch(ctx, tx, lockNumber, c.Phone); err != nil {
 		return machine.Result{}, err
 	}
+	hold, err := findLock(ctx, tx, lockHold, c.Phone)
+	if err != nil {
+		return machine.Result{}, err
+	}
+	if hold.closed(c.Now) { // whoever has the card now may be a stranger
+		return machine.Result{Name: resHeld}, nil
+	}
 	n, err := held(ctx, tx, c.Phone, maxPerNumber)
 	if err != nil {
 		return machine.Result{}, err

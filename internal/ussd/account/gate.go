@@ -60,12 +60,13 @@ func (s *Service) hold(ctx context.Context, tx *db.Tx, g *gate) (*gate, error) {
 }
 
 // refuse is the answer while something is locked, nil when a try may be made.
-// A number with a new card is as good as blocked.
+// A number on hold is told so whichever id it tries, and not that anybody has
+// typed wrong PINs.
 func (g *gate) refuse() *machine.Result {
-	var locks []lock
 	if g.hold.closed(g.now) {
-		locks = append(locks, lock{until: forever})
+		return &machine.Result{Name: resHeld, Set: map[string]string{varTries: "", varLockedFor: ""}}
 	}
+	var locks []lock
 	for _, l := range []lock{g.number, g.account} {
 		if !g.forgot || l.blocked() {
 			locks = append(locks, l)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // What the actions offer to packs. Answers to inputs marked secret are pin,
@@ -25,7 +26,8 @@ import (
 //
 // weakReason is a sentence in the language of the session. triesLeft is a
 // number, lockedFor a number of minutes. locked is over by itself, blocked only
-// when an operator unlocks.
+// when an operator unlocks. held says that an operator has stopped the number;
+// packs may leave it out, see menu.Held.
 const (
 	actCreate    = "createAccount"
 	actWeak      = "weakPin"
@@ -51,6 +53,7 @@ const (
 	resWrong     = "wrong"
 	resLocked    = "locked"
 	resBlocked   = "blocked"
+	resHeld      = menu.Held // the number is on hold
 	resOff       = "off"
 	resQueued    = "queued"
 	resMissing   = "missing"
@@ -79,10 +82,10 @@ const (
 
 // declared are the actions without what they do.
 func declared() map[string]action.Action {
-	guarded := []string{resWrong, resLocked, resBlocked}
+	guarded := []string{resWrong, resLocked, resBlocked, resHeld}
 	tries := []string{varTries, varLockedFor}
 	return map[string]action.Action{
-		actCreate:    {Effect: true, Results: []string{resOK, resWeak, resMismatch, resFull}, Sets: []string{varCustomer, varName, varWeakReason}},
+		actCreate:    {Effect: true, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason}},
 		actWeak:      {Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
 		actLogin:     {Effect: true, Results: append([]string{resOK, resTemporary}, guarded...), Sets: append([]string{varName, varTicket}, tries...)},
 		actChange:    {Effect: true, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varName, varTicket, varWeakReason}, tries...)},

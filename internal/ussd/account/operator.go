@@ -2,8 +2,6 @@ package account
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -22,7 +20,7 @@ const maxPage = 500
 // heeded, the first that is set.
 type Filter struct {
 	CustomerID string
-	Locked     bool // for a time or until an operator unlocks
+	Locked     bool // for a time or until an operator unlocks, or its number is held
 	Phone      string
 	Status     Status
 	Twins      Twins
@@ -61,7 +59,7 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 	return accounts, next, err
 }
 
-// views adds their locks to accounts.
+// views adds their locks, and the holds of their numbers, to accounts.
 func (s *Service) views(ctx context.Context, q db.Querier, rows []*row) ([]Account, error) {
 	out := make([]Account, len(rows))
 	for i, r := range rows {
@@ -69,72 +67,13 @@ func (s *Service) views(ctx context.Context, q db.Querier, rows []*row) ([]Accou
 		if err != nil {
 			return nil, err
 		}
-		out[i] = r.view(l, s.cfg.Now())
-	}
-	return out, nil
-}
-
-// listLocked lists the accounts that are locked now. Locks on ids nobody has
-// are passed over.
-func (s *Service) listLocked(ctx context.Context, q db.Querier, after string, limit int) ([]Account, string, error) {
-	now := s.cfg.Now()
-	locks, err := s.closedLocks(ctx, q, lockCustomer, after, limit+1)
-	if err != nil {
-		return nil, "", err
-	}
-	next := ""
-	if len(locks) > limit {
-		locks = locks[:limit]
-		next = locks[limit-1].name
-	}
-	out := []Account{}
-	for _, l := range locks {
-		a, err := findByCustomer(ctx, q, l.name)
-		if err != nil {
-			return nil, "", err
-		}
-		if a != nil {
-			out = append(out, a.view(l.lock, now))
-		}
-	}
-	return out, next, nil
-}
-
-// Number is a phone number that is locked or held.
-type Number struct {
-	Phone    string
-	Wrong    int64
-	LockedTo time.Time // zero when blocked
-	Blocked  bool      // only an operator opens it
-	Held     bool      // because its card was changed
-}
-
-// LockedNumbers gives at most limit numbers that are locked or held, after one,
-// in their order.
-func (s *Service) LockedNumbers(ctx context.Context, after string, limit int) ([]Number, error) {
-	limit = min(max(limit, 1), maxPage)
-	found := map[string]Number{}
-	for _, kind := range []string{lockNumber, lockHold} {
-		locks, err := s.closedLocks(ctx, s.db, kind, after, limit)
+		hold, err := findLock(ctx, q, lockHold, r.phone)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range locks {
-			n := found[l.name]
-			n.Phone, n.Wrong, n.Held, n.Blocked = l.name, n.Wrong+l.wrong, kind == lockHold, n.Blocked || l.blocked()
-			if until := time.UnixMilli(l.until).UTC(); n.Blocked {
-				n.LockedTo = time.Time{}
-			} else if until.After(n.LockedTo) {
-				n.LockedTo = until
-			}
-			found[l.name] = n
-		}
+		out[i] = r.view(l, hold, s.cfg.Now())
 	}
-	out := make([]Number, 0, len(found))
-	for _, phone := range slices.Sorted(maps.Keys(found)) {
-		out = append(out, found[phone])
-	}
-	return out[:min(len(out), limit)], nil
+	return out, nil
 }
 
 // errMissing is the fault for an account that is not there.
@@ -171,69 +110,6 @@ func (s *Service) unlock(ctx context.Context, tx *db.Tx, a *row) error {
 		return err
 	}
 	return setLock(ctx, tx, lockCustomer, a.customer, lock{})
-}
-
-// Hold keeps a number from logging in and from getting codes until a time, the
-// zero time for until it is released, and logs out whoever calls from it. It is
-// for the signal of a network that the number has a new card: who holds it now
-// may be somebody else. The number is named itself, or by the customer id of its
-// account. Faults: ACCOUNT_NOT_FOUND, PHONE_INVALID.
-func (s *Service) Hold(ctx context.Context, ref string, until time.Time) error {
-	ctx = operator(ctx)
-	l := lock{until: forever, last: s.cfg.Now().UnixMilli()}
-	if !until.IsZero() {
-		l.until = until.UnixMilli()
-	}
-	return s.db.InTx(ctx, func(tx *db.Tx) error {
-		phone, err := s.number(ctx, tx, ref)
-		if err != nil {
-			return err
-		}
-		if err := setLock(ctx, tx, lockHold, phone, l); err != nil {
-			return err
-		}
-		return s.recordNumber(ctx, tx, "ussd.number_held", phone, l.data())
-	})
-}
-
-// Release ends the hold of a number, named as for Hold. It tells whether there
-// was one; locks after wrong PINs stay.
-func (s *Service) Release(ctx context.Context, ref string) (released bool, err error) {
-	ctx = operator(ctx)
-	err = s.db.InTx(ctx, func(tx *db.Tx) error {
-		released = false
-		phone, err := s.number(ctx, tx, ref)
-		if err != nil {
-			return err
-		}
-		l, err := findLock(ctx, tx, lockHold, phone)
-		if err != nil || !l.closed(s.cfg.Now()) {
-			return err
-		}
-		if err := setLock(ctx, tx, lockHold, phone, lock{}); err != nil {
-			return err
-		}
-		released = true
-		return s.recordNumber(ctx, tx, "ussd.number_released", phone, nil)
-	})
-	return released, err
-}
-
-// number is the phone number that an operator means: itself, or that of an
-// account.
-func (s *Service) number(ctx context.Context, q db.Querier, ref string) (string, error) {
-	phone := ref
-	if customerID(ref) != "" {
-		a, err := s.find(ctx, q, ref)
-		if err != nil {
-			return "", err
-		}
-		phone = a.phone
-	}
-	if !phoneForm.MatchString(phone) {
-		return "", fault.New(fault.Invalid, "PHONE_INVALID", "The number must be in international form, as +254700000000.")
-	}
-	return phone, nil
 }
 
 // find reads an open account for an operator.

@@ -207,8 +207,8 @@ func TestHold(t *testing.T) {
 		if err := r.Hold(t.Context(), phone, r.time().Add(72*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		if out := r.login(t, phone, id, goodPIN); out.Name != "blocked" {
-			t.Errorf("login = %+v, want blocked", out)
+		if out := r.login(t, phone, id, goodPIN); out.Name != "held" {
+			t.Errorf("login = %+v, want held", out)
 		}
 		if out := r.ask(t, phone, id); out.Name != "ok" || r.count(t, `SELECT count(*) FROM sms_messages`) != 0 {
 			t.Errorf("resetStart = %+v, want ok and no message", out)
@@ -258,8 +258,8 @@ func TestHoldAndRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.pass(1000 * 24 * time.Hour)
-		if out := r.login(t, phone, id, goodPIN); out.Name != "blocked" {
-			t.Errorf("login = %+v, want blocked", out)
+		if out := r.login(t, phone, id, goodPIN); out.Name != "held" {
+			t.Errorf("login = %+v, want held", out)
 		}
 		if stands(phone) || !stands("+254722222222") {
 			t.Error("a held number stays logged in, or another handset does not")
@@ -270,8 +270,8 @@ func TestHoldAndRelease(t *testing.T) {
 		if pin, sent, err := r.Reset(ctx, id, true); err != nil || sent || len(pin) != 5 {
 			t.Errorf("Reset() = %q, %v, %v; want no message to a card that may be somebody else's", pin, sent, err)
 		}
-		if out := r.login(t, phone, id, goodPIN); out.Name != "blocked" {
-			t.Errorf("login after unlock and reset = %+v, want blocked still", out)
+		if out := r.login(t, phone, id, goodPIN); out.Name != "held" {
+			t.Errorf("login after unlock and reset = %+v, want held still", out)
 		}
 		if got, err := r.Release(ctx, id); !got || err != nil {
 			t.Errorf("Release() = %v, %v", got, err)

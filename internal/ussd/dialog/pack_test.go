@@ -154,6 +154,12 @@ func (w *world) do(ctx context.Context, what string) error {
 		w.twinsOff = true
 		w.build()
 		return nil
+	case "hold numbers":
+		all, _, err := w.accounts.List(ctx, account.Filter{}, "", 100)
+		for _, a := range all {
+			err = errors.Join(err, w.accounts.Hold(ctx, a.Phone, time.Time{}))
+		}
+		return err
 	case "twins made", "twins failed":
 		w.fail.Store(arg == "failed")
 		return w.work(ctx, func() bool {
@@ -165,7 +171,7 @@ func (w *world) do(ctx context.Context, what string) error {
 		w.moved.Add(int64(d))
 		return nil
 	}
-	return errors.New("want later TIME, sms off, twins off, twins made or twins failed")
+	return errors.New("want later TIME, hold numbers, sms off, twins off, twins made or twins failed")
 }
 
 // work runs jobs until something has come of them.

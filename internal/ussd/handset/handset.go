@@ -61,7 +61,8 @@ func Run(ctx context.Context, c Config) error {
 	for {
 		h.prompt()
 		select {
-		case <-ctx.Done():
+		case <-ctx.Done(): // the prompt, or ^C, is still on the line
+			fmt.Fprintln(h.Out)
 			return nil
 		case line, ok := <-lines:
 			if !ok {

@@ -248,7 +248,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends it while it waits for a line.
+// Ctrl-C ends it while it waits for a line, and leaves the next line to the shell.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	l := newLine(t)
@@ -256,12 +256,13 @@ func TestStops(t *testing.T) {
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- handset.Run(ctx, handset.Config{In: r, Out: io.Discard, Gateways: l.set}) }()
+	var out strings.Builder
+	go func() { done <- handset.Run(ctx, handset.Config{In: r, Out: &out, Gateways: l.set}) }()
 	cancel()
 	select {
 	case err := <-done:
-		if err != nil {
-			t.Errorf("Run() = %v", err)
+		if err != nil || !strings.HasSuffix(out.String(), "> \n") {
+			t.Errorf("Run() = %v, and the screen ends with %q", err, out.String())
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("Run() goes on after its context has ended")

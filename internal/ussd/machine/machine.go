@@ -216,6 +216,8 @@ func (w *walk) follow(n *menu.Node, to string) (Screen, error) {
 	case to == menu.Draft && w.s.Kept != "":
 		if kept := w.p.Node(w.s.Kept); kept != nil && kept.Login {
 			to = w.p.Login // the walk goes on after it, see takeUp
+			v := w.view()
+			w.notice = w.p.Fill(w.p.LoginSay, &v)
 			break
 		}
 		to, w.s.Kept = w.s.Kept, ""
@@ -301,6 +303,7 @@ func (w *walk) takeUp(otherwise string) (string, error) {
 	w.s.Kept = ""
 	res, err := w.run(Call{Action: menu.Draft, With: map[string]string{"node": kept}, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
 	if err != nil || res.Name != Taken {
+		w.notice = strings.Trim(w.notice+"\n"+res.Say, "\n")
 		return otherwise, err
 	}
 	for name, value := range res.Set {

@@ -9,12 +9,12 @@ import (
 
 // known is what the program offers to the shipped packs.
 func known() menu.Known {
-	guarded := []string{"ok", "weak", "mismatch", "wrong", "locked", "blocked"}
+	guarded := []string{"ok", "weak", "mismatch", "wrong", "locked", "blocked", menu.Held}
 	return menu.Known{
 		Actions: map[string][]string{
-			"createAccount":     {"ok", "weak", "mismatch", "full"},
+			"createAccount":     {"ok", "weak", "mismatch", "full", menu.Held},
 			"weakPin":           {"ok", "weak"},
-			"login":             {"ok", "temporary", "wrong", "locked", "blocked"},
+			"login":             {"ok", "temporary", "wrong", "locked", "blocked", menu.Held},
 			"changePin":         guarded,
 			"resetStart":        {"ok", "off"},
 			"resetFinish":       guarded,

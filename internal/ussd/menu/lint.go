@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 
 // Finding is one thing that lint has to say about a pack.
 type Finding struct {
+	File  string // "" with no line
+	Line  int    // where the node begins; 0 when it is not known
 	Level Level
 	Node  string // "" is the pack itself
 	Lang  string // "" is all languages
@@ -33,7 +36,11 @@ func (f Finding) String() string {
 	if f.Lang != "" {
 		where += " (" + f.Lang + ")"
 	}
-	return string(f.Level) + ": " + where + ": " + f.Text
+	text := string(f.Level) + ": " + where + ": " + f.Text
+	if f.Line > 0 {
+		text = f.File + ":" + strconv.Itoa(f.Line) + ": " + text
+	}
+	return text
 }
 
 // LintOptions are the circumstances a pack is judged for. Zero members stand
@@ -56,6 +63,7 @@ type Report struct {
 	Pack     *Pack // nil when there are problems
 	Problems Problems
 	Findings []Finding
+	Gateways bool // it looks like a file of gateways, which is read by others
 }
 
 // Review reads a pack and looks at it as Parse and Lint do, in one go: a file
@@ -63,7 +71,7 @@ type Report struct {
 // mends it need not come back for the rest.
 func Review(name string, data []byte, k Known, o LintOptions) Report {
 	p, problems := read(name, data, k)
-	r := Report{Problems: problems}
+	r := Report{Problems: problems, Gateways: gatewayForm.Match(data)}
 	if p == nil {
 		return r
 	}
@@ -72,6 +80,11 @@ func Review(name string, data []byte, k Known, o LintOptions) Report {
 		return r
 	}
 	r.Findings = Lint(p, o)
+	for i, f := range r.Findings {
+		if n := p.nodes[f.Node]; n != nil {
+			r.Findings[i].File, r.Findings[i].Line = name, n.line
+		}
+	}
 	if len(problems) == 0 {
 		r.Pack = p
 	}
@@ -309,6 +322,9 @@ func (l *linter) cost(n *Node) time.Duration {
 // notices collects what may stand above each screen.
 func (p *Pack) notices() map[string][]Text {
 	out := map[string][]Text{}
+	if p.LoginSay != nil {
+		out[p.Login] = append(out[p.Login], p.LoginSay)
+	}
 	for _, n := range p.List {
 		switch n.Kind() {
 		case KindMenu:

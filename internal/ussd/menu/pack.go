@@ -28,6 +28,11 @@ const (
 	HasDraft      = "draft"         // a walk of an earlier call is kept
 )
 
+// Held is the result of actions for a number that an operator has stopped. A
+// pack may leave it out: packs from before it show what they have for blocked,
+// or for full.
+const Held = "held"
+
 // Language is the variable that holds the code of the language; setting it
 // changes the language.
 const Language = "language"
@@ -56,8 +61,9 @@ type Pack struct {
 	Title      Text           `json:"title"`
 	Languages  []string       `json:"languages"` // the first is the default
 	Start      string         `json:"start"`
-	Resume     string         `json:"resume"`         // shown on a redial with a draft; "" is none
-	Login      string         `json:"login,omitzero"` // where a caller logs in to go on with a draft of a login; "" is nowhere
+	Resume     string         `json:"resume"`            // shown on a redial with a draft; "" is none
+	Login      string         `json:"login,omitzero"`    // where a caller logs in to go on with a draft of a login; "" is nowhere
+	LoginSay   Text           `json:"loginSay,omitzero"` // why, above that screen
 	Limits     screen.Limits  `json:"limits"`
 	Navigation Navigation     `json:"navigation"`
 	Longest    map[string]int `json:"vars"` // characters that a variable has at most, for lint
@@ -110,6 +116,7 @@ type Node struct {
 	Login bool `json:"login,omitzero"`
 
 	pack   *Pack
+	line   int    // where it begins in the file
 	looks  []look // one for each language of the pack
 	unsure bool   // a way out of it could not be read
 	tells  bool   // With is a text by language

@@ -32,6 +32,7 @@ var (
 	variableForm = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,31}$`)
 	languageForm = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z]{2})?$`)
 	keyForm      = regexp.MustCompile(`^[0-9A-Za-z#]{1,4}$`)
+	gatewayForm  = regexp.MustCompile(`(?m)^gateway:`)
 	numberForm   = regexp.MustCompile(`^[0-9]{1,6}$`)
 )
 
@@ -126,7 +127,8 @@ func (r *reader) read(root *value) {
 	r.navigation(o.get("navigation"))
 	r.longest(o["vars"])
 	if v := o["login"]; v != nil {
-		p.Login = r.target(v, "login")
+		t := r.result(v, "login")
+		p.Login, p.LoginSay = t.To, t.Say
 		r.shown(p.Login, v, "login")
 	}
 	r.nodes(o.get("nodes"))
@@ -238,7 +240,7 @@ func (r *reader) nodes(v *value) {
 		if !nodeForm.MatchString(m.name) {
 			r.bad(m.spot, path, "an id has the form %s", nodeForm)
 		}
-		n := &Node{ID: m.name}
+		n := &Node{ID: m.name, line: m.line}
 		r.pack.nodes[m.name] = n
 		r.pack.List = append(r.pack.List, n)
 		before := r.unread

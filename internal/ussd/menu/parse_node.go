@@ -274,9 +274,23 @@ func (r *reader) action(n *Node, o object, path string) {
 		}
 		n.Results[m.name] = r.result(m.value, at)
 	}
+	if slices.Contains(results, Held) {
+		n.standIn()
+	}
 	for _, name := range results {
 		if _, ok := n.Results[name]; !ok && v.kind == ast.MappingType {
 			r.bad(v.spot, path+".results", "%s may end with %s, which leads nowhere", n.Do, name)
+		}
+	}
+}
+
+// standIn gives a node without a result for held numbers that of the nearest
+// kin.
+func (n *Node) standIn() {
+	for _, kin := range []string{"blocked", "full"} {
+		t, ok := n.Results[kin]
+		if _, given := n.Results[Held]; ok && !given {
+			n.Results[Held] = t
 		}
 	}
 }

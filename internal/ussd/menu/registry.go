@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,7 +65,7 @@ func source(nameOrPath string) ([]byte, error) {
 	data, err := Source(nameOrPath)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("open menu pack: %q is neither a shipped pack (%v) nor a file: %w", nameOrPath, Shipped(), err)
+		return nil, fmt.Errorf("open menu pack: %q is neither a shipped pack (%s) nor a file: %w", nameOrPath, strings.Join(Shipped(), ", "), err)
 	case err != nil:
 		return nil, fmt.Errorf("open menu pack: %w", err)
 	}

@@ -43,18 +43,32 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			[]string{
 				`f:1:7: pack: "S" does not have the form ^[a-z][a-z0-9-]{0,31}$`,
 				`f:33:31: nodes.ask.pin.input.check: no check has the name "pine"`,
-				"error: home (sw): option 1 has no translation; it is shown in en",
-				"error: home: two options have the key 1",
-				"error: ask: has no exit",
+				"f:13: error: home (sw): option 1 has no translation; it is shown in en",
+				"f:13: error: home: two options have the key 1",
+				"f:19: error: ask: has no exit",
 			},
+		},
+		{
+			"what is given twice hides nothing",
+			[]string{"start: home\n", "start: home\nstart: ask\n", "  ask.pin:\n", "  home: {text: Two, end: true}\n  ask.pin:\n", "{en: Ask, sw: Uliza}", "{en: Ask}"},
+			[]string{
+				`f:5:1: there is one "start" already, on line 4`,
+				`f:31:3: there is one "home" already, on line 14`,
+				"f:14: error: home (sw): option 1 has no translation; it is shown in en",
+			},
+		},
+		{
+			"what cannot be read says that it hides the rest",
+			[]string{"languages: [en, sw]", "languages: [en, sw", "{en: Ask, sw: Uliza}", "{en: Ask}"},
+			[]string{"f:4:1: ',' or ']' must be specified; the rest could not be looked at until this is mended"},
 		},
 		{
 			"a screen that does not fit beside an unknown action",
 			[]string{"do: store", "do: stor", "text: \"Thanks, {name}", "text: \"" + strings.Repeat("so ", 60) + "{name}"},
 			[]string{
 				`f:36:9: nodes.save.do: no action has the name "stor"`,
-				"error: thanks (en): the closing screen has 220 units, more than one page",
-				"error: thanks (sw): the closing screen has 220 units, more than one page",
+				"f:42: error: thanks (en): the closing screen has 220 units, more than one page",
+				"f:42: error: thanks (sw): the closing screen has 220 units, more than one page",
 			},
 		},
 		{
@@ -62,7 +76,7 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			[]string{"to: save", "to: safe"},
 			[]string{
 				`f:33:9: nodes.ask.pin.to: no node has the id "safe"`,
-				"warning: save: cannot be reached, unless a link that leads nowhere is meant for it",
+				"f:35: warning: save: cannot be reached, unless a link that leads nowhere is meant for it",
 			},
 		},
 		{
@@ -70,7 +84,7 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			[]string{"    to: ask.pin\n    back: home\n", "", "    state: home\n", "    keys: {}\n"},
 			[]string{
 				"f:19:3: nodes.ask.to: is missing",
-				"warning: ask.pin: cannot be reached, unless a link that leads nowhere is meant for it",
+				"f:28: warning: ask.pin: cannot be reached, unless a link that leads nowhere is meant for it",
 			},
 		},
 		{
@@ -78,7 +92,7 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			[]string{"    options:\n", "    option:\n"},
 			[]string{
 				"f:15:5: nodes.home.option: is not known here; want one of state, text, options, any, input, do, with, results, clear, to, back, keys, exit, end, draft",
-				"warning: ask: cannot be reached, unless a link that leads nowhere is meant for it",
+				"f:19: warning: ask: cannot be reached, unless a link that leads nowhere is meant for it",
 			},
 		},
 		{
@@ -86,7 +100,7 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			[]string{"{en: Your name?, sw: Jina lako?}", "{}"},
 			[]string{
 				"f:21:11: nodes.ask.text: want a text in en, the default language",
-				"error: ask (sw): text has no translation; it is shown in en",
+				"f:19: error: ask (sw): text has no translation; it is shown in en",
 			},
 		},
 		{
@@ -143,5 +157,64 @@ func TestReviewCountsWhatItLeavesOut(t *testing.T) {
 	r = menu.Review("f", []byte(many), smallKnown(), menu.LintOptions{})
 	if n := len(r.Problems); n != 101 || r.Problems[100].Text != "and 30 more problems" {
 		t.Errorf("Review gives %d problems, the last %v", n, r.Problems[n-1])
+	}
+}
+
+// TestLoginSays: the line above the login that a kept walk needs is a text like
+// any other.
+func TestLoginSays(t *testing.T) {
+	t.Parallel()
+	login := func(text string) []string { return []string{"start: home\n", "start: home\nlogin: " + text + "\n"} }
+	if p := parse(t, login("ask")...); p.Login != "ask" || p.LoginSay != nil {
+		t.Errorf("login = %q, %q", p.Login, p.LoginSay)
+	}
+	if p := parse(t, login("{to: ask, say: {en: Log in., sw: Ingia.}}")...); p.Login != "ask" || p.LoginSay["sw"] != "Ingia." {
+		t.Errorf("login = %q, %q", p.Login, p.LoginSay)
+	}
+	for text, want := range map[string]string{
+		"{to: ask, say: {en: Log in.}}":       "error: pack (sw): login has no translation; it is shown in en",
+		"{to: ask, say: {sw: Ingia.}}":        "f:5:23: login.say: want a text in en, the default language",
+		"{to: ask, say: \"{nobody}\"}":        `f:5:23: login.say: nothing sets the variable "nobody"`,
+		"{to: safe, say: Log in.}":            `f:5:13: login.to: no node has the id "safe"`,
+		"{to: ask, say: " + long + "}":        "f:20: warning: ask (en): ",
+		"{to: ask, say: Log in., why: never}": "f:5:32: login.why: is not known here",
+	} {
+		if got := strings.Join(review(t, login(text)...), "\n"); !strings.Contains(got, want) {
+			t.Errorf("login: %s says\n%s\nwant %q in it", text, got, want)
+		}
+	}
+}
+
+const long = "so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so so"
+
+// TestHeldMayBeLeftOut: packs from before the result for held numbers lead to
+// what they have for the nearest of its kin.
+func TestHeldMayBeLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		results []string
+		changes []string
+		to      string
+		err     string
+	}{
+		{[]string{"ok", "blocked", menu.Held}, []string{"no: home", "blocked: ask"}, "ask", ""},
+		{[]string{"ok", "full", menu.Held}, []string{"no: home", "full: home"}, "home", ""},
+		{[]string{"ok", "blocked", menu.Held}, []string{"no: home", "blocked: ask\n      held: home"}, "home", ""},
+		{[]string{"ok", "no", menu.Held}, nil, "", "store may end with held, which leads nowhere"},
+		{[]string{"ok", "no"}, []string{"no: home", "no: home\n      held: home"}, "", "store has no such result"},
+	} {
+		k := smallKnown()
+		k.Actions["store"] = tt.results
+		p, err := menu.Parse("f", []byte(changed(t, tt.changes...)), k)
+		switch {
+		case tt.err != "":
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("results %q: Parse() = %v, want %q", tt.results, err, tt.err)
+			}
+		case err != nil:
+			t.Errorf("results %q: Parse() = %v", tt.results, err)
+		case p.Node("save").Results[menu.Held].To != tt.to:
+			t.Errorf("held leads to %q, want %q", p.Node("save").Results[menu.Held].To, tt.to)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package menu
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -55,13 +56,13 @@ func readTree(data []byte) (root *value, problems Problems) {
 			root, problems = nil, spot{1, 1}.problem("the file is not YAML that can be read")
 		}
 	}()
-	file, err := parser.ParseBytes(data, 0)
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		at := spot{1, 1}
 		if ye, ok := errors.AsType[yaml.Error](err); ok && ye.GetToken() != nil {
-			return nil, at.of(ye.GetToken().Position.Line, ye.GetToken().Position.Column).problem(ye.GetMessage())
+			return nil, at.of(ye.GetToken().Position.Line, ye.GetToken().Position.Column).problem(ye.GetMessage() + theRest)
 		}
-		return nil, at.problem("not YAML: " + firstLine(err.Error()))
+		return nil, at.problem("not YAML: " + firstLine(err.Error()) + theRest)
 	}
 	var bodies []ast.Node
 	for _, d := range file.Docs {
@@ -79,6 +80,9 @@ func readTree(data []byte) (root *value, problems Problems) {
 	}
 	return nil, place(bodies[1]).problem("a second document begins; a pack is one")
 }
+
+// theRest is said of a mistake that hides others.
+const theRest = "; the rest could not be looked at until this is mended"
 
 func (s spot) of(line, column int) spot { return spot{max(line, s.line), max(column, s.column)} }
 
@@ -185,6 +189,10 @@ func (t *tree) member(v *value, n *ast.MappingValueNode, depth int) {
 		return
 	}
 	m.name = name.text
+	if i := slices.IndexFunc(v.members, func(o member) bool { return o.name == m.name }); i >= 0 {
+		t.refuse(m.spot, "there is one "+strconv.Quote(m.name)+" already, on line "+strconv.Itoa(v.members[i].line))
+		return
+	}
 	m.value = t.read(n.Value, depth+1)
 	v.members = append(v.members, m)
 }

@@ -129,6 +129,7 @@ func checkAnswer(t *testing.T, g *wire.Gateway, q wire.Request) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("gateway: x\nrequest: {format: json, session: a, phone: b, code: c, text: d}\nreply: {format: text}\n"))
 	f.Add([]byte("gateway: x\nreply: {format: json, continue: 1, end: 0, body: {a: \"{text}{next}\"}}\n---\ngateway: y\n"))
+	f.Add([]byte("gateway: &a x\nrequest: {<<: *a, ? b : c}\nreply: !!str\n? [a]\n: b\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		list, err := wire.Parse("f", data)
 		if err == nil && len(list) == 0 {

@@ -21,6 +21,7 @@ type Gateway struct {
 	request    *request
 	reply      reply
 	events     *events
+	spot       spot // of its name in the file
 }
 
 // request is a compiled requestSpec.
@@ -73,7 +74,9 @@ var (
 var reserved = []string{"debug", "sessions", "events"}
 
 func (c *checker) gateway(s spec) *Gateway {
-	if !nameForm.MatchString(s.Gateway) {
+	if s.Gateway == "" {
+		c.add("gateway", "is needed")
+	} else if !nameForm.MatchString(s.Gateway) {
 		c.add("gateway", "want a name of lower-case letters, digits and hyphens, at most 32 characters")
 	} else if slices.Contains(reserved, s.Gateway) {
 		c.add("gateway", "%q is a route of its own", s.Gateway)
@@ -96,8 +99,16 @@ func (c *checker) gateway(s spec) *Gateway {
 	}
 	c.limit("limits.gsm7", s.Limits.GSM7, 182)
 	c.limit("limits.ucs2", s.Limits.UCS2, 80)
-	g.request = c.request(s.Request)
-	g.reply = c.reply(s.Reply, s.Request)
+	if g.request = (&request{}); c.written("request") {
+		g.request = c.request(s.Request)
+	} else {
+		c.add("request", "is needed")
+	}
+	if c.written("reply") {
+		g.reply = c.reply(s.Reply, s.Request)
+	} else {
+		c.add("reply", "is needed")
+	}
 	if s.Events != nil {
 		g.events = c.events(*s.Events)
 	}
@@ -164,9 +175,7 @@ func (c *checker) kinds(q *request, s requestSpec) {
 			q.kinds[word] = k.kind
 		}
 	}
-	if len(s.Kind.Start) == 0 {
-		c.add("request.kind", "want start: the words of a first request")
-	}
+	c.need("request.kind.start", s.Kind.Start)
 }
 
 func (c *checker) need(path string, list words) {

@@ -187,7 +187,7 @@ func TestParseProblems(t *testing.T) {
 		"fine":            {minimal, ""},
 		"syntax":          {"gateway: [", "f:1:"},
 		"empty":           {"# nothing\n", "f:1:1: holds no gateway"},
-		"unknown field":   {minimal + "colour: red\n", "f:10:1: unknown field \"colour\""},
+		"unknown field":   {minimal + "colour: red\n", "f:10:1: colour: is not known here; want one of gateway, title,"},
 		"name":            {strings.Replace(minimal, "mine", "My Gateway", 1), "f:1:10: gateway: want a name"},
 		"reserved":        {strings.Replace(minimal, "mine", "debug", 1), "f:1:10: gateway: \"debug\" is a route"},
 		"mode":            {minimal + "mode: both\n", "f:10:7: mode: want auto"},
@@ -200,7 +200,7 @@ func TestParseProblems(t *testing.T) {
 		"wrong type":      {minimal + "maxText: many\n", "f:10:10: "},
 		"reply format":    {strings.Replace(minimal, "format: text", "format: html", 1), "f:9:11: reply.format: want text or json"},
 		"text with body":  {minimal + "  body: {a: b}\n", "reply: a text reply"},
-		"json incomplete": {strings.Replace(minimal, "format: text", "format: json", 1), "reply.continue: want a word"},
+		"json incomplete": {strings.Replace(minimal, "format: text", "format: json", 1), "f:8:1: reply.continue: is needed"},
 		"unknown slot": {
 			strings.Replace(minimal, "format: text", "format: json\n  continue: 1\n  end: 0\n  body: {a: \"{text} {next} {name}\"}", 1),
 			"f:12:13: reply.body.a: {name} is not known",
@@ -211,7 +211,7 @@ func TestParseProblems(t *testing.T) {
 		},
 		"start text":     {strings.Replace(minimal, "reply:", "  startText: d\nreply:", 1), "request.startText: needs request.kind"},
 		"kind twice":     {strings.Replace(minimal, "reply:", "  kind: {field: k, start: [a, b], input: B}\nreply:", 1), "request.kind.input: \"b\" stands in two lists"},
-		"no start":       {strings.Replace(minimal, "reply:", "  kind: {field: k, input: B}\nreply:", 1), "request.kind: want start"},
+		"no start":       {strings.Replace(minimal, "reply:", "  kind: {field: k, input: B}\nreply:", 1), "f:8:3: request.kind.start: is needed"},
 		"country":        {strings.Replace(minimal, "reply:", "  numbers: {country: \"+254\"}\nreply:", 1), "request.numbers.country: want a country code"},
 		"default code":   {strings.Replace(minimal, "reply:", "  default: {code: 384}\nreply:", 1), "request.default.code: want a service code"},
 		"default id":     {strings.Replace(minimal, "reply:", "  default: {session: date}\nreply:", 1), "request.default.session: want phone"},
@@ -226,6 +226,62 @@ func TestParseProblems(t *testing.T) {
 			}
 		} else if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: Parse() = %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// TestParseTellsAllAtOnce: every mistake of every document has a line of its
+// own, at its place in the file, and none is told twice.
+func TestParseTellsAllAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ in, want string }{
+		"three documents": {
+			`gateway: one
+mode: both
+colour: red
+request:
+  format: xml
+  phone: {a: b}
+  text: t
+  shape: x
+reply: {format: text}
+---
+title: Two
+maxText: many
+unverified: perhaps
+request: {format: json, session: s, phone: p, code: c}
+reply:
+  format: json
+  body: word
+---
+gateway: three
+request: [1]
+`, `f:2:7: mode: want auto, accumulated or latest
+f:3:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, events
+f:4:1: request.session: is needed
+f:4:1: request.code: is needed
+f:5:11: request.format: want json, form or query
+f:6:3: request.phone: want a word or a list of words
+f:8:3: request.shape: is not known here; want one of format, session, phone, code, text, startText, dialled, echo, kind, numbers, default
+f:11:1: gateway: is needed
+f:12:10: maxText: want a whole number
+f:13:13: unverified: want true or false
+f:14:1: request.text: is needed
+f:15:1: reply.continue: is needed
+f:15:1: reply.end: is needed
+f:17:9: reply.body: want members, each with its name
+f:19:1: reply: is needed
+f:20:10: request: want members, each with its name`,
+		},
+		"one member":      {"colour: red\n", "f:1:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, events\nf:1:1: gateway: is needed\nf:1:1: request: is needed\nf:1:1: reply: is needed"},
+		"no members":      {"word\n", "f:1:1: want members, each with its name"},
+		"given twice":     {minimal + "mode: auto\nmode: both\nmaxText: 5\n", "f:11:1: mode: is given twice\nf:12:10: maxText: want 20 to 4000 characters"},
+		"two of a name":   {minimal + "---\n" + minimal + "maxText: 5\n", "f:11:10: gateway: there are two gateways \"mine\"\nf:20:10: maxText: want 20 to 4000 characters"},
+		"list in a list":  {strings.Replace(minimal, "text: t", "text: [a, [b]]", 1), "f:7:9: request.text: want a word or a list of words"},
+		"what hides more": {"gateway: [\n---\nmode: both\n", "f:1:10: sequence end token ']' not found; the rest could not be looked at until this is mended"},
+	} {
+		if _, err := wire.Parse("f", []byte(tt.in)); err == nil || err.Error() != tt.want {
+			t.Errorf("%s: Parse() =\n%v\nwant\n%s", name, err, tt.want)
 		}
 	}
 }
@@ -250,7 +306,7 @@ func TestOpen(t *testing.T) {
 	file("two.yml", strings.Replace(minimal, "mine", "Mine", 1))
 	file("three.yaml", minimal)
 	_, err := wire.Open(dir)
-	for _, want := range []string{"two.yml:1:10: gateway: want a name", "there are two gateways \"mine\""} {
+	for _, want := range []string{"two.yml:1:10: gateway: want a name", "three.yaml:1:10: gateway: there are two gateways \"mine\""} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open() = %v, want %q in it", err, want)
 		}

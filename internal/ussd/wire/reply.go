@@ -45,6 +45,9 @@ func (c *checker) reply(s replySpec, q requestSpec) reply {
 		}
 		return out
 	case "json":
+	case "":
+		c.add("reply.format", "is needed")
+		return out
 	default:
 		c.add("reply.format", "want text or json")
 		return out
@@ -108,7 +111,11 @@ func (c *checker) scalar(path string, v any) []byte {
 			return out
 		}
 	}
-	c.add(path, "want a word, a number, true or false")
+	if v == nil {
+		c.add(path, "is needed")
+	} else {
+		c.add(path, "want a word, a number, true or false")
+	}
 	return nil
 }
 

@@ -23,7 +23,7 @@ type Set struct {
 
 // Open reads the shipped gateways and, when path is not "", those of a file or
 // of every .yaml file in a folder. One of the same name replaces a shipped
-// one. The error names every problem with its file, line and column.
+// one. The error is Problems where a file was read: it names every problem with its file, line and column.
 func Open(path string) (*Set, error) {
 	s := &Set{byName: map[string]*Gateway{}, plain: Plain()}
 	entries, err := shipped.ReadDir("gateways")
@@ -47,18 +47,26 @@ func Open(path string) (*Set, error) {
 		return nil, err
 	}
 	own := &Set{byName: map[string]*Gateway{}}
-	var wrong []error
+	var wrong Problems
 	for _, file := range files {
 		data, err := textfile.Read(file)
 		if err != nil {
 			return nil, fmt.Errorf("read gateways: %w", err)
 		}
-		wrong = append(wrong, own.add(file, data))
+		var problems Problems
+		if err := own.add(file, data); errors.As(err, &problems) {
+			wrong = append(wrong, problems...)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
 	}
 	for name, g := range own.byName {
 		s.byName[name] = g
 	}
-	return s, errors.Join(wrong...)
+	return s, nil
 }
 
 func filesOf(path string) ([]string, error) {
@@ -87,13 +95,23 @@ func (s *Set) add(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	var wrong Problems
 	for _, g := range list {
 		if s.byName[g.Name] != nil {
-			return Problems{{File: name, Line: 1, Column: 1, Path: "gateway", Text: fmt.Sprintf("there are two gateways %q", g.Name)}}
+			wrong = append(wrong, g.twice(name))
+			continue
 		}
 		s.byName[g.Name] = g
 	}
+	if len(wrong) > 0 {
+		return wrong
+	}
 	return nil
+}
+
+// twice is the problem of a gateway whose name another one has.
+func (g *Gateway) twice(file string) Problem {
+	return Problem{File: file, Line: g.spot.line, Column: g.spot.column, Path: "gateway", Text: fmt.Sprintf("there are two gateways %q", g.Name)}
 }
 
 // Get is the gateway of a name, nil when there is none. The name "" is the

@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -136,12 +139,17 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// theRest is said of a mistake that hides others.
+const theRest = "; the rest could not be looked at until this is mended"
+
 // Parse reads the gateways of one YAML file, a document each. The error is
-// Problems, all of them at once with line and column.
+// Problems, those of all documents at once with line and column.
 func Parse(name string, data []byte) ([]*Gateway, error) {
-	file, err := parser.ParseBytes(data, 0)
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		return nil, Problems{yamlProblem(name, err)}
+		p := yamlProblem(name, err)
+		p.Text += theRest
+		return nil, Problems{p}
 	}
 	var out []*Gateway
 	var all Problems
@@ -151,8 +159,12 @@ func Parse(name string, data []byte) ([]*Gateway, error) {
 		}
 		g, problems := parseDoc(name, doc)
 		all = append(all, problems...)
+		if slices.ContainsFunc(out, func(o *Gateway) bool { return o.Name == g.Name && g.Name != "" }) {
+			all = append(all, g.twice(name))
+		}
 		out = append(out, g)
 	}
+	all.sort()
 	if len(all) > 0 {
 		return nil, all
 	}
@@ -162,13 +174,24 @@ func Parse(name string, data []byte) ([]*Gateway, error) {
 	return out, nil
 }
 
+// sort puts problems of one file into its order.
+func (p Problems) sort() {
+	slices.SortStableFunc(p, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+}
+
+// parseDoc reads one gateway as far as that can be done. With problems it is
+// not one to use.
 func parseDoc(name string, doc *ast.DocumentNode) (*Gateway, Problems) {
 	var s spec
-	if err := yaml.NodeToValue(doc.Body, &s, yaml.DisallowUnknownField()); err != nil {
-		return nil, Problems{yamlProblem(name, err)}
+	c := &checker{file: name, at: map[string]spot{"": begin(doc.Body)}}
+	if !c.shape(doc.Body, reflect.TypeFor[spec](), "") {
+		return &Gateway{}, c.found
 	}
-	c := &checker{file: name, body: doc.Body}
+	if err := yaml.NodeToValue(doc.Body, &s, yaml.DisallowUnknownField()); err != nil {
+		return &Gateway{}, append(c.found, yamlProblem(name, err))
+	}
 	g := c.gateway(s)
+	g.spot = c.place("gateway")
 	return g, c.found
 }
 
@@ -182,43 +205,4 @@ func yamlProblem(name string, err error) Problem {
 		}
 	}
 	return p
-}
-
-// checker gathers the problems of one gateway.
-type checker struct {
-	file  string
-	body  ast.Node
-	found Problems
-}
-
-// add notes a problem at a path, or at its nearest parent that is written.
-func (c *checker) add(path, format string, args ...any) {
-	p := Problem{File: c.file, Line: 1, Column: 1, Path: path, Text: fmt.Sprintf(format, args...)}
-	for at := path; ; {
-		if node := c.node(at); node != nil {
-			if t := node.GetToken(); t != nil && t.Position != nil {
-				p.Line, p.Column = t.Position.Line, t.Position.Column
-			}
-			break
-		}
-		i := strings.LastIndexByte(at, '.')
-		if i < 0 {
-			break
-		}
-		at = at[:i]
-	}
-	c.found = append(c.found, p)
-}
-
-// node is what the file has at a path.
-func (c *checker) node(path string) ast.Node {
-	p, err := yaml.PathString("$." + path)
-	if err != nil {
-		return nil
-	}
-	node, err := p.FilterNode(c.body)
-	if err != nil {
-		return nil
-	}
-	return node
 }
