@@ -38,10 +38,11 @@ const maxUnsynced = 16
 
 func newSyncer(path string, fail *atomic.Pointer[func(sql string) error], answer func(*batch, error)) *syncer {
 	s := &syncer{
-		path: path, fail: fail, answer: answer, log: disk.Log{Path: path + "-wal"},
+		path: path, fail: fail, answer: answer,
 		batches: make(chan *batch, maxUnsynced), done: make(chan struct{}, maxUnsynced),
 		ended: make(chan struct{}), changed: make(chan struct{}),
 	}
+	s.log.Path = path + "-wal"
 	go s.run()
 	return s
 }

@@ -157,6 +157,9 @@ func (w *writer) reopen(ctx context.Context) error {
 		return nil
 	}
 	w.c = c
+	if w.syncer != nil {
+		w.syncer.log.Anew() // we may have been the last who had it open
+	}
 	return nil
 }
 

@@ -38,8 +38,9 @@ type ticket struct{ id, text string }
 // flight is one step at work.
 type flight struct {
 	q       request
-	done    chan struct{} // closed when it is over
-	waiting int           // guarded by its part
+	done    chan struct{} // closed when it is over; nil until a copy waits for it
+	over    bool          // guarded by its part, as are done and waiting
+	waiting int
 	out     outcome
 	err     error
 }
@@ -109,9 +110,11 @@ func (s *Service) board(p *flightPart, t *ticket, q *request) (f *flight, mine b
 			s.flights.room.Add(1)
 			return nil, false, overloaded()
 		}
-		f, mine = &flight{q: *q, done: make(chan struct{})}, true
+		f, mine = &flight{q: *q}, true
 		f.q.copied = s.flights.late.has(t, s.now)
 		p.at[*t] = f
+	} else if f.done == nil {
+		f.done = make(chan struct{})
 	}
 	f.waiting++
 	return f, mine, nil
@@ -121,10 +124,8 @@ func (s *Service) board(p *flightPart, t *ticket, q *request) (f *flight, mine b
 func (p *flightPart) leave(f *flight) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-f.done:
+	if f.over {
 		return false
-	default:
 	}
 	f.waiting--
 	return true
@@ -157,8 +158,10 @@ func (s *Service) land(ctx context.Context, st *steps, p *flightPart) {
 	f := st.f
 	t := ticket{f.q.key.id, f.q.Text}
 	p.mu.Lock()
-	f.out, f.err = st.out, st.err
-	close(f.done)
+	f.out, f.err, f.over = st.out, st.err, true
+	if f.done != nil {
+		close(f.done)
+	}
 	delete(p.at, t)
 	missed := f.waiting == 0 && f.err == nil
 	if missed || f.err != nil && db.OutcomeUnknown(f.err) {

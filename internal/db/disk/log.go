@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 )
 
 // Log is a file that somebody else writes and may replace by a new one. It
@@ -15,7 +16,11 @@ import (
 type Log struct {
 	Path string
 	file *os.File // nil until it is needed
+	anew atomic.Bool
 }
+
+// Anew says that the file may be another one from now on. Anybody may call it.
+func (l *Log) Anew() { l.anew.Store(true) }
 
 // Sync returns when everything written to the file by now is on disk.
 func (l *Log) Sync() error {
@@ -58,6 +63,9 @@ func (l *Log) Rewrite() error {
 
 // open finds the file that has the name now.
 func (l *Log) open() error {
+	if !l.anew.Swap(false) && l.file != nil {
+		return nil
+	}
 	now, err := os.Stat(l.Path)
 	if err != nil {
 		return err

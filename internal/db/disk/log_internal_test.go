@@ -26,6 +26,7 @@ func TestSyncFollowsTheName(t *testing.T) {
 		if err := os.Rename(path+"-new", path); err != nil {
 			t.Fatal(err)
 		}
+		log.Anew()
 		for range 2 {
 			if err := log.Sync(); err != nil {
 				t.Fatalf("Sync: %v", err)

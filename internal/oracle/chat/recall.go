@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// recallBytes is how much of all conversations is kept in memory.
-	recallBytes = 16 << 20
+	// recallBytes is how much of all conversations is kept in memory: the
+	// newest part of a few that go on right now.
+	recallBytes = 1 << 20
 	// messageBytes is what a message takes there beside its text.
 	messageBytes = 256
 )
