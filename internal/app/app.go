@@ -194,9 +194,10 @@ func (a *App) seen(r *http.Request, s web.Seen) {
 	if s.Status == http.StatusTooManyRequests {
 		a.metrics.Refused("rate")
 	}
-	span := ops.SpanFrom(r.Context())
-	span.Name(s.Method + " " + s.Route)
-	span.Int("http.response.status_code", int64(s.Status))
+	if span := ops.SpanFrom(r.Context()); span != nil {
+		span.Name(s.Method + " " + s.Route)
+		span.Int("http.response.status_code", int64(s.Status))
+	}
 }
 
 // run serves until ctx is done or something fails, then drains: those who

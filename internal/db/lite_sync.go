@@ -14,7 +14,6 @@ import (
 // waiting for the disk, the syncer syncs the log, and only then are the callers
 // answered. Nobody is told before what such a commit holds, see settled.
 type syncer struct {
-	path    string // of the database file
 	fail    *atomic.Pointer[func(sql string) error]
 	batches chan *batch   // committed, to be synced; cap maxUnsynced
 	done    chan struct{} // one for each batch synced; cap maxUnsynced
@@ -38,7 +37,7 @@ const maxUnsynced = 16
 
 func newSyncer(path string, fail *atomic.Pointer[func(sql string) error], answer func(*batch, error)) *syncer {
 	s := &syncer{
-		path: path, fail: fail, answer: answer,
+		fail: fail, answer: answer,
 		batches: make(chan *batch, maxUnsynced), done: make(chan struct{}, maxUnsynced),
 		ended: make(chan struct{}), changed: make(chan struct{}),
 	}

@@ -1,8 +1,9 @@
 package ops
 
 import (
+	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -24,23 +25,53 @@ func (m *Metrics) Counters(name, help string, labels ...string) (func(values ...
 	if err := m.registry.Register(vec); err != nil {
 		return nil, err
 	}
-	rest := vec.WithLabelValues(slices.Repeat([]string{otherLabel}, len(labels))...)
-	var known sync.Map // joined values → prometheus.Counter
-	var count atomic.Int64
-	return func(values ...string) {
-		joined := strings.Join(values, "\x00")
-		if c, ok := known.Load(joined); ok {
-			c.(prometheus.Counter).Inc()
-			return
-		}
-		if count.Add(1) > maxLines {
-			rest.Inc()
-			return
-		}
-		c := vec.WithLabelValues(values...)
-		known.Store(joined, c)
-		c.Inc()
-	}, nil
+	if len(labels) > maxLabels {
+		return nil, fmt.Errorf("%s has %d labels, at most %d", name, len(labels), maxLabels)
+	}
+	c := &counters{vec: vec, rest: vec.WithLabelValues(slices.Repeat([]string{otherLabel}, len(labels))...)}
+	c.known.Store(&map[labelSet]prometheus.Counter{})
+	return c.add, nil
+}
+
+// maxLabels is how many labels a counter of Counters has at most.
+const maxLabels = 3
+
+type labelSet [maxLabels]string
+
+// counters finds the number of a set without making anything: it is for every
+// request. The map is never changed, only replaced.
+type counters struct {
+	vec   *prometheus.CounterVec
+	rest  prometheus.Counter
+	mu    sync.Mutex
+	known atomic.Pointer[map[labelSet]prometheus.Counter]
+}
+
+func (c *counters) add(values ...string) {
+	var set labelSet
+	copy(set[:], values)
+	n, ok := (*c.known.Load())[set]
+	if !ok {
+		n = c.find(set, len(values))
+	}
+	n.Inc()
+}
+
+// find makes the number of a set and keeps it, within bounds.
+func (c *counters) find(set labelSet, labels int) prometheus.Counter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := *c.known.Load()
+	if n, ok := old[set]; ok {
+		return n
+	}
+	if len(old) >= maxLines {
+		return c.rest
+	}
+	next := maps.Clone(old)
+	next[set] = c.vec.WithLabelValues(set[:labels]...)
+	c.known.Store(&next)
+	return next[set]
 }
 
 // Histogram registers the spread of a number and returns what adds one.
