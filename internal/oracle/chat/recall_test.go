@@ -135,7 +135,7 @@ func TestRememberedIsForOneUser(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	g, ctx := newRig(t, dbtest.SQLite(t)), t.Context()
-	big := strings.Repeat("x", 1<<20)
+	big := strings.Repeat("x", 64<<10)
 	var sessions []string
 	for range 24 {
 		s := g.session(ann).ID
@@ -147,12 +147,12 @@ func TestMemoryIsBounded(t *testing.T) {
 				t.Fatalf("History() = %d messages, %v", len(got), err)
 			}
 		}
-		if n := chat.Remembered(g.s); n > 16<<20 {
-			t.Fatalf("%d bytes are remembered, want at most 16 MiB", n)
+		if n := chat.Remembered(g.s); n > 1<<20 {
+			t.Fatalf("%d bytes are remembered, want at most 1 MiB", n)
 		}
 	}
-	if n := chat.Remembered(g.s); n < 8<<20 {
-		t.Errorf("%d bytes are remembered of 24 MiB, want most of 16", n)
+	if n := chat.Remembered(g.s); n < 1<<19 {
+		t.Errorf("%d bytes are remembered of 1.5 MiB, want most of 1", n)
 	}
 	for _, s := range sessions {
 		if err := g.s.DeleteSession(ctx, ann, s); err != nil {
