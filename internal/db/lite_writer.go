@@ -33,7 +33,7 @@ const guardTimes = 32
 // for indexes in no order of time, where each new row meets another page.
 const (
 	undoInMemory = "temp_store=MEMORY"
-	writerCache  = "cache_size=-16384"
+	writerCache  = "cache_size=-8192"
 	// Pages in the log before it is copied into the file. A page that changed
 	// many times is copied once, and while pages are copied every writer waits: 16
 	// times the default, just below what keepShort allows.

@@ -42,9 +42,10 @@ func insert(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 
 // Only on SQLite, where it saves a first dial the look for a draft; PostgreSQL
 // does not know the types of parameters in a SELECT.
-const insertPlainSQLite = `INSERT INTO ussd_sessions(id, step, expires_at, state)
-	SELECT $1, 1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM ussd_drafts WHERE phone = $4 AND expires_at > $5)
-	ON CONFLICT DO NOTHING`
+// OR IGNORE and not ON CONFLICT: with the latter SQLite keeps a journal of the
+// statement, for its SELECT might give several rows.
+const insertPlainSQLite = `INSERT OR IGNORE INTO ussd_sessions(id, step, expires_at, state)
+	SELECT $1, 1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM ussd_drafts WHERE phone = $4 AND expires_at > $5)`
 
 // insertPlain is insert for a number without a draft. It reports false also
 // when there is one.
