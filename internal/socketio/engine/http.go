@@ -132,6 +132,7 @@ func (s *Server) openWebsocket(w http.ResponseWriter, r *http.Request, c *Conn) 
 	if err != nil {
 		s.mu.Lock()
 		s.count--
+		s.group.add(-1)
 		s.mu.Unlock()
 		c.release()
 		refuseHandshake(w, err)

@@ -180,6 +180,7 @@ func (s *Server) reserve() bool {
 		return false
 	}
 	s.count++
+	s.group.add(1) // Shutdown waits for it, also before its goroutines run
 	return true
 }
 
@@ -189,6 +190,7 @@ func (s *Server) add(c *Conn) bool {
 	defer s.mu.Unlock()
 	if s.draining {
 		s.count--
+		s.group.add(-1)
 		return false
 	}
 	s.conns[c.id] = c
@@ -203,6 +205,7 @@ func (s *Server) remove(c *Conn, bury bool) {
 	}
 	delete(s.conns, c.id)
 	s.count--
+	s.group.add(-1)
 	if bury {
 		s.graves[c.id] = struct{}{}
 		time.AfterFunc(graveTime, func() { s.dig(c.id) })
