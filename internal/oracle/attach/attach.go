@@ -206,16 +206,11 @@ func explain(ctx context.Context, err error) string {
 	return unreachable
 }
 
-// hint is for the log only: what is wrong with an address that the guard has
-// refused. It names no address, which may hold a secret.
+// hint is for the log only: what the guard has against the address, in its own
+// words. They name no address, which may hold a secret.
 func hint(err error) string {
-	refused := fault.As(err)
-	switch {
-	case refused == nil || refused.Code != "OUTBOUND_REFUSED":
-	case strings.Contains(refused.Message, "port"):
-		return "; only usual ports are called for attachments"
-	case strings.Contains(refused.Message, "host may not"): // localhost has no address yet
-		return "; it is in a private network, which attachments never reach"
+	if refused := fault.As(err); refused != nil && refused.Code == "OUTBOUND_REFUSED" {
+		return "; the guard of outgoing requests says: " + refused.Message
 	}
 	return ""
 }

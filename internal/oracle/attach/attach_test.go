@@ -208,10 +208,10 @@ func TestLogSaysWhy(t *testing.T) {
 	t.Parallel()
 	f := serve(t, says("text/plain", "x"))
 	for _, tt := range []struct{ address, want string }{
-		{"http://10.0.0.5:9000/canary?key=canary", "its server cannot be reached; it is in a private network, which attachments never reach"},
-		{"http://canary.test/canary", "its server cannot be reached; it is in a private network, which attachments never reach"},
-		{"http://localhost:9000/canary", "its address may not be called; it is in a private network, which attachments never reach"},
-		{"http://canary.test:22/canary", "its address may not be called; only usual ports are called for attachments"},
+		{"http://10.0.0.5:9000/canary?key=canary", "its server cannot be reached; the guard of outgoing requests says: This host may not be called."},
+		{"http://canary.test/canary", "its server cannot be reached; the guard of outgoing requests says: This host may not be called."},
+		{"http://localhost:9000/canary", "its address may not be called; the guard of outgoing requests says: This host may not be called."},
+		{"http://canary.test:22/canary", "its address may not be called; the guard of outgoing requests says: This port may not be called."},
 		{"http://nowhere.test/canary", `"its server cannot be reached"`},
 	} {
 		var log bytes.Buffer

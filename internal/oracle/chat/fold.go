@@ -69,6 +69,13 @@ func Said(m llm.Message, at time.Time) (Entry, error) {
 	return entry(dto, h)
 }
 
+// Unanswered is the answer of a turn that was interrupted before a word of it
+// was stored: empty, and marked.
+func Unanswered(at time.Time) ([]Entry, error) {
+	e, err := entry(Message{ID: db.NewID(), Type: AI, IsComplete: true, CreatedAt: Stamp(at), Interrupted: true}, hidden{})
+	return []Entry{e}, err
+}
+
 // Answered makes the entries of the messages a turn gave: one for each of the
 // oracle's, with the results of its calls in it. The mark goes on the last.
 func Answered(said []llm.Message, mark Mark, at time.Time) ([]Entry, error) {

@@ -67,7 +67,6 @@ type ending struct {
 	endSeq  int64
 	lastSeq int64
 	said    []chat.Entry
-	blank   string // body of the answer of an interrupted run that has said nothing; empty: none
 	usage   *string
 	now     int64
 }
@@ -79,8 +78,7 @@ func (e *ending) say(messages []llm.Message, at time.Time) (err error) {
 	if e.said, err = chat.Answered(messages, markOf(e.status), at); err != nil || len(e.said) > 0 || e.status != Interrupted {
 		return err
 	}
-	body, err := json.Marshal(chat.Message{ID: db.NewID(), Type: chat.AI, IsComplete: true, CreatedAt: chat.Stamp(at), Interrupted: true})
-	e.blank = string(body)
+	e.said, err = chat.Unanswered(at)
 	return err
 }
 
@@ -188,11 +186,8 @@ func storeEnding(ctx context.Context, tx *db.Tx, h holder, b chat.Begun, e endin
 			return err
 		}
 	}
-	ok, err := chat.Answer(ctx, tx, b, e.said, e.now)
-	if err != nil || !ok || e.blank == "" {
-		return err
-	}
-	return insertBlank(ctx, tx, b, e.blank)
+	_, err := chat.Answer(ctx, tx, b, e.said, e.now)
+	return err
 }
 
 // finish lets the readers of a run have its end, or sends them to the rows

@@ -59,8 +59,7 @@ const (
 	framePieceText = `SELECT substr(data, $3, $4) FROM oracle_frames WHERE run = $1 AND seq = $2`
 	endRunText     = `UPDATE oracle_runs SET status = $3, last_seq = $4, end_seq = $5, usage = $6, ended_at = $7, owner = ''
 		WHERE nid = $1 AND owner = $2`
-	statusText      = `SELECT status FROM oracle_runs WHERE nid = $1`
-	insertBlankText = `INSERT INTO chat_messages(session, turn, n, body) VALUES ($1, $2, 1, $3)`
+	statusText = `SELECT status FROM oracle_runs WHERE nid = $1`
 
 	takeOverText  = `UPDATE oracle_runs SET owner = $3, status = 'recovering' WHERE nid = $1 AND owner = $2`
 	nextOwnerText = `SELECT owner FROM oracle_runs WHERE owner <> '' AND owner > $1 ORDER BY owner LIMIT 1`
@@ -209,12 +208,6 @@ func listFrames(ctx context.Context, q db.Querier, nid, after int64) (out []stor
 func framePiece(ctx context.Context, q db.Querier, p piece) (data []byte, err error) {
 	err = q.QueryRow(ctx, framePieceText, p.nid, p.seq, p.chars+1, p.size).Scan(&data)
 	return data, wrap("read frames", err)
-}
-
-// insertBlank stores the answer of a turn whose run has said nothing.
-func insertBlank(ctx context.Context, tx *db.Tx, b chat.Begun, body string) error {
-	_, err := tx.Exec(ctx, insertBlankText, b.Session, b.Turn, body)
-	return wrap("insert blank answer", err)
 }
 
 // endRun ends a run, unless it is lost or gone.
