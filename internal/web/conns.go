@@ -104,8 +104,7 @@ func (l *ConnListener) leave(name string) {
 	}
 }
 
-// countedConn gives its place back when it is closed, once. Hijacked
-// connections are counted until their new owner closes them.
+// countedConn gives its place back when it is closed, once.
 //
 // It hands a read deadline on only when somebody reads: net/http and Pace set
 // and clear five for each request, mostly around bytes that are here already,
@@ -172,6 +171,28 @@ func (c *countedConn) SetWriteDeadline(t time.Time) error {
 // SetDeadline sets both deadlines.
 func (c *countedConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// handOver gives up the connection to who hijacked it and has no use for the
+// care about deadlines. It is still counted until it is closed.
+func (c *countedConn) handOver() (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &heldConn{Conn: c.Conn, leave: c.leave}, c.pass()
+}
+
+// heldConn is a counted connection as a socket has it: many of them do nothing
+// but wait, so it is small, and so is what stands on the stack of a Read.
+type heldConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close closes the connection.
+func (c *heldConn) Close() error {
+	err := c.Conn.Close()
+	c.leave()
+	return err
 }
 
 // Close closes the connection.

@@ -126,3 +126,30 @@ func TestWriteDeadline(t *testing.T) {
 		t.Errorf("Write nobody reads: %v, want the deadline", err)
 	}
 }
+
+// A socket gets the connection with the deadline that was set last, and leaves
+// its place when it closes it.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	c, under, other := newCounted(t)
+	left := 0
+	c.leave = func() { left++ }
+	past := c.SetReadDeadline(time.Unix(1, 0))
+	if _, err := c.Read(make([]byte, 1)); past != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("Read: %v, %v, want the deadline", past, err)
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil || under.set != 1 {
+		t.Fatalf("%v, %d deadlines; want the second one to wait for a reader", err, under.set)
+	}
+	held, err := c.handOver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go other.Write([]byte("x"))
+	if n, err := held.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("Read of the socket: %d, %v; want one byte and no deadline", n, err)
+	}
+	if err := held.Close(); err != nil || left != 1 {
+		t.Errorf("Close: %v, left %d times, want once", err, left)
+	}
+}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"net/http"
 )
@@ -50,7 +51,16 @@ func (p *response) Flush() { _ = p.FlushError() } // the next write says so too
 // Hijack hands the connection over to a socket.
 func (p *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	p.hijack = true
-	return http.NewResponseController(p.ResponseWriter).Hijack()
+	conn, rw, err := http.NewResponseController(p.ResponseWriter).Hijack()
+	c, ok := conn.(*countedConn)
+	if !ok || err != nil {
+		return conn, rw, err
+	}
+	held, err := c.handOver()
+	if err != nil {
+		return nil, nil, errors.Join(err, held.Close())
+	}
+	return held, rw, nil
 }
 
 // find looks through wrappers for the response.

@@ -14,29 +14,42 @@ const (
 	joinBytes = 16 << 10 // frames are joined up to this for one write
 )
 
-// read handles what comes over the websocket, until it ends.
+// read waits for the client, handles what it has sent and leaves the rest to a
+// new goroutine: one that only waits has the smallest stack there is, and a
+// stack that has grown to handle a message stays large.
 func (c *Conn) read(ctx context.Context, reader *ws.Reader) {
-	for {
-		op, data, err := reader.Next()
-		if err == nil {
-			err = c.frame(ctx, op, data)
-		}
-		if err == nil {
-			continue
-		}
-		var broken *ws.CloseError
-		switch {
-		case errors.As(err, &broken):
-			c.finish(ReasonTransportError, broken.Code)
-		case op == ws.Text || op == ws.Binary:
-			c.finish(ReasonParseError, ws.StatusProtocol)
-		case op == ws.Close:
-			c.finish(ReasonTransportClose, ws.StatusNormal)
-		default:
-			c.finish(ReasonTransportClose, 0)
-		}
+	if reader.Wait() != nil {
+		c.finish(ReasonTransportClose, 0)
 		return
 	}
+	for c.next(ctx, reader) {
+		if !reader.Waiting() {
+			c.srv.Go(func() { c.read(ctx, reader) })
+			return
+		}
+	}
+}
+
+// next handles one message or control frame, and tells whether more may come.
+func (c *Conn) next(ctx context.Context, reader *ws.Reader) bool {
+	op, data, err := reader.Next()
+	if err == nil {
+		err = c.frame(ctx, op, data)
+	}
+	var broken *ws.CloseError
+	switch {
+	case err == nil:
+		return true
+	case errors.As(err, &broken):
+		c.finish(ReasonTransportError, broken.Code)
+	case op == ws.Text || op == ws.Binary:
+		c.finish(ReasonParseError, ws.StatusProtocol)
+	case op == ws.Close:
+		c.finish(ReasonTransportClose, ws.StatusNormal)
+	default:
+		c.finish(ReasonTransportClose, 0)
+	}
+	return false
 }
 
 // frame handles one message or control frame. An error ends the connection.

@@ -42,6 +42,21 @@ func NewClientReader(src io.Reader, begin []byte, limit int) *Reader {
 	return r
 }
 
+// Waiting tells whether bytes are here that Next has not used.
+func (r *Reader) Waiting() bool { return r.r < r.w }
+
+// Wait waits until there are some. It needs less of the stack than Next.
+func (r *Reader) Wait() (err error) {
+	for !r.Waiting() && err == nil {
+		r.r = 0
+		r.w, err = r.src.Read(r.buf)
+	}
+	if r.Waiting() {
+		return nil // an error comes again
+	}
+	return err
+}
+
 // Next reads one message, joined from its fragments, or one control frame. The
 // payload belongs to the caller. What breaks the protocol or the limit is a
 // *CloseError with the code to answer; a Close frame is returned as Close with

@@ -230,3 +230,28 @@ func FuzzMask(f *testing.F) {
 		}
 	})
 }
+
+// Wait returns when there is something for Next, and takes nothing of it, even
+// if it comes in the same read as the end.
+func TestWait(t *testing.T) {
+	t.Parallel()
+	for name, src := range map[string]io.Reader{
+		"all at once":  bytes.NewReader(frames(part(ws.Text, false, "a"), part(ws.Binary, false, "b"))),
+		"byte by byte": iotest.OneByteReader(bytes.NewReader(frames(part(ws.Text, false, "a"), part(ws.Binary, false, "b")))),
+		"with its end": iotest.DataErrReader(bytes.NewReader(frames(part(ws.Text, false, "a"), part(ws.Binary, false, "b")))),
+		"in halves":    iotest.HalfReader(bytes.NewReader(frames(part(ws.Text, false, "a"), part(ws.Binary, false, "b")))),
+	} {
+		r := ws.NewReader(src, nil, limit)
+		for _, want := range []message{{ws.Text, "a"}, {ws.Binary, "b"}} {
+			if err := r.Wait(); err != nil || !r.Waiting() {
+				t.Fatalf("%s: Wait() = %v, Waiting() = %v before %v", name, err, r.Waiting(), want)
+			}
+			if op, data, err := r.Next(); err != nil || (message{op, string(data)}) != want {
+				t.Errorf("%s: Next() = %v %q, %v; want %v", name, op, data, err, want)
+			}
+		}
+		if err := r.Wait(); !errors.Is(err, io.EOF) || r.Waiting() {
+			t.Errorf("%s: Wait() = %v at the end, want %v", name, err, io.EOF)
+		}
+	}
+}
