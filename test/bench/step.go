@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // The statements of a bare step: the row of a session is read, and written
@@ -66,16 +68,37 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// stepWriter does one step for each request. The path is the session.
+// stepWriter does one step for each request of a gateway: it reads who calls
+// and what was pressed, checks that, and stores the step under the session.
 type stepWriter struct{ g *group }
 
 // stepScreen has the size of a menu.
 var stepScreen = []byte("CON Welcome\n1. Know More\n2. Account Menu\n9. Kiswahili\n*. Exit")
 
+// press is the body of a gateway's request.
+type press struct {
+	SessionID   string `json:"sessionId"`
+	ServiceCode string `json:"serviceCode"`
+	PhoneNumber string `json:"phoneNumber"`
+	Text        string `json:"text"`
+}
+
+func (p press) valid() bool {
+	return p.SessionID != "" && len(p.SessionID) <= 100 && len(p.Text) <= 182 &&
+		strings.HasPrefix(p.ServiceCode, "*") && strings.HasSuffix(p.ServiceCode, "#") && strings.HasPrefix(p.PhoneNumber, "+")
+}
+
 func (sw *stepWriter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	var p press
 	if err == nil {
-		err = sw.g.writer()(r.URL.Path, string(body))
+		err = json.Unmarshal(body, &p)
+	}
+	if err == nil && !p.valid() {
+		err = errors.New("not what a gateway sends")
+	}
+	if err == nil {
+		err = sw.g.writer()(p.SessionID+" "+p.PhoneNumber, string(body))
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -37,12 +37,6 @@ func ussdRequest(session int, text string) []byte {
 	return fmt.Appendf(nil, "POST /api/ussd HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// stepRequest is the same for the bound, which finds the session in the path.
-func stepRequest(session int, text string) []byte {
-	body := ussdBody(session, text)
-	return fmt.Appendf(nil, "POST /%d HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", session, len(body), body)
-}
-
 // keys is what the caller of a session presses: into the information centre
 // and back. The first time is the dial.
 func keys(n int) (session int, text string) {
@@ -58,22 +52,22 @@ func keys(n int) (session int, text string) {
 }
 
 // ussd compares a first dial and a step of a handset session with the least
-// that is durable: read a row, write it anew, behind a hand-written group commit.
+// that is durable and takes the same requests: decode, read a row, write it anew,
+// behind a hand-written group commit.
 func (b *bench) ussd(ctx context.Context) error {
-	dials := func(request func(int, string) []byte) func(int) []byte {
+	dials := func() func(int) []byte {
 		var count atomic.Int64
-		return func(int) []byte { return request(int(count.Add(1)), "") }
+		return func(int) []byte { return ussdRequest(int(count.Add(1)), "") }
 	}
-	steps := func(request func(int, string) []byte) func(int) []byte {
+	steps := func() func(int) []byte {
 		var count atomic.Int64
 		count.Store(dialled - 1)
-		return func(int) []byte { return request(keys(int(count.Add(1)))) }
+		return func(int) []byte { return ussdRequest(keys(int(count.Add(1)))) }
 	}
-	if err := b.dials(ctx, b.gateway(0, func() func(int) []byte { return dials(ussdRequest) }), b.bareSteps(0, func() func(int) []byte { return dials(stepRequest) })); err != nil {
+	if err := b.dials(ctx, b.gateway(0, dials), b.bareSteps(0, dials)); err != nil {
 		return err
 	}
-	ours := b.gateway(dialled, func() func(int) []byte { return steps(ussdRequest) })
-	bound := b.bareSteps(dialled, func() func(int) []byte { return steps(stepRequest) })
+	ours, bound := b.gateway(dialled, steps), b.bareSteps(dialled, steps)
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
 	if err := b.rateCell(ctx, "a step", stepBar, ours, bound); err != nil {
 		return err
@@ -101,7 +95,7 @@ func (b *bench) gateway(open int, next func() func(int) []byte) opener {
 		if err != nil {
 			return nil, err
 		}
-		if err := dialAll(strings.TrimPrefix(s.URL, "http://"), s.PID, open, ussdRequest); err != nil {
+		if err := dialAll(strings.TrimPrefix(s.URL, "http://"), s.PID, open); err != nil {
 			return nil, errors.Join(err, s.Kill())
 		}
 		return hearthLoad(s, entityConns, next())
@@ -115,7 +109,7 @@ func (b *bench) bareSteps(open int, next func() func(int) []byte) opener {
 		if err != nil {
 			return nil, err
 		}
-		if err := dialAll(s.addr, s.cmd.Process.Pid, open, stepRequest); err != nil {
+		if err := dialAll(s.addr, s.cmd.Process.Pid, open); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 		l, err := dial(s.addr, s.cmd.Process.Pid, entityConns, next())
@@ -128,7 +122,7 @@ func (b *bench) bareSteps(open int, next func() func(int) []byte) opener {
 }
 
 // dialAll opens the sessions 0 to n-1.
-func dialAll(addr string, pid, n int, request func(int, string) []byte) error {
+func dialAll(addr string, pid, n int) error {
 	if n == 0 {
 		return nil
 	}
@@ -141,7 +135,7 @@ func dialAll(addr string, pid, n int, request func(int, string) []byte) error {
 	for _, w := range l.conns {
 		go func() {
 			for i := int(count.Add(1)) - 1; i < n; i = int(count.Add(1)) - 1 {
-				if _, err := w.c.Write(request(i, "")); err != nil {
+				if _, err := w.c.Write(ussdRequest(i, "")); err != nil {
 					failed <- err
 					return
 				}
