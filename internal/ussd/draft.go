@@ -1,7 +1,6 @@
 package ussd
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -63,14 +62,6 @@ func (a *attempt) pickUp(ctx context.Context, rd reading) error {
 	return nil
 }
 
-// notKeptWords is the notice to somebody who chose to go on, and has nothing to
-// go on with: the walk is another customer's of the same phone, or is gone.
-// Languages without an entry get English.
-var notKeptWords = map[string]string{
-	"en": "Nothing of yours was kept.",
-	"sw": "Hakuna chako kilichohifadhiwa.",
-}
-
 // takeUp is the action menu.Draft: it gives the walk that was kept to its owner,
 // who has just logged in.
 func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
@@ -80,7 +71,7 @@ func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c action.ActionCall) (m
 	}
 	kept, ok := readDraft(data)
 	if !ok || kept.Account == "" || kept.Account != c.Account || kept.Kept != c.With["node"] {
-		return machine.Result{Say: cmp.Or(notKeptWords[c.Lang], notKeptWords["en"])}, nil
+		return machine.Result{}, nil
 	}
 	return machine.Result{Name: machine.Taken, Set: kept.Vars}, nil
 }

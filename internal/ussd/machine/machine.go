@@ -302,9 +302,13 @@ func (w *walk) takeUp(otherwise string) (string, error) {
 	kept := w.s.Kept
 	w.s.Kept = ""
 	res, err := w.run(Call{Action: menu.Draft, With: map[string]string{"node": kept}, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
-	if err != nil || res.Name != Taken {
-		w.notice = strings.Trim(w.notice+"\n"+res.Say, "\n")
+	if err != nil {
 		return otherwise, err
+	}
+	if res.Name != Taken {
+		v := w.view()
+		w.notice = strings.Trim(w.notice+"\n"+w.p.Fill(w.p.Navigation.NotKept, &v), "\n")
+		return otherwise, nil
 	}
 	for name, value := range res.Set {
 		if _, known := w.s.Vars[name]; !known {

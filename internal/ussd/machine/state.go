@@ -65,12 +65,11 @@ type Result struct {
 	Account *string           `json:"a,omitempty"` // logs in, or out with ""
 	Proof   string            `json:"f,omitempty"` // of a login
 	Lang    string            `json:"l,omitempty"` // changes the language
-	Say     string            `json:"-"`           // of menu.Draft: a line for above the next screen
 }
 
 // Taken is the result of the action menu.Draft, which the machine itself asks
 // for after a login: the draft at the node is one of the account, and Set has
-// the variables of its walk. Any other result may have something to say.
+// the variables of its walk.
 const Taken = "taken"
 
 // Runner runs the action a pack asks for.

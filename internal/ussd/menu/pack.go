@@ -79,6 +79,10 @@ type Navigation struct {
 	More    Text `json:"more"`
 	Goodbye Text `json:"goodbye"` // closing text of exit
 	Invalid Text `json:"invalid"` // notice on a key that is no option
+	// NotKept is the notice to somebody who logged in to go on, and has nothing
+	// to go on with: the walk is another customer's of the same phone, or is
+	// gone. A pack without it says nothing.
+	NotKept Text `json:"notKept,omitzero"`
 }
 
 // Kind is what a node does. Every node is exactly one of them.

@@ -204,6 +204,9 @@ func (r *reader) navigation(v *value) {
 	r.pack.Navigation = Navigation{
 		Back: word("back"), Exit: word("exit"), More: word("more"), Goodbye: word("goodbye"), Invalid: word("invalid"),
 	}
+	if v := o["notKept"]; v != nil {
+		r.pack.Navigation.NotKept = r.text(v, "navigation.notKept")
+	}
 	for name, t := range map[string]Text{"back": r.pack.Navigation.Back, "exit": r.pack.Navigation.Exit, "more": r.pack.Navigation.More} {
 		for _, s := range t {
 			if len(s) > leastLimit/4 || strings.ContainsAny(s, "{\n") {

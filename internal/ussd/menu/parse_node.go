@@ -13,7 +13,7 @@ import (
 var (
 	packFields       = []string{"pack", "title", "languages", "start", "resume", "login", "limits", "navigation", "vars", "nodes"}
 	limitFields      = []string{"gsm7", "ucs2"}
-	navigationFields = []string{"back", "exit", "more", "goodbye", "invalid"}
+	navigationFields = []string{"back", "exit", "more", "goodbye", "invalid", "notKept"}
 	nodeFields       = []string{
 		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft",
 	}

@@ -95,6 +95,7 @@ func (p *Pack) texts(f func(node, path string, t Text)) {
 	f("", "navigation.more", p.Navigation.More)
 	f("", "navigation.goodbye", p.Navigation.Goodbye)
 	f("", "navigation.invalid", p.Navigation.Invalid)
+	f("", "navigation.notKept", p.Navigation.NotKept)
 	f("", "login", p.LoginSay)
 	for _, n := range p.List {
 		n.texts(f)
