@@ -7,6 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
 
 // Draft is a campaign as its maker sends it.
@@ -27,7 +28,6 @@ const (
 var (
 	surveyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 	langTag    = regexp.MustCompile(`^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$`)
-	ruleName   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 	modes      = []string{"visit", "phone", "ussd", "web", "chat", "import"}
 	// selfService are modes in which the household itself answers.
 	selfService = []string{"ussd", "web", "chat"}
@@ -188,9 +188,8 @@ func (p *Policy) check(c *fault.Checks) {
 		c.Add("/verificationPolicy/minReviewers", "conflict", "Two reviewers cannot be had where the server verifies.")
 	}
 	names(c, "/verificationPolicy/autoRules", p.AutoRules, maxAutoRules, func(at, one string) {
-		if !ruleName.MatchString(one) {
-			c.Add(at, "invalid", "The value must be the name of a flag.")
-		}
+		// A name that no check has would let everything pass.
+		OneOf(c, at, one, rule.Names(), true)
 	})
 }
 

@@ -34,16 +34,6 @@ type HouseholdDraft struct {
 	Whole bool `json:"-"`
 }
 
-// ErasedFault refuses to store something about households that were erased. It
-// names the first MaxFields of them.
-func ErasedFault(pointer string, households ...string) error {
-	f := fault.New(fault.Conflict, "HOUSEHOLD_ERASED", "A household was erased. Nothing is stored about it any more.")
-	for _, id := range households[:min(len(households), MaxFields)] {
-		f = f.With(fault.Field{Pointer: pointer, Code: "erased", Detail: id + " was erased."})
-	}
-	return f
-}
-
 func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling) {
 	c.Require(d.HouseholdID != "", at+"/householdId")
 	CheckDID(c, at+"/householdId", d.HouseholdID)

@@ -7,7 +7,12 @@ import "math"
 func quantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // impliedMargin is the absolute margin of error of a proportion of one half in
-// a simple random sample of n from a large population, to four digits.
-func impliedMargin(n, confidence float64) float64 {
-	return math.Round(1e4*quantile((1+confidence)/2)*math.Sqrt(0.25/n)) / 1e4
+// a simple random sample of n, to four digits. population is nil when it is not
+// known; it is taken as a large one.
+func impliedMargin(n, confidence float64, population *float64) float64 {
+	v := 0.25 / n
+	if population != nil && *population > 1 {
+		v *= (*population - n) / (*population - 1)
+	}
+	return math.Round(1e4*quantile((1+confidence)/2)*math.Sqrt(v)) / 1e4
 }

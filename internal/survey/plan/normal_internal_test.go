@@ -34,15 +34,25 @@ func TestQuantile(t *testing.T) {
 
 func TestImpliedMargin(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ n, confidence, want float64 }{
-		{100, 0.95, 0.098},
-		{1, 0.95, 0.98},
-		{385, 0.95, 0.0499},
-		{271, 0.9, 0.05},
-		{1e9, 0.99, 0},
+	of := func(n float64) *float64 { return &n }
+	for _, tt := range []struct {
+		n, confidence float64
+		population    *float64
+		want          float64
+	}{
+		{100, 0.95, nil, 0.098},
+		{1, 0.95, nil, 0.98},
+		{385, 0.95, nil, 0.0499},
+		{271, 0.9, nil, 0.05},
+		{1e9, 0.99, nil, 0},
+		{357, 0.95, of(5000), 0.05},
+		{356, 0.95, of(5000), 0.0501},
+		{100, 0.95, of(100), 0},
+		{1, 0.95, of(1), 0.98},
+		{264, 0.9, of(10_000), 0.0499},
 	} {
-		if got := impliedMargin(tt.n, tt.confidence); got != tt.want {
-			t.Errorf("impliedMargin(%v, %v) = %v, want %v", tt.n, tt.confidence, got, tt.want)
+		if got := impliedMargin(tt.n, tt.confidence, tt.population); got != tt.want {
+			t.Errorf("impliedMargin(%v, %v, %v) = %v, want %v", tt.n, tt.confidence, tt.population, got, tt.want)
 		}
 	}
 }

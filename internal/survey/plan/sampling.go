@@ -22,7 +22,7 @@ type Sampling struct {
 	Enrolment            string    `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
 	Strata               []Stratum `json:"strata" doc:"At most 200."`
 	DesignID             *string   `json:"designId" doc:"The sample design; null until there is one."`
-	ImpliedMarginOfError *float64  `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a large population; made by the server."`
+	ImpliedMarginOfError *float64  `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; made by the server."`
 	Warnings             []string  `json:"warnings,omitzero" doc:"What to look at; made by the server."`
 }
 
@@ -37,6 +37,8 @@ type Stratum struct {
 const (
 	methodCensus     = "census"
 	methodStratified = "stratified"
+	methodCluster    = "cluster"
+	methodMultistage = "multistage"
 	enrolmentOpen    = "open"
 	noStrata         = "strata required before activation"
 )
@@ -51,8 +53,8 @@ var methods = []struct {
 	{"simple_random", true},
 	{"systematic", true},
 	{methodStratified, true},
-	{"cluster", true},
-	{"multistage", true},
+	{methodCluster, true},
+	{methodMultistage, true},
 	{"quota", false},
 	{"convenience", false},
 }
@@ -117,7 +119,7 @@ func (s *Sampling) check(c *fault.Checks) {
 func (s *Sampling) checkFractions(c *fault.Checks, at string) {
 	if v := s.Confidence; v != nil && !(*v > 0.5 && *v < 1) {
 		detail := "The value must be above 0.5 and below 1."
-		if *v >= 1 && *v < 100 {
+		if *v > 1 && *v < 100 {
 			detail += fmt.Sprintf(" Give %v %% as %v.", *v, math.Round(*v*1e4)/1e6)
 		}
 		c.Add(at+"/confidence", "out_of_range", detail)
@@ -138,35 +140,60 @@ func (s *Sampling) checkStrata(c *fault.Checks, at string) {
 		return
 	}
 	seen := map[string]bool{}
-	sizes, weights, sized := 0.0, 0.0, len(s.Strata) > 0
+	var sizes, populations, weights total
 	for i, one := range s.Strata {
 		here := fmt.Sprintf("%s/%d", at, i)
-		c.Require(one.Name != "", here+"/name")
-		Short(c, here+"/name", one.Name, maxStratum)
 		if seen[one.Name] && one.Name != "" {
 			c.Add(here+"/name", "duplicate", "Another stratum has this name.")
 		}
 		seen[one.Name] = true
-		whole(c, here+"/population", one.Population)
-		whole(c, here+"/size", one.Size)
-		if one.Size == nil {
-			sized = false
-		} else {
-			sizes += *one.Size
-		}
-		if w := one.Weight; w != nil {
-			weights += *w
-			if !(*w >= 0 && *w <= 1) {
-				c.Add(here+"/weight", "out_of_range", "The value must be 0 to 1.")
-			}
-		}
+		one.check(c, here)
+		sizes.add(one.Size)
+		populations.add(one.Population)
+		weights.add(one.Weight)
 	}
-	if sized && s.Size != nil && sizes != *s.Size {
-		c.Add(at, "wrong_sum", fmt.Sprintf("The sizes of the strata make %v, the sample has %v.", sizes, *s.Size))
+	if s.Size != nil && sizes.wrong(*s.Size, 0) {
+		c.Add(at, "wrong_sum", fmt.Sprintf("The sizes of the strata make %v, the sample has %v.", sizes.sum, *s.Size))
 	}
-	if weights > 1+1e-6 {
-		c.Add(at, "wrong_sum", "The weights of the strata make more than 1.")
+	if s.Population != nil && populations.wrong(*s.Population, 0) {
+		c.Add(at, "wrong_sum", fmt.Sprintf("The populations of the strata make %v, the whole has %v.", populations.sum, *s.Population))
 	}
+	if weights.wrong(1, 1e-6) {
+		c.Add(at, "wrong_sum", fmt.Sprintf("The weights of the strata make %v, they must make 1.", math.Round(weights.sum*1e6)/1e6))
+	}
+}
+
+func (one *Stratum) check(c *fault.Checks, at string) {
+	c.Require(one.Name != "", at+"/name")
+	Short(c, at+"/name", one.Name, maxStratum)
+	whole(c, at+"/population", one.Population)
+	whole(c, at+"/size", one.Size)
+	if one.Size != nil && one.Population != nil && *one.Population >= 1 && *one.Size > *one.Population {
+		c.Add(at+"/size", "out_of_range", "The size must not be above the population of the stratum.")
+	}
+	if w := one.Weight; w != nil && !(*w >= 0 && *w <= 1) {
+		c.Add(at+"/weight", "out_of_range", "The value must be 0 to 1.")
+	}
+}
+
+// total adds up what strata say of themselves, if they do.
+type total struct {
+	sum        float64
+	said, mute bool
+}
+
+func (t *total) add(v *float64) {
+	if v == nil {
+		t.mute = true
+		return
+	}
+	t.sum, t.said = t.sum+*v, true
+}
+
+// wrong tells that the sum cannot make whole: it is more, or all have said
+// theirs and it is less.
+func (t *total) wrong(whole, by float64) bool {
+	return t.said && (t.sum > whole+by || !t.mute && t.sum < whole-by)
 }
 
 // Complete is the sampling as the record shows it, with defaults and what the
@@ -190,13 +217,27 @@ func (s *Sampling) Complete() *Sampling {
 	case s.Confidence == nil:
 		out.Warnings = append(out.Warnings, "no confidence level is given")
 	case out.ParameterType == "proportion":
-		m := impliedMargin(*s.Size, *s.Confidence)
+		m := impliedMargin(*s.Size, *s.Confidence, s.Population)
 		out.ImpliedMarginOfError = &m
-		if s.MarginOfError != nil && m > *s.MarginOfError {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("the size gives a margin of error of %v, more than the %v aimed at", m, *s.MarginOfError))
-		}
+		out.Warnings = append(out.Warnings, s.misses(m)...)
 	}
 	return &out
+}
+
+// misses says what a margin of error is too large for.
+func (s *Sampling) misses(margin float64) []string {
+	var out []string
+	if s.MarginOfError != nil && margin > *s.MarginOfError {
+		out = append(out, fmt.Sprintf("the size gives a margin of error of %v, more than the %v aimed at", margin, *s.MarginOfError))
+	}
+	// Of a proportion of one half the margin is twice as large a share.
+	if relative := math.Round(2e4*margin) / 1e4; s.Precision != nil && relative > *s.Precision {
+		out = append(out, fmt.Sprintf("the size gives a relative precision of %v for a proportion of one half, not the %v aimed at", relative, *s.Precision))
+	}
+	if s.Method == methodCluster || s.Method == methodMultistage {
+		out = append(out, "households of one cluster are alike: the margin of error will be larger than that of a simple random sample")
+	}
+	return out
 }
 
 // Draft is the sampling as its maker sent it.
