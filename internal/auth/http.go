@@ -35,9 +35,9 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, workspacesPath, s.serveCreateWorkspace, web.Doc{
 		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write", Once: true,
-		Description: "For operators. The answer holds the text of its first owner key, this once.",
+		Description: "For operators. The answer holds the text of its first owner key, this once. That key has the networks and the expiry of yours.",
 		Example:     WorkspaceDraft{ID: "kitui", Name: "Kitui stove programme"},
-		Codes:       []string{"WORKSPACE_DRAFT_INVALID", "WORKSPACE_EXISTS"},
+		Codes:       []string{"WORKSPACE_DRAFT_INVALID", "WORKSPACE_EXISTS", "RESTRICTION_EXCEEDED"},
 	})
 	web.Get(a, workspacesPath, s.serveListWorkspaces, web.Doc{
 		Summary: "List workspaces", Tag: "workspaces", Scope: "workspaces:read", Description: "All for operators, their own for others.",

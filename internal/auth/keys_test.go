@@ -24,6 +24,25 @@ func (h *house) with(t *testing.T, name string) context.Context {
 
 func seconds(n int64) *int64 { return &n }
 
+// The owner key of a new workspace is no wider than the key that made it.
+func TestNoEscalationByAWorkspace(t *testing.T) {
+	t.Parallel()
+	limits := auth.Draft{Name: "x", Scopes: []string{"workspaces:write"}, Networks: []string{"192.0.2.0/24"}, ExpiresAt: epoch.Add(time.Hour)}
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := newHouse(t, d)
+		h.make(t, "maker", "default", limits)
+		o, err := h.svc.CreateWorkspace(h.with(t, "maker"), auth.WorkspaceDraft{ID: "nairobi", Name: "x"})
+		if k := o.OwnerKey; err != nil || !slices.Equal(k.Networks, limits.Networks) || !k.ExpiresAt.Equal(limits.ExpiresAt) {
+			t.Errorf("CreateWorkspace() = %+v, %v, want a key with the limits of its maker", k.Key, err)
+		}
+		limits := limits
+		limits.Projects = []string{"did:ixo:entity:p1"}
+		h.make(t, "one project", "default", limits)
+		_, err = h.svc.CreateWorkspace(h.with(t, "one project"), auth.WorkspaceDraft{ID: "mombasa", Name: "x"})
+		wantCode(t, err, "RESTRICTION_EXCEEDED")
+	})
+}
+
 func TestNoEscalation(t *testing.T) {
 	t.Parallel()
 	const p1, p2 = "did:ixo:entity:p1", "did:ixo:entity:p2"

@@ -25,6 +25,9 @@ func (s *Service) opening(ctx context.Context, d WorkspaceDraft) (func(*db.Tx) (
 	if !May(web.CallerFrom(ctx), "workspaces:write") {
 		return nil, scopeMissing("workspaces:write")
 	}
+	if len(web.CallerFrom(ctx).Projects) > 0 {
+		return nil, fault.New(fault.Forbidden, "RESTRICTION_EXCEEDED", "A key that is restricted to projects cannot make a workspace.")
+	}
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -65,6 +68,9 @@ func (s *Service) founding(ctx context.Context, d WorkspaceDraft) func(tx *db.Tx
 			return Opened{}, false, err
 		}
 		k := k
+		if err := s.restrict(ctx, tx, web.CallerFrom(ctx), &k); err != nil {
+			return Opened{}, false, err
+		}
 		s.stampKey(&k, text, now)
 		issued, err := s.issue(inside, tx, k, text)
 		return Opened{Workspace: w, OwnerKey: issued}, true, err

@@ -27,9 +27,9 @@ type Cell struct {
 }
 
 // OpenBook opens a workbook of size bytes. The error is an *Error when the file
-// is to blame. Limits are those of every XLSX file.
+// is to blame. A book may have 64 MiB once it is unpacked, and 200,000 texts.
 func OpenBook(src io.ReaderAt, size int64) (*Book, error) {
-	z, book, err := openBook(src, size)
+	z, book, err := openBook(src, size, bookRoom)
 	if err != nil {
 		return nil, err
 	}

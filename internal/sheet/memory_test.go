@@ -129,6 +129,32 @@ func TestBombsTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// Many short texts take the memory of their bytes, and a book that somebody
+// waits for may have fewer of them.
+func TestManySharedTexts(t *testing.T) {
+	file := bomb(t, "xl/sharedStrings.xml", "", "<si><t>x</t></si>", 32<<20)
+	if _, err := sheet.OpenBook(bytes.NewReader(file), int64(len(file))); sheet.AsError(err) == nil || sheet.AsError(err).Code != "too_large" {
+		t.Errorf("OpenBook of two million texts: %v, want too_large", err)
+	}
+	before := live()
+	in, err := sheet.Open(sheet.XLSX, bytes.NewReader(file), int64(len(file)), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if held := live() - before; held > 32<<20 {
+		t.Errorf("two million texts hold %d MiB, want at most 32", held>>20)
+	}
+	runtime.KeepAlive(in)
+}
+
+// live is what the heap holds that is in use.
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // A text that is shared by every cell of a row would make a record of the
 // product.
 func TestSharedTextManyTimes(t *testing.T) {

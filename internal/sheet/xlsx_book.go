@@ -17,26 +17,62 @@ type part struct{ name, path string }
 
 // workbook is what the cells of a sheet refer to.
 type workbook struct {
-	sheets  []part   // in their order
-	strings []string // texts shared between cells
-	dates   []bool   // by style: whether a number is shown as a date
+	sheets  []part // in their order
+	strings texts  // shared between cells
+	dates   []bool // by style: whether a number is shown as a date
 	epoch   time.Time
 }
 
 const (
-	maxPart  = 16 << 20        // bytes of the small parts of a workbook
-	maxList  = 4 << 20         // bytes of those which list its sheets
-	maxTexts = MaxStrings / 16 // shared texts: more fit only when they are empty
+	maxPart = 16 << 20 // bytes of the small parts of a workbook
+	maxList = 4 << 20  // bytes of those which list its sheets
 )
 
-func (b *workbook) read(z *zip.Reader) error {
+// room is how large a workbook may be.
+type room struct {
+	unpacked uint64 // bytes of all its parts
+	strings  int64  // bytes of the part with the shared texts
+	texts    int    // how many those are
+}
+
+// A table is read by a job. A book of a few sheets is read while somebody waits:
+// the largest takes less than a second.
+var (
+	tableRoom = room{MaxUnpacked, MaxStrings, MaxStrings / 16} // more texts fit only when they are empty
+	bookRoom  = room{64 << 20, 16 << 20, 200_000}
+)
+
+// texts are many texts in one piece of memory: most are a few bytes long.
+type texts struct {
+	all  []byte
+	ends []uint32
+}
+
+func (t *texts) add(s string) {
+	t.all = append(t.all, s...)
+	t.ends = append(t.ends, uint32(len(t.all))) // at most room.strings
+}
+
+// get is the i-th text; false when there are fewer.
+func (t *texts) get(i int64) (string, bool) {
+	if i >= int64(len(t.ends)) {
+		return "", false
+	}
+	start := uint32(0)
+	if i > 0 {
+		start = t.ends[i-1]
+	}
+	return string(t.all[start:t.ends[i]]), true
+}
+
+func (b *workbook) read(z *zip.Reader, most room) error {
 	if err := b.readBook(z); err != nil {
 		return err
 	}
 	if err := b.readStyles(z); err != nil {
 		return err
 	}
-	return b.readStrings(z)
+	return b.readStrings(z, most)
 }
 
 // readBook finds the sheets.
@@ -158,8 +194,8 @@ func isDateFormat(code string) bool {
 }
 
 // readStrings reads the texts that cells share.
-func (b *workbook) readStrings(z *zip.Reader) error {
-	f, err := openPart(z, "xl/sharedStrings.xml", MaxStrings)
+func (b *workbook) readStrings(z *zip.Reader, most room) error {
+	f, err := openPart(z, "xl/sharedStrings.xml", most.strings)
 	if errors.Is(err, errNoPart) {
 		return nil
 	} else if err != nil {
@@ -179,10 +215,10 @@ func (b *workbook) readStrings(z *zip.Reader) error {
 			if err != nil {
 				return err
 			}
-			if len(b.strings) == maxTexts {
-				return tooLarge()
+			if len(b.strings.ends) == most.texts {
+				return most.exceeded()
 			}
-			b.strings = append(b.strings, text)
+			b.strings.add(text)
 		}
 	}
 }
@@ -227,10 +263,11 @@ func (b *workbook) cell(typ, style, value, inline string) (cell, bool) {
 	switch typ {
 	case "s":
 		n, ok := digits(value)
-		if !ok || n >= int64(len(b.strings)) {
+		if !ok {
 			return cell{}, false
 		}
-		return textCell(b.strings[n]), true
+		text, ok := b.strings.get(n)
+		return textCell(text), ok
 	case "inlineStr":
 		return textCell(unescapeControls(inline)), true
 	case "str":

@@ -30,7 +30,7 @@ func broken(detail string) *Error { return &Error{Code: "not_xlsx", Detail: deta
 
 // openXLSX reads the records of the first sheet.
 func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
-	z, book, err := openBook(src, size)
+	z, book, err := openBook(src, size, tableRoom)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func openXLSX(src io.ReaderAt, size int64, o Options) (*xlsx, error) {
 }
 
 // openBook reads what all sheets share.
-func openBook(src io.ReaderAt, size int64) (*zip.Reader, *workbook, error) {
+func openBook(src io.ReaderAt, size int64, most room) (*zip.Reader, *workbook, error) {
 	z, err := zip.NewReader(source{src, size}, size)
 	if err != nil {
 		return nil, nil, blame(err, "The file is not an XLSX workbook.")
@@ -55,13 +55,13 @@ func openBook(src io.ReaderAt, size int64) (*zip.Reader, *workbook, error) {
 		return nil, nil, broken("The workbook has too many parts.")
 	}
 	for _, f := range z.File {
-		unpacked += min(f.UncompressedSize64, MaxUnpacked+1)
+		unpacked += min(f.UncompressedSize64, most.unpacked+1)
 	}
-	if unpacked > MaxUnpacked {
-		return nil, nil, tooLarge()
+	if unpacked > most.unpacked {
+		return nil, nil, most.exceeded()
 	}
 	b := &workbook{}
-	if err := b.read(z); err != nil {
+	if err := b.read(z, most); err != nil {
 		return nil, nil, err
 	}
 	return z, b, nil
@@ -100,8 +100,13 @@ func (x *xlsx) begin(o Options) error {
 	return err
 }
 
-func tooLarge() *Error {
-	return &Error{Code: "too_large", Detail: fmt.Sprintf("The workbook is too large once it is unpacked: at most %d bytes, %d of them in shared texts.", MaxUnpacked, MaxStrings)}
+func tooLarge(limit int64) *Error {
+	return &Error{Code: "too_large", Detail: fmt.Sprintf("A part of the workbook is too large once it is unpacked: at most %d bytes.", limit)}
+}
+
+// exceeded says what a workbook had to keep to.
+func (m room) exceeded() *Error {
+	return &Error{Code: "too_large", Detail: fmt.Sprintf("The workbook is too large once it is unpacked: at most %d bytes, and %d bytes in %d shared texts.", m.unpacked, m.strings, m.texts)}
 }
 
 // blame turns an error of the archive or its XML into one of the file, unless
@@ -143,13 +148,13 @@ func openPart(z *zip.Reader, name string, limit int64) (io.ReadCloser, error) {
 	for _, f := range z.File {
 		if strings.EqualFold(strings.ReplaceAll(f.Name, `\`, "/"), name) {
 			if f.UncompressedSize64 > uint64(limit) {
-				return nil, tooLarge()
+				return nil, tooLarge(limit)
 			}
 			r, err := f.Open()
 			if err != nil {
 				return nil, blame(err, "The workbook is damaged.")
 			}
-			return &bounded{ReadCloser: r, left: limit}, nil
+			return &bounded{ReadCloser: r, limit: limit, left: limit}, nil
 		}
 	}
 	return nil, errNoPart
@@ -159,13 +164,13 @@ var errNoPart = broken("The file is an archive, but not an XLSX workbook.")
 
 type bounded struct {
 	io.ReadCloser
-	left int64
+	limit, left int64
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, tooLarge()
+		return 0, tooLarge(b.limit)
 	}
 	return n, err
 }
