@@ -85,9 +85,9 @@ type BackLinks struct {
 
 // Outcome is what came of asking again.
 type Outcome struct {
-	Responses form.Object `json:"responses,omitzero" doc:"Section to question to answer, of questions with a backCheckClass. They are compared and not kept."`
+	Responses form.Object `json:"responses,omitzero" doc:"Section to question to answer, of questions with a backCheckClass. They are compared and not kept; those that your key may not read are not compared."`
 	Outcome   string      `json:"outcome,omitzero" enum:"done,refused,unreachable" doc:"done by default."`
-	By        string      `json:"by,omitzero" doc:"DID of who asked; you by default." example:"did:ixo:agent/456"`
+	By        string      `json:"by,omitzero" doc:"DID of who asked; you by default. To name somebody else needs the scope imports:write." example:"did:ixo:agent/456"`
 }
 
 // BackCheckReport is what back-checks have found.
@@ -201,7 +201,7 @@ func (d *Outcome) check(ctx context.Context) error {
 
 // Answer stores what came of a back-check. Faults: SURVEY_NOT_FOUND,
 // BACK_CHECK_NOT_FOUND, BACK_CHECK_INVALID, BACK_CHECK_DONE,
-// VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE.
+// VERIFIER_IS_COLLECTOR, SCOPE_MISSING, RESPONSE_NOT_VERIFIABLE.
 func (s *Service) Answer(ctx context.Context, surveyID, id string, d Outcome) (web.Reply[*BackCheck], error) {
 	var none web.Reply[*BackCheck]
 	if err := d.check(ctx); err != nil {
@@ -236,10 +236,10 @@ func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *
 	if err != nil {
 		return nil, err
 	}
+	if err := mayAsk(web.CallerFrom(ctx), d.By, r); err != nil {
+		return nil, err
+	}
 	switch {
-	case d.By == r.Collector || d.By == r.Sender:
-		return nil, fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot ask again.").
-			With(fault.Field{Pointer: "/by", Code: "collector", Detail: "Somebody else must ask."})
 	case d.Outcome != Done:
 		return []Compared{}, nil
 	case r.Status == response.Redacted:
@@ -253,7 +253,27 @@ func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *
 	if err := checkAgain(o.Form, ask, whole.Answers, d.Responses.Value, s.now()); err != nil {
 		return nil, err
 	}
-	return compareAll(ask, answersOf(whole.Answers), answersOf(d.Responses.Value), r.Masked, whole.Erased), nil
+	hidden := r.Masked
+	if !whole.Erased && s.cfg.Responses.Sight(ctx, o).All() {
+		hidden = nil
+	}
+	return compareAll(ask, answersOf(whole.Answers), answersOf(d.Responses.Value), hidden), nil
+}
+
+// mayAsk wants somebody else than who has collected or sent the response, both
+// as the one who asked and as the one who says so.
+func mayAsk(caller web.Caller, by string, r *response.Row) error {
+	for _, who := range []string{by, caller.DID} {
+		if who == r.Collector || who == r.Sender {
+			return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot ask again.").
+				With(fault.Field{Pointer: "/by", Code: "collector", Detail: "Somebody else must ask."})
+		}
+	}
+	if by != caller.DID && !caller.May("imports:write") {
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To say that somebody else has asked needs the scope imports:write.").
+			With(fault.Field{Pointer: "/by", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope imports:write."})
+	}
+	return nil
 }
 
 // checkAgain refuses answers to questions that are not asked again, and those
@@ -295,14 +315,14 @@ func checkAgain(f *form.Form, ask []Asked, stored, given jsontext.Value, now tim
 	return c.Err(backCheckInvalid, "The back-check is not valid.")
 }
 
-// compareAll compares what was asked again. What was erased, and what was not
-// asked, is left out.
-func compareAll(ask []Asked, then, now answers, masked []byte, erased bool) []Compared {
+// compareAll compares what was asked again. What was not asked is left out, and
+// what is hidden: it was erased, or who asks may not read it and could guess
+// until an answer matches. hidden lists pointers.
+func compareAll(ask []Asked, then, now answers, hidden []byte) []Compared {
 	out := []Compared{}
 	for _, q := range ask {
 		a, b := then.at(q.path), now.at(q.path)
-		hidden := erased && strings.Contains(string(masked), `"`+q.Question)
-		if b == nil || hidden {
+		if b == nil || strings.Contains(string(hidden), `"`+q.Question) {
 			continue
 		}
 		out = append(out, Compared{Question: q.Question, Class: q.Class, Match: same(q, a, b)})

@@ -3,6 +3,7 @@ package quality
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -48,6 +49,7 @@ type Draw struct {
 	DrawID     string        `json:"drawId" example:"drw_7310428377145344"`
 	SurveyID   string        `json:"surveyId"`
 	Method     string        `json:"method" doc:"How to repeat it."`
+	Salt       string        `json:"salt" doc:"Made by the server when the draw was asked for: nobody could choose ids or a seed by what they would draw."`
 	Population int           `json:"population" doc:"Complete responses that could be drawn."`
 	Drawn      int           `json:"drawn"`
 	Collectors []DrawStratum `json:"collectors" doc:"By DID."`
@@ -69,7 +71,7 @@ type DrawLinks struct {
 	BackChecks string `json:"backChecks"`
 }
 
-const drawMethod = "Per collector, the responses with the lowest SHA-256 of the seed, the byte 0x1F and the responseId, among the complete ones that are not rejected, superseded or invalidated."
+const drawMethod = "Per collector, the responses with the lowest SHA-256 of the seed, the byte 0x1F, the salt, the byte 0x1F and the responseId, among the complete ones that are not rejected, superseded or invalidated."
 
 func (d *DrawDraft) check() error {
 	var c fault.Checks
@@ -148,7 +150,7 @@ type drawRow struct {
 // have been finished.
 func (s *Service) beginDraw(ctx context.Context, p scope, d DrawDraft) (*drawRow, error) {
 	nid := s.db.NewNID()
-	draft, err := json.Marshal(Draw{DrawDraft: d})
+	draft, err := json.Marshal(Draw{DrawDraft: d, Salt: rand.Text()})
 	if err != nil {
 		return nil, fmt.Errorf("encode draw: %w", err)
 	}
@@ -239,7 +241,7 @@ func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*stat.
 	}
 	return strata, s.eachDrawable(ctx, p, d.VerifiedOnly, func(r listed) {
 		if l := strata[r.collector]; l != nil {
-			l.Add(stat.Ranked{Rank: stat.Rank(d.Seed, r.id), ID: r.id, Key: r.nid})
+			l.Add(stat.Ranked{Rank: stat.Rank(d.Seed+"\x1f"+d.Salt, r.id), ID: r.id, Key: r.nid})
 		}
 	})
 }

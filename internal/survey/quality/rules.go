@@ -3,16 +3,12 @@ package quality
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -200,27 +196,6 @@ func (b *Rulebook) of(ctx context.Context, o *survey.Open) (ruling, error) {
 	return r, nil
 }
 
-const (
-	selectRules = `SELECT revision, updated_at, actor, data FROM quality_rules WHERE survey = $1`
-	insertRules = `INSERT INTO quality_rules (survey, revision, updated_at, actor, data) VALUES ($1, 1, $2, $3, $4) ON CONFLICT (survey) DO NOTHING`
-	updateRules = `UPDATE quality_rules SET revision = revision + 1, updated_at = $3, actor = $4, data = $5 WHERE survey = $1 AND revision = $2`
-)
-
-func findRules(ctx context.Context, q db.Querier, o *survey.Open) (ruling, error) {
-	r := ruling{ws: o.Workspace}
-	var data string
-	err := q.QueryRow(ctx, selectRules, o.NID).Scan(&r.revision, &r.updated, &r.actor, &data)
-	if errors.Is(err, sql.ErrNoRows) {
-		return r, nil
-	} else if err != nil {
-		return r, fmt.Errorf("find rules: %w", err)
-	}
-	if err := json.Unmarshal([]byte(data), &r.rules); err != nil {
-		return r, fmt.Errorf("read rules: %w", err)
-	}
-	return r, nil
-}
-
 // put replaces the rules of a survey. Faults: QUALITY_RULES_INVALID, and those
 // of web.CheckMatch when the survey has rules.
 func (b *Rulebook) put(ctx context.Context, o *survey.Open, ifMatch string, next Rules) (ruling, error) {
@@ -250,27 +225,6 @@ func (b *Rulebook) put(ctx context.Context, o *survey.Open, ifMatch string, next
 		return b.cfg.Events.Append(ctx, tx, event.Event{Workspace: o.Workspace, Type: "survey.quality_rules_updated", Subject: o.SurveyID, Revision: r.revision})
 	})
 	return r, err
-}
-
-// storeRules stores rules in the place of the revision before theirs.
-func storeRules(ctx context.Context, tx *db.Tx, o *survey.Open, r ruling) error {
-	data, err := json.Marshal(r.rules)
-	if err != nil {
-		return fmt.Errorf("encode rules: %w", err)
-	}
-	var n int64
-	if r.revision == 1 {
-		n, err = tx.Exec(ctx, insertRules, o.NID, r.updated, r.actor, string(data))
-	} else {
-		n, err = tx.Exec(ctx, updateRules, o.NID, r.revision-1, r.updated, r.actor, string(data))
-	}
-	if err != nil {
-		return fmt.Errorf("store rules: %w", err)
-	}
-	if n == 0 {
-		return web.CheckMatch(web.ETag(0), r.revision) // somebody was faster
-	}
-	return nil
 }
 
 func (r ruling) record(o *survey.Open) *RuleRecord {
