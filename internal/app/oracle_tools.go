@@ -42,7 +42,7 @@ func (a *App) readTool(name, scope, about, schema string, do func(context.Contex
 	return tool.Func{
 		Describe: tool.Spec{Name: name, Description: about, Schema: jsontext.Value(schema), ReadOnly: true},
 		Do: func(ctx context.Context, c tool.Call) (tool.Output, error) {
-			ctx, err := a.asUser(ctx, tool.From(ctx).User, scope)
+			ctx, err := a.asUser(ctx, scope)
 			if err != nil {
 				return tool.Output{}, err
 			}
@@ -66,9 +66,10 @@ func (a *App) callerOf(ctx context.Context, did string) (web.Caller, error) {
 	return web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: scopes}, nil
 }
 
-// asUser has what follows done by a user, who needs a scope for it.
-func (a *App) asUser(ctx context.Context, did, scope string) (context.Context, error) {
-	c, err := a.callerOf(ctx, did)
+// asUser has what follows done by the user of a run, who needs a scope for it.
+// What it does only reads: rights may be a second old, see tool.Context.Caller.
+func (a *App) asUser(ctx context.Context, scope string) (context.Context, error) {
+	c, err := tool.From(ctx).Caller(ctx, a.callerOf)
 	if err != nil {
 		return nil, err
 	}

@@ -95,6 +95,9 @@ func New(c Config) *Service {
 	c.MaxBody = orElse(c.MaxBody, DefaultMaxBody)
 	c.Streams = orElse(c.Streams, DefaultStreams)
 	c.AllStreams = orElse(c.AllStreams, DefaultAllStreams)
+	if c.Chat != nil && c.Agent != nil {
+		c.Chat.Attach(chat.Part{Forget: c.Agent.Forget})
+	}
 	return &Service{
 		cfg: c, places: newPlaces(c.Streams, c.AllStreams), origins: newPlaces(maxRunsOfAddress, math.MaxInt),
 		callers: newWindow(c.Throttle, c.ThrottleTTL, c.Now), addrs: newWindow(2*c.Throttle, c.ThrottleTTL, c.Now),

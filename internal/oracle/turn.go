@@ -50,7 +50,7 @@ func (s *Service) work(t *turn) run.Work {
 		}
 		s.emit(t.user, t.session, eventReasoning, mark.ack(s.cfg.Now()))
 		about := t.about
-		about.RequestID, about.RunID = r.RequestID(), r.ID()
+		about.RequestID, about.RunID, about.Rights = r.RequestID(), r.ID(), tool.NewRights(s.cfg.Now)
 		about.Emit = func(event string, payload any) { s.emit(t.user, t.session, event, payload) }
 		ctx = tool.With(web.WithRequestID(ctx, r.RequestID()), about)
 		res, err := s.answer(ctx, t, r, mark)
@@ -100,7 +100,7 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 		}
 	}
 	res, err := s.cfg.Agent.Turn(ctx, agent.Turn{
-		History: history, System: s.prompt(t.about.Timezone, t.message.Metadata), User: said,
+		History: history, Session: r.SessionNumber(), System: s.prompt(t.about.Timezone, t.message.Metadata), User: said,
 		Model: s.cfg.Models.Resolve(t.message.Model), Tools: tools,
 	}, k)
 	if flushed := k.words.Flush(); err == nil {

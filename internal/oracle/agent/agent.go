@@ -43,6 +43,7 @@ type Limits struct {
 // Turn is what a user said and everything needed to answer it.
 type Turn struct {
 	History []llm.Message // earlier messages, oldest first
+	Session int64         // whose conversation it is, for Forget; 0: nobody's
 	System  string
 	User    llm.Message
 	Model   string // empty: the default one
@@ -101,6 +102,10 @@ func New(c Config) *Agent {
 	}
 	return &Agent{model: c.Model, limits: c.Limits.or(defaults()), log: c.Log, newID: c.NewID, schemas: tool.NewChecker(), summaries: newMemory()}
 }
+
+// Forget drops what is in memory of a session that was deleted: the summaries of
+// its beginning. 0 drops those of all sessions.
+func (a *Agent) Forget(session int64) { a.summaries.forget(session) }
 
 // Wait returns when no tool of an ended turn is running any more, or ctx ends.
 // Call it when no turn will start again.

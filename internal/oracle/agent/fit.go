@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"sync"
 
@@ -93,27 +94,28 @@ func (u *turn) compact(ctx context.Context, budget int) error {
 	if len(u.history) == 0 {
 		return nil
 	}
+	since := u.a.summaries.since()
 	fixed := tokens(u.sent) + weight(&u.user) + len(u.system)/bytesPerToken + summaryTokens
-	summary, covered, sums := u.a.summaries.find(u.history)
+	known, covered, sums := u.a.summaries.find(u.history)
 	// Half of the room stays free, so that the next turns need no new summary.
 	at := u.boundary((budget - fixed) / 2)
 	switch {
 	case covered > 0 && (covered == at || fixed+tokens(u.history[covered:]) <= budget):
-		u.begin(append(summarised(summary), u.history[covered:]...))
+		u.begin(append(summarised(known), u.history[covered:]...))
 		return nil
 	case at == 0:
 		return nil
 	}
 	old := u.history[:at]
 	if 0 < covered && covered < at {
-		old = append(summarised(summary), u.history[covered:at]...)
+		old = append(summarised(known), u.history[covered:at]...)
 	}
 	text, err := u.summarise(ctx, old, budget)
 	if err != nil {
 		return err
 	}
 	if text != summaryNote {
-		u.a.summaries.keep(sums[at-1], text)
+		u.a.summaries.keep(sums[at-1], summary{text: text, session: u.session, since: since})
 	}
 	u.begin(append(summarised(text), u.history[at:]...))
 	return nil
@@ -190,14 +192,29 @@ type sum [sha256.Size]byte
 
 // memory keeps summaries by what they cover, so that a long session is not
 // summarised anew in every turn. A summary is found only by those who have the
-// messages it was made of.
+// messages it was made of, and goes with the session it was made for.
 type memory struct {
 	mu    sync.Mutex
-	texts map[sum]string
+	kept  map[sum]summary
 	order []sum
+	drops int64 // how often something was forgotten on purpose
 }
 
-func newMemory() *memory { return &memory{texts: map[sum]string{}} }
+// summary is what is kept of the beginning of a history.
+type summary struct {
+	text    string
+	session int64
+	since   int64 // memory.since before it was made
+}
+
+func newMemory() *memory { return &memory{kept: map[sum]summary{}} }
+
+// since is asked before a summary is made that is to be kept.
+func (m *memory) since() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.drops
+}
 
 // find gives the summary of the longest beginning of history that has one, and
 // the name of every beginning.
@@ -218,8 +235,8 @@ func (m *memory) find(history []llm.Message) (text string, covered int, sums []s
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := len(sums) - 1; i >= 0; i-- {
-		if text, ok := m.texts[sums[i]]; ok {
-			return text, i + 1, sums
+		if s, ok := m.kept[sums[i]]; ok {
+			return s.text, i + 1, sums
 		}
 	}
 	return "", 0, sums
@@ -229,15 +246,34 @@ func field(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...) //nolint:gosec // a message is far smaller
 }
 
-func (m *memory) keep(s sum, text string) {
+// keep keeps a summary, unless something was forgotten while it was made: that
+// may be its own session.
+func (m *memory) keep(at sum, s summary) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.texts[s]; !ok {
-		m.order = append(m.order, s)
+	if m.drops != s.since {
+		return
 	}
-	m.texts[s] = text
+	if _, ok := m.kept[at]; !ok {
+		m.order = append(m.order, at)
+	}
+	m.kept[at] = s
 	if len(m.order) > rememberedCount {
-		delete(m.texts, m.order[0])
+		delete(m.kept, m.order[0])
 		m.order = append(m.order[:0], m.order[1:]...)
 	}
+}
+
+// forget drops the summaries of a session, all for 0.
+func (m *memory) forget(session int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drops++
+	m.order = slices.DeleteFunc(m.order, func(at sum) bool {
+		if session != 0 && m.kept[at].session != session {
+			return false
+		}
+		delete(m.kept, at)
+		return true
+	})
 }

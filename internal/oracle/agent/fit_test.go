@@ -32,12 +32,16 @@ type summariser struct {
 	summaries, answers int
 	last               llm.Request
 	fail               error
-	tooLong            int // answers that do not fit, before one does
+	tooLong            int    // answers that do not fit, before one does
+	before             func() // what happens while a summary is made
 }
 
 func (s *summariser) Stream(_ context.Context, r llm.Request, each func(llm.Delta) error) error {
 	if r.Purpose == llm.Summary {
 		s.summaries++
+		if s.before != nil {
+			s.before()
+		}
 		if s.fail != nil {
 			return s.fail
 		}
@@ -163,4 +167,33 @@ func TestOldOutputsAreClipped(t *testing.T) {
 	if len(r.Messages[1].Content) < 8000 {
 		t.Error("the stored output is clipped too")
 	}
+}
+
+// A summary goes with the session it was made for, also when that happens while
+// it is made; those of others stay.
+func TestSummaryGoesWithItsSession(t *testing.T) {
+	t.Parallel()
+	s := &summariser{}
+	a := agent.New(agent.Config{Model: s, Limits: agent.Limits{ContextTokens: 4000}})
+	ask := func(when string, session int64, n, want int) {
+		t.Helper()
+		if _, err := a.Turn(t.Context(), agent.Turn{Session: session, History: long(n), User: said("and now?")}, &ear{}); err != nil {
+			t.Fatal(err)
+		}
+		if s.summaries != want {
+			t.Errorf("%s: %d summaries were made, want %d", when, s.summaries, want)
+		}
+	}
+	ask("at first", 1, 40, 1)
+	ask("of another session", 2, 60, 2)
+	ask("again", 1, 40, 2)
+	a.Forget(1)
+	ask("of the other session", 2, 60, 2)
+	s.before = func() { a.Forget(1) }
+	ask("once it is gone", 1, 40, 3)
+	s.before = nil
+	ask("once it is gone while one was made", 1, 40, 4)
+	ask("again, and kept", 1, 40, 4)
+	a.Forget(0)
+	ask("once all are gone", 2, 60, 5)
 }

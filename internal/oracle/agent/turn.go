@@ -29,12 +29,13 @@ const (
 
 // turn is one turn as it goes on.
 type turn struct {
-	a      *Agent
-	limits Limits
-	sink   Sink
-	model  string
-	tools  map[string]tool.Tool
-	specs  []tool.Spec
+	a       *Agent
+	limits  Limits
+	sink    Sink
+	model   string
+	session int64
+	tools   map[string]tool.Tool
+	specs   []tool.Spec
 
 	system  string
 	history []llm.Message // well-formed, not yet part of messages
@@ -61,7 +62,7 @@ type turn struct {
 // of ctx, or an error of the sink; llm.Explain puts it into words.
 func (a *Agent) Turn(ctx context.Context, t Turn, sink Sink) (Result, error) {
 	u := &turn{
-		a: a, limits: t.Limits.or(a.limits), sink: sink, model: t.Model, system: t.System, history: repair(t.History), user: t.User,
+		a: a, limits: t.Limits.or(a.limits), sink: sink, model: t.Model, session: t.Session, system: t.System, history: repair(t.History), user: t.User,
 		tools: make(map[string]tool.Tool, len(t.Tools)), seen: map[string]int{}, wrong: map[string]int{},
 		failed: map[string]bool{}, garbled: map[string]bool{},
 	}

@@ -123,6 +123,9 @@ type Gone struct {
 type Part struct {
 	// Deleted is called once a session is gone, before its rows are removed.
 	Deleted func(ctx context.Context, g Gone)
+	// Forget drops what the part has in memory of a session that was deleted, here
+	// or on another instance. 0 is for all sessions: any of them may be gone.
+	Forget func(session int64)
 	// Shrink removes at most limit of the part's rows of a deleted session and
 	// tells how many.
 	Shrink func(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, error)

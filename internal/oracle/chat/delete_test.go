@@ -134,6 +134,33 @@ func TestDelete(t *testing.T) {
 	})
 }
 
+// A client that hangs up once its session is gone does not keep the parts from
+// hearing of it, nor its rows from being removed.
+func TestDeleteGoesOnWithoutItsClient(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, dbtest.SQLite(t))
+	ctx, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	s := g.session(ann).ID
+	g.say(ann, s, "hi", ai("yes"))
+	var heard []error
+	for range 2 {
+		g.s.Attach(chat.Part{Deleted: func(ctx context.Context, _ chat.Gone) {
+			hangUp()
+			heard = append(heard, ctx.Err())
+		}})
+	}
+	if err := g.s.DeleteSession(ctx, ann, s); err != nil {
+		t.Fatal(err)
+	}
+	if len(heard) != 2 || heard[0] != nil || heard[1] != nil {
+		t.Errorf("parts were told with contexts that are %v, want two that go on", heard)
+	}
+	if n := g.count("chat_messages"); n != 0 {
+		t.Errorf("%d messages are left", n)
+	}
+}
+
 // A turn of a session that was deleted meanwhile leaves nothing.
 func TestAnswerAfterDelete(t *testing.T) {
 	t.Parallel()

@@ -129,46 +129,50 @@ func (s *Store) Messages(ctx context.Context, user, session string) ([]jsontext.
 // whose text fits into so many bytes, oldest first. Each tool call in it is
 // followed by its result.
 func (s *Store) History(ctx context.Context, user, session string, before int64, bytes int) ([]llm.Message, error) {
-	at := place{user, session}
-	known := s.recall.find(at)
+	t, fresh, err := s.tell(ctx, user, session, before, bytes)
+	if err != nil {
+		return nil, err
+	}
+	out := t.messages()
+	if fresh {
+		s.recall.keep(t)
+	}
+	return out, nil
+}
+
+// tell puts together what was said before a turn, from memory and from the
+// store. fresh says that something in it is from the store, and that memory may
+// have it.
+func (s *Store) tell(ctx context.Context, user, session string, before int64, bytes int) (t *told, fresh bool, err error) {
+	t = &told{bytes: bytes, since: s.recall.since()}
+	var known *told
 	var all window
 	var rows []messageRow
-	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
+	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
 		row, err := findSession(ctx, q, user, session)
 		if err != nil {
 			return err
 		}
 		to := min(before-1, row.turns)
 		all = window{session: row.nid, from: max(to-maxAllTurns+1, 1), to: to, bytes: bytes, hidden: true}
-		fresh := all
-		if known.serves(all) {
-			fresh.from = max(all.from, known.upto()+1)
+		missing := all
+		if known = s.recall.find(row.nid); known.serves(all) {
+			missing.from = max(all.from, known.upto()+1)
 		}
-		rows, err = readWindow(ctx, q, fresh)
+		rows, err = readWindow(ctx, q, missing)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	turns, err := gather(rows)
-	if err != nil {
-		return nil, err
+	t.session = all.session
+	if t.turns, err = gather(rows); err != nil {
+		return nil, false, err
 	}
 	if known.serves(all) {
-		turns = known.join(all, turns)
+		t.turns = known.join(all, t.turns)
 	}
-	n := 0
-	for _, t := range turns {
-		n += len(t.messages)
-	}
-	out := make([]llm.Message, 0, n)
-	for _, t := range turns {
-		out = append(out, t.messages...)
-	}
-	if 0 < len(rows) && len(rows) < maxRows { // with so many the oldest turn may not be whole
-		s.recall.keep(&told{place: at, nid: all.session, bytes: bytes, turns: turns})
-	}
-	return out, nil
+	return t, 0 < len(rows) && len(rows) < maxRows, nil // with so many the oldest turn may not be whole
 }
 
 // KeepFiles keeps what was read out of the attachments of a turn, so that the
@@ -179,9 +183,15 @@ func (s *Store) KeepFiles(ctx context.Context, user, session string, turn int64,
 	if err != nil || text == nil {
 		return err
 	}
-	_, err = s.cfg.DB.Exec(ctx, keepFilesText, user, session, turn, *text)
-	s.recall.drop(place{user, session})
-	return wrap("keep files", err)
+	var nid int64
+	err = s.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		nid, err = keepFiles(ctx, tx, fileRow{user: user, session: session, turn: turn, text: *text})
+		return err
+	})
+	if nid != 0 {
+		s.recall.drop(nid)
+	}
+	return err
 }
 
 // Answer reads the last message of a turn that is the oracle's, nil when the

@@ -20,25 +20,23 @@ const (
 // that a turn reads from the store only what was said since the one before, not
 // the whole conversation each time. It holds turns that have an answer: those
 // never change, so it is true on every instance, whoever has answered. What is
-// used longest ago goes first.
+// used longest ago goes first, and a session that is deleted at once.
 type recall struct {
 	mu    sync.Mutex
 	limit int
 	size  int
-	at    map[place]*list.Element // of *told
+	drops int64                   // how often something was forgotten on purpose
+	at    map[int64]*list.Element // of *told, by the number of the session
 	order list.List               // the one used last in front
 }
 
-// place names a session.
-type place struct{ user, session string }
-
 // told is what is known of one conversation. Nobody may change it.
 type told struct {
-	place
-	nid   int64
-	bytes int // the bound of the window it comes from
-	size  int
-	turns []turn // one after the other, each with its answer
+	session int64
+	bytes   int   // the bound of the window it comes from
+	since   int64 // recall.since before it was read
+	size    int
+	turns   []turn // one after the other; what is kept has answers to all
 }
 
 // turn is what was said in one turn.
@@ -50,13 +48,20 @@ type turn struct {
 	messages []llm.Message
 }
 
-func newRecall(limit int) *recall { return &recall{limit: limit, at: map[place]*list.Element{}} }
+func newRecall(limit int) *recall { return &recall{limit: limit, at: map[int64]*list.Element{}} }
 
-// find gives what is known, nil when that is nothing.
-func (r *recall) find(p place) *told {
+// since is asked before a conversation is read that is to be kept.
+func (r *recall) since() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.at[p]
+	return r.drops
+}
+
+// find gives what is known of a session, nil when that is nothing.
+func (r *recall) find(session int64) *told {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.at[session]
 	if e == nil {
 		return nil
 	}
@@ -65,7 +70,8 @@ func (r *recall) find(p place) *told {
 }
 
 // keep keeps the turns of a conversation up to the first that has no answer
-// yet.
+// yet. It keeps nothing when a conversation was forgotten since this one began
+// to be read: it may be the same, and would stay.
 func (r *recall) keep(t *told) {
 	if i := slices.IndexFunc(t.turns, func(u turn) bool { return !u.answered }); i >= 0 {
 		t.turns = t.turns[:i]
@@ -75,21 +81,35 @@ func (r *recall) keep(t *told) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remove(r.at[t.place])
+	if r.drops != t.since {
+		return
+	}
+	r.remove(r.at[t.session])
 	if len(t.turns) == 0 || t.size > r.limit/4 { // one must not push out all others
 		return
 	}
-	r.at[t.place] = r.order.PushFront(t)
+	r.at[t.session] = r.order.PushFront(t)
 	for r.size += t.size; r.size > r.limit; {
 		r.remove(r.order.Back())
 	}
 }
 
 // drop forgets a conversation.
-func (r *recall) drop(p place) {
+func (r *recall) drop(session int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remove(r.at[p])
+	r.drops++
+	r.remove(r.at[session])
+}
+
+// clear forgets all conversations.
+func (r *recall) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drops++
+	for r.order.Len() > 0 {
+		r.remove(r.order.Back())
+	}
 }
 
 // remove takes an element out. The caller holds mu.
@@ -98,8 +118,21 @@ func (r *recall) remove(e *list.Element) {
 		return
 	}
 	t := r.order.Remove(e).(*told) //nolint:forcetypeassert // see find
-	delete(r.at, t.place)
+	delete(r.at, t.session)
 	r.size -= t.size
+}
+
+// messages are all that was said.
+func (t *told) messages() []llm.Message {
+	n := 0
+	for _, u := range t.turns {
+		n += len(u.messages)
+	}
+	out := make([]llm.Message, 0, n)
+	for _, u := range t.turns {
+		out = append(out, u.messages...)
+	}
+	return out
 }
 
 // upto is the last turn that is known.
@@ -108,7 +141,7 @@ func (t *told) upto() int64 { return t.turns[len(t.turns)-1].number }
 // serves tells whether what is known can stand at the beginning of a window:
 // it was cut by the same bound, and the window goes at least as far.
 func (t *told) serves(w window) bool {
-	return t != nil && t.nid == w.session && t.bytes == w.bytes && t.upto() <= w.to
+	return t != nil && t.bytes == w.bytes && t.upto() <= w.to
 }
 
 // join puts what is known in front of what was read after it, as far as it

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -181,4 +182,51 @@ func BenchmarkHistory(b *testing.B) {
 			}
 		})
 	}
+}
+
+// A deleted conversation is forgotten, also by a turn that has read it just
+// before, and by other instances once they hear of it.
+func TestDeletedIsForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g, ctx := newRig(t, d), t.Context()
+		s, other := g.session(ann).ID, g.session(ann).ID
+		g.say(ann, s, "secret", ai("yes"))
+		g.say(ann, other, "hi", ai("yes"))
+		elsewhere := g.store("k")
+		for _, store := range []*chat.Store{g.s, elsewhere} {
+			if _, err := store.History(ctx, ann, s, 2, 1<<20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var gone chat.Gone
+		g.s.Attach(chat.Part{Deleted: func(_ context.Context, c chat.Gone) { gone = c }})
+		n, err := chat.HistoryWhile(ctx, g.s, ann, s, func() {
+			if err := g.s.DeleteSession(ctx, ann, s); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil || n != 2 {
+			t.Fatalf("a history gives %d messages, %v; want the 2 it has read", n, err)
+		}
+		if n := chat.Remembered(g.s); n != 0 {
+			t.Errorf("%d bytes are remembered of a session that was deleted while it was read", n)
+		}
+		if _, err := chat.HistoryWhile(ctx, elsewhere, ann, other, func() { elsewhere.Forget(gone.Number) }); err != nil {
+			t.Fatal(err)
+		}
+		if n := chat.Remembered(elsewhere); n != 0 {
+			t.Errorf("%d bytes are remembered elsewhere of a deleted session", n)
+		}
+		if _, err := elsewhere.History(ctx, ann, other, 2, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		if n := chat.Remembered(elsewhere); n == 0 {
+			t.Error("nothing is remembered of a session that is there")
+		}
+		elsewhere.ForgetAll()
+		if n := chat.Remembered(elsewhere); n != 0 {
+			t.Errorf("%d bytes are remembered after ForgetAll", n)
+		}
+	})
 }

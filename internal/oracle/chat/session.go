@@ -115,7 +115,8 @@ func (s *Store) DeleteSession(ctx context.Context, user, id string) error {
 	if err != nil {
 		return err
 	}
-	s.recall.drop(place{user, id})
+	ctx = context.WithoutCancel(ctx) // it is gone for all, whether its client waits for that or not
+	s.Forget(nid)
 	for _, p := range s.attached() {
 		if p.Deleted != nil {
 			p.Deleted(ctx, Gone{User: user, Session: id, Number: nid})
@@ -123,10 +124,32 @@ func (s *Store) DeleteSession(ctx context.Context, user, id string) error {
 	}
 	// The caller has what it asked for; what cannot be removed now is the
 	// sweep's.
-	if err := s.empty(context.WithoutCancel(ctx), nid, chunk); err != nil {
+	if err := s.empty(ctx, nid, chunk); err != nil {
 		s.cfg.Log.WarnContext(ctx, "rows of a deleted session are left for the sweep", "err", err)
 	}
 	return nil
+}
+
+// Forget drops from memory, and from that of all parts, a session that was
+// deleted, here or on another instance. Nobody would be given it; but what is
+// deleted is to be nowhere.
+func (s *Store) Forget(session int64) {
+	s.recall.drop(session)
+	s.forgotten(session)
+}
+
+// ForgetAll does so with all sessions: any of them may have been deleted.
+func (s *Store) ForgetAll() {
+	s.recall.clear()
+	s.forgotten(0)
+}
+
+func (s *Store) forgotten(session int64) {
+	for _, p := range s.attached() {
+		if p.Forget != nil {
+			p.Forget(session)
+		}
+	}
 }
 
 // chunk is how many rows one transaction removes: what every other writer

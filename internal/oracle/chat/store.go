@@ -65,7 +65,7 @@ const (
 		WHERE s.user_did = $1 AND s.id = $2 AND m.turn = $3 AND m.n > 0 ORDER BY m.n DESC LIMIT 1`
 	insertMessageText = `INSERT INTO chat_messages(session, turn, n, body, hidden) VALUES ($1, $2, $3, $4, $5)`
 	keepFilesText     = `UPDATE chat_messages SET hidden = $4 WHERE turn = $3 AND n = 0 AND session =
-		(SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $2)`
+		(SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $2) RETURNING session`
 	beginTurnText = `UPDATE chat_sessions SET turns = turns + 1, before = run, run = $3, updated_at = $4
 		WHERE user_did = $1 AND id = $2 RETURNING nid, turns, before`
 	touchText = `UPDATE chat_sessions SET updated_at = $2 WHERE nid = $1`
@@ -266,6 +266,23 @@ func Answer(ctx context.Context, tx *db.Tx, b Begun, said []Entry, at int64) (bo
 func insertEntry(ctx context.Context, tx *db.Tx, b Begun, n int, e Entry) error {
 	_, err := tx.Exec(ctx, insertMessageText, b.Session, b.Turn, n, e.body, e.hidden)
 	return wrap("insert message", err)
+}
+
+// fileRow is what was read out of the files of a turn.
+type fileRow struct {
+	user, session string
+	turn          int64
+	text          string
+}
+
+// keepFiles tells the number of the session, 0 when it is gone.
+func keepFiles(ctx context.Context, tx *db.Tx, r fileRow) (int64, error) {
+	var nid int64
+	err := tx.QueryRow(ctx, keepFilesText, r.user, r.session, r.turn, r.text).Scan(&nid)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return nid, wrap("keep files", err)
 }
 
 func findDeclared(ctx context.Context, q db.Querier, user, id string) ([]byte, error) {

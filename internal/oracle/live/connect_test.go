@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -254,6 +255,55 @@ func TestOrigin(t *testing.T) {
 		}
 	}
 	r.join(t, hers, "alice") // no browser, no Origin
+}
+
+// TestShutdownEndsChecks: a hub that stops does not wait for what others are
+// slow to tell it, about sockets or about sessions.
+func TestShutdownEndsChecks(t *testing.T) {
+	t.Parallel()
+	began, ended := make(chan struct{}, 2), make(chan error, 2)
+	hang := func(ctx context.Context) error {
+		if _, ok := ctx.Deadline(); !ok {
+			t.Error("a question without a deadline")
+		}
+		began <- struct{}{}
+		<-ctx.Done()
+		ended <- ctx.Err()
+		return ctx.Err()
+	}
+	var slow atomic.Bool
+	r := start(t, func(c *live.Config) {
+		c.Recheck = time.Millisecond
+		owns := c.Owns
+		c.Owns = func(ctx context.Context, user, session string) (bool, error) {
+			if slow.Load() {
+				return false, hang(ctx)
+			}
+			return owns(ctx, user, session)
+		}
+	})
+	r.stays(func(string) live.Guest { return live.Guest{Check: hang} })
+	p := r.join(t, hers, "alice")
+	wait(t, began)
+	slow.Store(true)
+	r.Receive(t.Context(), "", true)
+	wait(t, began)
+	done := make(chan error, 1)
+	go func() { done <- r.Shutdown(t.Context()) }()
+	p.ended()
+	_ = p.Cut()
+	if err := wait(t, done); err != nil {
+		t.Errorf("Shutdown() = %v", err)
+	}
+	for range 2 {
+		if err := wait(t, ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("a question ended with %v, want that nobody wants to know any more", err)
+		}
+	}
+	r.Receive(t.Context(), "", true) // too late to ask anybody
+	if n := len(began); n != 0 {
+		t.Errorf("%d questions after the end", n)
+	}
 }
 
 // TestShutdown: clients of a server that stops are not told to stay away

@@ -102,12 +102,6 @@ func (h *Hub) Emit(user, session, event string, payload any) {
 	h.tell(note{Kind: noteEmit, User: user, Session: session, Event: event, Payload: raw})
 }
 
-// Invalidate tells the pages of a session that its messages are to be read
-// again.
-func (h *Hub) Invalidate(user, session, requestID string) {
-	h.Emit(user, session, eventInvalidation, invalidation{Session: session, RequestID: requestID, Status: statusDone})
-}
-
 // deliver sends an event to the sockets of this instance.
 func (h *Hub) deliver(session, event string, raw jsontext.Value) {
 	h.count.emitted.Add(1)

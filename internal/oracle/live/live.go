@@ -4,11 +4,11 @@
 //
 // It promises that a session's events reach sockets of its own user only, that
 // nothing a client sends counts before its tokens are checked, that a socket
-// does not outlive its tokens, that the answer
-// of a tool is taken from the session and the user it was asked of and from
-// nobody else, that a call nobody can answer fails at once, and that clients of
-// a server that stops connect again. Instances tell each other what their
-// sockets should hear. It knows neither the model nor the database.
+// does not outlive its tokens, that the answer of a tool is taken from the
+// session and the user it was asked of and from nobody else, that a call nobody
+// can answer fails at once, and that clients of a server that stops connect
+// again. Instances tell each other what their sockets should hear. It knows
+// neither the model nor the database.
 package live
 
 import (
@@ -133,8 +133,11 @@ type Hub struct {
 	srv *socketio.Server
 	// emit sends an event to the sockets of this instance that are in rooms.
 	emit func(rooms []string, event string, payload json.RawMessage)
-	// ask checks a member once more.
-	ask func(m *member) error
+	// ask checks a member once more, and owns whose a session is. Neither lasts
+	// when endChecks was called.
+	ask       func(m *member) error
+	owns      func(user, session string) (bool, error)
+	endChecks context.CancelFunc
 
 	gate  sync.Mutex
 	addrs map[string]int // connections; under gate
@@ -152,13 +155,13 @@ type Hub struct {
 	clock     *time.Timer // for the first of visits; nil until there is one
 	unchecked []*member   // that wait to be checked
 	checkers  int         // goroutines that do it
-	stopped   bool        // nobody is looked at any more
+	looking   bool        // a check of all sessions runs
+	stopped   bool        // nobody is looked at any more, and no check begins
 
-	seq     atomic.Uint64
-	closed  atomic.Bool
-	looking atomic.Bool // a check of all sessions runs
-	checks  sync.WaitGroup
-	count   counters
+	seq    atomic.Uint64
+	closed atomic.Bool
+	checks sync.WaitGroup
+	count  counters
 }
 
 // New makes a hub. ctx lasts as long as the hub is used.
@@ -178,10 +181,17 @@ func New(ctx context.Context, cfg Config) *Hub {
 			h.cfg.Log.WarnContext(ctx, "socket event not sent", "event", event, "err", err.Error())
 		}
 	}
+	checks, end := context.WithCancel(ctx)
+	h.endChecks = end
 	h.ask = func(m *member) error {
-		ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+		ctx, cancel := context.WithTimeout(checks, handshakeTime)
 		defer cancel()
 		return m.check(ctx)
+	}
+	h.owns = func(user, session string) (bool, error) {
+		ctx, cancel := context.WithTimeout(checks, handshakeTime)
+		defer cancel()
+		return cfg.Owns(ctx, user, session)
 	}
 	return h
 }
@@ -227,6 +237,7 @@ func (h *Hub) Shutdown(ctx context.Context) error {
 	h.stopWatch()
 	err := h.srv.Shutdown(ctx)
 	h.tell(note{Kind: noteBye})
+	h.endChecks()
 	h.checks.Wait()
 	if err != nil {
 		return fmt.Errorf("close sockets: %w", err)

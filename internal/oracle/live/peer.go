@@ -150,7 +150,7 @@ func (h *Hub) Greet() { h.tell(note{Kind: noteHello}) }
 func (h *Hub) Receive(ctx context.Context, text string, missed bool) {
 	if missed {
 		h.Greet()
-		h.checkSoon(ctx)
+		h.checkSoon()
 		return
 	}
 	if strings.HasPrefix(text, partMark) {
@@ -173,14 +173,20 @@ func (h *Hub) Receive(ctx context.Context, text string, missed bool) {
 	}
 }
 
-// checkSoon looks at all sessions, once at a time.
-func (h *Hub) checkSoon(ctx context.Context) {
-	if h.closed.Load() || h.looking.Swap(true) {
+// checkSoon looks at all sessions, once at a time. It begins under the lock:
+// Shutdown waits for all that has begun before it.
+func (h *Hub) checkSoon() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped || h.looking {
 		return
 	}
+	h.looking = true
 	h.checks.Go(func() {
-		defer h.looking.Store(false)
-		h.checkAll(func(user, session string) (bool, error) { return h.cfg.Owns(ctx, user, session) })
+		h.checkAll()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.looking = false
 	})
 }
 

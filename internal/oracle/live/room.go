@@ -229,7 +229,7 @@ func (h *Hub) drop(user, session string) {
 
 // checkAll drops the sessions that no longer are their users': other instances
 // may have deleted some and we have not heard of it.
-func (h *Hub) checkAll(owns func(user, session string) (bool, error)) {
+func (h *Hub) checkAll() {
 	type key struct{ user, session string }
 	var all []key
 	h.locked(func() {
@@ -241,7 +241,7 @@ func (h *Hub) checkAll(owns func(user, session string) (bool, error)) {
 		if h.closed.Load() {
 			return
 		}
-		if owned, err := owns(k.user, k.session); err == nil && !owned {
+		if owned, err := h.owns(k.user, k.session); err == nil && !owned {
 			h.drop(k.user, k.session)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // Limits of one answer. A server that goes beyond them is broken.
 const (
 	maxLine   = 4 << 20 // bytes of one event, or of an answer in one piece
-	maxAnswer = 4 << 20 // bytes of text and reasoning
+	maxAnswer = 4 << 20 // bytes of text and reasoning, and of all calls together
 	maxCalls  = 128     // tool calls; the agent refuses most of so many, and what is above is left out
 	maxArgs   = 1 << 20 // bytes of the arguments of one
 )
@@ -275,8 +275,9 @@ type call struct {
 
 // calls puts tool calls together from their fragments.
 type calls struct {
-	list []call
-	over bool // a call began that is one too many
+	list  []call
+	over  bool // a call began that is one too many
+	bytes int  // of all that is kept
 }
 
 // fragment is a part of a tool call. Servers differ: some number the calls,
@@ -329,15 +330,20 @@ func (c *calls) add(fragments []fragment) error {
 			if f.Index != nil {
 				index = *f.Index
 			}
-			c.list = append(c.list, call{index: index, id: f.ID, name: f.Function.Name})
+			c.list = append(c.list, call{index: index})
 			at = len(c.list) - 1
 		}
 		grown := &c.list[at]
-		if grown.name == "" {
+		if grown.name == "" { // some servers repeat it in each fragment
 			grown.name = f.Function.Name
+			c.bytes += len(grown.name)
 		}
 		if grown.id == "" {
 			grown.id = f.ID
+			c.bytes += len(grown.id)
+		}
+		if c.bytes += len(f.Function.Arguments); c.bytes > maxAnswer {
+			return errors.New("the tool calls are too long together")
 		}
 		if grown.args = append(grown.args, f.Function.Arguments...); len(grown.args) > maxArgs {
 			return errors.New("the arguments of a tool call are too long")

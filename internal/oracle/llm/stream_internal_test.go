@@ -2,6 +2,7 @@ package llm
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -40,6 +41,39 @@ func FuzzStream(f *testing.F) {
 			t.Errorf("whole: %q %v, byte by byte: %q %v", whole, err, got, again)
 		}
 	})
+}
+
+// The calls of an answer are bounded one by one and all together: each is kept
+// until the answer ends, and stored with it.
+func TestCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	call := func(name string, index, size int) string {
+		return fmt.Sprintf(`data: {"choices":[{"delta":{"tool_calls":[{"index":%d,"id":"c%d","function":{"name":"%s","arguments":"%s"}}]}}]}`+"\n\n",
+			index, index, name, strings.Repeat("x", size))
+	}
+	for _, tt := range []struct {
+		name               string
+		calls, named, size int
+		ok                 bool
+	}{
+		{"one that is long", 1, 1, 1 << 20, true},
+		{"one that is too long", 1, 1, 1<<20 + 1, false},
+		{"a few that are long", 3, 1, 1 << 20, true},
+		{"many that are too long together", 5, 1, 1 << 20, false},
+		{"many short ones", 128, 1, 1 << 10, true},
+		{"names that are too long together", 5, 1 << 20, 1, false},
+	} {
+		var raw strings.Builder
+		for i := range tt.calls {
+			raw.WriteString(call(strings.Repeat("n", tt.named), i, tt.size))
+		}
+		raw.WriteString("data: [DONE]\n\n")
+		var ours *Error
+		err := (&stream{each: func(Delta) error { return nil }}).read(strings.NewReader(raw.String()))
+		if (err == nil) != tt.ok || err != nil && !errors.As(err, &ours) {
+			t.Errorf("%s: %v, want it taken: %v", tt.name, err, tt.ok)
+		}
+	}
 }
 
 func FuzzThinking(f *testing.F) {

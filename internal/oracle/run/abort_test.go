@@ -219,6 +219,64 @@ func TestDeleteSession(t *testing.T) {
 	})
 }
 
+// A deleted session is forgotten by other instances too, at once when they hear
+// of it and when they may have missed it: one that is made anew in its place has
+// nothing of it.
+func TestDeletedIsForgottenElsewhere(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for _, missed := range []bool{false, true} {
+			two := newRig(t, d, alone(false))
+			one := newRig(t, d, alone(false), func(c *run.Config) {
+				c.Publish = func(ctx ctxt, payload string) { two.m.Receive(ctx, payload, missed) }
+			})
+			session := one.session(ann)
+			number := one.converse(session, "old")
+			if got := two.told(session); got != "old" {
+				t.Fatalf("the other instance knows %q, want what was said", got)
+			}
+			if err := one.chat.DeleteSession(t.Context(), ann, session); err != nil {
+				t.Fatal(err)
+			}
+			_, err := d.Exec(t.Context(), `INSERT INTO chat_sessions(nid, user_did, id, title, turns, run, before, created_at, updated_at)
+				VALUES ($1, $2, $3, '', 0, '', '', 0, 0)`, number, ann, session)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one.converse(session, "new")
+			if got := two.told(session); got != "new" {
+				t.Errorf("missed %v: the other instance knows %q of a deleted session", missed, got)
+			}
+			one.closeAll(one.m)
+			two.closeAll(two.m)
+		}
+	})
+}
+
+// converse stores one turn with its answer, and tells the number of the session.
+func (g *rig) converse(session, answer string) int64 {
+	g.t.Helper()
+	st := g.start(g.m, message(ann, session, "hi"), func(context.Context, *run.Run) run.Result {
+		return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: answer}}}
+	})
+	g.join(g.m, ann, st.RunID, 0).wait(g.t)
+	var n int64
+	if err := g.db.QueryRow(g.t.Context(), `SELECT nid FROM chat_sessions WHERE id = $1`, session).Scan(&n); err != nil {
+		g.t.Fatal(err)
+	}
+	return n
+}
+
+// told is the last a model would be told of a session.
+func (g *rig) told(session string) string {
+	g.t.Helper()
+	got, err := g.chat.History(g.t.Context(), ann, session, 1<<40, 1<<20)
+	if err != nil || len(got) == 0 {
+		g.t.Fatalf("History() = %d messages, %v", len(got), err)
+	}
+	return got[len(got)-1].Content
+}
+
 func sweepAll(t *testing.T, g *rig) {
 	t.Helper()
 	for {

@@ -43,7 +43,7 @@ func crash(t *testing.T, d *db.DB, cut int) {
 	for i, step := range turn()[:cut] {
 		if step == nil {
 			g.clock.Advance(240 * time.Millisecond)
-			eventually(t, "text is stored", func() bool { return run.Stored(g.m, st.RunID) == int64(seen) })
+			g.stored(st.RunID, int64(seen))
 			stored = int64(seen)
 			continue
 		}
@@ -193,85 +193,24 @@ func TestStoredInTime(t *testing.T) {
 			t.Errorf("frame %d is stored at once, want none", got)
 		}
 		g.clock.Advance(240 * time.Millisecond)
-		eventually(t, "text is stored after 240 ms", func() bool { return run.Stored(g.m, st.RunID) == 2 })
+		g.stored(st.RunID, 2)
 		if err := s.do(text(strings.Repeat("b", 4<<10))); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "4 KiB are stored at once", func() bool { return run.Stored(g.m, st.RunID) == 3 })
+		g.stored(st.RunID, 3) // 4 KiB do not wait
 		for range 20 {
 			if err := s.do(text("c")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		g.clock.Advance(240 * time.Millisecond)
-		eventually(t, "text is stored after 240 ms", func() bool { return run.Stored(g.m, st.RunID) == 23 })
+		g.stored(st.RunID, 23)
 		if n := g.count("oracle_frames"); n != 3 {
 			t.Errorf("%d rows, want 3", n)
 		}
 		close(s.steps)
 		g.closeAll(g.m)
 	})
-}
-
-// A store that fails makes frames of tools fail and keeps the rest; what
-// cannot be ended is ended later.
-func TestStoreFails(t *testing.T) {
-	t.Parallel()
-	d := dbtest.SQLite(t)
-	g := newRig(t, d)
-	session := g.session(ann)
-	s := newScript()
-	st := g.start(g.m, message(ann, session, "hi"), s.work)
-	joined := g.join(g.m, ann, st.RunID, 0)
-	if err := s.do(text("a")); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.do(toolFrame("c1", "isRunning", "")); err == nil {
-		t.Error("a frame of a tool that cannot be stored = nil, want an error")
-	}
-	if err := s.do(text("b")); err != nil {
-		t.Errorf("Text() = %v, want it to wait in memory", err)
-	}
-	close(s.steps)
-	for deadline := time.Now().Add(30 * time.Second); g.m.Live() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the run is never given up")
-		}
-		g.clock.Advance(10 * time.Second)
-	}
-	if err := <-joined.err; err == nil {
-		t.Error("Join() of a run that is given up = nil, want an error")
-	}
-	for _, f := range joined.all {
-		if name, _ := event(f); name == "tool_call" || name == "done" {
-			t.Errorf("a %s frame was sent and never stored", name)
-		}
-	}
-	g.closeAll(g.m)
-}
-
-// A run that grows without end is stopped.
-func TestMaxBytes(t *testing.T) {
-	t.Parallel()
-	g := newRig(t, dbtest.SQLite(t), func(c *run.Config) { c.MaxBytes = 10_000 })
-	s := newScript()
-	st := g.start(g.m, message(ann, g.session(ann), "hi"), s.work)
-	var err error
-	n := 0
-	for ; err == nil && n < 100; n++ {
-		err = s.do(text(strings.Repeat("x", 1000)))
-	}
-	if err == nil || n > 12 {
-		t.Errorf("Text() fails after %d KiB with %v, want after about 10", n, err)
-	}
-	close(s.steps)
-	if got := last(t, g.join(g.m, ann, st.RunID, 0).wait(t)); got["status"] != "finished" {
-		t.Errorf("done = %v", got)
-	}
-	g.closeAll(g.m)
 }
 
 // Two managers on one store: each joins and aborts what the other runs, with
@@ -351,7 +290,7 @@ func aborts(t *testing.T, g *rig, one, two *run.Manager, how string) {
 	if err := s.do(toolFrame("c1", "isRunning", "")); err != nil {
 		t.Fatal(err)
 	}
-	g.advanceUntil("the far client has the stored frames", func() bool { return far.len() == 3 })
+	g.clock.until(t, "the far client has the stored frames", time.Second, far.reached(3))
 	if ok, err := other.Abort(t.Context(), bob, session); ok || err != nil {
 		t.Errorf("%s: foreign Abort() = %v, %v; want false", how, ok, err)
 	}
@@ -370,7 +309,7 @@ func aborts(t *testing.T, g *rig, one, two *run.Manager, how string) {
 		t.Errorf("%s: stopped by %v, want ErrAborted", how, cause)
 	}
 	want := near.wait(t)
-	g.advanceUntil("the far client has all", func() bool { return far.len() == len(want) })
+	g.clock.until(t, "the far client has all", time.Second, far.ended)
 	if got := show(far.wait(t)); got != show(want) {
 		t.Errorf("%s: the far client got:\n%swant:\n%s", how, got, show(want))
 	}

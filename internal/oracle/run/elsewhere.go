@@ -3,24 +3,35 @@ package run
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 )
 
-// Words between instances, each followed by the id of a run.
+// Words between instances, each followed by the id of a run, or the number of a
+// session.
 const (
 	wordWake  = "wake"  // it has stored something
 	wordAbort = "abort" // its user wants it stopped
+	wordGone  = "gone"  // the session was deleted
 )
 
-// reasons are the words a row keeps for why a run is to be stopped.
+// Words a row keeps for why its run is to be stopped.
+const (
+	whyAborted  = "aborted"
+	whyReplaced = "replaced"
+	whyDeleted  = "deleted"
+)
+
+// reason is the cause a word stands for. One that is not known, of a newer
+// instance perhaps, stops the run all the same.
 func reason(word string) error {
 	switch word {
-	case "replaced":
+	case whyReplaced:
 		return ErrReplaced
-	case "deleted":
+	case whyDeleted:
 		return ErrDeleted
 	}
 	return ErrAborted
@@ -37,6 +48,7 @@ func (m *Manager) publish(ctx context.Context, word, id string) {
 // were lost: anything may be new.
 func (m *Manager) Receive(ctx context.Context, payload string, missed bool) {
 	if missed {
+		m.cfg.Chat.ForgetAll()
 		m.wakeAll()
 		if err := m.obeyAll(ctx); err != nil {
 			m.cfg.Log.WarnContext(ctx, "look for runs to stop", "err", err)
@@ -49,11 +61,10 @@ func (m *Manager) Receive(ctx context.Context, payload string, missed bool) {
 		m.wake(id)
 	case wordAbort:
 		id, why, _ := strings.Cut(id, " ")
-		m.mu.Lock()
-		r := m.runs[id]
-		m.mu.Unlock()
-		if r != nil {
-			r.stop(reason(why))
+		m.obey(id, why)
+	case wordGone:
+		if session, err := strconv.ParseInt(id, 10, 64); err == nil {
+			m.cfg.Chat.Forget(session)
 		}
 	}
 }
@@ -77,6 +88,7 @@ func (m *Manager) wakeAll() {
 	}
 }
 
+// nudge wakes whoever waits for a channel of one place. It never waits.
 func nudge(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -101,17 +113,11 @@ func (m *Manager) Abort(ctx context.Context, user, session string) (bool, error)
 	if err != nil || now == nil {
 		return false, err
 	}
-	return m.order(ctx, now.RunID, "aborted")
-}
-
-// stopElsewhere has another instance stop a run that a newer one replaces. It
-// tells whether the run is still at work.
-func (m *Manager) stopElsewhere(ctx context.Context, id string) (bool, error) {
-	return m.order(ctx, id, "replaced")
+	return m.order(ctx, now.RunID, whyAborted)
 }
 
 // order asks whoever has a run to stop it: in its row, for certain, and over
-// the bus, for speed.
+// the bus, for speed. It tells whether the run is still at work.
 func (m *Manager) order(ctx context.Context, id, why string) (live bool, err error) {
 	err = m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
 		live, err = requestAbort(ctx, tx, id, why)
@@ -131,17 +137,20 @@ func (m *Manager) obeyAll(ctx context.Context) error {
 	}
 	orders, err := listOrders(ctx, m.cfg.DB, m.cfg.Instance)
 	for id, why := range orders {
-		m.mu.Lock()
-		r := m.runs[id]
-		m.mu.Unlock()
-		if r != nil {
-			r.stop(reason(why))
-		}
+		m.obey(id, why)
 	}
 	return err
 }
 
-// sessionDeleted stops the runs of a session that is gone.
+// obey stops a run of this instance, for a reason in the words of a row.
+func (m *Manager) obey(id, why string) {
+	if r := m.known(id); r != nil {
+		r.stop(reason(why))
+	}
+}
+
+// sessionDeleted stops the runs of a session that is gone, and has other
+// instances forget it.
 func (m *Manager) sessionDeleted(ctx context.Context, g chat.Gone) {
 	var here []*Run
 	m.mu.Lock()
@@ -157,9 +166,10 @@ func (m *Manager) sessionDeleted(ctx context.Context, g chat.Gone) {
 	if m.cfg.Alone {
 		return
 	}
+	m.publish(ctx, wordGone, strconv.FormatInt(g.Number, 10))
 	ids, err := listLiveOf(ctx, m.cfg.DB, g.Number)
 	for _, id := range ids {
-		_, oerr := m.order(ctx, id, "deleted")
+		_, oerr := m.order(ctx, id, whyDeleted)
 		err = errors.Join(err, oerr)
 	}
 	if err != nil {

@@ -205,7 +205,7 @@ func (m *Manager) finish(r *Run, err error) {
 	for _, w := range r.waiters {
 		w.ch <- ErrEnded
 	}
-	r.waiters = nil
+	r.waiters, r.text = nil, nil // a reader that stalls keeps the run, and need not keep its answer
 	r.signal()
 	r.mu.Unlock()
 	close(r.done)

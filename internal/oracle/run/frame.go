@@ -23,8 +23,11 @@ type Frame struct {
 	More bool // another frame follows at once, or the end; there is no need to flush yet
 }
 
+// frameEnding is the empty line after each frame. Payloads are one line.
+const frameEnding = "\n\n"
+
 // heartbeat is the comment of a frame without an id.
-const heartbeat = ": heartbeat\n\n"
+const heartbeat = ": heartbeat" + frameEnding
 
 // Names of frames that this package makes or looks into.
 const (
@@ -73,11 +76,11 @@ var errUnreadable = errors.New("frames cannot be read")
 func parse(seq int64, data []byte) (*segment, error) {
 	s := &segment{seq: seq, data: data}
 	for from := 0; from < len(data); {
-		n := bytes.Index(data[from:], []byte("\n\n"))
+		n := bytes.Index(data[from:], []byte(frameEnding))
 		if n < 0 {
 			return nil, fmt.Errorf("%w: cut off after %d", errUnreadable, seq)
 		}
-		from += n + 2
+		from += n + len(frameEnding)
 		s.ends = append(s.ends, from)
 	}
 	if len(s.ends) == 0 {
@@ -90,7 +93,7 @@ func parse(seq int64, data []byte) (*segment, error) {
 func (f Frame) split() (event string, payload jsontext.Value) {
 	_, rest, _ := bytes.Cut(f.Data, []byte("\nevent: "))
 	name, rest, _ := bytes.Cut(rest, []byte("\ndata: "))
-	return string(name), jsontext.Value(bytes.TrimSuffix(rest, []byte("\n\n")))
+	return string(name), jsontext.Value(bytes.TrimSuffix(rest, []byte(frameEnding)))
 }
 
 // appendHead begins a frame.

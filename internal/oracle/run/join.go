@@ -14,15 +14,13 @@ var errMoved = errors.New("the run is no longer in this process")
 
 // Join gives out every frame of a run of the user after a number, in order and
 // once, large ones in parts: what was stored, what is in memory, then what
-// comes. When it must wait
-// for the first, out gets an empty one before. It returns nil after the last
-// frame, and the error of out or of ctx. A number above all
-// frames of a run that has ended gets its last one. The fault for a run that
-// is missing or somebody else's is RUN_NOT_FOUND; nothing was given out then.
+// comes. When it must wait for the first, out gets an empty one before. It
+// returns nil after the last frame, and the error of out or of ctx. A number
+// above all frames of a run that has ended gets its last one. The fault for a
+// run that is missing or somebody else's is RUN_NOT_FOUND; nothing was given
+// out then.
 func (m *Manager) Join(ctx context.Context, user, id string, after int64, out func(Frame) error) error {
-	m.mu.Lock()
-	r := m.runs[id]
-	m.mu.Unlock()
+	r := m.known(id)
 	if r == nil || r.user != user {
 		return m.followRows(ctx, user, id, after, out)
 	}
@@ -257,7 +255,7 @@ func (m *Manager) Wait(ctx context.Context, user, id string) (Outcome, error) {
 		case frameDone:
 			var d done
 			if err := json.Unmarshal(payload, &d); err != nil {
-				return err
+				return wrap("read the end of a run", err)
 			}
 			o.Status = d.Status
 		}

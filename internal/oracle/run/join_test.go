@@ -112,8 +112,8 @@ func TestJoinRandom(t *testing.T) {
 				all = append(all, joiner{min(after, int64(seen)), f})
 				if after < int64(seen) {
 					f.until(t, seen-int(after))
-				} else if !waitsAt(g, st.RunID, len(all)+1) {
-					rt.Fatal("the joined client does not listen")
+				} else {
+					within(t, "the joined client listens", f.began)
 				}
 			}
 		}
@@ -126,16 +126,6 @@ func TestJoinRandom(t *testing.T) {
 		}
 	})
 	g.closeAll(g.m)
-}
-
-// waitsAt waits until a run has so many readers.
-func waitsAt(g *rig, id string, n int) bool {
-	for deadline := time.Now().Add(30 * time.Second); run.Readers(g.m, id) < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
 }
 
 // A client that leaves does not end the run, and one that fails is left alone.

@@ -17,6 +17,7 @@ const (
 	keepBytes  = 64 << 10  // stored frames, for readers that are not far behind
 	maxPending = 256 << 10 // frames not stored yet; then whoever emits waits
 	maxText    = 8 << 10   // of a piece of text in one frame
+	maxRow     = 4 << 10   // of a segment of several frames; one frame may be larger
 )
 
 // flushBeat is the beat on which text is stored.
@@ -55,6 +56,7 @@ type Run struct {
 	ended   bool  // all frames are here
 	dropped bool  // the rows are the truth, not this memory
 	sealed  bool  // the newest segment is being stored: begin another
+	failing bool  // the store did not take what was given to it last
 }
 
 // waiter waits until a frame is stored.
@@ -74,6 +76,14 @@ func (r *Run) User() string { return r.user }
 
 // Session is the id of the session.
 func (r *Run) Session() string { return r.session }
+
+// SessionNumber is what rows of other packages know the session by: that of
+// chat.Gone.
+func (r *Run) SessionNumber() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.begun.Session
+}
 
 // Turn is the number of the turn in its session, from 1.
 func (r *Run) Turn() int64 {
@@ -179,7 +189,7 @@ func (r *Run) soft(write func(b []byte, id int64) []byte) error {
 		r.visible = r.last
 		r.signal()
 	}
-	full := r.pending >= r.m.cfg.Segment
+	full := r.pending >= min(r.m.cfg.Segment, maxPending)
 	var wait <-chan error
 	if r.pending > maxPending {
 		wait = r.wait() // the store is slower than the model
@@ -215,8 +225,10 @@ func (r *Run) push(write func(b []byte, id int64) []byte) {
 	before := len(s.data)
 	data := append(write(s.data, r.last), frameEnding...)
 	size := len(data) - before
-	if before > 0 && len(data) > r.m.cfg.Segment {
-		s = r.begin() // rows stay small, also those of a model that is faster than the store
+	if before > 0 && len(data) > min(r.m.cfg.Segment, maxRow) {
+		// Rows stay small, also those of a model that is faster than the store,
+		// and a large one holds one frame: eachStored counts on it.
+		s = r.begin()
 		data = append(s.data, data[before:]...)
 	}
 	s.data, s.ends = data, append(s.ends, len(data))
@@ -267,20 +279,12 @@ func (r *Run) wait() <-chan error {
 }
 
 // poke has the supervisor store what waits.
-func (r *Run) poke() {
-	select {
-	case r.kick <- struct{}{}:
-	default:
-	}
-}
+func (r *Run) poke() { nudge(r.kick) }
 
 // signal wakes all readers. The caller holds mu.
 func (r *Run) signal() {
 	for ch := range r.readers {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+		nudge(ch)
 	}
 }
 
@@ -336,12 +340,13 @@ func (m *Manager) flush(ctx context.Context, r *Run) {
 		return nil
 	})
 	if err != nil {
-		r.failed(err)
-		if errors.Is(err, ErrLost) {
+		again := r.failed(err)
+		switch {
+		case errors.Is(err, ErrLost):
 			r.stop(ErrLost)
-			return
+		case !again: // each run tries four times a second
+			m.cfg.Log.WarnContext(ctx, "frames of a run cannot be stored yet", "run", r.id, "err", err)
 		}
-		m.cfg.Log.WarnContext(ctx, "frames of a run cannot be stored yet", "run", r.id, "err", err)
 		return
 	}
 	r.mu.Lock()
@@ -355,7 +360,7 @@ func (m *Manager) flush(ctx context.Context, r *Run) {
 // settle notes that frames up to an id are stored. It tells whether somebody
 // waited for that. The caller holds mu.
 func (r *Run) settle(upto int64) bool {
-	r.stored = upto
+	r.stored, r.failing = upto, false
 	r.visible = max(r.visible, upto)
 	if r.held <= r.stored {
 		r.visible = r.last
@@ -398,10 +403,11 @@ func (r *Run) trim() {
 }
 
 // failed tells all who wait that the store has failed. The frames stay: the
-// next attempt has them too.
-func (r *Run) failed(err error) {
+// next attempt has them too. It tells whether the attempt before failed as well.
+func (r *Run) failed(err error) (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	again, r.failing = r.failing, true
 	for _, w := range r.waiters {
 		w.ch <- err
 	}
@@ -409,4 +415,5 @@ func (r *Run) failed(err error) {
 	if r.pending > 0 {
 		r.wind()
 	}
+	return again
 }

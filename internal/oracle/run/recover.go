@@ -111,15 +111,12 @@ func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
 		}
 		for _, r := range rows {
 			after = r.nid
-			m.mu.Lock()
-			known := m.runs[r.id] != nil
-			m.mu.Unlock()
-			if known {
+			if m.known(r.id) != nil {
 				continue // ours, and at work
 			}
 			ok, err := m.recoverRun(ctx, r, owner)
 			if err != nil {
-				bad = fmt.Errorf("recover run %s: %w", r.id, err)
+				bad = fmt.Errorf("recover run %s: %w", r.id, err) // one of many tells enough
 			} else if ok {
 				count++
 			}

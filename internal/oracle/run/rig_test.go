@@ -27,6 +27,8 @@ const (
 
 // clock is a clock that only tests move.
 type clock struct {
+	armed chan struct{} // cap 1: a timer was set
+
 	mu     sync.Mutex
 	now    time.Time
 	timers map[*timer]struct{}
@@ -38,7 +40,7 @@ type timer struct {
 }
 
 func newClock() *clock {
-	return &clock{now: time.UnixMilli(1_800_000_000_000), timers: map[*timer]struct{}{}}
+	return &clock{armed: make(chan struct{}, 1), now: time.UnixMilli(1_800_000_000_000), timers: map[*timer]struct{}{}}
 }
 
 func (c *clock) Now() time.Time {
@@ -52,6 +54,10 @@ func (c *clock) AfterFunc(d time.Duration, f func()) func() bool {
 	defer c.mu.Unlock()
 	t := &timer{c.now.Add(d), f}
 	c.timers[t] = struct{}{}
+	select {
+	case c.armed <- struct{}{}:
+	default:
+	}
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -76,6 +82,49 @@ func (c *clock) Advance(d time.Duration) {
 	slices.SortFunc(due, func(a, b *timer) int { return a.at.Compare(b.at) })
 	for _, t := range due {
 		t.f()
+	}
+}
+
+// next moves the clock to the first timer that comes due within a time. It tells
+// whether there is one.
+func (c *clock) next(within time.Duration) bool {
+	c.mu.Lock()
+	first := within + 1
+	for t := range c.timers {
+		first = min(first, max(t.at.Sub(c.now), 0))
+	}
+	c.mu.Unlock()
+	if first > within {
+		return false
+	}
+	c.Advance(first)
+	return true
+}
+
+// patience is how long tests wait for what must happen.
+const patience = 30 * time.Second
+
+// until has timers come due one after the other, those that are set for no later
+// than within, until something has happened.
+func (c *clock) until(t *testing.T, what string, within time.Duration, happened <-chan struct{}) {
+	t.Helper()
+	deadline := time.After(patience)
+	for {
+		select {
+		case <-happened:
+			return
+		default:
+		}
+		if c.next(within) {
+			continue
+		}
+		select {
+		case <-happened:
+			return
+		case <-c.armed:
+		case <-deadline:
+			t.Fatalf("never: %s", what)
+		}
 	}
 }
 
@@ -196,25 +245,25 @@ func toolFrame(id, status, output string) func(*run.Run) error {
 
 // frames collects what a join gives out.
 type frames struct {
-	mu   sync.Mutex
-	all  []run.Frame
-	more chan struct{}
-	err  chan error
+	began chan struct{} // closed when the join gives out something, or waits
+	ended chan struct{} // closed when it has returned
+
+	mu    sync.Mutex
+	all   []run.Frame
+	marks map[int]chan struct{} // closed when so many frames are there
+	err   error
 }
 
 // join joins a run in the background.
 func (g *rig) join(m *run.Manager, user, id string, after int64) *frames {
-	f := &frames{more: make(chan struct{}, 1), err: make(chan error, 1)}
+	f := &frames{began: make(chan struct{}), ended: make(chan struct{}), marks: map[int]chan struct{}{}}
+	begin := sync.OnceFunc(func() { close(f.began) })
 	go func() {
-		f.err <- m.Join(g.t.Context(), user, id, after, run.Whole(func(fr run.Frame) error {
-			f.mu.Lock()
-			defer f.mu.Unlock()
+		defer close(f.ended)
+		f.err = m.Join(g.t.Context(), user, id, after, run.Whole(func(fr run.Frame) error {
+			begin()
 			if len(fr.Data) > 0 {
-				f.all = append(f.all, fr)
-			}
-			select {
-			case f.more <- struct{}{}:
-			default:
+				f.add(fr)
 			}
 			return nil
 		}))
@@ -222,18 +271,36 @@ func (g *rig) join(m *run.Manager, user, id string, after int64) *frames {
 	return f
 }
 
+func (f *frames) add(fr run.Frame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, fr)
+	if ch := f.marks[len(f.all)]; ch != nil {
+		close(ch)
+	}
+}
+
+// reached gives a channel that is closed once there are so many frames.
+func (f *frames) reached(n int) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ch := f.marks[n]
+	if ch == nil {
+		ch = make(chan struct{})
+		f.marks[n] = ch
+		if len(f.all) >= n {
+			close(ch)
+		}
+	}
+	return ch
+}
+
 // wait waits for the end of a join and returns its frames.
 func (f *frames) wait(t *testing.T) []run.Frame {
 	t.Helper()
-	select {
-	case err := <-f.err:
-		if err != nil {
-			t.Fatalf("Join() = %v, want nil", err)
-		}
-	case <-time.After(30 * time.Second):
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		t.Fatalf("Join() does not return; it gave %d frames: %s", len(f.all), show(f.all))
+	within(t, "the join returns", f.ended)
+	if f.err != nil {
+		t.Fatalf("Join() = %v, want nil", f.err)
 	}
 	return f.all
 }
@@ -241,19 +308,25 @@ func (f *frames) wait(t *testing.T) []run.Frame {
 // until waits until a join has given out so many frames.
 func (f *frames) until(t *testing.T, n int) {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for {
-		f.mu.Lock()
-		got := len(f.all)
-		f.mu.Unlock()
-		if got >= n {
-			return
-		}
-		select {
-		case <-f.more:
-		case <-deadline:
-			t.Fatalf("join gave %d frames, want %d", got, n)
-		}
+	within(t, fmt.Sprintf("the join gives %d frames", n), f.reached(n))
+}
+
+// within waits for something that must happen.
+func within(t *testing.T, what string, happened <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-happened:
+	case <-time.After(patience):
+		t.Fatalf("never: %s", what)
+	}
+}
+
+// stored waits until frames of a run are stored up to a number, and no further.
+func (g *rig) stored(id string, upto int64) {
+	g.t.Helper()
+	within(g.t, fmt.Sprintf("frame %d is stored", upto), run.StoredUpTo(g.m, id, upto))
+	if got := run.Stored(g.m, id); got != upto {
+		g.t.Fatalf("frames are stored up to %d, want %d", got, upto)
 	}
 }
 
@@ -344,16 +417,6 @@ func (g *rig) closeAll(m *run.Manager) {
 	}
 }
 
-// eventually looks until something is true or a deadline passes.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 func rawPayload(text string) jsontext.Value { return jsontext.Value(text) }
 
 type ctxt = context.Context
@@ -363,34 +426,11 @@ type publish = func(ctxt, string)
 // finish is work that ends at once.
 func (s *script) finish(context.Context, *run.Run) run.Result { return s.end() }
 
-func (f *frames) len() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.all)
-}
-
-// advanceUntil moves the clock until something is true: joins of other
-// instances look at the rows by it. Lifetimes are longer.
-func (g *rig) advanceUntil(what string, ok func() bool) {
-	g.t.Helper()
-	eventually(g.t, what, func() bool {
-		g.clock.Advance(10 * time.Millisecond)
-		return ok()
-	})
-}
-
-// follow joins a run that another instance may have, and waits for its end.
+// follow joins a run that another instance may have, and waits for its end:
+// joins of other instances look at the rows by the clock. Lifetimes are longer.
 func (g *rig) follow(m *run.Manager, id string) []run.Frame {
 	g.t.Helper()
 	f := g.join(m, ann, id, 0)
-	g.advanceUntil("the run has ended", func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if len(f.all) == 0 {
-			return false
-		}
-		name, _ := event(f.all[len(f.all)-1])
-		return name == "done"
-	})
+	g.clock.until(g.t, "the run has ended", time.Second, f.ended)
 	return f.wait(g.t)
 }

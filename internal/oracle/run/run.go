@@ -72,7 +72,7 @@ type Config struct {
 	Grace     time.Duration // for work to return once it was stopped; 2 s
 	Heartbeat time.Duration // a comment to a joined client that hears nothing; 15 s
 	Flush     time.Duration // how long text waits to be stored, at most; 240 ms, which leaves 10 for the commit
-	Segment   int           // bytes of text that are stored at once; 4 KiB
+	Segment   int           // bytes of text that wait for Flush, and of a row of several frames, at most; 4 KiB
 	MaxBytes  int           // of the frames of a run; 16 MiB
 	Beat      time.Duration // of an instance; 5 s
 	Lease     time.Duration // without a beat until an instance counts as dead; 20 s
@@ -159,6 +159,13 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	}
 	c.Chat.Attach(chat.Part{Deleted: m.sessionDeleted, Shrink: shrink})
 	return m, nil
+}
+
+// known is a run at work in this process, nil for any other.
+func (m *Manager) known(id string) *Run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.runs[id]
 }
 
 // Start is a message that a run is to answer.

@@ -219,11 +219,12 @@ func TestLimits(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g := newRig(t, d, func(c *run.Config) { c.Total = 5 })
 		var scripts []*script
+		var ids []string
 		begin := func(user, session string) error {
 			s := newScript()
-			_, err := g.m.Start(t.Context(), message(user, session, "hi"), s.work)
+			st, err := g.m.Start(t.Context(), message(user, session, "hi"), s.work)
 			if err == nil {
-				scripts = append(scripts, s)
+				scripts, ids = append(scripts, s), append(ids, st.RunID)
 			}
 			return err
 		}
@@ -245,7 +246,10 @@ func TestLimits(t *testing.T) {
 		if err := <-scripts[0].stopped; !errors.Is(err, run.ErrReplaced) {
 			t.Errorf("the first run was stopped by %v, want ErrReplaced", err)
 		}
-		eventually(t, "the first run has ended", func() bool { return g.m.Live() == 3 })
+		g.join(g.m, ann, ids[0], 0).wait(t)
+		if n := g.m.Live(); n != 3 {
+			t.Errorf("%d runs are at work once clients know of the end of one, want 3", n)
+		}
 		for range 2 {
 			if err := begin(bob, g.session(bob)); err != nil {
 				t.Errorf("a run of another user = %v, want nil", err)
@@ -424,12 +428,7 @@ func TestStubbornWork(t *testing.T) {
 		if ok, err := g.m.Abort(t.Context(), ann, session); !ok || err != nil {
 			t.Fatalf("Abort() = %v, %v; want true", ok, err)
 		}
-		for deadline := time.Now().Add(30 * time.Second); g.m.Live() > 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the run does not end")
-			}
-			g.clock.Advance(time.Second)
-		}
+		g.clock.until(t, "the run ends", 5*time.Second, joined.ended)
 		all := joined.wait(t)
 		if done := last(t, all); done["status"] != "aborted" || done["partialText"] != "so far" {
 			t.Errorf("done = %v, want aborted with all text", done)

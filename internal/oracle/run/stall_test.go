@@ -20,13 +20,18 @@ const (
 
 // gush says as many words as it is told, faster than they can be stored.
 func gush(words int) run.Work {
-	return func(_ context.Context, r *run.Run) run.Result {
+	return func(_ context.Context, r *run.Run) run.Result { return run.Result{Failed: gushed(words)(r) != nil} }
+}
+
+// gushed is a step that says so many words.
+func gushed(words int) func(*run.Run) error {
+	return func(r *run.Run) error {
 		for range words {
 			if err := r.Text("w "); err != nil {
-				return run.Result{Failed: true}
+				return err
 			}
 		}
-		return run.Result{}
+		return nil
 	}
 }
 
@@ -87,32 +92,88 @@ func TestRowsAreSmall(t *testing.T) {
 	})
 }
 
-// A reader that takes nothing has read no more than a little ahead: what is
-// changed in the store after that little is what it gives out.
+// What is stored of a run is small rows, or one frame: a reader need not look
+// for the ends of frames in what it reads in pieces. Large frames there are: a
+// model may call a tool with 1 MiB of arguments, a tool may give 64 KiB, each
+// byte of which JSON makes six of, and the end of a run that was stopped repeats
+// all text.
+func TestLargeRowsHoldOneFrame(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for _, segment := range []int{0, 1 << 30} {
+			g := newRig(t, d, func(c *run.Config) { c.Segment = segment })
+			s := newScript()
+			session := g.session(ann)
+			st := g.start(g.m, message(ann, session, "hi"), s.work)
+			long := strings.Repeat("\x01", 64<<10)
+			for _, step := range []func(*run.Run) error{
+				text(long), text("w"), func(r *run.Run) error { return r.Reasoning(long) }, gushed(200),
+				func(r *run.Run) error {
+					return r.Emit("tool_call", map[string]any{"eventId": "c1", "status": "isRunning", "toolName": "x", "args": map[string]any{"q": long}})
+				},
+				text("w"), toolFrame("c2", "done", long), text("w"), gushed(200),
+				func(r *run.Run) error { return r.Emit("router.update", map[string]any{"step": long}) },
+			} {
+				if err := s.do(step); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ok, err := g.m.Abort(t.Context(), ann, session); !ok || err != nil {
+				t.Fatalf("Abort() = %v, %v", ok, err)
+			}
+			live := g.join(g.m, ann, st.RunID, 0).wait(t)
+			if large, mixed := g.largeRows(st.RunID); large < 20 || mixed > 0 {
+				t.Errorf("segments of %d: %d rows above %d bytes and %d of them with several frames, want 20 and 0", segment, large, rowBound, mixed)
+			}
+			if stored := g.join(g.m, ann, st.RunID, 0).wait(t); show(live) != show(stored) || len(live) != len(stored) {
+				t.Errorf("segments of %d: %d frames live and %d stored, want the same", segment, len(live), len(stored))
+			}
+			g.closeAll(g.m)
+		}
+	})
+}
+
+// largeRows counts the rows of a run above the bound, and those of them that
+// hold several frames.
+func (g *rig) largeRows(id string) (large, mixed int) {
+	g.t.Helper()
+	const text = `SELECT count(*), coalesce(sum(CASE WHEN upto > seq THEN 1 ELSE 0 END), 0) FROM oracle_frames
+		WHERE run = (SELECT nid FROM oracle_runs WHERE id = $1) AND octet_length(data) > $2`
+	if err := g.db.QueryRow(g.t.Context(), text, id, rowBound).Scan(&large, &mixed); err != nil {
+		g.t.Fatal(err)
+	}
+	return large, mixed
+}
+
+// A reader that takes nothing has read no more than a little ahead, of many
+// frames or of a large one: what is changed in the store after that little is
+// what it gives out.
 func TestStalledReaderReadsLittle(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		for _, whole := range []bool{false, true} {
+		for _, step := range []func(*run.Run) error{gushed(6000), toolFrame("c1", "done", strings.Repeat("w ", 200_000))} {
 			g := newRig(t, d)
-			st := g.start(g.m, message(ann, g.session(ann), "hi"), gush(6000))
-			size := len(show(g.join(g.m, ann, st.RunID, 0).wait(t)))
-			if whole {
-				g.mergeRows(st.RunID)
+			s := newScript()
+			st := g.start(g.m, message(ann, g.session(ann), "hi"), s.work)
+			if err := s.do(step); err != nil {
+				t.Fatal(err)
 			}
-			s := g.stall(st.RunID, 0)
-			<-s.took
-			_, err := d.Exec(t.Context(), `UPDATE oracle_frames SET data = replace(data, '"w "', '"W "')
+			close(s.steps)
+			size := len(show(g.join(g.m, ann, st.RunID, 0).wait(t)))
+			r := g.stall(st.RunID, 0)
+			<-r.took
+			_, err := d.Exec(t.Context(), `UPDATE oracle_frames SET data = replace(data, 'w ', 'W ')
 				WHERE run = (SELECT nid FROM oracle_runs WHERE id = $1)`, st.RunID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			close(s.goOn)
-			if err := <-s.err; err != nil {
+			close(r.goOn)
+			if err := <-r.err; err != nil {
 				t.Fatalf("Join() = %v", err)
 			}
-			ahead := bytes.Index(s.rest.Bytes(), []byte(`"W "`))
+			ahead := bytes.Index(r.rest.Bytes(), []byte(`W `))
 			if ahead < 0 || ahead > aheadBound+rowBound {
-				t.Errorf("old rows %v: the reader has read %d bytes ahead of %d, want at most %d", whole, ahead, size, aheadBound+rowBound)
+				t.Errorf("the reader has read %d bytes ahead of %d, want at most %d", ahead, size, aheadBound+rowBound)
 			}
 			g.closeAll(g.m)
 		}
@@ -126,10 +187,8 @@ func TestStalledReaderHoldsLittle(t *testing.T) {
 	s := newScript()
 	st := g.start(g.m, message(ann, g.session(ann), "hi"), s.work)
 	err := s.do(func(r *run.Run) error {
-		for range 3000 {
-			if err := r.Text("w "); err != nil {
-				return err
-			}
+		if err := gushed(3000)(r); err != nil {
+			return err
 		}
 		taken, held := run.Taken(g.m, st.RunID, r.Last()-1000)
 		if taken == 0 || taken > aheadBound || held > aheadBound+2*rowBound {
@@ -142,6 +201,25 @@ func TestStalledReaderHoldsLittle(t *testing.T) {
 	}
 	close(s.steps)
 	g.join(g.m, ann, st.RunID, 0).wait(t)
+	g.closeAll(g.m)
+}
+
+// A run that has ended is kept by readers that stall, but not its answer once
+// more beside the frames.
+func TestEndedRunHoldsNoText(t *testing.T) {
+	t.Parallel()
+	g := newRig(t, dbtest.SQLite(t))
+	var kept *run.Run
+	st := g.start(g.m, message(ann, g.session(ann), "hi"), func(_ context.Context, r *run.Run) run.Result {
+		kept = r
+		return run.Result{Failed: gushed(100)(r) != nil || r.TextHeld() == 0}
+	})
+	if done := last(t, g.join(g.m, ann, st.RunID, 0).wait(t)); done["status"] != "finished" {
+		t.Errorf("done = %v, want text while the run is at work", done)
+	}
+	if n := kept.TextHeld(); n != 0 {
+		t.Errorf("a run that has ended holds %d bytes of text", n)
+	}
 	g.closeAll(g.m)
 }
 
@@ -287,37 +365,4 @@ type stream struct{ bytes.Buffer }
 func (s *stream) take(f run.Frame) error {
 	s.Write(f.Data)
 	return nil
-}
-
-// mergeRows makes one row of all rows of a run, as large as they once could
-// be.
-func (g *rig) mergeRows(id string) {
-	g.t.Helper()
-	var all strings.Builder
-	var nid, upto int64
-	rows, err := g.db.Query(g.t.Context(), `SELECT run, upto, data FROM oracle_frames WHERE run = (SELECT nid FROM oracle_runs WHERE id = $1) ORDER BY seq`, id)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var data string
-		if err := rows.Scan(&nid, &upto, &data); err != nil {
-			g.t.Fatal(err)
-		}
-		all.WriteString(data)
-	}
-	if err := rows.Err(); err != nil {
-		g.t.Fatal(err)
-	}
-	err = g.db.InTx(g.t.Context(), func(tx *db.Tx) error {
-		if _, err := tx.Exec(g.t.Context(), `DELETE FROM oracle_frames WHERE run = $1`, nid); err != nil {
-			return err
-		}
-		_, err := tx.Exec(g.t.Context(), `INSERT INTO oracle_frames(run, seq, upto, data) VALUES ($1, 1, $2, $3)`, nid, upto, all.String())
-		return err
-	})
-	if err != nil {
-		g.t.Fatal(err)
-	}
 }

@@ -228,9 +228,7 @@ func (m *Manager) replace(ctx context.Context, r *Run) {
 	if before == "" {
 		return
 	}
-	m.mu.Lock()
-	old := m.runs[before]
-	m.mu.Unlock()
+	old := m.known(before)
 	if old == nil && m.cfg.Alone {
 		return // it has ended
 	}
@@ -244,7 +242,7 @@ func (m *Manager) replace(ctx context.Context, r *Run) {
 		}
 		return
 	}
-	live, err := m.stopElsewhere(ctx, before)
+	live, err := m.order(ctx, before, whyReplaced)
 	if err == nil && live {
 		err = m.followRows(ctx, r.user, before, 1<<62, func(Frame) error { return nil })
 	}

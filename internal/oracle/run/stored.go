@@ -9,11 +9,10 @@ import (
 // The limits of what a reader holds of the rows of a run: it may be one of
 // many that take nothing.
 const (
-	aheadRows   = 16       // rows it reads at once
-	aheadBytes  = 16 << 10 // and bytes of them, or of the memory of a run
-	pieceChars  = 8 << 10  // of a row that is larger; pieces, unlike rows, are counted by the store
-	mostPieces  = 64       // of one row: the store walks to each from the beginning
-	frameEnding = "\n\n"
+	aheadRows  = 16       // rows it reads at once
+	aheadBytes = 16 << 10 // and bytes of them, or of the memory of a run
+	pieceChars = 8 << 10  // of a row that is larger, and so one frame; the store counts characters
+	mostPieces = 64       // of one row: the store walks to each from the beginning
 )
 
 // storedRow is a row of frames with the beginning of what it holds.
@@ -68,9 +67,6 @@ type walk struct {
 	after int64
 	out   func(Frame) error
 	last  bool // no row follows at once
-
-	id    int64 // of the frame that comes next, or is in the middle
-	begun bool  // a part of it was given out
 }
 
 func (w *walk) frames(ctx context.Context) error {
@@ -79,33 +75,18 @@ func (w *walk) frames(ctx context.Context) error {
 	}
 	s, err := parse(w.row.seq, w.row.data)
 	if err != nil {
-		return w.damaged(ctx, err)
+		// They are lost; the end of the run need not be.
+		w.m.cfg.Log.ErrorContext(ctx, "frames of a run are damaged", "err", err)
+		return nil
 	}
-	for w.id = s.seq; w.id <= s.upto(); w.id++ {
-		if err := w.give(s.frame(w.id).Data, false, w.id < s.upto() || !w.last); err != nil {
+	for id := max(s.seq, w.after+1); id <= s.upto(); id++ {
+		f := s.frame(id)
+		f.More = id < s.upto() || !w.last
+		if err := w.out(f); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// give gives out a frame or a part of it, unless the reader has it.
-func (w *walk) give(data []byte, part, more bool) error {
-	if w.id <= w.after {
-		return nil
-	}
-	w.begun = part
-	return w.out(Frame{ID: w.id, Data: data, Part: part, More: part || more})
-}
-
-// damaged passes over frames that cannot be read: they are lost, the end of
-// the run need not be.
-func (w *walk) damaged(ctx context.Context, err error) error {
-	w.m.cfg.Log.ErrorContext(ctx, "frames of a run are damaged", "err", err)
-	if !w.begun {
-		return nil
-	}
-	return w.give([]byte(frameEnding), false, !w.last)
 }
 
 // piece names a part of a large row: so many characters after others.
@@ -114,57 +95,31 @@ type piece struct {
 	chars, size int
 }
 
-// pieces gives out the frames of a large row, of which it never holds more
+// pieces gives out the one frame of a large row, of which it never holds more
 // than a piece.
-func (w *walk) pieces(ctx context.Context) error {
-	w.id = w.row.seq
+func (w *walk) pieces(ctx context.Context) (err error) {
+	if w.row.seq <= w.after {
+		return nil // the reader has it
+	}
 	p := piece{nid: w.nid, seq: w.row.seq, size: max(pieceChars, w.row.size/mostPieces)}
 	data, read := w.row.data, 0
 	w.row.data = nil
-	for line := ""; ; {
+	for {
 		read, p.chars = read+len(data), p.chars+utf8.RuneCount(data)
-		if line != "" {
-			data = append([]byte(line), data...)
-		}
-		rest, err := w.complete(data, read >= w.row.size)
-		if err != nil {
-			return err
-		}
+		// A payload has no line break, so one at the end of a piece is from the end of
+		// the frame. It is added whole, also to a row that is torn: what follows is
+		// another frame.
+		data = bytes.TrimRight(data, "\n")
 		if read >= w.row.size {
-			if len(rest) > 0 {
-				return w.damaged(ctx, errUnreadable)
-			}
-			return nil
+			return w.out(Frame{ID: p.seq, Data: append(data, frameEnding...), More: !w.last})
 		}
-		if line = ""; bytes.HasSuffix(rest, []byte("\n")) {
-			line = "\n" // it may be the first of two
-		}
-		if rest = rest[:len(rest)-len(line)]; len(rest) > 0 {
-			if err := w.give(rest, true, true); err != nil {
-				return err
-			}
+		if err := w.out(Frame{ID: p.seq, Data: data, Part: true, More: true}); err != nil {
+			return err
 		}
 		if data, err = framePiece(ctx, w.m.cfg.DB, p); err != nil {
 			return err
 		} else if len(data) == 0 {
 			return wrap("read frames", errUnreadable) // it was longer before
 		}
-	}
-}
-
-// complete gives out the frames that end in the data, and gives back what is
-// left. over says that this is the end of the row.
-func (w *walk) complete(data []byte, over bool) ([]byte, error) {
-	for {
-		n := bytes.Index(data, []byte(frameEnding))
-		if n < 0 {
-			return data, nil
-		}
-		n += len(frameEnding)
-		if err := w.give(data[:n:n], false, !over || n < len(data) || !w.last); err != nil {
-			return nil, err
-		}
-		data = data[n:]
-		w.id++
 	}
 }
