@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 )
 
@@ -25,10 +22,7 @@ func TestQualityCalls(t *testing.T) {
 			return fails(v.Page(ctx, "r1", PageQuery{Limit: 5}))
 		}, `GET /v1/responses/r1/verification/history?limit=5 `},
 		{"all decisions", func(ctx context.Context, v Verifications, _ Quality) error {
-			for _, err := range v.List(ctx, "r1") {
-				return err
-			}
-			return nil
+			return first(v.List(ctx, "r1"))
 		}, `GET /v1/responses/r1/verification/history `},
 		{"bulk", func(ctx context.Context, v Verifications, _ Quality) error {
 			return fails(v.Bulk(ctx, "s", BulkDecision{DecisionDraft: DecisionDraft{Status: "verified"}, Filter: &BulkFilter{Status: "pending", Flagged: &yes, After: "r1"}}))
@@ -44,10 +38,7 @@ func TestQualityCalls(t *testing.T) {
 			return fails(q.FlagPage(ctx, "s", FlagQuery{Rule: "outlier", Collector: "did:x:y", Round: 1, Limit: 9}))
 		}, `GET /v1/surveys/s/flags?collector=did%3Ax%3Ay&limit=9&round=1&rule=outlier `},
 		{"all flags", func(ctx context.Context, _ Verifications, q Quality) error {
-			for _, err := range q.Flags(ctx, "s", FlagQuery{}) {
-				return err
-			}
-			return nil
+			return first(q.Flags(ctx, "s", FlagQuery{}))
 		}, `GET /v1/surveys/s/flags `},
 		{"draw", func(ctx context.Context, _ Verifications, q Quality) error {
 			return fails(q.Draw(ctx, "s", DrawDraft{Seed: "z", Share: 0.1, PerCollector: 2}))
@@ -56,10 +47,7 @@ func TestQualityCalls(t *testing.T) {
 			return fails(q.BackCheckPage(ctx, "s", BackCheckQuery{State: "drawn"}))
 		}, `GET /v1/surveys/s/back-checks?state=drawn `},
 		{"all back-checks", func(ctx context.Context, _ Verifications, q Quality) error {
-			for _, err := range q.BackChecks(ctx, "s", BackCheckQuery{}) {
-				return err
-			}
-			return nil
+			return first(q.BackChecks(ctx, "s", BackCheckQuery{}))
 		}, `GET /v1/surveys/s/back-checks `},
 		{"back-check", func(ctx context.Context, _ Verifications, q Quality) error {
 			return fails(q.BackCheck(ctx, "s", "bck_1"))
@@ -70,30 +58,7 @@ func TestQualityCalls(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := ""
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				path := r.URL.EscapedPath()
-				if r.URL.RawQuery != "" {
-					path += "?" + r.URL.RawQuery
-				}
-				got = r.Method + " " + path + " " + string(body)
-				if m := r.Header.Get("If-Match"); m != "" {
-					got += " " + m
-				}
-				_, _ = w.Write([]byte(`{}`))
-			}))
-			defer server.Close()
-			c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.call(t.Context(), Verifications{c}, Quality{c}); err != nil {
-				t.Fatal(err)
-			}
-			if got != tt.want {
-				t.Errorf("request = %s\nwant      %s", got, tt.want)
-			}
+			sends(t, tt.want, func(ctx context.Context, c *Client) error { return tt.call(ctx, Verifications{c}, Quality{c}) })
 		})
 	}
 }

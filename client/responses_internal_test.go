@@ -2,21 +2,11 @@ package client
 
 import (
 	"context"
-	"io"
-	"iter"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 )
-
-func first[T any](seq iter.Seq2[T, error]) error {
-	for _, err := range seq {
-		return err
-	}
-	return nil
-}
 
 // Every method sends what the server reads.
 func TestResponseCalls(t *testing.T) {
@@ -82,30 +72,7 @@ func TestResponseCalls(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := ""
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				path := r.URL.EscapedPath()
-				if r.URL.RawQuery != "" {
-					path += "?" + r.URL.RawQuery
-				}
-				got = r.Method + " " + path + " " + string(body)
-				if m := r.Header.Get("If-Match"); m != "" {
-					got += " " + m
-				}
-				_, _ = w.Write([]byte(`{}`))
-			}))
-			defer server.Close()
-			c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.call(t.Context(), Responses{c}, Attachments{c}); err != nil {
-				t.Fatal(err)
-			}
-			if got != tt.want {
-				t.Errorf("request = %s\nwant      %s", got, tt.want)
-			}
+			sends(t, tt.want, func(ctx context.Context, c *Client) error { return tt.call(ctx, Responses{c}, Attachments{c}) })
 		})
 	}
 }
@@ -113,12 +80,7 @@ func TestResponseCalls(t *testing.T) {
 // A file that is not there is no error.
 func TestHasNoAttachment(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := served(t, http.NotFound)
 	if there, err := (Attachments{c}).Has(t.Context(), "abc"); there || err != nil {
 		t.Errorf("has = %v, %v", there, err)
 	}

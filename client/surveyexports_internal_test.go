@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 func TestSurveyExports(t *testing.T) {
 	t.Parallel()
 	requests := make(chan string, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c := served(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		requests <- r.Method + " " + r.URL.RequestURI() + " " + string(body)
 		switch {
@@ -30,12 +29,7 @@ func TestSurveyExports(t *testing.T) {
 		default:
 			fmt.Fprint(w, `{"id":"job_1","surveyId":"s","status":"succeeded","counts":{"total":3,"looked":3,"responses":2,"rows":2,"bytes":10},"links":{"file":"/v1/f"}}`)
 		}
-	}))
-	t.Cleanup(server.Close)
-	c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 	s, ctx := Surveys{c}, t.Context()
 	wants := func(want string) {
 		t.Helper()

@@ -2,9 +2,6 @@ package client
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 )
@@ -31,10 +28,7 @@ func TestSurveyCalls(t *testing.T) {
 			return fails(s.Page(ctx, SurveyQuery{Project: "p", Status: "active", Stage: "baseline", Template: "t", Limit: 7, Cursor: "x"}))
 		}, `GET /v1/surveys?cursor=x&limit=7&projectId=p&stage=baseline&status=active&templateId=t `},
 		{"list", func(ctx context.Context, s Surveys) error {
-			for _, err := range s.List(ctx, SurveyQuery{}) {
-				return err
-			}
-			return nil
+			return first(s.List(ctx, SurveyQuery{}))
 		}, `GET /v1/surveys `},
 		{"patch", func(ctx context.Context, s Surveys) error {
 			return fails(s.Patch(ctx, "s1", Object{"name": nil}, IfRevision(3)))
@@ -62,10 +56,7 @@ func TestSurveyCalls(t *testing.T) {
 		}, `PUT /v1/surveys/s1/assignments {"items":[{"collector":"did:x:y","load":2}]} "1"`},
 		{"progress", func(ctx context.Context, s Surveys) error { return fails(s.Progress(ctx, "s1", 2)) }, `GET /v1/surveys/s1/progress?round=2 `},
 		{"history", func(ctx context.Context, s Surveys) error {
-			for _, err := range s.History(ctx, "s1", PageQuery{Limit: 5}) {
-				return err
-			}
-			return nil
+			return first(s.History(ctx, "s1", PageQuery{Limit: 5}))
 		}, `GET /v1/surveys/s1/history?limit=5 `},
 		{"at", func(ctx context.Context, s Surveys) error { return fails(s.At(ctx, "s1", 4)) }, `GET /v1/surveys/s1/history/4 `},
 		{"add households", func(ctx context.Context, s Surveys) error {
@@ -75,10 +66,7 @@ func TestSurveyCalls(t *testing.T) {
 			return fails(s.HouseholdPage(ctx, "s1", ListedQuery{Stratum: "a", Group: "adopter", Area: "b", Outcome: "refused", Collector: "c"}))
 		}, `GET /v1/surveys/s1/households?area=b&collector=c&group=adopter&outcome=refused&stratum=a `},
 		{"households", func(ctx context.Context, s Surveys) error {
-			for _, err := range s.Households(ctx, "s1", ListedQuery{}) {
-				return err
-			}
-			return nil
+			return first(s.Households(ctx, "s1", ListedQuery{}))
 		}, `GET /v1/surveys/s1/households `},
 		{"household", func(ctx context.Context, s Surveys) error { return fails(s.Household(ctx, "s1", house)) }, `GET /v1/surveys/s1/households/` + home + ` `},
 		{"patch household", func(ctx context.Context, s Surveys) error {
@@ -91,33 +79,7 @@ func TestSurveyCalls(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got := ""
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				path := r.URL.EscapedPath()
-				if r.URL.RawQuery != "" {
-					path += "?" + r.URL.RawQuery
-				}
-				got = r.Method + " " + path + " " + string(body)
-				if m := r.Header.Get("If-Match"); m != "" {
-					got += " " + m
-				}
-				_, _ = w.Write([]byte(`{}`))
-			}))
-			defer server.Close()
-			c, err := New(Config{BaseURL: server.URL, Key: "k", Retry: Retry{Attempts: 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.call(t.Context(), Surveys{c}); err != nil {
-				t.Fatal(err)
-			}
-			if got != tt.want {
-				t.Errorf("request = %s\nwant      %s", got, tt.want)
-			}
+			sends(t, tt.want, func(ctx context.Context, c *Client) error { return tt.call(ctx, Surveys{c}) })
 		})
 	}
 }
-
-// fails is the error of a call whose answer does not matter.
-func fails[T any](_ T, err error) error { return err }

@@ -22,10 +22,10 @@ type Delta struct {
 
 	Completed, Partial              int // responses
 	Verified, Rejected, Flagged     int // of them
-	Contacted, Refused, Unreachable int // households, by their outcome
+	Contacted, Refused, Unreachable int // households, by their outcome; responses that refuse consent, too
 
 	// Household, when it is listed: a response of it makes its outcome
-	// completed, in the same call.
+	// completed, or refused, in the same call.
 	Household *Household
 
 	listed int

@@ -77,6 +77,7 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Sur
 func (s *Service) prepare(ctx context.Context, ws string, d plan.Draft) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
+	checkDuties(&c, &d.Content)
 	if reserved(d.SurveyID) {
 		c.Add("/surveyId", "reserved", "This is the id of a shipped template, by which responses find a survey.")
 	}
@@ -85,21 +86,20 @@ func (s *Service) prepare(ctx context.Context, ws string, d plan.Draft) (*Survey
 	if err := s.checkProject(ctx, ws, v, &c); err != nil {
 		return nil, err
 	}
-	wrong := len(c.Fields())
 	f, err := s.pin(ctx, ws, v, &c)
 	if err != nil {
 		return nil, err
 	}
 	if f != nil && v.Eligibility != nil && v.Eligibility.Expression != "" && len([]rune(v.Eligibility.Expression)) <= plan.MaxExpression {
-		if _, err := compileEligibility(f, v.Eligibility.Expression); err != nil {
-			noteExpression(&c, "/eligibility/expression", err)
+		if _, err := f.Condition(v.Eligibility.Expression); err != nil {
+			c.Add("/eligibility/expression", "invalid_expression", "The expression is not valid: "+err.Error()+".")
 		}
 	}
 	if err := plan.Invalid(&c); err != nil {
 		return nil, err
 	}
 	if f == nil {
-		return nil, fmt.Errorf("survey %s has no form and no fault in %d", v.SurveyID, wrong)
+		return nil, fmt.Errorf("survey %s has no form, and nothing that says why", v.SurveyID)
 	}
 	v.Sampling = v.Sampling.Complete()
 	if len(v.Modes) == 0 {

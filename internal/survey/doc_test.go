@@ -7,6 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -14,8 +15,7 @@ import (
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
-	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	v.s.Routes(a)
+	a := surveytest.Gate(callerOf).API(v.s.Routes)
 	text, err := web.DocumentJSON(web.Document("x", "1", a))
 	if err != nil {
 		t.Fatal(err)

@@ -21,16 +21,9 @@ func TestErase(t *testing.T) {
 		v.upload(t, "ws", first, h)
 		v.upload(t, "ws", second, h, home(2, "a", ""))
 		v.upload(t, "other", other, h)
-		erase := func() (n int64) {
+		erase := func() int64 {
 			t.Helper()
-			err := d.InTx(t.Context(), func(tx *db.Tx) (err error) {
-				n, err = v.s.Erase(t.Context(), tx, "ws", h.HouseholdID)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
+			return v.erase(t, "ws", h.HouseholdID)
 		}
 		if n, again := erase(), erase(); n != 2 || again != 0 {
 			t.Errorf("erased %d, then %d, want 2 and 0", n, again)
@@ -64,36 +57,30 @@ func TestErasedHouseholdIsMarked(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
-		id := v.start(t, "ws", strings.Replace(open, "{", `{"assignments":[{"collector":"did:ixo:agent/rule","strata":["a"]}],`, 1))
+		id := v.start(t, "ws", strings.Replace(open, "{", `{"assignments":[{"collector":"did:ixo:agent/1","strata":["a"]}],`, 1))
 		h := home(1, "a", "adopter")
 		h.Collector = ptr("did:ixo:agent/named")
 		v.upload(t, "ws", id, h, home(2, "a", ""))
 		path := "/v1/surveys/" + id + "/households"
-		v.setClock(v.clock().Add(time.Hour))
-		err := d.InTx(t.Context(), func(tx *db.Tx) error {
-			_, err := v.s.Erase(t.Context(), tx, "ws", h.HouseholdID)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v.clock.Set(v.clock.Now().Add(time.Hour))
+		v.erase(t, "ws", h.HouseholdID)
 		check := func(when string) {
 			t.Helper()
 			r, err := v.s.GetHousehold(as(t, "ws", "owner"), id, h.HouseholdID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g := r.Value; !g.Erased || g.Collector+g.AssignedTo+g.Area != "" || g.Location != nil || g.Revision != 2 || !g.Updated.Equal(v.clock().Truncate(time.Millisecond)) {
+			if g := r.Value; !g.Erased || g.Collector+g.AssignedTo+g.Area != "" || g.Location != nil || g.Revision != 2 || !g.Updated.Equal(v.clock.Now().Truncate(time.Millisecond)) {
 				t.Errorf("%s: household = %+v, want it marked and bare", when, g)
 			}
 		}
 		check("erased")
-		_, err = v.s.AddHouseholds(as(t, "ws", "owner"), id, survey.Upload{Items: []plan.HouseholdDraft{
-			home(2, "a", "adopter"), {HouseholdID: h.HouseholdID, Location: &plan.Location{Lat: 1, Lon: 2}},
+		_, err := v.s.AddHouseholds(as(t, "ws", "owner"), id, survey.Upload{Items: []plan.HouseholdDraft{
+			home(3, "a", "adopter"), home(2, "a", "adopter"), {HouseholdID: h.HouseholdID, Location: &plan.Location{Lat: 1, Lon: 2}},
 		}})
 		want(t, "an upload", err, "HOUSEHOLD_ERASED")
-		if !strings.Contains(details(err), h.HouseholdID) {
-			t.Errorf("details = %s, want the household named", details(err))
+		if got := codes(err); got != "/items/2/householdId erased" || !strings.Contains(details(err), h.HouseholdID) {
+			t.Errorf("fields = %s (%s), want the household named where it was sent", got, details(err))
 		}
 		v.upload(t, "ws", id, home(1, "a", "adopter")) // says nothing new
 		_, err = v.s.PatchHousehold(as(t, "ws", "owner"), id, h.HouseholdID, "*", []byte(`{"collector":"did:ixo:agent/x"}`))
@@ -103,6 +90,39 @@ func TestErasedHouseholdIsMarked(t *testing.T) {
 		check("after all that")
 		if w := v.send(t, "ws owner", "GET "+path, ""); strings.Count(w.Body.String(), `"erased":true`) != 1 {
 			t.Errorf("the list = %s, want one marked", w.Body)
+		}
+	})
+}
+
+// TestErasedHouseholdIsListedNowhere: who was erased is put on no list any more,
+// however many come with it, unless another workspace asks for it.
+func TestErasedHouseholdIsListedNowhere(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		first, second, other := v.create(t, "ws", open), v.create(t, "ws", open), v.create(t, "other", open)
+		v.upload(t, "ws", first, home(1, "a", ""))
+		for n := range 3 {
+			v.erase(t, "ws", home(n, "", "").HouseholdID) // one is on a list, the others on none
+		}
+		v.erase(t, "ws", home(1, "", "").HouseholdID) // a second certificate is no second household
+		items := make([]plan.HouseholdDraft, 20)
+		for n := range items {
+			items[n] = home(len(items)-n-1, "a", "")
+		}
+		_, err := v.s.AddHouseholds(as(t, "ws", "owner"), second, survey.Upload{Items: items})
+		want(t, "an upload", err, "HOUSEHOLD_ERASED")
+		if got, want := codes(err), "/items/17/householdId erased, /items/18/householdId erased, /items/19/householdId erased"; got != want {
+			t.Errorf("fields = %s, want %s", got, want)
+		}
+		if w := v.send(t, "ws owner", "GET /v1/surveys/"+second+"/households", ""); w.Code != 200 || strings.Contains(w.Body.String(), "did:ixo:household") {
+			t.Errorf("the list after a refused upload = %d %s, want an empty one", w.Code, w.Body)
+		}
+		if m := v.upload(t, "ws", second, items[:17]...); m.Added != 17 {
+			t.Errorf("added %d others, want 17", m.Added)
+		}
+		if m := v.upload(t, "other", other, items...); m.Added != 20 {
+			t.Errorf("another workspace added %d, want 20", m.Added)
 		}
 	})
 }

@@ -17,10 +17,17 @@ const (
 	OutcomeUnreachable = "unreachable"
 )
 
-// groups and outcomes are stored as their place in these lists.
+// groups and outcomes are stored as their place in these lists. The last outcome
+// is that of a household whose response refuses consent.
 var (
 	groups   = []string{"", plan.GroupAdopter, plan.GroupComparison}
-	outcomes = []string{OutcomeListed, OutcomeContacted, OutcomeCompleted, OutcomeRefused, OutcomeUnreachable}
+	outcomes = []string{OutcomeListed, OutcomeContacted, OutcomeCompleted, OutcomeRefused, OutcomeUnreachable, OutcomeRefused}
+)
+
+// Outcomes that come with a response, which is what is counted then.
+const (
+	answered = 2
+	declined = 5
 )
 
 func groupCode(name string) int   { return code(groups, name) }
@@ -53,11 +60,14 @@ type Household struct {
 }
 
 // in is the outcome in a round.
-func (h *Household) in(round int) string {
+func (h *Household) in(round int) string { return outcomeName(h.code(round)) }
+
+// code is the stored outcome in a round.
+func (h *Household) code(round int) int {
 	if h.round != round {
-		return OutcomeListed
+		return 0
 	}
-	return outcomeName(h.outcome)
+	return h.outcome
 }
 
 // merge is the household with what a draft says; true when that changes it.

@@ -3,8 +3,6 @@ package survey
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -27,10 +26,7 @@ func (s *Service) GetHousehold(ctx context.Context, id, did string) (web.Reply[*
 		return web.Reply[*Household]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key knows households by their names only. To ask by a DID needs one of the scopes responses:pii, responses:write and surveys:write."})
 	}
-	h, err := findHousehold(ctx, s.db, o.NID, did)
-	if err == nil && h == nil {
-		err = notListed()
-	}
+	h, err := findListed(ctx, s.db, o.NID, did)
 	if err != nil {
 		return web.Reply[*Household]{}, err
 	}
@@ -51,7 +47,10 @@ func (s *Service) PatchHousehold(ctx context.Context, id, did, ifMatch string, p
 	}
 	var reply web.Reply[*Household]
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
-		h, err := s.lockHousehold(ctx, tx, r, did, ifMatch)
+		if _, _, err := touch(ctx, tx, r.NID); err != nil {
+			return err
+		}
+		h, err := findMatched(ctx, tx, r.NID, did, ifMatch)
 		if err != nil {
 			return err
 		}
@@ -66,7 +65,7 @@ func (s *Service) PatchHousehold(ctx context.Context, id, did, ifMatch string, p
 		if _, err := s.merge(ctx, tx, r, one, `["`+did+`"]`); err != nil {
 			return onlyItem(err)
 		}
-		if h, err = findHousehold(ctx, tx, r.NID, did); err != nil || h == nil {
+		if h, err = findListed(ctx, tx, r.NID, did); err != nil {
 			return err
 		}
 		reply = s.reply(ctx, o, h)
@@ -77,17 +76,7 @@ func (s *Service) PatchHousehold(ctx context.Context, id, did, ifMatch string, p
 
 // onlyItem takes the place in the list off the pointers of a fault.
 func onlyItem(err error) error {
-	f := fault.As(err)
-	if f == nil {
-		return err
-	}
-	one := *f
-	one.Fields = slices.Clone(f.Fields)
-	for i := range one.Fields {
-		p := strings.TrimPrefix(one.Fields[i].Pointer, "/items/0")
-		one.Fields[i].Pointer = strings.TrimPrefix(p, "/items")
-	}
-	return &one
+	return repoint(repoint(err, "/items/0", ""), "/items", "")
 }
 
 // patched is the household with a merge patch applied, as a draft.
@@ -117,16 +106,11 @@ func (h *Household) patched(patch []byte) (plan.HouseholdDraft, error) {
 	return d, nil
 }
 
-// lockHousehold locks the list and finds a household at the revision that
-// ifMatch names.
-func (s *Service) lockHousehold(ctx context.Context, tx *db.Tx, r *Row, did, ifMatch string) (*Household, error) {
-	if _, _, err := touch(ctx, tx, r.NID); err != nil {
-		return nil, err
-	}
-	h, err := findHousehold(ctx, tx, r.NID, did)
-	if err == nil && h == nil {
-		err = notListed()
-	}
+// findMatched finds a household at the revision that ifMatch names. Touch its
+// campaign before, so that it stays so. Faults: HOUSEHOLD_NOT_LISTED, and those
+// of web.CheckMatch.
+func findMatched(ctx context.Context, tx *db.Tx, survey int64, did, ifMatch string) (*Household, error) {
+	h, err := findListed(ctx, tx, survey, did)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +135,7 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 		if err != nil {
 			return err
 		}
-		if h, err = s.lockHousehold(ctx, tx, r, did, ifMatch); err != nil {
+		if h, err = findMatched(ctx, tx, r.NID, did, ifMatch); err != nil {
 			return err
 		}
 		if status != StatusDraft && status != StatusReady {
@@ -179,23 +163,8 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 	return h, nil
 }
 
-// Erase removes what lists keep about a household: where it is, its attributes
-// and who is to visit it. That it was on them stays, as the counters do, with a
-// mark: nothing new is stored about it. It tells from how many lists, those
-// included that named it and nothing else; a second call finds none. It is an
+// Erase removes what lists keep about a household; see erasure.Lists. It is an
 // erase.Eraser.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-	surveys, err := column[int64](tx.Query(ctx, selectSurveysOf, did, ws))
-	if err != nil {
-		return 0, fmt.Errorf("list surveys of a household: %w", err)
-	}
-	var blanked int64
-	for _, nid := range surveys {
-		n, err := tx.Exec(ctx, blankHousehold, nid, did, s.now().UnixMilli())
-		if err != nil {
-			return 0, fmt.Errorf("blank household: %w", err)
-		}
-		blanked += n
-	}
-	return blanked, nil
+	return erasure.Lists(ctx, tx, ws, did, s.now())
 }

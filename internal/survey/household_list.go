@@ -16,7 +16,7 @@ type HouseholdFilter struct {
 func (f HouseholdFilter) check() error {
 	var c fault.Checks
 	plan.OneOf(&c, "query/group", f.Group, groups[1:], false)
-	plan.OneOf(&c, "query/outcome", f.Outcome, outcomes, false)
+	plan.OneOf(&c, "query/outcome", f.Outcome, outcomes[:declined], false)
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 )
@@ -28,12 +30,12 @@ const (
 		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', 1, $3
 		FROM json_each($2) AS e WHERE true
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> 'null'`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasure.Mark + `'`
 	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at)
 		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', 1, $3
 		FROM jsonb_array_elements($2::jsonb) AS e
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> 'null'`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasure.Mark + `'`
 	setOutcome = `UPDATE survey_households SET outcome = $4, outcome_round = $5, outcome_at = $6, rev = rev + 1, updated_at = $6
 		WHERE survey = $1 AND household = $2 AND rev = $3`
 	removeHousehold = `DELETE FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3`
@@ -44,11 +46,6 @@ const (
 		FROM survey_households WHERE survey = $1 AND household > $2 ORDER BY household LIMIT $3`
 	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND collector = $2 AND collector <> '' AND household > $3 ORDER BY household LIMIT $4`
-	selectSurveysOf = `SELECT h.survey FROM survey_households h JOIN surveys s ON s.nid = h.survey WHERE h.household = $1 AND s.ws = $2`
-	// blankHousehold leaves null as the attributes of a household that was
-	// erased: that is its mark, also when the list said nothing about it.
-	blankHousehold = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = 'null', area = '', collector = '', rev = rev + 1, updated_at = $3 WHERE survey = $1 AND household = $2
-		AND (lat IS NOT NULL OR lon IS NOT NULL OR attributes <> 'null' OR area <> '' OR collector <> '')`
 )
 
 // removeChunk is how many households one transaction removes.
@@ -63,7 +60,7 @@ func (h *Household) scan(row db.Row) error {
 	if err != nil {
 		return err
 	}
-	h.Group, h.Updated, h.Erased = groupName(group), time.UnixMilli(updated).UTC(), attributes == "null"
+	h.Group, h.Updated, h.Erased = groupName(group), time.UnixMilli(updated).UTC(), attributes == erasure.Mark
 	if lat != nil && lon != nil {
 		h.Location = &plan.Location{Lat: *lat, Lon: *lon}
 	}
@@ -76,6 +73,7 @@ func (h *Household) scan(row db.Row) error {
 	return nil
 }
 
+// findHousehold reads a household of a list; nil when it is not there.
 func findHousehold(ctx context.Context, q db.Querier, survey int64, id string) (*Household, error) {
 	h := new(Household)
 	err := h.scan(q.QueryRow(ctx, selectHousehold, survey, id))
@@ -85,6 +83,15 @@ func findHousehold(ctx context.Context, q db.Querier, survey int64, id string) (
 		return nil, fmt.Errorf("find household: %w", err)
 	}
 	return h, nil
+}
+
+// findListed is findHousehold with the fault HOUSEHOLD_NOT_LISTED.
+func findListed(ctx context.Context, q db.Querier, survey int64, id string) (*Household, error) {
+	h, err := findHousehold(ctx, q, survey, id)
+	if err == nil && h == nil {
+		return nil, fault.New(fault.NotFound, "HOUSEHOLD_NOT_LISTED", "The household is not on the list of the survey.")
+	}
+	return h, err
 }
 
 func scanHouseholds(rows db.Rows, err error) ([]*Household, error) {

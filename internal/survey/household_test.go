@@ -338,8 +338,9 @@ func TestListsAndAssignments(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		one, two, three := "did:ixo:agent/1", "did:ixo:agent/2", "did:ixo:agent/3"
-		id := v.create(t, "ws", strings.Replace(open, `"collectors"`,
-			`"assignments":[{"collector":"`+one+`","strata":["a"],"load":3},{"collector":"`+two+`","strata":["a"]},{"collector":"`+three+`","households":["did:ixo:household/000007"]}],"collectors"`, 1))
+		id := v.create(t, "ws", strings.Replace(open, `"collectors":[`,
+			`"assignments":[{"collector":"`+one+`","strata":["a"],"load":3},{"collector":"`+two+`","strata":["a"]},{"collector":"`+three+`","households":["did:ixo:household/000007"]}],
+			"collectors":["`+two+`","`+three+`",`, 1))
 		var items []plan.HouseholdDraft
 		for i := range 200 {
 			h := home(i, []string{"a", "b"}[i%2], "adopter")
@@ -387,7 +388,7 @@ func TestMaskedHouseholds(t *testing.T) {
 	if w := v.send(t, "ws owner", "POST /v1/surveys/"+id+"/households", `{"items":[{"householdId":"did:ixo:household/1","location":{"lat":1,"lon":2},"attributes":{"size":4}}]}`); w.Code != 200 {
 		t.Fatalf("upload = %d %s", w.Code, w.Body)
 	}
-	v.send(t, "ws owner", "PUT /v1/surveys/"+id+"/assignments", `{"items":[{"collector":"did:key:ann","households":["did:ixo:household/1"]}]}`, "If-Match", "*")
+	v.send(t, "ws owner", "PUT /v1/surveys/"+id+"/assignments", `{"items":[{"collector":"did:ixo:agent/1","households":["did:ixo:household/1"]}]}`, "If-Match", "*")
 	for _, path := range []string{"", "/assignments", "/households?limit=1", "/history/2"} {
 		for who, shown := range map[string]bool{"ws owner": true, "ws collector": true, "ws reader": false} {
 			w := v.send(t, who, "GET /v1/surveys/"+id+path, "")

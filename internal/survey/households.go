@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -43,18 +44,16 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 	if err != nil {
 		return refuse[*Merged](ctx, s, err)
 	}
-	items := slices.Clone(up.Items)
-	slices.SortFunc(items, func(a, b plan.HouseholdDraft) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
-	ids := make([]string, len(items))
-	for i := range items {
-		ids[i] = items[i].HouseholdID
+	ids := make([]string, len(up.Items))
+	for i := range up.Items {
+		ids[i] = up.Items[i].HouseholdID
 	}
 	text, err := json.Marshal(ids)
 	if err != nil {
 		return none, fmt.Errorf("encode households: %w", err)
 	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
-		m, err := s.merge(ctx, tx, r, items, string(text))
+		m, err := s.merge(ctx, tx, r, up.Items, string(text))
 		return web.Reply[*Merged]{Value: m}, err
 	})
 }
@@ -72,7 +71,11 @@ func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []plan.Hou
 	if err != nil {
 		return nil, err
 	}
-	p, err := planned(items, held, status)
+	gone, err := erasure.Among(ctx, tx, s.db.Dialect(), r.Workspace, ids)
+	if err != nil {
+		return nil, err
+	}
+	p, err := planned(items, held, gone, status)
 	if err != nil {
 		return nil, err
 	}
@@ -109,41 +112,47 @@ type work struct {
 	deltas []Delta
 }
 
-func planned(items []plan.HouseholdDraft, held map[string]*Household, status Status) (*work, error) {
+// planned tells what there is to do. gone are those households that were erased:
+// about them an upload may repeat what the list says, and nothing else.
+func planned(items []plan.HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status) (*work, error) {
 	p := &work{}
-	var locked []fault.Field
-	var erased []string
+	var locked, erased []fault.Field
 	for i := range items {
-		old, known := held[items[i].HouseholdID]
+		id := items[i].HouseholdID
+		old, known := held[id]
 		if !known {
-			h, _ := Household{HouseholdID: items[i].HouseholdID}.merge(&items[i])
-			p.Added++
-			p.store, p.deltas = append(p.store, h), append(p.deltas, Delta{Stratum: h.Stratum, Group: h.Group, listed: 1})
-			continue
+			old = &Household{HouseholdID: id}
 		}
 		h, changed := old.merge(&items[i])
-		if !changed {
+		switch {
+		case known && !changed:
 			p.Unchanged++
 			continue
+		case gone[id]:
+			erased = append(erased, erasure.Field(fmt.Sprintf("/items/%d/householdId", i), id))
+			continue
+		case !known:
+			p.Added++
+			p.deltas = append(p.deltas, Delta{Stratum: h.Stratum, Group: h.Group, listed: 1})
+		default:
+			p.Changed++
 		}
-		if old.Erased {
-			erased = append(erased, h.HouseholdID)
-		}
-		p.Changed++
 		p.store = append(p.store, h)
-		if h.moved(old) {
-			if status != StatusDraft && status != StatusReady && len(locked) < plan.MaxFields {
-				locked = append(locked, fault.Field{Pointer: "/items", Code: "locked", Detail: "The stratum or group of " + h.HouseholdID + " cannot change any more: responses may count there."})
+		if known && h.moved(old) {
+			if status != StatusDraft && status != StatusReady {
+				locked = append(locked, fault.Field{Pointer: fmt.Sprintf("/items/%d", i), Code: "locked", Detail: "The stratum or group of " + id + " cannot change any more: responses may count there."})
 			}
 			p.deltas = append(p.deltas, Delta{Stratum: old.Stratum, Group: old.Group, listed: -1}, Delta{Stratum: h.Stratum, Group: h.Group, listed: 1})
 		}
 	}
 	if len(erased) > 0 {
-		return nil, plan.ErasedFault("/items", erased...)
+		return nil, plan.Limited(erasure.Fault(erased...))
 	}
 	if len(locked) > 0 {
-		return nil, lockedFault(locked...)
+		return nil, plan.Limited(lockedFault(locked...))
 	}
+	// Uploads that meet take their rows in one order.
+	slices.SortFunc(p.store, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
 	return p, nil
 }
 

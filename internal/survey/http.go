@@ -36,7 +36,7 @@ func (s *Service) Routes(a *web.API) {
 		Codes: []string{"SURVEY_NOT_FOUND", plan.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Delete(a, "/v1/surveys/{surveyId}", s.serveDelete, web.Doc{
-		Summary: "Delete a survey that was never active", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", unmetCode, "STALE_REVISION", "PRECONDITION_REQUIRED"},
+		Summary: "Delete a survey that was never active", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", transitionCode, "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/clone", s.serveClone, web.Doc{
 		Summary: "Make a draft like another survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: Clone{Name: "Next year"},
@@ -63,7 +63,7 @@ func (s *Service) moveRoutes(a *web.API, scope web.Scope) {
 	} {
 		web.Post(a, "/v1/surveys/{surveyId}/"+one.name, s.serveMove(one.name), web.Doc{
 			Summary: one.summary, Scope: scope, Tag: tag, Once: true, Example: Move{Reason: "As planned."}, Description: one.description,
-			Codes: []string{"SURVEY_NOT_FOUND", unmetCode, "STALE_REVISION"},
+			Codes: []string{"SURVEY_NOT_FOUND", transitionCode, "STALE_REVISION"},
 		})
 	}
 }

@@ -17,7 +17,7 @@ const maxUploadBody = 4 << 20
 func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 	web.Post(a, "/v1/surveys/{surveyId}/households", s.serveAddHouseholds, web.Doc{
 		Summary: "Put households on the list", Scope: write, Tag: tag, Once: true, MaxBody: maxUploadBody,
-		Description: "At most 1,000 in one call, all or none. A household that is on the list is changed where the item says something else. The stratum and group of a household are settled once the survey runs. One that was erased is not changed any more.",
+		Description: "At most 1,000 in one call, all or none. A household that is on the list is changed where the item says something else. The stratum and group of a household are settled once the survey runs. One that was erased in the workspace is neither listed nor changed any more.",
 		Example: map[string]any{"items": []any{
 			map[string]any{"householdId": "did:ixo:household/123", "stratum": "rural", "group": "adopter", "area": "Kibera", "location": map[string]any{"lat": -1.2921, "lon": 36.8219}},
 		}},
@@ -41,13 +41,15 @@ func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/households/{did}/outcome", s.serveOutcome, web.Doc{
 		Summary: "Say how an attempt to interview a household went", Scope: "responses:write", Tag: tag, Once: true, Example: OutcomeChange{Outcome: OutcomeContacted},
-		Description: "In the open round of an active survey. A household that has answered stays completed.",
-		Codes:       []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLD_ERASED", "SURVEY_NOT_ACTIVE"},
+		Description: "In the open round of an active survey. A household that has answered stays completed, or refused where its response says so. " +
+			"A household that somebody is to visit is theirs; others need the scope surveys:write.",
+		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLD_ERASED", "SURVEY_NOT_ACTIVE", "COLLECTOR_UNKNOWN", "NOT_COLLECTOR"},
 	})
 }
 
-// itemsOnly makes the pointers of a fault those of a list route.
-func itemsOnly(err error, member string) error {
+// repoint makes the pointers of a fault those of what was sent: where they begin
+// with one prefix they get another.
+func repoint(err error, from, to string) error {
 	f := fault.As(err)
 	if f == nil {
 		return err
@@ -55,8 +57,8 @@ func itemsOnly(err error, member string) error {
 	one := *f
 	one.Fields = slices.Clone(f.Fields)
 	for i := range one.Fields {
-		if rest, ok := strings.CutPrefix(one.Fields[i].Pointer, member); ok {
-			one.Fields[i].Pointer = "/items" + rest
+		if rest, ok := strings.CutPrefix(one.Fields[i].Pointer, from); ok {
+			one.Fields[i].Pointer = to + rest
 		}
 	}
 	return &one

@@ -30,7 +30,7 @@ func (s *Service) partRoutes(a *web.API, read, write web.Scope) {
 	web.Post(a, "/v1/surveys/{surveyId}/rounds", s.serveOpenRound, web.Doc{
 		Summary: "Open the next round", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: NextRound{Name: "Second round"},
 		Description: "Ends the open round of an active or paused survey. Households count as listed again.",
-		Codes:       []string{"SURVEY_NOT_FOUND", unmetCode, "TOO_MANY_ROUNDS", "STALE_REVISION"},
+		Codes:       []string{"SURVEY_NOT_FOUND", transitionCode, "TOO_MANY_ROUNDS", "STALE_REVISION"},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/progress", s.serveProgress, web.Doc{
 		Summary: "Read the progress of a round by stratum and group", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND"},
@@ -91,7 +91,7 @@ func (s *Service) servePutCollectors(ctx context.Context, in *struct {
 		return d, nil
 	})
 	if err != nil {
-		return web.Reply[CollectorList]{}, itemsOnly(err, "/collectors")
+		return web.Reply[CollectorList]{}, repoint(err, "/collectors", "/items")
 	}
 	return web.Reply[CollectorList]{Value: collectorsOf(r.Value), ETag: r.ETag}, nil
 }
@@ -114,7 +114,7 @@ func (s *Service) servePutAssignments(ctx context.Context, in *struct {
 		return d, nil
 	})
 	if err != nil {
-		return web.Reply[AssignmentList]{}, itemsOnly(err, "/assignments")
+		return web.Reply[AssignmentList]{}, repoint(err, "/assignments", "/items")
 	}
 	return web.Reply[AssignmentList]{Value: assignmentsOf(r.Value), ETag: r.ETag}, nil
 }

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -42,7 +41,7 @@ type Move struct {
 	Reason string `json:"reason,omitzero" doc:"Why, for the record. Needed to reopen, and to start while the review of the template is overdue."`
 }
 
-const unmetCode = "STATE_TRANSITION_INVALID"
+const transitionCode = "STATE_TRANSITION_INVALID"
 
 // Move takes a campaign a step further: ready, activate, pause, resume, close,
 // reopen or archive. ifMatch may be empty. Faults: SURVEY_NOT_FOUND,
@@ -80,8 +79,12 @@ func (m move) allows(from Status) error {
 	if slices.Contains(m.from, from) {
 		return nil
 	}
-	return fault.New(fault.Conflict, unmetCode, fmt.Sprintf("A survey that is %s cannot become %s.", from, m.to)).
-		With(fault.Field{Pointer: "/status", Code: "wrong_status", Detail: fmt.Sprintf("The survey is %s.", from)})
+	return fault.New(fault.Conflict, transitionCode, fmt.Sprintf("A survey that is %s cannot become %s.", from, m.to)).With(wrongStatus(from))
+}
+
+// wrongStatus says that the status of a campaign does not allow something.
+func wrongStatus(status Status) fault.Field {
+	return fault.Field{Pointer: "/status", Code: "wrong_status", Detail: "The survey is " + string(status) + "."}
 }
 
 // move stores the step.
@@ -119,13 +122,9 @@ func (s *Service) move(ctx context.Context, r *Row, old *Survey, m move, reason 
 		}
 		return unmet(&all, m.to)
 	}}
-	reply, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
 		return s.storeTx(ctx, tx, r, &v, st)
 	})
-	if errors.Is(err, errMoved) {
-		return none, err
-	}
-	return reply, err
 }
 
 // unmet is the fault that names all preconditions which do not hold.
@@ -133,7 +132,7 @@ func unmet(c *fault.Checks, to Status) error {
 	if c.OK() {
 		return nil
 	}
-	return plan.Limited(fault.New(fault.Conflict, unmetCode, fmt.Sprintf("The survey cannot become %s yet.", to)).With(c.Fields()...))
+	return plan.Limited(fault.New(fault.Conflict, transitionCode, fmt.Sprintf("The survey cannot become %s yet.", to)).With(c.Fields()...))
 }
 
 func (s *Survey) checkWindow(c *fault.Checks, now time.Time) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/expr"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
@@ -35,7 +36,7 @@ type Open struct {
 	Window           plan.Window // of the open round
 	Policy           plan.Policy // with its defaults
 	Probability      bool        // a confidence interval may be reported
-	OpenEnrolment    bool        // households need not be listed: a census or open enrolment
+	OpenEnrolment    bool        // there may be others than those that are listed
 	Listed           bool        // there is a list of households
 	Form             *form.Form
 	Eligibility      *expr.Program // nil: every response counts
@@ -77,10 +78,10 @@ func (s *Service) Open(ctx context.Context, surveyID string) (*Open, error) {
 
 // load finds, compiles and keeps a campaign.
 func (s *Service) load(ctx context.Context, ws, id string) (*Open, error) {
-	if o := s.cache.get(ws, id); o != nil {
+	if o := s.cache.Get(ws, id); o != nil {
 		return o, nil
 	}
-	gen := s.cache.begin(ws)
+	gen := s.cache.Begin(ws)
 	var o *Open
 	err := s.db.View(ctx, func(q db.Querier) error {
 		r, err := find(ctx, q, ws, id)
@@ -93,7 +94,7 @@ func (s *Service) load(ctx context.Context, ws, id string) (*Open, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.cache.put(o, gen)
+	s.cache.Put(ws, id, o, gen)
 	return o, nil
 }
 
@@ -112,14 +113,14 @@ func (s *Service) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(),
-		OpenEnrolment: v.Sampling.Enrols(), Form: f, duties: plan.NewDuties(v.Assignments),
+		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: plan.NewDuties(v.Assignments),
 		Policy: v.VerificationPolicy.WithDefaults(), Window: v.openWindow(), weight: perByte*len(r.Body) + cachedBase,
 	}
 	for _, c := range v.Collectors {
 		o.Collectors[c.DID] = true
 	}
 	if v.Eligibility != nil {
-		if o.Eligibility, err = compileEligibility(f, v.Eligibility.Expression); err != nil {
+		if o.Eligibility, err = f.Condition(v.Eligibility.Expression); err != nil {
 			return nil, fmt.Errorf("eligibility of survey %s: %w", r.SurveyID, err)
 		}
 	}
@@ -145,9 +146,9 @@ func (s *Survey) openWindow() plan.Window {
 // there is. When the household is listed in some of them, those are all.
 func (s *Service) ByTemplate(ctx context.Context, templateID, household string) ([]*Open, error) {
 	c := web.CallerFrom(ctx)
-	ids, err := column[string](s.db.Query(ctx, selectActive, c.Workspace, templateID, maxExamined))
+	ids, err := listActive(ctx, s.db, c.Workspace, templateID)
 	if err != nil {
-		return nil, fmt.Errorf("list surveys of a template: %w", err)
+		return nil, err
 	}
 	var all, listed []*Open
 	for _, id := range ids {
@@ -155,7 +156,7 @@ func (s *Service) ByTemplate(ctx context.Context, templateID, household string) 
 			break
 		}
 		o, err := s.Open(ctx, id)
-		if isNotFound(err) {
+		if fault.KindOf(err) == fault.NotFound {
 			continue // of another project, or deleted meanwhile
 		} else if err != nil {
 			return nil, err

@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -25,39 +27,45 @@ func (s *Service) Household(ctx context.Context, q db.Querier, o *Open, did stri
 	return h, err
 }
 
-// complete makes the outcome of a household completed when a response of it is
-// counted.
+// complete makes the outcome of a household completed, or refused, when a
+// response of it is counted.
 func (s *Service) complete(ctx context.Context, tx *db.Tx, o *Open, d *Delta) error {
-	h := d.Household
-	if h == nil || d.Completed+d.Partial <= 0 || d.Round != o.Round {
+	h, outcome := d.Household, answered
+	if h == nil || d.Completed+d.Partial+d.Refused <= 0 || d.Round != o.Round {
 		return nil
 	}
-	was, err := s.setOutcome(ctx, tx, o, h, OutcomeCompleted)
+	if d.Refused > 0 {
+		outcome = declined
+	}
+	was, err := s.setOutcome(ctx, tx, o, h, outcome)
 	if err != nil || was.Stratum != d.Stratum || was.Group != d.Group {
 		return err
 	}
-	d.add(outcomeDelta(was.in(o.Round), -1))
+	d.add(outcomeDelta(was.code(o.Round), -1))
 	return nil
 }
 
-// outcomeDelta is what an outcome counts; completed and listed count nothing.
-func outcomeDelta(outcome string, n int) (d Delta) {
-	switch outcome {
-	case OutcomeContacted:
+// outcomeDelta is what a stored outcome counts; listed and those that come with
+// a response count nothing.
+func outcomeDelta(outcome, n int) (d Delta) {
+	switch {
+	case outcome == declined:
+	case outcomes[outcome] == OutcomeContacted:
 		d.Contacted = n
-	case OutcomeRefused:
+	case outcomes[outcome] == OutcomeRefused:
 		d.Refused = n
-	case OutcomeUnreachable:
+	case outcomes[outcome] == OutcomeUnreachable:
 		d.Unreachable = n
 	}
 	return d
 }
 
 // setOutcome stores an outcome in the open round and returns the household as
-// it was just before. h may be out of date.
-func (s *Service) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Household, outcome string) (*Household, error) {
+// it was just before. h may be out of date. Faults: HOUSEHOLD_ERASED of
+// /householdId, STORE_BUSY.
+func (s *Service) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Household, outcome int) (*Household, error) {
 	for range maxTries {
-		n, err := tx.Exec(ctx, setOutcome, o.NID, h.HouseholdID, h.Revision, outcomeCode(outcome), o.Round, s.now().UnixMilli())
+		n, err := tx.Exec(ctx, setOutcome, o.NID, h.HouseholdID, h.Revision, outcome, o.Round, s.now().UnixMilli())
 		if err != nil {
 			return nil, fmt.Errorf("store outcome: %w", err)
 		}
@@ -72,7 +80,7 @@ func (s *Service) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househo
 			return h, nil // taken off the list
 		}
 		if now.Erased && !h.Erased { // since it was read
-			return nil, plan.ErasedFault("", h.HouseholdID)
+			return nil, erasure.Fault(erasure.Field("/householdId", h.HouseholdID))
 		}
 		h = now
 	}
@@ -81,12 +89,12 @@ func (s *Service) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househo
 
 // OutcomeChange tells how an attempt went.
 type OutcomeChange struct {
-	Outcome string `json:"outcome" enum:"listed,contacted,refused,unreachable" doc:"completed comes with the response." example:"contacted"`
+	Outcome string `json:"outcome" enum:"listed,contacted,refused,unreachable" doc:"completed comes with the response, as does refused where the answer to the consent question is no." example:"contacted"`
 }
 
 // SetOutcome stores how an attempt to interview a household went, in the open
 // round of an active campaign. Faults: SURVEY_NOT_FOUND, HOUSEHOLD_NOT_LISTED,
-// HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_NOT_ACTIVE.
+// HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_NOT_ACTIVE, those of mayNote.
 func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange) (web.Reply[*Household], error) {
 	var none web.Reply[*Household]
 	var c fault.Checks
@@ -99,30 +107,36 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 		return none, err
 	}
 	if !o.Active() {
-		return none, fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "The survey is "+string(o.Status)+".")
+		return none, fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "Attempts are noted while the survey is active.").
+			With(fault.Field{Pointer: "path/surveyId", Code: "not_active", Detail: "The survey is " + string(o.Status) + "."})
 	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
-		h, err := findHousehold(ctx, tx, o.NID, did)
-		if err == nil && h == nil {
-			err = notListed()
-		} else if err == nil && h.Erased {
-			err = plan.ErasedFault("", did)
+		h, err := findListed(ctx, tx, o.NID, did)
+		if err == nil && h.Erased {
+			err = erasure.Fault(erasure.Field("path/did", did))
+		}
+		if err == nil {
+			err = o.mayNote(ctx, h)
 		}
 		if err != nil {
 			return none, err
 		}
-		if now := h.in(o.Round); now != ch.Outcome && now != OutcomeCompleted {
-			was, err := s.setOutcome(ctx, tx, o, h, ch.Outcome)
+		outcome, now := outcomeCode(ch.Outcome), h.code(o.Round)
+		if now != outcome && now != answered && now != declined {
+			was, err := s.setOutcome(ctx, tx, o, h, outcome)
 			if err != nil {
-				return none, err
+				return none, repoint(err, "/householdId", "path/did")
 			}
-			d := outcomeDelta(ch.Outcome, 1)
-			d.add(outcomeDelta(was.in(o.Round), -1))
+			d := outcomeDelta(outcome, 1)
+			d.add(outcomeDelta(was.code(o.Round), -1))
 			d.Round, d.Stratum, d.Group = o.Round, was.Stratum, was.Group
 			if err := s.countAll(ctx, tx, o.NID, []Delta{d}); err != nil {
 				return none, err
 			}
-			if h, err = findHousehold(ctx, tx, o.NID, did); err != nil || h == nil {
+			if err := s.noted(ctx, tx, o, was, ch.Outcome); err != nil {
+				return none, err
+			}
+			if h, err = findListed(ctx, tx, o.NID, did); err != nil {
 				return none, err
 			}
 		}
@@ -130,8 +144,21 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 	})
 }
 
-func notListed() error {
-	return fault.New(fault.NotFound, "HOUSEHOLD_NOT_LISTED", "The household is not on the list of the survey.")
+// notedData is what the event of an attempt says about it. Events name no
+// households: it has the name of pseudonymised exports.
+type notedData struct {
+	Household string `json:"household"`
+	Round     int    `json:"round"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+}
+
+// noted tells that somebody has noted how an attempt went.
+func (s *Service) noted(ctx context.Context, tx *db.Tx, o *Open, was *Household, outcome string) error {
+	name := s.cfg.Vault.Pseudonyms(o.Workspace, o.Project)(was.HouseholdID)
+	return s.events.Append(ctx, tx, event.Event{
+		Workspace: o.Workspace, Type: "survey.outcome_set", Subject: o.SurveyID, Revision: o.Revision, Data: notedData{name, o.Round, was.in(o.Round), outcome},
+	})
 }
 
 // reply shows a household.

@@ -21,7 +21,7 @@ type Tally struct {
 	Verified    int64 `json:"verified"`
 	Rejected    int64 `json:"rejected"`
 	Flagged     int64 `json:"flagged"`
-	Refused     int64 `json:"refused"`
+	Refused     int64 `json:"refused" doc:"Households that refused, to somebody who noted it or in a response."`
 	Unreachable int64 `json:"unreachable"`
 }
 

@@ -2,21 +2,15 @@ package survey
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
-
-func isNotFound(err error) bool { return fault.KindOf(err) == fault.NotFound }
 
 // read finds a campaign that the caller sees, and its record. The fault is
 // SURVEY_NOT_FOUND.
@@ -122,119 +116,4 @@ func (s *Service) List(ctx context.Context, f Filter, before int64, limit int) (
 		return items, 0, nil
 	}
 	return items, before, nil
-}
-
-// Revision is a line of the history.
-type Revision struct {
-	Revision  int64     `json:"revision"`
-	At        time.Time `json:"at"`
-	Action    string    `json:"action" example:"activated"`
-	Actor     string    `json:"actor" doc:"DID of who did it."`
-	RequestID string    `json:"requestId,omitzero"`
-	Reason    string    `json:"reason,omitzero"`
-	Link      string    `json:"link" doc:"The record as it was."`
-}
-
-// History lists the revisions of a campaign before one, newest first; 0
-// begins. next is 0 at the end. The fault is SURVEY_NOT_FOUND.
-func (s *Service) History(ctx context.Context, id string, before int64, limit int) (items []Revision, next int64, err error) {
-	err = s.db.View(ctx, func(q db.Querier) error {
-		items = nil
-		r, _, err := s.read(ctx, q, id)
-		if err != nil {
-			return err
-		}
-		if before == 0 {
-			one, err := newest(ctx, q, r.NID)
-			if err != nil {
-				return err
-			}
-			items, before = append(items, one), r.Revision
-		}
-		more, err := past(ctx, q, r.NID, before, limit+1-len(items))
-		items = append(items, more...)
-		return err
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	for i := range items {
-		items[i].Link = fmt.Sprintf("/v1/surveys/%s/history/%d", id, items[i].Revision)
-	}
-	if len(items) > limit {
-		items = items[:limit]
-		next = items[limit-1].Revision
-	}
-	return items, next, nil
-}
-
-func newest(ctx context.Context, q db.Querier, nid int64) (Revision, error) {
-	var one Revision
-	err := one.scan(q.QueryRow(ctx, selectNewest, nid))
-	if err != nil {
-		return one, fmt.Errorf("read newest revision: %w", err)
-	}
-	return one, nil
-}
-
-func (v *Revision) scan(row db.Row) error {
-	var at int64
-	if err := row.Scan(&v.Revision, &at, &v.Action, &v.Actor, &v.RequestID, &v.Reason); err != nil {
-		return err
-	}
-	v.At = time.UnixMilli(at).UTC()
-	return nil
-}
-
-func past(ctx context.Context, q db.Querier, nid, before int64, limit int) ([]Revision, error) {
-	rows, err := q.Query(ctx, selectLog, nid, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	defer rows.Close()
-	var out []Revision
-	for rows.Next() {
-		var one Revision
-		if err := one.scan(rows); err != nil {
-			return nil, fmt.Errorf("list revisions: %w", err)
-		}
-		out = append(out, one)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	return out, nil
-}
-
-// At reads a campaign as it was at a revision. Faults: SURVEY_NOT_FOUND,
-// REVISION_NOT_FOUND.
-func (s *Service) At(ctx context.Context, id string, revision int64) (web.Reply[*Survey], error) {
-	var body string
-	err := s.db.View(ctx, func(q db.Querier) error {
-		r, _, err := s.read(ctx, q, id)
-		if err != nil {
-			return err
-		}
-		if body = string(r.Body); revision == r.Revision {
-			return nil
-		}
-		err = q.QueryRow(ctx, selectPast, r.NID, revision).Scan(&body)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fault.New(fault.NotFound, "REVISION_NOT_FOUND", "The survey has no such revision.")
-		} else if err != nil {
-			return fmt.Errorf("read revision: %w", err)
-		}
-		return nil
-	})
-	if err != nil {
-		return web.Reply[*Survey]{}, err
-	}
-	v, err := (&Row{Body: []byte(body)}).Survey()
-	if err != nil {
-		return web.Reply[*Survey]{}, err
-	}
-	if v, changed := s.veiled(ctx, v); changed {
-		return web.Reply[*Survey]{Value: v}, nil
-	}
-	return web.Reply[*Survey]{Raw: []byte(body)}, nil
 }

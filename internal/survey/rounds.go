@@ -42,7 +42,7 @@ func (s *Service) OpenRound(ctx context.Context, id, ifMatch string, n NextRound
 			err = web.CheckMatch(ifMatch, r.Revision)
 		}
 		if err == nil && v.Status != StatusActive && v.Status != StatusPaused {
-			err = fault.New(fault.Conflict, unmetCode, "Only an active or paused survey has a next round; this one is "+string(v.Status)+".")
+			err = fault.New(fault.Conflict, transitionCode, "Only an active or paused survey has a next round.").With(wrongStatus(v.Status))
 		}
 		if err == nil && v.Round >= maxRounds {
 			err = fault.New(fault.Conflict, "TOO_MANY_ROUNDS", fmt.Sprintf("A survey has at most %d rounds.", maxRounds))

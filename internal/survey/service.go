@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey/cache"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -57,14 +59,17 @@ type Service struct {
 	cfg    Config
 	db     *db.DB
 	events *event.Log
-	cache  *cache
-	shards int // rows that one counter is spread over
+	cache  *cache.Cache[string, *Open] // by id
+	shards int                         // rows that one counter is spread over
 }
 
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	s := &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, cache: newCache(), shards: 1}
+	s := &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shards: 1}
+	s.cache = cache.New[string](cache.Config[*Open]{
+		Limit: maxCached, Weigh: func(o *Open) int { return o.weight }, Older: func(next, kept *Open) bool { return next.Revision < kept.Revision },
+	})
 	if cfg.DB.Dialect() == db.Postgres {
 		s.shards = postgresShards
 	}
@@ -73,18 +78,18 @@ func New(cfg Config) *Service {
 
 // Flush drops all that is cached: what other instances have changed may have
 // been missed.
-func (s *Service) Flush() { s.cache.flush() }
+func (s *Service) Flush() { s.cache.Flush() }
 
 // Forget drops what is cached of one workspace: another instance has changed a
 // campaign there.
-func (s *Service) Forget(ws string) { s.cache.drop(ws) }
+func (s *Service) Forget(ws string) { s.cache.Drop(ws) }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // changed makes a change known once it is stored.
 func (s *Service) changed(tx *db.Tx, ws string) {
 	tx.AfterCommit(func() {
-		s.cache.drop(ws)
+		s.cache.Drop(ws)
 		s.cfg.Changed(ws)
 	})
 }
@@ -94,15 +99,7 @@ func newID(nid int64) string { return "srv_" + strconv.FormatInt(nid, 10) }
 
 // sees tells whether a project exists for a caller.
 func sees(c web.Caller, project string) bool {
-	if len(c.Projects) == 0 {
-		return true
-	}
-	for _, p := range c.Projects {
-		if p == project {
-			return true
-		}
-	}
-	return false
+	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
 }
 
 func notFound() error {

@@ -35,7 +35,7 @@ func TestDocumentedRecord(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
-		v.setClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+		v.clock.Set(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 		w := v.send(t, "ws owner", "POST /v1/surveys", documented)
 		if w.Code != 201 || w.Header().Get("ETag") != `"1"` {
 			t.Fatalf("create = %d %s %s", w.Code, w.Header().Get("ETag"), w.Body)
@@ -66,7 +66,7 @@ func TestPreconditions(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-		v.setClock(start)
+		v.clock.Set(start)
 		ctx := as(t, "ws", "owner")
 		id := v.create(t, "ws", with(t, "window", `{"end":"2026-02-01T00:00:00Z"}`, "training", `{"required":true}`))
 		for _, name := range []string{"ready", "activate"} {
@@ -230,7 +230,7 @@ func TestLockedMembers(t *testing.T) {
 			},
 			{"", `{"projectId":"did:ixo:project/two","type":"FollowUpSurvey"}`, "/projectId locked, /type locked"},
 			{"", `{"window":{"start":"2026-01-01T00:00:00Z"}}`, "/window/start locked"},
-			{"", `{"window":{"end":"2099-01-01T00:00:00Z"},"collectors":["did:ixo:agent/9"],"instructions":{"en":"x"},"name":"n","languages":["en"],"training":{"summary":"s"},"assignments":[{"collector":"did:x:y"}]}`, ""},
+			{"", `{"window":{"end":"2099-01-01T00:00:00Z"},"collectors":["did:ixo:agent/9"],"instructions":{"en":"x"},"name":"n","languages":["en"],"training":{"summary":"s"},"assignments":[{"collector":"did:ixo:agent/9"}]}`, ""},
 			{"pause", `{"window":{"end":"2098-01-01T00:00:00Z"}}`, ""},
 			{"close", `{"window":{"end":"2097-01-01T00:00:00Z"},"name":"c"}`, ""},
 			{"", `{"collectors":[]}`, "/collectors locked"},
@@ -295,7 +295,7 @@ func TestOverdueReview(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
 	begin := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	v.setClock(begin)
+	v.clock.Set(begin)
 	for _, r := range []struct{ request, body string }{
 		{"POST /v1/templates", `{"templateId":"mine","reviewIntervalDays":30,"sections":[{"id":"consent","questions":[{"id":"ok","type":"consent"}]}]}`},
 		{"POST /v1/templates/mine/publish", `{}`},
@@ -305,7 +305,7 @@ func TestOverdueReview(t *testing.T) {
 		}
 	}
 	id := v.create(t, "ws", with(t, "template", "", "templateId", `"mine"`, "sampling", `{"method":"census"}`, "modes", `["web"]`))
-	v.setClock(begin.AddDate(0, 0, 31))
+	v.clock.Set(begin.AddDate(0, 0, 31))
 	_, err := v.s.Move(as(t, "ws", "owner"), id, "activate", "", survey.Move{})
 	if got := codes(err); got != "/templateId review_overdue" {
 		t.Errorf("activate = %v %s", err, got)
@@ -389,7 +389,7 @@ func TestDelete(t *testing.T) {
 func TestRoundWindow(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
-	v.setClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+	v.clock.Set(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	ctx := as(t, "ws", "owner")
 	id := v.start(t, "ws", open)
 	ends := func() string {
@@ -407,7 +407,7 @@ func TestRoundWindow(t *testing.T) {
 		t.Errorf("the round ends %s", got)
 	}
 	o, err := v.s.Open(ctx, id)
-	if err != nil || !o.Within(v.clock()) || o.Within(v.clock().AddDate(1, 0, 0)) {
+	if err != nil || !o.Within(v.clock.Now()) || o.Within(v.clock.Now().AddDate(1, 0, 0)) {
 		t.Errorf("window = %+v, %v", o.Window, err)
 	}
 	if _, err := v.s.Update(ctx, id, "*", "", []byte(`{"name":"x"}`)); err != nil || ends() != "2026-05-01" {

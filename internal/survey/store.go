@@ -31,9 +31,6 @@ const (
 	selectOf      = `SELECT nid, ws, survey_id, project, status, revision, body FROM surveys
 		WHERE ws = $1 AND project = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
 	selectActive = `SELECT survey_id FROM surveys WHERE ws = $1 AND template_id = $2 AND status = 'active' ORDER BY nid LIMIT $3`
-	selectLog    = `SELECT revision, at, action, actor, request, reason FROM survey_history WHERE survey = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3`
-	selectNewest = `SELECT revision, updated_at, rev_action, rev_actor, rev_request, rev_reason FROM surveys WHERE nid = $1`
-	selectPast   = `SELECT body FROM survey_history WHERE survey = $1 AND revision = $2`
 )
 
 // Row is a stored campaign.
@@ -138,37 +135,44 @@ func list(rows db.Rows, err error) ([]*Row, error) {
 	return out, nil
 }
 
-// column reads a result of one column.
-func column[T any](rows db.Rows, err error) ([]T, error) {
+// listActive lists the active campaigns of a template, oldest first.
+func listActive(ctx context.Context, q db.Querier, ws, template string) ([]string, error) {
+	rows, err := q.Query(ctx, selectActive, ws, template, maxExamined)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list surveys of a template: %w", err)
 	}
 	defer rows.Close()
-	var out []T
+	var out []string
 	for rows.Next() {
-		var v T
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list surveys of a template: %w", err)
 		}
-		out = append(out, v)
+		out = append(out, id)
 	}
-	return out, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list surveys of a template: %w", err)
+	}
+	return out, nil
 }
 
 // remove deletes a campaign and all but its households, which are gone by
-// then; false when it was changed meanwhile.
-func remove(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
+// then. The fault is STALE_REVISION when it was changed meanwhile.
+func remove(ctx context.Context, tx *db.Tx, r *Row) error {
 	n, err := tx.Exec(ctx, removeSurvey, r.NID, r.Revision)
-	if err != nil || n == 0 {
-		return false, err
+	if err != nil {
+		return fmt.Errorf("remove survey: %w", err)
+	}
+	if n == 0 {
+		return stale()
 	}
 	if _, err := tx.Exec(ctx, removeHistory, r.NID); err != nil {
-		return false, fmt.Errorf("remove history: %w", err)
+		return fmt.Errorf("remove history: %w", err)
 	}
 	if _, err := tx.Exec(ctx, removeCounts, r.NID); err != nil {
-		return false, fmt.Errorf("remove counters: %w", err)
+		return fmt.Errorf("remove counters: %w", err)
 	}
-	return true, nil
+	return nil
 }
 
 const (

@@ -168,6 +168,9 @@ func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn fu
 		if err != nil {
 			return none, err
 		}
+		if err := checkDutyStrata(ctx, s.db, r.NID, v); err != nil {
+			return none, err
+		}
 		return s.store(ctx, r, v, ch, "survey.updated")
 	})
 }
@@ -205,6 +208,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft)
 func (s *Service) amend(ctx context.Context, ws string, old *Survey, d plan.Draft) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
+	checkDuties(&c, &d.Content)
 	if !slices.Equal(d.Languages, old.Languages) {
 		f, err := s.pinned(ctx, s.db, ws, old)
 		if err != nil {
@@ -285,7 +289,7 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, erro
 		return nil, err
 	}
 	if v.Status != StatusDraft && v.Status != StatusReady {
-		return nil, fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", "Only a survey that was never active can be deleted; this one is "+string(v.Status)+". Close and archive it.")
+		return nil, fault.New(fault.Conflict, transitionCode, "Only a survey that was never active can be deleted. Close and archive it.").With(wrongStatus(v.Status))
 	}
 	for done := false; !done; {
 		err = s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -300,7 +304,7 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, erro
 			if done = err == nil && n == 0; !done {
 				return err
 			}
-			if _, err := remove(ctx, tx, r); err != nil {
+			if err := remove(ctx, tx, r); err != nil {
 				return err
 			}
 			return s.record(ctx, tx, r.Workspace, "survey.deleted", v)

@@ -32,7 +32,7 @@ const exporting = "Every response as it was at asOf, or when the export was aske
 	"pii=none has no household, no collector, no verifier, and no answer marked as personal. pii=pseudonymised has names in place of households, collectors and verifiers: the same in every export of the project, others elsewhere; " +
 	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and an id of a response that a client chose is replaced. " +
 	"Free text stays as people wrote it unless its question is marked. pii=full has everything and needs the scope `responses:pii`, to ask and to read; erased answers are empty and erased is true.\n\n" +
-	"CSV is UTF-8, a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data and codebook, at most 1,048,575 rows and 32,767 characters in a cell. A wide table has at most 16,384 columns, a file 4 GiB. " +
+	"CSV is UTF-8, a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data, codebook and export, which says what was asked for, at most 1,048,575 rows and 32,767 characters in a cell. A wide table has at most 16,384 columns, a file 4 GiB. " +
 	"JSON-LD has its context inside. The scope `responses:read` is needed too."
 
 // Routes adds the export API to a.

@@ -36,6 +36,9 @@ func (r *reader) next(ctx context.Context, after int64, into []found) (batch, er
 	if err != nil {
 		return batch{}, err
 	}
+	if err := nameFlags(ctx, r.s.db, s, rows); err != nil {
+		return batch{}, err
+	}
 	b := batch{rows: rows[:0], after: after, looked: int64(len(rows)), end: !more}
 	for i := range rows {
 		b.after = rows[i].NID

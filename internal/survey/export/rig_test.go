@@ -7,7 +7,6 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -25,13 +24,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/rql"
-	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/filter"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -69,21 +68,6 @@ func callerOf(ws, role string) web.Caller {
 	return c
 }
 
-// gate admits "Authorization: Bearer <workspace> <role>".
-type gate struct{}
-
-func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
-	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
-	if !ok {
-		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "Send a key.")
-	}
-	c := callerOf(ws, role)
-	if !c.May(string(scope)) {
-		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
-	}
-	return c, nil
-}
-
 // rig is one instance with all that exports need.
 type rig struct {
 	*export.Service
@@ -92,7 +76,7 @@ type rig struct {
 	jobs  *job.Service
 	rs    *response.Service
 	vault *vault.Vault
-	h     http.Handler
+	h     surveytest.Server
 
 	tick atomic.Value // func(): called when the export reads its clock
 	done chan struct{}
@@ -122,10 +106,7 @@ func (r *rig) exportClock() time.Time {
 
 func newRig(t testing.TB, d *db.DB) *rig {
 	t.Helper()
-	key, err := secret.Parse("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := surveytest.Key(t)
 	cursors := eventtest.Cursors()
 	r := &rig{db: d, done: make(chan struct{}, 1000), vault: vault.New(vault.Config{Key: key})}
 	r.log = event.New(event.Config{DB: d, Cursors: cursors})
@@ -144,13 +125,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.Service = export.New(export.Config{
 		DB: d, Surveys: surveys, Responses: r.rs, Vault: r.vault, Jobs: r.jobs, Idem: once, Now: r.exportClock, Filter: filterOf,
 	})
-	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	for _, add := range []func(*web.API){templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes} {
-		add(a)
-	}
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	r.h = mux
+	r.h = surveytest.Gate(callerOf).Serve(templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
 	return r
 }
 
@@ -224,18 +199,7 @@ func (r *rig) start(t testing.TB, wrap ...func(job.Handler) job.Handler) {
 // send calls a route as a role of the workspace "ws".
 func (r *rig) send(t testing.TB, role, request, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	req := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	req.Header.Set("Authorization", "Bearer ws "+role)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	r.h.ServeHTTP(w, req)
-	return w
+	return r.h.Send(t, "ws "+role, request, body, headers...)
 }
 
 // do sends a request, "owner GET /v1/…", that must be answered with a status, any

@@ -127,7 +127,10 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 		return err
 	}
 	l := w.s.layout(&w.d.Draft, w.o)
-	about := layout.About{Survey: w.o.SurveyID, TemplateID: w.o.TemplateID, TemplateVersion: w.o.TemplateVersion, AsOf: w.d.AsOf}
+	about := layout.About{
+		Survey: w.o.SurveyID, TemplateID: w.o.TemplateID, TemplateVersion: w.o.TemplateVersion, AsOf: w.d.AsOf, Filter: w.d.Filter,
+		Verification: w.d.Verification, Rounds: w.d.Rounds,
+	}
 	if w.out, err = l.Writer(w.d.Format, about); err != nil {
 		return err
 	}

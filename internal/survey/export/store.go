@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
@@ -101,6 +102,8 @@ const (
 	selectSealedPage = `SELECT nid, response_id, round, household, stratum, grp, status, vstatus, verifier, verified_at, flags, collector, submitted_at, received_at,
 			updated_at, revision, body, answers, sealed
 		FROM responses WHERE survey = $1 AND nid > $2 AND nid <= $3 ORDER BY nid LIMIT $4`
+	selectFlags = `SELECT f.response, f.rule FROM responses r JOIN response_flags f ON f.response = r.nid
+		WHERE r.survey = $1 AND r.nid > $2 AND r.nid <= $3 ORDER BY f.response, f.rule, f.question`
 	selectPast = `SELECT revision, at, status, vstatus, verifier, verified_at, body, answers, sealed FROM response_history
 		WHERE response = $1 AND at <= $2 ORDER BY revision DESC LIMIT 1`
 )
@@ -151,7 +154,7 @@ func page(ctx context.Context, q db.Querier, s span, into []found) (out []found,
 	}
 	size := 0
 	for rows.Next() {
-		one.sealed = nil
+		one.sealed, one.FlagRules = nil, ""
 		if err := rows.Scan(to...); err != nil {
 			return nil, false, wrap("list responses", err)
 		}
@@ -161,6 +164,38 @@ func page(ctx context.Context, q db.Querier, s span, into []found) (out []found,
 		}
 	}
 	return out, len(out) == s.limit, wrap("list responses", rows.Err())
+}
+
+// nameFlags says which checks have flagged the responses of a span, which are in
+// their order.
+func nameFlags(ctx context.Context, q db.Querier, s span, of []found) error {
+	if !slices.ContainsFunc(of, func(f found) bool { return f.Flags > 0 }) {
+		return nil
+	}
+	rows, err := q.Query(ctx, selectFlags, s.survey, s.after, of[len(of)-1].NID)
+	if err != nil {
+		return wrap("list flags", err)
+	}
+	defer rows.Close()
+	last := ""
+	for i := 0; rows.Next(); {
+		var nid int64
+		var rule string
+		if err := rows.Scan(&nid, &rule); err != nil {
+			return wrap("list flags", err)
+		}
+		for i < len(of) && of[i].NID < nid {
+			i, last = i+1, ""
+		}
+		if i == len(of) || of[i].NID != nid || rule == last {
+			continue // it came meanwhile, or is about another answer
+		}
+		if last = rule; of[i].FlagRules != "" {
+			rule = of[i].FlagRules + "; " + rule
+		}
+		of[i].FlagRules = rule
+	}
+	return wrap("list flags", rows.Err())
 }
 
 // past puts a response back to how it was at a time; false when it was not

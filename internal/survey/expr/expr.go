@@ -28,7 +28,9 @@ const (
 	maxNodes  = 600    // syntax nodes of an expression
 	maxDepth  = 48     // nesting of an expression
 	maxLoops  = 2      // loops inside one another
-	maxRegex  = 500    // instructions of a regular expression
+
+	programBytes = 1 << 10 // what a program takes, about
+	nodeBytes    = 200     // and for each of its nodes
 )
 
 // Error is what is wrong with an expression, and where.
@@ -55,8 +57,9 @@ type Variable struct {
 
 // Env is a set of declared shapes and variables. It is safe for concurrent use.
 type Env struct {
-	cel    *cel.Env
-	shapes *registry
+	cel      *cel.Env
+	shapes   *registry
+	patterns patterns // that programs share
 }
 
 // NewEnv declares shapes and variables.
@@ -73,7 +76,7 @@ func NewEnv(shapes []*Shape, vars []Variable) (*Env, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make CEL environment: %w", err)
 	}
-	return &Env{cel: env, shapes: reg}, nil
+	return &Env{cel: env, shapes: reg, patterns: patterns{}}, nil
 }
 
 // Want is what an expression must give.
@@ -91,10 +94,21 @@ type Program struct {
 	cel    cel.Program
 	cost   uint64 // of an evaluation that is not counted
 	uses   []Use
+	nodes  int
+
+	patterns patterns
+	heap     int // bytes of those that the environment did not have
 }
 
 // Source is the text the program was compiled from.
 func (p *Program) Source() string { return p.source }
+
+// Patterns is how many bytes the regular expressions of the program take, about,
+// without those that the environment had already.
+func (p *Program) Patterns() int { return p.heap }
+
+// Weight is how many bytes the whole program takes, about.
+func (p *Program) Weight() int { return p.heap + programBytes + nodeBytes*p.nodes }
 
 // Uses are the members the program reads, each once.
 func (p *Program) Uses() []Use { return p.uses }
@@ -109,7 +123,7 @@ func (e *Env) Compile(source string, names Names, want Want) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, firstIssue(issues)
 	}
-	w := &resolver{ast: parsed.NativeRep(), names: names}
+	w := &resolver{ast: parsed.NativeRep(), names: names, patterns: patterns{}, shared: e.patterns}
 	if err := w.run(); err != nil {
 		return nil, err
 	}
@@ -126,14 +140,14 @@ func (e *Env) Compile(source string, names Names, want Want) (*Program, error) {
 	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	cost, fixed := w.fixedCost(checked.NativeRep())
 	if !fixed {
-		opts = append(opts, cel.CostLimit(MaxCost))
+		opts = append(append(opts, cel.CostLimit(MaxCost)), w.patterns.options()...)
 	}
 	program, err := e.cel.Program(checked, opts...)
 	if err != nil {
 		return nil, &Error{1, 1, plain(err.Error())}
 	}
 	uses := e.uses(checked.NativeRep())
-	return &Program{source: source, cel: program, cost: cost, uses: uses}, nil
+	return &Program{source: source, cel: program, cost: cost, uses: uses, nodes: w.nodes, patterns: w.patterns, heap: w.heap}, nil
 }
 
 // fits checks what the expression gives.

@@ -205,6 +205,9 @@ func TestCompileNamesThePlace(t *testing.T) {
 		{`name.matches("(")`, 0, "error parsing regexp"},
 		{`name.matches(name)`, 0, "must be a text that stands in the expression"},
 		{`name.matches("(([a-z]{1,100}){1,10})")`, 0, "too large"},
+		{`name.matches("[^b]{0,247}b")`, 0, "begin it with ^"},
+		{`name.matches("` + strings.Repeat(".{0,1000}", 55) + `")`, 0, "too large"},
+		{`name.matches("^\\pL{90}$") || name.matches("^\\pL{91}$")`, 0, "too large together"},
 		{strings.Repeat("(", 200) + "true" + strings.Repeat(")", 200), 0, "recursion"},
 		{strings.Repeat("!", 60) + "true", 0, ""},
 		{`"` + strings.Repeat("x", 2000) + `" == name`, 2001, "at most 2000"},
@@ -249,6 +252,40 @@ func TestBombsAreBounded(t *testing.T) {
 	}
 }
 
+// What matches costs follows from its pattern and from the text.
+func TestMatchesHasItsCost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	section, _ := w.vars["@s"].(*expr.Record)
+	answers, _ := section.Members.(row)
+	answers[1] = expr.TextValue(strings.Repeat("a", 4000))
+	for _, tt := range []struct {
+		source  string
+		least   uint64
+		says    string
+		allowed bool
+	}{
+		{`name.matches("^b")`, 1, "", true},
+		{`name.matches("(?:.*.?){20}")`, 20_000, "", true},
+		{`matches(name, "(?:.*.?){20}")`, 20_000, "", true},
+		{`name.matches("(?:.*.?){20}") && name.matches("(?:.*.?){19}")`, 30_000, "cost limit", false},
+		{`(name + name + name + name + name + name).matches("(?:.*.?){20}")`, 1, "too long for the pattern", false},
+		{`calc.matches("a")`, 1, "no such overload", false},
+	} {
+		p, err := w.env.Compile(tt.source, w.names, expr.Condition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, cost, err := p.Holds(w.vars)
+		if (err == nil) != tt.allowed || err != nil && !strings.Contains(err.Error(), tt.says) || cost < tt.least {
+			t.Errorf("Holds(%s) costs %d (%v), want at least %d and %q", tt.source, cost, err, tt.least, tt.says)
+		}
+		if p.Patterns() == 0 || p.Weight() < p.Patterns() {
+			t.Errorf("%s weighs %d, its patterns %d", tt.source, p.Weight(), p.Patterns())
+		}
+	}
+}
+
 func TestUses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -258,6 +295,20 @@ func TestUses(t *testing.T) {
 		{`count(devices) > 1`, "s.devices"},
 		{`devices[0].type == "x"`, "s.devices.type s.devices"},
 		{`answered(devices)`, "s.devices*"},
+		{`answered(devices[0])`, "s.devices.* s.devices"},
+		{`devices[0] == devices[1]`, "s.devices.* s.devices"},
+		{`(member ? devices[0] : devices[1]).type == "x"`, "s.devices.type s.member s.devices"},
+		{`devices.size() > 1`, "s.devices"},
+		{`size(devices.filter(d, d.hours > 1)) > 1`, "s.devices s.devices.hours"},
+		{`count(devices.map(d, d.hours > 1, d)) > 1`, "s.devices s.devices.hours"},
+		{`devices.filter(d, d.hours > 1).size() > 1`, "s.devices s.devices.hours"},
+		{`devices.filter(d, d.hours > 1).exists(x, x.type == "a")`, "s.devices s.devices.hours s.devices.type"},
+		{`devices.filter(d, d.hours > 1)[0].type == "a"`, "s.devices.type s.devices s.devices.hours"},
+		{`answered(devices.filter(d, d.hours > 1))`, "s.devices s.devices.hours s.devices.*"},
+		{`devices.filter(d, answered(d)).size() > 1`, "s.devices s.devices.*"},
+		{`devices.filter(d, d.hours > 1) == devices`, "s.devices s.devices.hours s.devices.* s.devices*"},
+		{`devices.map(d, devices).exists(x, answered(x))`, "s.devices s.devices*"},
+		{`[devices.filter(d, d.hours > 1)].size() > 0`, "s.devices s.devices.hours s.devices.*"},
 		{`devices.exists(d, answered(d))`, "s.devices s.devices.*"},
 		{`answered(section)`, "s.*"},
 		{`place.lat > 1`, "geo.lat s.place"},

@@ -2,7 +2,6 @@ package expr
 
 import (
 	"fmt"
-	"regexp/syntax"
 	"slices"
 
 	"cel.dev/cel-go/common/ast"
@@ -33,7 +32,10 @@ type resolver struct {
 	loops int
 	nodes int
 
-	deepest int // most loops inside one another
+	deepest  int // most loops inside one another
+	patterns patterns
+	shared   patterns // of the environment
+	heap     int      // bytes of the patterns that are not
 }
 
 func (w *resolver) run() error {
@@ -120,16 +122,8 @@ func (w *resolver) pattern(c ast.CallExpr) error {
 	if !ok {
 		return nil // the type checker says so
 	}
-	re, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return w.errorf(p, "the pattern is not a regular expression: %s", err)
-	}
-	prog, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		return w.errorf(p, "the pattern is not a regular expression: %s", err)
-	}
-	if len(prog.Inst) > maxRegex {
-		return w.errorf(p, "the pattern is too large: at most %d steps", maxRegex)
+	if err := w.addPattern(text); err != nil {
+		return w.errorf(p, "%s", err)
 	}
 	return nil
 }

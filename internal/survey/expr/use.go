@@ -19,35 +19,87 @@ type Use struct {
 // uses finds the members a checked expression reads. Reading a record only to
 // get at a member, to loop over it or to count it does not read the rest.
 func (e *Env) uses(a *ast.AST) []Use {
-	var found []Use
-	shallow := map[int64]bool{}
-	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
-		switch x.Kind() {
-		case ast.SelectKind:
-			operand := x.AsSelect().Operand()
-			shallow[operand.ID()] = true
-			u, ok := e.use(a, x, operand)
-			u.Deep = u.Deep && !shallow[x.ID()]
-			if ok && !slices.Contains(found, u) {
-				found = append(found, u)
-			}
-		case ast.IdentKind:
-			if u, ok := e.whole(a, x); ok && !shallow[x.ID()] && !slices.Contains(found, u) {
-				found = append(found, u)
-			}
-		case ast.ComprehensionKind:
-			shallow[x.AsComprehension().IterRange().ID()] = true
-		case ast.CallKind:
-			c := x.AsCall()
-			if name := c.FunctionName(); (name == "count" || name == "size" || name == operators.Index) && len(c.Args()) > 0 {
-				shallow[c.Args()[0].ID()] = true
-			}
-		}
-	}))
-	return found
+	f := &finder{env: e, ast: a, shallow: map[int64]bool{}}
+	ast.PreOrderVisit(a.Expr(), ast.NewExprVisitor(f.visit))
+	return f.found
 }
 
-// whole is the record that an identifier stands for.
+// finder visits an expression, outer parts first.
+type finder struct {
+	env     *Env
+	ast     *ast.AST
+	found   []Use
+	shallow map[int64]bool // parts of which no more is read than what is named
+}
+
+func (f *finder) visit(x ast.Expr) {
+	shallow := f.shallow[x.ID()]
+	switch x.Kind() {
+	case ast.SelectKind:
+		operand := x.AsSelect().Operand()
+		f.shallow[operand.ID()] = true
+		u, ok := f.env.use(f.ast, x, operand)
+		u.Deep = u.Deep && !shallow
+		f.add(u, ok)
+	case ast.IdentKind:
+		u, ok := f.env.whole(f.ast, x)
+		f.add(u, ok && !shallow)
+	case ast.ComprehensionKind:
+		c := x.AsComprehension()
+		f.shallow[c.IterRange().ID()] = true
+		if shallow {
+			f.gathered(c.LoopStep())
+		}
+	case ast.CallKind:
+		f.call(x, shallow)
+	}
+}
+
+func (f *finder) add(u Use, ok bool) {
+	if ok && !slices.Contains(f.found, u) {
+		f.found = append(f.found, u)
+	}
+}
+
+func (f *finder) call(x ast.Expr, shallow bool) {
+	c := x.AsCall()
+	args := c.Args()
+	if c.IsMemberFunction() {
+		args = append([]ast.Expr{c.Target()}, args...)
+	}
+	switch c.FunctionName() {
+	case "count", "size":
+		f.shallow[args[0].ID()] = true
+	case operators.Index:
+		f.shallow[args[0].ID()] = true
+		u, ok := f.env.whole(f.ast, x)
+		f.add(u, ok && !shallow)
+	case operators.Conditional:
+		f.shallow[args[1].ID()], f.shallow[args[2].ID()] = shallow, shallow
+	}
+}
+
+// gathered says that the records which a loop puts into its result are read no
+// deeper than the result is: step is result + [record], or a choice of that and
+// the result as it was.
+func (f *finder) gathered(step ast.Expr) {
+	if step.Kind() != ast.CallKind {
+		return
+	}
+	switch c := step.AsCall(); c.FunctionName() {
+	case operators.Conditional:
+		f.gathered(c.Args()[1])
+	case operators.Add:
+		if into, list := c.Args()[0], c.Args()[1]; into.Kind() == ast.IdentKind && into.AsIdent() == accumulator && list.Kind() == ast.ListKind {
+			for _, x := range list.AsList().Elements() {
+				// A list of lists is not followed any further.
+				f.shallow[x.ID()] = f.ast.GetType(x.ID()).Kind() == types.StructKind
+			}
+		}
+	}
+}
+
+// whole is the record that an identifier or an element of a list stands for.
 func (e *Env) whole(a *ast.AST, x ast.Expr) (Use, bool) {
 	t := a.GetType(x.ID())
 	s, ok := e.shapes.shapes[t.TypeName()]

@@ -411,7 +411,7 @@ func (a *answering) string() error {
 		if len(text) == 0 {
 			return nil
 		}
-		if a.n.regex != nil && !a.n.regex.Match(text) {
+		if !a.matches(text) {
 			a.wrong("", "pattern", "The text does not have the form that is asked for.")
 			return nil
 		}
@@ -423,6 +423,17 @@ func (a *answering) string() error {
 	}
 	a.ev.arena = quote(a.ev.arena, text)
 	return nil
+}
+
+// matches tells that a text has the form that is asked for. When the budget is
+// spent it is not looked at: the check says so at its end.
+func (a *answering) matches(text []byte) bool {
+	p := a.n.pattern
+	if p == nil || a.ev.cost > maxCost {
+		return true
+	}
+	a.ev.cost += p.Cost(utf8.RuneCount(text))
+	return p.Match(text)
 }
 
 // form says what a string of that type must be, or nothing when s is.

@@ -36,7 +36,10 @@ func (ev *evaluation) walk() {
 		b := &ev.blocks[i]
 		before := ev.r.Answered
 		ev.block(b)
-		if s.required && b.relevant() && ev.r.Answered == before && !b.Answered() {
+		if slices.ContainsFunc(s.nodes, b.sent) {
+			ev.await(&b.known)
+		}
+		if s.required && b.standing() == yes && ev.r.Answered == before && !b.Answered() {
 			ev.missing(b.pointer(), "The section is required.")
 		}
 	}
@@ -51,6 +54,7 @@ func (ev *evaluation) block(b *block) {
 			}
 			continue
 		}
+		ev.await(&c.known)
 		switch n.q.Type {
 		case Note:
 		case Calculate:
@@ -87,7 +91,9 @@ func (ev *evaluation) question(b *block, n *node, c *cell) {
 	case Consent:
 		ev.consent(c, answered)
 	}
-	ev.required(b, n, c, answered)
+	if c.known == yes {
+		ev.required(b, n, c, answered)
+	}
 	if answered && c.state == given && n.constraint != nil {
 		ev.constraint(b, n)
 	}
@@ -127,10 +133,12 @@ func (b *block) requires(n *node) bool {
 }
 
 // constraint checks an answer. What cannot be evaluated is not violated: it is
-// mostly another answer that is missing.
+// mostly another answer that is missing. Of a partial response that is so even
+// when it can be evaluated without.
 func (ev *evaluation) constraint(b *block, n *node) {
+	before := ev.gaps.count
 	held, err := b.holds(n.constraint)
-	if held || err != nil {
+	if held || err != nil || ev.in.Partial && ev.gaps.count > before {
 		return
 	}
 	detail := n.q.ConstraintMessage.In(ev.language(), ev.f.t.Language())

@@ -29,16 +29,21 @@ type compiled struct {
 	env      *expr.Env
 
 	household, response *expr.Shape
+
+	weight int // bytes of expressions
 }
 
 // Compile checks a template and compiles it. The fault TEMPLATE_INVALID names
 // every problem with its JSON pointer, at most 100. The form keeps t: it must
 // not change afterwards.
 func Compile(t *Template) (*Form, error) {
-	c := &compiler{compiled: &compiled{t: t, byID: map[string]int{}, unique: map[string]*node{}, vars: map[string]variable{}}}
+	c := &compiler{
+		compiled: &compiled{t: t, byID: map[string]int{}, unique: map[string]*node{}, vars: map[string]variable{}},
+		patterns: map[string]*expr.Pattern{},
+	}
 	c.document()
-	c.build()
-	if len(c.problems) == 0 {
+	if !c.over { // with other problems too, for expressions have their own
+		c.build()
 		c.expressions()
 	}
 	if len(c.problems) > 0 {
@@ -123,9 +128,12 @@ func (f *Form) HasConsent() bool {
 type compiler struct {
 	*compiled
 	problems  []fault.Field
+	over      bool // a limit is passed that keeps what is built small
 	questions int
 	written   int // bytes of expressions
 	nodes     []*node
+	heap      int                      // bytes of regular expressions
+	patterns  map[string]*expr.Pattern // by the text of a question
 }
 
 func (c *compiler) problem(pointer, code, format string, args ...any) {
@@ -134,18 +142,23 @@ func (c *compiler) problem(pointer, code, format string, args ...any) {
 	}
 }
 
-// build makes the nodes. It takes what document has found fit to be built:
-// with problems around, nothing built is used.
+// tooMuch notes that a limit is passed beyond which nothing is built.
+func (c *compiler) tooMuch(pointer, code, format string, args ...any) {
+	c.over = true
+	c.problem(pointer, code, format, args...)
+}
+
+// build makes the nodes. With problems around they only serve to check the
+// expressions.
 func (c *compiler) build() {
-	if len(c.problems) > 0 {
-		return
-	}
 	seen := map[string]int{}
 	for i := range c.t.Sections {
 		s := &c.t.Sections[i]
 		at := fmt.Sprintf("/sections/%d", i)
 		box := &container{section: i, variable: fmt.Sprintf("@s%d", i), shape: c.shape(fmt.Sprintf("s%d", i))}
-		c.byID[s.ID] = i
+		if !slices.Contains(ours, s.ID) {
+			c.byID[s.ID] = i
+		}
 		c.sections = append(c.sections, &section{
 			container: box, s: s, id: s.ID, pointer: at, place: "/responses/" + s.ID,
 			required: slices.Contains(c.t.Validations.RequiredSections, s.ID),
@@ -186,6 +199,7 @@ func (c *compiler) fill(box *container, questions []Question, at string) {
 		case box.owner.place != "" && box.owner.q.Type == Group:
 			n.place = box.owner.place + "/" + n.id
 		}
+		_, twice := box.byID[n.id]
 		box.nodes = append(box.nodes, n)
 		box.byID[n.id] = n
 		c.nodes = append(c.nodes, n)
@@ -201,7 +215,11 @@ func (c *compiler) fill(box *container, questions []Question, at string) {
 		if q.Type == Group {
 			box.groups = append(box.groups, n)
 		}
-		box.shape.Add(n.id, c.typeOf(n))
+		if _, known := kinds[q.Type]; known && !twice {
+			box.shape.Add(n.id, c.typeOf(n))
+		} else {
+			box.shape.Add(n.id, expr.Any) // to say what is wrong here is enough
+		}
 	}
 	box.sort()
 }

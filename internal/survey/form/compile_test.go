@@ -44,6 +44,10 @@ func TestCompileProblems(t *testing.T) {
 			"option values", q(`"type":"multiple_choice","other":true,"options":["a","","a","other"]`),
 			"/sections/0/questions/0/options/1 required; /sections/0/questions/0/options/2 duplicate; /sections/0/questions/0/options/3 reserved",
 		},
+		{
+			"options with semicolons", questions(`{"id":"a","type":"multiple_choice","options":["x","y;z"]},{"id":"b","type":"rank","options":[";"]},{"id":"c","type":"single_choice","options":["x;y"]},{"id":"d","type":"matrix","rows":["a;b"],"options":["x;y"]}`),
+			"/sections/0/questions/0/options/1 not_allowed; /sections/0/questions/1/options/0 not_allowed",
+		},
 		{"too many options", q(`"type":"single_choice","options":[` + many(1001, `"o#"`) + `]`), "/sections/0/questions/0/options too_many"},
 		{"matrix", q(`"type":"matrix","options":["a"]`), "/sections/0/questions/0/rows required"},
 		{"matrix words", q(`"type":"matrix","options":["a"],"rows":["noAnswer"]`), "/sections/0/questions/0/rows/0 reserved"},
@@ -53,6 +57,16 @@ func TestCompileProblems(t *testing.T) {
 		{"rating fraction", q(`"type":"rating","validation":{"max":4.5}`), "/sections/0/questions/0/validation/max invalid"},
 		{"regex", q(`"type":"text","validation":{"regex":"(?=a)"}`), "/sections/0/questions/0/validation/regex invalid"},
 		{"regex length", q(`"type":"text","validation":{"regex":"` + strings.Repeat("a", 501) + `"}`), "/sections/0/questions/0/validation/regex too_long"},
+		{"regex in a group", questions(`{"id":"a","type":"text","validation":{"regex":"\\Qabc"}},{"id":"b","type":"text","validation":{"regex":"a)|(?:b"}},{"id":"c","type":"text","validation":{"regex":"\\Qabc\\E|d"}}`), "/sections/0/questions/0/validation/regex invalid; /sections/0/questions/1/validation/regex invalid"},
+		{"regex size", q(`"type":"text","validation":{"regex":"` + strings.Repeat(".{0,1000}", 55) + `","maxLength":10}`), "/sections/0/questions/0/validation/regex too_complex"},
+		{"regex classes", q(`"type":"text","validation":{"regex":"\\pL{1,300}"}`), "/sections/0/questions/0/validation/regex too_complex"},
+		{
+			"regex time", questions(`{"id":"a","type":"text","validation":{"regex":"(?:.*a?){60}"}},{"id":"b","type":"text","validation":{"regex":"(?:.*a?){60}","maxLength":1000}},{"id":"c","type":"barcode","validation":{"regex":"[A-Za-z ]{2,300}"}}`),
+			"/sections/0/questions/0/validation/regex too_complex",
+		},
+		{"regexes together", questions(many(50, `{"id":"q#","type":"text","validation":{"regex":"[\\pL#]{1,60}"}}`)), "/sections/0/questions/6/validation/regex too_complex"},
+		{"matches together", questions(`{"id":"t","type":"text"},` + many(50, `{"id":"q#","type":"note","relevant":"t.matches('^[\\\\pL#]{1,60}$')"}`)), "/sections/0/questions/7/relevant too_complex"},
+		{"one regex for all", questions(`{"id":"t","type":"text","validation":{"max":1}},` + many(50, `{"id":"q#","type":"text","constraint":"q#.matches('^\\\\pL{1,60}$')","validation":{"regex":"\\pL{1,60}"}}`)), "/sections/0/questions/0/validation/max not_allowed"},
 		{"regex of a number", q(`"type":"number","validation":{"regex":"a"}`), "/sections/0/questions/0/validation not_allowed"},
 		{"max length", q(`"type":"text","validation":{"maxLength":4001}`), "/sections/0/questions/0/validation/maxLength out_of_range"},
 		{"selections", q(`"type":"multiple_choice","options":["a"],"validation":{"minSelections":2,"maxSelections":1}`), "/sections/0/questions/0/validation/minSelections out_of_range; /sections/0/questions/0/validation/maxSelections out_of_range"},
@@ -76,6 +90,10 @@ func TestCompileProblems(t *testing.T) {
 		{"an unknown member", questions(`{"id":"a","type":"geo"},{"id":"b","type":"note","relevant":"a.latitude > 1"}`), "/sections/0/questions/1/relevant expression"},
 		{"a section expression", `{"sections":[{"id":"a","relevant":"1","questions":[{"id":"q","type":"note"}]}]}`, "/sections/0/relevant expression"},
 		{"long expressions", questions(many(150, `{"id":"q#","type":"note","relevant":"`+strings.Repeat("a", 1900)+`"}`)), "/sections/0/questions/137/relevant too_long"},
+		{
+			"all at once", `{"stage":"x","sections":[{"id":"s","relevant":"zz > 1","questions":[{"id":"a","type":"select"},{"id":"b","type":"note","relevant":"e > "},{"id":"b","type":"number","relevant":"a > 1 && a == 'x'"},{"id":"c","type":"number","relevant":"d > 1"},{"id":"d","type":"number","relevant":"c > 1"}]},{"id":"household","questions":[{"id":"q","type":"text","relevant":"household.group == 'x'"}]}]}`,
+			"/stage not_allowed; /sections/0/questions/0/type not_allowed; /sections/0/questions/2/id duplicate; /sections/1/id reserved; /sections/0/relevant expression; /sections/0/questions/1/relevant expression; /sections/0/questions/3 cycle",
+		},
 		{"self", questions(`{"id":"a","type":"number","relevant":"a > 1"}`), "/sections/0/questions/0 cycle"},
 		{"pair", questions(`{"id":"a","type":"number","relevant":"b > 1"},{"id":"b","type":"number","relevant":"a > 1"}`), "/sections/0/questions/0 cycle"},
 		{"section", `{"sections":[{"id":"a","relevant":"q == 1","questions":[{"id":"q","type":"number"}]}]}`, "/sections/0 cycle"},
@@ -117,6 +135,8 @@ func TestCompileTakes(t *testing.T) {
 func TestProblemsNameTheirPlace(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ doc, says string }{
+		{questions(`{"id":"a","type":"select"}`), "must be one of audio, barcode, boolean, calculate, consent, date, datetime, entity_ref, file, geo, group, "},
+		{questions(`{"id":"a","type":"text","validation":{"regex":"(?:.*a?){60}"}}`), "a text of 4000 characters. Make the repeats smaller, or set maxLength."},
 		{questions(`{"id":"a","type":"number","relevant":"1 == 1 && abc > 1"}`), "no section and no question is called abc (at character 11)"},
 		{questions(`{"id":"r","type":"repeat","questions":[{"id":"n","type":"number"}]},{"id":"a","type":"note","relevant":"n > 1"}`), "use a list such as r.map(x, x.n)"},
 		{`{"sections":[{"id":"a","questions":[{"id":"q","type":"number"}]},{"id":"b","questions":[{"id":"q","type":"number"}]},{"id":"c","relevant":"q > 1","questions":[{"id":"x","type":"number"}]}]}`, "name its section too"},

@@ -124,7 +124,7 @@ func (c *compiler) sectionRules() {
 		c.problem("/sections", "required", "A template needs at least one section.")
 	}
 	if len(t.Sections) > MaxSections {
-		c.problem("/sections", "too_many", "There may be at most %d sections.", MaxSections)
+		c.tooMuch("/sections", "too_many", "There may be at most %d sections.", MaxSections)
 		return
 	}
 	seen := map[string]bool{}
@@ -169,7 +169,7 @@ func (c *compiler) expression(at, source string) {
 	before := c.written
 	c.written += len(source)
 	if before <= maxExpressions && c.written > maxExpressions {
-		c.problem(at, "too_long", "The expressions of a template may have at most %d bytes together.", maxExpressions)
+		c.tooMuch(at, "too_long", "The expressions of a template may have at most %d bytes together.", maxExpressions)
 	}
 }
 
@@ -202,13 +202,13 @@ type place struct {
 
 func (c *compiler) questionRules(questions []Question, p place) {
 	if len(questions) > 0 && p.depth > MaxDepth {
-		c.problem(p.at, "too_deep", "Questions may nest at most %d levels.", MaxDepth)
+		c.tooMuch(p.at, "too_deep", "Questions may nest at most %d levels.", MaxDepth)
 		return
 	}
 	for i := range questions {
 		if c.questions++; c.questions > MaxQuestions {
 			if c.questions == MaxQuestions+1 {
-				c.problem(fmt.Sprintf("%s/%d", p.at, i), "too_many", "A template may have at most %d questions.", MaxQuestions)
+				c.tooMuch(fmt.Sprintf("%s/%d", p.at, i), "too_many", "A template may have at most %d questions.", MaxQuestions)
 			}
 			return
 		}

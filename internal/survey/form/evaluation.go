@@ -18,7 +18,9 @@ type evaluation struct {
 	arena  []byte  // canonical bytes of all answers
 	*reader
 	cost      uint64
-	made      int // cells of groups and elements
+	gaps      gaps
+	waits     map[*truth]gap // what is unsure, and the answer that decides it
+	made      int            // cells of groups and elements
 	today     expr.Value
 	household *expr.Record
 	response  *expr.Record
@@ -39,7 +41,7 @@ type block struct {
 type cell struct {
 	state      state
 	known      truth // relevance
-	calculated truth // yes: done; busy: at it
+	calculated truth // yes: done; unsure: done, with answers missing; busy: at it
 	flag       bool  // a boolean's value
 	start, end int   // canonical bytes in the arena
 	num        float64
@@ -57,24 +59,6 @@ const (
 	given        // there is an answer
 	silent       // there is a reason for none: noAnswer
 )
-
-type truth uint8
-
-const (
-	unknown truth = iota
-	busy
-	yes
-	no
-)
-
-func (t truth) is() bool { return t == yes }
-
-func truthOf(b bool) truth {
-	if b {
-		return yes
-	}
-	return no
-}
 
 // begin makes the blocks of the selected sections.
 func (ev *evaluation) begin() {
@@ -155,7 +139,7 @@ func (b *block) Parent() expr.Vars { return nil }
 // about is the record of the household or the response.
 func about(kept **expr.Record, shape *expr.Shape, values map[string]any) *expr.Record {
 	if *kept == nil {
-		*kept = &expr.Record{Shape: shape, Members: facts{shape.Fields(), values}}
+		*kept = &expr.Record{Shape: shape, Members: facts{fields: shape.Fields(), values: values}}
 	}
 	return *kept
 }
@@ -164,6 +148,7 @@ func about(kept **expr.Record, shape *expr.Shape, values map[string]any) *expr.R
 type facts struct {
 	fields []expr.Field
 	values map[string]any
+	miss   func() // is told of those that are missing and may still come; nil when none may
 }
 
 // Member implements expr.Members.
@@ -174,6 +159,9 @@ func (f facts) Member(i int) expr.Value {
 	}
 	if !ok && f.fields[i].Name == "attributes" {
 		return expr.Bag{}
+	}
+	if !ok && f.miss != nil {
+		f.miss()
 	}
 	return expr.Native(v)
 }
@@ -205,37 +193,6 @@ func (b *block) holds(p *expr.Program) (held bool, err error) {
 	return held, err
 }
 
-// relevant tells whether the block itself is asked.
-func (b *block) relevant() bool {
-	if b.box.owner != nil {
-		return b.up.asks(b.box.owner)
-	}
-	if b.known == unknown {
-		b.known = busy
-		held := b.cells != nil
-		if p := b.ev.f.sections[b.box.section].relevant; held && p != nil {
-			held, _ = b.holds(p)
-		}
-		b.known = truthOf(held)
-	}
-	return b.known.is()
-}
-
-// asks tells whether a question of the block is asked. It is found out once,
-// when somebody wants to know; a compiled form has no cycles.
-func (b *block) asks(n *node) bool {
-	c := &b.cells[n.index]
-	if c.known == unknown {
-		c.known = busy
-		held := b.relevant()
-		if held && n.relevant != nil {
-			held, _ = b.holds(n.relevant)
-		}
-		c.known = truthOf(held)
-	}
-	return c.known.is()
-}
-
 // Member gives an answer to expressions: null when there is none, when the
 // question is not asked, and for dontKnow and refused.
 func (b *block) Member(i int) expr.Value {
@@ -244,10 +201,18 @@ func (b *block) Member(i int) expr.Value {
 	}
 	n, c := b.box.nodes[i], &b.cells[i]
 	if !b.asks(n) {
+		if c.known == unsure {
+			b.ev.miss(gap{b, n})
+		}
 		return expr.Null
 	}
 	if n.q.Type == Calculate {
 		b.compute(n)
+		if c.calculated == unsure {
+			b.ev.miss(b.ev.waits[&c.calculated])
+		}
+	} else if c.state == blank && n.q.Type != Note {
+		b.ev.miss(gap{b, n})
 	}
 	if c.value == nil {
 		c.value = b.valueOf(n, c)
@@ -257,10 +222,15 @@ func (b *block) Member(i int) expr.Value {
 
 // Answered tells whether anything in the block is answered.
 func (b *block) Answered() bool {
+	before := b.ev.gaps
 	for i := range b.cells {
 		if b.answered(b.box.nodes[i]) {
+			b.ev.gaps = before
 			return true
 		}
+	}
+	if b.cells != nil && b.standing().is() {
+		b.ev.miss(gap{b, nil})
 	}
 	return false
 }
@@ -315,7 +285,7 @@ func (ev *evaluation) wrong(pointer, code, detail string) {
 }
 
 func (ev *evaluation) missing(pointer, detail string) {
-	if len(ev.r.Missing) < MaxProblems {
+	if len(ev.r.Missing) < MaxProblems && !slices.ContainsFunc(ev.r.Missing, func(f fault.Field) bool { return f.Pointer == pointer }) {
 		ev.r.Missing = append(ev.r.Missing, fault.Field{Pointer: pointer, Code: "required", Detail: detail})
 	}
 }

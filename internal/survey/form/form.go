@@ -6,10 +6,16 @@
 // An answer to a question that is not relevant is dropped and noted in
 // Result.Dropped, as ODK does: an interviewer who goes back and changes an
 // earlier answer leaves such answers behind, and a response must not be
-// refused for it. Everything else that does not fit is wrong.
+// refused for it. Everything else that does not fit is wrong. Of a partial
+// response an answer is only dropped when that is decided: what waits for an
+// answer that is missing is kept.
 package form
 
-import "github.com/hearth-dmrv/hearth/internal/survey/form/document"
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form/document"
+)
 
 // The template document. See package document.
 type (
@@ -45,6 +51,8 @@ type (
 	TemplateChange = document.TemplateChange
 	// LanguageReport tells how complete a template is in one language.
 	LanguageReport = document.LanguageReport
+	// Change is one answer that differs.
+	Change = document.Change
 )
 
 // The types of questions, the marks of personal data and the verdicts.
@@ -93,3 +101,14 @@ func Plain(s string) Text { return document.Plain(s) }
 // Diff compares two templates: what a pinned response or an export would
 // notice. The id of the template is not compared.
 func Diff(old, new *Template) Difference { return document.Diff(old, new) }
+
+// Compare tells which answers differ between two answer objects, question by
+// question in order of their pointers. The whole of a group or repeat is one
+// question. What is not an object has no answers.
+func Compare(old, new jsontext.Value) []Change { return document.Compare(old, new) }
+
+// Merge puts the public and the private part of answers together again, as
+// Result.Answers was. Either may be empty.
+func Merge(public, private jsontext.Value) (jsontext.Value, error) {
+	return document.Merge(public, private)
+}

@@ -17,6 +17,7 @@ const (
 	maxLanguages   = 20
 	maxOptionValue = 200       // characters
 	maxRegex       = 500       // characters
+	maxPatterns    = 8 << 20   // bytes of the regular expressions of a template, compiled
 	maxListed      = 50        // indicators, units
 	maxWord        = 100       // characters of a unit or indicator
 	maxMetadata    = 64 << 10  // bytes
@@ -25,6 +26,9 @@ const (
 	maxPointer     = 400     // bytes of the pointer of broken JSON
 	maxCost        = 300_000 // units of all expressions of one check, about 30 ms
 )
+
+// separator stands between options that were chosen together in exports.
+const separator = ";"
 
 // The forms of ids and language tags.
 var (

@@ -144,16 +144,14 @@ func (c *compiler) expressions() {
 		n.constraint = c.compile(n.pointer+"/constraint", n.q.Constraint, n.in, expr.Condition)
 		n.calculate = c.compile(n.pointer+"/calculate", n.q.Calculate, n.in, expr.Result)
 	}
-	if len(c.problems) == 0 {
-		c.cycles()
-	}
+	c.cycles()
 	if len(c.problems) == 0 {
 		c.defaults()
 	}
 }
 
 func (c *compiler) compile(at, source string, box *container, want expr.Want) *expr.Program {
-	if source == "" {
+	if source == "" || c.heap > maxPatterns {
 		return nil
 	}
 	p, err := c.env.Compile(source, c.names(box), want)
@@ -161,5 +159,8 @@ func (c *compiler) compile(at, source string, box *container, want expr.Want) *e
 		c.problem(at, "expression", "The expression is not valid: %s.", err)
 		return nil
 	}
+	c.weight += p.Weight()
+	c.weigh(at, p.Patterns())
+	c.env.Keep(p)
 	return p
 }

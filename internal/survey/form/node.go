@@ -1,7 +1,6 @@
 package form
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,7 +24,7 @@ type node struct {
 	rows     map[string]int // matrix: row value to its place in rowOrder
 	rowOrder []string       // in canonical order
 	shape    *expr.Shape    // geo, quantity, matrix
-	regex    *regexp.Regexp
+	pattern  *expr.Pattern
 	min, max float64 // of numbers; infinite when open
 	most     int     // characters of a text, elements of a repeat
 }

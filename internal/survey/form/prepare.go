@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"unicode/utf16"
 
@@ -31,9 +30,7 @@ func (c *compiler) prepare(n *node) {
 	if q.Type == Repeat {
 		n.most = cmp.Or(q.MaxRepeats, MaxRepeats)
 	}
-	if v.Regex != "" {
-		n.regex = regexp.MustCompile(`\A(?:` + v.Regex + `)\z`) // document has compiled it once
-	}
+	n.pattern = c.patterns[v.Regex]
 	if len(q.Options) > 0 {
 		n.options = make(map[string]*choice, len(q.Options))
 		for i := range q.Options {

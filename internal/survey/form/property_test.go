@@ -174,38 +174,49 @@ func canonical(t *rapid.T, what string, v jsontext.Value) {
 }
 
 func FuzzCheck(f *testing.F) {
-	forms := []*form.Form{compile(f, documented), compile(f, household), compile(f, personal)}
+	forms := []*form.Form{compile(f, documented), compile(f, household), compile(f, personal), compile(f, waiting)}
 	for _, s := range []string{
 		`{"eligibility":{"current_cooking":["wood"]},"socio_economic":{"household_size":5}}`,
 		`{"consent":{"consent_given":true},"cooking":{"fuels":["wood",{"other":"x"}],"wood_kg":5,"devices":[{"type":"mud","parts":[{"part":"a"}]}]}}`,
 		`{"a":{"name":"\ud83d\ude00","people":[{"born":"1980-01-01"},{}],"debts":[{"sum":1e308}]},"b":{"where":{"lat":1,"lon":2}}}`,
+		`{"a":{"fuel":"wood","wood":3,"total":1,"people":[{"job":"x","home":{"by":"y"}}]},"b":{"grid":{"y":"1"},"why":"z","late":"z"}}`,
 		`{"a":`, `[[[[`, `"\ud800"`, "{\"a\":{\"name\":\"\xff\"}}", `{"":{"":0}}`,
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, answers []byte) {
 		for _, one := range forms {
-			r := one.Check(form.Input{Answers: answers, Now: now})
-			for _, v := range []jsontext.Value{r.Answers, r.Public, r.Private} {
-				c := v.Clone()
-				if v != nil && (c.Canonicalize() != nil || string(c) != string(v)) {
-					t.Fatalf("Check(%q) gives %s, want the canonical %s", answers, v, c)
-				}
-			}
-			if merged, err := form.Merge(r.Public, r.Private); err != nil || string(merged) != string(r.Answers) {
-				t.Fatalf("Merge() = %s (%v), want %s", merged, err, r.Answers)
-			}
-			if again := one.Check(form.Input{Answers: r.Answers, Now: now}); string(again.Answers) != string(r.Answers) {
-				t.Fatalf("second check of %q = %s, want %s", answers, again.Answers, r.Answers)
+			for _, open := range []bool{false, true} {
+				fuzzCheck(t, one, form.Input{Answers: answers, Now: now, Partial: open})
 			}
 		}
 	})
+}
+
+func fuzzCheck(t *testing.T, f *form.Form, in form.Input) {
+	r := f.Check(in)
+	for _, v := range []jsontext.Value{r.Answers, r.Public, r.Private} {
+		c := v.Clone()
+		if v != nil && (c.Canonicalize() != nil || string(c) != string(v)) {
+			t.Fatalf("Check(%q) gives %s, want the canonical %s", in.Answers, v, c)
+		}
+	}
+	if merged, err := form.Merge(r.Public, r.Private); err != nil || string(merged) != string(r.Answers) {
+		t.Fatalf("Merge() = %s (%v), want %s", merged, err, r.Answers)
+	}
+	again := in
+	again.Answers = r.Answers
+	if second := f.Check(again); string(second.Answers) != string(r.Answers) {
+		t.Fatalf("second check of %q = %s, want %s", in.Answers, second.Answers, r.Answers)
+	}
 }
 
 func FuzzTemplate(f *testing.F) {
 	f.Add([]byte(documented))
 	f.Add([]byte(household))
 	f.Add([]byte(personal))
+	f.Add([]byte(waiting))
+	f.Add([]byte(`{"sections":[{"id":"s","relevant":"q.a > 1","questions":[{"id":"q","type":"group","questions":[{"id":"a","type":"x","relevant":"s.q"},{"id":"a","type":"text","default":1,"validation":{"regex":"\\Qa"}}]}]},{"id":"","questions":[]}]}`))
 	f.Add([]byte(`{"sections":[{"id":"s","title":{"en":1},"questions":[{"id":"q","type":"single_choice","required":"x","options":[{"value":"a","score":1e400}]}]}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		var tpl form.Template

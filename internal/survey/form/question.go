@@ -2,10 +2,10 @@ package form
 
 import (
 	"fmt"
+	"maps"
 	"math"
-	"regexp"
 	"slices"
-	"unicode/utf8"
+	"strings"
 )
 
 // may tells which members a type of question may have beside those that all
@@ -44,25 +44,35 @@ var kinds = map[Type]may{
 	Group:          {nested: true},
 }
 
+// typeNames are the types for people.
+var typeNames = func() string {
+	var names []string
+	for t := range maps.Keys(kinds) {
+		names = append(names, string(t))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}()
+
 // question checks one question, without those inside it.
 func (c *compiler) question(at string, q *Question) {
+	for _, e := range [...]struct{ name, source string }{
+		{"/relevant", q.Relevant}, {"/required", q.Required.When}, {"/constraint", q.Constraint}, {"/calculate", q.Calculate},
+	} {
+		c.expression(at+e.name, e.source)
+	}
 	k, ok := kinds[q.Type]
 	if !ok {
 		code := "not_allowed"
 		if q.Type == "" {
 			code = "required"
 		}
-		c.problem(at+"/type", code, "The value must be one of the types of questions.")
+		c.problem(at+"/type", code, "The value must be one of %s.", typeNames)
 		return
 	}
 	c.text(at+"/label", q.Label)
 	c.text(at+"/hint", q.Hint)
 	c.text(at+"/constraintMessage", q.ConstraintMessage)
-	for _, e := range [...]struct{ name, source string }{
-		{"/relevant", q.Relevant}, {"/required", q.Required.When}, {"/constraint", q.Constraint}, {"/calculate", q.Calculate},
-	} {
-		c.expression(at+e.name, e.source)
-	}
 	c.oneOf(at+"/pii", string(q.PII), "", string(PIINone), string(PIIDirect), string(PIIIndirect))
 	if q.BackCheckClass < 0 || q.BackCheckClass > 3 {
 		c.problem(at+"/backCheckClass", "out_of_range", "The value must be from 0 to 3.")
@@ -156,6 +166,8 @@ func (c *compiler) options(at string, options []Option, q *Question, allowed boo
 			c.problem(where, "duplicate", "Two have this value.")
 		case q.Other && o.Value == "other":
 			c.problem(where, "reserved", "Expressions see an answer in other words as the option other; with other set no option may have this value.")
+		case strings.Contains(o.Value, separator) && (q.Type == MultipleChoice || q.Type == Rank):
+			c.problem(where, "not_allowed", "A value that is chosen together with others may not hold a semicolon: exports join them with it.")
 		case q.Type == Matrix && (o.Value == "other" || o.Value == "noAnswer"):
 			c.problem(where, "reserved", "A row or option of a matrix may not have this value.")
 		}
@@ -210,11 +222,7 @@ func (c *compiler) lengths(at string, q *Question, k may) {
 	if (v.Regex != "" || v.MaxLength != 0) && !k.length {
 		c.problem(at, "not_allowed", "A question of type %s has neither regex nor maxLength.", q.Type)
 	} else if v.Regex != "" {
-		if n := utf8.RuneCountInString(v.Regex); n > maxRegex {
-			c.problem(at+"/regex", "too_long", "The value may have at most %d characters.", maxRegex)
-		} else if _, err := regexp.Compile(v.Regex); err != nil {
-			c.problem(at+"/regex", "invalid", "The value must be an RE2 expression: %s.", err)
-		}
+		c.pattern(at+"/regex", &v)
 	}
 	if v.MaxLength < 0 || v.MaxLength > MaxText {
 		c.problem(at+"/maxLength", "out_of_range", "The value must be from 1 to %d.", MaxText)

@@ -15,12 +15,13 @@ type Input struct {
 	Household map[string]any // did, group, stratum, attributes
 	Response  map[string]any // mode, language, collector, startedAt, submittedAt, round
 	Now       time.Time      // `today` in expressions
+	Partial   bool           // answers are still to come: what a missing one decides is open
 }
 
 // Result is what Check found.
 type Result struct {
 	Wrong        []fault.Field  // always an error: type, option, range, constraint, unknown name; at most 100
-	Missing      []fault.Field  // required, relevant, not answered; at most 100
+	Missing      []fault.Field  // required, relevant, not answered, or what answers that were kept wait for; at most 100
 	Dropped      []string       // pointers of answers that were not relevant; at most 100
 	Answers      jsontext.Value // canonical (RFC 8785), with calculated values
 	Public       jsontext.Value // Answers without those marked as PII; canonical; the same memory when there are none

@@ -77,7 +77,11 @@ func (b *block) compound(n *node, c *cell) expr.Value {
 	if err := json.Unmarshal(b.canonical(c), &values); err != nil {
 		return expr.Null
 	}
-	return &expr.Record{Shape: n.shape, Members: facts{n.shape.Fields(), values}}
+	members := facts{fields: n.shape.Fields(), values: values}
+	if n.q.Type == Matrix {
+		members.miss = func() { b.ev.miss(gap{b, n}) }
+	}
+	return &expr.Record{Shape: n.shape, Members: members}
 }
 
 // compute calculates a question, once, and compares what the client sent.
@@ -90,6 +94,7 @@ func (b *block) compute(n *node) {
 	sent := slices.Clone(b.canonical(c))
 	had := c.state == given
 	c.state = blank
+	before := b.ev.gaps
 	if v, err := b.eval(n.calculate); err == nil {
 		start := len(b.ev.arena)
 		if out, ok := result(b.ev.arena, v); ok && len(out)-start <= MaxText*4 {
@@ -98,6 +103,10 @@ func (b *block) compute(n *node) {
 		}
 	}
 	c.calculated = yes
+	if b.ev.waiting(before, &c.calculated) {
+		c.calculated = unsure
+		return // what the client has sent cannot be judged
+	}
 	if had && !(c.state == given && same(sent, b.canonical(c))) {
 		b.ev.wrong(b.at(n), "calculated", "The value is calculated by the server and is another.")
 	}

@@ -49,7 +49,7 @@ func (f *Form) View(lang string, r *Result) []SectionView {
 		b := &r.ev.blocks[i]
 		views = append(views, SectionView{
 			ID: s.id, Title: v.in(s.s.Title), Hint: v.in(s.s.Hint),
-			Relevant: b.relevant(), Questions: v.questions(b),
+			Relevant: b.standing().is(), Questions: v.questions(b),
 		})
 	}
 	return views

@@ -14,17 +14,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
 func newStore(t testing.TB, d *db.DB) *media.Store {
 	t.Helper()
-	key, err := secret.Parse("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return media.New(media.Config{DB: d, Key: key})
+	return media.New(media.Config{DB: d, Key: surveytest.Key(t)})
 }
 
 func hashOf(text string) string {

@@ -193,7 +193,7 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, don
 		if r.Warnings, err = s.cfg.Responses.Warn(ctx, tx, done.Row, p.Draft()); err != nil {
 			return err
 		}
-	case done.Row.Status == response.Complete:
+	case done.Row.Status != response.Partial:
 		r.Status = Created
 	default:
 		r.Status, r.Missing = Partial, p.Sent().Head.Missing

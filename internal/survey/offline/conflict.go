@@ -3,6 +3,7 @@ package offline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
@@ -33,7 +35,7 @@ type Record struct {
 	ReceivedAt  time.Time             `json:"receivedAt"`
 	Differences []response.Difference `json:"differences" doc:"What differs between the stored and the sent content now, at most 100."`
 	Sent        form.Object           `json:"sent,omitzero" doc:"The content of one that is held, for keys with the scope responses:pii."`
-	Mergeable   bool                  `json:"mergeable" doc:"No question is answered in both and differently: merged needs no further decision."`
+	Mergeable   bool                  `json:"mergeable" doc:"No question that you may read is answered in both and differently: merged needs no further decision."`
 	Erased      bool                  `json:"erased,omitzero" doc:"What was sent cannot be read any more: the household was erased."`
 	ResolvedAt  time.Time             `json:"resolvedAt,omitzero"`
 	ResolvedBy  string                `json:"resolvedBy,omitzero"`
@@ -158,15 +160,31 @@ func (s *Service) keep(ctx context.Context, tx *db.Tx, p *response.Prepared, c *
 	}
 	if fresh, err := insert(ctx, tx, c); err != nil {
 		return err
-	} else if !fresh { // the same batch, sent twice at once
-		known, err := findSame(ctx, tx, c.response, c.hash)
-		if err == nil && known != nil {
-			r.ConflictID = nameOf(known.nid)
-		}
-		return err
+	} else if !fresh {
+		return s.notKept(ctx, tx, c, r)
 	}
 	r.ConflictID = nameOf(c.nid)
 	return s.announce(ctx, tx, o.SurveyID, c)
+}
+
+// notKept says why a content was not kept: the same batch was sent twice at once,
+// or the household was erased since the content was checked.
+func (s *Service) notKept(ctx context.Context, tx *db.Tx, c *row, r *Result) error {
+	known, err := findSame(ctx, tx, c.response, c.hash)
+	if err != nil {
+		return err
+	}
+	if known != nil {
+		r.ConflictID = nameOf(known.nid)
+		return nil
+	}
+	err = erasure.Check(ctx, tx, c.ws, c.household, "/householdId")
+	if f := refusal(err); f != nil {
+		*r = Result{Index: r.Index, ResponseID: r.ResponseID}
+		r.refuse(Invalid, f)
+		return nil
+	}
+	return err
 }
 
 type conflictData struct {
@@ -253,6 +271,10 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 		return nil, err
 	}
 	_, undecided := merged(ours, theirs, nil)
+	if !x.All() {
+		// Whoever may not read an answer could send guesses until they agree.
+		undecided = slices.DeleteFunc(undecided, func(pointer string) bool { return strings.Contains(string(r.Masked), `"`+pointer) })
+	}
 	out.Mergeable = len(undecided) == 0
 	return out, nil
 }

@@ -23,13 +23,14 @@ const (
 	pausedCode = "SURVEY_PAUSED"
 )
 
+// maxNamed is how many surveys are named to whoever must choose one of them.
+const maxNamed = 20
+
 // takesLate tells whether what comes for a survey is held: it took responses
 // once, and may again.
 func takesLate(o *survey.Open) bool {
 	return o.Status == survey.StatusClosed || o.Status == survey.StatusPaused
 }
-
-const selectLate = `SELECT survey_id FROM surveys WHERE ws = $1 AND template_id = $2 AND (status = 'closed' OR status = 'paused') ORDER BY nid DESC LIMIT 21`
 
 // pick finds the survey of an item. One that names a template whose surveys have
 // all ended is for the one there is.
@@ -38,7 +39,7 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 	if fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
 		return o, err
 	}
-	ids, wrong := s.late(ctx, d.SurveyID)
+	ids, wrong := listLate(ctx, s.db, web.CallerFrom(ctx).Workspace, d.SurveyID)
 	if wrong != nil {
 		return nil, wrong
 	}
@@ -53,6 +54,9 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 		if takesLate(o) {
 			found = append(found, o)
 		}
+		if len(found) > maxNamed {
+			break
+		}
 	}
 	switch len(found) {
 	case 0:
@@ -61,23 +65,6 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 		return found[0], nil
 	}
 	return nil, response.Ambiguous(found)
-}
-
-func (s *Service) late(ctx context.Context, template string) ([]string, error) {
-	rows, err := s.db.Query(ctx, selectLate, web.CallerFrom(ctx).Workspace, template)
-	if err != nil {
-		return nil, fmt.Errorf("list ended surveys: %w", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list ended surveys: %w", err)
-		}
-		out = append(out, id)
-	}
-	return out, rows.Err()
 }
 
 // held tells that a content waits because of its survey, not of a response.
@@ -100,11 +87,12 @@ func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 		r.Status, r.ConflictID = Replayed, nameOf(known.nid)
 		return nil
 	}
-	r.Status, r.Code, r.Missing = Held, closedCode, p.Sent().Head.Missing
+	why := fault.New(fault.Conflict, closedCode, "The survey is closed. The response is kept until a manager takes or refuses it.")
 	if o.Status == survey.StatusPaused {
-		r.Code = pausedCode
+		why = fault.New(fault.Conflict, pausedCode, "The survey is paused. The response is kept until a manager takes or refuses it.")
 	}
-	r.Detail = fmt.Sprintf("The survey is %s. The response is kept until a manager takes or refuses it.", o.Status)
+	r.refuse(Held, why)
+	r.Missing = p.Sent().Head.Missing
 	if known != nil {
 		r.ConflictID, r.Code = nameOf(known.nid), known.code
 		return nil

@@ -1,9 +1,12 @@
 package offline_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -156,4 +159,29 @@ func TestVerifiedNeedsAReason(t *testing.T) {
 	if one := again.Results[0]; one.Status != "replayed" || len(one.Warnings) != 1 || one.Warnings[0].Code != "verification_ignored" {
 		t.Errorf("a decision with what is stored = %+v, want a warning", one)
 	}
+}
+
+// TestHeldAmongOtherProjects: surveys of the template that the caller does not
+// see keep nobody from finding the one it does.
+func TestHeldAmongOtherProjects(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t)
+		v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
+		for i := range 22 {
+			id := fmt.Sprintf("other-%d", i)
+			v.must(t, "owner", "POST /v1/surveys", strings.NewReplacer(`"surveyId":"s"`, `"surveyId":"`+id+`"`, "project/one", "project/two").Replace(homeSurvey))
+			v.must(t, "owner", "POST /v1/surveys/"+id+"/activate", `{}`)
+			v.must(t, "owner", "POST /v1/surveys/"+id+"/close", `{}`)
+		}
+		one := item("r1", "1", `"size":4`)
+		one.Value.Value = jsontext.Value(strings.Replace(string(one.Value.Value), `"surveyId":"s"`, `"surveyId":"home"`, 1))
+		if got := words(v.take(t, "project", one)); got != "held SURVEY_CLOSED" {
+			t.Errorf("sent by the template = %s, want it held", got)
+		}
+		if got := words(v.take(t, "owner", one)); got != "invalid AMBIGUOUS_SURVEY" {
+			t.Errorf("sent by who sees all = %s, want AMBIGUOUS_SURVEY", got)
+		}
+	})
 }

@@ -2,7 +2,6 @@ package offline_test
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,10 +14,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
-	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -39,7 +39,7 @@ const (
 )
 
 // callerOf makes a caller: ann and bob collect, mia manages and reads personal
-// data, "reader" only reads.
+// data, "reader" only reads, "project" is an owner in one project.
 func callerOf(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
@@ -49,6 +49,8 @@ func callerOf(ws, role string) web.Caller {
 		c.Scopes = []string{"surveys:*", "responses:read", "responses:write", "responses:pii"}
 	case "reader":
 		c.Scopes = []string{"surveys:read", "responses:read"}
+	case "project":
+		c.Scopes, c.Projects = []string{"*"}, []string{"did:ixo:project/one"}
 	default:
 		c.Scopes = []string{"*"}
 	}
@@ -60,17 +62,6 @@ func as(t testing.TB, role string) context.Context {
 	return web.WithCaller(t.Context(), callerOf("ws", role))
 }
 
-type gate struct{}
-
-func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
-	ws, role, _ := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
-	c := callerOf(ws, role)
-	if !c.May(string(scope)) {
-		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
-	}
-	return c, nil
-}
-
 type env struct {
 	d         *db.DB
 	l         *event.Log
@@ -78,29 +69,28 @@ type env struct {
 	vault     *vault.Vault
 	responses *response.Service
 	s         *offline.Service
-	h         http.Handler
+	h         surveytest.Server
+	checked   func() // called when a response is checked and not stored yet
 }
 
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
-	key, err := secret.Parse("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := surveytest.Key(t)
 	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: vault.New(vault.Config{Key: key})}
 	once := idem.New(idem.Config{DB: d, Key: key})
 	tpl := template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors()})
 	v.surveys = survey.New(survey.Config{DB: d, Templates: tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})
-	v.responses = response.New(response.Config{DB: d, Surveys: v.surveys, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Key: key})
+	v.responses = response.New(response.Config{
+		DB: d, Surveys: v.surveys, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Key: key,
+		Settings: func(context.Context, *survey.Open) (rule.Settings, error) {
+			if v.checked != nil {
+				v.checked()
+			}
+			return rule.Settings{}, nil
+		},
+	})
 	v.s = offline.New(offline.Config{DB: d, Surveys: v.surveys, Responses: v.responses, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})
-	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	v.s.Routes(a)
-	v.responses.Routes(a)
-	v.surveys.Routes(a)
-	tpl.Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	v.h = mux
+	v.h = surveytest.Gate(callerOf).Serve(v.s.Routes, v.responses.Routes, v.surveys.Routes, tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.responses.Erase))
 	return v
 }
 
@@ -118,18 +108,7 @@ func (v *env) start(t testing.TB) {
 
 func (v *env) send(t testing.TB, role, request, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer ws "+role)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	v.h.ServeHTTP(w, r)
-	return w
+	return v.h.Send(t, "ws "+role, request, body, headers...)
 }
 
 // item is a response to the survey "s"; home are its answers.
@@ -189,14 +168,7 @@ func (v *env) count(t testing.TB, table string) int {
 	return n
 }
 
+// codes is the code of a fault and its fields.
 func codes(err error) string {
-	f := fault.As(err)
-	if f == nil {
-		return ""
-	}
-	out := []string{f.Code}
-	for _, one := range f.Fields {
-		out = append(out, one.Pointer+" "+one.Code)
-	}
-	return strings.Join(out, ", ")
+	return strings.TrimSuffix(fault.CodeOf(err)+", "+surveytest.Codes(err), ", ")
 }

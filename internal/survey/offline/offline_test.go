@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,8 +27,7 @@ func TestRoutes(t *testing.T) {
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
-	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	v.s.Routes(a)
+	a := surveytest.Gate(callerOf).API(v.s.Routes)
 	text, err := web.DocumentJSON(web.Document("x", "1", a))
 	if err != nil || !strings.Contains(string(text), "mergeable") || !strings.Contains(string(text), "missingAttachments") {
 		t.Errorf("reference = %.200s, %v", text, err)

@@ -128,7 +128,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 		return nil, err
 	}
 	if res.Keep == keepStored {
-		return func(_ *db.Tx, ifMatch string) error { return web.CheckMatch(ifMatch, r.Revision) }, s.cfg.Responses.MayChange(ctx, r)
+		return func(_ *db.Tx, ifMatch string) error { return web.CheckMatch(ifMatch, r.Revision) }, response.MayChange(ctx, r)
 	}
 	a, err := s.open(ctx, s.db, o, c)
 	if err != nil {
@@ -169,7 +169,7 @@ func reason(c *row, res Resolution) string {
 // planReplacement stores the second response of a household in place of the
 // first.
 func (s *Service) planReplacement(ctx context.Context, o *survey.Open, c *row, r *response.Row, a *aside) (func(*db.Tx, string) error, error) {
-	if err := s.cfg.Responses.MayChange(ctx, r); err != nil {
+	if err := response.MayChange(ctx, r); err != nil {
 		return nil, err
 	}
 	if o.Status == survey.StatusArchived {

@@ -13,7 +13,8 @@ import (
 const (
 	insertConflict = `INSERT INTO response_conflicts (nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by,
 			resolution, reason, sealed)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, '', '', '', $12)
+		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, '', '', '', $12
+		WHERE NOT EXISTS (SELECT 1 FROM erasures e WHERE e.ws = $2 AND e.subject = $7)
 		ON CONFLICT (response, hash) DO NOTHING`
 	selectConflict = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
 		FROM response_conflicts WHERE nid = $1 AND survey = $2`
@@ -24,10 +25,12 @@ const (
 	selectResolved = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
 		FROM response_conflicts WHERE survey = $1 AND resolved_at > 0 AND (resolved_at, nid) > ($2, $3) ORDER BY resolved_at, nid LIMIT $4`
 	countConflicts  = `SELECT count(*) FROM (SELECT 1 FROM response_conflicts WHERE response = $1 LIMIT $2) AS n`
+	selectLate      = `SELECT survey_id FROM surveys WHERE ws = $1 AND template_id = $2 AND (status = 'closed' OR status = 'paused') ORDER BY nid DESC LIMIT 300`
 	resolveConflict = `UPDATE response_conflicts SET resolved_at = $2, resolved_by = $3, resolution = $4, reason = $5 WHERE nid = $1 AND resolved_at = 0`
 )
 
-// insert keeps a conflict; false when the same content waits already.
+// insert keeps a conflict; false when the same content waits already, or its
+// household was erased.
 func insert(ctx context.Context, tx *db.Tx, c *row) (bool, error) {
 	n, err := tx.Exec(ctx, insertConflict, c.nid, c.ws, c.survey, c.response, c.responseID, c.sentID, c.household, c.code, c.sender, c.at, c.hash, c.sealed)
 	if err != nil {
@@ -97,6 +100,28 @@ func rowsOf(rows db.Rows, err error) ([]*row, error) {
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("list conflicts: %w", err)
+	}
+	return out, nil
+}
+
+// listLate lists surveys of a template that have ended or pause, the newest
+// first. The caller may not see all of them: of other projects there may be many.
+func listLate(ctx context.Context, q db.Querier, ws, template string) ([]string, error) {
+	rows, err := q.Query(ctx, selectLate, ws, template)
+	if err != nil {
+		return nil, fmt.Errorf("list ended surveys: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list ended surveys: %w", err)
+		}
+		out = append(out, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list ended surveys: %w", err)
 	}
 	return out, nil
 }

@@ -9,67 +9,13 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
-// documented is the request of the interface document.
-const documented = `{"type":"BaselineSurvey","projectId":"did:ixo:entity:123",
-	"template":{"eligibilityCriteria":true,"socioEconomicData":true,"cookingPatterns":true,"stovePerceptions":true},
-	"sampling":{"method":"stratified","size":100,"confidence":0.95}}`
+// What tests of area B have in common.
+const documented = surveytest.Documented
 
-// draft reads a draft.
-func draft(t testing.TB, text string) plan.Draft {
-	t.Helper()
-	var d plan.Draft
-	if err := json.Unmarshal([]byte(text), &d, json.RejectUnknownMembers(true)); err != nil {
-		t.Fatalf("draft %.200s: %v", text, err)
-	}
-	return d
-}
-
-// codes lists the fields of a fault as "pointer code".
-func codes(err error) string {
-	f := fault.As(err)
-	if f == nil {
-		return ""
-	}
-	out := make([]string, len(f.Fields))
-	for i, one := range f.Fields {
-		out[i] = one.Pointer + " " + one.Code
-	}
-	return strings.Join(out, ", ")
-}
-
-// with is the documented request with members changed by a merge in Go: "" in
-// the place of a value takes the member out.
-func with(t *testing.T, pairs ...string) string {
-	t.Helper()
-	var m map[string]any
-	if err := json.Unmarshal([]byte(documented), &m); err != nil {
-		t.Fatal(err)
-	}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		at := m
-		parts := strings.Split(pairs[i], ".")
-		for _, p := range parts[:len(parts)-1] {
-			at, _ = at[p].(map[string]any)
-		}
-		last := parts[len(parts)-1]
-		if pairs[i+1] == "" {
-			delete(at, last)
-			continue
-		}
-		var v any
-		if err := json.Unmarshal([]byte(pairs[i+1]), &v); err != nil {
-			t.Fatal(err)
-		}
-		at[last] = v
-	}
-	text, err := json.Marshal(m, json.Deterministic(true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+var draft, codes, with = surveytest.Draft, surveytest.Codes, surveytest.With
 
 func quoted(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 

@@ -118,10 +118,11 @@ func (t *teller) add(r *response.Row) {
 	}
 	one.Interviews++
 	t.out.Responses++
-	if r.Status == response.Complete {
+	switch r.Status {
+	case response.Complete:
 		one.Complete++
 		t.out.Complete++
-	} else {
+	case response.Partial:
 		one.Partial++
 		t.out.Partial++
 	}

@@ -153,7 +153,11 @@ func TestPartial(t *testing.T) {
 		}
 		_, err = v.s.Correct(as(t, "importer"), "r2", patch("*", `{"responses":{"home":{"size":3}}}`))
 		want(t, "correct a verified one", err, "RESPONSE_LOCKED")
-		if _, err := v.s.Correct(as(t, "owner"), "r2", patch("*", `{"responses":{"home":{"size":3}}}`)); err != nil {
+		_, err = v.s.Correct(as(t, "owner"), "r2", patch("*", `{"responses":{"home":{"size":3}}}`))
+		want(t, "correct a verified one and not say why", err, "INVALID_PARAMETER")
+		why := patch("*", `{"responses":{"home":{"size":3}}}`)
+		why.Reason = "The household has called."
+		if _, err := v.s.Correct(as(t, "owner"), "r2", why); err != nil {
 			t.Fatal(err)
 		}
 		if r := v.get(t, "reader", "r2"); r.Verification.Status != "pending" || r.Verification.Verifier != "" || v.tally(t).Verified != 0 {
@@ -168,10 +172,10 @@ func TestHistory(t *testing.T) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		begin := time.Now().Add(-time.Hour)
-		v.setClock(begin)
+		v.clock.Set(begin)
 		v.submit(t, "ann", draft("r1", 1, `home.phone="0700"`))
 		for i := 2; i <= 5; i++ {
-			v.setClock(begin.Add(time.Duration(i) * time.Minute))
+			v.clock.Set(begin.Add(time.Duration(i) * time.Minute))
 			c := patch("*", fmt.Sprintf(`{"responses":{"home":{"size":%d,"phone":"%d"}}}`, i+10, i))
 			c.Reason = fmt.Sprint("reason ", i)
 			if _, err := v.s.Correct(as(t, "ann"), "r1", c); err != nil {

@@ -4,11 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -33,18 +30,20 @@ type Correction struct {
 }
 
 // Correct replaces the content of a response. What was decided about it before
-// is open again. Faults: RESPONSE_NOT_FOUND, RESPONSE_INVALID,
-// RESPONSE_LOCKED, SURVEY_ARCHIVED, NOT_COLLECTOR, and those of web.CheckMatch.
+// is open again. Faults: RESPONSE_NOT_FOUND, RESPONSE_INVALID, INVALID_PARAMETER,
+// HOUSEHOLD_ERASED, RESPONSE_LOCKED, SURVEY_ARCHIVED, NOT_COLLECTOR, and those of
+// web.CheckMatch.
 func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
-	if err := checkReason(c.Reason, false); err != nil {
-		return none, err
-	}
 	old, o, err := s.Find(ctx, s.db, id)
 	if err != nil {
 		return none, err
 	}
 	if err := mayCorrect(ctx, o, old, c.IfMatch); err != nil {
+		return none, err
+	}
+	// What was verified would have to be verified again.
+	if err := isReason(c.Reason, old.VStatus == Verified); err != nil {
 		return none, err
 	}
 	d := c.Draft
@@ -74,7 +73,7 @@ func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) err
 	if o.Status == survey.StatusArchived {
 		return Archived()
 	}
-	if err := mayChange(caller, r); err != nil {
+	if err := MayChange(ctx, r); err != nil {
 		return err
 	}
 	if err := web.CheckMatch(ifMatch, r.Revision); err != nil {
@@ -89,9 +88,10 @@ func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) err
 	return nil
 }
 
-// mayChange tells whether a response is the caller's to change.
-func mayChange(caller web.Caller, r *Row) error {
-	if caller.DID != r.Collector && caller.DID != r.Sender && !caller.May("surveys:write") {
+// MayChange tells whether a response is the caller's to change. The fault is
+// NOT_COLLECTOR.
+func MayChange(ctx context.Context, r *Row) error {
+	if caller := web.CallerFrom(ctx); caller.DID != r.Collector && caller.DID != r.Sender && !caller.May("surveys:write") {
 		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Only who has collected or sent a response, or a key with the scope surveys:write, may change it.")
 	}
 	return nil
@@ -202,8 +202,8 @@ func (r *Row) Head() (Head, error) {
 	return h, nil
 }
 
-// PrepareCorrection checks a new content of a stored response. What makes the response this one
-// cannot change.
+// PrepareCorrection checks a new content of a stored response. What makes the
+// response this one cannot change. Faults: RESPONSE_INVALID, HOUSEHOLD_ERASED.
 func (s *Service) PrepareCorrection(ctx context.Context, o *survey.Open, old *Row, d *Draft) (*Prepared, error) {
 	h, err := old.Head()
 	if err != nil {
@@ -246,7 +246,7 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 		return none, err
 	}
 	if old.Revision == p.old.Revision && !bytes.Equal(old.Body, p.old.Body) {
-		return none, web.CheckMatch(web.ETag(0), old.Revision) // erased since it was read
+		return none, overtaken(old) // it was erased since it was read
 	}
 	next := *old
 	next.Status, next.SubmittedAt = p.row.Status, p.row.SubmittedAt
@@ -269,16 +269,13 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 	if next.Files, err = useAnew(ctx, tx, &next, p); err != nil {
 		return none, err
 	}
+	if (next.Status == Refused) != (old.Status == Refused) {
+		next.home = p.home
+	}
 	if err := s.replace(ctx, tx, p.open, old, &next); err != nil {
 		return none, err
 	}
-	return s.answerTo(ctx, tx, p.open, &next)
-}
-
-func (s *Service) answerTo(ctx context.Context, tx *db.Tx, o *survey.Open, r *Row) (web.Reply[*Record], error) {
-	out, err := s.answer(ctx, tx, o, r, http.StatusOK)
-	out.Location = ""
-	return out, err
+	return s.answer(ctx, tx, p.open, &next)
 }
 
 // reopen takes back what was decided about the content before.
@@ -288,7 +285,7 @@ func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
 		return nil
 	}
 	next.VStatus, next.Verifier, next.VerifiedAt, next.ImportedBy = Pending, "", 0, ""
-	return AddDecision(ctx, tx, Decision{
+	return decision.Add(ctx, tx, decision.Decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: Pending, Verifier: next.Actor, At: next.UpdatedAt,
 		Reason: "the response was corrected", Revision: next.Revision, RequestID: next.RequestID,
 	})
@@ -297,10 +294,10 @@ func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
 // flagAnew replaces the flags of the checks of one response; those of checks
 // over many stay until these run again.
 func (s *Service) flagAnew(ctx context.Context, tx *db.Tx, r *Row, p *Prepared) (int64, error) {
-	if err := removeFlags(ctx, tx, r.NID, "submit"); err != nil {
+	if err := removeFlags(ctx, tx, r.NID, submitSource); err != nil {
 		return 0, err
 	}
-	if _, err := addFlags(ctx, tx, r, "submit", p.flags); err != nil {
+	if err := addFlags(ctx, tx, r, p.flags); err != nil {
 		return 0, err
 	}
 	flags, err := listFlags(ctx, tx, r.NID)
@@ -328,7 +325,7 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, o *survey.Open, old, n
 	if ok, err := update(ctx, tx, old, next); err != nil {
 		return err
 	} else if !ok {
-		return web.CheckMatch(web.ETag(0), old.Revision) // somebody was faster
+		return overtaken(old)
 	}
 	if err := s.tell(ctx, tx, next, "response."+eventOf(next.Action), submittedData{o.SurveyID, next.Status, next.Round, next.Flags}); err != nil {
 		return err
@@ -341,26 +338,4 @@ func eventOf(action string) string {
 		return "updated"
 	}
 	return action
-}
-
-const maxReason = 500 // characters
-
-// checkReason looks at why something is done.
-func checkReason(reason string, needed bool) error {
-	var c fault.Checks
-	switch {
-	case needed && strings.TrimSpace(reason) == "":
-		c.Require(false, "query/reason")
-	case utf8.RuneCountInString(reason) > maxReason:
-		c.Add("query/reason", "too_long", "The text must have 500 characters or fewer.")
-	case strings.ContainsFunc(reason, unicode.IsControl):
-		c.Add("query/reason", "control_character", "The text must be one line without control characters.")
-	}
-	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
-}
-
-// MayChange tells whether a response is the caller's to change. The fault is
-// NOT_COLLECTOR.
-func (s *Service) MayChange(ctx context.Context, r *Row) error {
-	return mayChange(web.CallerFrom(ctx), r)
 }

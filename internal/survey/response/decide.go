@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 )
 
 // MayJudge refuses a verifier who has collected or sent the response. The fault
@@ -15,7 +15,21 @@ func MayJudge(verifier, collector, sender string) error {
 	if verifier != "" && verifier != collector && verifier != sender {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot decide about it.")
+	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected, sent or corrected a response cannot decide about it.")
+}
+
+// NotVerifiable is the fault of a response of a status that cannot be verified;
+// pointer is where that was asked for.
+func NotVerifiable(pointer string, is Status) error {
+	detail := "Required answers are missing, or too few are given."
+	switch is {
+	case Refused:
+		detail = "The household has not consented."
+	case Redacted:
+		detail = "The answers were taken out."
+	}
+	return fault.New(fault.Conflict, "RESPONSE_NOT_VERIFIABLE", "A response that is "+string(is)+" cannot be verified.").
+		With(fault.Field{Pointer: pointer, Code: string(is), Detail: detail})
 }
 
 // NeedsReason tells whether a decision must say why, whatever it is about.
@@ -67,9 +81,9 @@ func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Ro
 	if ok, err := update(ctx, tx, old, &next); err != nil {
 		return nil, nil, err
 	} else if !ok {
-		return nil, nil, web.CheckMatch(web.ETag(0), old.Revision) // somebody was faster
+		return nil, nil, overtaken(old)
 	}
-	err := AddDecision(ctx, tx, Decision{
+	err := decision.Add(ctx, tx, decision.Decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: m.To, Verifier: next.Actor, At: next.UpdatedAt, Reason: m.Reason, Notes: m.Notes,
 		Revision: next.Revision, RequestID: next.RequestID, Reviews: m.Reviews,
 	})

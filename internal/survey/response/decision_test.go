@@ -25,7 +25,7 @@ func TestWhoMayImportADecision(t *testing.T) {
 	for i, tt := range []struct{ role, status, verifier, reason, code, fields string }{
 		{"ann", "verified", "did:key:zoe", "", "SCOPE_MISSING", "/verification scope_missing"},
 		{"vera", "verified", "did:key:zoe", "", "SCOPE_MISSING", "/verification/verifier scope_missing"},
-		{"vera", "verified", "did:key:vera", "", "VERIFIER_IS_COLLECTOR", ""}, // she sends it
+		{"vera", "verified", "did:key:vera", "", "VERIFIER_IS_COLLECTOR", "/verification/verifier collector"}, // she sends it
 		{"importer", "verified", "did:key:zoe", "", "", ""},
 		{"importer", "rejected", "did:key:zoe", " ", "RESPONSE_INVALID", "/verification/reason required"},
 		{"importer", "disputed", "did:key:zoe", "", "RESPONSE_INVALID", "/verification/reason required"},

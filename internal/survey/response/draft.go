@@ -2,7 +2,6 @@ package response
 
 import (
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +21,8 @@ import (
 const (
 	maxMetadata    = 16 << 10 // bytes
 	maxAttachments = 50
-	maxName        = 200
+	maxName        = 200 // characters, as below
+	maxReason      = 500
 )
 
 // Draft is a response as a collector sends it.
@@ -52,8 +52,6 @@ var (
 	hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 	modes    = []string{"visit", "phone", "ussd", "web", "chat", "import"}
 )
-
-func escape(id string) string { return url.PathEscape(id) }
 
 // check names everything that is wrong with a draft but its answers.
 func (d *Draft) check(c *fault.Checks) {
@@ -107,7 +105,7 @@ func (d *Draft) checkParts(c *fault.Checks) {
 		isShort(c, at+"/mediaType", a.MediaType)
 		isShort(c, at+"/name", a.Name)
 	}
-	c.Require(!d.Responses.IsZero(), "/responses") // how large they may be is for the form to say
+	c.Require(!d.Responses.IsZero() && d.Responses.Kind() != 'n', "/responses") // how large they may be is for the form to say
 	if !d.Metadata.IsZero() && d.Metadata.Kind() != '{' {
 		c.Add("/metadata", "wrong_type", "The value must be an object.")
 	}
@@ -130,15 +128,27 @@ func (v *Verification) check(c *fault.Checks) {
 	isDID(c, "/verification/verifier", v.Verifier)
 	c.Require(!v.Timestamp.IsZero(), "/verification/timestamp")
 	inCalendar(c, "/verification/timestamp", v.Timestamp)
-	const at = "/verification/reason"
+	checkReason(c, "/verification/reason", v.Reason, NeedsReason(v.Status))
+}
+
+// checkReason notes what is wrong with why something is done.
+func checkReason(c *fault.Checks, pointer, reason string, needed bool) {
 	switch {
-	case NeedsReason(v.Status) && strings.TrimSpace(v.Reason) == "":
-		c.Require(false, at)
-	case utf8.RuneCountInString(v.Reason) > maxReason:
-		c.Add(at, "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxReason))
-	case strings.ContainsFunc(v.Reason, unicode.IsControl):
-		c.Add(at, "control_character", "The text must be one line without control characters.")
+	case needed && strings.TrimSpace(reason) == "":
+		c.Require(false, pointer)
+	case utf8.RuneCountInString(reason) > maxReason:
+		c.Add(pointer, "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxReason))
+	case strings.ContainsFunc(reason, unicode.IsControl):
+		c.Add(pointer, "control_character", "The text must be one line without control characters.")
 	}
+}
+
+// isReason is checkReason of the parameter of a change. The fault is
+// INVALID_PARAMETER.
+func isReason(reason string, needed bool) error {
+	var c fault.Checks
+	checkReason(&c, "query/reason", reason, needed)
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
 func isDID(c *fault.Checks, pointer, v string) {

@@ -46,6 +46,7 @@ func TestInvalidDrafts(t *testing.T) {
 			d.Partial = true
 		}, "/responses too_large"},
 		{"answers", func(d *response.Draft) { d.Responses.Value = []byte(`5`); d.Partial = true }, "/responses wrong_type"},
+		{"null", func(d *response.Draft) { d.Responses.Value = []byte(`null`); d.Partial = true }, "/responses required"},
 		{"unknown answers", func(d *response.Draft) {
 			d.Responses.Value = []byte(`{"consent":{"ok":true,"x":1},"home":{"size":1.5,"fuel":["coal"]},"y":{}}`)
 		}, "/responses/consent/x unknown_question, /responses/home/size wrong_type, /responses/home/fuel/0 not_an_option, /responses/y unknown_section"},

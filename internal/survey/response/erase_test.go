@@ -10,19 +10,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
+// erase has the workspace forget a household, and tells how many things that
+// were.
 func (v *env) erase(t *testing.T, household string) int64 {
 	t.Helper()
-	var n int64
-	err := v.d.InTx(t.Context(), func(tx *db.Tx) (err error) {
-		n, err = v.s.Erase(t.Context(), tx, "ws", household)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return surveytest.Erase(t, v.d, "ws", household, v.surveys.Erase, v.s.Erase)
 }
 
 // TestEraseTakesOutWhatLiesOpen: what senders and deciders wrote in plain text
@@ -115,29 +110,65 @@ func TestEraseOfWhoSaidNothingPersonal(t *testing.T) {
 }
 
 // TestErasedHouseholdIsNotAskedAgain: nothing new is stored about who was
-// erased from the list of a survey.
+// erased, on a list or on none.
 func TestErasedHouseholdIsNotAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		listed bool
+	}{{"listed", true}, {"on no list", false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				v := newEnv(t, d)
+				v.start(t, homeSurvey)
+				one, two := "did:ixo:household/1", "did:ixo:household/2"
+				if tt.listed {
+					up := survey.Upload{Items: []plan.HouseholdDraft{{HouseholdID: one}, {HouseholdID: two}}}
+					if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", up); err != nil {
+						t.Fatal(err)
+					}
+				}
+				v.submit(t, "ann", draft("r1", 1))
+				v.erase(t, one)
+				v.submit(t, "ann", draft("r1", 1)) // what is stored is answered as before
+				_, err := v.s.Submit(as(t, "ann"), "s", draft("r3", 1))
+				want(t, "a response", err, "HOUSEHOLD_ERASED")
+				if got := codes(err); got != "/householdId erased" {
+					t.Errorf("fields = %s, want the household", got)
+				}
+				_, err = v.s.Correct(as(t, "ann"), "r1", response.Correction{IfMatch: "*", Patch: []byte(`{"responses":{"home":{"size":7}}}`)})
+				want(t, "a correction", err, "HOUSEHOLD_ERASED")
+				v.submit(t, "ann", draft("r2", 2))
+			})
+		})
+	}
+}
+
+// TestErasedBetweenCheckAndWrite: a response that was checked before the
+// erasure and comes to be stored after it is refused all the same.
+func TestErasedBetweenCheckAndWrite(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
-		one, two := "did:ixo:household/1", "did:ixo:household/2"
-		if _, err := v.surveys.AddHouseholds(as(t, "owner"), "s", survey.Upload{Items: []plan.HouseholdDraft{{HouseholdID: one}, {HouseholdID: two}}}); err != nil {
-			t.Fatal(err)
-		}
-		v.submit(t, "ann", draft("r1", 1))
-		err := d.InTx(t.Context(), func(tx *db.Tx) error {
-			_, err := v.surveys.Erase(t.Context(), tx, "ws", one)
-			return err
-		})
+		ctx := as(t, "ann")
+		o, err := v.surveys.Open(ctx, "s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		v.submit(t, "ann", draft("r1", 1)) // what is stored is answered as before
-		_, err = v.s.Submit(as(t, "ann"), "s", draft("r3", 1))
+		p, err := v.s.Prepare(ctx, o, draft("r1", 1), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.erase(t, "did:ixo:household/1")
+		err = d.InTx(ctx, func(tx *db.Tx) error {
+			_, err := v.s.StoreTx(ctx, tx, p)
+			return err
+		})
 		want(t, "a response", err, "HOUSEHOLD_ERASED")
-		_, err = v.s.Correct(as(t, "ann"), "r1", response.Correction{IfMatch: "*", Patch: []byte(`{"responses":{"home":{"size":7}}}`)})
-		want(t, "a correction", err, "HOUSEHOLD_ERASED")
-		v.submit(t, "ann", draft("r2", 2))
+		if got, n := codes(err), v.count(t, "responses"); got != "/householdId erased" || n != 0 {
+			t.Errorf("fields = %s and %d responses, want the household and none", got, n)
+		}
 	})
 }

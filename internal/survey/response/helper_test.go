@@ -3,10 +3,8 @@ package response_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,20 +14,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
-	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// The template of these tests: something of everything.
-const homeTemplate = `{"templateId":"home","sections":[
+// The template of these tests: something of everything. It is content with few
+// answers.
+const homeTemplate = `{"templateId":"home","validations":{"completionThreshold":0.05},"sections":[
 	{"id":"consent","questions":[{"id":"ok","type":"consent","required":true}]},
 	{"id":"home","questions":[
 		{"id":"size","type":"integer","required":true,"validation":{"min":1,"max":30}},
@@ -48,6 +46,12 @@ const (
 	baseline = `{"surveyId":"b","type":"BaselineSurvey","projectId":"did:ixo:project/one",
 		"template":{"eligibilityCriteria":true,"socioEconomicData":true,"cookingPatterns":true,"stovePerceptions":true},
 		"sampling":{"method":"simple_random","size":100,"confidence":0.95,"enrolment":"open"},"collectors":["did:key:ann","did:key:owner"]}`
+)
+
+// What tests of area B have in common.
+var (
+	codes, details, want = surveytest.Codes, surveytest.Details, surveytest.Want
+	crowd                = surveytest.CrowdOf
 )
 
 // callerOf makes a caller of a workspace. ann and bob collect, mia manages and
@@ -85,21 +89,6 @@ func as(t testing.TB, role string) context.Context {
 	return web.WithCaller(t.Context(), callerOf("ws", role))
 }
 
-// gate admits "Authorization: Bearer <workspace> <role>".
-type gate struct{}
-
-func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
-	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
-	if !ok {
-		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "Send a key.")
-	}
-	c := callerOf(ws, role)
-	if !c.May(string(scope)) {
-		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
-	}
-	return c, nil
-}
-
 // env is a store with all that responses need.
 type env struct {
 	d        *db.DB
@@ -109,47 +98,22 @@ type env struct {
 	vault    *vault.Vault
 	media    *media.Store
 	s        *response.Service
-	h        http.Handler
+	h        surveytest.Server
 	redacted int // how often copies of "s" were to go
 
-	mu  sync.Mutex
-	now time.Time // real time when zero
-}
-
-func (v *env) clock() time.Time {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.now.IsZero() {
-		return time.Now()
-	}
-	return v.now
-}
-
-func (v *env) setClock(now time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.now = now
-}
-
-func testKey(t testing.TB) secret.Key {
-	t.Helper()
-	key, err := secret.Parse("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	clock surveytest.Clock
 }
 
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
-	key := testKey(t)
+	key := surveytest.Key(t)
 	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: vault.New(vault.Config{Key: key})}
 	once := idem.New(idem.Config{DB: d, Key: key})
-	v.tpl = template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors(), Now: v.clock})
-	v.surveys = survey.New(survey.Config{DB: d, Templates: v.tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Vault: v.vault, Now: v.clock})
-	v.media = media.New(media.Config{DB: d, Key: key, Now: v.clock})
+	v.tpl = template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors(), Now: v.clock.Now})
+	v.surveys = survey.New(survey.Config{DB: d, Templates: v.tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Vault: v.vault, Now: v.clock.Now})
+	v.media = media.New(media.Config{DB: d, Key: key, Now: v.clock.Now})
 	v.s = response.New(response.Config{
-		DB: d, Surveys: v.surveys, Vault: v.vault, Media: v.media, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Key: key, Self: "did:key:server", Now: v.clock,
+		DB: d, Surveys: v.surveys, Vault: v.vault, Media: v.media, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Key: key, Self: "did:key:server", Now: v.clock.Now,
 		Redacted: func(_ context.Context, o *survey.Open) error {
 			if o.SurveyID == "s" {
 				v.redacted++
@@ -157,13 +121,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 			return nil
 		},
 	})
-	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	v.s.Routes(a)
-	v.surveys.Routes(a)
-	v.tpl.Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	v.h = mux
+	v.h = surveytest.Gate(callerOf).Serve(v.s.Routes, v.surveys.Routes, v.tpl.Routes, surveytest.Erasures(d, v.surveys.Erase, v.s.Erase))
 	return v
 }
 
@@ -257,78 +215,10 @@ func (v *env) tally(t testing.TB) survey.Tally {
 	return p.Tally
 }
 
-// codes lists the fields of a fault as "pointer code".
-func codes(err error) string {
-	f := fault.As(err)
-	if f == nil {
-		return ""
-	}
-	out := make([]string, len(f.Fields))
-	for i, one := range f.Fields {
-		out[i] = one.Pointer + " " + one.Code
-	}
-	return strings.Join(out, ", ")
-}
-
-// details are the sentences of a fault.
-func details(err error) string {
-	var out []string
-	if f := fault.As(err); f != nil {
-		for _, one := range f.Fields {
-			out = append(out, one.Detail)
-		}
-	}
-	return strings.Join(out, " ")
-}
-
-// want fails unless err has a code; "" wants none.
-func want(t testing.TB, what string, err error, code string) {
-	t.Helper()
-	if err != nil && fault.As(err) == nil {
-		t.Fatalf("%s = %v, want code %q", what, err, code)
-	}
-	if got := fault.CodeOf(err); got != code {
-		t.Errorf("%s = %q (%v %s), want %q", what, got, err, codes(err), code)
-	}
-}
-
 // send calls a route of workspace "ws": "GET /v1/responses/…".
 func (v *env) send(t testing.TB, role, request, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer ws "+role)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	v.h.ServeHTTP(w, r)
-	return w
-}
-
-// crowd runs f n times at once and counts how it went by the code of the fault.
-func crowd(n int, f func(i int) (string, error)) map[string]int {
-	var mu sync.Mutex
-	got := map[string]int{}
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			what, err := f(i)
-			if err != nil {
-				if what = fault.CodeOf(err); what == "" {
-					what = err.Error()
-				}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			got[what]++
-		})
-	}
-	wg.Wait()
-	return got
+	return v.h.Send(t, "ws "+role, request, body, headers...)
 }
 
 // count counts rows.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -28,7 +27,7 @@ type Revision struct {
 	By           string        `json:"by" doc:"DID of who did it."`
 	RequestID    string        `json:"requestId,omitzero"`
 	Reason       string        `json:"reason,omitzero"`
-	Status       Status        `json:"status" enum:"complete,partial,redacted"`
+	Status       Status        `json:"status" enum:"complete,partial,refused,redacted"`
 	Verification string        `json:"verificationStatus" doc:"State of the verification then."`
 	Changes      []form.Change `json:"changes,omitzero" doc:"Answers that differ from the revision before. Those about a person are for keys with the scope responses:pii only."`
 	Links        RevisionLinks `json:"links"`
@@ -50,9 +49,7 @@ func (s *Service) At(ctx context.Context, id, at string) (web.Reply[*Record], er
 	if r, err = s.revision(ctx, r, at); err != nil {
 		return none, err
 	}
-	out, err := s.answer(ctx, s.db, o, r, http.StatusOK)
-	out.Location = ""
-	return out, err
+	return s.answer(ctx, s.db, o, r)
 }
 
 // revision finds the revision that at names.

@@ -10,12 +10,12 @@ import (
 )
 
 const correcting = "What was decided about the response before is open again, and checks are made anew. Only who has collected or sent it may, or a key with the scope surveys:write, " +
-	"which a verified one needs. Its id, survey, household, round and collector stay."
+	"which a verified one needs, with a reason. Its id, survey, household, round and collector stay."
 
 // changeRoutes are those of one response.
 func (s *Service) changeRoutes(a *web.API) {
 	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
-	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
+	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "INVALID_PARAMETER", "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/responses", s.serveOfHousehold, web.Doc{
 		Summary: "List the responses of a household", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
 		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore. Without the scope responses:pii it has the responses you have collected or sent. " +
@@ -53,7 +53,7 @@ type one struct {
 type changed struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; needed."`
-	Reason  string `query:"reason" doc:"Why, for the history; at most 500 characters." example:"The household has called."`
+	Reason  string `query:"reason" doc:"Why, for the history; at most 500 characters. Needed where a response is verified, or taken out." example:"The household has called."`
 }
 
 func (s *Service) serveGet(ctx context.Context, in *struct {

@@ -16,9 +16,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -110,8 +110,8 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 	if p.home, err = s.cfg.Surveys.Household(ctx, s.db, o, d.HouseholdID); err != nil {
 		return nil, err
 	}
-	if p.home != nil && p.home.Erased {
-		return nil, plan.ErasedFault("/householdId", d.HouseholdID)
+	if err := erasure.Check(ctx, s.db, o.Workspace, d.HouseholdID, "/householdId"); err != nil {
+		return nil, err
 	}
 	if err := p.fill(ctx, s.db.NewNID(), now); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 	for _, f := range r.Wrong {
 		c.Add(f.Pointer, f.Code, f.Detail)
 	}
-	if !d.Partial && !offline {
+	if !d.Partial && !offline && statusOf(r) != Refused {
 		for _, f := range r.Missing {
 			// What is wrong was not forgotten.
 			if !slices.ContainsFunc(r.Wrong, func(w fault.Field) bool { return w.Pointer == f.Pointer || strings.HasPrefix(w.Pointer, f.Pointer+"/") }) {
@@ -321,16 +321,27 @@ func (p *Prepared) responseNames() map[string]any {
 	return names
 }
 
+// statusOf says how much there is. Nothing is missing of who does not want to
+// answer.
+func statusOf(r *form.Result) Status {
+	switch {
+	case r.Consent != nil && !*r.Consent:
+		return Refused
+	case r.Complete:
+		return Complete
+	}
+	return Partial
+}
+
 // judge says what the survey and its checks think of the response.
 func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error {
 	o, h := p.open, &p.head
-	p.row.Status = Partial
-	if r.Complete {
-		p.row.Status = Complete
-	}
+	p.row.Status = statusOf(r)
 	h.Status, h.Completeness, h.Consent, h.Dropped = p.row.Status, r.Completeness, r.Consent, r.Dropped
-	for _, f := range r.Missing {
-		h.Missing = append(h.Missing, f.Pointer)
+	if h.Status == Partial {
+		for _, f := range r.Missing {
+			h.Missing = append(h.Missing, f.Pointer)
+		}
 	}
 	if o.Eligibility != nil {
 		if ok, err := r.Holds(o.Eligibility); err == nil {
@@ -362,8 +373,7 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 		return nil
 	}
 	if p.row.Status != Complete && p.decision.Status == Verified {
-		return fault.New(fault.Conflict, "RESPONSE_NOT_VERIFIABLE", "A partial response cannot be verified.").
-			With(fault.Field{Pointer: "/verification/status", Code: "partial", Detail: "Required answers are missing, or too few are given."})
+		return NotVerifiable("/verification/status", p.row.Status)
 	}
 	if p.imported {
 		p.row.ImportedBy = h.SubmittedBy
@@ -382,8 +392,8 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 // or sent the response, before it was given, or in the future.
 func (p *Prepared) mayImport(now time.Time) error {
 	v := p.draft.Verification
-	if err := MayJudge(v.Verifier, p.head.Collector, p.head.SubmittedBy); err != nil {
-		return err
+	if f := fault.As(MayJudge(v.Verifier, p.head.Collector, p.head.SubmittedBy)); f != nil {
+		return f.With(fault.Field{Pointer: "/verification/verifier", Code: "collector", Detail: "Somebody else must decide."})
 	}
 	if at := ms(v.Timestamp); at.Before(p.head.Timestamp) || at.After(now.Add(10*time.Minute)) {
 		return fault.New(fault.Invalid, invalidCode, "The response is not valid.").
@@ -402,7 +412,7 @@ func (p *Prepared) stopped() bool {
 func (p *Prepared) interview(r *form.Result) rule.Interview {
 	o, h := p.open, &p.head
 	in := rule.Interview{
-		Answers: r.Answers, Answered: r.Answered, StartedAt: h.StartedAt, SubmittedAt: h.Timestamp, ReceivedAt: h.ReceivedAt, Seconds: h.DurationSec,
+		Answers: r.Answers, Answered: r.Answered, Completeness: r.Completeness, Complete: p.row.Status == Complete, Consent: r.Consent, Dropped: r.Dropped, StartedAt: h.StartedAt, SubmittedAt: h.Timestamp, ReceivedAt: h.ReceivedAt, Seconds: h.DurationSec,
 		Visit: h.Mode == "visit", Eligible: h.Eligible, From: o.Window.Start, Until: o.Window.End,
 		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode),
 		Stranger:  len(o.Collectors) > 0 && !o.Collectors[h.Collector],

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -73,9 +72,7 @@ func (s *Service) Get(ctx context.Context, id string) (web.Reply[*Record], error
 	if err != nil {
 		return web.Reply[*Record]{}, err
 	}
-	out, err := s.answer(ctx, s.db, o, r, http.StatusOK)
-	out.Location = ""
-	return out, err
+	return s.answer(ctx, s.db, o, r)
 }
 
 // After lists responses of a survey in the order they arrived, from the one
@@ -154,11 +151,11 @@ func (f Filter) Match(r *Row) (bool, error) {
 	}
 	doc := map[string]any{}
 	if err := json.Unmarshal(r.Body, &doc); err != nil {
-		return false, err
+		return false, fmt.Errorf("read response: %w", err)
 	}
 	var answers any
 	if err := json.Unmarshal(r.Answers, &answers); err != nil {
-		return false, err
+		return false, fmt.Errorf("read answers: %w", err)
 	}
 	doc["responses"], doc["flagged"], doc["revision"] = answers, r.Flags > 0, float64(r.Revision)
 	doc["updated"] = time.UnixMilli(r.UpdatedAt).UTC().Format(time.RFC3339Nano)

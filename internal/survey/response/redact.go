@@ -3,12 +3,10 @@ package response
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -18,7 +16,7 @@ import (
 // those of web.CheckMatch.
 func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.Reply[*Record], error) {
 	var out web.Reply[*Record]
-	if err := checkReason(reason, true); err != nil {
+	if err := isReason(reason, true); err != nil {
 		return out, err
 	}
 	_, o, err := s.Find(ctx, s.db, id)
@@ -43,7 +41,7 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 		if err := wipe(ctx, tx, next); err != nil {
 			return err
 		}
-		out, err = s.answerTo(ctx, tx, o, next)
+		out, err = s.answer(ctx, tx, o, next)
 		return err
 	})
 	if err != nil {
@@ -56,7 +54,7 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 // mayRedact tells whether the caller may take out a response.
 func mayRedact(ctx context.Context, r *Row, ifMatch string) error {
 	caller := web.CallerFrom(ctx)
-	if err := mayChange(caller, r); err != nil {
+	if err := MayChange(ctx, r); err != nil {
 		return err
 	}
 	if r.Status == Redacted || r.VStatus == Verified && !caller.May("surveys:write") {
@@ -80,19 +78,4 @@ func (s *Service) redacted(ctx context.Context, old *Row, reason string) (*Row, 
 	next.Status, next.Answers, next.Masked, next.Sealed, next.Flags, next.Files, next.Slot = Redacted, []byte("{}"), nil, nil, 0, 0, old.NID
 	s.sign(ctx, &next, "redacted", reason)
 	return &next, nil
-}
-
-// wipe takes what was said out of everything beside the response itself.
-func wipe(ctx context.Context, tx *db.Tx, r *Row) error {
-	if _, err := tx.Exec(ctx, blankHistory, r.NID, string(r.Body)); err != nil {
-		return fmt.Errorf("blank history of response: %w", err)
-	}
-	if _, err := tx.Exec(ctx, deleteAllFlags, r.NID); err != nil {
-		return fmt.Errorf("remove flags: %w", err)
-	}
-	if _, err := tx.Exec(ctx, deleteConflicts, r.NID); err != nil {
-		return fmt.Errorf("remove conflicts: %w", err)
-	}
-	_, err := media.Release(ctx, tx, r.Workspace, r.NID)
-	return err
 }

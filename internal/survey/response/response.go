@@ -8,6 +8,7 @@
 package response
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -17,10 +18,11 @@ import (
 // Status says how much of a response there is.
 type Status string
 
-// The statuses. A partial response cannot be verified.
+// The statuses. Only a complete response can be verified.
 const (
 	Complete Status = "complete"
 	Partial  Status = "partial"
+	Refused  Status = "refused" // the consent question was answered with no
 	Redacted Status = "redacted"
 )
 
@@ -96,7 +98,7 @@ type Head struct {
 	Missing         []string     `json:"missing,omitzero" doc:"Pointers of required answers that are missing; of partial responses."`
 	Dropped         []string     `json:"dropped,omitzero" doc:"Pointers of answers to questions that were not to be asked; they were not kept."`
 	ContentID       string       `json:"contentId" doc:"CID of the answers that anybody may read."`
-	Status          Status       `json:"status" enum:"complete,partial,redacted"`
+	Status          Status       `json:"status" enum:"complete,partial,refused,redacted"`
 	Erased          bool         `json:"erased,omitzero" doc:"The household was erased: answers about a person, metadata, device and reasons are gone."`
 	Links           Links        `json:"links"`
 }
@@ -132,4 +134,4 @@ type Links struct {
 }
 
 // Path is the address of a response.
-func Path(id string) string { return "/v1/responses/" + escape(id) }
+func Path(id string) string { return "/v1/responses/" + url.PathEscape(id) }

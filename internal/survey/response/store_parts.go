@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
 
@@ -20,21 +21,18 @@ const (
 	selectFlags = `SELECT data FROM response_flags WHERE response = $1 ORDER BY rule, question LIMIT 200`
 )
 
-// addFlags stores what checks have found and tells how many were new.
-func addFlags(ctx context.Context, tx *db.Tx, r *Row, source string, flags []rule.Flag) (int64, error) {
-	var added int64
+// addFlags stores what the checks of one response have found.
+func addFlags(ctx context.Context, tx *db.Tx, r *Row, flags []rule.Flag) error {
 	for _, f := range flags {
 		data, err := json.Marshal(f)
 		if err != nil {
-			return 0, fmt.Errorf("encode flag: %w", err)
+			return fmt.Errorf("encode flag: %w", err)
 		}
-		n, err := tx.Exec(ctx, insertFlag, r.NID, f.Rule, f.Question, r.Survey, source, r.UpdatedAt, string(data))
-		if err != nil {
-			return 0, fmt.Errorf("insert flag: %w", err)
+		if _, err := tx.Exec(ctx, insertFlag, r.NID, f.Rule, f.Question, r.Survey, submitSource, r.UpdatedAt, string(data)); err != nil {
+			return fmt.Errorf("insert flag: %w", err)
 		}
-		added += n
 	}
-	return added, nil
+	return nil
 }
 
 func removeFlags(ctx context.Context, tx *db.Tx, nid int64, source string) error {
@@ -65,48 +63,6 @@ func listFlags(ctx context.Context, q db.Querier, nid int64) ([]rule.Flag, error
 	return out, rows.Err()
 }
 
-const insertDecision = `INSERT INTO response_decisions (nid, response, from_st, to_st, verifier, at, reason, notes, imported, revision, request, reviews)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
-
-// Decision is one step of a verification, as it is kept for ever.
-type Decision struct {
-	NID       int64
-	Response  int64
-	From, To  string
-	Verifier  string
-	At        int64 // ms
-	Reason    string
-	Notes     string
-	Imported  bool
-	Revision  int64 // of the response that was looked at
-	RequestID string
-	Reviews   int64 // how many have approved with it
-}
-
-const selectImported = `SELECT count(*) FROM response_decisions WHERE response = $1 AND verifier = $2 AND at = $3 AND imported = 1`
-
-// isDecided tells whether a decision of somebody came with a response.
-func isDecided(ctx context.Context, q db.Querier, response int64, verifier string, at int64) (bool, error) {
-	var n int
-	if err := q.QueryRow(ctx, selectImported, response, verifier, at).Scan(&n); err != nil {
-		return false, fmt.Errorf("find decision: %w", err)
-	}
-	return n > 0, nil
-}
-
-// AddDecision keeps a decision.
-func AddDecision(ctx context.Context, tx *db.Tx, d Decision) error {
-	imported := 0
-	if d.Imported {
-		imported = 1
-	}
-	_, err := tx.Exec(ctx, insertDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID, d.Reviews)
-	if err != nil {
-		return fmt.Errorf("insert decision: %w", err)
-	}
-	return nil
-}
-
 const (
 	selectFlagged = `SELECT ws, response_id, round, stratum, grp, status, vstatus, flags, revision, updated_at FROM responses WHERE nid = $1 AND survey = $2`
 
@@ -116,7 +72,7 @@ const (
 	selectFlagNames = `SELECT rule, question, source FROM response_flags WHERE response = $1`
 	upsertFlag      = `INSERT INTO response_flags (response, rule, question, survey, source, at, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (response, rule, question) DO UPDATE SET source = excluded.source, at = excluded.at, data = excluded.data
-		WHERE response_flags.source <> 'submit'`
+		WHERE response_flags.source <> '` + submitSource + `'`
 	updateFlags = `UPDATE responses SET flags = $2 WHERE nid = $1`
 )
 
@@ -167,6 +123,21 @@ const (
 	// Contents that clashed with it go too.
 	deleteConflicts = `DELETE FROM response_conflicts WHERE response = $1`
 )
+
+// wipe takes what was said out of everything beside the response itself.
+func wipe(ctx context.Context, tx *db.Tx, r *Row) error {
+	if _, err := tx.Exec(ctx, blankHistory, r.NID, string(r.Body)); err != nil {
+		return fmt.Errorf("blank history of response: %w", err)
+	}
+	if _, err := tx.Exec(ctx, deleteAllFlags, r.NID); err != nil {
+		return fmt.Errorf("remove flags: %w", err)
+	}
+	if _, err := tx.Exec(ctx, deleteConflicts, r.NID); err != nil {
+		return fmt.Errorf("remove conflicts: %w", err)
+	}
+	_, err := media.Release(ctx, tx, r.Workspace, r.NID)
+	return err
+}
 
 // The columns of an earlier revision, in the order scanPast reads them.
 const (

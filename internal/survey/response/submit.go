@@ -3,7 +3,6 @@ package response
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -12,7 +11,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -156,10 +157,11 @@ func (s *Service) stored(ctx context.Context, o *survey.Open, d *Draft) (web.Rep
 
 // answerAgain is the answer to a draft that was stored before.
 func (s *Service) answerAgain(ctx context.Context, q db.Querier, o *survey.Open, r *Row, d *Draft) (web.Reply[*Record], error) {
-	out, err := s.answer(ctx, q, o, r, http.StatusOK)
+	out, err := s.answer(ctx, q, o, r)
 	if err != nil {
 		return out, err
 	}
+	out.Location = Path(r.ResponseID)
 	warnings, err := s.Warn(ctx, q, r, d)
 	if err != nil || len(warnings) == 0 {
 		return out, err
@@ -180,7 +182,7 @@ func (s *Service) Warn(ctx context.Context, q db.Querier, r *Row, d *Draft) ([]W
 	if v == nil {
 		return nil, nil
 	}
-	known, err := isDecided(ctx, q, r.NID, v.Verifier, ms(v.Timestamp).UnixMilli())
+	known, err := decision.Came(ctx, q, r.NID, v.Verifier, ms(v.Timestamp).UnixMilli())
 	if err != nil || known {
 		return nil, err
 	}
@@ -194,24 +196,29 @@ func (s *Service) Known(ctx context.Context, o *survey.Open, d *Draft) *Row {
 		return nil
 	}
 	r, err := find(ctx, s.db, o.Workspace, d.ResponseID)
-	if err != nil || r.Survey != o.NID {
+	if err != nil {
 		return nil
 	}
 	content, err := d.content()
-	if err != nil || !r.has(s.hashOf(o.Workspace, content)) {
+	if err != nil || !r.isAgain(ctx, &Row{Survey: o.NID, Household: d.HouseholdID, Hash: s.hashOf(o.Workspace, content)}) {
 		return nil
 	}
 	return r
 }
 
-// has tells whether a hash is that of the content, as it is or as it was sent
-// first: who repeats it after somebody has corrected it did nothing wrong.
-func (r *Row) has(hash []byte) bool {
-	return bytes.Equal(r.Hash, hash) || bytes.Equal(r.FirstHash, hash)
+// isAgain tells whether somebody who knows the response sends it again: as it
+// is, or as it was sent first, for who repeats it after somebody has corrected
+// it did nothing wrong. Nobody else is told: who sends contents until one is
+// known would learn all of it. Of an erased one nothing is left to compare.
+func (r *Row) isAgain(ctx context.Context, sent *Row) bool {
+	if r.Survey != sent.Survey || r.Household != sent.Household || !r.Knows(ctx) {
+		return false
+	}
+	return len(r.Hash) == 0 || bytes.Equal(r.Hash, sent.Hash) || bytes.Equal(r.FirstHash, sent.Hash)
 }
 
 // answer is a stored response as it is sent.
-func (s *Service) answer(ctx context.Context, q db.Querier, o *survey.Open, r *Row, status int) (web.Reply[*Record], error) {
+func (s *Service) answer(ctx context.Context, q db.Querier, o *survey.Open, r *Row) (web.Reply[*Record], error) {
 	seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
 	if err != nil {
 		return web.Reply[*Record]{}, err
@@ -220,7 +227,7 @@ func (s *Service) answer(ctx context.Context, q db.Querier, o *survey.Open, r *R
 	if err != nil {
 		return web.Reply[*Record]{}, err
 	}
-	return web.Reply[*Record]{Raw: body, Status: status, ETag: web.ETag(r.Revision), Location: Path(r.ResponseID)}, nil
+	return web.Reply[*Record]{Raw: body, Status: http.StatusOK, ETag: web.ETag(r.Revision)}, nil
 }
 
 // Stored is what became of a prepared response.
@@ -239,6 +246,7 @@ const tries = 3
 // Without a supersedes a refusal has stored nothing.
 func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
 	row := p.row // fn may run twice
+	row.home = p.home
 	done := Stored{Row: &row, Fresh: true}
 	if p.draft.Supersedes != "" {
 		old, err := s.supersede(ctx, tx, p)
@@ -259,9 +267,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 			return done, err
 		}
 		if stored {
-			delta := row.Delta(1)
-			delta.Household = p.home
-			done.Deltas = append(done.Deltas, delta)
+			done.Deltas = append(done.Deltas, row.Delta(1))
 			return done, s.storeParts(ctx, tx, p, &row)
 		}
 		against, err := s.clash(ctx, tx, p)
@@ -283,7 +289,7 @@ type submittedData struct {
 // storeParts stores what comes with a new response.
 func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
 	if len(p.flags) > 0 {
-		if _, err := addFlags(ctx, tx, row, "submit", p.flags); err != nil {
+		if err := addFlags(ctx, tx, row, p.flags); err != nil {
 			return err
 		}
 	}
@@ -293,14 +299,14 @@ func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *R
 		}
 	}
 	if p.decision != nil {
-		d := Decision{
+		d := decision.Decision{
 			NID: s.db.NewNID(), Response: row.NID, From: Pending, To: row.VStatus, Verifier: row.Verifier, At: row.VerifiedAt,
 			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID, Reviews: row.Reviews,
 		}
 		if d.Reason = p.decision.Reason; !p.imported {
 			d.Reason = "verified by the server: no flag"
 		}
-		if err := AddDecision(ctx, tx, d); err != nil {
+		if err := decision.Add(ctx, tx, d); err != nil {
 			return err
 		}
 	}
@@ -314,13 +320,16 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, r *Row, kind string, data
 
 // Delta is what the response counts in its survey, n times.
 func (r *Row) Delta(n int) survey.Delta {
-	d := survey.Delta{Round: r.Round, Stratum: r.Stratum, Group: r.Group}
+	d := survey.Delta{Round: r.Round, Stratum: r.Stratum, Group: r.Group, Household: r.home}
 	if r.VStatus == Superseded || r.VStatus == Invalidated || r.Status == Redacted {
 		return d
 	}
-	if r.Status == Complete {
+	switch r.Status {
+	case Complete:
 		d.Completed = n
-	} else {
+	case Refused:
+		d.Refused = n
+	default:
 		d.Partial = n
 	}
 	switch r.VStatus {
@@ -336,11 +345,12 @@ func (r *Row) Delta(n int) survey.Delta {
 }
 
 // clash finds what keeps a response from being stored. There is no fault when
-// that is the same response, and nothing at all when it is gone meanwhile.
+// that is the same response, and nothing at all when it is gone meanwhile; when
+// it is nothing stored, the household was erased since the response was checked.
 func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
 	r, err := find(ctx, tx, p.row.Workspace, p.row.ResponseID)
 	switch {
-	case err == nil && r.Survey == p.row.Survey && r.has(p.row.Hash):
+	case err == nil && r.isAgain(ctx, &p.row):
 		return r, nil
 	case err == nil:
 		return r, s.conflict(ctx, tx, p, r)
@@ -349,12 +359,9 @@ func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, erro
 	}
 	r, err = findInSlot(ctx, tx, &p.row)
 	if fault.CodeOf(err) == "RESPONSE_NOT_FOUND" {
-		return nil, nil
+		return nil, erasure.Check(ctx, tx, p.row.Workspace, p.row.Household, "/householdId")
 	} else if err != nil {
 		return nil, err
 	}
-	return r, fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already.").With(
-		fault.Field{Pointer: "/householdId", Code: "exists", Detail: "See " + Path(r.ResponseID) + "."},
-		fault.Field{Pointer: "/supersedes", Code: "required", Detail: fmt.Sprintf("To replace it, name it: %q.", r.ResponseID)},
-	)
+	return r, r.duplicate(ctx)
 }

@@ -2,10 +2,12 @@ package response
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -15,7 +17,7 @@ import (
 func (s *Service) supersede(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, error) {
 	row := &p.row
 	if r, err := find(ctx, tx, row.Workspace, row.ResponseID); err == nil {
-		if r.Survey == row.Survey && r.has(row.Hash) {
+		if r.isAgain(ctx, row) {
 			return Stored{Row: r}, nil
 		}
 		return Stored{Row: r}, s.conflict(ctx, tx, p, r)
@@ -26,25 +28,56 @@ func (s *Service) supersede(ctx context.Context, tx *db.Tx, p *Prepared) (Stored
 	if err != nil && fault.CodeOf(err) != "RESPONSE_NOT_FOUND" {
 		return Stored{}, err
 	}
-	wrong := func(code, detail string) (Stored, error) {
-		return Stored{}, fault.New(fault.Conflict, "SUPERSEDES_INVALID", "The response cannot replace the other one.").
-			With(fault.Field{Pointer: "/supersedes", Code: code, Detail: detail})
+	if err != nil || old.Survey != row.Survey {
+		return Stored{}, notReplaced("not_found", "The survey has no response with this id.")
 	}
-	switch {
-	case err != nil || old.Survey != row.Survey:
-		return wrong("not_found", "The survey has no response with this id.")
-	case old.Household != row.Household:
-		return wrong("other_household", "That response is of another household.")
-	case old.Round != row.Round:
-		return wrong("other_round", "That response is of another round.")
-	case old.Status == Redacted:
-		return wrong("redacted", "That response was taken out; it stands in nobody's way.")
-	case old.VStatus == Superseded:
-		return wrong("superseded", "That response was replaced already.")
-	case old.VStatus == Verified && !web.CallerFrom(ctx).May("responses:verify"):
-		return wrong("verified", "That response is verified; replacing it needs the scope responses:verify.")
+	if err := MayChange(ctx, old); err != nil {
+		return Stored{}, err
+	}
+	if err := old.yields(ctx, row); err != nil {
+		if !old.Knows(ctx) {
+			err = notReplaced("not_replaceable", "That response is not one of the household in this round that can be replaced.")
+		}
+		return Stored{}, err
 	}
 	return Stored{Deltas: []survey.Delta{old.Delta(-1)}}, s.retire(ctx, tx, p, old)
+}
+
+// yields says why a response cannot be replaced by another; nil when it can.
+// Who may not know the household must not be told: from what is wrong with one
+// household after the other they would learn which it is.
+func (r *Row) yields(ctx context.Context, to *Row) error {
+	switch {
+	case r.Household != to.Household:
+		return notReplaced("other_household", "That response is of another household.")
+	case r.Round != to.Round:
+		return notReplaced("other_round", "That response is of another round.")
+	case r.Status == Redacted:
+		return notReplaced("redacted", "That response was taken out; it stands in nobody's way.")
+	case r.VStatus == Superseded:
+		return notReplaced("superseded", "That response was replaced already.")
+	case r.VStatus == Verified && !web.CallerFrom(ctx).May("responses:verify"):
+		return notReplaced("verified", "That response is verified; replacing it needs the scope responses:verify.")
+	}
+	return nil
+}
+
+func notReplaced(code, detail string) error {
+	return fault.New(fault.Conflict, "SUPERSEDES_INVALID", "The response cannot replace the other one.").
+		With(fault.Field{Pointer: "/supersedes", Code: code, Detail: detail})
+}
+
+// duplicate refuses a second response of the household in the round. Who may
+// not know the household is not told which is the first.
+func (r *Row) duplicate(ctx context.Context) error {
+	f := fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already.")
+	if !r.Knows(ctx) {
+		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Which one that is, is shown to who has collected or sent it and to keys with the scope responses:pii."})
+	}
+	return f.With(
+		fault.Field{Pointer: "/householdId", Code: "exists", Detail: "See " + Path(r.ResponseID) + "."},
+		fault.Field{Pointer: "/supersedes", Code: "required", Detail: fmt.Sprintf("To replace it, name it: %q.", r.ResponseID)},
+	)
 }
 
 // retire ends a response in favour of the one that is prepared.
@@ -64,9 +97,9 @@ func (s *Service) retire(ctx context.Context, tx *db.Tx, p *Prepared, old *Row) 
 	if ok, err := update(ctx, tx, old, &next); err != nil {
 		return err
 	} else if !ok {
-		return web.CheckMatch(web.ETag(0), old.Revision) // somebody was faster
+		return overtaken(old)
 	}
-	err = AddDecision(ctx, tx, Decision{
+	err = decision.Add(ctx, tx, decision.Decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: Superseded, Verifier: next.Actor, At: next.UpdatedAt,
 		Reason: "replaced by " + p.row.ResponseID, Revision: next.Revision, RequestID: next.RequestID,
 	})

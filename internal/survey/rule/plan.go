@@ -11,19 +11,34 @@ import (
 
 // Plan is what the checks need to know of a form. Make it once for each.
 type Plan struct {
-	media  [][]string   // questions for pictures and sounds
-	scales [][][]string // questions of one section with one scale
+	media   [][]string   // questions for pictures and sounds
+	scales  [][][]string // questions of one section with one scale
+	consent [][]string   // questions for consent
+	after   [][]string   // questions of the sections after the first of these
+	least   float64      // share of answers that is expected
 }
+
+// half is the share of answers that is expected where the template does not say
+// when a response is complete.
+const half = 0.5
 
 // NewPlan reads a form.
 func NewPlan(f *form.Form) *Plan {
 	p := &Plan{}
+	if f.Template().Validations.CompletionThreshold == 0 {
+		p.least = half
+	}
 	scales := map[string]int{}
 	for _, c := range f.Columns() {
+		if len(p.consent) > 0 && c.Section != p.consent[0][0] && c.Type != form.Calculate {
+			p.after = append(p.after, c.Path)
+		}
 		if c.Repeat {
 			continue // an empty element is no missing picture
 		}
 		switch c.Type {
+		case form.Consent:
+			p.consent = append(p.consent, c.Path)
 		case form.Photo, form.Audio, form.Signature:
 			p.media = append(p.media, c.Path)
 		case form.Rating, form.Matrix, form.SingleChoice:
@@ -44,6 +59,43 @@ func optionsOf(c form.Column) string {
 		values[i] = o.Value
 	}
 	return strings.Join(values, "\x00")
+}
+
+// checkConsent looks for interviews that nobody has agreed to.
+func (p *Plan) checkConsent(in Interview, asked func([]string) bool, add func(Flag)) {
+	if in.refused() {
+		if where := p.answeredAfter(in); where != "" {
+			add(Flag{Rule: ConsentRefused, Question: where, Detail: "There are answers although consent was refused."})
+		}
+		return
+	}
+	for _, path := range p.consent {
+		if in.Consent == nil && asked(path) {
+			add(Flag{Rule: ConsentMissing, Question: pointer(path), Detail: "The question for consent has no answer."})
+			return
+		}
+	}
+}
+
+// answeredAfter is the pointer of the first answer in the sections after the one
+// that asks for consent; "" for none.
+func (p *Plan) answeredAfter(in Interview) string {
+	if len(in.Dropped) > 0 {
+		return in.Dropped[0]
+	}
+	var answers map[string]any
+	if json.Unmarshal(in.Answers, &answers) != nil {
+		return ""
+	}
+	for _, path := range p.after {
+		for len(path) > 1 { // of a repeat the list
+			if at(answers, path) != nil {
+				return pointer(path)
+			}
+			path = path[:len(path)-1]
+		}
+	}
+	return ""
 }
 
 // checkAnswers makes the checks that look at answers. It decodes them only when

@@ -29,12 +29,17 @@ const (
 	ModeUnplanned = "mode_not_planned"
 	Stranger      = "collector_not_named"
 	NotListed     = "household_not_listed"
+
+	ConsentMissing  = "consent_missing"
+	ConsentRefused  = "consent_refused"
+	LowCompleteness = "low_completeness"
 )
 
 // Names lists the checks, for settings and documents.
 func Names() []string {
 	return []string{
 		DurationShort, NightTime, Distance, StraightLine, MediaMissing, OutsideWindow, ClockSkew, NotEligible, ModeUnplanned, Stranger, NotListed,
+		ConsentMissing, ConsentRefused, LowCompleteness,
 	}
 }
 
@@ -90,16 +95,20 @@ type Point struct{ Lat, Lon float64 }
 
 // Interview is one response as the checks see it.
 type Interview struct {
-	Answers     jsontext.Value // canonical
-	Answered    int
-	StartedAt   time.Time // zero when nobody knows
-	SubmittedAt time.Time
-	ReceivedAt  time.Time
-	Seconds     float64 // that it took; 0 when nobody knows
-	Visit       bool    // people met: place and hour matter
-	At          *Point
-	Home        *Point // of the household
-	From, Until time.Time
+	Answers      jsontext.Value // canonical
+	Answered     int
+	Completeness float64   // share of the questions asked that are answered
+	Complete     bool      // no required answer is missing, and consent was not refused
+	Consent      *bool     // nil when the question has no answer
+	Dropped      []string  // pointers of answers to what was not to be asked
+	StartedAt    time.Time // zero when nobody knows
+	SubmittedAt  time.Time
+	ReceivedAt   time.Time
+	Seconds      float64 // that it took; 0 when nobody knows
+	Visit        bool    // people met: place and hour matter
+	At           *Point
+	Home         *Point // of the household
+	From, Until  time.Time
 
 	Eligible  *bool // nil when the survey does not ask
 	Unplanned bool  // its mode is not one of the survey
@@ -108,8 +117,8 @@ type Interview struct {
 }
 
 // Check makes every check that is not switched off. asked tells whether a
-// question was asked in this interview; it is called for pictures that are
-// missing only.
+// question was asked in this interview; it is called for consent and pictures
+// that are missing only.
 func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) []Flag {
 	s = s.WithDefaults()
 	var out []Flag
@@ -125,13 +134,22 @@ func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) [
 		}
 	}
 	checkPlan(in, add)
-	p.checkAnswers(s, in, asked, add)
+	p.checkConsent(in, asked, add)
+	if in.Complete && in.Completeness < p.least {
+		add(Flag{Rule: LowCompleteness, Value: in.Completeness, Limit: p.least, Detail: fmt.Sprintf("%.0f %% of the questions are answered, at least %.0f %% are expected.", 100*in.Completeness, 100*p.least)})
+	}
+	if !in.refused() { // there is nothing that answers should be like
+		p.checkAnswers(s, in, asked, add)
+	}
 	return out
 }
 
+// refused tells that there was no interview.
+func (in *Interview) refused() bool { return in.Consent != nil && !*in.Consent }
+
 func checkTime(s Settings, in Interview, add func(Flag)) {
 	least := max(s.MinSeconds, s.SecondsPerAnswer*float64(in.Answered))
-	if in.Seconds > 0 && in.Seconds < least {
+	if in.Seconds > 0 && in.Seconds < least && !in.refused() {
 		add(Flag{Rule: DurationShort, Value: in.Seconds, Limit: least, Detail: fmt.Sprintf("The interview took %.0f s, at least %.0f s are expected for %d answers.", in.Seconds, least, in.Answered)})
 	}
 	begin := in.StartedAt

@@ -3,6 +3,7 @@ package rule_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,10 +20,18 @@ const document = `{"templateId":"t","sections":[
 		{"id":"colour","type":"single_choice","options":["red","blue"]},
 		{"id":"grid","type":"matrix","rows":["r1","r2"],"options":["good","bad"]}]}]}`
 
-func plan(t *testing.T) *rule.Plan {
+// asking has a question for consent, and does not say when it is complete.
+const asking = `{"templateId":"t","sections":[
+	{"id":"before","questions":[{"id":"village","type":"text"}]},
+	{"id":"consent","questions":[{"id":"agree","type":"consent"},{"id":"why","type":"text"}]},
+	{"id":"home","questions":[{"id":"size","type":"integer"},{"id":"people","type":"repeat","questions":[{"id":"age","type":"integer"}]}]}]}`
+
+func plan(t *testing.T) *rule.Plan { return planOf(t, document) }
+
+func planOf(t *testing.T, text string) *rule.Plan {
 	t.Helper()
 	var doc form.Template
-	if err := json.Unmarshal([]byte(document), &doc); err != nil {
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
 	f, err := form.Compile(&doc)
@@ -129,3 +138,58 @@ func TestDistance(t *testing.T) {
 }
 
 func at(hour int) *int { return &hour }
+
+// TestRefusal: a refusal is short, and has no pictures.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	in, no := noon(), false
+	in.Consent, in.Seconds, in.Answers = &no, 5, []byte(`{}`)
+	if got := plan(t).Check(rule.Settings{}, in, func([]string) bool { return true }); len(got) != 0 {
+		t.Errorf("flags = %v, want none", got)
+	}
+}
+
+func TestConsent(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	full := strings.Replace(asking, `"sections"`, `"validations":{"completionThreshold":0.1},"sections"`, 1)
+	for _, tt := range []struct {
+		name, document string
+		consent        *bool
+		answers        string
+		dropped        []string
+		share          float64
+		complete       bool
+		want           string
+	}{
+		{"given", asking, &yes, `{"consent":{"agree":true},"home":{"size":3}}`, nil, 0.5, true, ""},
+		{"not asked for", document, nil, `{"visit":{"photo":"sha256:x"}}`, nil, 1, true, ""},
+		{"missing", asking, nil, `{"home":{"size":3}}`, nil, 0.5, true, "consent_missing /responses/consent/agree"},
+		{"refused, and nothing else", asking, &no, `{"consent":{"agree":false}}`, nil, 0.2, false, ""},
+		{"refused, with what was asked before and why", asking, &no, `{"before":{"village":"x"},"consent":{"agree":false,"why":"no time"}}`, nil, 0.6, false, ""},
+		{"refused, and answered", asking, &no, `{"consent":{"agree":false},"home":{"size":3}}`, nil, 0.4, false, "consent_refused /responses/home/size"},
+		{"refused, and answered many times", asking, &no, `{"consent":{"agree":false},"home":{"people":[{"age":3}]}}`, nil, 0.4, false, "consent_refused /responses/home/people"},
+		{"refused, and answers dropped", asking, &no, `{"consent":{"agree":false}}`, []string{"/responses/home/size"}, 1, false, "consent_refused /responses/home/size"},
+		{"few answers", asking, &yes, `{"consent":{"agree":true}}`, nil, 0.25, true, "low_completeness "},
+		{"few answers, and it says so", asking, &yes, `{"consent":{"agree":true}}`, nil, 0.25, false, ""},
+		{"few answers are enough", full, &yes, `{"consent":{"agree":true}}`, nil, 0.25, true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			in := noon()
+			in.Answers, in.Consent, in.Dropped, in.Completeness, in.Complete = []byte(tt.answers), tt.consent, tt.dropped, tt.share, tt.complete
+			var got []string
+			for _, f := range planOf(t, tt.document).Check(rule.Settings{}, in, func([]string) bool { return true }) {
+				got = append(got, f.Rule+" "+f.Question)
+			}
+			if strings.Join(got, ", ") != tt.want {
+				t.Errorf("flags = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	in := noon()
+	in.Answers = []byte(`{}`)
+	if got := planOf(t, asking).Check(rule.Settings{}, in, func([]string) bool { return false }); len(got) != 0 {
+		t.Errorf("flags = %v of a question that was not asked, want none", got)
+	}
+}

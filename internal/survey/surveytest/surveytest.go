@@ -1,6 +1,8 @@
-// Package surveytest gives tests of what stands above responses a store with
-// templates, surveys and responses: a template that has something for every
-// check, an active survey of it, and callers of all kinds behind a gate.
+// Package surveytest is what tests of area B have in common: a gate, requests,
+// what is wanted of faults, and erasures as area A makes them. For what stands
+// above responses it has a store with templates, surveys and responses: a
+// template that has something for every check, an active survey of it, and
+// callers of all kinds.
 package surveytest
 
 import (
@@ -8,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -30,8 +30,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Template has a question for every check.
-const Template = `{"templateId":"field","title":"Field","sections":[
+// Template has a question for every check. It is content with few answers.
+const Template = `{"templateId":"field","title":"Field","validations":{"completionThreshold":0.05},"sections":[
 	{"id":"consent","questions":[{"id":"agree","type":"consent"}]},
 	{"id":"home","questions":[
 		{"id":"size","type":"integer","backCheckClass":1,"validation":{"min":1,"max":40}},
@@ -81,21 +81,6 @@ func As(ctx context.Context, ws, role string) context.Context {
 	return web.WithCaller(ctx, CallerOf(ws, role))
 }
 
-type gate struct{}
-
-// Admit reads "Authorization: Bearer <workspace> <role>".
-func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
-	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
-	if !ok {
-		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "Send a key.")
-	}
-	c := CallerOf(ws, role)
-	if !c.May(string(scope)) {
-		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
-	}
-	return c, nil
-}
-
 // Env is a store with its services.
 type Env struct {
 	DB        *db.DB
@@ -116,10 +101,7 @@ type Env struct {
 // request.
 func New(t testing.TB, d *db.DB) *Env {
 	t.Helper()
-	key, err := secret.Parse("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := Key(t)
 	v := &Env{DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: idem.New(idem.Config{DB: d, Key: key})}
 	v.Templates = template.New(template.Config{DB: d, Events: v.Log, Cursors: eventtest.Cursors()})
 	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key})})
@@ -133,10 +115,7 @@ func New(t testing.TB, d *db.DB) *Env {
 			return v.Settings(ctx, o)
 		},
 	})
-	v.API = web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	v.Templates.Routes(v.API)
-	v.Surveys.Routes(v.API)
-	v.Responses.Routes(v.API)
+	v.API = Gate(CallerOf).API(v.Templates.Routes, v.Surveys.Routes, v.Responses.Routes)
 	return v
 }
 
@@ -152,18 +131,7 @@ func (v *Env) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Send calls a route: "GET /v1/surveys/…", as "workspace role".
 func (v *Env) Send(t testing.TB, who, request, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	method, path, _ := strings.Cut(request, " ")
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+who)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	v.ServeHTTP(w, r)
-	return w
+	return Server{v}.Send(t, who, request, body, headers...)
 }
 
 // Must is Send that has to succeed; the answer is decoded into out, if any.

@@ -67,16 +67,16 @@ func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey) (*entry, e
 		}
 		return nil, noVersion()
 	}
-	if e := s.cache.get(k); e != nil {
+	if e := s.cache.Get(k.ws, k); e != nil {
 		return e, nil
 	}
-	gen := s.cache.begin(k.ws)
+	gen := s.cache.Begin(k.ws)
 	v, body, err := read(ctx, q, k.ws, k.id, k.version)
 	if err != nil {
 		return nil, err
 	}
 	whole := cacheKey{k.ws, k.id, v.Version}
-	e := s.cache.get(whole)
+	e := s.cache.Get(k.ws, whole)
 	if e == nil || e.v.Revision != v.Revision {
 		f, err := form.Compile(&v.Template)
 		if err != nil {
@@ -86,8 +86,8 @@ func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey) (*entry, e
 	}
 	// A transaction may see what is never stored, a view what was before.
 	if _, now := q.(*db.DB); now {
-		s.cache.put(whole, e, gen)
-		s.cache.put(k, e, gen)
+		s.cache.Put(k.ws, whole, e, gen)
+		s.cache.Put(k.ws, k, e, gen)
 	}
 	return e, nil
 }

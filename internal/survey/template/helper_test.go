@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -15,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 )
 
@@ -93,43 +92,8 @@ func fields(err error) []fault.Field {
 	return nil
 }
 
-// crowd runs f n times at once and counts how it went by the code of the fault.
-func crowd(n int, f func(i int) error) map[string]int {
-	var mu sync.Mutex
-	got := map[string]int{}
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			err := f(i)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil:
-				got["ok"]++
-			case fault.CodeOf(err) != "":
-				got[fault.CodeOf(err)]++
-			default:
-				got[err.Error()]++
-			}
-		})
-	}
-	wg.Wait()
-	return got
-}
-
 // call sends a request as the owner of a workspace: "POST /v1/templates".
 func (e *env) call(t testing.TB, ws, route, body string, head ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	method, path, _ := strings.Cut(route, " ")
-	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+ws+" owner")
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(head); i += 2 {
-		r.Header.Set(head[i], head[i+1])
-	}
-	w := httptest.NewRecorder()
-	e.h.ServeHTTP(w, r)
-	return w
+	return surveytest.Server{Handler: e.h}.Send(t, ws+" owner", route, body, head...)
 }

@@ -1,7 +1,6 @@
 package template
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -46,54 +45,6 @@ func TestStandard(t *testing.T) {
 	}
 	if l.find("baseline-v1", 2) != nil {
 		t.Error("a version that does not exist is found")
-	}
-}
-
-// What was read before a change is not kept after it.
-func TestCacheForgetsWhatIsOld(t *testing.T) {
-	t.Parallel()
-	c := newCache()
-	e := newEntry(&Version{}, nil, nil)
-	k := cacheKey{"ws", "t", 0}
-	gen := c.begin("ws")
-	c.drop("ws")
-	c.put(k, e, gen)
-	if c.get(k) != nil {
-		t.Error("an entry from before the change is kept")
-	}
-	gen = c.begin("ws")
-	c.put(k, e, gen)
-	if c.get(k) != e {
-		t.Error("an entry is not kept")
-	}
-	c.flush()
-	if c.get(k) != nil || c.weight != 0 {
-		t.Errorf("after flush there is %v, weight %d", c.get(k), c.weight)
-	}
-	c.put(k, e, gen)
-	if c.get(k) != nil {
-		t.Error("an entry from before the flush is kept")
-	}
-}
-
-func TestCacheIsBounded(t *testing.T) {
-	t.Parallel()
-	c := newCache()
-	e := newEntry(&Version{}, make([]byte, 1<<18), nil)
-	for i := range 100 {
-		k := cacheKey{"ws", fmt.Sprint(i), 0}
-		c.put(k, e, 0)
-		c.put(k, e, 0)
-		if c.get(k) == nil {
-			t.Fatal("the newest entry went")
-		}
-	}
-	sum := 0
-	for _, q := range c.entries {
-		sum += q.weight()
-	}
-	if c.weight != sum || c.weight > maxCached {
-		t.Errorf("weight = %d, entries weigh %d, at most %d", c.weight, sum, maxCached)
 	}
 }
 

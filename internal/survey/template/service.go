@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/survey/cache"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -49,22 +50,22 @@ type Service struct {
 	db      *db.DB
 	events  *event.Log
 	shipped *library
-	cache   *cache
+	cache   *cache.Cache[cacheKey, *entry]
 }
 
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: bank(), cache: newCache()}
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: bank(), cache: cache.New[cacheKey](cache.Config[*entry]{Limit: maxCached, Weigh: (*entry).weight})}
 }
 
 // Flush drops all that is cached: what other instances have changed may have
 // been missed.
-func (s *Service) Flush() { s.cache.flush() }
+func (s *Service) Flush() { s.cache.Flush() }
 
 // Forget drops what is cached of one workspace: another instance has changed a
 // template there.
-func (s *Service) Forget(ws string) { s.cache.drop(ws) }
+func (s *Service) Forget(ws string) { s.cache.Drop(ws) }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
@@ -72,7 +73,7 @@ func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Milli
 // stored.
 func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Version) error {
 	tx.AfterCommit(func() {
-		s.cache.drop(ws)
+		s.cache.Drop(ws)
 		s.cfg.Changed(ws)
 	})
 	return s.events.Append(ctx, tx, event.Event{

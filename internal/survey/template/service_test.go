@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
-	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -34,7 +34,7 @@ func TestOnePublisherWins(t *testing.T) {
 		e := newEnv(t, d)
 		for i := range 5 {
 			id := e.create(t, "ws", seed(fmt.Sprint("t", i)))
-			got := crowd(6, func(int) error {
+			got := surveytest.Crowd(6, func(int) error {
 				_, err := e.s.Publish(owner(t, "ws"), id, "", template.Change{})
 				return err
 			})
@@ -57,7 +57,7 @@ func TestPublishAgainstChange(t *testing.T) {
 		for i := range 8 {
 			id := e.create(t, "ws", seed(fmt.Sprint("t", i)))
 			changed := draft(t, strings.Replace(seed(id), `"max":20`, `"max":30`, 1))
-			got := crowd(2, func(i int) error {
+			got := surveytest.Crowd(2, func(i int) error {
 				if i == 0 {
 					_, err := e.s.Publish(owner(t, "ws"), id, "", template.Change{})
 					return err
@@ -94,7 +94,7 @@ func TestNextVersionInACrowd(t *testing.T) {
 		e := newEnv(t, d)
 		id := e.create(t, "ws", seed("t"))
 		e.release(t, "ws", id)
-		got := crowd(8, func(int) error {
+		got := surveytest.Crowd(8, func(int) error {
 			_, err := e.s.Update(owner(t, "ws"), id, `"2"`, draft(t, seed("t")))
 			return err
 		})
@@ -114,7 +114,7 @@ func TestDeleteInACrowd(t *testing.T) {
 		e := newEnv(t, d)
 		for i := range 5 {
 			id := e.create(t, "ws", seed(fmt.Sprint("t", i)))
-			got := crowd(3, func(i int) error {
+			got := surveytest.Crowd(3, func(i int) error {
 				if i == 0 {
 					_, err := e.s.Update(owner(t, "ws"), id, `"1"`, draft(t, seed(id)))
 					return err
@@ -148,7 +148,7 @@ func TestLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := crowd(15, func(i int) error {
+		got := surveytest.Crowd(15, func(i int) error {
 			_, err := e.s.Create(owner(t, "ws"), draft(t, seed(fmt.Sprint("more", i))))
 			return err
 		})
@@ -312,10 +312,7 @@ func TestOtherInstance(t *testing.T) {
 // What is sent twice under one Idempotency-Key is done once and answered twice.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	key, err := secret.Parse("0123456789abcdef0123456789abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := surveytest.Key(t)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d, func(c *template.Config) { c.Idem = idem.New(idem.Config{DB: d, Key: key}) })
 		steps := []struct {
@@ -359,7 +356,7 @@ func TestListPages(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
-		made := crowd(230, func(i int) error {
+		made := surveytest.Crowd(230, func(i int) error {
 			title := "Other"
 			if i%23 == 0 {
 				title = "Rare survey"

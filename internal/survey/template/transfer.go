@@ -192,7 +192,7 @@ func (s *Service) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var file bytes.Buffer
-	if err := xlsform.Write(&file, &e.v.Template); err != nil {
+	if err := xlsform.Write(&file, &e.v.Template, e.v.Version); err != nil {
 		return err
 	}
 	h := w.Header()

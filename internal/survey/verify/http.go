@@ -10,7 +10,7 @@ import (
 const tag = "responses"
 
 var codes = []string{
-	"RESPONSE_NOT_FOUND", invalidCode, "VERIFIER_IS_COLLECTOR", "RESPONSE_NOT_VERIFIABLE", "STATE_TRANSITION_INVALID", "SECOND_REVIEWER_REQUIRED", "STALE_REVISION",
+	"RESPONSE_NOT_FOUND", "SURVEY_ARCHIVED", invalidCode, "VERIFIER_IS_COLLECTOR", "RESPONSE_NOT_VERIFIABLE", "STATE_TRANSITION_INVALID", "SECOND_REVIEWER_REQUIRED", "STALE_REVISION",
 }
 
 // Routes adds the verification API to a.
@@ -19,8 +19,8 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/responses/{responseId}/verification", s.serveDecide, web.Doc{
 		Summary: "Decide about a response", Scope: write, Tag: tag, Once: true, Codes: codes,
 		Example: Draft{Status: response.Verified, Reason: "Photo and receipt agree.", Notes: "Called back on Monday."},
-		Description: "Who has collected or sent a response cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
-			"any other decision and any correction in between starts the count again. A partial response can be sent back or rejected, not verified. If-Match is optional. " +
+		Description: "Who has collected, sent or corrected a response cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
+			"any other decision and any correction in between starts the count again. A partial response, and one that refuses consent, can be sent back or rejected, not verified. If-Match is optional. " +
 			"An invalidated response counts nowhere, and its household may be asked again.",
 	})
 	web.Get(a, "/v1/responses/{responseId}/verification", s.serveGet, web.Doc{

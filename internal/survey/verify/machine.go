@@ -52,7 +52,7 @@ func decide(r *response.Row, d Draft, verifier string, reviewers int) (response.
 	}
 	switch {
 	case r.Status == response.Redacted:
-		return m, notVerifiable("redacted", "The answers were taken out.")
+		return m, response.NotVerifiable("/status", r.Status)
 	case !slices.Contains(moves[r.VStatus], d.Status):
 		return m, cannot(r.VStatus, d.Status)
 	case strings.TrimSpace(d.Reason) == "" && needsReason(r.VStatus, d.Status):
@@ -61,7 +61,7 @@ func decide(r *response.Row, d Draft, verifier string, reviewers int) (response.
 	case d.Status != response.Verified:
 		return m, nil // whatever was approved before is open again
 	case r.Status != response.Complete:
-		return m, notVerifiable("partial", "Required answers are missing, or too few are given.")
+		return m, response.NotVerifiable("/status", r.Status)
 	}
 	return approve(r, m, verifier, reviewers)
 }
@@ -79,11 +79,6 @@ func approve(r *response.Row, m response.Move, verifier string, reviewers int) (
 		m.To = response.Disputed // until the dispute is settled
 	}
 	return m, nil
-}
-
-func notVerifiable(code, detail string) error {
-	return fault.New(fault.Conflict, "RESPONSE_NOT_VERIFIABLE", fmt.Sprintf("A response that is %s cannot be verified.", code)).
-		With(fault.Field{Pointer: "/status", Code: code, Detail: detail})
 }
 
 // cannot names both states, and where the response may go.

@@ -39,7 +39,7 @@ func New(cfg Config) *Service {
 // Decide stores what the caller decides about a response. ifMatch may be "":
 // then the state alone must allow it, and of two who decide at once the second
 // meets what the first has made of it. Faults: VERIFICATION_INVALID,
-// RESPONSE_NOT_FOUND, those of decide, and STALE_REVISION.
+// RESPONSE_NOT_FOUND, SURVEY_ARCHIVED, those of decide, and STALE_REVISION.
 func (s *Service) Decide(ctx context.Context, id, ifMatch string, d Draft) (web.Reply[*State], error) {
 	var none web.Reply[*State]
 	var c fault.Checks
@@ -76,16 +76,39 @@ func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, want 
 	if err != nil {
 		return nil, nil, err
 	}
+	if o.Status == survey.StatusArchived {
+		return r, nil, response.Archived()
+	}
 	if want.ifMatch != "" {
 		if err := web.CheckMatch(want.ifMatch, r.Revision); err != nil {
 			return nil, nil, err
 		}
 	}
-	m, err := decide(r, want.Draft, web.CallerFrom(ctx).DID, o.Policy.MinReviewers)
+	verifier := web.CallerFrom(ctx).DID
+	m, err := decide(r, want.Draft, verifier, o.Policy.MinReviewers)
 	if err != nil {
 		return r, nil, err
 	}
+	if err := mayJudge(ctx, tx, r, verifier); err != nil {
+		return r, nil, err
+	}
 	return s.cfg.Responses.MoveTx(ctx, tx, o, r, m)
+}
+
+// mayJudge refuses a verifier who has corrected the response. The fault is
+// VERIFIER_IS_COLLECTOR.
+func mayJudge(ctx context.Context, tx *db.Tx, r *response.Row, verifier string) error {
+	own := r.Action == "corrected" && r.Actor == verifier
+	if !own && r.Revision > 1 {
+		var err error
+		if own, err = wrote(ctx, tx, r.NID, verifier); err != nil {
+			return err
+		}
+	}
+	if own {
+		return response.MayJudge(verifier, verifier, verifier)
+	}
+	return nil
 }
 
 // Get tells how a response stands. The fault is RESPONSE_NOT_FOUND.
@@ -104,7 +127,7 @@ func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *re
 		ResponseID: r.ResponseID, SurveyID: o.SurveyID, Revision: r.Revision, Verification: r.Verification(), Allowed: []string{},
 		MinReviewers: max(1, o.Policy.MinReviewers), Links: Links{Response: path, History: path + "/verification/history"},
 	}
-	if r.Status != response.Redacted {
+	if r.Status != response.Redacted && o.Status != survey.StatusArchived {
 		v.Allowed = append(v.Allowed, moves[r.VStatus]...)
 	}
 	var err error

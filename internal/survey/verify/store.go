@@ -17,6 +17,10 @@ const (
 	selectInState = `SELECT nid, response_id, round, collector, flags FROM responses WHERE survey = $1 AND vstatus = $2 AND nid > $3 ORDER BY nid LIMIT $4`
 	selectNID     = `SELECT nid FROM responses WHERE ws = $1 AND response_id = $2 AND survey = $3`
 	selectHasFlag = `SELECT response FROM response_flags WHERE response = $1 AND rule = $2 LIMIT 1`
+	// A content that clashed may have become that of the response.
+	selectWrote = `SELECT response FROM response_history WHERE response = $1 AND actor = $2 AND action = 'corrected'
+		UNION ALL SELECT response FROM response_conflicts WHERE response = $1 AND sender = $2 AND resolution IN ('sent', 'merged')
+		LIMIT 1`
 )
 
 // listDecisions reads decisions about a response, newest first.
@@ -83,12 +87,22 @@ func nidOf(ctx context.Context, q db.Querier, ws string, survey int64, id string
 
 // hasFlag tells whether a check has flagged a response.
 func hasFlag(ctx context.Context, q db.Querier, response int64, rule string) (bool, error) {
+	return exists(q.QueryRow(ctx, selectHasFlag, response, rule), "find flag")
+}
+
+// wrote tells whether somebody has written an earlier revision of a response.
+func wrote(ctx context.Context, q db.Querier, response int64, who string) (bool, error) {
+	return exists(q.QueryRow(ctx, selectWrote, response, who), "find who corrected a response")
+}
+
+// exists tells whether a query finds anything.
+func exists(row db.Row, what string) (bool, error) {
 	var nid int64
-	err := q.QueryRow(ctx, selectHasFlag, response, rule).Scan(&nid)
+	err := row.Scan(&nid)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("find flag: %w", err)
+		return false, fmt.Errorf("%s: %w", what, err)
 	}
 	return true, nil
 }

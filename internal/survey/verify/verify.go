@@ -1,6 +1,6 @@
 // Package verify decides about responses: who has looked at one, what they
 // made of it and why. A decision is kept for ever; the response shows the last
-// one. Nobody decides about what they have collected or sent themselves, and
+// one. Nobody decides about what they have collected, sent or corrected, and
 // where a survey asks for two reviewers the second is somebody else.
 package verify
 

@@ -3,18 +3,20 @@ package xlsform
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
-// typeWords are the types of XLSForm for ours. The third of them need
-// hearth::type to be told apart.
+// typeWords are the types of XLSForm for ours. Those of the last line need
+// hearth_type to be told apart.
 var typeWords = map[form.Type]string{
 	form.FreeText: "text", form.Integer: "integer", form.Number: "decimal", form.SingleChoice: "select_one", form.MultipleChoice: "select_multiple", form.Note: "note",
 	form.Date: "date", form.Time: "time", form.DateTime: "dateTime", form.Geo: "geopoint", form.Photo: "image", form.Signature: "image", form.Audio: "audio", form.File: "file",
@@ -31,54 +33,117 @@ func grouped(t form.Type) bool {
 	return t == form.Group || t == form.Repeat || t == form.Matrix || t == form.Quantity
 }
 
+// ranged tells that a question is a range in XLSForm: numbers that have a
+// distance between two bounds.
+func ranged(q *form.Question) bool {
+	v := q.Validation
+	return (q.Type == form.Number || q.Type == form.Integer) && v.Min != nil && v.Max != nil && v.Step != nil && *v.Step > 0 && *v.Max-*v.Min >= *v.Step
+}
+
 // cellWriter writes the expressions of a template as cells.
 type cellWriter struct {
 	names *xpath.Names
-	used  map[string]bool // members of a response that were named
+	used  map[string]bool            // members of a response that were named
+	lost  func(column, cause string) // hears of what no cell can hold; nil is nobody
 }
+
+// noValue is the calculation of a value that only we can calculate: XLSForm
+// wants some, and other expressions may name it.
+const noValue = `""`
 
 // native are the cells of XLSForm of a question but for its texts and its type.
 func (w cellWriter) native(q *form.Question) map[string]string {
-	cells := map[string]string{"relevant": w.condition(q.Relevant, w.names.Question(q)), "appearance": appearance(q.Type), "default": defaultText(q)}
+	at := w.names.Question(q)
+	cells := map[string]string{"relevant": w.condition("relevant", q.Relevant, at), "appearance": appearance(q.Type), "default": defaultText(q)}
 	if q.ReadOnly {
 		cells["read_only"] = "yes"
 	}
-	switch {
-	case q.Type == form.Rating:
-		cells["parameters"] = ratingParameters(q.Validation)
-	case q.Type == form.Repeat && q.MinRepeats > 0 && q.MinRepeats == q.MaxRepeats:
-		cells["repeat_count"] = strconv.Itoa(q.MinRepeats)
+	if q.Type == form.Rating || ranged(q) {
+		cells["parameters"] = rangeParameters(q.Validation)
 	}
 	if grouped(q.Type) {
+		w.group(q, cells)
 		return cells
 	}
 	cells["required"], cells["constraint"] = w.required(q), w.constraint(q)
+	if f := w.filter(q); f != nil {
+		cells["choice_filter"] = f.XPath
+	}
 	if q.Calculate != "" {
-		cells["calculation"] = w.expression(q.Calculate, xpath.Place{At: w.names.Question(q)}, xpath.Value)
+		if cells["calculation"] = w.expression("calculation", q.Calculate, xpath.Place{At: at}, xpath.Value); cells["calculation"] == "" {
+			cells["calculation"] = noValue
+		}
 	}
 	return cells
 }
 
+// group fills the cells that only groups and repeats have.
+func (w cellWriter) group(q *form.Question, cells map[string]string) {
+	count := w.repeatCount(q)
+	cells["repeat_count"] = count
+	if q.Constraint != "" && (count == "" || w.names.Count(q.Constraint, w.names.Question(q)) == "") {
+		w.lose("constraint", "groups and repeats have none")
+	}
+	if count == "" && !q.Required.IsZero() && (q.Type == form.Group || q.Type == form.Repeat) {
+		w.lose("required", "groups and repeats cannot be required")
+	}
+}
+
+// repeatCount is how often a group is repeated, "" when people decide.
+func (w cellWriter) repeatCount(q *form.Question) string {
+	if q.Type != form.Repeat {
+		return ""
+	}
+	if count := w.names.Count(q.Constraint, w.names.Question(q)); count != "" {
+		return count
+	}
+	if q.MinRepeats > 0 && q.MinRepeats == q.MaxRepeats {
+		return strconv.Itoa(q.MinRepeats)
+	}
+	return ""
+}
+
+func (w cellWriter) lose(column, cause string) {
+	if w.lost != nil {
+		w.lost(column, cause)
+	}
+}
+
 // expression is the XPath of CEL, "" without an equivalent.
-func (w cellWriter) expression(cel string, p xpath.Place, want xpath.Want) string {
+func (w cellWriter) expression(column, cel string, p xpath.Place, want xpath.Want) string {
 	if cel == "" {
 		return ""
 	}
 	p.Used = w.used
 	text, err := w.names.FromCEL(cel, p, want)
 	if err != nil {
+		w.lose(column, err.Error())
 		return ""
 	}
 	return text
 }
 
-func (w cellWriter) condition(cel string, at *xpath.Named) string {
-	return w.expression(cel, xpath.Place{At: at}, xpath.Condition)
+func (w cellWriter) condition(column, cel string, at *xpath.Named) string {
+	return w.expression(column, cel, xpath.Place{At: at}, xpath.Condition)
+}
+
+// filter is the part of a constraint that is a filter of choices, nil without.
+// XLSForm has no filter beside an answer in other words.
+func (w cellWriter) filter(q *form.Question) *xpath.Filter {
+	if q.Type != form.SingleChoice && q.Type != form.MultipleChoice || q.Constraint == "" || q.Other {
+		return nil
+	}
+	return w.names.Filter(q, expr.MaxLength, choiceColumn)
+}
+
+// choiceColumn tells that the sheet choices needs the name of a column itself.
+func choiceColumn(name string) bool {
+	return aliases[name] != "" || strings.HasPrefix(name, "hearth_") || name == "value" || slices.Contains(choicesOrder, name) || slices.Contains(translated, name)
 }
 
 func (w cellWriter) required(q *form.Question) string {
 	if q.Required.When != "" {
-		return w.condition(q.Required.When, w.names.Question(q))
+		return w.condition("required", q.Required.When, w.names.Question(q))
 	}
 	if q.Required.Always {
 		return "yes"
@@ -90,8 +155,8 @@ func (w cellWriter) required(q *form.Question) string {
 func (w cellWriter) constraint(q *form.Question) string {
 	var all []string
 	v, at := q.Validation, w.names.Question(q)
-	if q.Type != form.Rating {
-		all = bounds(v)
+	if q.Type != form.Rating && !ranged(q) {
+		all = w.bounds(v)
 	}
 	if v.Regex != "" {
 		all = append(all, "regex(., "+xpath.Quote(v.Regex)+")")
@@ -114,14 +179,18 @@ func (w cellWriter) constraint(q *form.Question) string {
 	if len(all) > 0 {
 		want = xpath.Conjunct
 	}
-	if text := w.expression(q.Constraint, xpath.Place{At: at, Self: true}, want); text != "" {
+	own := q.Constraint
+	if f := w.filter(q); f != nil {
+		own = f.Rest
+	}
+	if text := w.expression("constraint", own, xpath.Place{At: at, Self: true}, want); text != "" {
 		all = append(all, text)
 	}
 	return strings.Join(all, " and ")
 }
 
 // bounds are the conditions a number must meet.
-func bounds(v form.Validation) []string {
+func (w cellWriter) bounds(v form.Validation) []string {
 	var all []string
 	if v.Min != nil {
 		all = append(all, ". >= "+signed(*v.Min))
@@ -129,7 +198,11 @@ func bounds(v form.Validation) []string {
 	if v.Max != nil {
 		all = append(all, ". <= "+signed(*v.Max))
 	}
-	if v.Step != nil && whole(v.Step) && (v.Min == nil || whole(v.Min)) {
+	switch {
+	case v.Step == nil:
+	case !whole(v.Step) || v.Min != nil && !whole(v.Min):
+		w.lose("constraint", "a step that is a fraction needs two bounds")
+	default:
 		from := "."
 		if v.Min != nil && *v.Min != 0 {
 			from = "(. - " + signed(*v.Min) + ")"
@@ -168,8 +241,8 @@ func appearance(t form.Type) string {
 	return ""
 }
 
-// ratingParameters are the numbers of a rating: 1 to 5 unless it says others.
-func ratingParameters(v form.Validation) string {
+// rangeParameters are the numbers of a range: 1 to 5 unless it says others.
+func rangeParameters(v form.Validation) string {
 	low, high, step := "1", "5", "1"
 	if v.Min != nil {
 		low = decimal(*v.Min)
@@ -183,8 +256,17 @@ func ratingParameters(v form.Validation) string {
 	return "start=" + low + " end=" + high + " step=" + step
 }
 
-// defaultText is the default answer as XLSForm writes it, "" when it cannot.
+// defaultText is the default answer as XLSForm writes it, "" when it cannot. One
+// that begins like a formula would get an apostrophe; as a call it does not.
 func defaultText(q *form.Question) string {
+	text := plainDefault(q)
+	if strings.IndexAny(text, "=+-@") == 0 && !negative(text) {
+		return "string(" + xpath.Quote(text) + ")"
+	}
+	return text
+}
+
+func plainDefault(q *form.Question) string {
 	v := q.Default.Value
 	switch v.Kind() {
 	case '"':

@@ -84,7 +84,7 @@ func TestEdited(t *testing.T) {
 		{"a", map[string]string{"relevant": "", "required": "yes"}, `{"id":"a","type":"text","required":true}`, []string{"relevant changed", "required changed"}},
 		{"a", map[string]string{"required": "${n} = 1"}, `{"id":"a","type":"text","required":"n == 1","relevant":"n>3"}`, []string{"required changed"}},
 		{"h", map[string]string{"relevant": "${n} = 1"}, `{"id":"h","type":"text","relevant":"n == 1"}`, []string{"relevant changed"}},
-		{"h", map[string]string{"hearth::relevant": "household.group == 'y'"}, `{"id":"h","type":"text","relevant":"household.group == 'y'"}`, nil},
+		{"h", map[string]string{"hearth_relevant": "household.group == 'y'"}, `{"id":"h","type":"text","relevant":"household.group == 'y'"}`, nil},
 		{"b", map[string]string{"type": "integer"}, `{"id":"b","type":"integer"}`, []string{"type changed"}},
 		{"w", map[string]string{"type": "barcode"}, `{"id":"w","type":"barcode"}`, []string{"type changed"}},
 		{"r", map[string]string{"parameters": "start=0 end=3"}, `{"id":"r","type":"rating","validation":{"min":0,"max":3,"step":1}}`, nil},
@@ -228,6 +228,8 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(file, "text", "${a} = 1", "label::English (en)")
+	f.Add(file, "select_multiple l", "k = ${a} or selected(${a}, name)", "hint")
+	f.Add(file, "begin repeat", "${a} + 1", "hint::en")
 	f.Fuzz(func(t *testing.T, file []byte, typ, expr, header string) {
 		if _, _, err := read(file); err != nil && fault.As(err) == nil {
 			t.Errorf("%v is no fault", err)
@@ -235,8 +237,12 @@ func FuzzRead(f *testing.F) {
 		if strings.ContainsRune(typ+expr+header, 0) || len(typ+expr+header) > 10_000 || strings.HasPrefix(typ, "=") || strings.HasPrefix(expr, "=") || strings.HasPrefix(header, "=") {
 			return
 		}
-		rows := [][]string{{"type", "name", "relevant", "constraint", "default", header}, {"text", "a", "", "", "", "x"}, {typ, "b", expr, expr, expr, "y"}}
-		got, _, err := xlsform.Read(bytesOf(workbook(t, map[string][][]string{"survey": rows})))
+		rows := [][]string{
+			{"type", "name", "relevant", "constraint", "default", "choice_filter", "repeat_count", header},
+			{"text", "a", "", "", "", "", "", "x"}, {typ, "b", expr, expr, expr, expr, expr, "y"}, {"text", "c"}, {"end repeat"},
+		}
+		choices := [][]string{{"list_name", "name", "k"}, {"l", "x", "1"}, {"l", "y", "2"}}
+		got, _, err := xlsform.Read(bytesOf(workbook(t, map[string][][]string{"survey": rows, "choices": choices})))
 		if err != nil && fault.As(err) == nil {
 			t.Errorf("%v is no fault", err)
 		}

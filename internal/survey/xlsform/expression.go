@@ -3,6 +3,7 @@ package xlsform
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ func (im *importer) expressions() {
 		at := fmt.Sprintf("/sections/%d", i)
 		if e.id == s.ID && e.word == "begin_group" {
 			here := place{im.names.Section(s), at + "/relevant"}
-			im.condition(e, "relevant", im.written().condition(s.Relevant, here.from), &s.Relevant, here)
+			im.condition(e, "relevant", im.written().condition("relevant", s.Relevant, here.from), &s.Relevant, here)
 		}
 		im.each(e, s.Questions, at)
 	}
@@ -66,9 +67,10 @@ func (im *importer) resolve(e *entry, q *form.Question, pointer string) {
 	im.condition(e, "relevant", want["relevant"], &q.Relevant, place{at, pointer + "/relevant"})
 	im.required(e, q, want["required"], place{at, pointer + "/required"})
 	if grouped(q.Type) {
-		im.ignored(e, "constraint", "calculation")
+		im.ignored(e, "constraint", "calculation", "choice_filter")
+		im.repeatCount(e, q, want["repeat_count"], pointer)
 	} else {
-		im.constraint(e, q, want["constraint"], place{at, pointer + "/constraint"})
+		im.filtered(e, q, want["constraint"], place{at, pointer + "/constraint"})
 		im.calculation(e, q, want["calculation"], place{at, pointer + "/calculate"})
 	}
 	if !q.Default.IsZero() {
@@ -86,7 +88,7 @@ func (im *importer) condition(e *entry, base, want string, to *string, p place) 
 		return false
 	}
 	if *to != "" {
-		e.item(base, Warning, "changed", "The expression was changed; the column hearth::%s is left out.", base)
+		e.item(base, Warning, "changed", "The expression was changed; the column hearth_%s is left out.", base)
 	}
 	*to = ""
 	if e.get(base) == "" {
@@ -105,15 +107,20 @@ func (im *importer) derive(e *entry, base string, to *string, p place) {
 
 // translate translates a cell. What cannot be translated is reported and empty.
 func (im *importer) translate(e *entry, base string, p place, want xpath.Want) string {
+	return im.attempt(e, base, func(text string) (string, []string, error) { return im.names.ToCEL(text, p.from, want) })
+}
+
+// attempt translates a cell with a function and reports how it went.
+func (im *importer) attempt(e *entry, base string, toCEL func(text string) (cel string, notes []string, err error)) string {
 	cell := e.cell(base)
 	var out string
 	var notes []string
 	err := errors.New("not tried")
 	if cell.Guarded { // the apostrophe may be the quote of a text
-		out, notes, err = im.names.ToCEL("'"+cell.Text, p.from, want)
+		out, notes, err = toCEL("'" + cell.Text)
 	}
 	if err != nil {
-		out, notes, err = im.names.ToCEL(cell.Text, p.from, want)
+		out, notes, err = toCEL(cell.Text)
 	}
 	var syntax *xpath.SyntaxError
 	var none *xpath.UntranslatableError
@@ -147,7 +154,7 @@ func (im *importer) required(e *entry, q *form.Question, want string, p place) {
 	}
 	if yes, ok := truthy(e.get("required")); ok {
 		if q.Required.When != "" {
-			e.item("required", Warning, "changed", "The condition was changed; the column hearth::required is left out.")
+			e.item("required", Warning, "changed", "The condition was changed; the column hearth_required is left out.")
 		}
 		q.Required = form.Required{Always: yes}
 		return
@@ -172,7 +179,7 @@ func (im *importer) constraint(e *entry, q *form.Question, want string, p place)
 	if q.Type == form.Rating {
 		q.Validation = form.Validation{Min: kept.Min, Max: kept.Max, Step: kept.Step}
 	} else if kept != q.Validation {
-		e.item("constraint", Warning, "changed", "The constraint was changed; the bounds in hearth:: columns are left out.")
+		e.item("constraint", Warning, "changed", "The constraint was changed; the bounds in hearth_ columns are left out.")
 	}
 }
 
@@ -197,7 +204,8 @@ func (im *importer) calculation(e *entry, q *form.Question, want string, p place
 }
 
 // compile has the form check the template. What it finds is an error of the
-// row it came from; a translated expression it does not take is dropped.
+// row it came from; a translated expression it does not take is dropped. With
+// errors before, it finds those that are left.
 func (im *importer) compile() {
 	const rounds = 12
 	for range rounds {
@@ -214,29 +222,26 @@ func (im *importer) compile() {
 	im.report.add(Item{Level: Error, Code: "expression_invalid", Detail: "Too many expressions cannot be used."})
 }
 
-// dropAll drops the translated expressions among the problems; false when
-// there are others.
+// dropAll drops the translated expressions among the problems, the last one of
+// a place first; false when there are none.
 func (im *importer) dropAll(fields []fault.Field) bool {
-	found := make([]derived, len(fields))
-	for i, f := range fields {
-		for _, d := range im.derived {
-			if d.given == f.Pointer {
-				found[i] = d
+	dropped := false
+	for _, f := range fields {
+		for i, d := range slices.Backward(im.derived) {
+			if d.given != f.Pointer {
+				continue
 			}
-		}
-		if found[i].drop == nil {
-			return false
+			d.drop()
+			im.derived, dropped = slices.Delete(im.derived, i, i+1), true
+			if d.base == "default" {
+				d.at.item(d.base, Warning, "default_ignored", "The default cannot be used and is left out. %s", f.Detail)
+			} else {
+				d.at.item(d.base, Warning, "expression_not_translated", "The expression cannot be used here and is left out. %s", f.Detail)
+			}
+			break
 		}
 	}
-	for i, d := range found {
-		d.drop()
-		if d.base == "default" {
-			d.at.item(d.base, Warning, "default_ignored", "The default cannot be used and is left out. %s", fields[i].Detail)
-			continue
-		}
-		d.at.item(d.base, Warning, "expression_not_translated", "The expression cannot be used here and is left out. %s", fields[i].Detail)
-	}
-	return len(found) > 0
+	return dropped
 }
 
 // blame reports the problems of a form at the rows they come from.
@@ -259,7 +264,10 @@ func (im *importer) blame(err error) {
 				base = "calculation"
 			}
 		}
-		e.item(base, Error, p.Code, "%s", p.Detail)
+		known := im.report.has(e.table.name, e.line, e.header(base)) || im.unbalanced && p.Code == "too_deep"
+		if !known {
+			e.item(base, Error, p.Code, "%s", p.Detail)
+		}
 	}
 }
 
@@ -298,7 +306,7 @@ func columnOf(member string) string {
 	case "options", "rows", "questions", "other", "":
 		return "type"
 	}
-	return "hearth::" + strings.ToLower(name)
+	return "hearth_" + strings.ToLower(name)
 }
 
 func settingOf(member string) string {
@@ -314,5 +322,5 @@ func settingOf(member string) string {
 	if strings.HasPrefix(member, "validations/requiredSections") {
 		name = "requiredSections"
 	}
-	return "hearth::" + name
+	return "hearth_" + name
 }

@@ -18,25 +18,27 @@ var wordTypes = map[string]form.Type{
 
 // typeOf finds the type of a row. What we kept counts as long as the row has
 // the type we wrote for it.
-func (im *importer) typeOf(e *entry) (form.Type, bool) {
+func (im *importer) typeOf(e *entry) form.Type {
 	t, ok := wordTypes[e.word]
 	switch {
 	case e.word == "select_from_file":
 		e.item("type", Error, "type_unsupported", "The choices are in another file, which is not here.")
-		return "", false
+		return form.FreeText // so that everything else can be checked
 	case !ok:
 		e.item("type", Error, "type_unknown", "There is no type %s.", shorten(e.get("type")))
-		return "", false
+		return form.FreeText
 	case e.word == "image" && e.get("appearance") == "signature":
 		t = form.Signature
 	case e.word == "range" && slices.Contains(strings.Fields(e.get("appearance")), "rating"):
 		t = form.Rating
 	}
-	kept := form.Type(e.ours("hearth::type"))
+	kept := form.Type(e.ours("hearth_type"))
 	switch {
-	case kept == "":
-	case !marked[kept]:
-		e.item("hearth::type", Error, "type_unknown", "The column is for types that XLSForm does not have; %s is none.", shorten(string(kept)))
+	case kept == "", kept == counterType:
+	case e.word == "range" && kept == form.Number && t == form.Integer:
+		t = kept
+	case !marked[kept] && kept != form.Number:
+		e.item("hearth_type", Error, "type_unknown", "The column is for types that XLSForm does not have; %s is none.", shorten(string(kept)))
 	case typeWords[kept] == e.word:
 		t = kept
 	case e.word == "acknowledge" && kept == form.Consent:
@@ -44,18 +46,15 @@ func (im *importer) typeOf(e *entry) (form.Type, bool) {
 	default:
 		e.item("type", Warning, "changed", "The type was changed; it is no %s any more.", kept)
 	}
-	return t, true
+	return t
 }
 
 // question makes the question of a row, but for its expressions.
 func (im *importer) question(e *entry, seen map[string]bool) (form.Question, bool) {
-	t, ok := im.typeOf(e)
-	if !ok {
-		return form.Question{}, false
-	}
+	t := im.typeOf(e)
 	im.identify(e, seen, false)
 	q := form.Question{ID: e.id, Type: t, Label: e.text("label", im.def), Hint: e.text("hint", im.def), ConstraintMessage: e.text("constraint_message", im.def)}
-	if e.ours("hearth::label") == "none" && len(q.Label) == 1 && q.Label[""] == q.ID {
+	if e.ours("hearth_label") == "none" && len(q.Label) == 1 && q.Label[""] == q.ID {
 		q.Label = nil
 	}
 	im.keptMembers(e, &q)
@@ -80,19 +79,19 @@ func (im *importer) question(e *entry, seen map[string]bool) (form.Question, boo
 
 // keptMembers reads our own columns.
 func (im *importer) keptMembers(e *entry, q *form.Question) {
-	q.Relevant, q.Constraint, q.Calculate = e.cell("hearth::relevant").Text, e.cell("hearth::constraint").Text, e.cell("hearth::calculate").Text
-	if q.Required.When = e.cell("hearth::required").Text; q.Required.When == alwaysWord {
+	q.Relevant, q.Constraint, q.Calculate = e.cell("hearth_relevant").Text, e.cell("hearth_constraint").Text, e.cell("hearth_calculate").Text
+	if q.Required.When = e.cell("hearth_required").Text; q.Required.When == alwaysWord {
 		q.Required = form.Required{Always: true}
 	}
 	v := &q.Validation
-	v.Min, v.Max, v.Step = e.float("hearth::min"), e.float("hearth::max"), e.float("hearth::step")
-	v.Regex, v.MaxLength = e.cell("hearth::regex").Text, e.count("hearth::maxLength")
-	v.MinSelections, v.MaxSelections = e.count("hearth::minSelections"), e.count("hearth::maxSelections")
-	q.MinRepeats, q.MaxRepeats = e.count("hearth::minRepeats"), e.count("hearth::maxRepeats")
-	q.Unit, q.Units = e.cell("hearth::unit").Text, e.words("hearth::units")
-	q.DontKnow, q.Refuse = e.yes("hearth::dontKnow"), e.yes("hearth::refuse")
-	q.PII, q.Indicators, q.BackCheckClass = form.PII(e.ours("hearth::pii")), e.words("hearth::indicators"), e.count("hearth::backCheckClass")
-	if d := e.json("hearth::default", e.cell("hearth::default").Text); d != nil {
+	v.Min, v.Max, v.Step = e.float("hearth_min"), e.float("hearth_max"), e.float("hearth_step")
+	v.Regex, v.MaxLength = e.cell("hearth_regex").Text, e.count("hearth_maxLength")
+	v.MinSelections, v.MaxSelections = e.count("hearth_minSelections"), e.count("hearth_maxSelections")
+	q.MinRepeats, q.MaxRepeats = e.count("hearth_minRepeats"), e.count("hearth_maxRepeats")
+	q.Unit, q.Units = e.cell("hearth_unit").Text, e.words("hearth_units")
+	q.DontKnow, q.Refuse = e.yes("hearth_dontKnow"), e.yes("hearth_refuse")
+	q.PII, q.Indicators, q.BackCheckClass = form.PII(e.ours("hearth_pii")), e.words("hearth_indicators"), e.count("hearth_backCheckClass")
+	if d := e.json("hearth_default", e.cell("hearth_default").Text); d != nil {
 		q.Default = form.Value{Value: d}
 	}
 	yes, ok := truthy(e.get("read_only"))
@@ -104,7 +103,8 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 
 // shown reports what a template has no place for.
 func (im *importer) shown(e *entry, q *form.Question) {
-	im.ignored(e, "choice_filter", "required_message", "guidance_hint", "media::image", "media::audio", "media::video", "media::big-image", "trigger")
+	im.references(e.row, "label", "hint", "constraint_message")
+	im.ignored(e, "required_message", "guidance_hint", "media::image", "media::audio", "media::video", "media::big-image", "trigger")
 	if a := e.get("appearance"); a != "" && a != appearance(q.Type) {
 		im.ignored(e, "appearance")
 	}
@@ -116,7 +116,7 @@ func (im *importer) shown(e *entry, q *form.Question) {
 		e.item("type", Note, "type_changed", "A video is kept as a file.")
 	case "acknowledge":
 		if q.Type == form.Boolean {
-			e.item("type", Note, "type_changed", "An acknowledgement became a question for yes or no. If it is the consent, write consent into the column hearth::type.")
+			e.item("type", Note, "type_changed", "An acknowledgement became a question for yes or no. If it is the consent, write consent into the column hearth_type.")
 		}
 	case "hidden":
 		q.ReadOnly = true
@@ -129,18 +129,7 @@ func (im *importer) shown(e *entry, q *form.Question) {
 // foreign takes what columns of XLSForm say that our forms have another member
 // for.
 func (im *importer) foreign(e *entry, q *form.Question) {
-	count := e.get("repeat_count")
-	if n, err := strconv.Atoi(count); err == nil && q.Type == form.Repeat {
-		if q.MinRepeats != n || q.MaxRepeats != n {
-			q.MinRepeats, q.MaxRepeats = n, n
-		}
-	} else if count != "" {
-		im.ignored(e, "repeat_count")
-	}
-	if q.MinRepeats > 0 && q.MinRepeats == q.MaxRepeats && count == "" {
-		e.item("repeat_count", Warning, "changed", "The number of repetitions was taken away.")
-		q.MinRepeats, q.MaxRepeats = 0, 0
-	}
+	im.fixedCount(e, q)
 	if e.word == "range" {
 		im.parameters(e, q)
 	}
@@ -169,10 +158,10 @@ func (im *importer) defaultAnswer(e *entry, q *form.Question, text string) {
 // parameters reads the numbers of a range.
 func (im *importer) parameters(e *entry, q *form.Question) {
 	text := e.get("parameters")
-	if q.Type == form.Rating && text == ratingParameters(q.Validation) {
+	if (q.Type == form.Rating || ranged(q)) && text == rangeParameters(q.Validation) {
 		return
 	}
-	low, high, step := 0.0, 10.0, 1.0
+	low, high, step := 1.0, 10.0, 1.0
 	for _, p := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == ';' || r == '\n' || r == '\t' }) {
 		name, value, _ := strings.Cut(p, "=")
 		f, err := strconv.ParseFloat(value, 64)
@@ -192,32 +181,35 @@ func (im *importer) parameters(e *entry, q *form.Question) {
 	q.Validation.Min, q.Validation.Max, q.Validation.Step = &low, &high, &step
 }
 
+// unknownOptions stand for a list that has an error, so that everything else
+// can be checked.
+func unknownOptions() []form.Option { return []form.Option{{Value: "unknown"}} }
+
 // options are those of the list a row names.
 func (im *importer) options(e *entry) []form.Option {
 	if e.list == "" {
 		e.item("type", Error, "required", "The type names no list of choices.")
-		return nil
+		return unknownOptions()
 	}
-	options, ok := im.lists[e.list]
+	list, ok := im.lists[e.list]
 	if !ok {
 		e.item("type", Error, "unknown_list", "The sheet choices has no list %s.", shorten(e.list))
-		return nil
+		return unknownOptions()
 	}
 	// A list comes once in the file and once for each question in the template.
-	if im.offered += len(options); len(options) > form.MaxOptions || im.offered > maxOffered {
-		if im.offered <= maxOffered+len(options) {
+	if im.offered += len(list); len(list) > form.MaxOptions || im.offered > maxOffered {
+		if im.offered <= maxOffered+len(list) {
 			e.item("type", Error, "too_many", "A question has at most %d choices, and all questions together %d.", form.MaxOptions, maxOffered)
 		}
-		return nil
+		return unknownOptions()
 	}
-	options = slices.Clone(options)
-	if e.orOther {
-		options = slices.DeleteFunc(options, func(o form.Option) bool {
-			if o.Value == "other" {
-				e.item("type", Note, "option_ignored", "The choice other of the list is left out: or_other brings it.")
-			}
-			return o.Value == "other"
-		})
+	options := make([]form.Option, 0, len(list))
+	for _, c := range list {
+		if e.orOther && c.Value == "other" {
+			e.item("type", Note, "option_ignored", "The choice other of the list is left out: or_other brings it.")
+			continue
+		}
+		options = append(options, c.Option)
 	}
 	return options
 }

@@ -2,6 +2,7 @@ package xlsform
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,19 +17,16 @@ import (
 // A template that is returned is one that form.Compile takes.
 func Read(r io.ReaderAt, size int64) (*form.Template, *Report, error) {
 	report := &Report{Items: []Item{}}
-	im := &importer{report: report, lists: map[string][]form.Option{}, alias: map[string]string{}, meta: map[string]string{}, t: &form.Template{}}
+	im := &importer{report: report, lists: map[string][]choice{}, alias: map[string]string{}, meta: map[string]string{}, t: &form.Template{}}
 	if err := im.open(r, size); err != nil {
 		return nil, report, err
 	}
-	if im.survey != nil {
-		im.readSettings()
-		im.readChoices()
-		im.readSurvey()
+	im.readSettings()
+	im.readChoices()
+	im.readSurvey()
+	if !im.stopped {
+		im.compile()
 	}
-	if err := report.err(); err != nil {
-		return nil, report, err
-	}
-	im.compile()
 	if err := report.err(); err != nil {
 		return nil, report, err
 	}
@@ -43,14 +41,22 @@ type importer struct {
 	ours                      bool // we wrote the workbook
 	t                         *form.Template
 	def                       string
-	lists                     map[string][]form.Option
+	lists                     map[string][]choice
 	alias                     map[string]string // names that became other ids
 	meta                      map[string]string // names of metadata rows and their CEL
 	sections                  []*entry
 	names                     *xpath.Names
 	derived                   []derived
-	count                     int // questions so far
-	offered                   int // choices of all questions so far
+	count                     int  // questions so far
+	offered                   int  // choices of all questions so far
+	stopped                   bool // nothing after it can be checked
+	unbalanced                bool // a group has no end
+}
+
+// choice is an option with its row.
+type choice struct {
+	form.Option
+	*row
 }
 
 // maxOffered is how many choices all questions of a workbook have together.
@@ -81,12 +87,15 @@ func (im *importer) open(r io.ReaderAt, size int64) error {
 	}
 	const most = 20 // other sheets that are named
 	for i, name := range book.Sheets() {
-		known := slices.ContainsFunc([]string{"survey", "choices", "settings"}, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
+		known := slices.ContainsFunc([]string{"survey", "choices", "settings", notesSheet}, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
 		if !known && i < most {
 			im.report.add(Item{Sheet: shorten(name), Level: Note, Code: "sheet_ignored", Detail: "The sheet is not read."})
 		}
 	}
-	return im.report.err()
+	if im.survey == nil || in.broken {
+		return im.report.err()
+	}
+	return nil
 }
 
 // unknown reports the columns of a sheet that nothing reads, each once.
@@ -120,8 +129,12 @@ func (im *importer) readSettings() {
 	t := im.t
 	if im.settings != nil && len(im.settings.rows) > 0 {
 		im.set = im.settings.rows[0]
-		im.ours = im.set.get("hearth::format") == formatWord
-		im.unknown(im.settings, folded(settingsOrder))
+		im.ours = im.set.get("hearth_format") == formatWord
+		known := folded(settingsOrder)
+		if !im.ours { // ours is the number of a version, which the server decides
+			known = slices.DeleteFunc(known, func(c string) bool { return c == "version" })
+		}
+		im.unknown(im.settings, known)
 		if len(im.settings.rows) > 1 {
 			im.settings.item(im.settings.rows[1].line, "", Warning, "row_ignored", "Only the first row of the settings is read.")
 		}
@@ -131,18 +144,18 @@ func (im *importer) readSettings() {
 	im.readLanguages()
 	t.TemplateID = im.templateID(im.set.get("form_id"))
 	im.readTitle()
-	t.Description = im.set.text("hearth::description", im.def)
-	t.Stage = im.set.get("hearth::stage")
-	t.Validations.RequiredSections = im.set.words("hearth::requiredSections")
-	if f := im.set.float("hearth::completionThreshold"); f != nil {
+	t.Description = im.set.text("hearth_description", im.def)
+	t.Stage = im.set.get("hearth_stage")
+	t.Validations.RequiredSections = im.set.words("hearth_requiredSections")
+	if f := im.set.float("hearth_completionThreshold"); f != nil {
 		t.Validations.CompletionThreshold = *f
 	}
-	t.ReviewIntervalDays = im.set.count("hearth::reviewIntervalDays")
+	t.ReviewIntervalDays = im.set.count("hearth_reviewIntervalDays")
 	metadata := ""
-	for _, c := range []string{"hearth::metadata", "hearth::metadata2", "hearth::metadata3", "hearth::metadata4"} {
+	for _, c := range []string{"hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4"} {
 		metadata += im.set.cell(c).Text
 	}
-	if v := im.set.json("hearth::metadata", metadata); v != nil {
+	if v := im.set.json("hearth_metadata", metadata); v != nil {
 		t.Metadata = form.Object{Value: v}
 	}
 }
@@ -158,7 +171,7 @@ func (im *importer) readLanguages() {
 			}
 		}
 	}
-	kept := im.set.ours("hearth::defaultLanguage")
+	kept := im.set.ours("hearth_defaultLanguage")
 	tag, ok := "", true
 	if given != "" {
 		tag, ok = languageTag(given)
@@ -176,7 +189,7 @@ func (im *importer) readLanguages() {
 		t.DefaultLanguage = tag
 	}
 	im.def = defaultLanguage(t)
-	if t.Languages = im.set.words("hearth::languages"); !im.ours {
+	if t.Languages = im.set.words("hearth_languages"); !im.ours {
 		t.Languages = tags
 	}
 }
@@ -201,7 +214,7 @@ func (im *importer) templateID(id string) string {
 // readTitle reads the title. What we kept counts as long as nobody changed it.
 func (im *importer) readTitle() {
 	title := im.set.cell("form_title").Text
-	kept := im.set.text("hearth::title", im.def)
+	kept := im.set.text("hearth_title", im.def)
 	switch {
 	case kept != nil && kept.In(im.def, im.def) == title:
 		im.t.Title = kept
@@ -218,7 +231,15 @@ func (im *importer) readChoices() {
 	if im.choices == nil {
 		return
 	}
-	im.unknown(im.choices, folded(choicesOrder))
+	named := map[string]bool{} // columns that filters use
+	for _, r := range im.survey.rows {
+		for _, c := range xpath.Columns(r.get("choice_filter")) {
+			named[c] = true
+		}
+	}
+	im.unknown(im.choices, append(folded(choicesOrder), slices.Collect(maps.Keys(named))...))
+	type place struct{ list, value string }
+	seen := map[place]bool{}
 	for _, r := range im.choices.rows {
 		list, name := r.get("list_name"), r.get("name")
 		switch {
@@ -231,17 +252,36 @@ func (im *importer) readChoices() {
 			r.item("name", Error, "required", "The choice has no name.")
 			continue
 		}
-		im.lists[list] = append(im.lists[list], r.option(name, im.def))
+		o := r.option(name, im.def)
+		r.checkValue(name, o.Value)
+		if at := (place{list, o.Value}); seen[at] {
+			r.item("name", Error, "duplicate", "The list has the choice %s twice.", shorten(name))
+		} else {
+			seen[at] = true
+			im.lists[list] = append(im.lists[list], choice{o, r})
+		}
+		im.references(r, "label")
+	}
+}
+
+// checkValue refuses what separates the choices of an answer: a space in
+// XLSForm, a semicolon in exports.
+func (r *row) checkValue(name, value string) {
+	switch {
+	case strings.ContainsAny(name, "; \t\r\n\u00a0"):
+		r.item("name", Error, "invalid", "The name of a choice may hold neither a space nor a semicolon: these separate the choices of an answer.")
+	case strings.Contains(value, ";"):
+		r.item("hearth_value", Error, "invalid", "The value of a choice may hold no semicolon: it separates the choices of an answer.")
 	}
 }
 
 // option reads an option, or a row of a matrix.
 func (r *row) option(name, def string) form.Option {
-	o := form.Option{Value: name, Label: r.text("label", def), Exclusive: r.yes("hearth::exclusive"), Score: r.float("hearth::score")}
-	if kept := r.cell("hearth::value").Text; kept != "" {
+	o := form.Option{Value: name, Label: r.text("label", def), Exclusive: r.yes("hearth_exclusive"), Score: r.float("hearth_score")}
+	if kept := r.cell("hearth_value").Text; kept != "" {
 		o.Value = kept
 	}
-	if r.get("hearth::label") == "none" && len(o.Label) == 1 && o.Label[""] == o.Value {
+	if r.get("hearth_label") == "none" && len(o.Label) == 1 && o.Label[""] == o.Value {
 		o.Label = nil
 	}
 	return o

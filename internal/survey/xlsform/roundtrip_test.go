@@ -52,7 +52,7 @@ func question(qs []form.Question, id string) *form.Question {
 // write gives the workbook of a template.
 func write(t *form.Template) ([]byte, error) {
 	var out bytes.Buffer
-	err := xlsform.Write(&out, t)
+	err := xlsform.Write(&out, t, 3)
 	return out.Bytes(), err
 }
 
@@ -313,6 +313,40 @@ func TestRoundTripShipped(t *testing.T) {
 			if err != nil || len(rows) < 20 || rows[0][0] != "type" || rows[1][0] != "begin_group" {
 				t.Errorf("survey = %d rows, %v; want a header and groups", len(rows), err)
 			}
+			choices, err := x.GetRows("choices")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, header := range choices[0] { // other programs take what comes after :: for a language
+				if strings.Contains(header, "::") && !strings.HasPrefix(header, "label::") {
+					t.Errorf("the sheet choices has a column %s", header)
+				}
+			}
 		})
 	}
+}
+
+// rows are the rows of a sheet by a column, and their cells by header.
+func rows(t *testing.T, file []byte, sheet, by string) map[string]map[string]string {
+	t.Helper()
+	x, err := excelize.OpenReader(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	all, err := x.GetRows(sheet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string]string{}
+	for _, r := range all[1:] {
+		row := map[string]string{}
+		for i, text := range r {
+			row[all[0][i]] = text
+		}
+		if out[row[by]] == nil { // the end of a group has its name too
+			out[row[by]] = row
+		}
+	}
+	return out
 }

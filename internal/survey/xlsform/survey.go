@@ -21,6 +21,9 @@ type entry struct {
 	name string   // as the file has it
 	id   string   // what became of it
 	kept []*entry // those of kids that are questions, in the order of the template
+
+	counted bool // a row of ours before it asks how often it is repeated
+	twin    bool // a row before it in the same group has the same name
 }
 
 // typeAliases are other spellings of types, in lower case with single spaces.
@@ -85,18 +88,18 @@ const maxNesting = 20
 
 // readSurvey reads the rows of the survey into sections.
 func (im *importer) readSurvey() {
-	im.unknown(im.survey, folded(surveyOrder, []string{"choice_filter", "required_message", "media::image", "media::audio", "media::video", "media::big-image", "guidance_hint", "trigger", "disabled"}))
-	root := im.tree()
-	if im.report.errors > 0 {
+	im.unknown(im.survey, folded(surveyOrder, []string{"required_message", "media::image", "media::audio", "media::video", "media::big-image", "guidance_hint", "trigger", "disabled"}))
+	im.assemble(im.tree())
+	if len(im.t.Sections) == 0 {
+		im.stopped = true
+		if im.report.errors == 0 {
+			im.survey.item(0, "", Error, "empty", "The survey has no question.")
+		}
+	}
+	if im.stopped {
 		return
 	}
-	im.assemble(root)
-	if len(im.t.Sections) == 0 && im.report.errors == 0 {
-		im.survey.item(0, "", Error, "empty", "The survey has no question.")
-	}
-	if im.report.errors > 0 {
-		return
-	}
+	im.rename()
 	im.names = xpath.NewNames(im.t)
 	im.names.Alias, im.names.Meta = im.alias, im.meta
 	im.expressions()
@@ -109,10 +112,11 @@ func (im *importer) tree() []*entry {
 	for _, r := range im.survey.rows {
 		e := &entry{row: r, name: r.get("name")}
 		if e.parseType(); e.word == "" {
-			if e.name != "" || r.get("label") != "" {
-				r.item("type", Error, "required", "The row has no type.")
+			if e.name == "" && r.get("label") == "" {
+				continue
 			}
-			continue
+			r.item("type", Error, "required", "The row has no type.")
+			e.word = "text" // so that other rows can name it
 		}
 		if off, _ := truthy(r.get("disabled")); off {
 			r.item("disabled", Note, "row_ignored", "The row is disabled.")
@@ -123,6 +127,7 @@ func (im *importer) tree() []*entry {
 		case "begin_group", "begin_repeat":
 			if len(stack) > maxNesting {
 				r.item("type", Error, "too_deep", "Groups nest at most %d deep.", maxNesting)
+				im.stopped = true
 				return nil
 			}
 			at.kids = append(at.kids, e)
@@ -140,53 +145,72 @@ func (im *importer) tree() []*entry {
 			at.kids = append(at.kids, e)
 		}
 	}
+	im.unbalanced = len(stack) > 1
 	for _, open := range stack[1:] {
 		open.item("type", Error, "unbalanced", "What begins here never ends.")
 	}
 	return top.kids
 }
 
-// assemble makes sections: groups of the first level are some, and what stands
-// outside of them goes into one.
+// assemble makes sections: each group of the first level is one, and so is what
+// stands between two of them.
 func (im *importer) assemble(root []*entry) {
+	var all []*entry
 	var loose *entry
 	seen := map[string]bool{}
 	for _, e := range root {
-		if e.word == "begin_group" && e.ours("hearth::type") == "" {
+		if e.word == "begin_group" && e.ours("hearth_type") == "" {
 			im.identify(e, seen, true)
-			if im.sections = append(im.sections, e); len(im.sections) > form.MaxSections {
-				e.item("type", Error, "too_many", "A template may have at most %d sections.", form.MaxSections)
-				return
-			}
+			all, loose = append(all, e), nil
 			continue
 		}
 		if loose == nil {
-			loose = &entry{row: e.row, name: "main", id: "main"}
-			im.sections = append(im.sections, loose)
+			loose = &entry{row: e.row}
+			all = append(all, loose)
 		}
 		loose.kids = append(loose.kids, e)
 	}
-	for i := 2; loose != nil && seen[loose.id]; i++ {
-		loose.id = fmt.Sprintf("main_%d", i)
-	}
-	all := im.sections
-	im.sections = nil
 	for _, e := range all {
-		s := form.Section{ID: e.id}
-		if e != loose {
-			s.Title, s.Hint = e.text("label", im.def), e.text("hint", im.def)
-			s.Flag, s.Relevant = e.ours("hearth::flag"), e.cell("hearth::relevant").Text
-			im.ignored(e, "repeat_count", "appearance", "default", "constraint", "calculation")
-		}
-		s.Questions = im.questions(e, map[string]bool{})
+		s := im.section(e)
 		if len(e.kept) == 0 {
-			if e != loose {
-				e.item("type", Warning, "empty_group", "The group has no question and is left out.")
-			}
 			continue
 		}
+		if e.word == "" {
+			e.id = free("main", seen)
+			s.ID, seen[e.id] = e.id, true
+		}
 		im.t.Sections, im.sections = append(im.t.Sections, s), append(im.sections, e)
+		if len(im.sections) > form.MaxSections {
+			e.item("type", Error, "too_many", "A template may have at most %d sections: groups of the first level, and what stands between them.", form.MaxSections)
+			im.stopped = true
+			return
+		}
 	}
+}
+
+// section makes a section of a group, or of rows outside groups.
+func (im *importer) section(e *entry) form.Section {
+	s := form.Section{ID: e.id}
+	if e.word != "" {
+		s.Title, s.Hint = e.text("label", im.def), e.text("hint", im.def)
+		s.Flag, s.Relevant = e.ours("hearth_flag"), e.cell("hearth_relevant").Text
+		im.references(e.row, "label", "hint")
+		im.ignored(e, "repeat_count", "appearance", "default", "constraint", "calculation", "choice_filter")
+	}
+	s.Questions = im.questions(e, map[string]bool{})
+	if len(e.kept) == 0 && e.word != "" {
+		e.item("type", Warning, "empty_group", "The group has no question and is left out.")
+	}
+	return s
+}
+
+// free is an id nobody has.
+func free(id string, seen map[string]bool) string {
+	out := id
+	for i := 2; seen[out]; i++ {
+		out = fmt.Sprintf("%s_%d", id, i)
+	}
+	return out
 }
 
 var (
@@ -211,7 +235,6 @@ func (im *importer) identify(e *entry, seen map[string]bool, section bool) {
 	}
 	if e.name == "" {
 		e.item("name", Error, "required", "The row has no name.")
-		return
 	}
 	id := e.name
 	if !idPattern.MatchString(id) {
@@ -229,12 +252,16 @@ func (im *importer) identify(e *entry, seen map[string]bool, section bool) {
 	if slices.Contains(taken, id) || section && slices.Contains(taken2, id) {
 		id += "_"
 	}
-	if seen[id] {
-		e.item("name", Error, "duplicate", "Two rows have the name %s.", shorten(id))
+	if seen[id] { // another id lets everything else be checked
+		if !im.unbalanced || e.twin { // a group without end holds what it should not
+			e.item("name", Error, "duplicate", "Two rows have the name %s.", shorten(id))
+		}
+		id = free(id, seen)
+		e.id, seen[id] = id, true
 		return
 	}
 	seen[id] = true
-	if e.id = id; id != e.name {
+	if e.id = id; id != e.name && e.name != "" {
 		im.alias[e.name] = id
 		e.item("name", Warning, "id_changed", "The name became %s.", id)
 	}
@@ -248,13 +275,9 @@ func (im *importer) ignored(e *entry, bases ...string) {
 		}
 		level, detail := Note, "The cell is not carried over."
 		switch base {
-		case "choice_filter":
-			level, detail = Warning, "Choices are not filtered: all of them are offered."
-		case "repeat_count":
-			level, detail = Warning, "The number of repetitions is not carried over."
 		case "required_message":
 			detail = "There is one message for all required questions."
-		case "trigger", "calculation", "default", "constraint":
+		case "trigger", "choice_filter", "repeat_count", "calculation", "default", "constraint":
 			level = Warning
 		}
 		e.item(base, level, base+"_ignored", "%s", detail)
@@ -264,7 +287,13 @@ func (im *importer) ignored(e *entry, bases ...string) {
 // questions makes the questions of a group.
 func (im *importer) questions(e *entry, seen map[string]bool) []form.Question {
 	var out []form.Question
-	for _, kid := range e.kids {
+	names := map[string]bool{}
+	for i, kid := range e.kids {
+		kid.twin, names[kid.name] = names[kid.name], true
+		if i+1 < len(e.kids) && kid.counts(e.kids[i+1]) {
+			e.kids[i+1].counted = true
+			continue
+		}
 		if meta, ok := metaWords[kid.word]; ok {
 			im.metadata(kid, meta)
 			continue
@@ -273,6 +302,7 @@ func (im *importer) questions(e *entry, seen map[string]bool) []form.Question {
 			if im.count == form.MaxQuestions+1 {
 				kid.item("type", Error, "too_many", "A template may have at most %d questions.", form.MaxQuestions)
 			}
+			im.stopped = true
 			return out
 		}
 		q, ok := im.question(kid, seen)

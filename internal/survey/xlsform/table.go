@@ -111,6 +111,7 @@ type reader struct {
 	book   *sheet.Book
 	report *Report
 	size   int
+	broken bool // a sheet could not be read to its end
 }
 
 // table reads the sheet of a name, nil when there is none.
@@ -122,6 +123,7 @@ func (r *reader) table(name string) (*table, error) {
 		}
 		if index >= 0 {
 			r.report.add(Item{Sheet: name, Level: Error, Code: "duplicate_sheet", Detail: "The workbook has two sheets of this name."})
+			r.broken = true
 			return nil, nil
 		}
 		index = i
@@ -138,9 +140,9 @@ func (r *reader) table(name string) (*table, error) {
 	})
 	if e := sheet.AsError(err); e != nil {
 		t.item(int(e.Line), "", Error, e.Code, e.Detail)
-		err = nil
+		r.broken, err = true, nil
 	} else if errors.Is(err, errTooMuch) {
-		err = nil
+		r.broken, err = true, nil
 	}
 	return t, err
 }
@@ -182,7 +184,7 @@ var aliases = map[string]string{
 
 // translated are the columns that may have a language.
 var translated = []string{
-	"label", "hint", "guidance_hint", "constraint_message", "required_message", "media::image", "media::audio", "media::video", "media::big-image", "hearth::title", "hearth::description",
+	"label", "hint", "guidance_hint", "constraint_message", "required_message", "media::image", "media::audio", "media::video", "media::big-image", "hearth_title", "hearth_description",
 }
 
 // readHeader understands the names of the columns.

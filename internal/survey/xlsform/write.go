@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
@@ -16,21 +17,29 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
-// Write writes a template as an XLSForm workbook. The template must be one that
-// form.Compile takes. The fault TEMPLATE_EXPORT_TOO_LARGE says that a text of
-// it does not fit a cell.
-func Write(w io.Writer, t *form.Template) error {
-	e := &exporter{t: t, cellWriter: cellWriter{names: xpath.NewNames(t), used: map[string]bool{}}, def: defaultLanguage(t), lists: map[string]string{}, taken: map[string]bool{booleanList: true}}
+// Write writes a version of a template as an XLSForm workbook; 0 is no version.
+// The template must be one that form.Compile takes. What other programs will
+// see differently is listed in the sheet hearth_notes. The fault
+// TEMPLATE_EXPORT_TOO_LARGE says that a text of it does not fit a cell.
+func Write(w io.Writer, t *form.Template, version int) error {
+	e := &exporter{t: t, cellWriter: cellWriter{names: xpath.NewNames(t), used: map[string]bool{}}, def: defaultLanguage(t), lists: map[string]string{}, taken: map[string]bool{booleanList: true}, counted: map[string]bool{}}
+	e.lost = e.note
 	e.sections()
-	e.settings()
-	book, err := sheet.NewBook(w, "survey", "choices", "settings")
+	e.settings(version)
+	meta := e.metaRows()
+	sheets := []page{{"survey", append(meta, e.survey...), surveyOrder}, {"choices", e.choices, append(slices.Clone(choicesOrder), e.columns...)}, {"settings", []cells{e.set}, settingsOrder}}
+	if len(e.notes.Items) > 0 {
+		sheets = append(sheets, page{notesSheet, e.noteRows(len(meta)), notesOrder})
+	}
+	var names []string
+	for _, s := range sheets {
+		names = append(names, s.name)
+	}
+	book, err := sheet.NewBook(w, names...)
 	if err != nil {
 		return err
 	}
-	for _, s := range []struct {
-		rows  []cells
-		order []string
-	}{{append(e.metaRows(), e.survey...), surveyOrder}, {e.choices, choicesOrder}, {[]cells{e.set}, settingsOrder}} {
+	for _, s := range sheets {
 		if err := book.Sheet(); err != nil {
 			return err
 		}
@@ -42,6 +51,13 @@ func Write(w io.Writer, t *form.Template) error {
 		}
 	}
 	return book.Close()
+}
+
+// page is a sheet as it is written.
+type page struct {
+	name  string
+	rows  []cells
+	order []string // of the columns
 }
 
 // cells are the cells of a row by header.
@@ -56,33 +72,66 @@ func writeSheet(book *sheet.BookWriter, headers []string, rows []cells) error {
 		for i, h := range headers {
 			line[i] = r[h]
 		}
-		if err := book.Row(line...); err != nil {
+		if err := writeRow(book, line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// writeRow writes a row. Numbers below 0 are written as numbers: as texts they
+// begin like a formula and get an apostrophe, which is no part of a default.
+func writeRow(book *sheet.BookWriter, line []string) error {
+	if !slices.ContainsFunc(line, negative) {
+		return book.Row(line...)
+	}
+	values := make([]jsontext.Value, len(line))
+	for i, text := range line {
+		switch {
+		case negative(text):
+			values[i] = jsontext.Value(text)
+		case text != "":
+			quoted, err := jsontext.AppendQuote(nil, text)
+			if err != nil {
+				return fmt.Errorf("quote cell: %w", err)
+			}
+			values[i] = quoted
+		}
+	}
+	return book.Values(values...)
+}
+
+// negative tells that a text is a number below 0 that a spreadsheet shows as it
+// is.
+func negative(text string) bool {
+	const digits = 15 // that spreadsheets keep
+	if !strings.HasPrefix(text, "-") || len(text) > digits {
+		return false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return err == nil && f < 0 && decimal(f) == text && !strings.Contains(text, "e")
+}
+
 // The columns in their order. Those at the beginning are always there.
 var (
 	surveyOrder = []string{
-		"type", "name", "label", "hint", "required", "relevant", "constraint", "constraint_message", "calculation", "default", "read_only", "parameters", "appearance", "repeat_count",
-		"hearth::type", "hearth::label", "hearth::value", "hearth::flag", "hearth::required", "hearth::relevant", "hearth::constraint", "hearth::calculate", "hearth::default",
-		"hearth::min", "hearth::max", "hearth::step", "hearth::regex", "hearth::maxLength", "hearth::minSelections", "hearth::maxSelections", "hearth::minRepeats", "hearth::maxRepeats",
-		"hearth::unit", "hearth::units", "hearth::dontKnow", "hearth::refuse", "hearth::pii", "hearth::indicators", "hearth::backCheckClass", "hearth::exclusive", "hearth::score",
+		"type", "name", "label", "hint", "required", "relevant", "constraint", "constraint_message", "calculation", "default", "read_only", "parameters", "appearance", "repeat_count", "choice_filter",
+		"hearth_type", "hearth_label", "hearth_value", "hearth_flag", "hearth_required", "hearth_relevant", "hearth_constraint", "hearth_calculate", "hearth_default",
+		"hearth_min", "hearth_max", "hearth_step", "hearth_regex", "hearth_maxLength", "hearth_minSelections", "hearth_maxSelections", "hearth_minRepeats", "hearth_maxRepeats",
+		"hearth_unit", "hearth_units", "hearth_dontKnow", "hearth_refuse", "hearth_pii", "hearth_indicators", "hearth_backCheckClass", "hearth_exclusive", "hearth_score",
 	}
-	choicesOrder  = []string{"list_name", "name", "label", "hearth::value", "hearth::label", "hearth::exclusive", "hearth::score"}
+	choicesOrder  = []string{"list_name", "name", "label", "hearth_value", "hearth_label", "hearth_exclusive", "hearth_score"}
 	settingsOrder = []string{
-		"form_title", "form_id", "default_language", "hearth::format", "hearth::title", "hearth::description", "hearth::stage", "hearth::defaultLanguage", "hearth::languages",
-		"hearth::requiredSections", "hearth::completionThreshold", "hearth::reviewIntervalDays", "hearth::metadata", "hearth::metadata2", "hearth::metadata3", "hearth::metadata4",
+		"form_title", "form_id", "version", "default_language", "hearth_format", "hearth_title", "hearth_description", "hearth_stage", "hearth_defaultLanguage", "hearth_languages",
+		"hearth_requiredSections", "hearth_completionThreshold", "hearth_reviewIntervalDays", "hearth_metadata", "hearth_metadata2", "hearth_metadata3", "hearth_metadata4",
 	}
 )
 
 const (
 	always      = 3   // columns every sheet has, even empty
-	formatWord  = "1" // of hearth::format
+	formatWord  = "1" // of hearth_format
 	booleanList = "hearth_boolean"
-	alwaysWord  = "always!" // of hearth::required in a group, which XLSForm cannot require; it is no CEL
+	alwaysWord  = "always!" // of hearth_required in a group, which XLSForm cannot require; it is no CEL
 	chunk       = 30_000    // characters of a long text in one cell
 )
 
@@ -121,6 +170,9 @@ type exporter struct {
 	set     cells
 	lists   map[string]string // options as JSON to the name of their list
 	taken   map[string]bool   // names of lists
+	counted map[string]bool   // names of the rows that ask how many
+	columns []string          // of the sheet choices, for filters
+	notes   Report
 	allTags []string
 }
 
@@ -196,7 +248,7 @@ func (c cells) text(base string, t form.Text) {
 func (c cells) label(t form.Text, name string) {
 	c.text("label", t)
 	if len(t) == 0 {
-		c["label"], c["hearth::label"] = name, "none"
+		c["label"], c["hearth_label"] = name, "none"
 	}
 }
 
@@ -226,9 +278,9 @@ func (e *exporter) sections() {
 		c := cells{"type": "begin_group", "name": s.ID}
 		c.text("label", s.Title)
 		c.text("hint", s.Hint)
-		c.put("relevant", e.condition(s.Relevant, e.names.Section(s)))
-		c.put("hearth::relevant", s.Relevant)
-		c.put("hearth::flag", s.Flag)
+		c.put("relevant", e.condition("relevant", s.Relevant, e.names.Section(s)))
+		c.put("hearth_relevant", s.Relevant)
+		c.put("hearth_flag", s.Flag)
 		e.add(c)
 		e.questions(s.Questions)
 		e.add(cells{"type": "end_group", "name": s.ID})
@@ -238,7 +290,10 @@ func (e *exporter) sections() {
 func (e *exporter) questions(qs []form.Question) {
 	for i := range qs {
 		q := &qs[i]
-		e.add(e.question(q))
+		counter := e.counter(q)
+		row := e.question(q)
+		row.put("repeat_count", counter)
+		e.add(row)
 		switch q.Type {
 		case form.Group:
 			e.questions(q.Questions)
@@ -261,15 +316,19 @@ func (e *exporter) question(q *form.Question) cells {
 	c := cells{"type": typeWords[q.Type], "name": q.ID}
 	switch q.Type {
 	case form.SingleChoice, form.MultipleChoice, form.Rank:
-		c["type"] += " " + e.list(q.ID, q.Options)
+		c["type"] += " " + e.list(q.ID, q.Options, e.filter(q), q.Other)
 		if q.Other {
 			c["type"] += " or_other"
+		}
+	case form.Number, form.Integer:
+		if ranged(q) {
+			c["type"] = "range"
 		}
 	case form.Boolean, form.Consent:
 		c["type"] += " " + e.booleans()
 	}
-	if marked[q.Type] {
-		c["hearth::type"] = string(q.Type)
+	if marked[q.Type] || q.Type == form.Number && ranged(q) {
+		c["hearth_type"] = string(q.Type)
 	}
 	if grouped(q.Type) || q.Type == form.Calculate {
 		c.text("label", q.Label)
@@ -287,36 +346,36 @@ func (e *exporter) question(q *form.Question) cells {
 
 // extra fills the columns that XLSForm does not have.
 func (e *exporter) extra(c cells, q *form.Question) {
-	c.put("hearth::required", q.Required.When)
+	c.put("hearth_required", q.Required.When)
 	if q.Required.Always && grouped(q.Type) {
-		c["hearth::required"] = alwaysWord
+		c["hearth_required"] = alwaysWord
 	}
-	c.put("hearth::relevant", q.Relevant)
-	c.put("hearth::constraint", q.Constraint)
-	c.put("hearth::calculate", q.Calculate)
-	c.put("hearth::default", string(q.Default.Value))
+	c.put("hearth_relevant", q.Relevant)
+	c.put("hearth_constraint", q.Constraint)
+	c.put("hearth_calculate", q.Calculate)
+	c.put("hearth_default", string(q.Default.Value))
 	v := q.Validation
-	c.number("hearth::min", v.Min)
-	c.number("hearth::max", v.Max)
-	c.number("hearth::step", v.Step)
-	c.put("hearth::regex", v.Regex)
-	c.count("hearth::maxLength", v.MaxLength)
-	c.count("hearth::minSelections", v.MinSelections)
-	c.count("hearth::maxSelections", v.MaxSelections)
-	c.count("hearth::minRepeats", q.MinRepeats)
-	c.count("hearth::maxRepeats", q.MaxRepeats)
-	c.put("hearth::unit", q.Unit)
-	c.put("hearth::units", joinList(q.Units))
-	c.flag("hearth::dontKnow", q.DontKnow)
-	c.flag("hearth::refuse", q.Refuse)
-	c.put("hearth::pii", string(q.PII))
-	c.put("hearth::indicators", joinList(q.Indicators))
-	c.count("hearth::backCheckClass", q.BackCheckClass)
+	c.number("hearth_min", v.Min)
+	c.number("hearth_max", v.Max)
+	c.number("hearth_step", v.Step)
+	c.put("hearth_regex", v.Regex)
+	c.count("hearth_maxLength", v.MaxLength)
+	c.count("hearth_minSelections", v.MinSelections)
+	c.count("hearth_maxSelections", v.MaxSelections)
+	c.count("hearth_minRepeats", q.MinRepeats)
+	c.count("hearth_maxRepeats", q.MaxRepeats)
+	c.put("hearth_unit", q.Unit)
+	c.put("hearth_units", joinList(q.Units))
+	c.flag("hearth_dontKnow", q.DontKnow)
+	c.flag("hearth_refuse", q.Refuse)
+	c.put("hearth_pii", string(q.PII))
+	c.put("hearth_indicators", joinList(q.Indicators))
+	c.count("hearth_backCheckClass", q.BackCheckClass)
 }
 
 // matrix writes a choice for each row.
 func (e *exporter) matrix(q *form.Question) {
-	list := e.list(q.ID, q.Options)
+	list := e.list(q.ID, q.Options, nil, false)
 	required := e.required(q)
 	taken := map[string]bool{}
 	for _, o := range q.Rows {
@@ -333,11 +392,11 @@ func (e *exporter) matrix(q *form.Question) {
 		c := cells{"type": "select_one " + list, "name": name}
 		c.put("required", required)
 		if name != o.Value {
-			c["hearth::value"] = o.Value
+			c["hearth_value"] = o.Value
 		}
 		c.label(o.Label, o.Value)
-		c.flag("hearth::exclusive", o.Exclusive)
-		c.number("hearth::score", o.Score)
+		c.flag("hearth_exclusive", o.Exclusive)
+		c.number("hearth_score", o.Score)
 		e.add(c)
 	}
 }
@@ -348,8 +407,8 @@ func (e *exporter) quantity(q *form.Question) {
 	value := cells{"type": "decimal", "name": "value"}
 	value.label(q.Label, q.ID)
 	value.put("required", required)
-	value.put("constraint", strings.Join(bounds(q.Validation), " and "))
-	delete(value, "hearth::label")
+	value.put("constraint", strings.Join(e.bounds(q.Validation), " and "))
+	delete(value, "hearth_label")
 	e.add(value)
 	if len(q.Units) == 0 {
 		e.add(cells{"type": "calculate", "name": "unit", "calculation": xpath.Quote(q.Unit)})
@@ -359,15 +418,19 @@ func (e *exporter) quantity(q *form.Question) {
 	for i, u := range q.Units {
 		options[i] = form.Option{Value: u}
 	}
-	unit := cells{"type": "select_one " + e.list(q.ID+"_unit", options), "name": "unit", "label": "Unit"}
+	unit := cells{"type": "select_one " + e.list(q.ID+"_unit", options, nil, false), "name": "unit", "label": "Unit"}
 	unit.put("required", required)
 	e.add(unit)
 }
 
-// list is the name of the list that has these options; it is written when it
-// is new.
-func (e *exporter) list(id string, options []form.Option) string {
-	text, err := json.Marshal(options, json.Deterministic(true))
+// list is the name of the list that has these options, with the cells a filter
+// needs; it is written when it is new. Other programs add the answer in other
+// words to the list, so that a question without it needs another one.
+func (e *exporter) list(id string, options []form.Option, f *xpath.Filter, other bool) string {
+	if f == nil {
+		f = &xpath.Filter{}
+	}
+	text, err := json.Marshal([]any{options, f.Items, other}, json.Deterministic(true))
 	if err != nil {
 		text = []byte(id) // options always have JSON
 	}
@@ -383,11 +446,17 @@ func (e *exporter) list(id string, options []form.Option) string {
 	for _, o := range options {
 		c := cells{"list_name": name, "name": o.Value}
 		if spelled, ok := names[o.Value]; ok {
-			c["name"], c["hearth::value"] = spelled, o.Value
+			c["name"], c["hearth_value"] = spelled, o.Value
 		}
 		c.label(o.Label, o.Value)
-		c.flag("hearth::exclusive", o.Exclusive)
-		c.number("hearth::score", o.Score)
+		c.flag("hearth_exclusive", o.Exclusive)
+		c.number("hearth_score", o.Score)
+		for _, column := range f.Columns {
+			c.put(column, f.Items[o.Value].Cells[column])
+			if !slices.Contains(e.columns, column) {
+				e.columns = append(e.columns, column)
+			}
+		}
 		e.choices = append(e.choices, c)
 	}
 	return name
@@ -417,50 +486,4 @@ func (e *exporter) booleans() string {
 		e.choices = append(e.choices, c)
 	}
 	return booleanList
-}
-
-// metaRows hold the members of a response that expressions name.
-func (e *exporter) metaRows() []cells {
-	var rows []cells
-	for _, member := range slices.Sorted(maps.Keys(e.used)) {
-		rows = append(rows, cells{"type": xpath.MetaRows[member], "name": xpath.MetaPrefix + xpath.MetaRows[member]})
-	}
-	return rows
-}
-
-func (e *exporter) settings() {
-	t := e.t
-	c := cells{"form_title": t.Title.In(e.def, e.def), "form_id": t.TemplateID, "hearth::format": formatWord}
-	if t.DefaultLanguage != "" || len(e.tags()) > 0 {
-		c["default_language"] = languageHeader(e.def)
-	}
-	if _, plain := t.Title[""]; !plain {
-		c.text("hearth::title", t.Title)
-	}
-	c.text("hearth::description", t.Description)
-	c.put("hearth::stage", t.Stage)
-	c.put("hearth::defaultLanguage", t.DefaultLanguage)
-	c.put("hearth::languages", joinList(t.Languages))
-	c.put("hearth::requiredSections", joinList(t.Validations.RequiredSections))
-	if t.Validations.CompletionThreshold != 0 {
-		c.number("hearth::completionThreshold", &t.Validations.CompletionThreshold)
-	}
-	c.count("hearth::reviewIntervalDays", t.ReviewIntervalDays)
-	for i, part := range chunks(string(t.Metadata.Value)) {
-		header := "hearth::metadata"
-		if i > 0 {
-			header += strconv.Itoa(i + 1)
-		}
-		c[header] = part
-	}
-	e.set = c
-}
-
-// chunks cuts a long text into cells.
-func chunks(s string) []string {
-	var out []string
-	for r := []rune(s); len(r) > 0; r = r[min(chunk, len(r)):] {
-		out = append(out, string(r[:min(chunk, len(r))]))
-	}
-	return out
 }

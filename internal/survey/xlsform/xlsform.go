@@ -4,10 +4,11 @@
 //
 // XLSForm is the spreadsheet language of ODK and its relatives: a sheet survey
 // with a row for each question, a sheet choices, a sheet settings. What we have
-// and XLSForm does not goes into columns that begin with hearth::, which other
+// and XLSForm does not goes into columns that begin with hearth_, which other
 // programs leave alone. A workbook that Write made and nobody changed is read
 // back as the same template; where somebody changed a column of XLSForm itself,
-// that column counts and what we kept beside it does not.
+// that column counts and what we kept beside it does not. What other programs
+// will see differently is listed in a sheet of its own, hearth_notes.
 //
 // Expressions are XPath there and CEL here. Both sides are parsed and translated
 // piece by piece. What has no equivalent is left out and reported with its cell;
@@ -16,6 +17,7 @@ package xlsform
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -83,6 +85,11 @@ func (r *Report) add(i Item) {
 		return
 	}
 	r.Items = append(r.Items, i)
+}
+
+// has tells that the report has an error about a cell.
+func (r *Report) has(sheet string, row int, column string) bool {
+	return slices.ContainsFunc(r.Items, func(i Item) bool { return i.Level == Error && i.Sheet == sheet && i.Row == row && i.Column == column })
 }
 
 // err is the fault that names the errors, nil without any.

@@ -8,7 +8,7 @@ import (
 // written there.
 type head struct {
 	completeness, startedAt, durationSec, mode, language, consent, eligible string
-	supersedes, submittedBy, deviceID, metadata                             string
+	templateVersion, supersedes, submittedBy, deviceID, metadata            string
 }
 
 // read finds the members.
@@ -20,6 +20,8 @@ func (h *head) read(p *scanner) {
 	for p.more('}') {
 		var to *string
 		switch p.name() {
+		case "templateVersion":
+			to = &h.templateVersion
 		case "completeness":
 			to = &h.completeness
 		case "startedAt":

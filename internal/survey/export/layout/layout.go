@@ -63,6 +63,7 @@ type Response struct {
 	ReceivedAt  int64
 	UpdatedAt   int64
 	Flags       int64
+	FlagRules   string // names of the checks, in one text
 	Revision    int64
 	Head        string // the stored record, JSON
 	Answers     string // JSON; what is about a person is in it for Full only

@@ -67,8 +67,8 @@ func response(t testing.TB, f *form.Form, answers string, level layout.Level) *l
 	}
 	out := &layout.Response{
 		NID: 7, ID: "amina-1", Round: 2, Household: "did:ixo:household/1", Stratum: "rural", Status: "complete", Collector: "did:key:c", VStatus: "verified",
-		Verifier: "did:key:v", VerifiedAt: 1_700_000_001_000, SubmittedAt: 1_700_000_000_000, ReceivedAt: 1_700_000_000_500, UpdatedAt: 1_700_000_002_000, Flags: 1, Revision: 3,
-		Head:    `{"responseId":"amina-1","completeness":0.5,"startedAt":"2023-11-14T22:00:00Z","durationSec":600,"mode":"visit","language":"sw","consent":true,"deviceId":"dev-1","submittedBy":"did:key:s","metadata":{"note":"n","list":["}",1]},"links":{"self":"/x"}}`,
+		Verifier: "did:key:v", VerifiedAt: 1_700_000_001_000, SubmittedAt: 1_700_000_000_000, ReceivedAt: 1_700_000_000_500, UpdatedAt: 1_700_000_002_000, Flags: 1, FlagRules: "gps_distance", Revision: 3,
+		Head:    `{"responseId":"amina-1","templateVersion":3,"completeness":0.5,"startedAt":"2023-11-14T22:00:00Z","durationSec":600,"mode":"visit","language":"sw","consent":true,"deviceId":"dev-1","submittedBy":"did:key:s","metadata":{"note":"n","list":["}",1]},"links":{"self":"/x"}}`,
 		Answers: string(r.Public),
 	}
 	if level == layout.Full {
@@ -84,7 +84,7 @@ func names(value string) string { return "hh_<" + strings.ReplaceAll(value, "\x0
 func file(t testing.TB, f *form.Form, c layout.Config, format layout.Format, all ...*layout.Response) []byte {
 	t.Helper()
 	c.Form, c.Names, c.Survey = f, names, "s1"
-	w, err := layout.New(c).Writer(format, layout.About{Survey: "s1", TemplateID: "t", TemplateVersion: 1, AsOf: time.Unix(0, 0).UTC()})
+	w, err := layout.New(c).Writer(format, layout.About{Survey: "s1", TemplateID: "t", TemplateVersion: 1, AsOf: time.Unix(0, 0).UTC(), Filter: `eq(householdId,"did:ixo:household/1")`, Rounds: []int{1, 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestWide(t *testing.T) {
 	t.Parallel()
 	f := compile(t, document)
 	common := map[string]string{
-		"round": "2", "stratum": "rural", "group": "", "status": "complete", "completeness": "0.5", "timestamp": "2023-11-14T22:13:20.000Z",
+		"surveyId": "s1", "templateVersion": "3", "flagRules": "gps_distance", "round": "2", "stratum": "rural", "group": "", "status": "complete", "completeness": "0.5", "timestamp": "2023-11-14T22:13:20.000Z",
 		"startedAt": "2023-11-14T22:00:00Z", "receivedAt": "2023-11-14T22:13:20.500Z", "updatedAt": "2023-11-14T22:13:22.000Z", "durationSec": "600",
 		"mode": "visit", "language": "sw", "consent": "true", "eligible": "", "verificationStatus": "verified", "verifiedAt": "2023-11-14T22:13:21.000Z",
 		"flags": "1", "revision": "3", "z.size": "5", "z.words": "a \"b\",\nc", "a.fuels": "wood;other", "a.fuels/wood": "1", "a.fuels/gas": "0",
@@ -332,7 +332,7 @@ func TestBook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(book.Sheets(), " "); got != "data codebook" {
+		if got := strings.Join(book.Sheets(), " "); got != "data codebook export" {
 			t.Errorf("sheets = %s", got)
 		}
 		n := 0
@@ -357,6 +357,17 @@ func TestBook(t *testing.T) {
 		})
 		if all := strings.Join(text, "|"); err != nil || !strings.Contains(all, "Wangapi?") || strings.Contains(all, "z.name") || !strings.Contains(all, "gas = Gesi") {
 			t.Errorf("codebook = %s, %v", all, err)
+		}
+		asked := map[string]string{}
+		err = book.Rows(2, func(_ int64, cells []sheet.Cell) error {
+			asked[cells[0].Text] = ""
+			if len(cells) > 1 {
+				asked[cells[0].Text] = cells[1].Text
+			}
+			return nil
+		})
+		if err != nil || asked["surveyId"] != "s1" || asked["pii"] != "none" || asked["shape"] != string(shape) || asked["asOf"] == "" || asked["filter"] != "(it names somebody)" || asked["rounds"] != "1; 2" {
+			t.Errorf("export = %v, %v", asked, err)
 		}
 	}
 }

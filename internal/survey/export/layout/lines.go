@@ -1,18 +1,39 @@
 package layout
 
 import (
+	"fmt"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// About tells of an export in JSON-LD.
+// About tells of an export, in JSON-LD and in a sheet of XLSX.
 type About struct {
 	Survey          string
 	TemplateID      string
 	TemplateVersion int
 	AsOf            time.Time
+	Filter          string
+	Verification    []string // states; those of no state are all but superseded and invalidated
+	Rounds          []int
+}
+
+// rows is what a sheet says. A filter that names somebody is left out of what
+// names nobody.
+func (a *About) rows(l *Layout) [][]string {
+	filter, rounds := a.Filter, strings.Trim(strings.ReplaceAll(fmt.Sprint(a.Rounds), " ", "; "), "[]")
+	if l.cfg.Level != Full && strings.Contains(filter, "did:") {
+		filter = "(it names somebody)"
+	}
+	return [][]string{
+		{"surveyId", a.Survey}, {"templateId", a.TemplateID}, {"templateVersion", strconv.Itoa(a.TemplateVersion)}, {"asOf", a.AsOf.UTC().Format(web.TimeFormat)},
+		{"pii", string(l.cfg.Level)}, {"shape", string(l.cfg.Shape)}, {"filter", filter}, {"verification", strings.Join(a.Verification, "; ")}, {"rounds", rounds},
+	}
 }
 
 // linkContext explains the members of JSON-LD. It is in every file: nothing

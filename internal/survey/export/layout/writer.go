@@ -39,7 +39,8 @@ type Writer interface {
 	Rows() int64 // written by Add
 }
 
-// Writer makes a writer of a format. about tells of the export in JSON-LD.
+// Writer makes a writer of a format. about tells of the export in JSON-LD and
+// XLSX.
 func (l *Layout) Writer(f Format, about About) (Writer, error) {
 	switch f {
 	case CSV:
@@ -49,7 +50,7 @@ func (l *Layout) Writer(f Format, about About) (Writer, error) {
 	case JSONLD:
 		return &lineWriter{l: l, heads: l.longHeads(), linked: true, about: about}, nil
 	case XLSX:
-		return &bookWriter{l: l, heads: l.longHeads()}, nil
+		return &bookWriter{l: l, heads: l.longHeads(), about: about}, nil
 	}
 	return nil, fmt.Errorf("write export: no format %q", f)
 }
@@ -117,11 +118,12 @@ func (w *csvWriter) Add(b []byte, r *Response) ([]byte, error) {
 // End writes nothing.
 func (w *csvWriter) End(b []byte) ([]byte, error) { return b, nil }
 
-// bookWriter writes a workbook: the table, then the codebook. Archives cannot
-// be taken up in their middle.
+// bookWriter writes a workbook: the table, the codebook, then what was asked for.
+// Archives cannot be taken up in their middle.
 type bookWriter struct {
 	l     *Layout
 	heads []int
+	about About
 	rows  int64
 	book  *sheet.BookWriter
 	out   sink
@@ -141,9 +143,10 @@ func (w *bookWriter) Rows() int64 { return w.rows }
 // Begin begins the table.
 func (w *bookWriter) Begin(b []byte) (_ []byte, err error) {
 	w.out.b = b
-	if w.book, err = sheet.NewBook(&w.out, "data", "codebook"); err != nil {
+	if w.book, err = sheet.NewBook(&w.out, "data", "codebook", "export"); err != nil {
 		return b, err
 	}
+	w.book.Bare()
 	if err = w.book.Sheet(); err == nil {
 		for _, name := range w.l.names() {
 			w.cells = append(w.cells, quote(nil, name))
@@ -196,15 +199,17 @@ func (w *bookWriter) row(row []cell) error {
 	return w.book.Values(w.cells...)
 }
 
-// End writes the codebook.
+// End writes the other sheets.
 func (w *bookWriter) End(b []byte) ([]byte, error) {
 	w.out.b = b
-	if err := w.book.Sheet(); err != nil {
-		return w.out.b, err
-	}
-	for _, row := range w.l.bookRows() {
-		if err := w.book.Row(row...); err != nil {
+	for _, rows := range [][][]string{w.l.bookRows(), w.about.rows(w.l)} {
+		if err := w.book.Sheet(); err != nil {
 			return w.out.b, err
+		}
+		for _, row := range rows {
+			if err := w.book.Row(row...); err != nil {
+				return w.out.b, err
+			}
 		}
 	}
 	err := w.book.Close()

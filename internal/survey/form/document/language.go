@@ -10,7 +10,7 @@ type LanguageReport struct {
 	Language string   `json:"language" example:"sw"`
 	Default  bool     `json:"default,omitzero"`
 	Present  int      `json:"present" doc:"Texts that exist in the language."`
-	Total    int      `json:"total" doc:"Texts that exist in any language."`
+	Total    int      `json:"total" doc:"Texts that exist in any language, and the labels of all questions that people are asked."`
 	Complete bool     `json:"complete"`
 	Missing  []string `json:"missing" doc:"Pointers of texts that do not exist in it, at most 100."`
 }
@@ -50,7 +50,9 @@ func (t *Template) Completeness() []LanguageReport {
 	return reports
 }
 
-// texts visits every text of the template that exists in some language.
+// texts visits every text of the template that exists in some language, and the
+// label of every question that people are asked: without one they would see its
+// id.
 func (t *Template) texts(visit func(pointer string, x Text)) {
 	see := func(pointer string, x Text) {
 		for _, s := range x {
@@ -67,15 +69,24 @@ func (t *Template) texts(visit func(pointer string, x Text)) {
 		at := fmt.Sprintf("/sections/%d", i)
 		see(at+"/title", s.Title)
 		see(at+"/hint", s.Hint)
-		questionTexts(at+"/questions", s.Questions, see)
+		questionTexts(at+"/questions", s.Questions, visitor{see, visit})
 	}
 }
 
-func questionTexts(at string, questions []Question, see func(string, Text)) {
+// visitor visits the texts that exist, and those that should.
+type visitor struct{ some, all func(pointer string, x Text) }
+
+func questionTexts(at string, questions []Question, v visitor) {
+	see := v.some
 	for i := range questions {
 		q := &questions[i]
 		here := fmt.Sprintf("%s/%d", at, i)
-		see(here+"/label", q.Label)
+		switch q.Type {
+		case Calculate, Group, Repeat: // good without
+			see(here+"/label", q.Label)
+		default:
+			v.all(here+"/label", q.Label)
+		}
 		see(here+"/hint", q.Hint)
 		see(here+"/constraintMessage", q.ConstraintMessage)
 		for j := range q.Options {
@@ -84,6 +95,6 @@ func questionTexts(at string, questions []Question, see func(string, Text)) {
 		for j := range q.Rows {
 			see(fmt.Sprintf("%s/rows/%d/label", here, j), q.Rows[j].Label)
 		}
-		questionTexts(here+"/questions", q.Questions, see)
+		questionTexts(here+"/questions", q.Questions, v)
 	}
 }

@@ -1,6 +1,7 @@
 // Package document is the template document: its shape in JSON, its texts in
-// several languages, and what changes between two versions mean. Package form
-// compiles it, and names all of it again for its callers.
+// several languages, and what changes between two versions mean. Answers are
+// compared and put together here too, as JSON. Package form compiles templates,
+// and names all of it again for its callers.
 package document
 
 import (
@@ -79,7 +80,7 @@ type Validation struct {
 	Min           *float64 `json:"min,omitzero"`
 	Max           *float64 `json:"max,omitzero"`
 	Step          *float64 `json:"step,omitzero" doc:"Distance between allowed numbers, counted from min or 0."`
-	Regex         string   `json:"regex,omitzero" doc:"RE2 expression that the whole text must match; at most 500 characters."`
+	Regex         string   `json:"regex,omitzero" doc:"RE2 expression that the whole text must match; at most 500 characters, and repeats that keep it quick for texts of maxLength."`
 	MaxLength     int      `json:"maxLength,omitzero" doc:"Characters of a text; at most and by default 4,000."`
 	MinSelections int      `json:"minSelections,omitzero"`
 	MaxSelections int      `json:"maxSelections,omitzero"`

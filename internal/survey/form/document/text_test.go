@@ -34,7 +34,7 @@ func TestCompleteness(t *testing.T) {
 	var tpl document.Template
 	if err := json.Unmarshal([]byte(`{"title":"T","languages":["sw"],"sections":[{"id":"s","title":{"en":"S","sw":"S","fr":"S"},"questions":[
 		{"id":"a","type":"single_choice","label":{"sw":"A"},"options":["x",{"value":"y","label":{"en":"Y","sw":"Y"}}]},
-		{"id":"g","type":"group","questions":[{"id":"b","type":"note","label":""}]}]}]}`), &tpl); err != nil {
+		{"id":"g","type":"group","questions":[{"id":"b","type":"note","label":""},{"id":"c","type":"calculate","calculate":"1"}]}]}]}`), &tpl); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -42,9 +42,9 @@ func TestCompleteness(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %v %d/%d %v %s", r.Language, r.Default, r.Present, r.Total, r.Complete, strings.Join(r.Missing, " ")))
 	}
 	want := []string{
-		"en true 3/4 false /sections/0/questions/0/label",
-		"fr false 1/4 false /title /sections/0/questions/0/label /sections/0/questions/0/options/1/label",
-		"sw false 3/4 false /title",
+		"en true 3/5 false /sections/0/questions/0/label /sections/0/questions/1/questions/0/label",
+		"fr false 1/5 false /title /sections/0/questions/0/label /sections/0/questions/0/options/1/label /sections/0/questions/1/questions/0/label",
+		"sw false 3/5 false /title /sections/0/questions/1/questions/0/label",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("Completeness() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

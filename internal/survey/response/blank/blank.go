@@ -1,7 +1,9 @@
 // Package blank takes out of the responses of a household what lies open in
 // them and may be about a person: what the sender added, the device, the names
-// of files, and every reason and note somebody wrote. Answers about a person
-// are not its business: they are sealed, and their key is destroyed.
+// of files, and every reason and note somebody wrote. The hashes of contents go
+// too: whoever sends contents until one is known would learn what was in it.
+// Answers about a person are not its business: they are sealed, and their key is
+// destroyed.
 package blank
 
 import (
@@ -73,7 +75,7 @@ func (r *Response) blank(ctx context.Context, tx *db.Tx) (bool, error) {
 		what string
 		exec func() (int64, error)
 	}{
-		{"reason", func() (int64, error) { return tx.Exec(ctx, blankReason, r.NID) }},
+		{"reason and hashes", func() (int64, error) { return tx.Exec(ctx, blankReason, r.NID) }},
 		{"history", func() (int64, error) { return tx.Exec(ctx, blankRevisions, r.NID) }},
 		{"decisions", func() (int64, error) { return tx.Exec(ctx, blankDecisions, r.NID) }},
 		{"conflicts", func() (int64, error) { return tx.Exec(ctx, blankConflicts, r.NID) }},

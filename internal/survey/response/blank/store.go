@@ -11,13 +11,15 @@ const (
 	selectResponses = `SELECT nid, survey, round, slot, files, body FROM responses
 		WHERE ws = $1 AND household = $2 AND (survey, round, slot) > ($3, $4, $5) ORDER BY survey, round, slot LIMIT 50`
 	selectRevisions = `SELECT revision, body FROM response_history WHERE response = $1 AND revision > $2 ORDER BY revision LIMIT 50`
-	updateResponse  = `UPDATE responses SET body = $2, rev_reason = '' WHERE nid = $1`
-	blankReason     = `UPDATE responses SET rev_reason = '' WHERE nid = $1 AND rev_reason <> ''`
+	updateResponse  = `UPDATE responses SET body = $2 WHERE nid = $1`
+	blankReason     = `UPDATE responses SET rev_reason = '', first_hash = '', hash = '' WHERE nid = $1 AND (rev_reason <> '' OR length(hash) > 0 OR length(first_hash) > 0)`
 	updateRevision  = `UPDATE response_history SET body = $3, reason = '' WHERE response = $1 AND revision = $2`
 	blankRevisions  = `UPDATE response_history SET reason = '' WHERE response = $1 AND reason <> ''`
 	blankDecisions  = `UPDATE response_decisions SET reason = '', notes = '' WHERE response = $1 AND (reason <> '' OR notes <> '')`
 	blankConflicts  = `UPDATE response_conflicts SET reason = '' WHERE response = $1 AND reason <> ''`
-	blankSent       = `UPDATE response_conflicts SET reason = '' WHERE ws = $1 AND household = $2 AND reason <> ''`
+	// Two contents that wait for one response have two hashes; the beginning of
+	// what is sealed, which nobody can open any more, is as good a name.
+	blankSent = `UPDATE response_conflicts SET reason = '', hash = substr(sealed, 1, 24) WHERE ws = $1 AND household = $2 AND (reason <> '' OR length(hash) > 24)`
 )
 
 func list(ctx context.Context, tx *db.Tx, ws, household string, after Response) ([]Response, error) {

@@ -16,7 +16,8 @@ const (
 	xParent // ..
 	xCall
 	xBinary
-	xMinus // unary
+	xMinus  // unary
+	xColumn // a column of the sheet choices, in filters
 )
 
 // xnode is a node of an XPath expression of a form.
@@ -163,15 +164,16 @@ type xparser struct {
 	tokens []xtoken
 	at     int
 	depth  int
+	filter bool // names alone are columns of the sheet choices
 }
 
 // parseXPath reads an expression. The error is a *SyntaxError.
-func parseXPath(s string) (*xnode, error) {
+func parseXPath(s string, filter bool) (*xnode, error) {
 	tokens, err := lex(s)
 	if err != nil {
 		return nil, err
 	}
-	p := &xparser{tokens: tokens}
+	p := &xparser{tokens: tokens, filter: filter}
 	n, err := p.binary(0)
 	if err != nil {
 		return nil, err
@@ -272,6 +274,8 @@ func (p *xparser) primary() (*xnode, error) {
 		return p.steps(&xnode{kind: xRef, path: []string{t.text}, at: t.at})
 	case t.kind == tName && p.sign("("):
 		return p.call(t)
+	case t.kind == tName && p.filter:
+		return &xnode{kind: xColumn, text: t.text, at: t.at}, nil
 	case t.kind == tSign && t.text == "(":
 		n, err := p.binary(0)
 		if err != nil {

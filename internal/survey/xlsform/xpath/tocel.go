@@ -70,10 +70,12 @@ type toCEL struct {
 	names *Names
 	from  *Named   // the question or section the expression stands at
 	notes []string // what does not mean exactly the same
+
+	column func(name string) (string, bool) // cells of a choice, in filters
 }
 
 func (c *toCEL) parse(text string) (part, error) {
-	n, err := parseXPath(text)
+	n, err := parseXPath(text, false)
 	if err != nil {
 		return part{}, err
 	}
@@ -118,6 +120,12 @@ func (c *toCEL) expr(n *xnode) (part, error) {
 		return part{text: "-" + arg.in(pUnary), prec: pUnary, kind: kNumber, whole: arg.whole}, nil
 	case xBinary:
 		return c.binary(n)
+	case xColumn:
+		cell, ok := c.column(n.text)
+		if !ok {
+			return part{}, &SyntaxError{n.at, "the sheet choices has no column " + shorten(n.text)}
+		}
+		return textPart(cell), nil
 	}
 	return c.call(n)
 }

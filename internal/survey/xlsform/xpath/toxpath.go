@@ -58,9 +58,17 @@ type loop struct {
 	over *Named
 }
 
-// newParser reads CEL as templates have it, without taking its macros apart.
-func newParser() (*parser.Parser, error) {
-	return parser.NewParser(parser.MaxRecursionDepth(2*maxDepth), parser.EnableIdentEscapeSyntax(true), parser.ExpressionSizeCodePointLimit(maxXPath), parser.ErrorRecoveryLimit(4))
+// parseCEL reads CEL as templates have it, without taking its macros apart.
+func parseCEL(text string) (*ast.AST, error) {
+	p, err := parser.NewParser(parser.MaxRecursionDepth(2*maxDepth), parser.EnableIdentEscapeSyntax(true), parser.ExpressionSizeCodePointLimit(maxXPath), parser.ErrorRecoveryLimit(4))
+	if err != nil {
+		return nil, err
+	}
+	tree, errs := p.Parse(common.NewTextSource(text))
+	if len(errs.GetErrors()) > 0 {
+		return nil, cannot("the expression is not valid CEL")
+	}
+	return tree, nil
 }
 
 // unguarded keeps an expression from beginning like a formula: it would get an
@@ -73,13 +81,9 @@ func unguarded(p xpart) string {
 }
 
 func (x *toXPath) parse(text string) (xpart, error) {
-	p, err := newParser()
+	tree, err := parseCEL(text)
 	if err != nil {
 		return xpart{}, err
-	}
-	tree, errs := p.Parse(common.NewTextSource(text))
-	if len(errs.GetErrors()) > 0 {
-		return xpart{}, cannot("the expression is not valid CEL")
 	}
 	return x.expr(tree.Expr(), 0)
 }

@@ -1,4 +1,4 @@
-package form
+package document
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/hearth-dmrv/hearth/internal/survey/form/document"
 )
 
 // Change is one answer that differs.
@@ -54,7 +52,7 @@ func flat(answers jsontext.Value) map[string]jsontext.Value {
 		}
 		for question, v := range questions {
 			if v = v.Clone(); v.Kind() != 'n' && v.Canonicalize() == nil {
-				out["/responses/"+document.Escape(section)+"/"+document.Escape(question)] = v
+				out["/responses/"+Escape(section)+"/"+Escape(question)] = v
 			}
 		}
 	}

@@ -1,0 +1,132 @@
+// Package cache keeps what was made of the records of a workspace, such as
+// compiled forms, until they change or there is too much of it.
+//
+// It promises that what was read before a change is never put in after it: the
+// reader shows the generation it began in.
+package cache
+
+import (
+	"hash/maphash"
+	"sync"
+)
+
+// generations is how many counters of changes there are. Workspaces that share
+// one only read a little more often.
+const generations = 256
+
+// Config configures a Cache. Limit and Weigh are needed.
+type Config[V any] struct {
+	Limit int         // of the weights of all values
+	Weigh func(V) int // always the same of the same value
+	// Older tells that a value was read before the one that is kept; then that
+	// stays. Never by default.
+	Older func(next, kept V) bool
+}
+
+// Cache keeps values of workspaces by name. It is safe for many goroutines.
+type Cache[K comparable, V any] struct {
+	cfg    Config[V]
+	seed   maphash.Seed
+	mu     sync.RWMutex
+	gens   [generations]uint64 // by hash of the workspace
+	kept   map[string]map[K]V
+	weight int
+}
+
+// New makes an empty Cache.
+func New[K comparable, V any](cfg Config[V]) *Cache[K, V] {
+	if cfg.Older == nil {
+		cfg.Older = func(V, V) bool { return false }
+	}
+	return &Cache[K, V]{cfg: cfg, seed: maphash.MakeSeed(), kept: map[string]map[K]V{}}
+}
+
+func (c *Cache[K, V]) slot(ws string) *uint64 {
+	return &c.gens[maphash.String(c.seed, ws)%generations]
+}
+
+// Begin is the generation of a workspace: take it before reading the store.
+func (c *Cache[K, V]) Begin(ws string) uint64 {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return *c.slot(ws)
+}
+
+// Get finds a value; the zero value when it is not kept.
+func (c *Cache[K, V]) Get(ws string, k K) V {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.kept[ws][k]
+}
+
+// Put keeps a value that was read in a generation, unless the workspace has
+// changed since. Others go when there is no room for it.
+func (c *Cache[K, V]) Put(ws string, k K, v V, gen uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if *c.slot(ws) != gen {
+		return
+	}
+	if old, ok := c.kept[ws][k]; ok && c.cfg.Older(v, old) {
+		return
+	}
+	c.remove(ws, k)
+	weight := c.cfg.Weigh(v)
+	c.makeRoom(weight)
+	if c.kept[ws] == nil {
+		c.kept[ws] = map[K]V{}
+	}
+	c.kept[ws][k] = v
+	c.weight += weight
+}
+
+// makeRoom removes values, any of them, until there is room for a weight.
+func (c *Cache[K, V]) makeRoom(weight int) {
+	for ws, all := range c.kept {
+		for k := range all {
+			if c.weight+weight <= c.cfg.Limit {
+				return
+			}
+			c.remove(ws, k)
+		}
+	}
+}
+
+func (c *Cache[K, V]) remove(ws string, k K) {
+	old, ok := c.kept[ws][k]
+	if !ok {
+		return
+	}
+	c.weight -= c.cfg.Weigh(old)
+	if delete(c.kept[ws], k); len(c.kept[ws]) == 0 {
+		delete(c.kept, ws)
+	}
+}
+
+// Drop forgets a workspace: something in it has changed.
+func (c *Cache[K, V]) Drop(ws string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*c.slot(ws)++
+	for k := range c.kept[ws] {
+		c.remove(ws, k)
+	}
+}
+
+// Flush forgets all.
+func (c *Cache[K, V]) Flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.gens {
+		c.gens[i]++
+	}
+	clear(c.kept)
+	c.weight = 0
+}
+
+// Weight is that of all that is kept.
+func (c *Cache[K, V]) Weight() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.weight
+}

@@ -1,0 +1,54 @@
+// Package erasure knows which households a workspace has erased, blanks what
+// lists of households say about them, and refuses to store anything new.
+//
+// The certificates of area A are what it asks: they name whoever was erased, on
+// a list or on none, and are stored in the transaction that erases. A list of
+// its own could fall behind them.
+package erasure
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Mark stands in the place of the attributes of a listed household that was
+// erased, also when the list said nothing about it. Attributes are an object or
+// nothing, so no upload looks like it.
+const Mark = "null"
+
+// Field says where an erased household stands in what was sent.
+func Field(pointer, household string) fault.Field {
+	return fault.Field{Pointer: pointer, Code: "erased", Detail: household + " was erased."}
+}
+
+// Fault refuses to store something about households that were erased:
+// HOUSEHOLD_ERASED.
+func Fault(where ...fault.Field) error {
+	return fault.New(fault.Conflict, "HOUSEHOLD_ERASED", "A household was erased. Nothing is stored about it any more.").With(where...)
+}
+
+// Check refuses a household that the workspace has erased; pointer is where it
+// stands. The fault is HOUSEHOLD_ERASED.
+func Check(ctx context.Context, q db.Querier, ws, household, pointer string) error {
+	gone, err := find(ctx, q, ws, household)
+	if err != nil || !gone {
+		return err
+	}
+	return Fault(Field(pointer, household))
+}
+
+// Lists blanks a household on every list of a workspace: where it is, its
+// attributes and who is to visit it. That it was on them stays, with the mark.
+// It tells how many lists these were, those included that only named it; a
+// second call finds none.
+func Lists(ctx context.Context, tx *db.Tx, ws, household string, now time.Time) (int64, error) {
+	n, err := tx.Exec(ctx, blankLists, ws, household, now.UnixMilli())
+	if err != nil {
+		return 0, fmt.Errorf("blank household: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,70 @@
+package survey
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const (
+	selectLog    = `SELECT revision, at, action, actor, request, reason FROM survey_history WHERE survey = $1 AND revision < $2 ORDER BY revision DESC LIMIT $3`
+	selectNewest = `SELECT revision, updated_at, rev_action, rev_actor, rev_request, rev_reason FROM surveys WHERE nid = $1`
+	selectPast   = `SELECT body FROM survey_history WHERE survey = $1 AND revision = $2`
+)
+
+func findNewest(ctx context.Context, q db.Querier, nid int64) (Revision, error) {
+	var one Revision
+	err := one.scan(q.QueryRow(ctx, selectNewest, nid))
+	if err != nil {
+		return one, fmt.Errorf("read newest revision: %w", err)
+	}
+	return one, nil
+}
+
+func (v *Revision) scan(row db.Row) error {
+	var at int64
+	if err := row.Scan(&v.Revision, &at, &v.Action, &v.Actor, &v.RequestID, &v.Reason); err != nil {
+		return err
+	}
+	v.At = time.UnixMilli(at).UTC()
+	return nil
+}
+
+// listPast reads revisions before one, newest first.
+func listPast(ctx context.Context, q db.Querier, nid, before int64, limit int) ([]Revision, error) {
+	rows, err := q.Query(ctx, selectLog, nid, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	defer rows.Close()
+	var out []Revision
+	for rows.Next() {
+		var one Revision
+		if err := one.scan(rows); err != nil {
+			return nil, fmt.Errorf("list revisions: %w", err)
+		}
+		out = append(out, one)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	return out, nil
+}
+
+// findPast reads the record of an earlier revision. The fault is
+// REVISION_NOT_FOUND.
+func findPast(ctx context.Context, q db.Querier, nid, revision int64) (string, error) {
+	var body string
+	err := q.QueryRow(ctx, selectPast, nid, revision).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", fault.New(fault.NotFound, "REVISION_NOT_FOUND", "The survey has no such revision.")
+	} else if err != nil {
+		return "", fmt.Errorf("read revision: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,51 @@
+package offline_test
+
+import (
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
+)
+
+// TestErasedWhileABatchIsTaken: a household that is erased after its item was
+// checked is refused, and the others of the batch are stored.
+func TestErasedWhileABatchIsTaken(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, stop, want  string
+		stored, conflicts int
+	}{
+		{"active", "", "created, invalid HOUSEHOLD_ERASED, created", 2, 0},
+		{"closed", "close", "held SURVEY_CLOSED, invalid HOUSEHOLD_ERASED, held SURVEY_CLOSED", 0, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				v := newEnv(t, d)
+				v.start(t)
+				if tt.stop != "" {
+					if w := v.send(t, "owner", "POST /v1/surveys/s/"+tt.stop, `{}`); w.Code >= 300 {
+						t.Fatalf("%s = %d %s", tt.stop, w.Code, w.Body)
+					}
+				}
+				seen := 0
+				v.checked = func() {
+					if seen++; seen == 3 { // all are checked, none is stored
+						surveytest.Erase(t, d, "ws", "did:ixo:household/2", v.surveys.Erase, v.responses.Erase)
+					}
+				}
+				out := v.take(t, "ann", item("r1", "1", `"size":4`), item("r2", "2", `"size":4,"phone":"0700"`), item("r3", "3", `"size":4`))
+				if got := words(out); got != tt.want {
+					t.Errorf("results = %s, want %s", got, tt.want)
+				}
+				if got := out.Results[1].Errors; len(got) != 1 || got[0].Pointer != "/householdId" || got[0].Code != "erased" {
+					t.Errorf("errors = %+v, want the household", got)
+				}
+				if r, c := v.count(t, "responses"), v.count(t, "response_conflicts"); r != tt.stored || c != tt.conflicts {
+					t.Errorf("%d responses and %d conflicts, want %d and %d", r, c, tt.stored, tt.conflicts)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package xlsform
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// notesSheet lists what other programs will see differently. No program reads
+// it, we neither.
+const notesSheet = "hearth_notes"
+
+var notesOrder = []string{"sheet", "row", "column", "code", "detail"}
+
+// without says what other programs do without the cell of a column.
+var without = map[string]string{
+	"relevant":    "Other programs always ask.",
+	"required":    "Other programs never ask for an answer that is missing.",
+	"constraint":  "Other programs take answers that are refused here.",
+	"calculation": "Other programs have an empty value.",
+}
+
+// note notes that a cell of the row that is being made does not say all that
+// the template says.
+func (e *exporter) note(column, cause string) {
+	e.notes.add(Item{
+		Sheet: "survey", Row: len(e.survey), Column: column, Level: Warning, Code: "not_in_xlsform",
+		Detail: fmt.Sprintf("XLSForm cannot say this: %s. %s", cause, without[column]),
+	})
+}
+
+// noteRows are the notes as rows; so many rows stand before those of the
+// questions.
+func (e *exporter) noteRows(before int) []cells {
+	const header = 2 // spreadsheets count from 1, and there is one of it
+	var rows []cells
+	for _, i := range e.notes.Items {
+		rows = append(rows, cells{"sheet": i.Sheet, "row": strconv.Itoa(i.Row + before + header), "column": i.Column, "code": i.Code, "detail": i.Detail})
+	}
+	return rows
+}
