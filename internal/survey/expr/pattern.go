@@ -27,7 +27,7 @@ const (
 )
 
 // ErrPatternSize says that a regular expression is too large to be used.
-var ErrPatternSize = errors.New("its repeats and classes multiply to more than it may have")
+var ErrPatternSize = fmt.Errorf("its repeats and classes multiply to more than %d steps or %d MiB", maxPatternSize, maxPatternHeap>>20)
 
 // Pattern is a regular expression whose memory and time are bounded. It is
 // safe for concurrent use.

@@ -28,7 +28,7 @@ type Record struct {
 	ConflictID  string                `json:"conflictId" example:"cfl_7310428377145344"`
 	SurveyID    string                `json:"surveyId"`
 	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
-	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response; none of one that is held."`
+	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response; none of one that is held, or of a second response of a household to who may not know the first."`
 	SentID      string                `json:"sentResponseId" doc:"The id that was sent."`
 	HouseholdID string                `json:"householdId" doc:"That was sent."`
 	SentBy      string                `json:"sentBy" doc:"DID of who sent it."`
@@ -244,16 +244,24 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 	if err != nil {
 		return nil, err
 	}
-	if a == nil {
-		out.Erased = true
-		return out, nil
-	}
+	out.Erased = a == nil
 	if c.held() {
+		if out.Erased {
+			return out, nil
+		}
 		return out, out.hold(x, a)
 	}
 	r, err := s.stored(ctx, q, o, c)
 	if err != nil {
 		return nil, err
+	}
+	if c.code == response.DuplicateCode && c.sender == web.CallerFrom(ctx).DID && !r.Knows(ctx) {
+		// Who sends one response after the other would learn which is of whom.
+		out.ResponseID, out.Links.Response = "", ""
+		return out, nil
+	}
+	if out.Erased {
+		return out, nil
 	}
 	v, err := s.cfg.Responses.Version(ctx, q, o.Project, r)
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 	if err := p.fill(ctx, s.db.NewNID(), now); err != nil {
 		return nil, err
 	}
-	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: now})
+	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: now, Partial: d.Partial || offline})
 	for _, f := range r.Wrong {
 		c.Add(f.Pointer, f.Code, f.Detail)
 	}

@@ -239,7 +239,10 @@ func FuzzRead(f *testing.F) {
 		}
 		rows := [][]string{
 			{"type", "name", "relevant", "constraint", "default", "choice_filter", "repeat_count", header},
-			{"text", "a", "", "", "", "", "", "x"}, {typ, "b", expr, expr, expr, expr, expr, "y"}, {"text", "c"}, {"end repeat"},
+			{"text", "a", "", "", "", "", "", "x"},
+			{typ, "b", expr, expr, expr, expr, expr, "y"},
+			{"text", "c"},
+			{"end repeat"},
 		}
 		choices := [][]string{{"list_name", "name", "k"}, {"l", "x", "1"}, {"l", "y", "2"}}
 		got, _, err := xlsform.Read(bytesOf(workbook(t, map[string][][]string{"survey": rows, "choices": choices})))
