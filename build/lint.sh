@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # The checks that need no database: format, vet, staticcheck, go.mod, and the
 # rules of internal/archtest that only read source. Quick ones first.
+#
+#   build/lint.sh         these
+#   build/lint.sh full    also explains every SQL statement on both databases
 set -euo pipefail
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
@@ -26,5 +29,9 @@ say "staticcheck"
 tool staticcheck ./...
 
 say "rules of the repository (internal/archtest)"
+short=(-short)
+if [[ ${1:-} == full ]]; then
+	short=()
+fi
 # -count=1: go test does not see which files the rules read.
-"$GO" test -count=1 -short ./internal/archtest/... | { grep -v 'no test files' || true; }
+"$GO" test -count=1 ${short[@]+"${short[@]}"} ./internal/archtest/... | { grep -v 'no test files' || true; }

@@ -144,11 +144,14 @@ type line struct {
 func newLine(t testing.TB, d *db.DB, c *clock, change ...func(*ussd.Config)) *line {
 	t.Helper()
 	cfg := ussd.Config{
-		DB: d, Key: testKey(t), Packs: &packs{[]*menu.Pack{readPack(t)}}, Actions: actions(nil), Gateways: must(shipped())(t),
+		DB: d, Key: testKey(t), Actions: actions(nil), Gateways: must(shipped())(t),
 		Log: dbtest.Log(t), Now: c.now,
 	}
 	for _, f := range change {
 		f(&cfg)
+	}
+	if cfg.Packs == nil { // reading it takes longer than all the rest here
+		cfg.Packs = &packs{[]*menu.Pack{readPack(t)}}
 	}
 	s := ussd.New(cfg)
 	t.Cleanup(s.Wait)

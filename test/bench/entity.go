@@ -108,7 +108,10 @@ func (b *bench) rateCell(ctx context.Context, name string, bar float64, ours, bo
 // readsEntity compares the read of a twin by its DID with a constant answer.
 func (b *bench) readsEntity(ctx context.Context) error {
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "hello/s", "ratio", "CPU µs", "bound")
-	const twins = 1000
+	twins := 1000
+	if b.quick {
+		twins = 100
+	}
 	ours := func(ctx context.Context) (side, error) {
 		s, err := b.startStoves(ctx)
 		if err != nil {

@@ -51,6 +51,14 @@ func (b *bench) imports(ctx context.Context) error {
 	return nil
 }
 
+// calm is how long others write before the import.
+func (b *bench) calm() time.Duration {
+	if b.quick {
+		return b.cell
+	}
+	return time.Second
+}
+
 // importRun is what one import was like.
 type importRun struct {
 	rate           float64 // rows a second
@@ -73,7 +81,7 @@ func (b *bench) importOnce(ctx context.Context, rows int) (run importRun, err er
 		return run, err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	if run.before, err = l.run(ctx, time.Second); err != nil {
+	if run.before, err = l.run(ctx, b.calm()); err != nil {
 		return run, err
 	}
 	job, start, err := startImport(ctx, s, rows)

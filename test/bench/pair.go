@@ -10,6 +10,9 @@ import (
 // so that a neighbour on the machine disturbs both sides alike.
 const slice = 150 * time.Millisecond
 
+// turn is slice, or a whole cell where that is shorter.
+func (b *bench) turn() time.Duration { return min(slice, b.cell) }
+
 // side is one of the two things compared, open on a database of its own.
 type side interface {
 	// run works until d is over and says what it did.
@@ -46,7 +49,7 @@ func (b *bench) round(ctx context.Context, ours, bound opener) (o, c sample, err
 	}
 	defer func() { err = errors.Join(err, second.close()) }()
 	// One short turn each that does not count: caches, statements, files.
-	if err := turns(ctx, slice/3, []side{first, second}, []*sample{{}, {}}); err != nil {
+	if err := turns(ctx, b.turn()/3, []side{first, second}, []*sample{{}, {}}); err != nil {
 		return o, c, err
 	}
 	for i := range max(int(b.cell/slice), 1) {
@@ -54,7 +57,7 @@ func (b *bench) round(ctx context.Context, ours, bound opener) (o, c sample, err
 		if i%2 == 1 {
 			sides, sums = []side{second, first}, []*sample{&c, &o}
 		}
-		if err := turns(ctx, slice, sides, sums); err != nil {
+		if err := turns(ctx, b.turn(), sides, sums); err != nil {
 			return o, c, err
 		}
 	}

@@ -23,8 +23,18 @@ const (
 const pace = 320
 
 // dialled is how many sessions are open before steps are counted: a number may
-// press only so often in a minute.
-const dialled = 4000
+// press only so often in a minute. A smoke run makes few steps.
+const (
+	dialled      = 4000
+	dialledQuick = 400
+)
+
+func (b *bench) sessions() int {
+	if b.quick {
+		return dialledQuick
+	}
+	return dialled
+}
 
 // ussdBody is what a gateway sends.
 func ussdBody(session int, text string) string {
@@ -37,10 +47,10 @@ func ussdRequest(session int, text string) []byte {
 	return fmt.Appendf(nil, "POST /api/ussd HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// keys is what the caller of a session presses: into the information centre
-// and back. The first time is the dial.
-func keys(n int) (session int, text string) {
-	switch press := n / dialled; {
+// keys is what the caller of one of so many sessions presses: into the
+// information centre and back. The first time is the dial.
+func keys(n, sessions int) (session int, text string) {
+	switch press := n / sessions; {
 	case press == 0:
 		text = ""
 	case press%2 == 1:
@@ -48,7 +58,7 @@ func keys(n int) (session int, text string) {
 	default:
 		text = "0"
 	}
-	return n % dialled, text
+	return n % sessions, text
 }
 
 // ussd compares a first dial and a step of a handset session with the least
@@ -59,15 +69,16 @@ func (b *bench) ussd(ctx context.Context) error {
 		var count atomic.Int64
 		return func(int) []byte { return ussdRequest(int(count.Add(1)), "") }
 	}
+	open := b.sessions()
 	steps := func() func(int) []byte {
 		var count atomic.Int64
-		count.Store(dialled - 1)
-		return func(int) []byte { return ussdRequest(keys(int(count.Add(1)))) }
+		count.Store(int64(open - 1))
+		return func(int) []byte { return ussdRequest(keys(int(count.Add(1)), open)) }
 	}
 	if err := b.dials(ctx, b.gateway(0, dials), b.bareSteps(0, dials)); err != nil {
 		return err
 	}
-	ours, bound := b.gateway(dialled, steps), b.bareSteps(dialled, steps)
+	ours, bound := b.gateway(open, steps), b.bareSteps(open, steps)
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
 	if err := b.rateCell(ctx, "a step", stepBar, ours, bound); err != nil {
 		return err
@@ -176,6 +187,14 @@ func (b *bench) paced(ctx context.Context, ours, bound opener) error {
 	return nil
 }
 
+// paceTime is how long steps come at the pace.
+func (b *bench) paceTime() time.Duration {
+	if b.quick {
+		return 5 * b.cell
+	}
+	return max(5*b.cell, time.Second)
+}
+
 // openLoop sends at the pace, on a connection that is free, and returns the p99
 // in milliseconds, from when each step was due.
 func (b *bench) openLoop(ctx context.Context, open opener) (float64, error) {
@@ -187,7 +206,7 @@ func (b *bench) openLoop(ctx context.Context, open opener) (float64, error) {
 	if !ok {
 		return 0, errors.Join(errors.New("an open loop needs connections"), s.close())
 	}
-	took, err := l.atPace(ctx, max(5*b.cell, time.Second))
+	took, err := l.atPace(ctx, b.paceTime())
 	if err := errors.Join(err, l.close()); err != nil {
 		return 0, err
 	}

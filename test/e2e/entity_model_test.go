@@ -64,6 +64,11 @@ func TestEntityDomainModel(t *testing.T) {
 		claim := named(t, c, "claim", "12 kg of wood", client.RelationshipDraft{Role: "producedBy", Target: asset.DID})
 		oracle := named(t, c, "oracle", "Auditor")
 		must(c.Entities.Relate(ctx, oracle.DID, client.RelationshipDraft{Role: "verifies", Target: claim.DID}))(t)
+		_, err = c.Entities.Create(ctx, client.EntityDraft{
+			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},
+		})
+		refused(t, "a credential of a claim nobody has verified", "CLAIM_NOT_VERIFIED", err)
+		must(c.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}))(t)
 		issued := named(t, c, "credential", "12 kg of wood, verified", client.RelationshipDraft{Role: "becameFrom", Target: claim.DID})
 		way := must(c.Graph.Path(ctx, org.DID, issued.DID, client.PathQuery{Direction: "out"}))(t)
 		if !way.Found || way.Length != 4 {

@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is a throw-away PostgreSQL in a temporary folder, reached over a
-// socket in it. It does not sync to disk.
+// Cluster is a throw-away PostgreSQL in a temporary folder, in memory where
+// there is room, reached over a socket in it. It does not sync to disk.
 type Cluster struct {
 	dir   string
 	leash io.Closer // the keeper stops the server when this end closes
@@ -36,7 +36,8 @@ wait $pid 2>/dev/null
 rm -rf "$2"
 `
 
-// settings are for speed: nothing here has to survive.
+// settings are for speed: nothing here has to survive. The log is kept small
+// because it may be in memory.
 const settings = `
 listen_addresses = ''
 unix_socket_permissions = 0777
@@ -44,6 +45,10 @@ max_connections = 400
 shared_buffers = 32MB
 fsync = off
 full_page_writes = off
+wal_level = minimal
+max_wal_senders = 0
+min_wal_size = 32MB
+max_wal_size = 128MB
 autovacuum = off
 log_min_messages = fatal
 `
@@ -57,7 +62,7 @@ func Start(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "hearth-pg-")
+	dir, err := os.MkdirTemp(folderOfClusters(), "hearth-pg-")
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/pbkdf2"
@@ -10,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -45,18 +47,36 @@ func newLegacy(text string) (*legacy, error) {
 
 // encrypt gives the one block a PIN of at most 15 bytes has in this form.
 func (l *legacy) encrypt(pin string) [aes.BlockSize]byte {
-	var out [aes.BlockSize]byte
-	iv := sha256.Sum256([]byte(pin + l.salt))
-	pad := byte(aes.BlockSize - len(pin))
-	for i := range out {
-		c := pad
-		if i < len(pin) {
-			c = pin[i]
-		}
-		out[i] = c ^ iv[i]
+	return l.encryptSalted([]byte(pin+l.salt), len(pin))
+}
+
+// encryptSalted is encrypt for a PIN of size bytes with the salt behind it.
+func (l *legacy) encryptSalted(text []byte, size int) (out [aes.BlockSize]byte) {
+	iv := sha256.Sum256(text)
+	for i := copy(out[:], text[:size]); i < len(out); i++ {
+		out[i] = byte(aes.BlockSize - size)
 	}
+	subtle.XORBytes(out[:], out[:], iv[:])
 	l.block.Encrypt(out[:], out[:])
 	return out
+}
+
+// all gives every PIN of size digits and its ciphertext. The text of a PIN is
+// good until the next one.
+func (l *legacy) all(size int) iter.Seq2[[]byte, [aes.BlockSize]byte] {
+	return func(yield func([]byte, [aes.BlockSize]byte) bool) {
+		text := append(bytes.Repeat([]byte{'0'}, size), l.salt...)
+		for yield(text[:size], l.encryptSalted(text, size)) {
+			i := size - 1
+			for ; i >= 0 && text[i] == '9'; i-- {
+				text[i] = '0'
+			}
+			if i < 0 {
+				return
+			}
+			text[i]++
+		}
+	}
 }
 
 // verify tells whether stored is the PIN in this form.
@@ -90,31 +110,22 @@ const pinCount = 100_000
 // possible is what is wrong with the form; here it serves to seal imported
 // PINs at once, and to tell that the key is the right one.
 func (l *legacy) table() map[[aes.BlockSize]byte]string {
-	all := make(map[[aes.BlockSize]byte]string, pinCount)
-	for n := range pinCount {
-		pin := fmt.Sprintf("%05d", n)
-		all[l.encrypt(pin)] = pin
+	pins := make(map[[aes.BlockSize]byte]string, pinCount)
+	for pin, block := range l.all(5) {
+		pins[block] = string(pin)
 	}
-	return all
+	return pins
 }
 
 // made tells whether some PIN of 4 or 6 digits has a ciphertext: whether the key
-// is the right one although the table does not have it. It takes half a second.
+// is the right one although the table does not have it. It takes up to half a second.
 func (l *legacy) made(block [aes.BlockSize]byte) bool {
 	for _, size := range []int{4, 6} {
-		for n, last := 0, pow10(size); n < last; n++ {
-			if l.encrypt(fmt.Sprintf("%0*d", size, n)) == block {
+		for _, other := range l.all(size) {
+			if other == block {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-func pow10(n int) int {
-	out := 1
-	for range n {
-		out *= 10
-	}
-	return out
 }

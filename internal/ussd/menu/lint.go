@@ -96,7 +96,7 @@ func Review(name string, data []byte, k Known, o LintOptions) Report {
 func Lint(p *Pack, o LintOptions) []Finding {
 	l := &linter{
 		p: p, limits: p.limits(o.Limits), session: cmp.Or(o.Session, 180*time.Second),
-		press: cmp.Or(o.Press, 8*time.Second), typing: cmp.Or(o.Type, 20*time.Second), depth: p.depths(),
+		press: cmp.Or(o.Press, 8*time.Second), typing: cmp.Or(o.Type, 20*time.Second), depth: p.depths(), shown: p.variables(),
 	}
 	l.translations()
 	loose := p.loose()
@@ -127,6 +127,7 @@ type linter struct {
 	limits                 screen.Limits
 	session, press, typing time.Duration
 	depth                  map[string]int
+	shown                  map[string]bool // variables in texts
 	found                  []Finding
 }
 

@@ -40,7 +40,7 @@ func (l *linter) sizes(n *Node, notices []Text) {
 // view has the longest value for every variable.
 func (l *linter) view(lang, letter string) *View {
 	v := &View{Lang: lang, Limits: l.limits, Vars: map[string]string{}}
-	for name := range l.variables() {
+	for name := range l.shown {
 		length := l.p.Longest[name]
 		if length == 0 {
 			length = usualLength
@@ -64,9 +64,9 @@ func longWords(letter string, n int) string {
 }
 
 // variables are those that the texts of the pack show.
-func (l *linter) variables() map[string]bool {
+func (p *Pack) variables() map[string]bool {
 	out := map[string]bool{}
-	l.p.texts(func(_, _ string, t Text) {
+	p.texts(func(_, _ string, t Text) {
 		for _, s := range t {
 			for _, name := range names(s) {
 				out[name] = true
