@@ -55,9 +55,11 @@ type ResponseConflict struct {
 	HouseholdID    string               `json:"householdId"`
 	SentBy         string               `json:"sentBy"`
 	ReceivedAt     time.Time            `json:"receivedAt"`
-	Differences    []ResponseDifference `json:"differences"`
-	Sent           *ResponseDraft       `json:"sent,omitzero"` // of one that is held, with the scope responses:pii
-	Mergeable      bool                 `json:"mergeable"`     // no question is answered in both and differently
+	StoredRevision int64                `json:"storedRevision,omitzero"` // of the response, when this one came
+	Differences    []ResponseDifference `json:"differences"`             // to that revision
+	Withheld       []string             `json:"withheld,omitzero"`       // pointers of what this key is not told about
+	Sent           *ResponseDraft       `json:"sent,omitzero"`           // with the scope responses:pii
+	Mergeable      bool                 `json:"mergeable"`               // needs no decision, as far as this key may know
 	Erased         bool                 `json:"erased,omitzero"`
 	ResolvedAt     time.Time            `json:"resolvedAt,omitzero"`
 	ResolvedBy     string               `json:"resolvedBy,omitzero"`

@@ -142,6 +142,15 @@ func (p Protocols) Update(ctx context.Context, did, version string, patch Object
 	return do[Protocol](ctx, p.c, k, opts)
 }
 
+// Delete removes a draft that was never published; version "" is the newest
+// draft. It needs the option IfRevision or IfMatch. Codes: PROTOCOL_NOT_FOUND,
+// PROTOCOL_PUBLISHED, STALE_REVISION.
+func (p Protocols) Delete(ctx context.Context, did, version string, opts ...Option) (*Protocol, error) {
+	k := remove(protocolPath(did))
+	k.query = versionQuery(version)
+	return do[Protocol](ctx, p.c, k, opts)
+}
+
 // ProtocolVersion is a version in the list of versions.
 type ProtocolVersion struct {
 	Version      string        `json:"version"`

@@ -98,7 +98,7 @@ type Response struct {
 	Missing            []string        `json:"missing,omitzero"` // pointers of required answers
 	Dropped            []string        `json:"dropped,omitzero"` // pointers of answers to questions that were not to be asked
 	ContentID          string          `json:"contentId"`
-	Status             string          `json:"status"` // complete, partial or redacted
+	Status             string          `json:"status"` // complete, partial, refused or redacted
 	Links              ResponseLinks   `json:"links"`
 	Responses          Answers         `json:"responses"`
 	Location           *Spot           `json:"location,omitzero"`

@@ -35,16 +35,19 @@ type TransferCounts struct {
 	Migrated   int64 `json:"migrated,omitzero"`
 	Skipped    int64 `json:"skipped,omitzero"`
 	Refused    int64 `json:"refused"`
-	Incomplete int64 `json:"incomplete,omitzero"` // stored, but a relationship was refused
+	Incomplete int64 `json:"incomplete,omitzero"` // stored, but a relationship or the status was refused
+	Warnings   int64 `json:"warnings,omitzero"`   // in the report
 }
 
 // TransferRow is what became of a row of an import or a twin of a migration.
 type TransferRow struct {
-	Line   int64    `json:"line"`
-	OK     bool     `json:"ok"`
-	Action string   `json:"action"` // created, updated, unchanged, migrated, skipped or refused
-	DID    string   `json:"did,omitzero"`
-	Error  *Problem `json:"error,omitzero"`
+	Line   int64  `json:"line"`
+	OK     bool   `json:"ok"`
+	Action string `json:"action"` // created, updated, unchanged, migrated, skipped or refused
+	DID    string `json:"did,omitzero"`
+	// Warnings are about what the row says and the twin does not.
+	Warnings []Field  `json:"warnings,omitempty"`
+	Error    *Problem `json:"error,omitzero"`
 }
 
 // Problem is a refusal inside a report.

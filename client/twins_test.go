@@ -219,6 +219,9 @@ func TestProtocolCalls(t *testing.T) {
 		"update": func(ctx context.Context, c *client.Client) error {
 			return only(c.Protocols.Update(ctx, id, "2.0.0", client.Object{"name": "N"}, client.IfRevision(1)))
 		},
+		"delete": func(ctx context.Context, c *client.Client) error {
+			return only(c.Protocols.Delete(ctx, id, "2.0.0", client.IfRevision(1)))
+		},
 		"versions": func(ctx context.Context, c *client.Client) error { return only(c.Protocols.Versions(ctx, id)) },
 		"add version": func(ctx context.Context, c *client.Client) error {
 			return only(c.Protocols.AddVersion(ctx, id, "2.0.0", client.Object{"required": []string{"a"}}))
@@ -253,6 +256,7 @@ func TestProtocolCalls(t *testing.T) {
 		"effective":      {Method: "GET", Path: at, Query: "version=1.0.0&view=effective"},
 		"page":           {Method: "GET", Path: "/v1/protocols", Query: "name=x&status=draft"},
 		"update":         {"PATCH", at, "version=2.0.0", `{"name":"N"}`, merge},
+		"delete":         {Method: "DELETE", Path: at, Query: "version=2.0.0"},
 		"versions":       {Method: "GET", Path: at + "/versions"},
 		"add version":    {"POST", at + "/versions", "", `{"required":["a"],"version":"2.0.0"}`, plain},
 		"publish":        {"POST", at + "/publish", "", `{}`, plain},

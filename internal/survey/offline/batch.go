@@ -199,9 +199,11 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, don
 		r.Status, r.Missing = Partial, p.Sent().Head.Missing
 	}
 	if p.HasFiles() {
-		r.Waiting, err = media.Missing(ctx, tx, done.Row.NID, true)
+		if r.Waiting, err = media.Missing(ctx, tx, done.Row.NID, true); err != nil {
+			return err
+		}
 	}
-	return err
+	return s.settle(ctx, tx, p, nowStored)
 }
 
 // tally is what a response counts in its survey.

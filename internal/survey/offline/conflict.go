@@ -2,8 +2,8 @@ package offline
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -33,10 +34,12 @@ type Record struct {
 	HouseholdID string                `json:"householdId" doc:"That was sent."`
 	SentBy      string                `json:"sentBy" doc:"DID of who sent it."`
 	ReceivedAt  time.Time             `json:"receivedAt"`
-	Differences []response.Difference `json:"differences" doc:"What differs between the stored and the sent content now, at most 100."`
-	Sent        form.Object           `json:"sent,omitzero" doc:"The content of one that is held, for keys with the scope responses:pii."`
-	Mergeable   bool                  `json:"mergeable" doc:"No question that you may read is answered in both and differently: merged needs no further decision."`
-	Erased      bool                  `json:"erased,omitzero" doc:"What was sent cannot be read any more: the household was erased."`
+	Revision    int64                 `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
+	Differences []response.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
+	Withheld    []string              `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for who has collected or sent the stored response."`
+	Sent        form.Object           `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
+	Mergeable   bool                  `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
+	Erased      bool                  `json:"erased,omitzero" doc:"What was sent, or what is stored, cannot be read any more: the household was erased."`
 	ResolvedAt  time.Time             `json:"resolvedAt,omitzero"`
 	ResolvedBy  string                `json:"resolvedBy,omitzero"`
 	Resolution  string                `json:"resolution,omitzero" enum:"stored,sent,merged"`
@@ -69,6 +72,8 @@ func notFound() error {
 
 // aside is a content that waits, as it is sealed.
 type aside struct {
+	Hash     []byte             `json:"hash"`
+	Against  int64              `json:"against,omitzero"` // revision of the stored response
 	Draft    response.Draft     `json:"draft"`
 	Head     response.Head      `json:"head"`
 	Answers  jsontext.Value     `json:"answers"`
@@ -90,9 +95,9 @@ type row struct {
 	household  string
 	code       string
 	sender     string
-	at         int64 // ms
-	hash       []byte
-	resolvedAt int64 // ms; 0: open
+	at         int64  // ms
+	hash       []byte // of the sender and the content
+	resolvedAt int64  // ms; 0: open
 	resolvedBy string
 	resolution string
 	reason     string
@@ -126,7 +131,7 @@ func (s *Service) setAside(ctx context.Context, tx *db.Tx, x clash, r *Result) e
 	}
 	r.refuse(Conflict, f)
 	r.Revision = against.Revision
-	known, err := findSame(ctx, tx, against.NID, p.Hash())
+	known, err := findSame(ctx, tx, against.NID, name(ctx, p))
 	if err != nil {
 		return err
 	}
@@ -134,27 +139,46 @@ func (s *Service) setAside(ctx context.Context, tx *db.Tx, x clash, r *Result) e
 		if r.ConflictID = nameOf(known.nid); known.resolvedAt > 0 {
 			*r = Result{Index: r.Index, ResponseID: r.ResponseID, Status: Replayed, ConflictID: r.ConflictID, Revision: r.Revision}
 		}
-		return nil
+		return s.settle(ctx, tx, p, seeConflict+r.ConflictID+".")
 	}
-	full, err := isFull(ctx, tx, against.NID)
-	if err != nil || full {
+	why, err := isFull(ctx, tx, against.NID, web.CallerFrom(ctx).DID)
+	if err != nil {
 		return err
+	}
+	if why != "" {
+		r.Warnings = []response.Warning{{Code: "not_kept", Detail: why}}
+		return nil
 	}
 	if d.Verification != nil {
 		r.Warnings = []response.Warning{{Pointer: "/verification", Code: "verification_ignored", Detail: "The decision does not wait with the content. Decide once the conflict is resolved."}}
 	}
-	return s.keep(ctx, tx, p, &row{response: against.NID, responseID: against.ResponseID, code: f.Code}, r)
+	c := &row{response: against.NID, responseID: against.ResponseID, code: f.Code}
+	if err := s.keep(ctx, tx, x, c, r); err != nil || r.ConflictID == "" {
+		return err
+	}
+	return s.settle(ctx, tx, p, seeConflict+r.ConflictID+".")
+}
+
+// name tells contents apart, by who sent them too: who got the conflict of
+// somebody else for the same content would know what is in it.
+func name(ctx context.Context, p *response.Prepared) []byte {
+	sum := sha256.Sum256(append([]byte(web.CallerFrom(ctx).DID+"\x00"), p.Hash()...))
+	return sum[:]
 }
 
 // keep stores a content that is to wait.
-func (s *Service) keep(ctx context.Context, tx *db.Tx, p *response.Prepared, c *row, r *Result) error {
-	o, d, sent := p.Open(), p.Draft(), p.Sent()
-	text, err := json.Marshal(aside{Draft: *d, Head: sent.Head, Answers: sent.Whole.Answers, Location: sent.Whole.Location})
+func (s *Service) keep(ctx context.Context, tx *db.Tx, x clash, c *row, r *Result) error {
+	o, d, sent := x.p.Open(), x.p.Draft(), x.p.Sent()
+	a := aside{Hash: x.p.Hash(), Draft: *d, Head: sent.Head, Answers: sent.Whole.Answers, Location: sent.Whole.Location}
+	if x.against != nil {
+		a.Against = x.against.Revision
+	}
+	text, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("encode conflict: %w", err)
 	}
 	c.nid, c.ws, c.survey, c.sentID, c.household = s.db.NewNID(), o.Workspace, o.NID, d.ResponseID, d.HouseholdID
-	c.sender, c.at, c.hash = web.CallerFrom(ctx).DID, s.now().UnixMilli(), p.Hash()
+	c.sender, c.at, c.hash = web.CallerFrom(ctx).DID, s.now().UnixMilli(), name(ctx, x.p)
 	if c.sealed, err = s.cfg.Vault.Seal(ctx, tx, c.ref(o.Project), c.bind(), text); err != nil {
 		return err
 	}
@@ -245,46 +269,89 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 		return nil, err
 	}
 	out.Erased = a == nil
-	if c.held() {
-		if out.Erased {
-			return out, nil
-		}
-		return out, out.hold(x, a)
-	}
-	r, err := s.stored(ctx, q, o, c)
-	if err != nil {
-		return nil, err
-	}
-	if c.code == response.DuplicateCode && c.sender == web.CallerFrom(ctx).DID && !r.Knows(ctx) {
-		// Who sends one response after the other would learn which is of whom.
-		out.ResponseID, out.Links.Response = "", ""
-		return out, nil
+	if !c.held() {
+		return out, s.compare(ctx, q, o, contents{c, a, x}, out)
 	}
 	if out.Erased {
 		return out, nil
 	}
-	v, err := s.cfg.Responses.Version(ctx, q, o.Project, r)
+	return out, out.sent(x, a)
+}
+
+// contents is a conflict, what was sent, and how its reader sees it.
+type contents struct {
+	*row
+	sent *aside // nil when it was erased
+	alias.Sight
+}
+
+// compare fills in how what was sent differs from what was stored when it came.
+func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c contents, out *Record) error {
+	r, err := s.stored(ctx, q, o, c.row)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if all := response.Compare(ctx, o, r, v, a.version()); all != nil {
-		out.Differences = all
+	if c.code == response.DuplicateCode && c.sender == web.CallerFrom(ctx).DID && !r.Knows(ctx) {
+		// Who sends one response after the other would learn which is of whom.
+		out.ResponseID, out.Links.Response = "", ""
+		return nil
 	}
-	ours, err := answer.Given(o.Form, v.Whole.Answers)
+	if out.Erased {
+		return nil
+	}
+	was, err := findRevision(ctx, q, r, c.sent.Against)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	theirs, err := answer.Given(o.Form, a.Answers)
+	v, err := s.cfg.Responses.Version(ctx, q, o.Project, was)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, undecided := merged(ours, theirs, nil)
-	if !x.All() {
-		// Whoever may not read an answer could send guesses until they agree.
-		undecided = slices.DeleteFunc(undecided, func(pointer string) bool { return strings.Contains(string(r.Masked), `"`+pointer) })
+	if v.Head.Erased || v.Whole.Erased {
+		out.Erased = true // what was sent is not shown either: it may be about the same people
+		return nil
 	}
+	out.Revision = was.Revision
+	if err := out.sent(c.Sight, c.sent); err != nil {
+		return err
+	}
+	if err := out.differ(ctx, o, c, was, v); err != nil {
+		return err
+	}
+	if r.Revision != was.Revision && c.resolvedAt == 0 {
+		if v, err = s.cfg.Responses.Version(ctx, q, o.Project, r); err != nil {
+			return err
+		}
+	}
+	two, err := given(o.Form, v.Whole.Answers, c.sent.Answers)
+	if err != nil {
+		return err
+	}
+	_, undecided := two.merged(r.Knows(ctx), nil)
 	out.Mergeable = len(undecided) == 0
-	return out, nil
+	return nil
+}
+
+// differ names the differences to a version of the stored response, as far as
+// the caller of ctx may know them, and what it may not.
+func (r *Record) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) (err error) {
+	sent, knows := c.sent.version(), was.Knows(ctx)
+	if !knows {
+		if v.Whole.Answers, err = answer.Rename(o.Form, v.Whole.Answers, c.Household); err != nil {
+			return err
+		}
+		if sent.Whole.Answers, err = answer.Rename(o.Form, sent.Whole.Answers, c.Household); err != nil {
+			return err
+		}
+		r.Withheld = withheld(o.Form, c.code)
+	}
+	for _, d := range response.Compare(ctx, o, was, v, sent) {
+		// To who may not know them these two are always said to differ.
+		if knows || d.Pointer != "/householdId" && d.Pointer != "/responses" {
+			r.Differences = append(r.Differences, d)
+		}
+	}
+	return nil
 }
 
 // stored finds the response that a conflict is about.
@@ -348,50 +415,4 @@ func (s *Service) find(ctx context.Context, q db.Querier, surveyID, id string) (
 	}
 	c, err := find(ctx, q, o.NID, parseID(id))
 	return o, c, err
-}
-
-// merged are the answers of two contents together. take says which holds where
-// both answer differently, by the pointer of the question; where it says
-// nothing the question is undecided. What only one answers is taken.
-func merged(stored, sent jsontext.Value, take map[string]string) (jsontext.Value, []string) {
-	changes := form.Compare(stored, sent)
-	if len(changes) == 0 {
-		return stored, nil
-	}
-	var undecided []string
-	var answers map[string]map[string]jsontext.Value
-	if json.Unmarshal(stored, &answers) != nil || answers == nil {
-		answers = map[string]map[string]jsontext.Value{}
-	}
-	for _, ch := range changes {
-		side := take[ch.Pointer]
-		if side == "" {
-			switch {
-			case ch.Old.IsZero():
-				side = "sent"
-			case ch.New.IsZero():
-				side = "stored"
-			default:
-				undecided = append(undecided, ch.Pointer)
-			}
-		}
-		if side != "sent" {
-			continue
-		}
-		// Ids of sections and questions need no escapes in a pointer.
-		section, question, _ := strings.Cut(strings.TrimPrefix(ch.Pointer, "/responses/"), "/")
-		if answers[section] == nil {
-			answers[section] = map[string]jsontext.Value{}
-		}
-		if ch.New.IsZero() {
-			delete(answers[section], question)
-		} else {
-			answers[section][question] = ch.New.Value
-		}
-	}
-	out, err := json.Marshal(answers, json.Deterministic(true))
-	if err != nil {
-		return stored, undecided // both were read from JSON
-	}
-	return out, undecided
 }

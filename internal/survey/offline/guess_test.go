@@ -19,21 +19,36 @@ func TestGuesses(t *testing.T) {
 		v := newEnv(t, d)
 		v.start(t)
 		phone := func(number string) offline.Item { return item("r1", "1", `"size":4,"phone":"`+number+`"`) }
+		var waiting []offline.Result
 		guesses := []offline.Item{phone("0700"), phone("0711"), phone("0722"), phone("0733")}
 		same := func(when, role string) {
 			t.Helper()
-			all := strings.Split(words(v.take(t, role, guesses...)), ", ")
-			for _, one := range all {
-				if one != all[0] {
+			out := v.take(t, role, guesses...)
+			all, named := strings.Split(words(out), ", "), map[string]bool{}
+			for i, one := range all {
+				if named[out.Results[i].ConflictID] = true; one != all[0] {
 					t.Errorf("%s: %s gets %v, want the same for each", when, role, all)
 					return
 				}
 			}
+			for _, old := range waiting {
+				if named[old.ConflictID] {
+					t.Errorf("%s: %s learns that %s waits with the same", when, role, old.ConflictID)
+				}
+			}
 		}
-		if got := words(v.take(t, "ann", phone("0700"), phone("0711"), phone("0722"))); got != "created, conflict RESPONSE_CONFLICT, conflict RESPONSE_CONFLICT" {
+		first := v.take(t, "ann", phone("0700"), phone("0711"), phone("0722"))
+		if got := words(first); got != "created, conflict RESPONSE_CONFLICT, conflict RESPONSE_CONFLICT" {
 			t.Fatalf("results = %s", got)
 		}
+		waiting = first.Results[1:]
+		if w := v.send(t, "ann", "POST /v1/surveys/s/conflicts/"+waiting[1].ConflictID+"/resolve", `{"keep":"stored"}`); w.Code != 200 {
+			t.Fatalf("resolve = %d %s", w.Code, w.Body)
+		}
 		same("stored", "bob")
+		if got := words(v.take(t, "ann", phone("0711"), phone("0722"))); got != "conflict RESPONSE_CONFLICT, replayed" {
+			t.Errorf("who has sent them gets %s, want them known", got)
+		}
 		if got := words(v.take(t, "ann", phone("0700"))); got != "replayed" {
 			t.Errorf("who has sent it gets %s, want replayed", got)
 		}

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -71,15 +72,15 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 func (c *row) held() bool { return c.response < 0 }
 
 // late is how the content came.
-func (c *row) late(reason string) response.Late {
-	return response.Late{Sender: c.sender, At: time.UnixMilli(c.at).UTC(), Hash: c.hash, Reason: reason}
+func (c *row) late(a *aside, reason string) response.Late {
+	return response.Late{Sender: c.sender, At: time.UnixMilli(c.at).UTC(), Hash: a.Hash, Reason: reason}
 }
 
 // hold keeps a response that came while its survey took none. It is kept once,
 // however often it is sent.
 func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *Result) error {
 	o := p.Open()
-	known, err := findSame(ctx, tx, -o.NID, p.Hash())
+	known, err := findSame(ctx, tx, -o.NID, name(ctx, p))
 	if err != nil {
 		return err
 	}
@@ -97,17 +98,38 @@ func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 		r.ConflictID, r.Code = nameOf(known.nid), known.code
 		return nil
 	}
-	return s.keep(ctx, tx, p, &row{response: -o.NID, code: r.Code}, r)
+	return s.keep(ctx, tx, clash{p: p}, &row{response: -o.NID, code: r.Code}, r)
 }
 
-// hold fills in what there is to tell of a held content.
-func (r *Record) hold(x alias.Sight, a *aside) error {
+// Why nobody has to decide about a held content any more.
+const (
+	nowStored   = "It was sent again when the survey took responses, and is stored."
+	seeConflict = "It was sent again when the survey took responses: see "
+)
+
+// settle ends the wait of a held content whose sender has sent it again since,
+// when the survey took it: nothing is left to decide.
+func (s *Service) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, reason string) error {
+	o := p.Open()
+	c, err := findSame(ctx, tx, -o.NID, name(ctx, p))
+	if err != nil || c == nil || c.resolvedAt > 0 {
+		return err
+	}
+	c.resolvedAt, c.resolvedBy, c.resolution, c.reason = s.now().UnixMilli(), c.sender, keepSent, reason
+	if ended, err := resolve(ctx, tx, c); err != nil || !ended {
+		return err
+	}
+	return s.announce(ctx, tx, o.SurveyID, c)
+}
+
+// sent fills in the content that was sent, for who may read all of it.
+func (r *Record) sent(x alias.Sight, a *aside) error {
 	if !x.All() {
 		return nil
 	}
 	text, err := json.Marshal(&a.Draft)
 	if err != nil {
-		return fmt.Errorf("encode held response: %w", err)
+		return fmt.Errorf("encode what was sent: %w", err)
 	}
 	r.Sent = form.Object{Value: text}
 	return nil
@@ -128,15 +150,21 @@ func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Reso
 	if err := wrong.Err("RESOLUTION_INVALID", "The resolution is not valid."); err != nil {
 		return nil, err
 	}
-	if res.Keep == keepStored {
-		return func(*db.Tx, string) error { return nil }, nil
-	}
-	if o.Status == survey.StatusArchived {
-		return nil, response.Archived()
-	}
 	a, err := s.open(ctx, s.db, o, c)
 	if err != nil {
 		return nil, err
+	}
+	nothing := func(*db.Tx, string) error { return nil }
+	if there, err := s.isStored(ctx, o, c, a); err != nil {
+		return nil, err
+	} else if there && res.Keep == keepStored {
+		wrong.Add("/keep", "not_allowed", "Its sender has sent it again, and it is stored: say sent. Decide about the response itself.")
+		return nil, wrong.Err("RESOLUTION_INVALID", "The resolution is not valid.")
+	} else if there || res.Keep == keepStored {
+		return nothing, nil
+	}
+	if o.Status == survey.StatusArchived {
+		return nil, response.Archived()
 	}
 	if a == nil {
 		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Refuse it.")
@@ -145,7 +173,7 @@ func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Reso
 	if res.Supersedes != "" {
 		d.Supersedes = res.Supersedes
 	}
-	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.late(reason(c, res)))
+	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.late(a, reason(c, res)))
 	if err != nil {
 		return nil, err
 	}
@@ -156,4 +184,19 @@ func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Reso
 		}
 		return s.cfg.Surveys.Count(ctx, tx, o, done.Deltas...)
 	}, nil
+}
+
+// isStored tells whether who has sent a held content has sent it once more, not
+// in a batch, when the survey took it.
+func (s *Service) isStored(ctx context.Context, o *survey.Open, c *row, a *aside) (bool, error) {
+	if a == nil {
+		return false, nil
+	}
+	r, _, err := s.cfg.Responses.Find(ctx, s.db, c.sentID)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return r.Survey == o.NID && r.Sender == c.sender && bytes.Equal(r.FirstHash, a.Hash), nil
 }

@@ -185,3 +185,96 @@ func TestHeldAmongOtherProjects(t *testing.T) {
 		}
 	})
 }
+
+// TestHeldAndSentAgain: what its sender sends again once the survey goes on is
+// not left to be decided about.
+func TestHeldAndSentAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t)
+		v.take(t, "ann", item("old", "1", `"size":4`))
+		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
+		late := []offline.Item{item("a", "2", `"size":5`), item("b", "3", `"fuel":["wood"]`), item("c", "1", `"size":7`), item("d", "1", `"size":8`, `"supersedes":"old"`), item("e", "5", `"size":6`)}
+		held := v.take(t, "ann", late...)
+		if held.Held != 5 {
+			t.Fatalf("results = %s", words(held))
+		}
+		v.must(t, "owner", "POST /v1/surveys/s/resume", `{}`)
+		again := v.take(t, "ann", late[:4]...)
+		if got := words(again); got != "created, partial, conflict DUPLICATE_HOUSEHOLD_RESPONSE, created" {
+			t.Fatalf("again = %s", got)
+		}
+		for i, why := range []string{"is stored", "is stored", "see " + again.Results[2].ConflictID, "is stored"} {
+			if c := v.conflict(t, "mia", held.Results[i].ConflictID); c.Kept != "sent" || c.By != "did:key:ann" || !strings.Contains(c.Reason, why) {
+				t.Errorf("held %d = %s, want it ended: %s", i, c.text, why)
+			}
+		}
+		// One that came by itself leaves no second decision either.
+		v.must(t, "ann", "POST /v1/responses", string(late[4].Value.Value))
+		path := "POST /v1/surveys/s/conflicts/" + held.Results[4].ConflictID + "/resolve"
+		if w := v.send(t, "lead", path, `{"keep":"stored","reason":"Too late."}`); w.Code != 400 || !strings.Contains(w.Body.String(), `"/keep"`) {
+			t.Errorf("refuse what is stored = %d %s", w.Code, w.Body)
+		}
+		v.must(t, "lead", path, `{"keep":"sent"}`)
+		open, _, err := v.s.List(as(t, "mia"), "s", false, offline.Place{}, 10)
+		if err != nil || len(open) != 1 || v.count(t, "responses") != 5 {
+			t.Errorf("%d are open, %v, of %d responses", len(open), err, v.count(t, "responses"))
+		}
+	})
+}
+
+// TestHeldAndSentByAnother: the same content of somebody else ends no wait; that
+// would tell what waits.
+func TestHeldAndSentByAnother(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.start(t)
+	v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
+	first, second := v.take(t, "ann", item("a", "2", `"size":5`)), v.take(t, "bob", item("a", "2", `"size":5`))
+	if first.Results[0].ConflictID == second.Results[0].ConflictID {
+		t.Errorf("bob gets the conflict of ann: %+v", second.Results[0])
+	}
+	v.must(t, "owner", "POST /v1/surveys/s/resume", `{}`)
+	if got := words(v.take(t, "bob", item("a", "2", `"size":5`))); got != "created" {
+		t.Errorf("again = %s", got)
+	}
+	if a, b := v.conflict(t, "mia", first.Results[0].ConflictID), v.conflict(t, "mia", second.Results[0].ConflictID); a.Kept != "" || b.Kept != "sent" {
+		t.Errorf("that of ann %s, of bob %s", a.text, b.text)
+	}
+}
+
+// TestHeldAndSentInACrowd: whoever is first, the sender who sends it again or the
+// manager who takes it, it is stored once and nothing is left to decide.
+func TestHeldAndSentInACrowd(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t)
+		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
+		late := []offline.Item{item("a", "2", `"size":5`), item("b", "3", `"size":5`)}
+		held := v.take(t, "ann", late...)
+		v.must(t, "owner", "POST /v1/surveys/s/resume", `{}`)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				if i%2 == 0 {
+					if _, err := v.s.Take(as(t, "ann"), offline.Batch{Items: late}); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				for _, one := range held.Results {
+					if _, err := v.s.Resolve(as(t, "mia"), "s", one.ConflictID, "", offline.Resolution{Keep: "sent"}); codes(err) != "" && codes(err) != "CONFLICT_RESOLVED" {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		open, _, err := v.s.List(as(t, "mia"), "s", false, offline.Place{}, 10)
+		if err != nil || len(open) != 0 || v.count(t, "responses") != 2 || v.tally(t).Completed != 2 {
+			t.Errorf("%d are open, %v, of %d responses, %+v", len(open), err, v.count(t, "responses"), v.tally(t))
+		}
+	})
+}

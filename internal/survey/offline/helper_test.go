@@ -31,6 +31,7 @@ const (
 			{"id":"size","type":"integer","required":true,"validation":{"min":1,"max":30}},
 			{"id":"fuel","type":"multiple_choice","options":["wood","charcoal","gas"]},
 			{"id":"phone","type":"text","pii":"direct"},
+			{"id":"near","type":"household_ref"},
 			{"id":"photo","type":"photo"},
 			{"id":"cost","type":"number"},
 			{"id":"yearly","type":"calculate","calculate":"home.cost * 12.0"}]}]}`
@@ -39,7 +40,8 @@ const (
 )
 
 // callerOf makes a caller: ann and bob collect, mia manages and reads personal
-// data, "reader" only reads, "project" is an owner in one project.
+// data, "lead" manages without, "reader" only reads, "project" is an owner in one
+// project.
 func callerOf(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
@@ -47,6 +49,8 @@ func callerOf(ws, role string) web.Caller {
 		c.Scopes = []string{"surveys:read", "responses:read", "responses:write"}
 	case "mia":
 		c.Scopes = []string{"surveys:*", "responses:read", "responses:write", "responses:pii"}
+	case "lead":
+		c.Scopes = []string{"surveys:*", "responses:read", "responses:write"}
 	case "reader":
 		c.Scopes = []string{"surveys:read", "responses:read"}
 	case "project":

@@ -8,10 +8,10 @@ import (
 
 const batching = "For devices that were without a network: 1 to 500 responses in at most 4 MiB, each stored by itself and in their order. Every item names its responseId and surveyId, so a batch that is sent again " +
 	"stores nothing more. The answer is 200 with a result for each, even when all were refused. A response whose required answers are missing is stored as partial. One that clashes with a stored response is set aside, " +
-	"sealed as answers about a person are, and listed in the conflicts of its survey; at most 100 for one response. One that comes after its survey has closed or paused is held there too, until a manager takes or refuses it. missingAttachments names the files to send next."
+	"sealed as answers about a person are, and listed in the conflicts of its survey; at most 100 for one response, and 20 of one sender: a warning says when it is not kept. One that comes after its survey has closed or paused is held there too, until a manager takes or refuses it, or it is sent again when the survey takes responses. missingAttachments names the files to send next."
 
 const resolving = "keep says which content holds. sent corrects the stored response, or replaces it by the second response of the household. merged takes the answers of both together; where both answer differently take decides, " +
-	"by the pointer of the question. A verification is open again after it; of a verified response a reason is needed. A response that is held is taken with sent and refused, with a reason, with stored: that needs the scope surveys:write. Both contents stay readable: in the history, and here. If-Match with the ETag of the stored response is honoured."
+	"by the pointer of the question. A verification is open again after it; of a verified response a reason is needed. A response that is held is taken with sent and refused, with a reason, with stored: that needs the scope surveys:write. Both contents stay readable: in the history, and here, for keys with the scope responses:pii. If-Match with the ETag of the stored response is honoured."
 
 // Routes adds batches and conflicts to a.
 func (s *Service) Routes(a *web.API) {

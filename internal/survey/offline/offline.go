@@ -28,8 +28,10 @@ const (
 	together = 25
 	// maxErrors is how many errors of one item are named.
 	maxErrors = 20
-	// maxPerResponse is how many contents are set aside for one response.
+	// maxPerResponse is how many contents are set aside for one response, and
+	// maxPerSender how many of these one may have sent.
 	maxPerResponse = 100
+	maxPerSender   = 20
 )
 
 // Config configures a Service. Idem and Now have defaults.

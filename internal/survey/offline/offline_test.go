@@ -119,13 +119,16 @@ func TestBatchLimits(t *testing.T) {
 	if out.Created != 1 || out.Replayed != 499 {
 		t.Errorf("500 times the same = %+v", out)
 	}
-	// No more than 100 contents are set aside for one response.
-	for i := range 110 {
+	// No more than 20 contents of one sender are set aside for one response.
+	for i := range 30 {
 		items[i] = item("x", "1", fmt.Sprintf(`"size":1,"cost":%d`, i))
 	}
-	out = v.take(t, "ann", items[:110]...)
-	if out.Conflict != 110 || out.Results[99].ConflictID == "" || out.Results[100].ConflictID != "" || v.count(t, "response_conflicts") != 100 {
-		t.Errorf("110 conflicts: %d, %d rows", out.Conflict, v.count(t, "response_conflicts"))
+	out = v.take(t, "bob", items[:30]...)
+	if last := out.Results[20]; out.Conflict != 30 || out.Results[19].ConflictID == "" || last.ConflictID != "" || len(last.Warnings) != 1 || last.Warnings[0].Code != "not_kept" {
+		t.Errorf("30 conflicts: %d, the last is %+v", out.Conflict, last)
+	}
+	if out = v.take(t, "ann", items[25]); out.Results[0].ConflictID == "" || len(out.Results[0].Warnings) != 0 || v.count(t, "response_conflicts") != 21 {
+		t.Errorf("one of somebody else = %+v, %d rows", out.Results[0], v.count(t, "response_conflicts"))
 	}
 	if w := v.send(t, "ann", "POST /v1/responses:batch", `{"items":["`+strings.Repeat("x", offline.MaxBytes)+`"]}`); w.Code != 413 {
 		t.Errorf("a large batch = %d", w.Code)

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -19,7 +20,7 @@ import (
 // Resolution decides a conflict.
 type Resolution struct {
 	Keep       string            `json:"keep" enum:"stored,sent,merged" doc:"stored: nothing changes; one that is held is refused. sent: the stored response is corrected, or replaced by the second one of its household; one that is held is taken. merged: the answers of both together."`
-	Take       map[string]string `json:"take,omitzero" doc:"For merged: pointer of a question that both answer differently → stored or sent."`
+	Take       map[string]string `json:"take,omitzero" doc:"For merged: pointer of a question that both answer differently → stored or sent. One that is withheld from you needs it whenever both answer."`
 	Supersedes string            `json:"supersedes,omitzero" doc:"For sent, of one that is held: the response of the household that it replaces."`
 	Reason     string            `json:"reason,omitzero" maxLength:"500" doc:"Why. Needed when a verified response changes, and to refuse one that is held." example:"The tablet held the newer interview."`
 }
@@ -42,15 +43,20 @@ func (r *Resolution) check() error {
 	if r.Keep != keepMerged && len(r.Take) > 0 {
 		c.Add("/take", "not_allowed", "Only merged takes from both.")
 	}
-	for pointer, side := range r.Take {
-		if side != keepStored && side != keepSent {
-			c.Add("/take/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(pointer), "unknown", "The value must be stored or sent.")
+	for _, pointer := range slices.Sorted(maps.Keys(r.Take)) {
+		if side := r.Take[pointer]; side != keepStored && side != keepSent {
+			c.Add(taken(pointer), "unknown", "The value must be stored or sent.")
 		}
 	}
 	if utf8.RuneCountInString(r.Reason) > 500 || strings.ContainsFunc(r.Reason, unicode.IsControl) {
 		c.Add("/reason", "invalid", "The text must be one line of 500 characters or fewer.")
 	}
 	return c.Err("RESOLUTION_INVALID", "The resolution is not valid.")
+}
+
+// taken is the place in a resolution that decides about a question.
+func taken(pointer string) string {
+	return "/take/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(pointer)
 }
 
 // Resolve ends a conflict. Faults: SURVEY_NOT_FOUND, CONFLICT_NOT_FOUND,
@@ -96,9 +102,18 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 	})
 }
 
-// checkFor names what a resolution lacks for the response it would change.
-func (r *Resolution) checkFor(stored *response.Row) error {
+// checkFor names what is wrong with a resolution for the response it would
+// change. Whether the contents differ in what it takes is nothing to tell.
+func (r *Resolution) checkFor(f *form.Form, stored *response.Row) error {
 	var c fault.Checks
+	questions := questionsOf(f)
+	for _, pointer := range slices.Sorted(maps.Keys(r.Take)) {
+		if q, ok := questions[pointer]; !ok {
+			c.Add(taken(pointer), "unknown", "The survey has no such question.")
+		} else if !q.given {
+			c.Add(taken(pointer), "not_allowed", "The answer is calculated.")
+		}
+	}
 	if r.Supersedes != "" {
 		c.Add("/supersedes", "not_allowed", "Only a response that is held replaces one that is named.")
 	}
@@ -124,7 +139,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 	if err != nil {
 		return nil, err
 	}
-	if err := res.checkFor(r); err != nil {
+	if err := res.checkFor(o.Form, r); err != nil {
 		return nil, err
 	}
 	if res.Keep == keepStored {
@@ -138,9 +153,9 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Keep what is stored.")
 	}
 	if res.Keep == keepSent && c.code == response.DuplicateCode {
-		return s.planReplacement(ctx, o, c, r, a)
+		return s.planReplacement(ctx, o, r, a, c.late(a, ""))
 	}
-	d, hash := &a.Draft, c.hash
+	d, hash := &a.Draft, a.Hash
 	if res.Keep == keepMerged {
 		if d, err = s.mergedDraft(ctx, o, r, a, res.Take); err != nil {
 			return nil, err
@@ -168,7 +183,7 @@ func reason(c *row, res Resolution) string {
 
 // planReplacement stores the second response of a household in place of the
 // first.
-func (s *Service) planReplacement(ctx context.Context, o *survey.Open, c *row, r *response.Row, a *aside) (func(*db.Tx, string) error, error) {
+func (s *Service) planReplacement(ctx context.Context, o *survey.Open, r *response.Row, a *aside, l response.Late) (func(*db.Tx, string) error, error) {
 	if err := response.MayChange(ctx, r); err != nil {
 		return nil, err
 	}
@@ -177,7 +192,7 @@ func (s *Service) planReplacement(ctx context.Context, o *survey.Open, c *row, r
 	}
 	d := a.Draft
 	d.Supersedes, d.Verification, d.Round = r.ResponseID, nil, r.Round
-	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.late(""))
+	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, l)
 	if err != nil {
 		return nil, err
 	}
@@ -200,15 +215,19 @@ func (s *Service) mergedDraft(ctx context.Context, o *survey.Open, r *response.R
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := answer.Given(o.Form, a.Answers)
+	two, err := given(o.Form, d.Responses.Value, a.Answers)
 	if err != nil {
 		return nil, err
 	}
-	answers, undecided := merged(d.Responses.Value, theirs, take)
+	answers, undecided := two.merged(r.Knows(ctx), take)
 	if len(undecided) > 0 {
 		var c fault.Checks
+		how := " differently"
+		if !r.Knows(ctx) {
+			how = ", alike or not"
+		}
 		for _, pointer := range undecided {
-			c.Add("/take", "required", "Both answer "+pointer+" differently: say which holds, stored or sent.")
+			c.Add("/take", "required", "Both answer "+pointer+how+": say which holds, stored or sent.")
 		}
 		return nil, c.Err("RESOLUTION_INVALID", "The resolution does not decide every question.")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 )
 
@@ -24,7 +25,9 @@ const (
 		FROM response_conflicts WHERE survey = $1 AND resolved_at = 0 AND nid > $2 ORDER BY nid LIMIT $3`
 	selectResolved = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
 		FROM response_conflicts WHERE survey = $1 AND resolved_at > 0 AND (resolved_at, nid) > ($2, $3) ORDER BY resolved_at, nid LIMIT $4`
-	countConflicts  = `SELECT count(*) FROM (SELECT 1 FROM response_conflicts WHERE response = $1 LIMIT $2) AS n`
+	countConflicts = `SELECT count(*), coalesce(sum(CASE WHEN sender = $2 THEN 1 ELSE 0 END), 0)
+		FROM (SELECT sender FROM response_conflicts WHERE response = $1 LIMIT $3) AS n`
+	selectRevision  = `SELECT body, answers, masked, sealed FROM response_history WHERE response = $1 AND revision = $2`
 	selectLate      = `SELECT survey_id FROM surveys WHERE ws = $1 AND template_id = $2 AND (status = 'closed' OR status = 'paused') ORDER BY nid DESC LIMIT 300`
 	resolveConflict = `UPDATE response_conflicts SET resolved_at = $2, resolved_by = $3, resolution = $4, reason = $5 WHERE nid = $1 AND resolved_at = 0`
 )
@@ -68,13 +71,38 @@ func findSame(ctx context.Context, q db.Querier, response int64, hash []byte) (*
 	return c, nil
 }
 
-// isFull tells whether a response has as many conflicts as are kept.
-func isFull(ctx context.Context, q db.Querier, response int64) (bool, error) {
-	var n int
-	if err := q.QueryRow(ctx, countConflicts, response, maxPerResponse).Scan(&n); err != nil {
-		return false, fmt.Errorf("count conflicts: %w", err)
+// isFull tells why no more contents of a sender are kept for a response; ""
+// when they are. One sender must not take the places of the others.
+func isFull(ctx context.Context, q db.Querier, response int64, sender string) (string, error) {
+	var all, own int
+	if err := q.QueryRow(ctx, countConflicts, response, sender, maxPerResponse).Scan(&all, &own); err != nil {
+		return "", fmt.Errorf("count conflicts: %w", err)
 	}
-	return n >= maxPerResponse, nil
+	switch {
+	case own >= maxPerSender:
+		return fmt.Sprintf("The content is not kept: %d that you have sent are kept for this response.", maxPerSender), nil
+	case all >= maxPerResponse:
+		return fmt.Sprintf("The content is not kept: %d are kept for this response.", maxPerResponse), nil
+	}
+	return "", nil
+}
+
+// findRevision is a response as it was at a revision.
+func findRevision(ctx context.Context, q db.Querier, r *response.Row, revision int64) (*response.Row, error) {
+	if revision == r.Revision {
+		return r, nil
+	}
+	var body, answers, masked string
+	was := *r
+	was.Revision, was.Masked, was.Sealed = revision, nil, nil
+	if err := q.QueryRow(ctx, selectRevision, r.NID, revision).Scan(&body, &answers, &masked, &was.Sealed); err != nil {
+		return nil, fmt.Errorf("find revision: %w", err)
+	}
+	was.Body, was.Answers = []byte(body), []byte(answers)
+	if masked != "" {
+		was.Masked = []byte(masked)
+	}
+	return &was, nil
 }
 
 func listOpen(ctx context.Context, q db.Querier, survey int64, after Place, limit int) ([]*row, error) {
