@@ -58,3 +58,7 @@ func (b *BookWriter) Values(cells ...jsontext.Value) error {
 	}
 	return b.xlsx.row(b.rows, b.names, cells)
 }
+
+// Bare has texts written as they are, from here on: a cell that holds a text is
+// not run. A workbook that is read again by OpenBook needs the guard.
+func (b *BookWriter) Bare() { b.xlsx.bare = true }

@@ -3,10 +3,13 @@ package sheet_test
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/xuri/excelize/v2"
 
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -89,5 +92,40 @@ func TestBookValues(t *testing.T) {
 	})
 	if all := strings.Join(got[:4], "|"); err != nil && !strings.Contains(err.Error(), "column") || all != "1.5||true|=1+1" {
 		t.Errorf("cells = %s, %v", all, err)
+	}
+}
+
+// TestBookBare: what is not to be read again has its texts as they are, and
+// nothing in it is a formula.
+func TestBookBare(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	w, err := sheet.NewBook(&out, "data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Bare()
+	texts := []string{"=1+1", "+254700", "-12345678901234567890", "@x", "'=1", "\t=1"}
+	cells := make([]jsontext.Value, len(texts))
+	for i, s := range texts {
+		if cells[i], err = jsontext.AppendQuote(nil, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cells[2] = jsontext.Value(texts[2]) // a number of more digits than are kept
+	if err := errors.Join(w.Sheet(), w.Values(cells...), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x, err := excelize.OpenReader(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	rows, err := x.GetRows("data")
+	if err != nil || len(rows) != 1 || !slices.Equal(rows[0], texts) {
+		t.Errorf("cells = %q, %v; want %q", rows, err, texts)
+	}
+	if f, err := x.GetCellFormula("data", "A1"); err != nil || f != "" {
+		t.Errorf("formula = %q, %v; want none", f, err)
 	}
 }

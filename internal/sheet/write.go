@@ -173,13 +173,22 @@ func plain(v jsontext.Value) jsontext.Value {
 // cellText is the text of a cell, false when the value is a number or a
 // boolean and stays one. Arrays and objects are their JSON.
 func cellText(v jsontext.Value) (string, bool) {
+	text, isText := bareText(v)
+	if v.Kind() == '"' {
+		text = guard(text)
+	}
+	return text, isText
+}
+
+// bareText is cellText of a text that nobody runs.
+func bareText(v jsontext.Value) (string, bool) {
 	switch v.Kind() {
 	case '"':
 		text, err := jsontext.AppendUnquote(nil, v)
 		if err != nil {
 			return "", true
 		}
-		return guard(string(text)), true
+		return string(text), true
 	case '[', '{':
 		return string(v), true
 	}

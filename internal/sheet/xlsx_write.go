@@ -33,6 +33,7 @@ type xlsxWriter struct {
 	zip    *zip.Writer
 	sheets int
 	sheet  io.Writer // nil before the first is begun
+	bare   bool      // texts are written as they are
 	buf    bytes.Buffer
 }
 
@@ -120,6 +121,9 @@ func (w *xlsxWriter) row(number int64, names []string, cells []jsontext.Value) e
 
 func (w *xlsxWriter) cell(name string, v jsontext.Value) (tooLong string) {
 	text, isText := cellText(v)
+	if w.bare {
+		text, isText = bareText(v)
+	}
 	switch {
 	case isText:
 		if utf8.RuneCountInString(text) > MaxCell {
@@ -132,7 +136,10 @@ func (w *xlsxWriter) cell(name string, v jsontext.Value) (tooLong string) {
 		fmt.Fprintf(&w.buf, `<c r="%s" t="b"><v>%d</v></c>`, name, strings.Count(text, "true"))
 	case !exact(text):
 		// A spreadsheet keeps 15 digits; a longer number stays whole as text.
-		fmt.Fprintf(&w.buf, `<c r="%s" t="inlineStr"><is><t>%s</t></is></c>`, name, guard(text))
+		if !w.bare {
+			text = guard(text)
+		}
+		fmt.Fprintf(&w.buf, `<c r="%s" t="inlineStr"><is><t>%s</t></is></c>`, name, text)
 	default:
 		fmt.Fprintf(&w.buf, `<c r="%s"><v>%s</v></c>`, name, text)
 	}

@@ -15,6 +15,11 @@ func MayJudge(verifier, collector, sender string) error {
 	if verifier != "" && verifier != collector && verifier != sender {
 		return nil
 	}
+	return OwnWork()
+}
+
+// OwnWork is the fault of who would decide about what they did themselves.
+func OwnWork() error {
 	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected, sent or corrected a response cannot decide about it.")
 }
 

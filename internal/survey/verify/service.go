@@ -106,7 +106,7 @@ func mayJudge(ctx context.Context, tx *db.Tx, r *response.Row, verifier string) 
 		}
 	}
 	if own {
-		return response.MayJudge(verifier, verifier, verifier)
+		return response.OwnWork()
 	}
 	return nil
 }

@@ -31,8 +31,15 @@ func (a *About) rows(l *Layout) [][]string {
 		filter = "(it names somebody)"
 	}
 	return [][]string{
-		{"surveyId", a.Survey}, {"templateId", a.TemplateID}, {"templateVersion", strconv.Itoa(a.TemplateVersion)}, {"asOf", a.AsOf.UTC().Format(web.TimeFormat)},
-		{"pii", string(l.cfg.Level)}, {"shape", string(l.cfg.Shape)}, {"filter", filter}, {"verification", strings.Join(a.Verification, "; ")}, {"rounds", rounds},
+		{"surveyId", a.Survey},
+		{"templateId", a.TemplateID},
+		{"templateVersion", strconv.Itoa(a.TemplateVersion)},
+		{"asOf", a.AsOf.UTC().Format(web.TimeFormat)},
+		{"pii", string(l.cfg.Level)},
+		{"shape", string(l.cfg.Shape)},
+		{"filter", filter},
+		{"verification", strings.Join(a.Verification, "; ")},
+		{"rounds", rounds},
 	}
 }
 
