@@ -51,7 +51,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	a.follow(map[string]cache{topicProtocols: t.protocols})
 	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key})
 	t.entities = entity.New(entity.Config{
-		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
+		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, GroupChanged: a.Auth.RightsChanged,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
@@ -96,7 +96,10 @@ func (t *twins) routes(api *web.API) {
 }
 
 // handlers are the jobs of area A.
-func (t *twins) handlers(into map[string]job.Handler) { maps.Copy(into, t.bulk.Handlers()) }
+func (t *twins) handlers(into map[string]job.Handler) {
+	maps.Copy(into, t.entities.Handlers())
+	maps.Copy(into, t.bulk.Handlers())
+}
 
 // retentions are what area A keeps for a while: reports as long as the jobs
 // they tell of, files a day, results of batches as long as other answers to an

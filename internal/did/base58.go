@@ -25,7 +25,7 @@ func base58(b []byte) string {
 }
 
 func unbase58(s string) ([]byte, error) {
-	if len(s) > maxLength {
+	if len(s) > MaxLength {
 		return nil, ErrSyntax
 	}
 	n, base, zeros := new(big.Int), big.NewInt(58), 0

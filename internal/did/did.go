@@ -15,8 +15,9 @@ import (
 // Ids with slashes, such as did:ixo:household/123, are DIDs here too.
 type DID string
 
-// maxLength is far above any real DID and keeps index keys small.
-const maxLength = 512
+// MaxLength is how many bytes a DID may have: far above any real one, and it
+// keeps index keys small.
+const MaxLength = 512
 
 // ErrSyntax says that a text is not a DID.
 var ErrSyntax = errors.New("not a DID")
@@ -25,7 +26,7 @@ var ErrSyntax = errors.New("not a DID")
 func Parse(s string) (DID, error) {
 	rest, ok := strings.CutPrefix(s, "did:")
 	method, id, found := strings.Cut(rest, ":")
-	if !ok || !found || method == "" || id == "" || len(s) > maxLength {
+	if !ok || !found || method == "" || id == "" || len(s) > MaxLength {
 		return "", ErrSyntax
 	}
 	for _, c := range method {

@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -31,7 +32,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Entity], erro
 // Faults: those of StoreTx.
 func (s *Service) Store(ctx context.Context, p *Prepared) (web.Reply[*Entity], error) {
 	var err error
-	if len(p.relations) == 0 { // nothing is left to be decided
+	if len(p.relations) == 0 && !p.chosen { // nothing is left to be decided
 		if p.ready, err = s.readyFor(ctx, p, &p.row); err != nil {
 			return web.Reply[*Entity]{}, err
 		}
@@ -60,23 +61,31 @@ func answer(r *Row) web.Reply[*Entity] {
 	return web.Reply[*Entity]{Raw: r.Body, ETag: web.ETag(r.Revision)}
 }
 
-// StoreTx stores a prepared twin with its index, edges, groups and events.
-// Faults: ENTITY_EXISTS, EXTERNAL_ID_EXISTS, KEY_RESTRICTED and those of
-// RelateTx.
+// StoreTx stores a prepared twin with its index, edges, groups and events, and
+// joins the edges that named it before. Faults: ENTITY_EXISTS,
+// EXTERNAL_ID_EXISTS, KEY_RESTRICTED and those of RelateTx.
 func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
-	row, links := p.row, p.links
-	var plans []*plan
-	if len(p.relations) > 0 {
-		var err error
-		if plans, err = s.drawAll(ctx, tx, p); err != nil {
-			return nil, err
-		}
+	row, links := p.row, slices.Clone(p.links)
+	waited, err := s.awaited(ctx, tx, p)
+	if err != nil {
+		return nil, err
+	}
+	plans, err := s.drawAll(ctx, tx, p, waited)
+	if err != nil {
+		return nil, err
+	}
+	if waited, err = s.settle(ctx, tx, row.Workspace, waited); err != nil {
+		return nil, err
+	}
+	if len(plans)+len(waited) > 0 {
+		again := *p
+		again.ready, p = nil, &again
 		e := *p.entity
-		e.Relationships = slices.Clone(e.Relationships)
-		links = slices.Clone(links)
+		e.Relationships = nil
+		plan.ShowWaited(&e, waited, p.entity.Relationships)
 		for _, pl := range plans {
-			links = append(links, pl.link)
-			show(&e, Shown(&pl.link, pl.back), pl.otherDomain())
+			links = append(links, pl.Link)
+			plan.Show(&e, Shown(&pl.Link, pl.Back), pl.OtherDomain())
 		}
 		if err := s.sealRow(ctx, &e, p.protocol, &row); err != nil {
 			return nil, err
@@ -97,7 +106,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, er
 	if err := s.storeLinks(ctx, tx, &row, links, plans); err != nil {
 		return nil, err
 	}
-	return &row, nil
+	return &row, s.showJoined(ctx, tx, &row, waited)
 }
 
 // createdData is what the event of a new twin says about it.
@@ -162,61 +171,74 @@ func inside(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
 }
 
-// drawAll checks the relationships of a new twin and gives their edges numbers.
-func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared) ([]*plan, error) {
-	caller := web.CallerFrom(ctx)
-	self := &link.End{
+// end is the new twin as an end of its edges.
+func (p *Prepared) end() *link.End {
+	return &link.End{
 		NID: p.row.NID, DID: p.row.DID, Class: p.row.Class, DomainType: p.row.DomainType,
 		Protocol: p.row.Protocol, ProtocolVersion: p.row.ProtocolVersion, Status: string(p.row.Status),
 	}
-	var plans []*plan
+}
+
+// drawAll checks the relationships of a new twin, gives their edges numbers and
+// locks what they and those that waited for it change. An edge that waited is
+// not drawn again.
+func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []*plan.Plan) ([]*plan.Plan, error) {
+	if len(p.relations)+len(waited) == 0 {
+		return nil, nil
+	}
+	caller, self := web.CallerFrom(ctx), p.end()
+	var plans []*plan.Plan
 	count := map[string]int{}
 	for i, d := range p.relations {
 		at := fmt.Sprintf("/relationships/%d", i)
-		other, err := s.visibleEnd(ctx, tx, d.Target)
+		other, err := s.farEnd(ctx, tx, d.Target)
 		if err != nil {
 			return nil, err
 		}
-		pl, err := s.draw(self, other, p.protocol, d, at)
+		pl, err := s.drawer().Draw(self, other, p.protocol, d, at)
 		if err != nil {
-			return nil, err
+			return nil, s.withRelations(ctx, tx, p, err)
 		}
-		if err := s.checkClass(ctx, caller.Workspace, pl, at); err != nil {
-			return nil, err
+		if err := s.drawer().CheckClass(ctx, caller.Workspace, pl, at); err != nil {
+			return nil, s.withRelations(ctx, tx, p, err)
 		}
-		if slices.ContainsFunc(plans, func(o *plan) bool { return o.word == pl.word && o.farDID() == pl.farDID() }) {
-			return nil, relationExists(at)
+		if slices.ContainsFunc(plans, func(o *plan.Plan) bool { return o.Word == pl.Word && o.FarDID() == pl.FarDID() }) {
+			return nil, plan.Exists(at)
 		}
-		if count[d.Role]++; pl.role.Max > 0 && count[d.Role] > pl.role.Max {
-			return nil, tooManyOf(at, pl.role)
+		if count[d.Role]++; pl.Role.Max > 0 && count[d.Role] > pl.Role.Max {
+			return nil, plan.TooMany(at, pl.Role)
 		}
-		pl.link.NID, pl.link.AddedAt, pl.link.AddedBy = s.db.NewNID(), p.row.CreatedAt, caller.DID
+		pl.Link.NID, pl.Link.AddedAt, pl.Link.AddedBy = s.db.NewNID(), p.row.CreatedAt, caller.DID
 		plans = append(plans, pl)
 	}
-	return plans, s.lockFor(ctx, tx, caller.Workspace, plans)
+	plans = slices.DeleteFunc(plans, func(pl *plan.Plan) bool { return slices.ContainsFunc(waited, pl.Same) })
+	return plans, s.lockFor(ctx, tx, caller.Workspace, plans, waited)
 }
 
-// lockFor locks what the edges of a new twin change, in one order. The twin
-// itself nobody else can see yet.
-func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans []*plan) error {
-	if slices.ContainsFunc(plans, func(p *plan) bool { return p.ordered() }) {
+// lockFor locks what the edges of a new twin and those that waited for it
+// change, in one order. The twin itself nobody else can see yet.
+func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, waited []*plan.Plan) error {
+	if slices.ContainsFunc(plans, func(p *plan.Plan) bool { return p.Ordered() }) {
 		if err := s.cfg.Events.TakeTurn(ctx, tx, ws); err != nil {
 			return err
 		}
 	}
 	var ends []*link.End
 	for _, p := range plans {
-		if (p.link.Mirror || p.leans()) && !slices.Contains(ends, p.other) {
-			p.other.Shared = !p.link.Mirror
-			ends = append(ends, p.other)
+		if (p.Link.Mirror || p.Leans()) && !slices.Contains(ends, p.Other) {
+			p.Other.Shared = !p.Link.Mirror
+			ends = append(ends, p.Other)
 		}
+	}
+	for _, p := range waited {
+		ends = append(ends, p.Self)
 	}
 	return s.lock(ctx, tx, ends...)
 }
 
 // storeLinks stores the edges of a new twin and shows them at their other
 // ends.
-func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []link.Link, plans []*plan) error {
+func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []link.Link, plans []*plan.Plan) error {
 	for i := range links {
 		l := &links[i]
 		if i >= len(links)-len(plans) {
@@ -230,7 +252,7 @@ func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []l
 			return err
 		}
 		if !stored { // both words of one edge, for example
-			return relationExists("/relationships")
+			return plan.Exists("/relationships")
 		}
 		if err := s.tell(ctx, tx, "relationship.added", row, Shown(l, l.Dst == row.NID && l.Mirror)); err != nil {
 			return err
@@ -245,37 +267,40 @@ func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []l
 }
 
 // byOther gathers the mirrored edges of a new twin by their other ends.
-func byOther(plans []*plan) [][]*plan {
-	var mirrored []*plan
+func byOther(plans []*plan.Plan) [][]*plan.Plan {
+	var mirrored []*plan.Plan
 	for _, p := range plans {
-		if p.link.Mirror {
+		if p.Link.Mirror {
 			mirrored = append(mirrored, p)
 		}
 	}
-	slices.SortStableFunc(mirrored, func(a, b *plan) int { return cmp.Compare(a.other.NID, b.other.NID) })
-	var out [][]*plan
+	slices.SortStableFunc(mirrored, func(a, b *plan.Plan) int { return cmp.Compare(a.Other.NID, b.Other.NID) })
+	var out [][]*plan.Plan
 	for _, p := range mirrored {
-		if n := len(out); n > 0 && out[n-1][0].other.NID == p.other.NID {
+		if n := len(out); n > 0 && out[n-1][0].Other.NID == p.Other.NID {
 			out[n-1] = append(out[n-1], p)
 		} else {
-			out = append(out, []*plan{p})
+			out = append(out, []*plan.Plan{p})
 		}
 	}
 	return out
 }
 
-// checkOrder looks at rules about more than the two ends of an edge: no
-// circles, and one parent for a group.
-func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *plan, at string) error {
-	from, to := p.ends()
-	if (p.link.Mirror || p.leans()) && Status(p.other.Status) == StatusDeactivated {
-		return targetGone(at) // since it was looked at, and before it was locked
+// checkOrder looks at rules about more than what the two ends of an edge are:
+// who may say so, verified claims, one parent for a group, and no circles.
+func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
+	from, to := p.Ends()
+	if (p.Link.Mirror || p.Leans()) && Status(p.Other.Status) == StatusDeactivated {
+		return plan.TargetGone(at) // since it was looked at, and before it was locked
 	}
-	if p.toGroup() {
-		if err := s.mayJoin(ctx, tx, ws, p); err != nil {
-			return err
-		}
-		n, err := link.CountIn(ctx, tx, to.NID, edge.Contains, 1)
+	if err := s.mayBind(ctx, tx, ws, p, at); err != nil {
+		return err
+	}
+	if err := s.checkBecoming(ctx, tx, ws, p, at); err != nil {
+		return err
+	}
+	if p.ToGroup() {
+		n, err := link.Count{Role: edge.Contains, Most: 1}.In(ctx, tx, to.NID)
 		if err != nil {
 			return err
 		}
@@ -284,11 +309,11 @@ func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *plan,
 				With(fault.Field{Pointer: at + "/target", Code: "exists", Detail: "A group has one parent."})
 		}
 	}
-	if !p.ordered() {
+	if !p.Ordered() {
 		return nil
 	}
 	circle, err := edge.Reaches(from.NID, to.NID, maxAncestors, func(nid int64) ([]int64, error) {
-		return link.Parents(ctx, tx, nid, p.link.Role, maxAncestors)
+		return link.Parents(ctx, tx, nid, p.Link.Role, maxAncestors)
 	})
 	switch {
 	case errors.Is(err, edge.ErrTooFar):

@@ -71,7 +71,7 @@ func TestDraftErrors(t *testing.T) {
 		{"type too long", `{"type":"` + long + `","protocol":"did:ixo:protocol/template"}`, "ENTITY_INVALID", "/type too_long"},
 		{
 			"DIDs that are none", `{"type":"x","protocol":"template","did":"me","controller":"you","controllers":["they"]}`, "ENTITY_INVALID",
-			"/did not_a_did, /protocol not_a_did, /controllers not_a_did, /controllers not_a_did",
+			"/did not_a_did, /protocol not_a_did, /controller not_a_did, /controllers/0 not_a_did",
 		},
 		{"reserved DID", `{"type":"x","protocol":"did:ixo:protocol/template","did":"did:ixo:protocol/mine"}`, "ENTITY_INVALID", "/did reserved"},
 		{
@@ -93,6 +93,23 @@ func TestDraftErrors(t *testing.T) {
 		{
 			"relationships", `{"type":"x","protocol":"did:ixo:protocol/template","relationships":[{"role":"","target":"x"},{"role":"a","target":""}]}`, "ENTITY_INVALID",
 			"/relationships/0/role required, /relationships/0/target not_a_did, /relationships/1/target required",
+		},
+		{
+			"a role that is no word", `{"type":"x","protocol":"did:ixo:protocol/template","relationships":[{"role":"Near x","target":"nodid"},{"role":"near-by_2","target":"did:` + strings.Repeat("x", 600) + `:1"}]}`, "ENTITY_INVALID",
+			"/relationships/0/role invalid, /relationships/0/target not_a_did, /relationships/1/target too_long, /relationships/1/role invalid",
+		},
+		{
+			"a number no number can be", `{"type":"x","protocol":"did:ixo:protocol/template","properties":{"metricOne":5,"metricTwo":1e400,"x":{"y":[1e400]}}}`, "PROPERTY_SCHEMA_VIOLATION",
+			"/properties/metricTwo out_of_range, /properties/x/y/0 out_of_range, /properties/metricOne wrong_type",
+		},
+		{
+			"groups, properties and relationships of a device", `{"type":"x","protocol":"did:ixo:protocol/template","groups":[{"name":"a"}],"properties":{"x":1},"relationships":[{"role":"contains","target":"did:ixo:x:1"}]}`, "PROPERTY_SCHEMA_VIOLATION",
+			"/properties/x unknown_property, /groups not_allowed, /relationships/0/target not_found",
+		},
+		{
+			"the address of a document", `{"type":"x","protocol":"did:ixo:protocol/template","linkedResources":[{"id":"#a","type":"T","serviceEndpoint":"javascript:x"},` +
+				`{"id":"#b","type":"T","serviceEndpoint":"ipfs:bafy"},{"id":"#c","type":"T","serviceEndpoint":"/x"},{"id":"#d","type":"T","serviceEndpoint":"https://u:p@h/"}]}`, "ENTITY_INVALID",
+			"/linkedResources/0/serviceEndpoint invalid, /linkedResources/2/serviceEndpoint invalid, /linkedResources/3/serviceEndpoint invalid",
 		},
 		{"groups of a device", `{"type":"x","protocol":"did:ixo:protocol/template","groups":[{"name":"a"}]}`, "ENTITY_INVALID", "/groups not_allowed"},
 		{

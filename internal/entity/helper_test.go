@@ -238,7 +238,8 @@ func (v *env) kind(t testing.TB, ws, domain string) string {
 	return v.publish(t, ws, `{"type":"Protocol","name":"`+domain+`","domainType":"`+domain+`","properties":{"name":"string"},"relationships":{}}`)
 }
 
-// twins makes one active twin of every domain type, each with what it needs.
+// twins makes one twin of every domain type, each with what it needs but the
+// claim, which is a verified draft, and the credential.
 func (v *env) twins(t testing.TB, ws string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -254,7 +255,23 @@ func (v *env) twins(t testing.TB, ws string) map[string]string {
 	for _, domain := range []string{"claim", "credential", "thing"} {
 		out[domain] = v.create(t, ws, entity.Draft{Type: domain, Protocol: v.kind(t, ws, domain)}).DID
 	}
+	v.verify(t, ws, out["claim"])
 	return out
+}
+
+// verify has an oracle of its own verify a claim.
+func (v *env) verify(t testing.TB, ws, claim string) {
+	t.Helper()
+	if _, err := v.relate(t, ws, v.create(t, ws, draftOf("oracle")).DID, "verifies", claim); err != nil {
+		t.Fatal(err)
+	}
+	must(t, v.judge(t, ws, claim, "verified"))
+}
+
+// judge says something about a twin as the owner.
+func (v *env) judge(t testing.TB, ws, id, status string) error {
+	t.Helper()
+	return second(v.s.Verify(as(t, ws, "owner"), id, "", entity.Verdict{Status: status}))
 }
 
 // events lists the types of events of a workspace after a number.

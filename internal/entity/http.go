@@ -34,7 +34,7 @@ func (s *Service) Routes(a *web.API) {
 		},
 		Codes: []string{
 			"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "PROTOCOL_NOT_FOUND", "PROTOCOL_NOT_PUBLISHED", "PROTOCOL_VERSION_RETIRED",
-			"ENTITY_EXISTS", "EXTERNAL_ID_EXISTS", "RELATIONSHIP_CLASS_MISMATCH", "KEY_RESTRICTED",
+			"ENTITY_EXISTS", "EXTERNAL_ID_EXISTS", "RELATIONSHIP_CLASS_MISMATCH", "CLAIM_NOT_VERIFIED", "NOT_CONTROLLER", "KEY_RESTRICTED",
 		},
 	})
 	web.Get(a, "/v1/entities/{did}", s.serveGet, web.Doc{
@@ -78,7 +78,14 @@ type changing struct {
 	Reason  string `query:"reason" doc:"Why, for the history; one line of at most 500 characters."`
 }
 
-func (s *Service) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Entity], error) {
+func (s *Service) serveCreate(ctx context.Context, in *struct {
+	Body   Draft
+	Misfit error
+},
+) (web.Reply[*Entity], error) {
+	if in.Misfit != nil {
+		return web.Reply[*Entity]{}, s.withRest(ctx, in.Body, in.Misfit)
+	}
 	return s.Create(ctx, in.Body)
 }
 
@@ -92,7 +99,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	var none web.Reply[*Entity]
 	if in.At == "" && in.Fields == "" && in.Expand == "" { // almost always
 		r, err := s.read(ctx, in.DID)
-		return web.Reply[*Entity]{Raw: r.body, ETag: web.ETag(r.revision)}, err
+		return web.Reply[*Entity]{Raw: r.Body, ETag: web.ETag(r.Revision)}, err
 	}
 	var c fault.Checks
 	for name, refused := range map[string]bool{

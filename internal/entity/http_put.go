@@ -5,14 +5,15 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // document is the body of a PUT: what a client decides, and whatever else a
@@ -27,6 +28,7 @@ func (s *Service) servePut(ctx context.Context, in *struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"* creates and never replaces."`
 	Body        document
 	RawBody     []byte
+	Misfit      error // named with all else that is wrong, from RawBody
 },
 ) (web.Reply[*Entity], error) {
 	var none web.Reply[*Entity]
@@ -46,23 +48,40 @@ func (s *Service) servePut(ctx context.Context, in *struct {
 func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Reply[*Entity], error) {
 	var none web.Reply[*Entity]
 	var d Draft
-	if err := web.DecodeStrict(body, &d, false); err != nil {
-		return none, err
+	wrong := web.DecodeStrict(body, &d, false)
+	if wrong != nil && !misfit.Is(wrong) {
+		return none, wrong
 	}
 	if d.DID != "" && d.DID != id {
-		return none, invalidRelation("/did", "invalid", "The DID must be the one of the path.")
+		wrong = check.Together(wrong, invalidRelation("/did", "invalid", "The DID must be the one of the path."))
 	}
 	d.DID = id
+	if wrong != nil {
+		return none, s.withRest(ctx, d, wrong)
+	}
 	a, err := s.Create(ctx, d)
+	if fault.CodeOf(err) == "ENTITY_EXISTS" {
+		return none, s.present(ctx, id, err)
+	}
 	if err == nil {
 		a.Status = http.StatusCreated
 	}
 	return a, err
 }
 
+// present turns the fault of a DID that is taken into that of If-None-Match,
+// unless what has it is no twin the caller could name.
+func (s *Service) present(ctx context.Context, id string, taken error) error {
+	if _, err := s.Find(ctx, s.db, id); err != nil {
+		return taken
+	}
+	return fault.New(fault.Stale, "ENTITY_EXISTS", "An entity with this DID exists already.").
+		With(fault.Field{Pointer: "header/If-None-Match", Code: "exists", Detail: "The entity this header asks not to have is there."})
+}
+
 // replaceBy is replace for a document that may repeat what the server
 // decides.
-func replaceBy(e *Entity, stored, doc []byte) error {
+func replaceBy(e *Entity, stored, doc []byte, checks *fault.Checks) error {
 	free := func(name string) bool {
 		switch name {
 		case "did", "protocol", "protocolVersion", "relationships", "groups":
@@ -70,11 +89,10 @@ func replaceBy(e *Entity, stored, doc []byte) error {
 		}
 		return editable(name)
 	}
-	if err := check.Unchanged(check.Edited{Stored: stored, Changed: doc, Free: free, Known: atTimes, Partly: true}); err != nil {
-		return err
-	}
+	wrong := check.Unchanged(check.Edited{Stored: stored, Changed: doc, Free: free, Known: atTimes, Partly: true})
 	var n document
-	if err := web.DecodeStrict(doc, &n, false); err != nil {
+	err := web.DecodeStrict(doc, &n, false)
+	if err != nil && !misfit.Is(err) {
 		return err
 	}
 	d := Draft{
@@ -84,7 +102,7 @@ func replaceBy(e *Entity, stored, doc []byte) error {
 		d.Relationships = append(d.Relationships, RelationDraft{Role: r.Role, Target: r.Target})
 	}
 	d.From(&n.Entity)
-	return replace(&d, e)
+	return check.Together(check.Together(wrong, err), replace(&d, e, checks))
 }
 
 // merging is the body of a PATCH. Only its bytes matter: they are applied to
@@ -93,25 +111,7 @@ type merging struct{ jsontext.Value }
 
 // Schema describes what can be changed in the API reference.
 func (merging) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[EntityPatch](), true, "EntityPatch")
-}
-
-// EntityPatch lists what a PATCH can change.
-type EntityPatch struct {
-	Type            string            `json:"type,omitzero"`
-	Controller      string            `json:"controller,omitzero"`
-	Controllers     []string          `json:"controllers,omitzero"`
-	Properties      Object            `json:"properties,omitzero" doc:"Null removes a member."`
-	Services        []Endpoint        `json:"services,omitzero" doc:"An array replaces the whole list; this holds for all arrays."`
-	LinkedResources []LinkedResource  `json:"linkedResources,omitzero"`
-	LinkedEntities  []LinkedEntity    `json:"linkedEntities,omitzero"`
-	AccordedRights  []AccordedRight   `json:"accordedRights,omitzero"`
-	Accounts        []Account         `json:"accounts,omitzero"`
-	AlsoKnownAs     []string          `json:"alsoKnownAs,omitzero"`
-	ExternalIDs     map[string]string `json:"externalIds,omitzero"`
-	StartDate       time.Time         `json:"startDate,omitzero"`
-	EndDate         time.Time         `json:"endDate,omitzero"`
-	Metadata        Object            `json:"metadata,omitzero"`
+	return r.Schema(reflect.TypeFor[twin.Patch](), true, "EntityPatch")
 }
 
 func (s *Service) servePatch(ctx context.Context, in *struct {

@@ -22,6 +22,15 @@ func TestRoutes(t *testing.T) {
 	})
 }
 
+// All that is wrong with a request is named at once, and nothing is stored.
+func TestAllThatIsWrong(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		eventtest.Cases(t, "wrong.json", d, v.l, v.h)
+	})
+}
+
 // The same request twice makes one twin and gives one answer, also in a crowd.
 func TestIdempotency(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,8 @@ type Transition struct {
 // TransitionTx takes a twin to another status: draft → active → suspended →
 // active, active → completed, any → deactivated. ifMatch "" does not look at
 // the revision. Faults: ENTITY_NOT_FOUND, STALE_REVISION, NOT_CONTROLLER,
-// STATE_TRANSITION_INVALID, MISSING_RELATIONSHIPS, ORGANISATION_REQUIRES_GROUP,
-// ACTIVE_DEPENDANTS.
+// STATE_TRANSITION_INVALID, MISSING_RELATIONSHIPS, CLAIM_NOT_VERIFIED,
+// ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
 func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch string, t Transition) (*Row, error) {
 	var c fault.Checks
 	if t.To.Code() < 0 {
@@ -70,7 +70,7 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	}
 	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
 		if t.To == StatusActive {
-			if err := s.checkComplete(ctx, tx, r, e.MissingRelationships); err != nil {
+			if err := s.checkComplete(ctx, tx, r, e); err != nil {
 				return err
 			}
 		}
@@ -82,13 +82,20 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	})
 }
 
-// checkComplete refuses to make a twin active that misses relationships, or
-// whose organisation or project has gone.
-func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, missing []string) error {
+// checkComplete refuses to make a twin active that misses relationships today,
+// or whose organisation, project or claim has gone.
+func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entity) (err error) {
+	if e.MissingRelationships, err = s.missingOf(ctx, tx, e, r.NID); err != nil {
+		return err
+	}
+	missing := e.MissingRelationships
 	if len(missing) == 0 {
 		ok, err := s.hasParent(ctx, tx, r.NID, r.DomainType)
-		if err != nil || ok {
+		if err != nil {
 			return err
+		}
+		if ok {
+			return s.checkClaims(ctx, tx, r)
 		}
 		missing = []string{edge.Required(r.DomainType)}
 	}
@@ -101,6 +108,8 @@ func (s *Service) Transition(ctx context.Context, id, ifMatch string, t Transiti
 		if err := s.refuseEarly(ctx, id, ifMatch); err != nil {
 			return web.Reply[*Entity]{}, err
 		}
+	} else if err := s.warm(ctx, id); err != nil {
+		return web.Reply[*Entity]{}, err
 	}
 	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.TransitionTx(ctx, tx, id, ifMatch, t) })
 }
@@ -254,7 +263,8 @@ type Verdict struct {
 }
 
 // VerifyTx notes what the caller says about a twin. Faults: ENTITY_NOT_FOUND,
-// ENTITY_INVALID, STALE_REVISION, ENTITY_DEACTIVATED.
+// ENTITY_INVALID, STALE_REVISION, ENTITY_DEACTIVATED, and of a claim
+// MISSING_RELATIONSHIPS and ACTIVE_DEPENDANTS.
 func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
 	var c fault.Checks
 	if !slices.Contains([]string{"unverified", "pending", "verified", "rejected", "revoked", "expired"}, v.Status) {
@@ -267,6 +277,9 @@ func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v
 	}
 	r, err := s.inUse(ctx, tx, id, ifMatch)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.mayJudge(ctx, tx, r, v); err != nil {
 		return nil, err
 	}
 	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": v.Status}}

@@ -12,7 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/cache"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -102,6 +104,12 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 			return nil, missingFault(e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
+	if outlived(act, &before, e) {
+		if err := s.mayLapse(ctx, q, r); err != nil {
+			return nil, err
+		}
+		e.Verification = Verification{Status: "pending"}
+	}
 	rev.named, rev.unnamed = difference(externalsOf(e.ExternalIDs), externalsOf(before.ExternalIDs))
 	s.follow(ctx, r, e, &before)
 	next := *r
@@ -158,7 +166,7 @@ func (s *Service) recheck(ctx context.Context, rev *revision, p *protocol.Protoc
 	if err := s.checkGrant(ctx, e, &before.Properties); err != nil {
 		return nil, err
 	}
-	return checkAgainst(p, e)
+	return plan.Fit(p, e)
 }
 
 func valuesOf(o Object) (map[string]any, error) {
@@ -190,7 +198,7 @@ func difference[T comparable](now, was []T) (added, dropped []T) {
 func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) error {
 	next := rev.next
 	tx.AfterCommit(func() {
-		s.records.set(recordName{next.Workspace, next.DID}, record{project: next.Project, revision: next.Revision, body: next.Body})
+		s.records.Set(cache.Name{Workspace: next.Workspace, DID: next.DID}, cache.Record{Project: next.Project, Revision: next.Revision, Body: next.Body})
 	})
 	stored, err := update(ctx, tx, rev.old, rev.next)
 	if err != nil {

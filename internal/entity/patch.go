@@ -12,8 +12,11 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // Change is a change of what clients decide in a record: one of the first
@@ -102,13 +105,16 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 		act.Name = c.Action
 	}
 	return s.revise(ctx, q, r, act, func(e *Entity) error {
-		if err := c.apply(r, e); err != nil {
-			return err
-		}
+		before := e.Properties
 		var checks fault.Checks
+		wrong := c.apply(r, e, &checks)
+		if wrong != nil && !misfit.Is(wrong) && fault.CodeOf(wrong) != "READ_ONLY_MEMBER" {
+			return wrong
+		}
 		e.Check(&checks)
-		if err := checks.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
-			return err
+		wrong = check.Together(wrong, checks.Err("ENTITY_INVALID", "The entity is not valid."))
+		if wrong != nil {
+			return s.withProperties(ctx, e, before, wrong)
 		}
 		e.Normal()
 		body, err := web.Encode(e)
@@ -119,28 +125,43 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 	})
 }
 
-// apply makes the change in a record that was read from r.
-func (c Change) apply(r *Row, e *Entity) error {
+// withProperties adds to the fault of a change what the protocol says about
+// properties that it changes too.
+func (s *Service) withProperties(ctx context.Context, e *Entity, before Object, err error) error {
+	p, lost := s.cfg.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
+	if lost != nil || bytes.Equal(e.Properties.Value, before.Value) {
+		return err
+	}
+	_, broken := plan.Fit(p, e)
+	return check.Together(err, broken)
+}
+
+// apply makes the change in a record that was read from r. What does not fit,
+// and what clients do not decide, it leaves as it was, and names all of it: the
+// rest can still be checked. Controllers are checked here.
+func (c Change) apply(r *Row, e *Entity, checks *fault.Checks) error {
 	switch {
 	case c.Edit != nil:
-		return c.Edit(e)
+		err := c.Edit(e)
+		twin.CheckControllers(checks, "", e.Controllers)
+		return err
 	case c.Replace != nil:
 		d := *c.Replace // it may be applied again
-		return replace(&d, e)
+		return replace(&d, e, checks)
 	case c.document != nil:
-		return replaceBy(e, r.Body, c.document)
+		return replaceBy(e, r.Body, c.document, checks)
 	case c.JSONPatch != nil:
 		doc, err := web.JSONPatch(r.Body, c.JSONPatch)
 		if err != nil {
 			return err
 		}
-		return adopt(e, r.Body, doc)
+		return adopt(e, r.Body, doc, checks)
 	}
 	doc, err := web.MergePatch(r.Body, c.Merge)
 	if err != nil {
 		return err
 	}
-	return adopt(e, r.Body, doc)
+	return adopt(e, r.Body, doc, checks)
 }
 
 // editable are the members of a record that clients decide.
@@ -155,17 +176,17 @@ func editable(name string) bool {
 
 // adopt takes what clients decide from a changed document. Anything else must
 // be as it was in the stored one.
-func adopt(e *Entity, stored, changed []byte) error {
+func adopt(e *Entity, stored, changed []byte, checks *fault.Checks) error {
 	if jsontext.Value(changed).Kind() != '{' {
 		return invalidRelation("", "wrong_type", "The record must stay an object.")
 	}
-	if err := compare(stored, changed); err != nil {
-		return err
-	}
+	wrong := compare(stored, changed)
 	var n Entity
-	if err := web.DecodeStrict(changed, &n, false); err != nil {
+	err := web.DecodeStrict(changed, &n, false)
+	if err != nil && !misfit.Is(err) {
 		return err
 	}
+	twin.CheckControllers(checks, n.Controller, n.Controllers)
 	first, all := e.Controller, e.Controllers
 	switch {
 	case !slices.Equal(n.Controllers, all) && n.Controller == first:
@@ -176,8 +197,10 @@ func adopt(e *Entity, stored, changed []byte) error {
 		first, all = n.Controller, all[1:] // the new one takes the place of the old
 	}
 	n.Into(e)
-	e.SetControllers(append([]string{first}, all...)...)
-	return nil
+	if all = append([]string{first}, all...); err == nil || strings.Join(all, "") != "" {
+		e.SetControllers(all...)
+	}
+	return check.Together(wrong, err)
 }
 
 // compare names every member that a client does not decide and that differs
@@ -192,7 +215,7 @@ func atTimes(name string) bool { return name == "project" || name == "moreRelati
 
 // replace puts everything a draft says in the place of what a record says.
 // Relationships have routes of their own: a draft may repeat them.
-func replace(d *Draft, e *Entity) error {
+func replace(d *Draft, e *Entity, checks *fault.Checks) error {
 	d.SplitVersion()
 	var c fault.Checks
 	readOnly := func(pointer, given, stored string) {
@@ -212,12 +235,10 @@ func replace(d *Draft, e *Entity) error {
 	if len(d.Groups) > 0 {
 		c.Add("/groups", "read_only", "Groups are made with their organisation, or by themselves.")
 	}
-	if err := c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here."); err != nil {
-		return err
-	}
+	twin.CheckControllers(checks, d.Controller, d.Controllers)
 	d.Into(e)
 	if d.Controller != "" || len(d.Controllers) > 0 {
 		e.SetControllers(append([]string{d.Controller}, d.Controllers...)...)
 	}
-	return nil
+	return c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here.")
 }

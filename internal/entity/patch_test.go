@@ -76,11 +76,28 @@ func TestPatchRefusals(t *testing.T) {
 		{"broken tag", `1`, `{}`, "", "INVALID_PARAMETER", "header/If-Match invalid"},
 		{"no object", "*", `[]`, "", "ENTITY_INVALID", " wrong_type"},
 		{"null", "*", `null`, "", "ENTITY_INVALID", " wrong_type"},
-		{"no JSON", "*", `{`, "", "MALFORMED_JSON", ""},
+		{"no JSON", "*", `{`, "", "MALFORMED_JSON", " syntax"},
 		{"twice the same member", "*", `{"type":"a","type":"b"}`, "", "DUPLICATE_MEMBER", "/type duplicate"},
 		{
 			"all properties at once", "*", `{"properties":{"serial":1,"efficiency":101,"x":1}}`, "", "PROPERTY_SCHEMA_VIOLATION",
 			"/properties/efficiency out_of_range, /properties/serial wrong_type, /properties/x unknown_property",
+		},
+		{
+			"properties and the rest at once", "*", `{"properties":{"efficiency":500,"fuel_type":3,"nope":1},"metadata":5,"services":[{"id":"x"}]}`, "", "ENTITY_INVALID",
+			"/metadata wrong_type, /services/0/id invalid, /services/0/type required, /services/0/endpoint required, " +
+				"/properties/efficiency out_of_range, /properties/fuel_type wrong_type, /properties/nope unknown_property",
+		},
+		{
+			"members of the server and all else at once", "*", `{"status":"completed","colour":1,"startDate":"x","controllers":["bob",7],"metadata":5,"properties":{"nope":1e400}}`, "", "UNKNOWN_MEMBER",
+			"/colour unknown, /status read_only, /controllers/1 wrong_type, /startDate wrong_type, /controllers/0 not_a_did, /metadata wrong_type, /properties/nope out_of_range",
+		},
+		{"properties that stay are not checked again", "*", `{"metadata":5,"properties":{}}`, "", "ENTITY_INVALID", "/metadata wrong_type"},
+		{"a controller", "*", `{"controller":"bob"}`, "", "ENTITY_INVALID", "/controller not_a_did"},
+		{"controllers", "*", `{"controllers":["did:key:a","bob"]}`, "", "ENTITY_INVALID", "/controllers/1 not_a_did"},
+		{"controllers of the wrong type", "*", `{"controllers":7}`, "", "WRONG_TYPE", "/controllers wrong_type"},
+		{
+			"numbers no number can be", "*", `{"properties":{"efficiency":1e400,"serial":[{"a":-1e999}],"x":1}}`, "", "PROPERTY_SCHEMA_VIOLATION",
+			"/properties/efficiency out_of_range, /properties/serial/0/a out_of_range, /properties/x unknown_property",
 		},
 		{"properties gone", "*", `{"properties":null}`, "", "", ""},
 		{"metadata is a text", "*", `{"metadata":"x"}`, "", "ENTITY_INVALID", "/metadata wrong_type"},
@@ -165,8 +182,8 @@ func TestPut(t *testing.T) {
 		if w.Code != 201 || w.Header().Get("Location") != path || w.Header().Get("ETag") != `"1"` {
 			t.Fatalf("create = %d %v %s", w.Code, w.Header(), w.Body)
 		}
-		if w := v.send(t, "ws owner", "PUT "+path, body, "If-None-Match", "*"); w.Code != 409 || !strings.Contains(w.Body.String(), "ENTITY_EXISTS") {
-			t.Errorf("create again = %d %s, want 409", w.Code, w.Body)
+		if w := v.send(t, "ws owner", "PUT "+path, body, "If-None-Match", "*"); w.Code != 412 || !strings.Contains(w.Body.String(), "ENTITY_EXISTS") {
+			t.Errorf("create again = %d %s, want 412", w.Code, w.Body)
 		}
 		record := v.send(t, "ws owner", "GET "+path, "").Body.String()
 		changed := strings.Replace(record, `"serial":"SN7"`, `"model":"M2"`, 1)

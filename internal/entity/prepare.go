@@ -1,7 +1,6 @@
 package entity
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -11,13 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -68,18 +68,18 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	d.Check(&c)
 	e.Check(&c)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
-		return nil, s.withProperties(ctx, d, e, err)
+		return nil, s.withRest(ctx, d, err)
 	}
 	p, err := s.cfg.Protocols.Find(ctx, caller.Workspace, d.Protocol, d.ProtocolVersion)
 	if err != nil {
 		return nil, err
 	}
-	values, err := checkAgainst(p, e)
-	if err != nil {
-		return nil, err
-	}
+	values, err := plan.Fit(p, e)
 	if len(d.Groups) > 0 && p.DomainType() != "organisation" {
-		return nil, invalidRelation("/groups", "not_allowed", "Only an organisation is created with groups.")
+		err = check.Together(err, invalidRelation("/groups", "not_allowed", "Only an organisation is created with groups."))
+	}
+	if err != nil {
+		return nil, s.withRest(ctx, d, err)
 	}
 	if err := s.warm(ctx, d.Targets()...); err != nil {
 		return nil, err
@@ -116,29 +116,6 @@ func mayName(c web.Caller, id, domain string) error {
 	}
 	return fault.New(fault.Forbidden, "SCOPE_MISSING", "To choose the DID of an organisation or a group needs the scope entities:transfer.").
 		With(fault.Field{Pointer: "/did", Code: "scope_missing", Detail: "Leave it out: a new one is made."})
-}
-
-// checkAgainst holds a record against its protocol and returns the decoded
-// properties. All that is wrong is named at once.
-func checkAgainst(p *protocol.Protocol, e *Entity) (map[string]any, error) {
-	values := map[string]any{}
-	if !e.Properties.IsZero() {
-		var decoded any // the decoder has a faster way for this than for a map
-		err := json.Unmarshal(e.Properties.Value, &decoded)
-		object, ok := decoded.(map[string]any)
-		if err != nil || !ok {
-			return nil, invalidRelation("/properties", "invalid", "The value must be an object.")
-		}
-		values = object
-	}
-	fields := p.Check(values)
-	if len(fields) > 0 {
-		return nil, fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").With(fields...)
-	}
-	if !p.Fits(e.Type) {
-		return nil, invalidRelation("/type", "not_applicable", "The protocol is not for twins of this type.")
-	}
-	return values, nil
 }
 
 // begin fills in what the server decides about a new record.
@@ -229,7 +206,7 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 		}
 		l := link.Link{
 			NID: s.db.NewNID(), DstDID: g.row.DID, Dst: g.row.NID, SrcDID: org.entity.DID, Role: edge.Contains, Mirror: true,
-			Source: sourceDeclared, AddedAt: org.entity.Created.UnixMilli(), AddedBy: org.entity.CreatedBy,
+			Source: plan.Declared, AddedAt: org.entity.Created.UnixMilli(), AddedBy: org.entity.CreatedBy,
 		}
 		org.links, org.groups = append(org.links, l), append(org.groups, g)
 		org.entity.Relationships = append(org.entity.Relationships, Shown(&l, false))
@@ -268,7 +245,7 @@ func (s *Service) seal(ctx context.Context, p *Prepared) error {
 }
 
 func (s *Service) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol, row *Row) error {
-	e.MissingRelationships = missing(p, e.DomainType, counter(e))
+	e.MissingRelationships = plan.Missing(p, e.DomainType, plan.Counter(e, s.cfg.Now()))
 	e.Status = StatusActive
 	if len(e.MissingRelationships) > 0 {
 		e.Status = StatusDraft
@@ -290,7 +267,7 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	h.Write(before)
 	h.Write(body)
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
-	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, nameOf(e)
+	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, cut(e.Name(), maxName)
 	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
 	r.RequestID, r.Hash, r.Body = web.RequestID(ctx), h.Sum(nil), body
@@ -299,33 +276,6 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 
 // maxName is how many bytes of a name the row keeps.
 const maxName = 200
-
-// nameOf is the beginning of what a twin is called: the property name, else
-// the name in its metadata.
-func nameOf(e *Entity) string {
-	for _, o := range []Object{e.Properties, e.Metadata} {
-		if name := textMember(o, "name"); name != "" {
-			return cut(name, maxName)
-		}
-	}
-	return ""
-}
-
-// textMember reads a member that is a text, "" when there is none.
-func textMember(o Object, name string) string {
-	if o.IsZero() || !bytes.Contains(o.Value, []byte(`"`+name+`"`)) {
-		return "" // most have none; do not take them apart
-	}
-	var members map[string]jsontext.Value
-	if json.Unmarshal(o.Value, &members) != nil || members[name].Kind() != '"' {
-		return ""
-	}
-	var text string
-	if json.Unmarshal(members[name], &text) != nil {
-		return ""
-	}
-	return text
-}
 
 // propsOf lists what the property index holds of a twin.
 func propsOf(ws string, p *protocol.Protocol, values map[string]any) []index.Prop {

@@ -3,15 +3,13 @@ package entity
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -21,68 +19,27 @@ import (
 // maxAncestors is how many twins the search for a circle looks at.
 const maxAncestors = 1000
 
-// ends are the source and the target of an edge; the target is nil when it is
-// not held here.
-func (p *plan) ends() (from, to *link.End) {
-	if p.back {
-		return p.other, p.self
+// mayBind wants the caller to control the source of an edge that is declared
+// from its target, where that says something about the source: the members of a
+// group may act as the organisation it belongs to, and what an organisation
+// implements or an oracle verifies is theirs to say. Who may verify anything
+// may name any oracle.
+func (s *Service) mayBind(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
+	if !p.Back || !p.ToGroup() && !edge.Binds(p.Link.Role) {
+		return nil // the caller changes the source itself, or need not control it
 	}
-	return p.self, p.other
-}
-
-// ordered tells whether the edge could close a circle: only twins of one kind
-// contain each other.
-func (p *plan) ordered() bool {
-	from, to := p.ends()
-	return p.link.Mirror && edge.Orders(p.link.Role) && from.DomainType == to.DomainType
-}
-
-// toGroup tells whether the edge puts a group into an organisation or another
-// group.
-func (p *plan) toGroup() bool {
-	_, to := p.ends()
-	return p.link.Mirror && p.link.Role == edge.Contains && to.DomainType == "group"
-}
-
-// mayJoin wants the caller to control what a group becomes part of: the members
-// of a group may act as the organisation it belongs to.
-func (s *Service) mayJoin(ctx context.Context, tx *db.Tx, ws string, p *plan) error {
-	if !p.back {
-		return nil // the caller does: it is the twin that is changed
+	if p.Link.Role == edge.Verifies && auth.May(web.CallerFrom(ctx), "entities:verify") {
+		return nil
 	}
-	parent, err := findByNID(ctx, tx, ws, p.other.NID)
+	source, err := findByNID(ctx, tx, ws, p.Other.NID)
 	if err != nil {
 		return err
 	}
-	return s.MayUpdate(ctx, tx, parent)
-}
-
-// farDID is the DID of the other end.
-func (p *plan) farDID() string {
-	if p.back {
-		return p.link.SrcDID
+	err = s.MayUpdate(ctx, tx, source)
+	if f := fault.As(err); f != nil {
+		return f.With(fault.Field{Pointer: at + "/target", Code: "not_controller", Detail: "Only a controller of this entity may add this to it."})
 	}
-	return p.link.DstDID
-}
-
-func (p *plan) otherDomain() string {
-	if p.other == nil {
-		return ""
-	}
-	return p.other.DomainType
-}
-
-// show adds an edge to a record. other is the domain type of its other end, ""
-// when that is not held here.
-func show(e *Entity, r Relationship, other string) {
-	if len(e.Relationships) < twin.MaxRelations {
-		e.Relationships = append(e.Relationships, r)
-	} else {
-		e.MoreRelationships = true
-	}
-	if e.Project == "" && belongs(r.Role, other) {
-		e.Project = r.Target
-	}
+	return err
 }
 
 // visibleEnd reads the other end of an edge. What does not exist for the
@@ -94,34 +51,6 @@ func (s *Service) visibleEnd(ctx context.Context, q db.Querier, id string) (*lin
 		return nil, err
 	}
 	return e, nil
-}
-
-// checkClass holds the target of a declared role against the class the
-// protocol asks for.
-func (s *Service) checkClass(ctx context.Context, ws string, p *plan, at string) error {
-	if p.role.Name == "" || p.other == nil || protocol.FitsClass(p.role.Class, p.other.DomainType, p.other.Class) {
-		return nil
-	}
-	if id, err := did.Parse(p.role.Class); err == nil {
-		made, err := s.cfg.Protocols.FindAny(ctx, ws, p.other.Protocol, p.other.ProtocolVersion)
-		if err != nil {
-			return err
-		}
-		if made.Extends(id.String()) {
-			return nil
-		}
-	}
-	return mismatch(at, fmt.Sprintf("The role %s needs %s, and the target is %s.", p.role.Name, p.role.Class, p.other.DomainType))
-}
-
-func relationExists(at string) error {
-	return fault.New(fault.Conflict, "RELATIONSHIP_EXISTS", "The relationship exists already.").
-		With(fault.Field{Pointer: at, Code: "exists", Detail: "There is such a relationship already."})
-}
-
-func tooManyOf(at string, r protocol.Role) error {
-	return fault.New(fault.Conflict, "RELATIONSHIP_LIMIT", "The role has all the relationships it may have.").
-		With(fault.Field{Pointer: at + "/role", Code: "too_many", Detail: fmt.Sprintf("The protocol allows %d of the role %s.", r.Max, r.Name)})
 }
 
 // lock keeps others from changing twins until tx ends. On SQLite there is one
@@ -138,7 +67,7 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*link.End) error 
 // revision. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_INVALID,
 // ENTITY_DEACTIVATED, REFERENCE_NOT_FOUND, RELATIONSHIP_TARGET_NOT_FOUND,
 // RELATIONSHIP_CLASS_MISMATCH, RELATIONSHIP_EXISTS, RELATIONSHIP_LIMIT,
-// RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, KEY_RESTRICTED.
+// RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, CLAIM_NOT_VERIFIED, KEY_RESTRICTED.
 func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*Relationship, error) {
 	var c fault.Checks
 	d.Check(&c, "")
@@ -150,7 +79,7 @@ func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d Relation
 	if err != nil {
 		return nil, err
 	}
-	if pl.role.Max > 0 {
+	if pl.Role.Max > 0 {
 		if err := s.checkMax(ctx, tx, pl); err != nil {
 			return nil, err
 		}
@@ -158,20 +87,20 @@ func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d Relation
 	if err := s.checkOrder(ctx, tx, ws, pl, ""); err != nil {
 		return nil, err
 	}
-	pl.link.NID, pl.link.AddedAt, pl.link.AddedBy = s.db.NewNID(), s.cfg.Now().UnixMilli(), web.CallerFrom(ctx).DID
-	stored, err := link.Insert(ctx, tx, ws, &pl.link)
+	pl.Link.NID, pl.Link.AddedAt, pl.Link.AddedBy = s.db.NewNID(), s.cfg.Now().UnixMilli(), web.CallerFrom(ctx).DID
+	stored, err := link.Insert(ctx, tx, ws, &pl.Link)
 	if err != nil {
 		return nil, err
 	}
 	if !stored {
-		return nil, relationExists("/target")
+		return nil, plan.Exists("/target")
 	}
-	shown := Shown(&pl.link, pl.back)
+	shown := Shown(&pl.Link, pl.Back)
 	if err := s.showSelf(ctx, tx, row, pl, shown); err != nil {
 		return nil, err
 	}
-	if pl.link.Mirror {
-		if err := s.showAt(ctx, tx, ws, []*plan{pl}); err != nil {
+	if pl.Link.Mirror {
+		if err := s.showAt(ctx, tx, ws, []*plan.Plan{pl}); err != nil {
 			return nil, err
 		}
 	}
@@ -212,7 +141,7 @@ func (s *Service) warm(ctx context.Context, ids ...string) error {
 }
 
 // drawOne reads and locks both ends of an edge and checks what they tell.
-func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*plan, *Row, error) {
+func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*plan.Plan, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	self, err := s.visibleEnd(ctx, tx, id)
 	if err != nil {
@@ -225,28 +154,28 @@ func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationD
 	if err != nil {
 		return nil, nil, err
 	}
-	other, err := s.visibleEnd(ctx, tx, d.Target)
+	other, err := s.farEnd(ctx, tx, d.Target)
 	if err != nil {
 		return nil, nil, err
 	}
-	pl, err := s.draw(self, other, p, d, "")
+	pl, err := s.drawer().Draw(self, other, p, d, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.checkClass(ctx, ws, pl, ""); err != nil {
+	if err := s.drawer().CheckClass(ctx, ws, pl, ""); err != nil {
 		return nil, nil, err
 	}
-	if pl.ordered() {
+	if pl.Ordered() {
 		if err := s.cfg.Events.TakeTurn(ctx, tx, ws); err != nil {
 			return nil, nil, err
 		}
 	}
 	locked := []*link.End{self}
-	if other != nil && (pl.link.Mirror || pl.leans()) {
-		other.Shared = !pl.link.Mirror
+	if other != nil && (pl.Link.Mirror || pl.Leans()) {
+		other.Shared = !pl.Link.Mirror
 		locked = append(locked, other)
 	}
-	if pl.role.Max > 0 {
+	if pl.Role.Max > 0 {
 		self.Crowded = false // whoever counts must be alone
 	}
 	if err := s.lock(ctx, tx, locked...); err != nil {
@@ -273,23 +202,24 @@ func (s *Service) mayChange(ctx context.Context, q db.Querier, r *Row) error {
 	return nil
 }
 
-func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *plan) error {
-	count := link.CountOut
-	if p.back {
-		count = link.CountIn
+func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
+	c := link.Count{Role: p.Link.Role, Most: p.Role.Max}
+	count := c.Out
+	if p.Back {
+		count = c.In
 	}
-	n, err := count(ctx, tx, p.self.NID, p.link.Role, p.role.Max)
-	if err != nil || n < p.role.Max {
+	n, err := count(ctx, tx, p.Self.NID)
+	if err != nil || n < p.Role.Max {
 		return err
 	}
-	return tooManyOf("", p.role)
+	return plan.TooMany("", p.Role)
 }
 
 // showSelf shows a new edge at the twin it was added to. There is an event even
 // when the record has no room for it.
-func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *plan, shown Relationship) error {
+func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *plan.Plan, shown Relationship) error {
 	s.noteEdge(tx, p)
-	next, err := s.show(ctx, tx, row, p.otherDomain(), shown)
+	next, err := s.show(ctx, tx, row, p.OtherDomain(), shown)
 	if err != nil {
 		return err
 	}
@@ -300,14 +230,14 @@ func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *plan, sh
 }
 
 // showAt shows new edges at their other end, which they share.
-func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*plan) error {
-	other, self := plans[0].other, plans[0].self
+func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*plan.Plan) error {
+	other, self := plans[0].Other, plans[0].Self
 	s.noteEdge(tx, plans[0])
 	var shown []Relationship
 	for _, p := range plans {
-		shown = append(shown, Shown(&p.link, !p.back))
+		shown = append(shown, Shown(&p.Link, !p.Back))
 	}
-	if other.Crowded && !places(other.Project, self.DomainType, shown) {
+	if other.Crowded && !plan.Places(other.Project, self.DomainType, shown) {
 		return nil // without a look at its record
 	}
 	row, err := findByNID(ctx, tx, ws, other.NID)
@@ -318,22 +248,16 @@ func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*pla
 	return err
 }
 
-// places tells whether edges make a twin part of a project it is not part of.
-// other is the domain type of their other end.
-func places(project, other string, edges []Relationship) bool {
-	return project == "" && slices.ContainsFunc(edges, func(r Relationship) bool { return belongs(r.Role, other) })
-}
-
 // show adds edges to a record. It returns nil when that leaves it as it is:
 // there is no room, and it waits for none of them.
 func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, edges ...Relationship) (*Row, error) {
-	if row.crowded && !places(row.Project, other, edges) {
+	if row.crowded && !plan.Places(row.Project, other, edges) {
 		return nil, nil
 	}
 	next, err := s.mutate(ctx, tx, row, related("relationship.added", edges[0]), func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
 		for _, r := range edges {
-			show(e, r, other)
+			plan.Show(e, r, other)
 		}
 		if !full || e.Project != project {
 			return nil
@@ -351,8 +275,8 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 }
 
 // noteEdge lets the keepers of rights know of an edge to a group.
-func (s *Service) noteEdge(tx *db.Tx, p *plan) {
-	if p.toGroup() {
+func (s *Service) noteEdge(tx *db.Tx, p *plan.Plan) {
+	if p.ToGroup() {
 		s.noteGroup(tx, "group")
 	}
 }

@@ -13,10 +13,12 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/cache"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -27,10 +29,13 @@ type Config struct {
 	Protocols *protocol.Service
 	Events    *event.Log
 	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
-	Cursors   web.Cursors
-	Log       *slog.Logger
-	Now       func() time.Time
-	NewDID    func() did.DID
+	// Jobs join the edges that have waited for a new twin, past the first
+	// hundred. Without it those stay as they are.
+	Jobs    *job.Service
+	Cursors web.Cursors
+	Log     *slog.Logger
+	Now     func() time.Time
+	NewDID  func() did.DID
 
 	Relayer    string // DID of this server, for relayerNode
 	StrictRefs bool   // refuse references to twins that are not held here
@@ -74,13 +79,13 @@ func (c Config) withDefaults() Config {
 type Service struct {
 	cfg     Config
 	db      *db.DB
-	records *records
+	records *cache.Records
 }
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, records: newRecords(cfg.DB)}
+	return &Service{cfg: cfg, db: cfg.DB, records: cache.New(cfg.DB)}
 }
 
 // Find reads a twin of the caller's workspace and projects. Any other is as
@@ -92,20 +97,20 @@ func (s *Service) Find(ctx context.Context, q db.Querier, id string) (*Row, erro
 }
 
 // read is Find for those who want nothing but the record.
-func (s *Service) read(ctx context.Context, id string) (record, error) {
+func (s *Service) read(ctx context.Context, id string) (cache.Record, error) {
 	caller := web.CallerFrom(ctx)
-	name := recordName{caller.Workspace, id}
-	found, evicted, ok := s.records.get(name)
+	name := cache.Name{Workspace: caller.Workspace, DID: id}
+	found, evicted, ok := s.records.Get(name)
 	if !ok {
 		r, err := find(ctx, s.db, caller.Workspace, id)
 		if err != nil {
-			return record{}, err
+			return cache.Record{}, err
 		}
-		found = record{project: r.Project, revision: r.Revision, body: r.Body}
-		s.records.put(name, found, evicted)
+		found = cache.Record{Project: r.Project, Revision: r.Revision, Body: r.Body}
+		s.records.Put(name, found, evicted)
 	}
-	if !inside(caller, found.project) {
-		return record{}, notFound()
+	if !inside(caller, found.Project) {
+		return cache.Record{}, notFound()
 	}
 	return found, nil
 }

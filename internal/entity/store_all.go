@@ -8,6 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -27,6 +28,10 @@ func (s *Service) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) (
 		if n < 0 {
 			n = len(list)
 		}
+		n, err := s.untilAwaited(ctx, tx, list[:n])
+		if err != nil {
+			return nil, err
+		}
 		if n == 0 { // it has edges or groups, or is refused
 			r, err := s.StoreTx(ctx, tx, list[0])
 			if err != nil {
@@ -45,6 +50,28 @@ func (s *Service) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) (
 		list = list[n:]
 	}
 	return out, nil
+}
+
+// untilAwaited tells how many twins come before one that edges wait for.
+func (s *Service) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared) (int, error) {
+	var ids []string
+	for _, p := range list {
+		if p.chosen {
+			ids = append(ids, p.row.DID)
+		}
+	}
+	if len(ids) == 0 {
+		return len(list), nil
+	}
+	s.lookAgain(ctx, tx, ids...)
+	waited, err := link.Awaited(ctx, tx, list[0].row.Workspace, ids...)
+	if err != nil {
+		return 0, err
+	}
+	if i := slices.IndexFunc(list, func(p *Prepared) bool { return slices.Contains(waited, p.row.DID) }); i >= 0 {
+		return i, nil
+	}
+	return len(list), nil
 }
 
 // Size is how many bytes the record has, without the relationships the draft

@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -57,6 +58,9 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 	if err := s.hide(ctx, tx, pl, row, reason); err != nil {
 		return err
 	}
+	if err := s.keepsVerifier(ctx, tx, caller.Workspace, pl); err != nil {
+		return err
+	}
 	return s.keepsParent(ctx, tx, pl)
 }
 
@@ -75,12 +79,12 @@ func (s *Service) Unrelate(ctx context.Context, id, relation, reason string) err
 }
 
 // openLink locks the ends of an edge that is about to end.
-func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *link.End, l *link.Link) (*plan, *Row, error) {
+func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *link.End, l *link.Link) (*plan.Plan, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
-	pl := &plan{self: self, link: *l, back: l.Src != self.NID}
-	pl.word = Shown(l, pl.back).Role
+	pl := &plan.Plan{Self: self, Link: *l, Back: l.Src != self.NID}
+	pl.Word = Shown(l, pl.Back).Role
 	far := l.Dst
-	if pl.back {
+	if pl.Back {
 		far = l.Src
 	}
 	if far != 0 {
@@ -88,11 +92,11 @@ func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *link.End, l *li
 		if err != nil {
 			return nil, nil, err
 		}
-		pl.other = other
+		pl.Other = other
 	}
 	locked := []*link.End{self}
 	if l.Mirror {
-		locked = append(locked, pl.other)
+		locked = append(locked, pl.Other)
 	}
 	for _, e := range locked {
 		e.Crowded = false // its record may change: lock it alone
@@ -109,9 +113,9 @@ func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *link.End, l *li
 
 // checkGroupEdge keeps groups in their organisations: an active group has a
 // parent, and an organisation an active group.
-func (s *Service) checkGroupEdge(ctx context.Context, tx *db.Tx, p *plan) error {
-	from, to := p.ends()
-	if !p.toGroup() || Status(to.Status) == StatusDeactivated || from.DomainType != "organisation" {
+func (s *Service) checkGroupEdge(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
+	from, to := p.Ends()
+	if !p.ToGroup() || Status(to.Status) == StatusDeactivated || from.DomainType != "organisation" {
 		return nil
 	}
 	return s.checkLastGroup(ctx, tx, from, to.NID)
@@ -131,8 +135,8 @@ func (s *Service) checkLastGroup(ctx context.Context, tx *db.Tx, org *link.End, 
 }
 
 // hide takes an edge that has ended off the records of its ends.
-func (s *Service) hide(ctx context.Context, tx *db.Tx, p *plan, row *Row, reason string) error {
-	shown := Shown(&p.link, p.back)
+func (s *Service) hide(ctx context.Context, tx *db.Tx, p *plan.Plan, row *Row, reason string) error {
+	shown := Shown(&p.Link, p.Back)
 	next, err := s.hideAt(ctx, tx, row, shown, reason)
 	if err != nil {
 		return err
@@ -145,14 +149,14 @@ func (s *Service) hide(ctx context.Context, tx *db.Tx, p *plan, row *Row, reason
 		return err
 	}
 	s.noteEdge(tx, p)
-	if !p.link.Mirror {
+	if !p.Link.Mirror {
 		return nil
 	}
-	far, err := findByNID(ctx, tx, row.Workspace, p.other.NID)
+	far, err := findByNID(ctx, tx, row.Workspace, p.Other.NID)
 	if err != nil {
 		return err
 	}
-	_, err = s.hideAt(ctx, tx, far, Shown(&p.link, !p.back), reason)
+	_, err = s.hideAt(ctx, tx, far, Shown(&p.Link, !p.Back), reason)
 	return err
 }
 
@@ -176,34 +180,39 @@ func (s *Service) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relation
 		}
 	}
 	if slices.Equal(list, e.Relationships) && more == e.MoreRelationships && project == e.Project {
-		return nil, s.stillComplete(ctx, tx, e, row.NID)
+		return nil, s.stillComplete(ctx, tx, e, row.NID, gone)
 	}
 	act := related("relationship.removed", gone)
 	act.Reason = reason
-	before := e.MissingRelationships
 	return s.mutate(ctx, tx, row, act, func(e *Entity) error {
 		e.Relationships, e.MoreRelationships, e.Project = list, more, project
 		missing, err := s.missingOf(ctx, tx, e, row.NID)
 		if err != nil {
 			return err
 		}
-		return keepsComplete(e.Status, before, missing)
+		return s.keepsComplete(e.Status, gone, missing)
 	})
 }
 
 // stillComplete is keepsComplete for an edge the record did not show.
-func (s *Service) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid int64) error {
+func (s *Service) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid int64, gone Relationship) error {
 	missing, err := s.missingOf(ctx, tx, e, nid)
 	if err != nil {
 		return err
 	}
-	return keepsComplete(e.Status, e.MissingRelationships, missing)
+	return s.keepsComplete(e.Status, gone, missing)
 }
 
-// keepsComplete refuses when an active twin would miss more than before.
-func keepsComplete(status Status, before, after []string) error {
-	fresh := slices.DeleteFunc(slices.Clone(after), func(r string) bool { return slices.Contains(before, r) })
-	if status != StatusActive || len(fresh) == 0 {
+// keepsComplete refuses when an active twin misses what an edge gave it. One
+// that did not hold gave nothing.
+func (s *Service) keepsComplete(status Status, gone Relationship, missing []string) error {
+	if status != StatusActive || !link.Holds(gone.Since, gone.Until, s.cfg.Now()) {
+		return nil
+	}
+	fresh := slices.DeleteFunc(slices.Clone(missing), func(r string) bool {
+		return r != gone.Role && (r != edge.GeneratedBy || gone.Role != edge.Project)
+	})
+	if len(fresh) == 0 {
 		return nil
 	}
 	return missingFault(fresh, "The entity is active and needs this relationship.")
@@ -239,7 +248,7 @@ func (s *Service) projectOf(ctx context.Context, tx *db.Tx, row *Row) (string, e
 		return "", err
 	}
 	for _, r := range list {
-		if !belongs(r.Role, "project") {
+		if !plan.Belongs(r.Role, "project") {
 			continue
 		}
 		other, err := link.FindEnd(ctx, tx, row.Workspace, r.Target)
@@ -260,27 +269,29 @@ func (s *Service) missingOf(ctx context.Context, q db.Querier, e *Entity, nid in
 	if err != nil {
 		return nil, err
 	}
-	count := counter(e)
+	count := plan.Counter(e, s.cfg.Now())
 	if e.MoreRelationships {
-		counted, err := s.countAll(ctx, q, nid, wordsOf(p, e.DomainType))
+		counted, err := s.countAll(ctx, q, nid, plan.Words(p, e.DomainType))
 		if err != nil {
 			return nil, err
 		}
 		count = func(word string) int { return counted[word] }
 	}
-	return missing(p, e.DomainType, count), nil
+	return plan.Missing(p, e.DomainType, count), nil
 }
 
-// countAll counts the current edges of a twin under words it needs.
+// countAll counts the edges of a twin that hold, under words it needs.
 func (s *Service) countAll(ctx context.Context, q db.Querier, nid int64, words map[string]int) (map[string]int, error) {
 	out := map[string]int{}
 	for word, least := range words {
-		n, err := link.CountOut(ctx, q, nid, word, least)
+		c := link.Count{Role: word, Most: least, Now: s.cfg.Now().UnixMilli()}
+		n, err := c.Out(ctx, q, nid)
 		if err != nil {
 			return nil, err
 		}
 		if rule, inverse, ok := edge.Of(word); ok && inverse && n < least {
-			in, err := link.CountIn(ctx, q, nid, rule.Role, least)
+			c.Role = rule.Role
+			in, err := c.In(ctx, q, nid)
 			if err != nil {
 				return nil, err
 			}

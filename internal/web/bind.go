@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // bodyRules says how a route reads its body.
@@ -36,12 +37,15 @@ type binder struct {
 	// optional: Body is a pointer, and stays nil when there is no body
 	optional bool
 	raw      []int // index of RawBody
-	rules    bodyRules
+	// misfit: index of Misfit, an error that says which members of the body
+	// do not fit; Body has the others. Without it the handler is not called.
+	misfit []int
+	rules  bodyRules
 }
 
 type param struct {
-	in, name string
-	index    []int
+	in, name, doc string
+	index         []int
 }
 
 func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
@@ -55,6 +59,9 @@ func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
 		case "RawBody":
 			b.raw = f.Index
 			continue
+		case "Misfit":
+			b.misfit = f.Index
+			continue
 		}
 		for _, in := range []string{"path", "query", "header"} {
 			name, ok := f.Tag.Lookup(in)
@@ -67,7 +74,7 @@ func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
 			if in == "query" {
 				b.known = append(b.known, name)
 			}
-			b.params = append(b.params, param{in: in, name: name, index: f.Index})
+			b.params = append(b.params, param{in: in, name: name, doc: f.Tag.Get("doc"), index: f.Index})
 		}
 	}
 	if rules.jsonPatch && b.raw == nil {
@@ -97,7 +104,7 @@ func (b *binder) bind(w http.ResponseWriter, r *http.Request, in reflect.Value) 
 			continue
 		}
 		if detail := setText(in.FieldByIndex(p.index), text); detail != "" {
-			c.Add(p.in+"/"+p.name, "invalid", detail)
+			c.Add(p.in+"/"+p.name, "invalid", strings.TrimSpace(detail+" "+p.doc))
 		}
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
@@ -160,7 +167,11 @@ func (b *binder) bindBody(w http.ResponseWriter, r *http.Request, in reflect.Val
 		// has stored.
 		r = fill(r, func(q *request) { q.jsonPatch = true })
 	} else if b.body != nil && !(len(body) == 0 && b.optional) {
-		if err := DecodeStrict(body, in.FieldByIndex(b.body).Addr().Interface(), b.rules.lenient); err != nil {
+		v := in.FieldByIndex(b.body)
+		err := DecodeStrict(body, v.Addr().Interface(), b.rules.lenient)
+		if b.misfit != nil && misfit.Is(err) && !v.IsZero() {
+			in.FieldByIndex(b.misfit).Set(reflect.ValueOf(err))
+		} else if err != nil {
 			return r, err
 		}
 	}
@@ -243,10 +254,13 @@ func withIdempotency(r *http.Request, body []byte) (*http.Request, error) {
 // setText parses text into v. It returns what is wrong, "" when nothing is.
 func setText(v reflect.Value, text string) string {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		if u.UnmarshalText([]byte(text)) != nil {
-			return "The value is not well-formed."
+		if u.UnmarshalText([]byte(text)) == nil {
+			return ""
 		}
-		return ""
+		if _, whole := u.(*Number); whole {
+			return "The value must be a whole number."
+		}
+		return "The value is not well-formed."
 	}
 	switch v.Kind() {
 	case reflect.String:

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -107,7 +108,7 @@ func jsonFault(body []byte, err error) error {
 	}
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
-		return syntaxFault(syntax)
+		return syntaxFault(body, syntax)
 	}
 	var semantic *json.SemanticError
 	if errors.As(err, &semantic) {
@@ -119,7 +120,7 @@ func jsonFault(body []byte, err error) error {
 	return fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not valid JSON.").Wrap(err)
 }
 
-func syntaxFault(err *jsontext.SyntacticError) error {
+func syntaxFault(body []byte, err *jsontext.SyntacticError) error {
 	pointer := string(err.JSONPointer)
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
@@ -128,10 +129,21 @@ func syntaxFault(err *jsontext.SyntacticError) error {
 	case strings.Contains(err.Err.Error(), "after top-level value"):
 		return fault.New(fault.Invalid, "TRAILING_DATA", "There is data after the end of the JSON document.").Wrap(err)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.New(fault.Invalid, "MALFORMED_JSON", "The JSON body ends too early.").Wrap(err)
+		return fault.New(fault.Invalid, "MALFORMED_JSON", "The JSON body ends too early.").Wrap(err).
+			With(fault.Field{Pointer: pointer, Code: "syntax", Detail: fmt.Sprintf("The JSON ends here, at %s.", whereIs(body, err.ByteOffset))})
 	}
 	return fault.New(fault.Invalid, "MALFORMED_JSON", "The body is not valid JSON.").Wrap(err).
-		With(fault.Field{Pointer: pointer, Code: "syntax", Detail: "The JSON is broken here."})
+		With(fault.Field{Pointer: pointer, Code: "syntax", Detail: fmt.Sprintf("The JSON is broken here, at %s.", whereIs(body, err.ByteOffset))})
+}
+
+// whereIs says to people where an offset is: bytes count from 1 in their line.
+func whereIs(body []byte, offset int64) string {
+	before := body[:min(int(offset), len(body))]
+	at := len(before) - bytes.LastIndexByte(before, '\n')
+	if line := bytes.Count(before, []byte("\n")) + 1; line > 1 {
+		return fmt.Sprintf("byte %d of line %d", at, line)
+	}
+	return fmt.Sprintf("byte %d", at)
 }
 
 func semanticFault(err *json.SemanticError) error {

@@ -15,11 +15,17 @@ package bulk
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -31,15 +37,13 @@ import (
 
 // Limits.
 const (
-	MaxOperations = 1000     // of a batch
-	MaxBatch      = 8 << 20  // bytes of its body
-	MaxImport     = 64 << 20 // bytes of a file to import
-	MaxExport     = 2 << 30  // bytes of a file that is exported, before compression
-	MaxFiles      = 100      // a workspace has at once
-	FileLife      = 24 * time.Hour
-	maxMapping    = 4 << 10 // bytes of the mapping of an import
-	maxRenames    = 100     // of a migration, and as many defaults
-	ChunkRows     = 50      // stored in one transaction at most
+	MaxImport  = 64 << 20 // bytes of a file to import
+	MaxExport  = 2 << 30  // bytes of a file that is exported, before compression
+	MaxFiles   = 100      // a workspace has at once
+	FileLife   = 24 * time.Hour
+	maxMapping = 4 << 10 // bytes of the mapping of an import
+	maxRenames = 100     // of a migration, and as many defaults
+	ChunkRows  = chunk.Rows
 )
 
 // The kinds of jobs.
@@ -66,8 +70,9 @@ type Config struct {
 
 // Service moves twins in bulk. It is safe for many goroutines.
 type Service struct {
-	cfg Config
-	db  *db.DB
+	cfg   Config
+	db    *db.DB
+	batch *batch.Service
 }
 
 // New makes a Service over a migrated store.
@@ -81,7 +86,13 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
+	return &Service{cfg: cfg, db: cfg.DB, batch: batch.New(batch.Config{DB: cfg.DB, Entities: cfg.Entities, Idem: cfg.Idem, Now: cfg.Now})}
+}
+
+// Batch does the operations of b in their order, with the rights of the caller
+// of ctx: all or none of them, or each for itself.
+func (s *Service) Batch(ctx context.Context, b batch.Batch) (web.Reply[batch.Results], error) {
+	return s.batch.Do(ctx, b)
 }
 
 // Handlers are what runs the jobs of this package, by kind.
@@ -100,32 +111,14 @@ func mayAll(ctx context.Context, scopes ...string) error {
 	return nil
 }
 
-// Problem is a refusal inside a report.
-type Problem struct {
-	Code    string  `json:"code" doc:"Stable name of the error."`
-	Message string  `json:"message"`
-	Status  int     `json:"status" doc:"HTTP status the single route would answer with."`
-	Errors  []Field `json:"errors,omitempty" doc:"Every field that is wrong."`
+// escape makes a name part of a JSON pointer.
+func escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// Field names one place in the input.
-type Field struct {
-	Pointer string `json:"pointer" doc:"JSON pointer into the twin, or the column of a table."`
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
-}
-
-// maxFields is how many wrong fields of one row a report keeps.
-const maxFields = 20
-
-// problemOf is a fault in a report.
-func problemOf(f *fault.Error) *Problem {
-	p := &Problem{Code: f.Code, Message: f.Message, Status: web.Status(f.Kind)}
-	for i, d := range f.Fields {
-		if i == maxFields {
-			break
-		}
-		p.Errors = append(p.Errors, Field(d))
+func decodeJSON(text string, v any) error {
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		return fmt.Errorf("read stored JSON: %w", err)
 	}
-	return p
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -27,29 +28,35 @@ const batching = "1 to 1000 operations in at most 8 MiB, done in their order wit
 
 const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJSON (a record on each line), CSV (UTF-8, names in the first line, comma, semicolon or tab) or XLSX (first sheet). The format comes from the " +
 	"Content-Type or from format. A column is a path into the record: type, protocol, properties.serial, metadata.name, externalIds.erp; lists are JSON text; an empty cell is no value. At most 1,000 columns, 1 MiB a row. " +
-	"What the server decides (status, revision, links, …) may be in the file and is not looked at, so an export can be imported. An apostrophe before = + - @ is taken off.\n\n" +
+	"An apostrophe before = + - @ is taken off. Groups are stored before all other rows, whatever their place.\n\n" +
 	"mode=create makes a twin of every row. mode=upsert changes the twin with the row's DID, else the one with one of its external ids, by merging the row into it, and makes it when there is none; the same file twice changes nothing. " +
-	"dryRun=true stores nothing and gives the same report. A file that is broken as a whole stores nothing; a row that is wrong is refused alone. The answer is a job; what became of every row is at /v1/imports/{id}/rows. The scope `entities:write` is needed too."
+	"dryRun=true stores nothing and gives the same report, as far as no other row has to be stored first. A file that is broken as a whole stores nothing; a row that is wrong is refused alone. " +
+	"The answer is a job; what became of every row is at /v1/imports/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too.\n\n" +
+	"An export can be imported. A new twin gets the status its row says, as far as the transitions lead there; an organisation has the groups that its row contains instead of one of its own. " +
+	"Owner, verification, credentials and claims are not taken from a file: a row that says something else of them than its twin does has a warning. What else the server decides (revision, created, links, …) is not looked at. " +
+	"Controllers are those of the row. When it names only such as are not held in this workspace before the import, and you control the twin through none of them, you become one more controller, and the row has a warning: " +
+	"otherwise nobody here could change the twin. An update leaves the status of a twin alone."
 
 const exporting = "Every twin that matches, in the order of their making, as a file that can be read for 24 hours at /v1/exports/{id}/file. In CSV and XLSX a path is a column and a list is JSON text; text that a spreadsheet would run as a " +
 	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: what does not fit fails the export with a reason. The scope `entities:read` is needed too."
 
 const migrating = "Takes every twin of the protocol that is older than the target version to it. Properties are renamed, then defaults fill what is missing, then the twin is checked; one that does not fit stays as it is and is in the report. " +
-	"Twins of a version after the target and deactivated ones are skipped. A dry run changes nothing and reports the twins that would not fit. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer`."
+	"Twins of a version after the target and deactivated ones are skipped. A dry run changes nothing and reports the twins that would not fit; its target may be a draft, which is published when all fit. " +
+	"The answer is a job; what became of every twin is at /v1/migrations/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer`."
 
 // Routes adds the bulk API to a.
 func (s *Service) Routes(a *web.API) {
 	const entities, imports, exports, protocols = "entities", "imports", "exports", "protocols"
 	web.Post(a, "/v1/entities:batch", s.serveBatch, web.Doc{
-		Summary: "Do many operations at once", Scope: "entities:write", Tag: entities, Once: true, MaxBody: MaxBatch, Description: batching,
-		Example: Batch{Atomic: true, Operations: []Operation{
+		Summary: "Do many operations at once", Scope: "entities:write", Tag: entities, Once: true, MaxBody: batch.MaxBody, Description: batching,
+		Example: batch.Batch{Atomic: true, Operations: []batch.Operation{
 			{Op: "create", Entity: &entity.Draft{Type: "Household", Protocol: "did:ixo:protocol/household"}},
 			{Op: "create", Entity: &entity.Draft{Type: "Device", Protocol: "did:ixo:protocol/clean-cooking", Relationships: []entity.RelationDraft{{Role: "household", Target: "$0"}}}},
 		}},
 		Codes: []string{"BATCH_INVALID", "BATCH_REFERENCE_FAILED", "BATCH_TOO_HEAVY"},
 	})
 	a.Handle(http.MethodPost, "/v1/imports", s.serveImport, web.Doc{
-		Summary: "Import twins from a file", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true, Answer: job.Job{}, Description: importing,
+		Summary: "Import twins from a file", Status: http.StatusAccepted, Scope: "imports:write", Tag: imports, Once: true, Answer: Accepted{}, Description: importing,
 		Consumes: "application/x-ndjson, text/csv, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 		Query: []web.Param{
 			{Name: "format", Doc: "ndjson, csv or xlsx; that of the Content-Type by default.", Example: "csv"},
@@ -79,7 +86,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/protocols/{did}/migrations", s.serveMigration, web.Doc{
 		Summary: "Migrate twins to another version of their protocol", Status: http.StatusAccepted, Scope: "protocols:write", Tag: protocols, Once: true, Description: migrating,
-		Example: MigrationDraft{DryRun: true}, Codes: []string{"PROTOCOL_NOT_FOUND", "MIGRATION_INVALID", "SCOPE_MISSING"},
+		Example: MigrationDraft{DryRun: true}, Codes: []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_NOT_PUBLISHED", "MIGRATION_INVALID", "SCOPE_MISSING"},
 	})
 	web.Get(a, "/v1/migrations/{id}", s.serveMigrationOne, web.Doc{Summary: "Read a migration", Scope: "protocols:read", Tag: protocols, Codes: []string{"MIGRATION_NOT_FOUND"}})
 	web.Get(a, "/v1/migrations/{id}/rows", s.serveMigrationRows, web.Doc{
@@ -88,7 +95,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-func (s *Service) serveBatch(ctx context.Context, in *struct{ Body Batch }) (web.Reply[Results], error) {
+func (s *Service) serveBatch(ctx context.Context, in *struct{ Body batch.Batch }) (web.Reply[batch.Results], error) {
 	return s.Batch(ctx, in.Body)
 }
 
@@ -199,8 +206,8 @@ func together(err, other error) error {
 
 // beginImport enqueues the import of a file that has arrived. A request that is
 // sent again gets the first job, if it sent the same file.
-func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (web.Reply[job.Job], error) {
-	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (web.Reply[Accepted], error) {
+	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
 		answer, err := s.begin(ctx, tx, kindImport, p, f.ID)
 		if err != nil {
 			return answer, err
@@ -226,7 +233,7 @@ func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (
 	return answer, nil
 }
 
-func writeJob(w http.ResponseWriter, p web.Reply[job.Job]) error {
+func writeJob(w http.ResponseWriter, p web.Reply[Accepted]) error {
 	body := p.Raw
 	if body == nil {
 		var err error
@@ -297,24 +304,24 @@ func (s *Service) serveImportRows(ctx context.Context, in *rowsIn) (web.Reply[we
 	return s.rows(ctx, kindImport, in)
 }
 
-func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft }) (web.Reply[job.Job], error) {
+func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft }) (web.Reply[Accepted], error) {
 	d := in.Body
 	if err := mayAll(ctx, "entities:read"); err != nil {
-		return web.Reply[job.Job]{}, err
+		return web.Reply[Accepted]{}, err
 	}
 	if err := d.validate(); err != nil {
-		return web.Reply[job.Job]{}, err
+		return web.Reply[Accepted]{}, err
 	}
 	if err := s.checkColumns(ctx, d.Columns); err != nil {
-		return web.Reply[job.Job]{}, err
+		return web.Reply[Accepted]{}, err
 	}
 	if err := s.tryQuery(ctx, d.query()); err != nil {
-		return web.Reply[job.Job]{}, err
+		return web.Reply[Accepted]{}, err
 	}
 	f := &file.File{ID: db.NewID(), Workspace: web.CallerFrom(ctx).Workspace, Kind: file.Export, At: s.cfg.Now().UnixMilli()}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
 		if err := insertFile(ctx, tx, f); err != nil {
-			return web.Reply[job.Job]{}, err
+			return web.Reply[Accepted]{}, err
 		}
 		return s.begin(ctx, tx, kindExport, d, f.ID)
 	})
@@ -421,61 +428,4 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	web.LeavePlace(ctx)
 	_, err = file.Send(ctx, s.db, f, w) // a client that has gone is no matter
 	return err
-}
-
-type migrationIn struct {
-	DID  string `path:"did" doc:"DID of the protocol."`
-	Body MigrationDraft
-}
-
-func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Reply[job.Job], error) {
-	var none web.Reply[job.Job]
-	if err := mayAll(ctx, "entities:write"); err != nil {
-		return none, err
-	}
-	ws, p := web.CallerFrom(ctx).Workspace, migrationJob{Protocol: in.DID, MigrationDraft: in.Body}
-	target, err := s.cfg.Protocols.Find(ctx, ws, p.Protocol, p.To)
-	if err != nil {
-		return none, err
-	}
-	if p.From != "" {
-		if _, err := s.cfg.Protocols.FindAny(ctx, ws, p.Protocol, p.From); err != nil {
-			return none, err
-		}
-	}
-	if err := p.validate(target); err != nil {
-		return none, err
-	}
-	p.To = target.Version
-	if err := s.tryQuery(ctx, search.Query{Protocol: p.Protocol, Filter: p.Filter, Sort: "created"}); err != nil {
-		return none, err
-	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
-		return s.begin(ctx, tx, kindMigrate, p, "")
-	})
-}
-
-// Migration is a migration as its readers see it.
-type Migration struct {
-	Common
-	Protocol string      `json:"protocol"`
-	From     string      `json:"from,omitzero"`
-	To       string      `json:"to"`
-	DryRun   bool        `json:"dryRun"`
-	Counts   Counts      `json:"counts"`
-	Links    ReportLinks `json:"links"`
-}
-
-func (s *Service) serveMigrationOne(ctx context.Context, in *oneIn) (Migration, error) {
-	var p migrationJob
-	var n Counts
-	common, _, err := s.look(ctx, kindMigrate, in.ID, &p, &n)
-	if err != nil {
-		return Migration{}, err
-	}
-	return Migration{Common: common, Protocol: p.Protocol, From: p.From, To: p.To, DryRun: p.DryRun, Counts: n, Links: reportLinks("migrations", in.ID)}, nil
-}
-
-func (s *Service) serveMigrationRows(ctx context.Context, in *rowsIn) (web.Reply[web.Page[ReportRow]], error) {
-	return s.rows(ctx, kindMigrate, in)
 }

@@ -7,10 +7,8 @@ import (
 	"hash/maphash"
 	"io"
 	"runtime/debug"
-	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -47,12 +45,14 @@ type Counts struct {
 	Skipped   int64 `json:"skipped,omitzero" doc:"Twins that are newer than the target, or deactivated."`
 	Refused   int64 `json:"refused" doc:"Rows with an error, of which nothing is stored; see the report."`
 	// Incomplete rows are counted above as well.
-	Incomplete int64 `json:"incomplete,omitzero" doc:"Rows whose twin is stored and of which a relationship to a later row was refused."`
+	Incomplete int64 `json:"incomplete,omitzero" doc:"Rows whose twin is stored and of which a relationship to a later row, or the status, was refused."`
+	Warnings   int64 `json:"warnings,omitzero" doc:"Warnings in the report, such as that a verification was not carried over."`
 }
 
 // add counts one outcome.
 func (c *Counts) add(o chunk.Outcome) {
 	c.Done++
+	c.Warnings += int64(len(o.Warnings))
 	switch o.Action {
 	case chunk.Created:
 		c.Created++
@@ -73,10 +73,21 @@ func (c *Counts) add(o chunk.Outcome) {
 type importState struct {
 	Line   int64  `json:"line"` // the last one that was stored
 	Counts Counts `json:"counts"`
+	Sweep  int    `json:"sweep,omitzero"` // which rows are stored, see sweepAll
 	Late   bool   `json:"late,omitzero"`  // some rows refer to later ones
 	Edges  bool   `json:"edges,omitzero"` // all rows are stored, and edges to later ones are added
+	Last   []bool `json:"last,omitzero"`  // whether some rows end in a stage, see stages
+	Stage  int    `json:"stage,omitzero"` // edges are added too, and the twins of this stage end
 	Ended  bool   `json:"ended,omitzero"` // the file has served
 }
+
+// The rows of a file are stored in its order, but for groups: they come before
+// their organisations, which are made with them.
+const (
+	sweepAll    = iota // the file has no groups, or nothing else
+	sweepGroups        // they are stored
+	sweepOthers        // and the rest follows
+)
 
 // runImport is the job of an import.
 func (s *Service) runImport(ctx context.Context, r *job.Run) error {
@@ -115,7 +126,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 		return err
 	}
 	if st.Ended {
-		r.SetResult(st.Counts)
+		r.SetResult(reported{st.Counts, reportLinks("imports", r.ID)})
 		return nil
 	}
 	if f == nil {
@@ -128,14 +139,18 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	// Look at all of it first: a file that is broken somewhere stores nothing,
 	// progress has a total, and rows may refer to later ones.
 	w := &importer{
-		s: s, run: r, p: p, file: f, st: st, pace: chunk.NewPace(s.db), seen: map[string]bool{}, lines: map[uint64]int64{}, seed: maphash.MakeSeed(),
+		s: s, run: r, p: p, file: f, st: st, pace: chunk.NewPace(s.db), resumed: resumed,
+		seen: map[uint64]bool{}, lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
 	}
-	total, err := w.count(ctx, open)
+	total, groups, err := w.count(ctx, open)
 	if err != nil {
 		return err
 	}
 	if !resumed {
 		w.st.Counts.Total = total
+		if groups > 0 && groups < total {
+			w.st.Sweep = sweepGroups
+		}
 	}
 	return w.passes(ctx, open)
 }
@@ -148,28 +163,41 @@ func blame(err error) error {
 	return err
 }
 
-// count reads a file to its end and notes where twins are.
-func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)) (n int64, err error) {
+// count reads a file to its end and notes where twins are, and how many rows
+// and groups there are.
+func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)) (n, groups int64, err error) {
 	in, err := open()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	for ; ; n++ {
 		if n%1000 == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
+			return 0, 0, ctx.Err()
 		}
-		rec, err := in.Next()
+		rec, err := w.p.read(in)
 		if errors.Is(err, io.EOF) {
-			return n, nil
+			return n, groups, nil
 		} else if err != nil {
-			return 0, blame(err)
+			return 0, 0, blame(err)
 		}
-		if id := didOf(rec.JSON); id != "" {
-			w.lines[maphash.String(w.seed, id)] = rec.Line
+		id, group := w.p.glance(rec.JSON)
+		if group {
+			groups++
+		}
+		if id != "" {
+			w.lines[maphash.String(w.seed, id)] = place(rec.Line, group)
 		}
 		w.pace.Rest(ctx)
 	}
+}
+
+// place is where a row stands in the order in which rows are stored.
+func place(line int64, group bool) int64 {
+	if group {
+		return line
+	}
+	return line + 1<<40 // after all groups
 }
 
 // importer is one run of an import.
@@ -180,18 +208,28 @@ type importer struct {
 	file *file.File
 	st   importState
 	pace *chunk.Pace
-	// seen are the names the rows so far have taken, for a dry run: nothing is
-	// there to clash with, or to refer to.
-	seen map[string]bool
-	// lines are the rows that name a DID, by the hash of it: a file may have a
-	// million.
-	lines map[uint64]int64
-	seed  maphash.Seed
+
+	resumed bool // an earlier attempt has stored rows
+	// seen are the names the rows so far have taken, by their hash: a dry run
+	// stores nothing that a row could clash with or refer to, and must say what
+	// the real one says.
+	seen map[uint64]bool
+	// lines are the places of rows that name a DID, by the hash of it: a file
+	// may have a million.
+	lines   map[uint64]int64
+	seed    maphash.Seed
+	foreign map[string]bool // what is known of lists of controllers, see control
 }
 
-// passes stores the rows, then the edges to rows that came later.
+// passes stores the rows, then the edges to rows that came later, then ends the
+// twins that have ended: nothing refers to them any more.
 func (w *importer) passes(ctx context.Context, open func() (*sheet.Reader, error)) error {
-	for _, pass := range []func(context.Context, *sheet.Reader) error{w.all, w.edges} {
+	type pass = func(context.Context, *sheet.Reader) error
+	list := []pass{w.groups, w.all, w.edges}
+	for stage := range stages {
+		list = append(list, func(ctx context.Context, in *sheet.Reader) error { return w.end(ctx, in, stage) })
+	}
+	for _, pass := range list {
 		in, err := open()
 		if err != nil {
 			return err
@@ -201,14 +239,26 @@ func (w *importer) passes(ctx context.Context, open func() (*sheet.Reader, error
 		}
 	}
 	w.st.Ended = true
-	w.run.SetResult(w.st.Counts)
+	w.run.SetResult(reported{w.st.Counts, reportLinks("imports", w.run.ID)})
 	return w.s.db.InTx(ctx, func(tx *db.Tx) error { return w.run.Save(ctx, tx, w.st) })
 }
 
-// all stores the rows after the last one that was stored.
+// groups stores the groups of a file that has other rows too.
+func (w *importer) groups(ctx context.Context, in *sheet.Reader) error {
+	if w.st.Sweep != sweepGroups {
+		return nil
+	}
+	if err := w.all(ctx, in); err != nil {
+		return err
+	}
+	w.st.Sweep, w.st.Line = sweepOthers, 0
+	return nil
+}
+
+// all stores the rows of a sweep after the last one that was stored.
 func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 	w.progress()
-	if w.st.Edges {
+	if w.st.Edges || w.st.Stage > 0 {
 		return nil
 	}
 	next, stop := w.ahead(ctx, in)
@@ -218,8 +268,8 @@ func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 		if p.err != nil || len(p.lines) == 0 {
 			return p.err
 		}
-		w.st.Late = w.st.Late || p.late
-		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: p.steps, All: w.s.allOf(p.steps, p.made), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+		w.note(&p)
+		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: p.steps, All: w.allOf(&p), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
 			return w.seal(ctx, tx, p.lines, out, first)
 		}})
 		if err != nil {
@@ -233,9 +283,9 @@ func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 // ahead prepares rows while those before are stored: one chunk, so that little
 // is in memory. stop waits for its end.
 func (w *importer) ahead(ctx context.Context, in *sheet.Reader) (next func() prepared, stop func()) {
-	skip := w.st.Line
-	if w.p.DryRun { // it looks at the names that rows before have taken
-		return func() prepared { return w.next(ctx, in, skip) }, func() {}
+	from := w.st
+	if w.p.DryRun { // the steps look at the names that rows before have taken
+		return func() prepared { return w.next(ctx, in, &from) }, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ready, done := make(chan prepared, 1), make(chan struct{})
@@ -253,7 +303,7 @@ func (w *importer) ahead(ctx context.Context, in *sheet.Reader) (next func() pre
 				give(prepared{err: fmt.Errorf("panic while preparing rows: %v\n%s", v, debug.Stack())})
 			}
 		}()
-		for give(w.next(ctx, in, skip)) {
+		for give(w.next(ctx, in, &from)) {
 		}
 	}()
 	next = func() prepared {
@@ -306,125 +356,4 @@ func (w *importer) progress() {
 		note = "checking"
 	}
 	w.run.Progress(w.st.Counts.Done, w.st.Counts.Total, note)
-}
-
-// prepared are rows that are ready to be stored; none at the end of the file.
-type prepared struct {
-	lines []int64
-	steps []chunk.Step
-	made  []*entity.Prepared // by step; nil for one that makes no twin
-	late  bool               // some refer to later rows
-	err   error
-}
-
-// next prepares the next rows after a line: everything that needs no
-// transaction.
-func (w *importer) next(ctx context.Context, in *sheet.Reader, skip int64) prepared {
-	var p prepared
-	size := 0
-	for len(p.lines) < ChunkRows && size < chunk.MaxBytes {
-		rec, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return prepared{err: blame(err)}
-		}
-		if err := ctx.Err(); err != nil {
-			return prepared{err: err}
-		}
-		if rec.Line <= skip { // stored before a restart
-			w.remember(rec)
-			continue
-		}
-		st, made, late, err := w.step(ctx, rec)
-		if err != nil {
-			return prepared{err: err}
-		}
-		p.lines, p.steps, p.made, p.late = append(p.lines, rec.Line), append(p.steps, st), append(p.made, made), p.late || late
-		size += st.Bytes
-		w.pace.Rest(ctx)
-	}
-	return p
-}
-
-// remember notes the names of a row that an earlier attempt has checked.
-func (w *importer) remember(rec sheet.Record) {
-	if !w.p.DryRun || rec.JSON == nil {
-		return
-	}
-	if row, err := w.p.rowOf(rec.JSON); err == nil {
-		w.take(&row.draft)
-	}
-}
-
-// step is what to do for a row, with the twin it makes if it makes one. late
-// tells that it refers to later rows.
-func (w *importer) step(ctx context.Context, rec sheet.Record) (st chunk.Step, made *entity.Prepared, late bool, err error) {
-	if len(rec.Errs) > 0 {
-		return chunk.Refuse("", recordFault(w.p.Format, rec.Errs)), nil, false, nil
-	}
-	row, err := w.p.rowOf(rec.JSON)
-	if f := chunk.Refusal(err); f != nil {
-		return chunk.Refuse("", f), nil, false, nil
-	} else if err != nil {
-		return chunk.Step{}, nil, false, err
-	}
-	early, later := w.split(row.draft.Relationships, rec.Line)
-	row.draft.Relationships = early
-	if w.p.DryRun {
-		if w.p.Mode == modeUpsert && slices.ContainsFunc(names(&row.draft), func(name string) bool { return w.seen[name] }) {
-			return chunk.Step{Done: &chunk.Outcome{DID: row.draft.DID, Action: chunk.Updated}}, nil, false, nil
-		}
-		if f := w.clash(&row.draft); f != nil {
-			return chunk.Refuse(row.draft.DID, f), nil, false, nil
-		}
-	}
-	st, made, err = w.prepare(ctx, row)
-	if f := chunk.Refusal(err); f != nil {
-		return chunk.Refuse(row.draft.DID, f), nil, false, nil
-	}
-	return st, made, len(later) > 0, err
-}
-
-// names are what a draft takes for itself.
-func names(d *entity.Draft) []string {
-	var out []string
-	if d.DID != "" {
-		out = append(out, d.DID)
-	}
-	for scheme, value := range d.ExternalIDs {
-		out = append(out, scheme+"\x00"+value)
-	}
-	return out
-}
-
-func (w *importer) take(d *entity.Draft) {
-	for _, name := range names(d) {
-		w.seen[name] = true
-	}
-}
-
-// clash tells of a name that an earlier row of the file has taken.
-func (w *importer) clash(d *entity.Draft) *fault.Error {
-	if d.DID != "" && w.seen[d.DID] {
-		return fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
-			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
-	}
-	for scheme, value := range d.ExternalIDs {
-		if w.seen[scheme+"\x00"+value] {
-			return fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "An earlier row has this external id.").
-				With(fault.Field{Pointer: "/externalIds/" + scheme, Code: "exists", Detail: "An earlier row has this external id."})
-		}
-	}
-	return nil
-}
-
-// pending tells whether a dry run fails only because it has not stored an
-// earlier row this one refers to.
-func (w *importer) pending(err error, d *entity.Draft) bool {
-	switch fault.CodeOf(err) {
-	case "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND":
-		return slices.ContainsFunc(d.Relationships, func(r entity.RelationDraft) bool { return w.seen[r.Target] })
-	}
-	return false
 }

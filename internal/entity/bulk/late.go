@@ -5,6 +5,8 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,25 +15,45 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-// didOf is the DID a record names, "" when it names none.
-func didOf(record jsontext.Value) string {
+const groupProtocol = "did:ixo:protocol/group"
+
+// glance is the DID a record names, "" when it names none, and whether it is a
+// membership group.
+func (p *importJob) glance(record jsontext.Value) (id string, group bool) {
 	var named struct {
-		DID jsontext.Value `json:"did"`
+		DID        jsontext.Value `json:"did"`
+		DomainType jsontext.Value `json:"domainType"`
+		Protocol   jsontext.Value `json:"protocol"`
 	}
-	var id string
-	if record == nil || json.Unmarshal(record, &named) != nil || named.DID.Kind() != '"' || json.Unmarshal(named.DID, &id) != nil {
-		return ""
+	if record == nil || json.Unmarshal(record, &named) != nil {
+		return "", false
 	}
-	return id
+	protocol := p.Protocol
+	if named.Protocol != nil {
+		protocol = text(named.Protocol)
+	}
+	protocol, _, _ = strings.Cut(protocol, "@")
+	return text(named.DID), protocol == groupProtocol || text(named.DomainType) == "group"
 }
 
-// split tells the edges of a row to twins of later rows from the others.
-func (w *importer) split(all []entity.RelationDraft, line int64) (early, late []entity.RelationDraft) {
+// text is a JSON text, "" when the value is none.
+func text(v jsontext.Value) string {
+	var s string
+	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// split tells the edges of the row at a place to twins of later rows from the
+// others.
+func (w *importer) split(all []entity.RelationDraft, at int64) (early, late []entity.RelationDraft) {
 	for _, d := range all {
-		if w.lines[maphash.String(w.seed, d.Target)] > line {
+		if w.lines[maphash.String(w.seed, d.Target)] > at {
 			late = append(late, d)
 		} else {
 			early = append(early, d)
@@ -40,34 +62,95 @@ func (w *importer) split(all []entity.RelationDraft, line int64) (early, late []
 	return early, late
 }
 
+// told is what the report says of a row.
+func (w *importer) told(ctx context.Context, q db.Querier, line int64) (ReportRow, error) {
+	var told ReportRow
+	data, err := report.Find(ctx, q, w.run.ID, line)
+	if err != nil {
+		return told, err
+	}
+	return told, decodeJSON(data, &told)
+}
+
+// lateWork is what a later pass has to do for a row; nil when it has nothing
+// to.
+type lateWork func(ctx context.Context, tx *db.Tx, told *ReportRow) (chunk.Outcome, error)
+
 // edges adds the edges to twins of later rows, now that all are stored. A dry
 // run has none to add.
 func (w *importer) edges(ctx context.Context, in *sheet.Reader) error {
-	if !w.st.Late || w.p.DryRun {
+	if !w.st.Late || w.p.DryRun || w.st.Stage > 0 {
 		return nil
 	}
 	if !w.st.Edges {
 		w.st.Line, w.st.Edges = 0, true
 	}
+	return w.later(ctx, in, func(rec sheet.Record, r *row) lateWork {
+		_, group := w.p.glance(rec.JSON)
+		_, late := w.split(r.draft.Relationships, place(rec.Line, group))
+		if len(late) == 0 {
+			return nil
+		}
+		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (chunk.Outcome, error) {
+			return w.addEdges(ctx, tx, r, late, told)
+		}
+	})
+}
+
+// stages are the domain types whose twins end one after the other: what others
+// need ends after them, and the groups of an organisation after it. The first
+// stage is all the rest.
+var stages = []string{"", "project", "organisation", "group"}
+
+func stageOf(domain string) int { return max(slices.Index(stages, domain), 0) }
+
+// end deactivates the new twins of a stage that the file says are.
+func (w *importer) end(ctx context.Context, in *sheet.Reader, stage int) error {
+	if len(w.st.Last) <= stage || !w.st.Last[stage] || w.p.DryRun || w.st.Stage > stage+1 {
+		return nil
+	}
+	if w.st.Stage != stage+1 {
+		w.st.Line, w.st.Stage = 0, stage+1
+	}
+	return w.later(ctx, in, func(_ sheet.Record, r *row) lateWork {
+		if r.status != entity.StatusDeactivated || stageOf(w.domainOf(ctx, r)) != stage {
+			return nil
+		}
+		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (chunk.Outcome, error) {
+			o := chunk.Outcome{Action: chunk.Unchanged}
+			if told.Action != chunk.Created {
+				return o, nil
+			}
+			_, err := w.transition(ctx, tx, told.DID, entity.StatusDeactivated)
+			if !told.OK && chunk.Refusal(err) != nil {
+				return o, nil // it is incomplete already, and says why
+			}
+			return o, err
+		}
+	})
+}
+
+// later does what is left to do for rows, after the last one it was done for.
+func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) error {
 	for {
-		lines, steps, err := w.nextEdges(ctx, in)
+		lines, steps, err := w.nextLate(ctx, in, work)
 		if err != nil || len(lines) == 0 {
 			return err
 		}
 		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
-			return w.sealEdges(ctx, tx, lines, out, first)
+			return w.sealLate(ctx, tx, lines, out, first)
 		}})
 		if err != nil {
 			return err
 		}
-		w.st = w.afterEdges(lines, out)
+		w.st = w.afterLate(lines, out)
 	}
 }
 
-// nextEdges finds the next rows that refer to later ones.
-func (w *importer) nextEdges(ctx context.Context, in *sheet.Reader) (lines []int64, steps []chunk.Step, err error) {
-	for len(lines) < ChunkRows {
-		rec, err := in.Next()
+// nextLate finds the next rows something is left to do for.
+func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) (lines []int64, steps []chunk.Step, err error) {
+	for len(lines) < chunk.Rows {
+		rec, err := w.p.read(in)
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -79,31 +162,31 @@ func (w *importer) nextEdges(ctx context.Context, in *sheet.Reader) (lines []int
 		if rec.Line <= w.st.Line || rec.JSON == nil {
 			continue
 		}
-		row, err := w.p.rowOf(rec.JSON)
+		r, err := w.p.rowOf(rec.JSON)
 		if err != nil {
 			continue // it was refused
 		}
-		if _, late := w.split(row.draft.Relationships, rec.Line); len(late) > 0 {
-			line := rec.Line
-			lines = append(lines, line)
-			steps = append(steps, chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) { return w.addEdges(ctx, tx, line, late) }})
+		do := work(rec, r)
+		if do == nil {
+			continue
 		}
+		line := rec.Line
+		lines = append(lines, line)
+		steps = append(steps, chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+			told, err := w.told(ctx, tx, line)
+			if err != nil || told.Action == chunk.Refused {
+				return chunk.Outcome{Action: chunk.Unchanged}, err
+			}
+			return do(ctx, tx, &told)
+		}})
 	}
 	return lines, steps, nil
 }
 
 // addEdges adds edges to the twin of a row. One that only waited for them is
-// active then, as if it had been made with them.
-func (w *importer) addEdges(ctx context.Context, tx *db.Tx, line int64, late []entity.RelationDraft) (chunk.Outcome, error) {
+// active then, as if it had been made with them, or what the row says it is.
+func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (chunk.Outcome, error) {
 	o := chunk.Outcome{Action: chunk.Unchanged}
-	data, err := report.Find(ctx, tx, w.run.ID, line)
-	if err != nil {
-		return o, err
-	}
-	var told ReportRow
-	if err := decodeJSON(data, &told); err != nil || !told.OK {
-		return o, err
-	}
 	held, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
 	if err != nil {
 		return o, err
@@ -113,52 +196,71 @@ func (w *importer) addEdges(ctx context.Context, tx *db.Tx, line int64, late []e
 			return o, err
 		}
 	}
-	if told.Action != chunk.Created || held.Status != entity.StatusDraft {
+	if told.Action != chunk.Created {
 		return o, nil
 	}
-	next, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
+	now, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
 	if err != nil {
 		return o, err
 	}
-	e, err := next.Entity()
-	if err != nil || len(e.MissingRelationships) > 0 {
+	if now, err = w.activate(ctx, tx, r, now); err != nil {
 		return o, err
 	}
-	_, err = w.s.cfg.Entities.TransitionTx(ctx, tx, told.DID, "", entity.Transition{To: entity.StatusActive})
-	return o, err
+	if now, err = w.settle(ctx, tx, r, now); err != nil {
+		return o, err
+	}
+	said := row{status: r.status}
+	o.Warnings = said.warn(now.Body)
+	return o, nil
 }
 
-// afterEdges is the state once edges of some rows are added.
-func (w *importer) afterEdges(lines []int64, out []chunk.Outcome) importState {
+// activate makes a draft active that has all it needs, unless its row says that
+// it is a draft.
+func (w *importer) activate(ctx context.Context, tx *db.Tx, r *row, now *entity.Row) (*entity.Row, error) {
+	if now.Status != entity.StatusDraft || r.status == entity.StatusDraft {
+		return now, nil
+	}
+	e, err := now.Entity()
+	if err != nil || len(e.MissingRelationships) > 0 {
+		return now, err
+	}
+	return w.transition(ctx, tx, now.DID, entity.StatusActive)
+}
+
+// afterLate is the state once something late is done for some rows.
+func (w *importer) afterLate(lines []int64, out []chunk.Outcome) importState {
 	st := w.st
 	st.Line = lines[len(out)-1]
 	for _, o := range out {
 		if o.Err != nil {
 			st.Counts.Incomplete++
 		}
+		st.Counts.Warnings += int64(len(o.Warnings))
 	}
 	return st
 }
 
-// sealEdges keeps the place, and tells of rows whose edges were refused.
-func (w *importer) sealEdges(ctx context.Context, tx *db.Tx, lines []int64, out []chunk.Outcome, first int) error {
-	st := w.afterEdges(lines, out)
+// sealLate keeps the place, and tells of rows of which something was refused or
+// is not as they say.
+func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out []chunk.Outcome, first int) error {
+	st := w.afterLate(lines, out)
 	if err := w.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
 	for i, o := range out {
-		if i < first || o.Err == nil {
+		if i < first || o.Err == nil && len(o.Warnings) == 0 {
 			continue
 		}
-		data, err := report.Find(ctx, tx, w.run.ID, lines[i])
+		told, err := w.told(ctx, tx, lines[i])
 		if err != nil {
 			return err
 		}
-		var told ReportRow
-		if err := decodeJSON(data, &told); err != nil {
-			return err
+		both := chunk.Outcome{DID: told.DID, Action: told.Action, Err: o.Err}
+		for _, d := range told.Warnings {
+			both.Warnings = append(both.Warnings, fault.Field(d))
 		}
-		row, err := resultRow(lines[i], chunk.Outcome{DID: told.DID, Action: told.Action, Err: o.Err}, false)
+		both.Warnings = append(both.Warnings, o.Warnings...)
+		row, err := resultRow(lines[i], both, false)
 		if err != nil {
 			return err
 		}

@@ -179,18 +179,33 @@ func (s *Service) runMigration(ctx context.Context, r *job.Run) error {
 	if _, err := r.State(&m.st); err != nil {
 		return err
 	}
-	target, err := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, m.p.Protocol, m.p.To)
+	target, err := s.target(ctx, &m.p)
 	if err != nil {
 		return permanent(err)
 	}
 	m.target = target
+	if m.st.Place == nil && m.st.Counts.Total == 0 {
+		if err := m.count(ctx); err != nil {
+			return permanent(err)
+		}
+	}
 	for !m.st.Ended {
 		if err := m.page(ctx); err != nil {
 			return permanent(err)
 		}
 	}
-	r.SetResult(m.st.Counts)
+	r.SetResult(reported{m.st.Counts, reportLinks("migrations", r.ID)})
 	return nil
+}
+
+// target is the version twins are taken to. Nothing is stored in a draft, but a
+// dry run shows who would fit it before it is published for good.
+func (s *Service) target(ctx context.Context, p *migrationJob) (*protocol.Protocol, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	if p.DryRun && p.To != "" {
+		return s.cfg.Protocols.FindAny(ctx, ws, p.Protocol, p.To)
+	}
+	return s.cfg.Protocols.Find(ctx, ws, p.Protocol, p.To)
 }
 
 // permanent marks refusals: another attempt cannot mend them.
@@ -211,9 +226,34 @@ type migrator struct {
 	st     migrationState
 }
 
+// count finds out how many twins there are to look at.
+func (m *migrator) count(ctx context.Context) error {
+	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: dryPage}
+	for {
+		found, err := m.s.cfg.Search.List(ctx, m.s.db, q)
+		if err != nil {
+			return err
+		}
+		for _, r := range found.Rows {
+			if m.asked(r) {
+				m.st.Counts.Total++
+			}
+		}
+		if q.After = found.Next; q.After == nil {
+			return nil
+		}
+		m.pace.Rest(ctx)
+	}
+}
+
+// asked tells whether a twin is one the migration is for.
+func (m *migrator) asked(r *entity.Row) bool {
+	return r.ProtocolVersion != m.p.To && (m.p.From == "" || r.ProtocolVersion == m.p.From)
+}
+
 // page migrates the twins of the next page.
 func (m *migrator) page(ctx context.Context) error {
-	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: ChunkRows, After: m.st.Place}
+	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: chunk.Rows, After: m.st.Place}
 	if m.p.DryRun {
 		q.Limit = dryPage
 	}
@@ -239,7 +279,7 @@ func (m *migrator) page(ctx context.Context) error {
 		return err
 	}
 	m.st = m.after(out, nids, found.Next)
-	m.run.Progress(m.st.Counts.Done, 0, m.note())
+	m.run.Progress(m.st.Counts.Done, m.st.Counts.Total, m.note())
 	return nil
 }
 
@@ -301,7 +341,7 @@ func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []chunk.Outcome, fir
 
 // step is what to do with a twin; an empty one when it is not asked for.
 func (m *migrator) step(ctx context.Context, r *entity.Row) (chunk.Step, error) {
-	if r.ProtocolVersion == m.p.To || m.p.From != "" && r.ProtocolVersion != m.p.From {
+	if !m.asked(r) {
 		return chunk.Step{}, nil
 	}
 	known := func(o chunk.Outcome) (chunk.Step, error) {

@@ -68,7 +68,7 @@ func TestMigration(t *testing.T) {
 		r.stoves(t, 130)
 		before := r.counts(t)
 		dry := r.migrate(t, all(true))
-		want := bulk.Counts{Done: 130, Migrated: 117, Refused: 13}
+		want := bulk.Counts{Total: 130, Done: 130, Migrated: 117, Refused: 13}
 		if dry.Status != job.Succeeded || dry.Counts != want || !dry.DryRun {
 			t.Fatalf("dry run = %+v", dry)
 		}
@@ -96,7 +96,7 @@ func TestMigration(t *testing.T) {
 			t.Errorf("%d revisions in the history, want 117", n["entity_history"])
 		}
 		r.checkStove(t, "S3", `{"power":1.5,"fuel":"wood","serial":"S3"}`, "2.0.0", 2)
-		if again := r.migrate(t, all(false)); again.Counts != (bulk.Counts{Done: 13, Refused: 13}) {
+		if again := r.migrate(t, all(false)); again.Counts != (bulk.Counts{Total: 13, Done: 13, Refused: 13}) {
 			t.Errorf("again = %+v", again.Counts)
 		}
 		if found := r.eventsOf(t, "protocol.migrated"); found != 2 {
@@ -158,6 +158,32 @@ func TestMigrationLacksRelationship(t *testing.T) {
 	})
 }
 
+// Who would not fit a version shows before it is published; then it is too
+// late to change it. A job that has ended leads to its report.
+func TestMigrationToDraft(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		r.stoves(t, 20)
+		r.do(t, call{method: "POST", path: stovePath + "/versions", body: map[string]any{
+			"version": "3.0.0", "properties": map[string]any{"power": map[string]any{"type": "number", "minimum": 5}},
+		}}, 201, nil)
+		d := all(true)
+		d["to"] = "3.0.0"
+		got := r.migrate(t, d)
+		if got.Status != job.Succeeded || got.Counts != (bulk.Counts{Total: 20, Done: 20, Refused: 20}) {
+			t.Errorf("dry run = %+v", got)
+		}
+		j := r.wait(t, got.ID)
+		if !strings.Contains(fmt.Sprintf("%s", j.Result), `"rows":"`+got.Links.Rows+`"`) || j.Progress.Total != 20 || j.Progress.Done != 20 {
+			t.Errorf("job = %+v", j)
+		}
+		d["dryRun"] = false
+		if w := r.send(t, call{method: "POST", path: stovePath + "/migrations", body: d}); w.Code != 422 || !strings.Contains(w.Body.String(), "PROTOCOL_NOT_PUBLISHED") {
+			t.Errorf("for real: %d %s", w.Code, w.Body)
+		}
+	})
+}
+
 // A killed migration goes on: every twin has one new revision and one row.
 func TestMigrationKilled(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
@@ -173,7 +199,7 @@ func TestMigrationKilled(t *testing.T) {
 		})
 		m := r.migrate(t, all(false))
 		r.onEntityClock(nil)
-		if m.Counts != (bulk.Counts{Done: 230, Migrated: 207, Refused: 23}) || kills == 0 {
+		if m.Counts != (bulk.Counts{Total: 230, Done: 230, Migrated: 207, Refused: 23}) || kills == 0 {
 			t.Errorf("migration = %+v after %d kills", m, kills)
 		}
 		if n := r.counts(t); n["entity_history"] != 207 {

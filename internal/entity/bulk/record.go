@@ -17,7 +17,8 @@ import (
 )
 
 // decided are the members of a record that the server decides. A file may have
-// them, for it may be an export; they are not looked at.
+// them, for it may be an export. Those that follow from the rest, or are about
+// the record alone, are not looked at; see said for the others.
 var decided = []string{
 	"class", "domainType", "owner", "project", "moreRelationships", "missingRelationships", "verifiableCredential", "linkedClaims", "status", "statusCode",
 	"verification", "relayerNode", "revision", "created", "updated", "createdBy", "updatedBy", "links",
@@ -28,8 +29,29 @@ var fixed = []string{"did", "protocol", "protocolVersion", "relationships", "gro
 
 // row is a record of a file in the two forms it can be stored in.
 type row struct {
-	draft entity.Draft
-	merge []byte // with upsert, for a twin that is there already: what the file says of it
+	draft   entity.Draft
+	members map[string]jsontext.Value // of the draft, as the file has them
+	merge   []byte                    // with upsert, for a twin that is there already: what the file says of it
+
+	status entity.Status             // the file says of it; "" when it says none
+	said   map[string]jsontext.Value // what is not taken from a file, see uncarried
+	notes  []fault.Field             // warnings that are known before it is stored
+
+	late   bool                   // it refers to later rows
+	stage  int                    // in which its twin ends
+	after  []entity.RelationDraft // edges of a twin that is to stay a draft
+	groups []string               // DIDs of groups that become part of it
+}
+
+// read gives the next record. A row of a table whose cells are all empty is
+// none: spreadsheets write such rows below the last one.
+func (p *importJob) read(in *sheet.Reader) (sheet.Record, error) {
+	for {
+		rec, err := in.Next()
+		if err != nil || p.Format == sheet.NDJSON || len(rec.Errs) > 0 || string(rec.JSON) != "{}" {
+			return rec, err
+		}
+	}
 }
 
 // rowOf reads a record of a file. The fault names all that is wrong with its
@@ -38,6 +60,15 @@ func (p *importJob) rowOf(record jsontext.Value) (*row, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(record, &members); err != nil {
 		return nil, fmt.Errorf("read record: %w", err)
+	}
+	r := &row{members: members, said: map[string]jsontext.Value{}}
+	if err := r.readStatus(); err != nil {
+		return nil, err
+	}
+	for name := range uncarried {
+		if v, ok := members[name]; ok {
+			r.said[name] = v
+		}
 	}
 	for _, name := range decided {
 		delete(members, name)
@@ -56,14 +87,7 @@ func (p *importJob) rowOf(record jsontext.Value) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &row{}
-	if err := web.DecodeStrict(text, &r.draft, false); err != nil {
-		return nil, err
-	}
-	if p.Mode == modeUpsert {
-		r.merge, err = r.mergeOf(members)
-	}
-	return r, err
+	return r, web.DecodeStrict(text, &r.draft, false)
 }
 
 // fill gives a member a value unless it has one.
@@ -78,7 +102,8 @@ func fill(members map[string]jsontext.Value, name, value string) {
 
 // mergeOf is the part of a record that changes a twin, in the form in which
 // records are written: the same file twice changes nothing the second time.
-func (r *row) mergeOf(members map[string]jsontext.Value) ([]byte, error) {
+func (r *row) mergeOf() ([]byte, error) {
+	members := r.members
 	text, err := web.Encode(&r.draft)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -19,11 +20,13 @@ import (
 // ReportRow is what became of one row of an import, or of one twin of a
 // migration.
 type ReportRow struct {
-	Line   int64    `json:"line" doc:"Line of the file, in XLSX the row; for a migration a running number."`
-	OK     bool     `json:"ok" doc:"Whether all that the row says is stored. When it is not, action still tells what is."`
-	Action string   `json:"action" enum:"created,updated,unchanged,migrated,skipped,refused" doc:"What was done; in a dry run, what would be."`
-	DID    string   `json:"did,omitzero"`
-	Error  *Problem `json:"error,omitzero" doc:"Why it was refused."`
+	Line   int64  `json:"line" doc:"Line of the file, in XLSX the row; for a migration a running number."`
+	OK     bool   `json:"ok" doc:"Whether all that the row says is stored. When it is not, action still tells what is."`
+	Action string `json:"action" enum:"created,updated,unchanged,migrated,skipped,refused" doc:"What was done; in a dry run, what would be."`
+	DID    string `json:"did,omitzero"`
+	// Warnings are about what the row says and the twin does not.
+	Warnings []batch.Field  `json:"warnings,omitempty" doc:"What the row says and the twin is not: what is not taken from a file, and who controls the twin besides those it names."`
+	Error    *batch.Problem `json:"error,omitzero" doc:"Why it was refused."`
 }
 
 // resultRow is the stored form of an outcome. A DID that a dry run made up is
@@ -34,7 +37,10 @@ func resultRow(line int64, o chunk.Outcome, dry bool) (report.Row, error) {
 		r.DID = ""
 	}
 	if o.Err != nil {
-		r.Error = problemOf(o.Err)
+		r.Error = batch.ProblemOf(o.Err)
+	}
+	for _, d := range o.Warnings {
+		r.Warnings = append(r.Warnings, batch.Field(d))
 	}
 	text, err := web.Encode(r)
 	return report.Row{Line: line, OK: r.OK, Data: string(text)}, err
@@ -48,24 +54,60 @@ func saveCounts(ctx context.Context, tx *db.Tx, id string, counts any) error {
 	return updateCounts(ctx, tx, id, string(text))
 }
 
+// reported is the result of a job with a report.
+type reported struct {
+	Counts
+	Links ReportLinks `json:"links"`
+}
+
+// Accepted is the job of a new import, export or migration.
+type Accepted struct {
+	job.Job
+	Links AcceptedLinks `json:"links"`
+}
+
+// AcceptedLinks are those of the job, and of what it is the job of.
+type AcceptedLinks struct {
+	job.Links
+	About string `json:"about" doc:"The import, export or migration." example:"/v1/imports/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
+	Rows  string `json:"rows,omitzero" doc:"What became of every row of an import, or twin of a migration."`
+}
+
 // begin enqueues the job of a transfer and keeps what it was asked for: in the
 // transfer only, where Forget finds it.
-func (s *Service) begin(ctx context.Context, tx *db.Tx, kind string, settings any, fileID string) (web.Reply[job.Job], error) {
+func (s *Service) begin(ctx context.Context, tx *db.Tx, kind string, settings any, fileID string) (web.Reply[Accepted], error) {
+	var none web.Reply[Accepted]
 	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kind, Payload: struct{}{}})
 	if err != nil {
-		return web.Reply[job.Job]{}, err
+		return none, err
 	}
 	text, err := web.Encode(settings)
 	if err != nil {
-		return web.Reply[job.Job]{}, err
+		return none, err
 	}
 	t := &transfer{
 		job: id, ws: web.CallerFrom(ctx).Workspace, kind: kind, file: fileID, settings: string(text), counts: "{}", createdAt: s.cfg.Now().UnixMilli(),
 	}
 	if err := insertTransfer(ctx, tx, t); err != nil {
-		return web.Reply[job.Job]{}, err
+		return none, err
 	}
-	return s.cfg.Jobs.Accepted(ctx, tx, id)
+	j, err := s.cfg.Jobs.Accepted(ctx, tx, id)
+	if err != nil {
+		return none, err
+	}
+	links := AcceptedLinks{Links: j.Value.Links}
+	switch kind {
+	case kindImport:
+		links.About = "/v1/imports/" + id
+	case kindExport:
+		links.About = "/v1/exports/" + id
+	default:
+		links.About = "/v1/migrations/" + id
+	}
+	if kind != kindExport {
+		links.Rows = links.About + "/rows"
+	}
+	return web.Reply[Accepted]{Value: Accepted{j.Value, links}, Status: j.Status, ETag: j.ETag, Location: j.Location}, nil
 }
 
 // Common is what every import, export and migration shows.

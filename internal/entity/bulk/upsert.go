@@ -27,12 +27,9 @@ func (w *importer) prepare(ctx context.Context, row *row) (chunk.Step, *entity.P
 			}}, nil, nil
 		}
 	}
-	made, err := w.s.cfg.Entities.Prepare(ctx, row.draft)
+	made, err := w.make(ctx, row)
 	if err != nil && (!upsert || w.p.DryRun || chunk.Refusal(err) == nil) {
 		return chunk.Step{}, nil, err
-	}
-	if w.p.DryRun {
-		w.take(&row.draft)
 	}
 	st := chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
 		if upsert {
@@ -40,7 +37,7 @@ func (w *importer) prepare(ctx context.Context, row *row) (chunk.Step, *entity.P
 		}
 		return w.create(ctx, tx, row, made)
 	}}
-	if err != nil || w.p.DryRun { // its edges may have to wait, which each must say for itself
+	if err != nil || w.p.DryRun || !row.plain() { // its edges may have to wait, which each must say for itself
 		return st, nil, nil
 	}
 	st.Bytes = made.Size()
@@ -52,15 +49,27 @@ func errChanged() error {
 }
 
 func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared) (chunk.Outcome, error) {
+	o := chunk.Outcome{DID: made.DID(), Revision: 1, Action: chunk.Created}
 	r, err := w.s.cfg.Entities.StoreTx(ctx, tx, made)
-	if err != nil && !(w.p.DryRun && w.pending(err, &row.draft)) {
+	if err == nil {
+		r, err = w.finish(ctx, tx, row, r)
+	}
+	switch {
+	case err == nil:
+		o.Revision, o.Bytes, o.Warnings = r.Revision, len(r.Body), row.warn(r.Body)
+	case w.p.DryRun && w.pending(err, row.relations()):
+		blind := *row // what it will be is not known
+		blind.status = ""
+		o.Warnings = blind.warn(made.Body())
+	default:
 		return chunk.Outcome{DID: row.draft.DID}, err // a DID we made up names nothing
 	}
-	o := chunk.Outcome{DID: made.DID(), Revision: 1, Action: chunk.Created}
-	if r != nil {
-		o.Bytes = len(r.Body)
-	}
 	return o, nil
+}
+
+// relations are the edges of a row to twins that are there when it is stored.
+func (r *row) relations() []entity.RelationDraft {
+	return slices.Concat(r.draft.Relationships, r.after)
 }
 
 // upsert updates the twin a row names, or makes it. unmade is why there is
@@ -75,15 +84,18 @@ func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 	case held == nil:
 		return w.create(ctx, tx, row, made)
 	}
-	o := chunk.Outcome{DID: held.DID, Action: chunk.Unchanged}
-	next, err := w.s.cfg.Entities.PatchTx(ctx, tx, held.DID, "*", entity.Change{Merge: row.merge, Reason: "import " + w.run.ID})
+	o := chunk.Outcome{DID: held.DID, Action: chunk.Unchanged, Warnings: row.warnHeld(held)}
+	next := held
+	if held.Status != entity.StatusDeactivated || !row.says(held) { // nobody changes what has ended
+		next, err = w.s.cfg.Entities.PatchTx(ctx, tx, held.DID, "*", entity.Change{Merge: row.merge, Reason: "import " + w.run.ID})
+	}
 	if err != nil {
 		return o, err
 	}
 	if o.Revision = next.Revision; next.Revision != held.Revision {
 		o.Action, o.Bytes = chunk.Updated, len(next.Body)
 	}
-	for _, d := range row.draft.Relationships {
+	for _, d := range row.relations() {
 		added, err := w.relate(ctx, tx, held, d)
 		if err != nil {
 			return o, err
@@ -93,6 +105,25 @@ func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 		}
 	}
 	return o, nil
+}
+
+// warnHeld is warn for a twin that is there: an import leaves its status alone,
+// and all that is not taken from a file.
+func (r *row) warnHeld(held *entity.Row) []fault.Field {
+	out := *r
+	out.status = ""
+	list := out.warn(held.Body)
+	if r.status != "" && r.status != held.Status {
+		detail := "The twin is " + string(held.Status) + ". An import sets the status of new twins only."
+		list = append(list, fault.Field{Pointer: "/status", Code: "not_carried_over", Detail: detail})
+	}
+	return list
+}
+
+// says tells that a row says nothing of a twin that is not so.
+func (r *row) says(held *entity.Row) bool {
+	doc, err := web.MergePatch(held.Body, r.merge)
+	return err == nil && same(doc, held.Body)
 }
 
 // relate adds an edge to a twin unless it is there.

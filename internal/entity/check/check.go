@@ -87,9 +87,22 @@ func IsFragment(s string) bool {
 
 // DID wants a DID of any form.
 func DID(c *fault.Checks, at, text string) {
-	if _, err := did.Parse(text); err != nil {
-		c.Add(at, "not_a_did", "The value must be a DID.")
+	if _, err := did.Parse(text); err == nil {
+		return
 	}
+	if len(text) > did.MaxLength {
+		c.Add(at, "too_long", fmt.Sprintf("A DID has at most %d characters.", did.MaxLength))
+		return
+	}
+	c.Add(at, "not_a_did", "The value must be a DID, such as did:ixo:entity:123.")
+}
+
+// IsRole tells whether s can be a role of some protocol: a small letter, then
+// letters, digits, - and _.
+func IsRole(s string) bool {
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	})
 }
 
 // Keys lists the names of a map in their order.

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -112,10 +113,48 @@ func TestIsFragment(t *testing.T) {
 
 func TestDID(t *testing.T) {
 	t.Parallel()
-	for s, want := range map[string]string{"did:ixo:org/1": "", "did:key:z6Mk": "", "x": "/x not_a_did", "did:ixo:": "/x not_a_did"} {
+	for s, want := range map[string]string{
+		"did:ixo:org/1": "", "did:key:z6Mk": "", "x": "/x not_a_did", "did:ixo:": "/x not_a_did",
+		"did:ixo:" + strings.Repeat("x", 504): "", "did:ixo:" + strings.Repeat("x", 505): "/x too_long",
+	} {
 		if got := codes(func(c *fault.Checks) { check.DID(c, "/x", s) }); got != want {
 			t.Errorf("DID(%q) notes %q, want %q", s, got, want)
 		}
+	}
+}
+
+func TestIsRole(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]bool{"operator": true, "partOf": true, "near-by_2": true, "": false, "Near": false, "2nd": false, "near x": false, "né": false, "-a": false} {
+		if got := check.IsRole(s); got != want {
+			t.Errorf("IsRole(%q) = %v, want %v", s, got, want)
+		}
+	}
+}
+
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	internal := errors.New("the store is gone")
+	a := fault.New(fault.Invalid, "A", "A.").With(fault.Field{Pointer: "/a", Code: "x"})
+	b := fault.New(fault.Conflict, "B", "B.").With(fault.Field{Pointer: "/a/0", Code: "y"}, fault.Field{Pointer: "/b", Code: "z"})
+	for _, tt := range []struct {
+		name           string
+		first, further error
+		want           error
+	}{
+		{"nothing", nil, nil, nil},
+		{"one", a, nil, a},
+		{"the other", nil, b, b},
+		{"internal first", internal, a, internal},
+		{"internal last", a, internal, internal},
+	} {
+		if got := check.Together(tt.first, tt.further); got != tt.want { //nolint:errorlint // the very one
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	got := fault.As(check.Together(a, b))
+	if got.Code != "A" || got.Kind != fault.Invalid || len(got.Fields) != 2 || got.Fields[1].Pointer != "/b" || len(a.Fields) != 1 {
+		t.Errorf("Together() = %+v, want A with /a and /b", got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // Edited is a record and what a client made of it.
@@ -52,6 +53,22 @@ func Unchanged(e Edited) error {
 		return c.Err("UNKNOWN_MEMBER", "The body has a member that is not known here; names are case-sensitive.")
 	}
 	return c.Err("READ_ONLY_MEMBER", "A member of the record cannot be changed here.")
+}
+
+// Together is a fault with the fields of a further one, so that all that is
+// wrong is named at once: code and message of the first stay. An error that is
+// no fault comes before any that is.
+func Together(first, further error) error {
+	a, b := fault.As(first), fault.As(further)
+	switch {
+	case first == nil, b == nil && further != nil:
+		return further
+	case a == nil || b == nil:
+		return first
+	}
+	c := *a
+	c.Fields = misfit.Join(a.Fields, b.Fields)
+	return &c
 }
 
 // Members takes an object apart.

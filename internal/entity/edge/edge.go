@@ -131,8 +131,19 @@ func Required(domain string) string {
 		return GeneratedBy
 	case "group":
 		return PartOf
+	case "claim":
+		return ProducedBy
+	case "credential":
+		return BecameFrom
 	}
 	return ""
+}
+
+// Binds tells whether an edge of a role says something about its source that
+// only those who control the source may say: what it implements, produces,
+// verifies or has become. A project takes in what others register in it.
+func Binds(role string) bool {
+	return role == Implements || role == Produces || role == Verifies || role == Becomes
 }
 
 // maxWord is how long a role of the users' own may be.

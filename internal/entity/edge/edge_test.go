@@ -119,10 +119,22 @@ func TestOutside(t *testing.T) {
 
 func TestRequired(t *testing.T) {
 	t.Parallel()
-	want := map[string]string{"project": "implementedBy", "asset": "generatedBy", "group": "partOf"}
+	want := map[string]string{
+		"project": "implementedBy", "asset": "generatedBy", "group": "partOf", "claim": "producedBy", "credential": "becameFrom",
+	}
 	for _, d := range domains {
 		if got := edge.Required(d); got != want[d] {
 			t.Errorf("Required(%q) = %q, want %q", d, got, want[d])
+		}
+	}
+}
+
+func TestBinds(t *testing.T) {
+	t.Parallel()
+	want := map[string]bool{"implements": true, "produces": true, "verifies": true, "becomes": true}
+	for _, r := range edge.Rules() {
+		if got := edge.Binds(r.Role); got != want[r.Role] {
+			t.Errorf("Binds(%q) = %v, want %v", r.Role, got, want[r.Role])
 		}
 	}
 }

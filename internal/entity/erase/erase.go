@@ -3,8 +3,11 @@
 // and what other areas keep about it.
 //
 // What stays is what others rely on: the DID and the type, that it existed and
-// when it changed, the hashes of its revisions, and its place among other
-// twins. Device readings stay; without the household they belong to nobody. So
+// when it changed, the hashes of its revisions, and its place among projects and
+// devices: an auditor counts who took part, and with what. Who lives with whom
+// is nobody's business any more: relationships between people and households
+// end, but for one that an active twin cannot do without; that they were there
+// stays, as DIDs. Device readings stay; without the household they belong to nobody. So
 // does what was written about it elsewhere, say as the reason for a change of
 // its project. The certificate tells what was done and holds nothing of what
 // was erased.
@@ -53,7 +56,7 @@ type Certificate struct {
 	ErasedAt time.Time        `json:"erasedAt"`
 	By       string           `json:"by" doc:"DID of who asked for it."`
 	Reason   string           `json:"reason"`
-	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships to twins held elsewhere, and what other parts kept."`
+	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, and what other parts kept."`
 }
 
 // Draft asks for an erasure.

@@ -17,6 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
@@ -322,5 +323,87 @@ func TestNeeded(t *testing.T) {
 		})
 		_, _, err = r.erase.Erase(ctx, erase.Draft{Subject: project, Reason: "x"})
 		wantCode(t, "a project without", err, "")
+	})
+}
+
+// Who lived with whom has ended; in what project, and with which devices, has
+// not.
+func TestEdgesEnd(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		ctx := r.owner(t)
+		org := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/organisation","properties":{"name":"x"}}`)
+		project := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/project","properties":{"name":"x"},"relationships":[{"role":"implementedBy","target":"`+org+`"}]}`)
+		home := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/household","relationships":[{"role":"partOf","target":"`+project+`"}]}`)
+		someone := func() string {
+			t.Helper()
+			return r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/person","properties":{"name":"A"},"controller":"did:x:else","relationships":[{"role":"household","target":"`+home+`"},{"role":"friend","target":"did:web:elsewhere.example"}]}`)
+		}
+		person, other := someone(), someone()
+		stove := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/clean-cooking","relationships":[{"role":"household","target":"`+home+`"}]}`)
+		edges := func(id string) string {
+			t.Helper()
+			row, e := r.record(ctx, t, id)
+			var out []string
+			for _, rel := range e.Relationships {
+				out = append(out, rel.Role)
+			}
+			for _, side := range []link.Side{link.Out, link.In} {
+				list, err := side.List(ctx, d, row.NID, 0, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, fmt.Sprint(len(list)))
+			}
+			return strings.Join(out, " ")
+		}
+		if c, _, _ := r.run(ctx, t, person); c.Counts["relationships"] != 2 {
+			t.Errorf("counts of the person = %v, want 2 relationships", c.Counts)
+		}
+		c, text, _ := r.run(ctx, t, home)
+		if c.Counts["relationships"] != 1 {
+			t.Errorf("counts of the household = %v, want 1 relationship", c.Counts)
+		}
+		for id, want := range map[string]string{person: "0 0", home: "partOf 0 2", other: "friend 1 0", stove: "household 1 0"} {
+			if got := edges(id); got != want {
+				t.Errorf("edges of %s = %q, want %q", id, got, want)
+			}
+		}
+		if row, e := r.record(ctx, t, home); row.Project != project || e.Status != entity.StatusDeactivated {
+			t.Errorf("household = %s", row.Body)
+		}
+		if _, again, fresh := r.run(ctx, t, home); fresh || again != text {
+			t.Errorf("again = %s", again)
+		}
+	})
+}
+
+// A twin that cannot do without keeps its edge.
+func TestNeededEdgeStays(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		ctx := r.owner(t)
+		const kind = "did:ixo:kind/housed"
+		var draft protocol.Draft
+		err := json.Unmarshal([]byte(`{"did":"`+kind+`","type":"Protocol","domainType":"person","relationships":{"household":"HouseholdEntity"}}`), &draft)
+		if err == nil {
+			_, err = r.protocols.Create(ctx, draft)
+		}
+		if err == nil {
+			_, err = r.protocols.Publish(ctx, kind, "", protocol.Change{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		home := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/household"}`)
+		guest := r.create(ctx, t, `{"type":"x","protocol":"`+kind+`","relationships":[{"role":"household","target":"`+home+`"}]}`)
+		if c, _, _ := r.run(ctx, t, home); c.Counts["relationships"] != 0 {
+			t.Errorf("counts = %v, want no relationship", c.Counts)
+		}
+		if _, e := r.record(ctx, t, guest); e.Status != entity.StatusActive || len(e.Relationships) != 1 {
+			t.Errorf("guest = %s with %v", e.Status, e.Relationships)
+		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -69,6 +70,9 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	if err := s.blankTwin(ctx, d.Subject); err != nil {
 		return nil, false, err
 	}
+	if counts["relationships"], err = s.endEdges(ctx, r); err != nil {
+		return nil, false, err
+	}
 	if counts["revisions"], err = s.blankPast(ctx, r.NID); err != nil {
 		return nil, false, err
 	}
@@ -112,7 +116,7 @@ func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (bod
 
 // checkPersonal refuses twins that are about nobody.
 func (s *Service) checkPersonal(ctx context.Context, r *entity.Row) error {
-	if r.DomainType == "household" || r.DomainType == "person" {
+	if people(r.DomainType) {
 		return nil
 	}
 	p, err := s.cfg.Protocols.FindAny(ctx, r.Workspace, r.Protocol, r.ProtocolVersion)
@@ -147,6 +151,60 @@ func (s *Service) blankTwin(ctx context.Context, subject string) error {
 		})
 		return err
 	})
+}
+
+// edgePage is how many edges are read at once.
+const edgePage = 100
+
+// people tells whether twins of a domain type are people or where they live.
+func people(domain string) bool { return domain == "household" || domain == "person" }
+
+// endEdges ends the edges of a person or a household to others held here, and
+// returns how many: they say who lives with whom. Edges to projects and to
+// devices stay.
+func (s *Service) endEdges(ctx context.Context, r *entity.Row) (int64, error) {
+	if !people(r.DomainType) {
+		return 0, nil
+	}
+	var sum int64
+	for _, side := range []link.Side{link.Out, link.In} {
+		for after := int64(0); ; {
+			list, err := side.List(ctx, s.db, r.NID, after, edgePage)
+			if err != nil {
+				return 0, err
+			}
+			for i := range list {
+				ended, err := s.endEdge(ctx, r, &list[i])
+				if err != nil {
+					return 0, err
+				}
+				if ended {
+					sum++
+				}
+				after = list[i].NID
+			}
+			if len(list) < edgePage {
+				break
+			}
+		}
+	}
+	return sum, nil
+}
+
+// endEdge ends one edge, unless it stays.
+func (s *Service) endEdge(ctx context.Context, r *entity.Row, l *link.Link) (bool, error) {
+	far := l.Dst
+	if far == r.NID {
+		far = l.Src
+	}
+	if far == 0 {
+		return false, nil // not held here: removed with its row
+	}
+	other, err := link.EndByNID(ctx, s.db, r.Workspace, far)
+	if err != nil || other == nil || !people(other.DomainType) {
+		return false, err
+	}
+	return s.cfg.Entities.ForgetEdge(ctx, l)
 }
 
 // blankPast blanks every earlier revision and returns how many there were.
@@ -218,9 +276,11 @@ func (s *Service) forget(ctx context.Context, tx *db.Tx, r *entity.Row, counts m
 		if err := blankNewest(ctx, tx, r.NID); err != nil {
 			return err
 		}
-		if counts["relationships"], err = blankRelationships(ctx, tx, r.NID); err != nil {
+		n, err := blankRelationships(ctx, tx, r.NID)
+		if err != nil {
 			return err
 		}
+		counts["relationships"] += n
 	}
 	for _, e := range s.cfg.Erasers {
 		if counts[e.Name], err = e.Erase(ctx, tx, r.Workspace, r.DID); err != nil {

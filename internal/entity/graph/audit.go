@@ -59,7 +59,8 @@ type audit struct {
 	caller    web.Caller
 	limit     int
 	at        auditPlace
-	work      int // what is left of maxAuditWork
+	work      int   // what is left of maxAuditWork
+	now       int64 // ms
 	auditBounds
 	report  Report
 	unknown []version // protocols of the batch that nobody had looked up
@@ -69,7 +70,7 @@ type audit struct {
 // place, and returns the place where the next call goes on.
 func (s *Service) invariants(ctx context.Context, from auditPlace, limit int) (Report, auditPlace, error) {
 	a := &audit{
-		db: s.cfg.DB, protocols: s.cfg.Protocols, caller: web.CallerFrom(ctx), limit: limit, at: from, work: maxAuditWork, auditBounds: s.audit,
+		db: s.cfg.DB, protocols: s.cfg.Protocols, caller: web.CallerFrom(ctx), limit: limit, at: from, work: maxAuditWork, now: s.cfg.Now().UnixMilli(), auditBounds: s.audit,
 		report: Report{Violations: []Violation{}},
 	}
 	err := a.run(ctx)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 )
@@ -54,7 +55,7 @@ func (a *audit) joins(ctx context.Context, q db.Querier, b *batch) error {
 // resume goes on with the edges of a twin.
 func (a *audit) resume(ctx context.Context, q db.Querier) error {
 	t := &audited{nid: a.at.Twin}
-	err := q.QueryRow(ctx, twinByNID, t.nid, a.caller.Workspace).Scan(&t.did, &t.domain, &t.project)
+	err := q.QueryRow(ctx, twinByNID, t.nid, a.caller.Workspace).Scan(&t.did, &t.domain, &t.project, &t.status)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !visible(a.caller, t.project) {
 		a.at = auditPlace{Twin: t.nid}
 		return nil
@@ -101,9 +102,13 @@ func (a *audit) judge(t *audited, j *joined) {
 		a.note(t, "edge_workspace", "The relationship "+id+" is of another workspace.")
 	}
 	switch {
-	case j.far == 0: // not held here
-		if _, inverse, ok := edge.Of(j.role); ok && !inverse {
+	case j.far == 0: // not held here, or not for who made it
+		rule, inverse, ok := edge.Of(j.role)
+		switch {
+		case ok && !inverse:
 			a.note(t, "edge_class_mismatch", "The relationship "+id+" must have both ends here.")
+		case ok && j.farDomain != "" && t.status != entity.StatusDeactivated && !rule.Joins(j.farDomain, t.domain):
+			a.note(t, "edge_class_mismatch", "The relationship "+id+" names a twin that "+j.role+" cannot join.")
 		}
 		return
 	case j.heldDID == "":

@@ -26,6 +26,7 @@ type audited struct {
 	hash     []byte
 	before   []byte // hash of the revision before; nil when there is none
 	props    []prop // what the index should hold
+	verified bool
 }
 
 // prop is a row of the property index.
@@ -49,7 +50,17 @@ type record struct {
 	Missing         []string       `json:"missingRelationships"`
 	Status          entity.Status  `json:"status"`
 	Revision        int64          `json:"revision"`
+	judged
 }
+
+// judged is what a record says about its verification.
+type judged struct {
+	Verification struct {
+		Status string `json:"status"`
+	} `json:"verification"`
+}
+
+func (j judged) verified() bool { return j.Verification.Status == "verified" }
 
 // batch is the twins the audit looks at together.
 type batch struct {
@@ -122,6 +133,7 @@ func (b *batch) record(t *audited, body []byte) {
 	if t.status == entity.StatusActive && len(r.Missing) > 0 {
 		b.note(t, "active_misses_relationships", fmt.Sprintf("It is active and %d required relationships are missing.", len(r.Missing)))
 	}
+	t.verified = r.verified()
 	b.expect(t, r.Properties)
 }
 
@@ -182,10 +194,10 @@ func (b *batch) groups(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// parents wants those above active projects, assets and groups, and no twin
-// above itself.
+// parents wants those above active projects, assets, groups, claims and
+// credentials, those who verified claims, and no twin above itself.
 func (b *batch) parents(ctx context.Context, q db.Querier) error {
-	known, err := above(ctx, q, b.caller.Workspace, b.nids(everyone))
+	known, err := b.above(ctx, q, b.nids(everyone))
 	if err != nil {
 		return err
 	}
@@ -196,8 +208,47 @@ func (b *batch) parents(ctx context.Context, q db.Querier) error {
 		if lone(t, known.words[t.nid]) {
 			b.orphan(t, known.cut[t.nid])
 		}
+		if t.domain == "claim" && t.verified && t.status != entity.StatusDeactivated && !known.words[t.nid][edge.Verifies] {
+			b.absent(t, "claim_without_oracle", "It is verified and no oracle verifies it.", known.cut[t.nid])
+		}
 	}
 	b.circles(known)
+	return b.claims(ctx, q, known)
+}
+
+// claims wants every claim verified that has become an active credential.
+func (b *batch) claims(ctx context.Context, q db.Querier, known *circles) error {
+	var nids []int64
+	for _, t := range b.twins {
+		if t.status == entity.StatusActive {
+			nids = append(nids, known.claims[t.nid]...)
+		}
+	}
+	slices.Sort(nids)
+	seen, verified := map[int64]bool{}, map[int64]bool{}
+	for some := range slices.Chunk(slices.Compact(nids), chunk) {
+		if b.work <= 0 {
+			break
+		}
+		var nid int64
+		var body []byte
+		rows, err := q.Query(ctx, bodiesOf, places(some, b.caller.Workspace)...)
+		err = eachRow(rows, err, func() error {
+			b.work -= len(body)
+			var r judged
+			seen[nid], verified[nid] = true, json.Unmarshal(body, &r) == nil && r.verified()
+			return nil
+		}, &nid, &body)
+		if err != nil {
+			return err
+		}
+	}
+	for _, t := range b.twins {
+		i := slices.IndexFunc(known.claims[t.nid], func(nid int64) bool { return !verified[nid] })
+		if i >= 0 && t.status == entity.StatusActive {
+			b.absent(t, "credential_of_unverified_claim", "It is active and became of a claim that is not verified.", !seen[known.claims[t.nid][i]])
+		}
+	}
 	return nil
 }
 
@@ -207,7 +258,7 @@ func (b *batch) named(ctx context.Context, q db.Querier, known *circles) error {
 	if len(nids) == 0 {
 		return nil
 	}
-	rows, err := q.Query(ctx, namedBy, places(nids, b.caller.Workspace, maxParents)...)
+	rows, err := q.Query(ctx, namedBy, places(nids, b.caller.Workspace, maxParents, b.now)...)
 	_, err = known.load(rows, err, nids)
 	return err
 }
@@ -225,13 +276,24 @@ func lone(t *audited, words map[string]bool) bool {
 // orphan notes a twin without the parent it needs; cut tells that not all its
 // edges were read.
 func (b *batch) orphan(t *audited, cut bool) {
-	v := Violation{Rule: "group_without_parent", Subject: t.did, Detail: "It is active and part of no organisation or group.", nid: t.nid}
+	rule, detail := "group_without_parent", "It is active and part of no organisation or group."
 	switch t.domain {
 	case "project":
-		v.Rule, v.Detail = "project_without_organisation", "It is active and no organisation that is in use implements it."
+		rule, detail = "project_without_organisation", "It is active and no organisation that is in use implements it."
 	case "asset":
-		v.Rule, v.Detail = "asset_without_project", "It is active and no project that is in use generates it."
+		rule, detail = "asset_without_project", "It is active and no project that is in use generates it."
+	case "claim":
+		rule, detail = "claim_without_producer", "It is active and no asset, device or household produces it."
+	case "credential":
+		rule, detail = "credential_without_claim", "It is active and became of no claim that is in use."
 	}
+	b.absent(t, rule, detail, cut)
+}
+
+// absent notes that something is not there; cut tells that not all was looked
+// at.
+func (b *batch) absent(t *audited, rule, detail string, cut bool) {
+	v := Violation{Rule: rule, Subject: t.did, Detail: detail, nid: t.nid}
 	if cut {
 		b.report.Unproven = append(b.report.Unproven, v)
 		return

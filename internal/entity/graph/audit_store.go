@@ -16,21 +16,27 @@ const (
 		WHERE e.ws = $1 AND e.nid > $2 ORDER BY e.nid LIMIT $3`
 	countHistory = `SELECT nid, count(*), min(revision), max(revision) FROM entity_history WHERE nid IN (` + hundred + `) GROUP BY nid`
 	// Edges of the domain model to twins, and edges by which twins name a
-	// parent themselves: one that is not held here, or their project.
-	parentsOf = `SELECT r.mirror, r.src, r.role, coalesce(p.status, '') FROM relationships r LEFT JOIN entities p ON p.nid = r.src
+	// parent themselves: one that is not held here, or their project. $103 is
+	// the moment at which they hold or do not.
+	holdsNow  = `CASE WHEN (r.since IS NULL OR r.since <= $103) AND (r.until IS NULL OR r.until > $103) THEN 1 ELSE 0 END`
+	parentsOf = `SELECT r.mirror, r.src, r.role, coalesce(p.status, ''), ` + holdsNow + ` FROM relationships r LEFT JOIN entities p ON p.nid = r.src
 		WHERE r.mirror IN (` + hundred + `) AND r.removed_at IS NULL AND r.ws = $101 LIMIT $102`
-	namedBy = `SELECT r.src, r.dst, r.role, coalesce(p.status, '') FROM relationships r LEFT JOIN entities p ON p.nid = r.dst
+	namedBy = `SELECT r.src, r.dst, r.role, coalesce(p.status, ''), ` + holdsNow + ` FROM relationships r LEFT JOIN entities p ON p.nid = r.dst
 		WHERE r.src IN (` + hundred + `) AND r.role IN ('implementedBy', 'generatedBy', 'partOf', 'project') AND r.removed_at IS NULL AND r.ws = $101
 		LIMIT $102`
 
-	auditOut     = `r.dst, r.dst_did, r.role, r.ws, coalesce(r.mirror, 0), coalesce(e.ws, ''), coalesce(e.did, ''), coalesce(e.domain_type, '')`
+	bodiesOf = `SELECT nid, body FROM entities WHERE nid IN (` + hundred + `) AND ws = $101`
+
+	// The twin an edge names may be held here all the same.
+	namedDomain  = `(SELECT h.domain_type FROM entities h WHERE h.did = r.dst_did AND h.ws = r.ws AND r.dst = 0)`
+	auditOut     = `r.dst, r.dst_did, r.role, r.ws, coalesce(r.mirror, 0), coalesce(e.ws, ''), coalesce(e.did, ''), coalesce(e.domain_type, ` + namedDomain + `, '')`
 	auditIn      = `r.src, r.src_did, r.role, r.ws, coalesce(r.mirror, 0), coalesce(e.ws, ''), coalesce(e.did, ''), coalesce(e.domain_type, '')`
 	auditOutOne  = `SELECT r.nid, ` + auditOut + ` FROM relationships r LEFT JOIN entities e ON e.nid = r.dst WHERE r.src = $1 AND r.removed_at IS NULL AND r.nid > $2 ORDER BY r.nid LIMIT $3`
 	auditInOne   = `SELECT r.nid, ` + auditIn + ` FROM relationships r LEFT JOIN entities e ON e.nid = r.src WHERE r.dst = $1 AND r.removed_at IS NULL AND r.nid > $2 ORDER BY r.nid LIMIT $3`
 	auditOutMany = `SELECT r.src, r.nid, ` + auditOut + ` FROM relationships r LEFT JOIN entities e ON e.nid = r.dst WHERE r.src IN (` + hundred + `) AND r.removed_at IS NULL LIMIT $101`
 	auditInMany  = `SELECT r.dst, r.nid, ` + auditIn + ` FROM relationships r LEFT JOIN entities e ON e.nid = r.src WHERE r.dst IN (` + hundred + `) AND r.removed_at IS NULL LIMIT $101`
 
-	twinByNID = `SELECT did, domain_type, project FROM entities WHERE nid = $1 AND ws = $2`
+	twinByNID = `SELECT did, domain_type, project, status FROM entities WHERE nid = $1 AND ws = $2`
 
 	// The rows that should be there and are not.
 	missingProps = `WITH want (pid, val, nid) AS (VALUES (CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS BIGINT)),
@@ -78,7 +84,7 @@ type joined struct {
 	near, nid, far             int64
 	farDID, role, ws           string
 	mirror                     int64
-	heldWS, heldDID, farDomain string // of the twin at the far end; "" without one
+	heldWS, heldDID, farDomain string // of the twin at the far end; "" without one. A twin that is only named has a domain
 }
 
 // joinsOf reads edges of one twin, oldest first.

@@ -15,14 +15,17 @@ const maxParents = 5_000
 // circles is what is known of who is above whom.
 type circles struct {
 	parents map[int64][]int64         // by contains and generates
-	words   map[int64]map[string]bool // by which twins are joined to parents that are not deactivated
+	words   map[int64]map[string]bool // by which twins are joined to parents they may rely on
+	claims  map[int64][]int64         // that have become a credential
 	loaded  map[int64]bool
 	cut     map[int64]bool // not all parents are known
 }
 
 // above makes the ancestors of twins known, up to maxAncestors in all.
-func above(ctx context.Context, q db.Querier, ws string, nids []int64) (*circles, error) {
-	c := &circles{parents: map[int64][]int64{}, words: map[int64]map[string]bool{}, loaded: map[int64]bool{}, cut: map[int64]bool{}}
+func (a *audit) above(ctx context.Context, q db.Querier, nids []int64) (*circles, error) {
+	c := &circles{
+		parents: map[int64][]int64{}, words: map[int64]map[string]bool{}, claims: map[int64][]int64{}, loaded: map[int64]bool{}, cut: map[int64]bool{},
+	}
 	next := slices.Clone(nids)
 	for len(next) > 0 && len(c.loaded) < maxAncestors {
 		some := make([]int64, 0, chunk)
@@ -36,7 +39,7 @@ func above(ctx context.Context, q db.Querier, ws string, nids []int64) (*circles
 		if len(some) == 0 {
 			break
 		}
-		rows, err := q.Query(ctx, parentsOf, places(some, ws, maxParents)...)
+		rows, err := q.Query(ctx, parentsOf, places(some, a.caller.Workspace, maxParents, a.now)...)
 		more, err := c.load(rows, err, some)
 		if err != nil {
 			return nil, err
@@ -51,26 +54,42 @@ func (c *circles) load(rows db.Rows, err error, nids []int64) (found []int64, _ 
 	var child, parent int64
 	var role string
 	var status entity.Status
+	var holds int
 	n := 0
 	err = eachRow(rows, err, func() error {
 		n++
 		if c.words[child] == nil {
 			c.words[child] = map[string]bool{}
 		}
-		// A group stays with its organisation when that has gone.
-		if status != entity.StatusDeactivated || role == edge.Contains || role == edge.PartOf {
+		if relies(role, status, holds != 0) {
 			c.words[child][role] = true
+			if role == edge.Becomes {
+				c.claims[child] = append(c.claims[child], parent)
+			}
 		}
 		if edge.Orders(role) {
 			c.parents[child] = append(c.parents[child], parent)
 			found = append(found, parent)
 		}
 		return nil
-	}, &child, &parent, &role, &status)
+	}, &child, &parent, &role, &status, &holds)
 	for _, nid := range nids {
 		c.cut[nid] = c.cut[nid] || n == maxParents
 	}
 	return found, err
+}
+
+// relies tells whether a twin may rely on a parent of a status. A group stays
+// with its organisation and a claim with what produced it when those have gone,
+// and a claim that was verified stays so.
+func relies(role string, status entity.Status, holds bool) bool {
+	switch role {
+	case edge.Verifies:
+		return true
+	case edge.Contains, edge.PartOf, edge.Produces:
+		return holds
+	}
+	return holds && status != entity.StatusDeactivated
 }
 
 // beyond tells whether an ancestor of a twin is not known.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -49,7 +50,8 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Prove that the rules hold", Tag: "graph", Scope: "entities:read",
 		Description: "Looks at the twins of the workspace in the order they were made, up to 2,000 in a call (fewer when they have many relationships, revisions or large records), and names every rule that is broken. " +
 			"Follow nextCursor until complete is true: with every page ok, the rules hold over the whole store. The rules: " +
-			"organisation_without_group, project_without_organisation, asset_without_project, group_without_parent, active_misses_relationships (the domain model); " +
+			"organisation_without_group, project_without_organisation, asset_without_project, group_without_parent, claim_without_producer, claim_without_oracle, " +
+			"credential_without_claim, credential_of_unverified_claim, active_misses_relationships (the domain model; a relationship that has ended or not begun fills no role); " +
 			"edge_class_mismatch, edge_end_missing, edge_end_mismatch, edge_workspace, cycle (relationships); " +
 			"record_mismatch, hash_mismatch, history_incomplete, index_incomplete, protocol_missing (the store). " +
 			"A key for some projects proves the rules for the twins of these.",
@@ -150,8 +152,8 @@ func (s *Service) serveSubdomains(ctx context.Context, in *subdomainsIn) (web.Re
 		DID: in.DID, Direction: Out, DomainType: in.DomainType,
 		Filter: Filter{Roles: []string{edge.Contains}, On: in.moment(&c)},
 	}
-	if in.DomainType != "" && !edge.IsWord(in.DomainType) {
-		c.Add("query/domainType", "invalid", "A domain type is one word, such as group.")
+	if in.DomainType != "" && !slices.Contains(protocol.DomainTypes(), in.DomainType) {
+		c.Add("query/domainType", "invalid", "The value must be one of "+strings.Join(protocol.DomainTypes(), ", ")+".")
 	}
 	if err := refused(&c); err != nil {
 		return web.Reply[web.Page[Neighbour]]{}, err

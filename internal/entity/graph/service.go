@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"time"
+
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -11,6 +13,7 @@ type Config struct {
 	DB        *db.DB
 	Protocols *protocol.Service // for GET /v1/invariants
 	Cursors   web.Cursors
+	Now       func() time.Time // time.Now by default
 }
 
 // Service answers questions about the graph. It is safe for many goroutines.
@@ -22,6 +25,9 @@ type Service struct {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	return &Service{cfg: cfg, looked: maxLooked, audit: auditBounds{edges: maxAuditEdges, together: maxTogether}}
 }
 

@@ -13,7 +13,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/entities/{did}/groups", s.serveCreate, web.Doc{
 		Summary: "Make a membership group", Status: http.StatusCreated, Scope: "groups:write", Tag: tag, Once: true,
 		Description: "The path names an organisation, or a group the new one is part of. The group is a twin; whoever controls what it is part of controls it. " +
-			"Its members have its scopes, which you must have yourself.",
+			"Its members have its scopes, which you must have yourself. No other group there that is in use has its name.",
 		Example: Draft{Name: "collectors", Scopes: []string{"entities:read"}},
 		Codes:   []string{"GROUP_INVALID", "ENTITY_NOT_FOUND", "NOT_AN_ORGANISATION", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED"},
 	})
@@ -32,7 +32,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Delete(a, "/v1/entities/{did}/members/{member}", s.serveRemove, web.Doc{
 		Summary: "Remove a member from a group", Scope: "groups:write", Tag: tag,
-		Description: "It loses the scopes of the group with its next request. Keys it has made for itself stay: look at createdBy in the list of keys.",
+		Description: "It loses the scopes of the group with its next request. Keys it has made for itself stay: look at createdBy in the list of keys. Removing one that is no member changes nothing.",
 		Codes:       []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER"},
 	})
 	web.Get(a, "/v1/memberships", s.serveOf, web.Doc{

@@ -79,6 +79,9 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 		if err != nil {
 			return web.Reply[Group]{}, err
 		}
+		if err := s.checkName(ctx, tx, home.NID, d.Name); err != nil {
+			return web.Reply[Group]{}, err
+		}
 		members := tidy(d.Members)
 		for _, m := range members {
 			if _, err := s.join(ctx, tx, r, m); err != nil {
@@ -90,6 +93,17 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 		}
 		return web.Reply[Group]{Value: g, ETag: web.ETag(r.Revision), Location: "/v1/entities/" + url.PathEscape(r.DID)}, nil
 	})
+}
+
+// checkName refuses a group of a name that another one beside it has. The group
+// is stored already, so that nobody else makes one there at the same time.
+func (s *Service) checkName(ctx context.Context, tx *db.Tx, home int64, name string) error {
+	n, err := countNamed(ctx, tx, home, name)
+	if err != nil || n < 2 {
+		return err
+	}
+	return fault.New(fault.Invalid, "GROUP_INVALID", "The group cannot be made like this.").
+		With(fault.Field{Pointer: "/name", Code: "duplicate", Detail: "Another group has this name."})
 }
 
 // home finds what a group is to be made in, and checks that the caller may.

@@ -94,6 +94,19 @@ func listMembers(ctx context.Context, q db.Querier, grp int64, after string, lim
 	})
 }
 
+const countNamedSQL = `SELECT count(*) FROM (SELECT e.nid FROM relationships r JOIN entities e ON e.nid = r.dst
+	WHERE r.src = $1 AND r.role = 'contains' AND r.removed_at IS NULL AND e.domain_type = 'group' AND e.status <> 'deactivated' AND e.name = $2 LIMIT 2) AS n`
+
+// countNamed counts the groups of a name that are part of an organisation or a
+// group and in use; 2 stands for more. The store keeps the beginning of a name
+// only: one that is longer than that is not found.
+func countNamed(ctx context.Context, q db.Querier, home int64, name string) (n int, err error) {
+	if err := q.QueryRow(ctx, countNamedSQL, home, name).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count groups: %w", err)
+	}
+	return n, nil
+}
+
 const listGroupsSQL = `SELECT e.did, e.status, e.revision, e.body,
 		coalesce((SELECT n FROM group_counts WHERE ws = e.ws AND kind = 'group' AND did = e.did), 0)
 	FROM relationships r JOIN entities e ON e.nid = r.dst

@@ -121,6 +121,10 @@ func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit in
 	if err != nil {
 		return nil, fmt.Errorf("list relationships: %w", err)
 	}
+	return scanAll(rows)
+}
+
+func scanAll(rows db.Rows) ([]Link, error) {
 	defer rows.Close()
 	var out []Link
 	for rows.Next() {
@@ -133,11 +137,28 @@ func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit in
 	return out, wrap("list relationships", errors.Join(rows.Err(), rows.Close()))
 }
 
+// An edge holds from its since on and until its until, where it has them. The
+// number of the place is that of the moment.
 const (
-	countOut = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL ORDER BY dst_did LIMIT $3) AS t`
+	holds4  = ` AND (since IS NULL OR since <= $4) AND (until IS NULL OR until > $4)`
+	holdsO3 = ` AND (o.since IS NULL OR o.since <= $3) AND (o.until IS NULL OR o.until > $3)`
+	holdsO4 = ` AND (o.since IS NULL OR o.since <= $4) AND (o.until IS NULL OR o.until > $4)`
+	holdsR4 = ` AND (r.since IS NULL OR r.since <= $4) AND (r.until IS NULL OR r.until > $4)`
+)
+
+// Holds tells whether an edge with these times holds at a moment. A time that
+// is zero is none.
+func Holds(since, until, now time.Time) bool {
+	return !since.After(now) && (until.IsZero() || until.After(now))
+}
+
+const (
+	countOut    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL ORDER BY dst_did LIMIT $3) AS t`
+	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` ORDER BY dst_did LIMIT $3) AS t`
 	// An incoming edge of the domain model: a twin has few that are not the
 	// one it needs.
-	countIn = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3) AS t`
+	countIn    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3) AS t`
+	countInNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` LIMIT $3) AS t`
 	// The order is that of the index by source and role.
 	selectOtherGroup = `SELECT r.dst FROM relationships r JOIN entities g ON g.nid = r.dst
 		WHERE r.src = $1 AND r.role = 'contains' AND r.removed_at IS NULL AND r.dst <> $2 AND g.domain_type = 'group' AND g.status = 'active'
@@ -145,17 +166,30 @@ const (
 	selectParents = `SELECT src FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3`
 )
 
-// CountOut counts the current edges of a role from a twin, up to most.
-func CountOut(ctx context.Context, q db.Querier, nid int64, role string, most int) (int, error) {
-	var n int
-	err := q.QueryRow(ctx, countOut, nid, role, most).Scan(&n)
+// Count is what is counted at a twin, up to Most.
+type Count struct {
+	Role string
+	Most int
+	Now  int64 // ms; only edges that hold then, 0 for all
+}
+
+// Out counts the current edges from a twin.
+func (c Count) Out(ctx context.Context, q db.Querier, nid int64) (n int, err error) {
+	if c.Now == 0 {
+		err = q.QueryRow(ctx, countOut, nid, c.Role, c.Most).Scan(&n)
+	} else {
+		err = q.QueryRow(ctx, countOutNow, nid, c.Role, c.Most, c.Now).Scan(&n)
+	}
 	return n, wrap("count relationships", err)
 }
 
-// CountIn counts the current edges of the domain model to a twin, up to most.
-func CountIn(ctx context.Context, q db.Querier, nid int64, role string, most int) (int, error) {
-	var n int
-	err := q.QueryRow(ctx, countIn, nid, role, most).Scan(&n)
+// In counts the current edges of the domain model to a twin.
+func (c Count) In(ctx context.Context, q db.Querier, nid int64) (n int, err error) {
+	if c.Now == 0 {
+		err = q.QueryRow(ctx, countIn, nid, c.Role, c.Most).Scan(&n)
+	} else {
+		err = q.QueryRow(ctx, countInNow, nid, c.Role, c.Most, c.Now).Scan(&n)
+	}
 	return n, wrap("count relationships", err)
 }
 
@@ -173,7 +207,11 @@ func HasOtherGroup(ctx context.Context, q db.Querier, org, group int64) (bool, e
 // Parents reads the sources of the edges of a role of the domain model that
 // lead to a twin, at most limit.
 func Parents(ctx context.Context, q db.Querier, nid int64, role string, limit int) ([]int64, error) {
-	rows, err := q.Query(ctx, selectParents, nid, role, limit)
+	return scanNIDs(q.Query(ctx, selectParents, nid, role, limit))
+}
+
+// scanNIDs reads the numbers of twins, whose error comes with them.
+func scanNIDs(rows db.Rows, err error) ([]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list parents: %w", err)
 	}

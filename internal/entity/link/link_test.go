@@ -79,10 +79,10 @@ func TestOnce(t *testing.T) {
 				t.Errorf("side %d past the last = %+v, %v", side, list, err)
 			}
 		}
-		if n, err := link.CountOut(ctx, d, 10, "contains", 5); n != 1 || err != nil {
+		if n, err := (link.Count{Role: "contains", Most: 5}).Out(ctx, d, 10); n != 1 || err != nil {
 			t.Errorf("CountOut = %d, %v", n, err)
 		}
-		if n, err := link.CountIn(ctx, d, 20, "contains", 5); n != 1 || err != nil {
+		if n, err := (link.Count{Role: "contains", Most: 5}).In(ctx, d, 20); n != 1 || err != nil {
 			t.Errorf("CountIn = %d, %v", n, err)
 		}
 		if p, err := link.Parents(ctx, d, 20, "contains", 5); len(p) != 1 || p[0] != 10 || err != nil {

@@ -9,64 +9,80 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// A project needs an organisation and an asset a project, as long as they are
-// active: one that is not deactivated, or one that is not held here. The first
-// statements find such a parent, by edges to the twin and by edges it has made
-// itself. The others list the active twins that have no parent but one, in the
+// A project needs an organisation, an asset a project and a credential a claim,
+// as long as they are active: one that is not deactivated, or one that is not
+// held here, by an edge that holds. The first statements find such a parent, by
+// edges to the twin and by edges it has made itself. The others list the active twins that have no parent but one, in the
 // order of an index. Most edges of a large parent lead to twins that have gone:
 // $3 is their key in the index of statuses, which is dense where rows are not.
 // The range keeps SQLite from going to the row instead.
 const (
 	selectParent = `SELECT p.nid FROM relationships o JOIN entities p ON p.nid = o.src
-		WHERE o.mirror = $1 AND o.role = $2 AND o.removed_at IS NULL AND p.status <> 'deactivated' LIMIT 1`
+		WHERE o.mirror = $1 AND o.role = $2 AND o.removed_at IS NULL AND p.status <> 'deactivated'` + holdsO3 + ` LIMIT $4`
 	selectNamedParent = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
-		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')
+		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
 		ORDER BY o.dst_did LIMIT 1`
 
 	selectProjectsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
-		WHERE r.src = $1 AND r.role = 'implements' AND r.removed_at IS NULL
+		WHERE r.src = $1 AND r.role = 'implements' AND r.removed_at IS NULL` + holdsR4 + `
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
 			AND c.status = 'active' AND c.domain_type = 'project'
 			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
-				WHERE o.mirror = c.nid AND o.role = 'implements' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated')
-			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = c.nid AND o.role = 'implementedBy' AND o.removed_at IS NULL)
+				WHERE o.mirror = c.nid AND o.role = 'implements' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + holdsO4 + `)
+			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = c.nid AND o.role = 'implementedBy' AND o.removed_at IS NULL` + holdsO4 + `)
 		ORDER BY r.dst_did LIMIT $2`
 	selectAssetsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
-		WHERE r.src = $1 AND r.role = 'generates' AND r.removed_at IS NULL
+		WHERE r.src = $1 AND r.role = 'generates' AND r.removed_at IS NULL` + holdsR4 + `
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
 			AND c.status = 'active' AND c.domain_type = 'asset'` + noOtherProject + `
 		ORDER BY r.dst_did LIMIT $2`
 	selectAssetsNaming = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.src
-		WHERE r.dst = $1 AND r.role = 'project' AND r.removed_at IS NULL
+		WHERE r.dst = $1 AND r.role = 'project' AND r.removed_at IS NULL` + holdsR4 + `
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.src AND r.src)
 			AND c.status = 'active' AND c.domain_type = 'asset'` + noOtherProject + `
 		ORDER BY r.nid LIMIT $2`
+	selectCredentialsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
+		WHERE r.src = $1 AND r.role = 'becomes' AND r.removed_at IS NULL` + holdsR4 + `
+			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
+			AND c.status = 'active'
+		ORDER BY r.dst_did LIMIT $2`
 	noOtherProject = `
 			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
-				WHERE o.mirror = c.nid AND o.role = 'generates' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated')
+				WHERE o.mirror = c.nid AND o.role = 'generates' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + holdsO4 + `)
 			AND NOT EXISTS (SELECT 1 FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
 				WHERE o.src = c.nid AND o.role IN ('generatedBy', 'project') AND o.removed_at IS NULL AND o.dst <> $1
-					AND (p.status IS NULL OR p.status <> 'deactivated'))`
+					AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO4 + `)`
 )
 
 // Dependant is an active twin that needs another one.
 type Dependant struct{ DID, Project string }
 
-// Dependants lists at most limit active twins that cannot do without a twin of
-// a domain type: the projects that no other organisation implements, the assets
-// of no other project. gone is the status key of deactivated twins.
-func Dependants(ctx context.Context, q db.Querier, p *End, gone int64, limit int) ([]Dependant, error) {
+// Search is how to look for dependants.
+type Search struct {
+	Gone  int64 // status key of deactivated twins
+	Now   int64 // ms; edges that do not hold then do not count
+	Limit int
+}
+
+// Dependants lists active twins that cannot do without a twin of a domain type:
+// the projects that no other organisation implements, the assets of no other
+// project, the credentials a claim has become.
+func Dependants(ctx context.Context, q db.Querier, p *End, s Search) ([]Dependant, error) {
+	args := []any{p.NID, s.Limit, s.Gone, s.Now}
 	switch p.DomainType {
 	case "organisation":
-		rows, err := q.Query(ctx, selectProjectsOf, p.NID, limit, gone)
+		rows, err := q.Query(ctx, selectProjectsOf, args...)
 		return scanDependants(rows, err)
 	case "project":
-		rows, err := q.Query(ctx, selectAssetsOf, p.NID, limit, gone)
+		rows, err := q.Query(ctx, selectAssetsOf, args...)
 		all, err := scanDependants(rows, err)
 		if err != nil || len(all) > 0 {
 			return all, err
 		}
-		rows, err = q.Query(ctx, selectAssetsNaming, p.NID, limit, gone)
+		rows, err = q.Query(ctx, selectAssetsNaming, args...)
+		return scanDependants(rows, err)
+	case "claim":
+		rows, err := q.Query(ctx, selectCredentialsOf, args...)
 		return scanDependants(rows, err)
 	}
 	return nil, nil
@@ -88,19 +104,32 @@ func scanDependants(rows db.Rows, err error) ([]Dependant, error) {
 	return all, wrap("list dependants", errors.Join(rows.Err(), rows.Close()))
 }
 
-// Parent finds a parent of a twin that is not deactivated, by an incoming role
-// or by one of the words the twin uses itself. nid is 0 for a parent that is
-// not held here.
-func Parent(ctx context.Context, q db.Querier, child int64, role string, words ...string) (nid int64, found bool, err error) {
-	err = q.QueryRow(ctx, selectParent, child, role).Scan(&nid)
-	for _, w := range words {
+// Need is a parent that is looked for: one by an edge of a role to the twin,
+// or by an edge the twin has made itself by one of some words.
+type Need struct {
+	Role  string
+	Words []string
+	Now   int64 // ms; the edge holds then
+}
+
+// Parent finds a parent of a twin that is not deactivated. nid is 0 for a
+// parent that is not held here.
+func (n Need) Parent(ctx context.Context, q db.Querier, child int64) (nid int64, found bool, err error) {
+	all, err := n.Parents(ctx, q, child, 1)
+	if err != nil || len(all) > 0 {
+		return append(all, 0)[0], err == nil, err
+	}
+	for _, w := range n.Words {
+		err = q.QueryRow(ctx, selectNamedParent, child, w, n.Now).Scan(&nid)
 		if !errors.Is(err, sql.ErrNoRows) {
-			break
+			return nid, err == nil, wrap("look for a parent", err)
 		}
-		err = q.QueryRow(ctx, selectNamedParent, child, w).Scan(&nid)
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	return nid, err == nil, wrap("look for a parent", err)
+	return 0, false, nil
+}
+
+// Parents lists at most limit parents of a twin that are not deactivated, by
+// edges of the role.
+func (n Need) Parents(ctx context.Context, q db.Querier, child int64, limit int) ([]int64, error) {
+	return scanNIDs(q.Query(ctx, selectParent, child, n.Role, n.Now, limit))
 }

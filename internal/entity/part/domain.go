@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -37,19 +40,60 @@ type Domain struct {
 	ValidUntil    time.Time              `json:"validUntil,omitzero"`
 }
 
-func (s *Service) serveDomain(ctx context.Context, in *struct{ Body Domain }) (web.Reply[*entity.Entity], error) {
-	b := in.Body
-	if b.Class != "" && b.Protocol != "" && b.Class != b.Protocol {
-		return web.Reply[*entity.Entity]{}, invalid("/class", "invalid", "Give class or protocol, or the same DID in both.")
-	}
-	d := entity.Draft{
+// draft is the domain in the words of a twin.
+func (b Domain) draft() entity.Draft {
+	return entity.Draft{
 		Type: b.Type, Protocol: cmp.Or(b.Protocol, b.Class), Metadata: b.Metadata, Properties: b.Properties, Relationships: b.Relationships,
 		StartDate: b.ValidFrom, EndDate: b.ValidUntil,
 	}
-	if err := s.name(ctx, &d); err != nil {
-		return web.Reply[*entity.Entity]{}, err
+}
+
+// Validate names everything that is wrong with a domain as far as it can be
+// seen without its protocol, in a fault ENTITY_INVALID.
+func (b Domain) Validate() error {
+	return check.Together(b.ambiguous(), b.pointed(b.draft().Validate()))
+}
+
+// ambiguous refuses two protocols.
+func (b Domain) ambiguous() error {
+	if b.Class == "" || b.Protocol == "" || b.Class == b.Protocol {
+		return nil
 	}
-	return s.entities.Create(ctx, d)
+	return invalid("/class", "invalid", "Give class or protocol, or the same DID in both.")
+}
+
+// pointed moves the pointers of a fault to the members a domain has.
+func (b Domain) pointed(err error) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	moved := *f
+	moved.Fields = slices.Clone(f.Fields)
+	for i := range moved.Fields {
+		switch field := &moved.Fields[i]; {
+		case field.Pointer == "/startDate":
+			field.Pointer = "/validFrom"
+		case field.Pointer == "/endDate":
+			field.Pointer = "/validUntil"
+		case field.Pointer == "/protocol" && b.Protocol == "" && b.Class != "":
+			field.Pointer = "/class"
+		}
+	}
+	return &moved
+}
+
+func (s *Service) serveDomain(ctx context.Context, in *struct{ Body Domain }) (web.Reply[*entity.Entity], error) {
+	var none web.Reply[*entity.Entity]
+	if in.Body.ambiguous() != nil {
+		return none, in.Body.Validate()
+	}
+	d := in.Body.draft()
+	if err := s.name(ctx, &d); err != nil {
+		return none, err
+	}
+	a, err := s.entities.Create(ctx, d)
+	return a, in.Body.pointed(err)
 }
 
 // name makes the name in the metadata a property when the protocol has one and

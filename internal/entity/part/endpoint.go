@@ -73,10 +73,10 @@ func (s *Service) servePutService(ctx context.Context, in *struct {
 ) (web.Reply[entity.Endpoint], error) {
 	var none web.Reply[entity.Endpoint]
 	made := entity.Endpoint{ID: in.fragment(), Type: in.Body.Type, Endpoint: in.Body.Endpoint}
-	if in.Body.ID != "" && in.Body.ID != made.ID {
-		return none, invalid("/id", "invalid", "The id must be the one of the path.")
-	}
 	var c fault.Checks
+	if in.Body.ID != "" && in.Body.ID != made.ID {
+		c.Add("/id", "invalid", "The id must be the one of the path.")
+	}
 	made.Check(&c, "")
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return none, err

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -147,6 +148,11 @@ func (s *Service) servePutController(ctx context.Context, in *struct {
 	oneController
 },
 ) (web.Reply[*entity.Entity], error) {
+	var c fault.Checks
+	check.DID(&c, "path/target", in.Target)
+	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+		return web.Reply[*entity.Entity]{}, err
+	}
 	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
 		e.SetControllers(append(slices.Clone(e.Controllers), in.Target)...)
 		return nil

@@ -28,7 +28,7 @@ func (s *Service) relationRoutes(a *web.API) {
 		Example: entity.RelationDraft{Role: "subsidiary", Target: "did:ixo:org/stoves"},
 		Codes: []string{
 			"ENTITY_INVALID", "NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_EXISTS", "RELATIONSHIP_LIMIT", "RELATIONSHIP_CYCLE",
-			"RELATIONSHIP_TOO_DEEP", "RELATIONSHIP_CLASS_MISMATCH", "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND", "KEY_RESTRICTED",
+			"RELATIONSHIP_TOO_DEEP", "RELATIONSHIP_CLASS_MISMATCH", "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND", "CLAIM_NOT_VERIFIED", "KEY_RESTRICTED",
 		},
 	})
 	web.Get(a, "/v1/entities/{did}/relationships/{id}", s.serveRelationship, web.Doc{
@@ -66,7 +66,7 @@ const budget = 2000
 
 func (s *Service) serveRelationships(ctx context.Context, in *struct {
 	one
-	Direction string `query:"direction" enum:"out,in" doc:"Both when absent."`
+	Direction string `query:"direction" enum:"both,out,in" doc:"Both when absent."`
 	Role      string `query:"role" doc:"Only this role, as the list shows it." example:"operator"`
 	web.Paging
 },
@@ -74,7 +74,7 @@ func (s *Service) serveRelationships(ctx context.Context, in *struct {
 	var none web.Reply[web.Page[Edge]]
 	q := query{role: in.Role}
 	switch in.Direction {
-	case "":
+	case "", "both":
 		q.sides = []link.Side{link.Out, link.In}
 	case "out":
 		q.sides = []link.Side{link.Out}
@@ -82,7 +82,7 @@ func (s *Service) serveRelationships(ctx context.Context, in *struct {
 		q.sides = []link.Side{link.In}
 	default:
 		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "query/direction", Code: "invalid", Detail: "The value must be out or in."})
+			With(fault.Field{Pointer: "query/direction", Code: "invalid", Detail: "The value must be both, out or in."})
 	}
 	var err error
 	if q.limit, err = in.Begin(ctx, s.cfg.Cursors, &q.after); err != nil {

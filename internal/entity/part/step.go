@@ -12,19 +12,20 @@ func (s *Service) stepRoutes(a *web.API) {
 	web.Post(a, "/v1/entities/{did}/transitions", s.serveTransition, web.Doc{
 		Summary: "Take an entity to another status", Scope: writeScope, Tag: tag, Once: true,
 		Description: "draft → active → suspended → active, active → completed, any → deactivated. Active needs all of missingRelationships.",
-		Example:     entity.Transition{To: entity.StatusDeactivated, Reason: "sold for scrap"},
-		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
+		Example:     entity.Transition{To: entity.StatusSuspended, Reason: "in repair"},
+		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "CLAIM_NOT_VERIFIED", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
 	web.Post(a, "/v1/entities/{did}/transfer", s.serveTransfer, web.Doc{
 		Summary: "Give an entity another controller and owner", Scope: "entities:transfer", Tag: tag, Once: true,
-		Description: "Whoever controls it now: this is how control that was lost comes back. It shows in the history and as an event.",
+		Description: "Whoever controls it now: this is how control that was lost comes back, or what was given away by mistake. It shows in the history and as an event.",
 		Example:     entity.Transfer{Controller: "did:ixo:org/stoves", Reason: "handed over to the operator"},
 		Codes:       []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION"},
 	})
 	web.Post(a, "/v1/entities/{did}/verification", s.serveVerify, web.Doc{
 		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify", Tag: tag, Once: true,
-		Example: entity.Verdict{Status: "verified", Evidence: "seen on site"},
-		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION"},
+		Description: "A claim is verified once an oracle verifies it, and stays so as long as an active credential became of it.",
+		Example:     entity.Verdict{Status: "verified", Evidence: "seen on site"},
+		Codes:       []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
 }
 

@@ -112,7 +112,8 @@ func domainTypeOf(class string) string {
 
 func classes() []string { return []string{"physical", "cognitive", "system", "oracle"} }
 
-func domainTypes() []string {
+// DomainTypes are the roles in the domain model there are.
+func DomainTypes() []string {
 	return []string{"organisation", "group", "project", "asset", "device", "household", "person", "oracle", "system", "claim", "credential", "thing"}
 }
 

@@ -246,7 +246,12 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, old *Record, e edition
 	if err != nil || ok {
 		return err
 	}
-	now, _, err := find(ctx, tx, e.ws, e.r.DID, e.r.Version)
+	return s.lost(ctx, tx, e.ws, old)
+}
+
+// lost says why a version is no longer what was read.
+func (s *Service) lost(ctx context.Context, tx *db.Tx, ws string, old *Record) error {
+	now, _, err := find(ctx, tx, ws, old.DID, old.Version)
 	switch {
 	case err != nil:
 		return err

@@ -76,8 +76,8 @@ func (k *Content) check(c *fault.Checks) {
 	if k.Class != "" && !slices.Contains(classes(), k.Class) {
 		c.Add("/class", "not_allowed", "The value must be one of "+strings.Join(classes(), ", ")+".")
 	}
-	if k.DomainType != "" && !slices.Contains(domainTypes(), k.DomainType) {
-		c.Add("/domainType", "not_allowed", "The value must be one of "+strings.Join(domainTypes(), ", ")+".")
+	if k.DomainType != "" && !slices.Contains(DomainTypes(), k.DomainType) {
+		c.Add("/domainType", "not_allowed", "The value must be one of "+strings.Join(DomainTypes(), ", ")+".")
 	}
 	if len(k.AppliesTo) > maxTypes {
 		c.Add("/appliesTo", "too_many", fmt.Sprintf("There may be at most %d types.", maxTypes))
@@ -101,6 +101,7 @@ func (k *Content) check(c *fault.Checks) {
 		}
 	}
 	k.checkExtras(c)
+	k.sense(c)
 }
 
 // checkExtras looks at the members that are kept as they are.

@@ -13,7 +13,10 @@ const creating = "A new protocol is a draft. Publish it with POST /v1/protocols/
 	"that refers only to itself; type may be one of these names there too, and indexed: true (at most 8 scalars) and pii: true may be in it. A relationship is a class name " +
 	"(OracleEntity, OrganisationEntity, ProjectEntity, AssetEntity, DeviceEntity, HouseholdEntity, PersonEntity, GroupEntity, SystemEntity, ClaimEntity, CredentialEntity, Entity for any) " +
 	"or the DID of a protocol, which asks for at least one, or {class, min, max, requiredFor: active or claims}. Limits: 1,000 protocols of 100 versions each in a workspace; 256 KiB; 200 properties of 16 KiB, " +
-	"16 levels and 500 subschemas each, 2,000 in all; patterns of 512 characters in RE2; 100 relationships; 10 ancestors."
+	"16 levels and 500 subschemas each, 2,000 in all; patterns of 512 characters in RE2; 100 relationships; 10 ancestors.\n\n" +
+	"What no twin could meet is refused: an empty enum, bounds that exclude each other, a default that does not fit, a class and a domainType that contradict each other. " +
+	"Services are as those of twins: id, type, endpoint. The schema of a claim type is a JSON Schema; its verification has mode auto, manual or hybrid, a quorum of at least 1, and oracles that are DIDs. " +
+	"A survey template is its id; governance.approvals is 0 or more. What a draft extends need not be there yet; it must be when the draft is published."
 
 // Routes adds the protocol API to a.
 func (s *Service) Routes(a *web.API) {
@@ -34,6 +37,11 @@ func (s *Service) Routes(a *web.API) {
 	web.Patch(a, "/v1/protocols/{did}", s.servePatch, web.Doc{
 		Summary: "Change a draft", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"description": "Devices of our second programme."},
 		Codes: []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_PUBLISHED", "PROTOCOL_INVALID", "PROTOCOL_CYCLE", "STALE_REVISION", "PRECONDITION_REQUIRED", "PROTOCOL_CHANGED"},
+	})
+	web.Delete(a, "/v1/protocols/{did}", s.serveDelete, web.Doc{
+		Summary: "Remove a draft", Scope: write, Tag: tag,
+		Description: "Only what was never published: no twin is made from a draft. A protocol without another version is gone, and its DID is free. The answer is the draft as it was.",
+		Codes:       []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_PUBLISHED", "PROTOCOL_CHANGED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Get(a, "/v1/protocols/{did}/versions", s.serveVersions, web.Doc{Summary: "List the versions of a protocol, newest first", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"}})
 	web.Post(a, "/v1/protocols/{did}/versions", s.serveNext, web.Doc{
@@ -149,6 +157,15 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 },
 ) (web.Reply[*Record], error) {
 	return s.Update(ctx, in.DID, in.Version, in.IfMatch, in.RawBody)
+}
+
+func (s *Service) serveDelete(ctx context.Context, in *struct {
+	DID     string `path:"did" doc:"DID of the protocol."`
+	Version string `query:"version" doc:"Version; the newest draft by default." example:"1.0.0"`
+	IfMatch string `header:"If-Match" doc:"ETag of the draft you have read; * for any."`
+},
+) (*Record, error) {
+	return s.Delete(ctx, in.DID, in.Version, in.IfMatch)
 }
 
 // VersionList is the versions of a protocol.

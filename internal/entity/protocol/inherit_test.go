@@ -19,7 +19,7 @@ func TestInheritance(t *testing.T) {
 		e := newEnv(t, d)
 		e.publish(t, "ws", `{"did":"did:ixo:protocol/base","domainType":"asset","appliesTo":["A"],"required":["serial"],"pii":["owner"],
 			"properties":{"serial":{"type":"string","indexed":true},"owner":"string","size":"number"},
-			"relationships":{"maker":"OrganisationEntity","site":{"class":"ProjectEntity","min":0}},"claimTypes":{"x":{"a":1},"y":{}},"services":[{"id":"#a"}]}`)
+			"relationships":{"maker":"OrganisationEntity","site":{"class":"ProjectEntity","min":0}},"claimTypes":{"x":{"a":1},"y":{}},"services":[{"id":"#a","type":"T","endpoint":"https://example.org"}]}`)
 		p := e.publish(t, "ws", `{"did":"did:ixo:protocol/child","extends":"did:ixo:protocol/base","required":["size"],
 			"properties":{"size":"integer","owner":"did","extra":{"type":"boolean","indexed":true}},"relationships":{"site":"HouseholdEntity"},"claimTypes":{"x":{"b":2}}}`)
 		if p.Content.ExtendsVersion != "1.0.0" {
@@ -40,7 +40,7 @@ func TestInheritance(t *testing.T) {
 			t.Error("Extends does not know the ancestors")
 		}
 		eff := p.Effective()
-		if got := fmt.Sprint(eff.Required, eff.PII, eff.Indexed, string(eff.ClaimTypes.Value), string(eff.Services.Value), *eff.AdditionalProperties); got != `[serial size] [owner] [extra serial]{"x":{"b":2},"y":{}}[{"id":"#a"}]false` {
+		if got := fmt.Sprint(eff.Required, eff.PII, eff.Indexed, string(eff.ClaimTypes.Value), string(eff.Services.Value), *eff.AdditionalProperties); got != `[serial size] [owner] [extra serial]{"x":{"b":2},"y":{}}[{"id":"#a","type":"T","endpoint":"https://example.org"}]false` {
 			t.Errorf("Effective = %s", got)
 		}
 		// The child stays as it is when the parent goes on, and takes the new

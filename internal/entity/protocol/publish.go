@@ -224,6 +224,7 @@ func (s *Service) finished(ctx context.Context, ws string, r Record) (*Protocol,
 		r.ExtendsVersion = parent.Version
 	}
 	var c fault.Checks
+	r.Content.sense(&c)
 	p, err := compile(r, parent, &c)
 	if err != nil {
 		return nil, err

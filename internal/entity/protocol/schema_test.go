@@ -153,12 +153,31 @@ func TestInvalidDrafts(t *testing.T) {
 		"bounds":          {`{"relationships":{"a":{"class":"Entity","min":-1},"b":{"class":"Entity","min":3,"max":2},"c":{"class":"Entity","max":0},"d":{"class":"Entity","requiredFor":"fun"}}}`, "/relationships/a/min out_of_range, /relationships/b/max out_of_range, /relationships/c/max out_of_range, /relationships/d/requiredFor not_allowed"},
 		"lists":           {`{"required":["a","b","a"],"indexed":["c"],"pii":["d"],"properties":{"a":"string","c":"object"}}`, "/required/1 unknown_property, /required/2 duplicate, /pii/0 unknown_property, /indexed/0 not_scalar"},
 		"extras":          {`{"services":{},"claimTypes":[],"governance":"x","indicators":[` + nested("[", "", "]", 40) + `]}`, "/services wrong_type, /claimTypes wrong_type, /indicators too_deep, /governance wrong_type"},
-		"large extra":     {`{"claimTypes":{"a":"` + strings.Repeat("x", 65<<10) + `"}}`, "/claimTypes too_large"},
-		"applies to":      {`{"appliesTo":["",` + strings.Repeat(`"x",`, 50) + `"x"]}`, "/appliesTo too_many, /appliesTo/0 invalid"},
-		"long lists":      {`{"required":[` + strings.Repeat(`"a",`, 200_000) + `"a"]}`, "/required too_many"},
-		"pinned alone":    {`{"extendsVersion":"1.0.0"}`, "/extendsVersion invalid"},
-		"pinned wrong":    {`{"extends":"did:ixo:protocol/template","extendsVersion":"one"}`, "/extendsVersion invalid"},
-		"pointers":        {`{"properties":{"a/b~":"string"}}`, "/properties/a~1b~0 invalid_name"},
+		"no sense": {`{"class":"oracle","domainType":"organisation","properties":{"a":{"type":"string","enum":[]},"b":{"type":"string","minLength":5,"maxLength":2},
+			"c":{"type":"number","minimum":9,"maximum":1},"d":{"type":"number","default":"x"},"e":{"type":"array","items":{"type":"number","exclusiveMinimum":3,"maximum":3}},
+			"f":{"type":"string","default":"ok","maxLength":2}}}`, "/properties/a/enum empty, /properties/b/minLength out_of_range, /properties/c/minimum out_of_range, /properties/d/default invalid_default, " +
+			"/properties/e/items/exclusiveMinimum out_of_range, /domainType conflict"},
+		"services": {
+			`{"services":[{"id":"data","type":"","endpoint":"nowhere"},"x",{"id":"#a","type":"T","endpoint":"https://a.example"},{"id":"#a","type":"T","endpoint":"https://a.example"}]}`,
+			"/services/0/id invalid, /services/0/type required, /services/0/endpoint invalid, /services/1 wrong_type, /services/3/id duplicate",
+		},
+		"claim types": {
+			`{"claimTypes":{"a":7,"b":{"schema":"string"},"c":{"schema":{"type":"strin"}},"d":{"schema":{"type":"object","required":7}},"e":{"verification":{"mode":"maybe","quorum":0,"oracles":["x","did:x:y"]}},
+			"f":{"schema":{"type":"object","properties":{"n":{"minimum":2,"maximum":1}}},"verification":{"mode":"hybrid","quorum":2,"oracles":[]}},"g":{"verification":{"quorum":1.5,"oracles":"did:x:y"}}}}`,
+			"/claimTypes/a wrong_type, /claimTypes/b/schema wrong_type, /claimTypes/c/schema/type unknown_type, /claimTypes/d/schema/required invalid_schema, " +
+				"/claimTypes/e/verification/mode not_allowed, /claimTypes/e/verification/quorum out_of_range, /claimTypes/e/verification/oracles/0 invalid, " +
+				"/claimTypes/f/schema/properties/n/minimum out_of_range, /claimTypes/g/verification/quorum out_of_range, /claimTypes/g/verification/oracles wrong_type",
+		},
+		"the rest": {
+			`{"surveyTemplates":["a",{"id":"b"},{"id":7},8,""],"governance":{"approvals":-1}}`,
+			"/surveyTemplates/2 wrong_type, /surveyTemplates/3 wrong_type, /surveyTemplates/4 wrong_type, /governance/approvals out_of_range",
+		},
+		"large extra":  {`{"claimTypes":{"a":"` + strings.Repeat("x", 65<<10) + `"}}`, "/claimTypes too_large"},
+		"applies to":   {`{"appliesTo":["",` + strings.Repeat(`"x",`, 50) + `"x"]}`, "/appliesTo too_many, /appliesTo/0 invalid"},
+		"long lists":   {`{"required":[` + strings.Repeat(`"a",`, 200_000) + `"a"]}`, "/required too_many"},
+		"pinned alone": {`{"extendsVersion":"1.0.0"}`, "/extendsVersion invalid"},
+		"pinned wrong": {`{"extends":"did:ixo:protocol/template","extendsVersion":"one"}`, "/extendsVersion invalid"},
+		"pointers":     {`{"properties":{"a/b~":"string"}}`, "/properties/a~1b~0 invalid_name"},
 	} {
 		_, err := e.s.Create(owner(t, "ws"), draft(t, c.draft))
 		if got := codes(fields(err)); fault.CodeOf(err) != "PROTOCOL_INVALID" || got != c.want {
@@ -167,7 +186,7 @@ func TestInvalidDrafts(t *testing.T) {
 	}
 	// A record that is large in every part is too large as a whole.
 	big := strings.Repeat("x", 60<<10)
-	_, err := e.s.Create(owner(t, "ws"), draft(t, fmt.Sprintf(`{"claimTypes":{"a":%q},"credentialTypes":{"a":%q},"governance":{"a":%q},"services":[%q],"indicators":[%q]}`, big, big, big, big, big)))
+	_, err := e.s.Create(owner(t, "ws"), draft(t, fmt.Sprintf(`{"claimTypes":{"a":{"x":%q}},"credentialTypes":{"a":%q},"governance":{"a":%q},"surveyTemplates":[%q],"indicators":[%q]}`, big, big, big, big, big)))
 	if got := codes(fields(err)); got != " too_large" {
 		t.Errorf("a record of 300 KiB = %v %s", fault.CodeOf(err), got)
 	}

@@ -40,6 +40,8 @@ const (
 	selectOpen    = `SELECT count(*) FROM (SELECT 1 FROM protocols WHERE ws = $1 AND open > 0 LIMIT 1) AS n`
 	selectOfClass = `SELECT did FROM protocols WHERE ws = $1 AND class = $2`
 	selectDIDs    = `SELECT did FROM protocols WHERE ws = $1`
+	deleteDraft   = `DELETE FROM protocol_versions WHERE ws = $1 AND did = $2 AND version = $3 AND revision = $4 AND status = 'draft'`
+	deleteOne     = `DELETE FROM protocols WHERE ws = $1 AND did = $2`
 )
 
 // head is the row of a protocol.
@@ -115,6 +117,24 @@ func update(ctx context.Context, tx *db.Tx, e edition) (bool, error) {
 		return false, fmt.Errorf("update protocol version: %w", err)
 	}
 	return n > 0, nil
+}
+
+// removeDraft removes a version as it was read; false when it is not that any
+// more.
+func removeDraft(ctx context.Context, tx *db.Tx, ws string, r *Record) (bool, error) {
+	n, err := tx.Exec(ctx, deleteDraft, ws, r.DID, r.Version, r.Revision)
+	if err != nil {
+		return false, fmt.Errorf("delete protocol version: %w", err)
+	}
+	return n > 0, nil
+}
+
+// remove removes a protocol that has no version left.
+func remove(ctx context.Context, tx *db.Tx, ws, did string) error {
+	if _, err := tx.Exec(ctx, deleteOne, ws, did); err != nil {
+		return fmt.Errorf("delete protocol: %w", err)
+	}
+	return nil
 }
 
 // find reads a version. The fault is PROTOCOL_NOT_FOUND.

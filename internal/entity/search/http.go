@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -22,7 +23,7 @@ const listing = "Everything that is given must hold; newest twins come first. Fo
 	"`exists` (field), `near` ([field,] latitude, longitude, metres) and `within` ([field,] least latitude, least longitude, most latitude, most longitude). " +
 	"A field is a member of the record, with dots or as a JSON pointer: `properties.serial`, `/properties/serial`. Values with commas, brackets or blanks stand in quotes. " +
 	"ne is the opposite of eq, so it is true where there is no value; lists match when one of their elements does. At most 2,000 characters, 50 comparisons, 16 levels. " +
-	"An unknown field is an error, never an empty list. Properties a protocol marks as indexed are found at once, also in `in` and `or` of up to 20 values; " +
+	"An unknown field is an error, never an empty list, and so is a status, class, domainType or verification.status that there is not. A parameter that is given is not empty. Properties a protocol marks as indexed are found at once, also in `in` and `or` of up to 20 values; " +
 	"ranges and `like(x,\"abc*\")` are, when the list is sorted by that property.\n\n" +
 	"`sort` by a property gives only twins that have it. A twin that changes while you follow `sort=-updated` moves to the front, where you have been; `sort=updated`, the default with updatedSince, misses none."
 
@@ -42,18 +43,31 @@ func (Item) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[entity.Entity](), true, "Entity")
 }
 
+// term is a parameter that narrows the list. An empty one is refused: it is a
+// value somebody does not have, and would give all twins.
+type term string
+
+// UnmarshalText reads the parameter.
+func (t *term) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("empty")
+	}
+	*t = term(text)
+	return nil
+}
+
 type listInput struct {
-	DID          string `query:"did" doc:"DID of one twin."`
-	ExternalID   string `query:"externalId" doc:"A name another system has for it: any value of externalIds." example:"SN123"`
-	Type         string `query:"type" example:"Device"`
-	Class        string `query:"class" enum:"physical,cognitive,system,oracle"`
-	Protocol     string `query:"protocol" doc:"DID of the protocol." example:"did:ixo:protocol/template"`
-	Status       string `query:"status" enum:"draft,active,suspended,completed,deactivated"`
-	Project      string `query:"project" doc:"DID of the project twins belong to."`
-	ProjectID    string `query:"projectId" doc:"Another name of project."`
-	UpdatedSince string `query:"updatedSince" doc:"Changed at that moment or later; RFC 3339." example:"2026-01-31T08:00:00Z"`
-	Near         string `query:"near" doc:"Latitude, longitude and metres: where properties.location or metadata.location is." example:"-1.28,36.8,5000"`
-	Filter       string `query:"filter" doc:"See above." example:"and(eq(type,Device),exists(properties.metricOne))"`
+	DID          term   `query:"did" doc:"DID of one twin."`
+	ExternalID   term   `query:"externalId" doc:"A name another system has for it: any value of externalIds." example:"SN123"`
+	Type         term   `query:"type" example:"Device"`
+	Class        term   `query:"class" enum:"physical,cognitive,system,oracle"`
+	Protocol     term   `query:"protocol" doc:"DID of the protocol." example:"did:ixo:protocol/template"`
+	Status       term   `query:"status" enum:"draft,active,suspended,completed,deactivated"`
+	Project      term   `query:"project" doc:"DID of the project twins belong to."`
+	ProjectID    term   `query:"projectId" doc:"Another name of project."`
+	UpdatedSince term   `query:"updatedSince" doc:"Changed at that moment or later; RFC 3339." example:"2026-01-31T08:00:00Z"`
+	Near         term   `query:"near" doc:"Latitude, longitude and metres: where properties.location or metadata.location is, or the member coordinates of either. Such a place is a GeoJSON point, or has lat and lon, lat and lng, or latitude and longitude." example:"-1.28,36.8,5000"`
+	Filter       term   `query:"filter" doc:"See above." example:"and(eq(type,Device),exists(properties.metricOne))"`
 	Sort         string `query:"sort" doc:"created, updated, or an indexed property of the protocol that is given; - in front turns the order round. -created by default, updated with updatedSince." example:"-created"`
 	Fields       string `query:"fields" doc:"Only these members, with commas between them; did is always there." example:"did,type,properties.serial"`
 	Expand       string `query:"expand" doc:"relationships, protocol, or both: adds what they point to. At most 100 items then." example:"relationships"`
@@ -109,18 +123,18 @@ func (s *Service) serveList(ctx context.Context, in *listInput) (web.Reply[web.P
 // query reads the parameters and names all that are wrong.
 func (in *listInput) query() (Query, error) {
 	q := Query{
-		DID: in.DID, ExternalID: in.ExternalID, Type: in.Type, Class: in.Class, Protocol: in.Protocol, Status: in.Status,
-		Project: in.Project, Near: in.Near, Filter: in.Filter, Sort: in.Sort,
+		DID: string(in.DID), ExternalID: string(in.ExternalID), Type: string(in.Type), Class: string(in.Class), Protocol: string(in.Protocol),
+		Status: string(in.Status), Project: string(in.Project), Near: string(in.Near), Filter: string(in.Filter), Sort: in.Sort,
 	}
 	var c fault.Checks
 	if q.Project == "" {
-		q.Project = in.ProjectID
-	} else if in.ProjectID != "" && in.ProjectID != q.Project {
+		q.Project = string(in.ProjectID)
+	} else if in.ProjectID != "" && string(in.ProjectID) != q.Project {
 		c.Add("query/projectId", "invalid", "This differs from project. Give one of the two.")
 	}
 	if in.UpdatedSince != "" {
 		// A plus sign in a query is a blank; nobody means a blank here.
-		t, err := time.Parse(time.RFC3339Nano, strings.ReplaceAll(in.UpdatedSince, " ", "+"))
+		t, err := time.Parse(time.RFC3339Nano, strings.ReplaceAll(string(in.UpdatedSince), " ", "+"))
 		if err != nil {
 			c.Add("query/updatedSince", "invalid", "The value must be a time such as 2026-01-31T08:00:00Z.")
 		}

@@ -126,11 +126,10 @@ func (q Query) check() error {
 			c.Add("query/"+one.name, "invalid", "The value must be a DID.")
 		}
 	}
-	if q.Status != "" && entity.Status(q.Status).Code() < 0 {
-		c.Add("query/status", "invalid", "The value must be draft, active, suspended, completed or deactivated.")
-	}
-	if q.Class != "" && !slices.Contains([]string{"physical", "cognitive", "system", "oracle"}, q.Class) {
-		c.Add("query/class", "invalid", "The value must be physical, cognitive, system or oracle.")
+	for _, one := range []struct{ name, value string }{{"status", q.Status}, {"class", q.Class}} {
+		if known := words()[one.name]; one.value != "" && !slices.Contains(known, one.value) {
+			c.Add("query/"+one.name, "invalid", "The value must be "+oneOf(known)+".")
+		}
 	}
 	if q.Near != "" {
 		if _, err := near(q.Near); err != nil {
@@ -142,7 +141,9 @@ func (q Query) check() error {
 
 // places are where twins say where they are.
 func places() []rql.Path {
-	return []rql.Path{{"properties", "location"}, {"metadata", "location"}}
+	return []rql.Path{
+		{"properties", "location"}, {"metadata", "location"}, {"properties", "location", "coordinates"}, {"metadata", "location", "coordinates"},
+	}
 }
 
 func near(text string) (*rql.Expr, error) {
@@ -169,6 +170,9 @@ func (s *Service) conditions(ctx context.Context, p *plan, q Query) error {
 		e, err := rql.Parse(q.Filter, rql.Schema{Field: s.fields(ctx, p.ws, true), Places: places()})
 		if err != nil {
 			return filterFault(err)
+		}
+		if err := checkWords(e); err != nil {
+			return err
 		}
 		p.exprs = append(p.exprs, e.Conjuncts()...)
 	}

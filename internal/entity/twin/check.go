@@ -42,15 +42,20 @@ func (s Endpoint) Check(c *fault.Checks, at string) {
 		c.Require(false, at+"/endpoint")
 		return
 	}
-	check.Optional(c, at+"/endpoint", s.Endpoint, MaxText)
-	u, err := url.Parse(s.Endpoint)
+	checkURL(c, at+"/endpoint", s.Endpoint)
+}
+
+// checkURL wants an address that is safe to show as a link.
+func checkURL(c *fault.Checks, at, text string) {
+	check.Optional(c, at, text, MaxText)
+	u, err := url.Parse(text)
 	switch schemes := []string{"http", "https", "ws", "wss", "mqtt", "mqtts", "ipfs"}; {
 	case err != nil || !slices.Contains(schemes, u.Scheme) || u.Host == "" && u.Opaque == "" && u.Path == "":
-		c.Add(at+"/endpoint", "invalid", "The endpoint must be an absolute URL: http, https, ws, wss, mqtt, mqtts or ipfs.")
+		c.Add(at, "invalid", "The endpoint must be an absolute URL: http, https, ws, wss, mqtt, mqtts or ipfs.")
 	case u.Scheme != "ipfs" && u.Hostname() == "":
-		c.Add(at+"/endpoint", "invalid", "The endpoint must name a host.")
+		c.Add(at, "invalid", "The endpoint must name a host.")
 	case u.User != nil:
-		c.Add(at+"/endpoint", "invalid", "The endpoint must hold no user or password.")
+		c.Add(at, "invalid", "The endpoint must hold no user or password.")
 	}
 }
 
@@ -63,7 +68,10 @@ func (e *Entity) checkParts(c *fault.Checks) {
 		at := fmt.Sprintf("/linkedResources/%d", i)
 		check.Line(c, at+"/id", r.ID, MaxType)
 		check.Line(c, at+"/type", r.Type, MaxType)
-		lines(c, at, map[string]string{"mediaType": r.MediaType, "serviceEndpoint": r.ServiceEndpoint, "proof": r.Proof, "right": r.Right})
+		lines(c, at, map[string]string{"mediaType": r.MediaType, "proof": r.Proof, "right": r.Right})
+		if r.ServiceEndpoint != "" {
+			checkURL(c, at+"/serviceEndpoint", r.ServiceEndpoint)
+		}
 		check.Text(c, at+"/description", r.Description, MaxText)
 		if r.Encrypted != "" && r.Encrypted != "true" && r.Encrypted != "false" {
 			c.Add(at+"/encrypted", "not_allowed", "The value must be the text true or false.")

@@ -58,6 +58,24 @@ type Draft struct {
 	Groups          []GroupDraft      `json:"groups,omitzero" doc:"Membership groups of an organisation, at most 20; one named members when absent."`
 }
 
+// Patch lists what a PATCH can change.
+type Patch struct {
+	Type            string            `json:"type,omitzero"`
+	Controller      string            `json:"controller,omitzero"`
+	Controllers     []string          `json:"controllers,omitzero"`
+	Properties      Object            `json:"properties,omitzero" doc:"Null removes a member."`
+	Services        []Endpoint        `json:"services,omitzero" doc:"An array replaces the whole list; this holds for all arrays."`
+	LinkedResources []LinkedResource  `json:"linkedResources,omitzero"`
+	LinkedEntities  []LinkedEntity    `json:"linkedEntities,omitzero"`
+	AccordedRights  []AccordedRight   `json:"accordedRights,omitzero"`
+	Accounts        []Account         `json:"accounts,omitzero"`
+	AlsoKnownAs     []string          `json:"alsoKnownAs,omitzero"`
+	ExternalIDs     map[string]string `json:"externalIds,omitzero"`
+	StartDate       time.Time         `json:"startDate,omitzero"`
+	EndDate         time.Time         `json:"endDate,omitzero"`
+	Metadata        Object            `json:"metadata,omitzero"`
+}
+
 // RelationDraft is what an edge is made from.
 type RelationDraft struct {
 	Role   string    `json:"role" doc:"A role of the protocol, a word of the domain model (implements or implementedBy, generates, produces, verifies, becomes, contains), or a word of your own." example:"operator"`
@@ -86,6 +104,7 @@ func (d *Draft) Check(c *fault.Checks) {
 	} else {
 		check.DID(c, "/protocol", d.Protocol)
 	}
+	CheckControllers(c, d.Controller, d.Controllers)
 	if len(d.Relationships) > MaxRelations {
 		c.Add("/relationships", "too_many", "At most 100 relationships are accepted here.")
 	} else {
@@ -117,6 +136,8 @@ func (d *RelationDraft) Check(c *fault.Checks, at string) {
 		c.Require(false, at+"/role")
 	} else if len(d.Role) > maxScheme {
 		c.Add(at+"/role", "too_long", "At most 64 characters are accepted.")
+	} else if !check.IsRole(d.Role) {
+		c.Add(at+"/role", "invalid", "A role is a word of letters, digits, - and _ that begins with a small letter.")
 	}
 	if d.Target == "" {
 		c.Require(false, at+"/target")
@@ -158,16 +179,27 @@ func (e *Entity) SetControllers(all ...string) {
 	}
 }
 
-// Check names everything that is wrong with what a client decides in a record.
-// What the protocol says about properties comes on top.
+// CheckControllers wants DIDs. They are named as the client has sent them: the
+// record knows only the list of all.
+func CheckControllers(c *fault.Checks, first string, all []string) {
+	if first != "" {
+		check.DID(c, "/controller", first)
+	}
+	for i, d := range all {
+		if d != "" && d != first {
+			check.DID(c, fmt.Sprintf("/controllers/%d", i), d)
+		}
+	}
+}
+
+// Check names everything that is wrong with what a client decides in a record,
+// except whether its controllers are DIDs; see CheckControllers. What the
+// protocol says about properties comes on top.
 func (e *Entity) Check(c *fault.Checks) {
 	check.Line(c, "/type", e.Type, MaxType)
 	c.Require(len(e.Controllers) > 0, "/controller")
 	if len(e.Controllers) > maxControllers {
 		c.Add("/controllers", "too_many", "At most 20 controllers are accepted.")
-	}
-	for _, d := range e.Controllers {
-		check.DID(c, "/controllers", d)
 	}
 	check.Object(c, "/properties", e.Properties.Value, maxProperties)
 	check.Object(c, "/metadata", e.Metadata.Value, maxMetadata)

@@ -26,22 +26,41 @@ const maxWrong = 50
 // up to 50, in their order, and fills v with the others. If v has a method
 // Validate, what that says about the others comes on top. lenient lets unknown
 // members pass, except those of the outermost object that differ from a known
-// name by case only. It returns nil when the body is broken further on.
+// name by case only. It returns nil, and v is empty, when the body is broken
+// further on.
 func All(body []byte, v any, lenient bool) []fault.Field {
 	target := reflect.ValueOf(v).Elem()
 	target.SetZero() // the decoder has left a part in it
 	w := &walker{dec: jsontext.NewDecoder(bytes.NewReader(body)), lenient: lenient, shapes: map[reflect.Type]*shape{}}
-	if err := w.value(target); err != nil && !errors.Is(err, errEnough) {
-		return nil
+	err := w.value(target)
+	if err == nil {
+		_, err = w.dec.ReadToken() // the end
 	}
-	if len(w.wrong) == 0 {
-		return nil
-	}
-	if _, err := w.dec.ReadToken(); len(w.wrong) < maxWrong && !errors.Is(err, io.EOF) {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, errEnough) || len(w.wrong) == 0 {
+		target.SetZero() // nobody shall judge half a body
 		return nil
 	}
 	w.rules(v)
 	return w.wrong
+}
+
+// Is tells whether err names all members of a body that are not known or of
+// the wrong type: whoever decoded it has the others.
+func Is(err error) bool {
+	f := fault.As(err)
+	return f != nil && (f.Code == "UNKNOWN_MEMBER" || f.Code == "WRONG_TYPE") && len(f.Fields) < maxWrong
+}
+
+// Join adds fields to those that are wrong, except where one of these, or what
+// it is part of, is named already: the first reason is the one to mend.
+func Join(wrong, more []fault.Field) []fault.Field {
+	out := slices.Clip(wrong)
+	for _, f := range more {
+		if !touches(wrong, f.Pointer) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // Unknown is a member that is not known.
@@ -270,15 +289,8 @@ func (w *walker) rules(v any) {
 	if broken == nil || broken.Kind != fault.Invalid {
 		return
 	}
-	decoded := len(w.wrong)
-	for _, f := range broken.Fields {
-		if len(w.wrong) == maxWrong {
-			return
-		}
-		if !touches(w.wrong[:decoded], f.Pointer) {
-			w.wrong = append(w.wrong, f)
-		}
-	}
+	w.wrong = Join(w.wrong, broken.Fields)
+	w.wrong = w.wrong[:min(len(w.wrong), maxWrong)]
 }
 
 // touches tells whether a member, or one it is part of, is named already.

@@ -31,8 +31,10 @@ type Outcome struct {
 	Revision int64
 	Relation string // id of an edge
 	Action   string
-	Bytes    int          // of the record that was written
-	Err      *fault.Error // set when it was refused
+	Bytes    int           // of the record that was written
+	Body     []byte        // the record, for who asks All for it
+	Warnings []fault.Field // what is not as it was asked for, though it was done
+	Err      *fault.Error  // set when it was refused
 }
 
 // Step is one change to store. A fault of Run that the caller may mend is the
@@ -79,6 +81,9 @@ var ErrSome = errors.New("some of the steps are refused")
 // maxRetries is how often a chunk is tried again without the step that was
 // refused, before each step gets a transaction of its own.
 const maxRetries = 3
+
+// Rows is how many steps a chunk has at most.
+const Rows = 50
 
 // MaxBytes is how many bytes of records fill a transaction.
 const MaxBytes = 512 << 10

@@ -234,7 +234,11 @@ func sentence(k jsonschema.ErrorKind) (code, detail string) {
 	case *kind.Const:
 		return "not_allowed", "The value must be " + valuesInWords([]any{k.Want}) + "."
 	case *kind.Format:
-		return "invalid_format", "The value must be " + formatHints()[k.Want] + "."
+		hint := formatHints()[k.Want]
+		if why, ok := k.Err.(wrongGeo); ok { //nolint:errorlint // it is never wrapped
+			hint += ": " + string(why)
+		}
+		return "invalid_format", "The value must be " + hint + "."
 	case *kind.Pattern:
 		return "pattern_mismatch", "The value must match the pattern " + k.Want + "."
 	case *kind.Minimum:

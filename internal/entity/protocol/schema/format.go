@@ -2,7 +2,6 @@ package schema
 
 import (
 	"errors"
-	"math"
 	"net/url"
 	"regexp"
 	"strings"
@@ -14,7 +13,8 @@ import (
 )
 
 // errFormat says that a value does not have its format. It says no more: the
-// sentence for people is made from the name of the format.
+// sentence for people is made from the name of the format. Only GeoJSON needs
+// more; see wrongGeo.
 var errFormat = errors.New("the format is not met")
 
 // ownFormats are the formats we check ourselves, because twins are searched
@@ -22,7 +22,7 @@ var errFormat = errors.New("the format is not met")
 func ownFormats() map[string]func(any) bool {
 	return map[string]func(any) bool{
 		"date": text(isDate), "date-time": text(isDateTime), "uri": text(isURI), "did": text(isDID), "duration": text(isDuration),
-		"geojson": isGeoJSON,
+		"geojson": func(v any) bool { return geoJSON(v) == nil },
 	}
 }
 
@@ -54,6 +54,7 @@ func registerFormats(c *jsonschema.Compiler) {
 			return errFormat
 		}})
 	}
+	c.RegisterFormat(&jsonschema.Format{Name: "geojson", Validate: geoJSON})
 	c.AssertFormat()
 }
 
@@ -92,105 +93,4 @@ var durationForm = regexp.MustCompile(`^P(?:\d{1,9}W|(?:\d{1,9}Y)?(?:\d{1,9}M)?(
 
 func isDuration(s string) bool {
 	return len(s) <= 64 && durationForm.MatchString(s) && s != "P" && !strings.HasSuffix(s, "T")
-}
-
-// maxGeoDepth is how deep collections of geometries may nest.
-const maxGeoDepth = 4
-
-// isGeoJSON checks an object of RFC 7946.
-func isGeoJSON(v any) bool {
-	o, ok := v.(map[string]any)
-	return !ok || geoObject(o, 0)
-}
-
-func geoObject(o map[string]any, depth int) bool {
-	switch o["type"] {
-	case "Feature":
-		if _, ok := o["properties"]; !ok {
-			return false
-		}
-		if o["geometry"] == nil {
-			_, given := o["geometry"]
-			return given
-		}
-		g, ok := o["geometry"].(map[string]any)
-		return ok && geometry(g, depth+1)
-	case "FeatureCollection":
-		return geoList(o["features"], func(f map[string]any) bool {
-			return f["type"] == "Feature" && geoObject(f, depth+1)
-		})
-	}
-	return geometry(o, depth)
-}
-
-func geometry(o map[string]any, depth int) bool {
-	at := o["coordinates"]
-	switch o["type"] {
-	case "Point":
-		return position(at)
-	case "MultiPoint":
-		return positions(at, 0)
-	case "LineString":
-		return positions(at, 2)
-	case "MultiLineString":
-		return all(at, func(line any) bool { return positions(line, 2) })
-	case "Polygon":
-		return all(at, ring)
-	case "MultiPolygon":
-		return all(at, func(polygon any) bool { return all(polygon, ring) })
-	case "GeometryCollection":
-		return depth < maxGeoDepth && geoList(o["geometries"], func(g map[string]any) bool { return geometry(g, depth+1) })
-	}
-	return false
-}
-
-func geoList(v any, ok func(map[string]any) bool) bool {
-	return all(v, func(item any) bool {
-		o, is := item.(map[string]any)
-		return is && ok(o)
-	})
-}
-
-func all(v any, ok func(any) bool) bool {
-	list, is := v.([]any)
-	if !is {
-		return false
-	}
-	for _, item := range list {
-		if !ok(item) {
-			return false
-		}
-	}
-	return true
-}
-
-// position is longitude, latitude and perhaps height.
-func position(v any) bool {
-	p, ok := v.([]any)
-	if !ok || len(p) < 2 || len(p) > 4 {
-		return false
-	}
-	for _, n := range p {
-		if _, ok := n.(float64); !ok {
-			return false
-		}
-	}
-	lon, lat := p[0].(float64), p[1].(float64)
-	return math.Abs(lon) <= 180 && math.Abs(lat) <= 90
-}
-
-func positions(v any, least int) bool {
-	list, ok := v.([]any)
-	return ok && len(list) >= least && all(v, position)
-}
-
-// ring ends where it begins.
-func ring(v any) bool {
-	if !positions(v, 4) {
-		return false
-	}
-	list, _ := v.([]any)
-	first, _ := list[0].([]any)
-	last, _ := list[len(list)-1].([]any)
-	return first[0] == last[0] && first[1] == last[1]
 }

@@ -1,4 +1,4 @@
-package entity_test
+package index_test
 
 import (
 	"math"
@@ -9,32 +9,32 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/index"
 )
 
 // Texts of the index sort as the values do.
-func TestIndexTextSorts(t *testing.T) {
+func TestTextSorts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.Float64().Draw(t, "a"), rapid.Float64().Draw(t, "b")
 		if math.IsNaN(a) || math.IsNaN(b) {
 			t.Skip("JSON has no NaN")
 		}
-		x, _ := entity.IndexText("number", a)
-		y, _ := entity.IndexText("number", b)
+		x, _ := index.Text("number", a)
+		y, _ := index.Text("number", b)
 		if (a < b) != (x < y) || (a == b) != (x == y) {
 			t.Fatalf("%v and %v are %q and %q", a, b, x, y)
 		}
 		m, n := rapid.Int64Range(0, 4e12).Draw(t, "m"), rapid.Int64Range(0, 4e12).Draw(t, "n")
-		early, _ := entity.IndexText("date-time", time.UnixMilli(m).UTC().Format(time.RFC3339Nano))
-		late, _ := entity.IndexText("date-time", time.UnixMilli(n).In(time.FixedZone("", 7200)).Format(time.RFC3339Nano))
+		early, _ := index.Text("date-time", time.UnixMilli(m).UTC().Format(time.RFC3339Nano))
+		late, _ := index.Text("date-time", time.UnixMilli(n).In(time.FixedZone("", 7200)).Format(time.RFC3339Nano))
 		if (m < n) != (early < late) || (m == n) != (early == late) {
 			t.Fatalf("%d and %d are %q and %q", m, n, early, late)
 		}
 	})
 }
 
-func TestIndexText(t *testing.T) {
+func TestText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		kind  string
@@ -55,14 +55,14 @@ func TestIndexText(t *testing.T) {
 		{"array", []any{1.0}, "", false},
 		{"string", nil, "", false},
 	} {
-		if got, ok := entity.IndexText(tt.kind, tt.value); got != tt.want || ok != tt.ok {
-			t.Errorf("IndexText(%s, %v) = %q, %v, want %q, %v", tt.kind, tt.value, got, ok, tt.want, tt.ok)
+		if got, ok := index.Text(tt.kind, tt.value); got != tt.want || ok != tt.ok {
+			t.Errorf("Text(%s, %v) = %q, %v, want %q, %v", tt.kind, tt.value, got, ok, tt.want, tt.ok)
 		}
 	}
 	for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("€", 100), "x" + strings.Repeat("😀", 100)} {
-		got, _ := entity.IndexText("string", long)
+		got, _ := index.Text("string", long)
 		if len(got) > 121 || len(got) < 117 || !utf8.ValidString(got) || !strings.HasPrefix("s"+long, got) {
-			t.Errorf("IndexText(%.10s…) = %q, want its beginning in whole characters", long, got)
+			t.Errorf("Text(%.10s…) = %q, want its beginning in whole characters", long, got)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestKeys(t *testing.T) {
 	for _, ws := range []string{"a", "b", "a\x00type"} {
 		for _, field := range []string{"type", "status", ""} {
 			for _, value := range []string{"x", "", "type\x00x"} {
-				k := entity.Key(ws, field, value)
+				k := index.Key(ws, field, value)
 				name := strings.Join([]string{ws, field, value}, "|")
 				if other, ok := seen[k]; ok && strings.ReplaceAll(other, "|", "\x00") != strings.ReplaceAll(name, "|", "\x00") {
 					t.Errorf("%q and %q have one key", other, name)
@@ -84,7 +84,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	if entity.PropID("ws", "did:p:1", "a") == entity.PropID("ws", "did:p:2", "a") || entity.PropID("ws", "did:p:1", "a") == entity.PropID("ws2", "did:p:1", "a") {
+	if index.PropID("ws", "did:p:1", "a") == index.PropID("ws", "did:p:2", "a") || index.PropID("ws", "did:p:1", "a") == index.PropID("ws2", "did:p:1", "a") {
 		t.Error("properties of two protocols or workspaces share a number")
 	}
 }

@@ -1,4 +1,4 @@
-package bulk
+package batch
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 )
 
-// allOf stores new twins some at a time; nil when not all steps make one. A
+// AllOf stores new twins some at a time; nil when not all steps make one. A
 // twin that was none when its row was prepared and is one now, by an earlier
 // row or by somebody else, has the name of the row: then all run one by one.
-func (s *Service) allOf(steps []chunk.Step, made []*entity.Prepared) func(context.Context, *db.Tx, []int) ([]chunk.Outcome, error) {
+func AllOf(ents *entity.Service, steps []chunk.Step, made []*entity.Prepared) func(context.Context, *db.Tx, []int) ([]chunk.Outcome, error) {
 	for i, p := range made {
 		if p == nil && steps[i].Done == nil {
 			return nil
@@ -23,14 +23,14 @@ func (s *Service) allOf(steps []chunk.Step, made []*entity.Prepared) func(contex
 		for i, n := range steps {
 			list[i] = made[n]
 		}
-		return s.storeAll(ctx, tx, list)
+		return StoreAll(ctx, tx, ents, list)
 	}
 }
 
-// storeAll stores new twins. The error is chunk.ErrSome or a fault when some
+// StoreAll stores new twins. The error is chunk.ErrSome or a fault when some
 // are refused.
-func (s *Service) storeAll(ctx context.Context, tx *db.Tx, list []*entity.Prepared) ([]chunk.Outcome, error) {
-	rows, err := s.cfg.Entities.StoreAllTx(ctx, tx, list)
+func StoreAll(ctx context.Context, tx *db.Tx, ents *entity.Service, list []*entity.Prepared) ([]chunk.Outcome, error) {
+	rows, err := ents.StoreAllTx(ctx, tx, list)
 	if errors.Is(err, entity.ErrTaken) {
 		return nil, chunk.ErrSome
 	} else if err != nil {
@@ -38,7 +38,7 @@ func (s *Service) storeAll(ctx context.Context, tx *db.Tx, list []*entity.Prepar
 	}
 	out := make([]chunk.Outcome, len(rows))
 	for i, r := range rows {
-		out[i] = chunk.Outcome{DID: r.DID, Revision: r.Revision, Action: chunk.Created, Bytes: len(r.Body)}
+		out[i] = chunk.Outcome{DID: r.DID, Revision: r.Revision, Action: chunk.Created, Bytes: len(r.Body), Body: r.Body}
 	}
 	return out, nil
 }

@@ -1,10 +1,13 @@
-package bulk
+package batch
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -15,9 +18,26 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Batch does the operations of b in their order, with the rights of the caller
+// Config configures a Service. All of it is needed.
+type Config struct {
+	DB       *db.DB
+	Entities *entity.Service
+	Idem     *idem.Store
+	Now      func() time.Time
+}
+
+// Service does batches. It is safe for many goroutines.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New makes a Service over a migrated store.
+func New(cfg Config) *Service { return &Service{cfg: cfg, db: cfg.DB} }
+
+// Do does the operations of b in their order, with the rights of the caller
 // of ctx: all or none of them, or each for itself.
-func (s *Service) Batch(ctx context.Context, b Batch) (web.Reply[Results], error) {
+func (s *Service) Do(ctx context.Context, b Batch) (web.Reply[Results], error) {
 	if err := b.validate(); err != nil {
 		return web.Reply[Results]{}, err
 	}
@@ -132,7 +152,7 @@ func (o *Operation) result(i int, done chunk.Outcome) Result {
 	r := Result{Index: i, Status: http.StatusOK, DID: done.DID, Relationship: done.Relation}
 	if done.Err != nil {
 		f := o.place(i, done.Err)
-		return Result{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: problemOf(f)}
+		return Result{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: ProblemOf(f)}
 	}
 	if done.Action == chunk.Created {
 		r.Status = http.StatusCreated
@@ -189,7 +209,7 @@ func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 			}
 			list = append(list, w.made)
 		}
-		made, err := s.storeAll(ctx, tx, list)
+		made, err := StoreAll(ctx, tx, s.cfg.Entities, list)
 		if chunk.Refusal(err) != nil {
 			err = chunk.ErrSome
 		}
@@ -225,8 +245,8 @@ func (s *Service) each(ctx context.Context, b *Batch) (web.Reply[Results], error
 	// References to twins that were made before the request was sent again.
 	for i := range b.Operations {
 		if text, ok := done[i]; ok {
-			if err := decodeJSON(text, &results[i]); err != nil {
-				return web.Reply[Results]{}, err
+			if err := json.Unmarshal([]byte(text), &results[i]); err != nil {
+				return web.Reply[Results]{}, fmt.Errorf("read kept result: %w", err)
 			}
 		}
 	}
@@ -242,8 +262,8 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 		return nil
 	}
 	all, pace := make([]work, len(b.Operations)), chunk.NewPace(s.db)
-	for first := 0; first < len(all); first += ChunkRows {
-		end := min(first+ChunkRows, len(all))
+	for first := 0; first < len(all); first += chunk.Rows {
+		end := min(first+chunk.Rows, len(all))
 		var steps []chunk.Step
 		var made []*entity.Prepared
 		var at []int // numbers of their operations
@@ -261,7 +281,7 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 		if len(steps) == 0 {
 			continue
 		}
-		out, err := chunk.Store(ctx, s.db, chunk.Chunk{Steps: steps, All: s.allOf(steps, made), Pace: pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, from int) error {
+		out, err := chunk.Store(ctx, s.db, chunk.Chunk{Steps: steps, All: AllOf(s.cfg.Entities, steps, made), Pace: pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, from int) error {
 			for k := from; k < len(out); k++ {
 				if err := s.keepResult(ctx, tx, name, b.Operations[at[k]].result(at[k], out[k])); err != nil {
 					return err

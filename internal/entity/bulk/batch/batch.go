@@ -1,14 +1,23 @@
-package bulk
+// Package batch does many operations on twins in one request: all of them or
+// none, or each for itself. Every operation is held to the rules of the single
+// route, and says what became of it.
+package batch
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Limits.
+const (
+	MaxOperations = 1000    // of a batch
+	MaxBody       = 8 << 20 // bytes of its body
 )
 
 // Batch is many operations in one request.
@@ -91,7 +100,7 @@ func (b *Batch) validate() error {
 		for _, name := range rule.may {
 			delete(given, name)
 		}
-		for _, name := range sortedKeys(given) {
+		for _, name := range slices.Sorted(maps.Keys(given)) {
 			if given[name] {
 				c.Add(at+"/"+name, "not_allowed", "This member does not go with "+o.Op+".")
 			}
@@ -171,16 +180,4 @@ func (o *Operation) place(i int, f *fault.Error) *fault.Error {
 		moved.Fields = []fault.Field{{Pointer: at, Code: strings.ToLower(f.Code), Detail: f.Message}}
 	}
 	return &moved
-}
-
-// escape makes a name part of a JSON pointer.
-func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-func decodeJSON(text string, v any) error {
-	if err := json.Unmarshal([]byte(text), v); err != nil {
-		return fmt.Errorf("read stored JSON: %w", err)
-	}
-	return nil
 }

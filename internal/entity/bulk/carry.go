@@ -1,0 +1,248 @@
+package bulk
+
+import (
+	"bytes"
+	"context"
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// uncarried are the members of a record that somebody has said of a twin and
+// that are not taken from a file, with what becomes of them. A row whose twin
+// says something else has a warning.
+var uncarried = map[string]string{
+	"owner":                "The file names another owner. A new twin belongs to whoever imports it, until it is transferred.",
+	"verification":         "What a verifier has said is not taken from a file. Verify the twin here.",
+	"verifiableCredential": "Credentials are not taken from a file.",
+	"linkedClaims":         "Claims are not taken from a file.",
+}
+
+// readStatus reads the status a record has.
+func (r *row) readStatus() error {
+	v, ok := r.members["status"]
+	if !ok || v.Kind() == 'n' {
+		return nil
+	}
+	var text string
+	if v.Kind() == '"' {
+		if err := json.Unmarshal(v, &text); err != nil {
+			return wrap("read status", err)
+		}
+	}
+	if r.status = entity.Status(text); r.status.Code() >= 0 {
+		return nil
+	}
+	return fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").
+		With(fault.Field{Pointer: "/status", Code: "not_allowed", Detail: "The value must be draft, active, suspended, completed or deactivated."})
+}
+
+// warn names what a row says and the record of its twin does not. A status that
+// waits for the end of the file is not among it.
+func (r *row) warn(body []byte) []fault.Field {
+	out := slices.Clone(r.notes)
+	if len(r.said) == 0 && r.status == "" {
+		return out
+	}
+	var held map[string]jsontext.Value
+	if json.Unmarshal(body, &held) != nil { // it is a record
+		return out
+	}
+	for _, name := range sortedKeys(r.said) {
+		if !same(r.said[name], held[name]) {
+			out = append(out, fault.Field{Pointer: "/" + name, Code: "not_carried_over", Detail: uncarried[name]})
+		}
+	}
+	var status string
+	if json.Unmarshal(held["status"], &status) != nil || r.status == "" || status == string(r.status) || r.waits() {
+		return out
+	}
+	detail := "The twin is " + status + "."
+	if status == string(entity.StatusDraft) {
+		detail = "The twin is draft: relationships it needs are missing."
+	}
+	return append(out, fault.Field{Pointer: "/status", Code: "not_carried_over", Detail: detail})
+}
+
+// waits tells that the status of a new twin is settled by a later pass.
+func (r *row) waits() bool { return r.late || r.status == entity.StatusDeactivated }
+
+// same compares two values, whatever their form.
+func same(a, b jsontext.Value) bool {
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
+}
+
+// control makes the caller one more controller of a twin whose row names only
+// controllers that are not held here: nobody could change it, not even the
+// caller, who may have to complete it after later rows.
+func (w *importer) control(ctx context.Context, r *row) error {
+	if r.draft.Controller == "" && len(r.draft.Controllers) == 0 {
+		return nil
+	}
+	named := r.draft.Entity().Controllers
+	name := strings.Join(named, " ")
+	foreign, known := w.foreign[name]
+	if !known {
+		var err error
+		if foreign, err = w.areForeign(ctx, named); err != nil {
+			return err
+		}
+		if len(w.foreign) >= maxForeign {
+			clear(w.foreign)
+		}
+		w.foreign[name] = foreign
+	}
+	if !foreign {
+		return nil
+	}
+	r.draft.Controllers = append(named, web.CallerFrom(ctx).DID)
+	if _, ok := r.members["controllers"]; !ok {
+		r.members["controllers"] = nil // what the draft says
+	}
+	r.notes = append(r.notes, fault.Field{Pointer: "/controllers", Code: "added", Detail: "None of the controllers is held here, so you control the twin too."})
+	return nil
+}
+
+// maxForeign is how many lists of controllers an import remembers.
+const maxForeign = 1000
+
+// areForeign tells that the caller does not control what these controllers do,
+// and that none of them is a twin that was here before the file.
+func (w *importer) areForeign(ctx context.Context, named []string) (bool, error) {
+	body, err := web.Encode(map[string]any{"controllers": named})
+	if err != nil {
+		return false, err
+	}
+	// Nobody but the controllers of a record is asked about.
+	err = w.s.cfg.Entities.MayUpdate(ctx, w.s.db, &entity.Row{Workspace: web.CallerFrom(ctx).Workspace, Body: body})
+	if fault.CodeOf(err) != "NOT_CONTROLLER" {
+		return false, err
+	}
+	for _, id := range named {
+		if _, ok := w.lines[maphash.String(w.seed, id)]; ok {
+			continue
+		}
+		if _, err := w.s.cfg.Entities.Find(ctx, w.s.db, id); fault.KindOf(err) != fault.NotFound {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// make prepares the twin of a row. An organisation that contains groups gets no
+// other; a twin that is to stay a draft gets its edges once it is stored, for
+// one that has all it needs would be active.
+func (w *importer) make(ctx context.Context, r *row) (*entity.Prepared, error) {
+	if r.status == entity.StatusDraft {
+		r.after, r.draft.Relationships = r.draft.Relationships, nil
+		return w.s.cfg.Entities.Prepare(ctx, r.draft)
+	}
+	var groups []string
+	for _, d := range r.draft.Relationships {
+		if d.Role == edge.Contains {
+			groups = append(groups, d.Target)
+		}
+	}
+	if len(groups) == 0 || len(r.draft.Groups) > 0 || w.domainOf(ctx, r) != "organisation" {
+		return w.s.cfg.Entities.Prepare(ctx, r.draft)
+	}
+	r.groups = groups
+	return w.s.cfg.Entities.PrepareWithGroups(ctx, r.draft)
+}
+
+// wrongValues is what is wrong with the properties of a row that changes a twin
+// an earlier row has made, which a dry run has not stored.
+func (w *importer) wrongValues(ctx context.Context, r *row) *fault.Error {
+	p := w.protocolOf(ctx, r)
+	var values map[string]any
+	if p == nil || r.draft.Properties.IsZero() || json.Unmarshal(r.draft.Properties.Value, &values) != nil {
+		return nil
+	}
+	maps.DeleteFunc(values, func(_ string, v any) bool { return v == nil }) // it takes a value away
+	// The earlier row may have what this one lacks.
+	fields := slices.DeleteFunc(p.Check(values), func(f fault.Field) bool { return f.Code == "required" })
+	if len(fields) == 0 {
+		return nil
+	}
+	return fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").With(fields...)
+}
+
+// domainOf is the domain type of the twin of a row; "" when its protocol is not
+// to be had.
+func (w *importer) domainOf(ctx context.Context, r *row) string {
+	if p := w.protocolOf(ctx, r); p != nil {
+		return p.DomainType()
+	}
+	return ""
+}
+
+// protocolOf is the protocol of a row; nil when it is not to be had: who makes
+// the twin says why.
+func (w *importer) protocolOf(ctx context.Context, r *row) *protocol.Protocol {
+	d := entity.Draft{Protocol: r.draft.Protocol, ProtocolVersion: r.draft.ProtocolVersion}
+	d.SplitVersion()
+	p, err := w.s.cfg.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, d.Protocol, d.ProtocolVersion)
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// plain tells that a twin is what its row says as soon as it is stored.
+func (r *row) plain() bool {
+	return len(r.after) == 0 && len(r.groups) == 0 && r.status != entity.StatusSuspended && r.status != entity.StatusCompleted
+}
+
+// finish takes a new twin to what its row says besides the draft.
+func (w *importer) finish(ctx context.Context, tx *db.Tx, r *row, made *entity.Row) (*entity.Row, error) {
+	if r.plain() {
+		return made, nil
+	}
+	for _, d := range r.after {
+		if _, err := w.s.cfg.Entities.RelateTx(ctx, tx, made.DID, d); err != nil {
+			return nil, err
+		}
+	}
+	// An organisation always has an active group: its groups have waited for it.
+	for _, id := range r.groups {
+		g, err := w.s.cfg.Entities.Find(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if g.Status == entity.StatusDraft {
+			if _, err := w.transition(ctx, tx, id, entity.StatusActive); err != nil {
+				return nil, err
+			}
+		}
+	}
+	now, err := w.s.cfg.Entities.Find(ctx, tx, made.DID)
+	if err != nil {
+		return nil, err
+	}
+	return w.settle(ctx, tx, r, now)
+}
+
+// settle takes an active twin to the status its row says, except to the end of
+// its life: others may still refer to it.
+func (w *importer) settle(ctx context.Context, tx *db.Tx, r *row, now *entity.Row) (*entity.Row, error) {
+	if now.Status == entity.StatusActive && (r.status == entity.StatusSuspended || r.status == entity.StatusCompleted) {
+		return w.transition(ctx, tx, now.DID, r.status)
+	}
+	return now, nil
+}
+
+func (w *importer) transition(ctx context.Context, tx *db.Tx, id string, to entity.Status) (*entity.Row, error) {
+	return w.s.cfg.Entities.TransitionTx(ctx, tx, id, "", entity.Transition{To: to, Reason: "import " + w.run.ID})
+}

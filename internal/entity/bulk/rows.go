@@ -1,0 +1,237 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"io"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+)
+
+// prepared are rows that are ready to be stored; none at the end of the file.
+type prepared struct {
+	lines []int64
+	steps []chunk.Step
+	made  []*entity.Prepared // by step; nil for one that makes no twin, or has more to do
+	rows  []*row             // by step; nil for one that was refused
+	err   error
+}
+
+// note keeps what later passes have to do for some rows.
+func (w *importer) note(p *prepared) {
+	for _, r := range p.rows {
+		if r == nil {
+			continue
+		}
+		w.st.Late = w.st.Late || r.late
+		if r.status == entity.StatusDeactivated {
+			if len(w.st.Last) == 0 {
+				w.st.Last = make([]bool, len(stages))
+			}
+			w.st.Last[r.stage] = true
+		}
+	}
+}
+
+// allOf stores new twins some at a time; nil when that cannot be.
+func (w *importer) allOf(p *prepared) func(context.Context, *db.Tx, []int) ([]chunk.Outcome, error) {
+	all := batch.AllOf(w.s.cfg.Entities, p.steps, p.made)
+	if all == nil {
+		return nil
+	}
+	return func(ctx context.Context, tx *db.Tx, steps []int) ([]chunk.Outcome, error) {
+		out, err := all(ctx, tx, steps)
+		for i := range out {
+			out[i].Warnings = p.rows[steps[i]].warn(out[i].Body)
+		}
+		return out, err
+	}
+}
+
+// next prepares the next rows of a sweep: everything that needs no transaction.
+func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState) prepared {
+	var p prepared
+	size := 0
+	for len(p.lines) < chunk.Rows && size < chunk.MaxBytes {
+		rec, err := w.p.read(in)
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return prepared{err: blame(err)}
+		}
+		if err := ctx.Err(); err != nil {
+			return prepared{err: err}
+		}
+		if skip, err := w.skip(ctx, rec, from); err != nil {
+			return prepared{err: err}
+		} else if skip {
+			continue
+		}
+		st, made, row, err := w.step(ctx, rec)
+		if err != nil {
+			return prepared{err: err}
+		}
+		p.lines, p.steps, p.made, p.rows = append(p.lines, rec.Line), append(p.steps, st), append(p.made, made), append(p.rows, row)
+		size += st.Bytes
+		w.pace.Rest(ctx)
+	}
+	return p
+}
+
+// skip tells that a row is not one of a sweep, or was stored before a restart.
+func (w *importer) skip(ctx context.Context, rec sheet.Record, from *importState) (bool, error) {
+	if from.Sweep != sweepAll {
+		_, group := w.p.glance(rec.JSON)
+		switch {
+		case !group && from.Sweep == sweepGroups:
+			return true, nil
+		case group && from.Sweep == sweepOthers:
+			return true, w.remember(ctx, rec)
+		}
+	}
+	if rec.Line > from.Line {
+		return false, nil
+	}
+	return true, w.remember(ctx, rec)
+}
+
+// remember notes the names of a row that an earlier attempt has taken.
+func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
+	if !w.resumed || rec.JSON == nil {
+		return nil
+	}
+	r, err := w.p.rowOf(rec.JSON)
+	if err != nil || len(names(&r.draft)) == 0 {
+		return nil
+	}
+	told, err := w.told(ctx, w.s.db, rec.Line)
+	if err == nil && told.Action != chunk.Refused {
+		w.take(&r.draft)
+	}
+	return err
+}
+
+// step is what to do for a row, with the twin it makes if it makes one. The row
+// is nil when it was refused.
+func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *entity.Prepared, *row, error) {
+	if len(rec.Errs) > 0 {
+		return chunk.Refuse("", recordFault(w.p.Format, rec.Errs)), nil, nil, nil
+	}
+	r, err := w.rowOf(ctx, rec)
+	if f := chunk.Refusal(err); f != nil {
+		return chunk.Refuse("", f), nil, nil, nil
+	} else if err != nil {
+		return chunk.Step{}, nil, nil, err
+	}
+	clash := w.clash(&r.draft)
+	if w.p.Mode == modeUpsert {
+		if clash != nil && w.p.DryRun {
+			if f := w.wrongValues(ctx, r); f != nil {
+				return chunk.Refuse(r.draft.DID, f), nil, nil, nil
+			}
+			return chunk.Step{Done: &chunk.Outcome{DID: r.draft.DID, Action: chunk.Updated}}, nil, r, nil
+		}
+		clash = nil // it is the same twin
+	}
+	st, made, err := w.prepare(ctx, r)
+	if f := withClash(chunk.Refusal(err), clash); f != nil {
+		return chunk.Refuse(r.draft.DID, f), nil, nil, nil
+	} else if err != nil {
+		return st, nil, nil, err
+	}
+	w.take(&r.draft)
+	return st, made, r, nil
+}
+
+// rowOf reads a row with all that the file as a whole says about it.
+func (w *importer) rowOf(ctx context.Context, rec sheet.Record) (*row, error) {
+	r, err := w.p.rowOf(rec.JSON)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.draft.Relationships) > 0 {
+		_, group := w.p.glance(rec.JSON)
+		early, late := w.split(r.draft.Relationships, place(rec.Line, group))
+		r.draft.Relationships, r.late = early, len(late) > 0
+	}
+	if r.status == entity.StatusDeactivated {
+		r.stage = stageOf(w.domainOf(ctx, r))
+	}
+	if err := w.control(ctx, r); err != nil {
+		return nil, err
+	}
+	if w.p.Mode == modeUpsert {
+		r.merge, err = r.mergeOf()
+	}
+	return r, err
+}
+
+// names are what a draft takes for itself.
+func names(d *entity.Draft) []string {
+	var out []string
+	if d.DID != "" {
+		out = append(out, d.DID)
+	}
+	for scheme, value := range d.ExternalIDs {
+		out = append(out, external(scheme, value))
+	}
+	return out
+}
+
+func external(scheme, value string) string { return scheme + "\x00" + value }
+
+func (w *importer) take(d *entity.Draft) {
+	for _, name := range names(d) {
+		w.seen[maphash.String(w.seed, name)] = true
+	}
+}
+
+func (w *importer) taken(name string) bool { return w.seen[maphash.String(w.seed, name)] }
+
+// clash tells of names that earlier rows of the file have taken.
+func (w *importer) clash(d *entity.Draft) *fault.Error {
+	var f *fault.Error
+	if d.DID != "" && w.taken(d.DID) {
+		f = fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
+			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
+	}
+	for _, scheme := range sortedKeys(d.ExternalIDs) {
+		if !w.taken(external(scheme, d.ExternalIDs[scheme])) {
+			continue
+		}
+		if f == nil {
+			f = fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "An earlier row has this external id.")
+		}
+		f = f.With(fault.Field{Pointer: "/externalIds/" + escape(scheme), Code: "exists", Detail: "An earlier row has this external id."})
+	}
+	return f
+}
+
+// withClash names all that is wrong with a row at once: what it is refused for,
+// and the names it may not have.
+func withClash(f, clash *fault.Error) *fault.Error {
+	switch {
+	case f == nil:
+		return clash
+	case clash == nil:
+		return f
+	}
+	return f.With(clash.Fields...)
+}
+
+// pending tells whether a dry run fails only because it has not stored an
+// earlier row this one refers to.
+func (w *importer) pending(err error, all []entity.RelationDraft) bool {
+	switch fault.CodeOf(err) {
+	case "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND":
+		return slices.ContainsFunc(all, func(r entity.RelationDraft) bool { return w.taken(r.Target) })
+	}
+	return false
+}

@@ -1,0 +1,50 @@
+package entity
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// ForgetEdge ends an edge between twins held here because one of them is
+// erased, whoever controls them. It returns false for one that has ended
+// already, and for one that stays: an active twin cannot do without it, or the
+// key of the caller is not for that twin.
+func (s *Service) ForgetEdge(ctx context.Context, l *link.Link) (bool, error) {
+	if err := s.warm(ctx, l.SrcDID, l.DstDID); err != nil {
+		return false, err
+	}
+	ended := false
+	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		ended, err = s.forgetEdge(ctx, tx, l)
+		return err
+	})
+	switch fault.CodeOf(err) {
+	case "MISSING_RELATIONSHIPS", "KEY_RESTRICTED":
+		return false, nil
+	}
+	return ended && err == nil, err
+}
+
+func (s *Service) forgetEdge(ctx context.Context, tx *db.Tx, l *link.Link) (bool, error) {
+	caller := web.CallerFrom(ctx)
+	self, err := link.EndByNID(ctx, tx, caller.Workspace, l.Src)
+	if err != nil || self == nil {
+		return false, err
+	}
+	pl, row, err := s.openLink(ctx, tx, self, l)
+	if pl == nil { // otherwise it asks who controls the twin, which is no matter here
+		return false, err
+	}
+	ended, err := link.Finish(ctx, tx, caller.Workspace, l.NID, link.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID})
+	if err != nil || !ended {
+		return false, err
+	}
+	if err := s.hide(ctx, tx, pl, row, ""); err != nil {
+		return false, err
+	}
+	return true, s.keepsParent(ctx, tx, pl)
+}

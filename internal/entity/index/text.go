@@ -1,0 +1,81 @@
+package index
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+)
+
+// Key hashes the value of a field inside a workspace to 63 bits, for narrow
+// indexes. It is cut from SHA-256, so nobody can aim for collisions; readers
+// compare the value itself as well. Fields are type, protocol, project and
+// status.
+func Key(ws, field, value string) int64 {
+	sum := sha256.Sum256([]byte(ws + "\x00" + field + "\x00" + value))
+	return int64(binary.BigEndian.Uint64(sum[:8]) >> 1)
+}
+
+// PropID is the number of a property in the property index: of all versions of
+// a protocol in one workspace.
+func PropID(ws, protocol, name string) int64 {
+	return Key(ws, "property\x00"+protocol, name)
+}
+
+// maxIndexed is how many bytes of a text are in the property index. Longer
+// texts share an entry with others of the same beginning; readers compare.
+const maxIndexed = 120
+
+// Text is a scalar as the property index holds it: texts sort as texts,
+// numbers as numbers, times as times, and no kind mixes with another. kind is
+// the type name the protocol declares. It returns false for a value that is
+// not indexed: an object, an array, null.
+func Text(kind string, value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		if kind == "date-time" {
+			if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
+				return "t" + sortable(float64(t.UnixMilli())), true
+			}
+		}
+		return "s" + Cut(v, maxIndexed), true
+	case float64:
+		return "n" + sortable(v), true
+	case int64:
+		return "n" + sortable(float64(v)), true
+	case bool:
+		if v {
+			return "b1", true
+		}
+		return "b0", true
+	}
+	return "", false
+}
+
+// Cut keeps the beginning of a text, at most so many bytes of it and whole
+// characters only.
+func Cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// sortable writes a number as 16 hexadecimal digits that sort as it does.
+func sortable(f float64) string {
+	if f == 0 {
+		f = 0 // -0 is 0
+	}
+	bits := math.Float64bits(f)
+	if bits>>63 == 0 {
+		bits |= 1 << 63
+	} else {
+		bits = ^bits
+	}
+	return fmt.Sprintf("%016x", bits)
+}

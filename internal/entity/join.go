@@ -1,0 +1,235 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// maxJoined is how many edges that named a twin before it was held here one
+// transaction joins to it. A job joins the others.
+const maxJoined = 100
+
+// kindJoin is the job that joins edges to a twin.
+const kindJoin = "entity.join"
+
+type joinJob struct {
+	DID string `json:"did"`
+}
+
+// Handlers are what runs the jobs of this package, by kind.
+func (s *Service) Handlers() map[string]job.Handler {
+	return map[string]job.Handler{kindJoin: s.runJoin}
+}
+
+// farEnd is visibleEnd for an edge that is about to be stored. When there is no
+// twin yet, tx looks again after its commit.
+func (s *Service) farEnd(ctx context.Context, tx *db.Tx, id string) (*link.End, error) {
+	e, err := s.visibleEnd(ctx, tx, id)
+	if err == nil && e == nil {
+		s.lookAgain(ctx, tx, id)
+	}
+	return e, err
+}
+
+// lookAgain joins edges that are stored at the same moment as the twins they
+// name: on PostgreSQL neither transaction sees the other, but whichever ends
+// last sees both.
+func (s *Service) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
+	if s.db.Dialect() != db.Postgres {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	tx.AfterCommit(func() {
+		missed, err := link.Missed(ctx, s.db, web.CallerFrom(ctx).Workspace, ids...)
+		for _, id := range missed {
+			err = errors.Join(err, s.db.InTx(ctx, func(tx *db.Tx) error {
+				e, err := s.visibleEnd(ctx, tx, id)
+				if err == nil && e != nil { // others are as missing as they were
+					_, err = s.joinSome(ctx, tx, id, link.Page{Limit: maxJoined})
+				}
+				return err
+			}))
+		}
+		if err != nil {
+			s.cfg.Log.WarnContext(ctx, "edges that wait for a twin are not joined", "err", err.Error())
+		}
+	})
+}
+
+// warmAwaited reads the protocols of twins that wait for a DID; see warm. What
+// is drawn for it is of no other use.
+func (s *Service) warmAwaited(ctx context.Context, id string, page link.Page) error {
+	ws := web.CallerFrom(ctx).Workspace
+	links, err := link.Waiting(ctx, s.db, ws, id, page)
+	if err == nil {
+		_, err = s.drawer().Waiting(ctx, s.db, ws, &link.End{DID: id}, links)
+	}
+	return err
+}
+
+// awaited draws the edges that named a new twin before it was held here. Only a
+// DID that somebody chose can have been named. The fault is
+// RELATIONSHIP_CLASS_MISMATCH when the twin is not what one of them needs.
+func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*plan.Plan, error) {
+	if !p.chosen {
+		return nil, nil
+	}
+	links, err := link.Waiting(ctx, tx, p.row.Workspace, p.row.DID, link.Page{Limit: maxJoined})
+	if err != nil {
+		return nil, err
+	}
+	if len(links) > 0 { // a twin that exists already is for the insert to refuse
+		if held, err := link.Held(ctx, tx, p.row.Workspace, p.row.DID); err != nil || held {
+			return nil, err
+		}
+	}
+	if len(links) < maxJoined || s.cfg.Jobs == nil {
+		s.lookAgain(ctx, tx, p.row.DID)
+	} else if _, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindJoin, Payload: joinJob{p.row.DID}}); err != nil {
+		return nil, err
+	}
+	plans, err := s.drawer().Waiting(ctx, tx, p.row.Workspace, p.end(), links)
+	if err != nil {
+		return nil, err
+	}
+	for _, pl := range plans {
+		if pl.Misfit != nil {
+			return nil, pl.Unfit(inside(web.CallerFrom(ctx), pl.Self.Project))
+		}
+	}
+	return plans, nil
+}
+
+// settle stores what waiting edges have become. Their sources are locked. It
+// leaves out those that wait no more.
+func (s *Service) settle(ctx context.Context, tx *db.Tx, ws string, waited []*plan.Plan) ([]*plan.Plan, error) {
+	var out []*plan.Plan
+	for _, p := range waited {
+		if p.Misfit != nil || Status(p.Self.Status) == StatusDeactivated {
+			continue
+		}
+		done, err := link.Settle(ctx, tx, ws, &p.Link)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// showJoined shows edges that have waited for a new twin at the twins that made
+// them.
+func (s *Service) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []*plan.Plan) error {
+	for _, p := range waited {
+		if p.Link.Mirror {
+			if err := s.tell(ctx, tx, "relationship.added", row, Shown(&p.Link, !p.Back)); err != nil {
+				return err
+			}
+		}
+		if err := s.rejoin(ctx, tx, row.Workspace, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rejoin shows an edge that has waited as it is now, at the twin that made it.
+func (s *Service) rejoin(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan) error {
+	row, err := findByNID(ctx, tx, ws, p.Self.NID)
+	if err != nil {
+		return err
+	}
+	shown := Shown(&p.Link, p.Back)
+	_, err = s.mutate(ctx, tx, row, related("relationship.added", shown), func(e *Entity) (err error) {
+		i := slices.IndexFunc(e.Relationships, func(r Relationship) bool { return r.ID == shown.ID })
+		if i >= 0 {
+			e.Relationships[i] = shown
+		}
+		if e.Project == shown.Target && p.Other.DomainType != "project" { // it was taken for one
+			e.Project, err = s.projectOf(ctx, tx, row)
+		} else if i < 0 {
+			err = errUnchanged
+		}
+		return err
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// joinSome joins some of the edges that wait for a twin, as far as they fit. It
+// returns where the list goes on, 0 at its end.
+func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page link.Page) (int64, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	to, err := link.FindEnd(ctx, tx, ws, id)
+	if err != nil || to == nil {
+		return 0, err
+	}
+	links, err := link.Waiting(ctx, tx, ws, id, page)
+	if err != nil || len(links) == 0 {
+		return 0, err
+	}
+	plans, err := s.drawer().Waiting(ctx, tx, ws, to, links)
+	if err != nil {
+		return 0, err
+	}
+	ends := []*link.End{to}
+	for _, p := range plans {
+		ends = append(ends, p.Self)
+	}
+	if err := s.lock(ctx, tx, ends...); err != nil {
+		return 0, err
+	}
+	if plans, err = s.settle(ctx, tx, ws, plans); err != nil {
+		return 0, err
+	}
+	for _, mirrored := range byOther(plans) {
+		if err := s.showAt(ctx, tx, ws, mirrored); err != nil {
+			return 0, err
+		}
+	}
+	for _, p := range plans {
+		if err := s.rejoin(ctx, tx, ws, p); err != nil {
+			return 0, err
+		}
+	}
+	if len(links) < page.Limit {
+		return 0, nil
+	}
+	return links[len(links)-1].NID, nil
+}
+
+// runJoin is the job that joins the edges that wait for a twin, some at a time.
+func (s *Service) runJoin(ctx context.Context, r *job.Run) error {
+	var p joinJob
+	if err := r.Decode(&p); err != nil {
+		return err
+	}
+	for page := (link.Page{Limit: maxJoined / 2}); ; {
+		if err := s.warmAwaited(ctx, p.DID, page); err != nil {
+			return err
+		}
+		var next int64
+		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+			if err := r.Hold(ctx, tx); err != nil {
+				return err
+			}
+			next, err = s.joinSome(ctx, tx, p.DID, page)
+			return err
+		})
+		if err != nil || next == 0 {
+			return err
+		}
+		page.After = next
+	}
+}

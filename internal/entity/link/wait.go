@@ -1,0 +1,96 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Edges that wait: they name a twin that was not held here when they were made.
+const (
+	selectWaiting = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+		FROM relationships WHERE ws = $1 AND dst_did = $2 AND dst = 0 AND removed_at IS NULL AND nid > $3 ORDER BY nid LIMIT $4`
+	// Ten names at a time; those that are left over repeat the last.
+	selectAwaited = `WITH want (did) AS (VALUES (CAST($2 AS TEXT)), ($3), ($4), ($5), ($6), ($7), ($8), ($9), ($10), ($11))
+		SELECT w.did FROM want w
+		WHERE EXISTS (SELECT 1 FROM relationships r WHERE r.ws = $1 AND r.dst_did = w.did AND r.dst = 0 AND r.removed_at IS NULL)`
+	selectMissed = selectAwaited + ` AND EXISTS (SELECT 1 FROM entities e WHERE e.did = w.did AND e.ws = $1)`
+	// The same edge may have been made anew meanwhile.
+	settleLink = `UPDATE relationships SET src = $3, src_did = $4, dst = $5, dst_did = $6, role = $7, mirror = $8, source = $9
+		WHERE nid = $1 AND ws = $2 AND dst = 0 AND removed_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = $3 AND o.role = $7 AND o.dst_did = $6 AND o.removed_at IS NULL AND o.nid <> $1)`
+)
+
+// names is how many one statement looks for.
+const names = 10
+
+// Page is a piece of a list, oldest first.
+type Page struct {
+	After int64
+	Limit int
+}
+
+// Waiting lists current edges of a workspace that wait for a twin.
+func Waiting(ctx context.Context, q db.Querier, ws, id string, p Page) ([]Link, error) {
+	rows, err := q.Query(ctx, selectWaiting, ws, id, p.After, p.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("list relationships: %w", err)
+	}
+	return scanAll(rows)
+}
+
+// Awaited tells which of some DIDs edges of a workspace wait for.
+func Awaited(ctx context.Context, q db.Querier, ws string, ids ...string) ([]string, error) {
+	return eachTen(ids, ws, func(args []any) (db.Rows, error) { return q.Query(ctx, selectAwaited, args...) })
+}
+
+// Missed is Awaited for twins that are held here all the same.
+func Missed(ctx context.Context, q db.Querier, ws string, ids ...string) ([]string, error) {
+	return eachTen(ids, ws, func(args []any) (db.Rows, error) { return q.Query(ctx, selectMissed, args...) })
+}
+
+func eachTen(ids []string, ws string, ask func(args []any) (db.Rows, error)) ([]string, error) {
+	var out []string
+	for some := range slices.Chunk(ids, names) {
+		args := []any{ws}
+		for i := range names {
+			args = append(args, some[min(i, len(some)-1)])
+		}
+		rows, err := ask(args)
+		if err != nil {
+			return nil, fmt.Errorf("look for waiting relationships: %w", err)
+		}
+		if out, err = addNames(rows, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func addNames(rows db.Rows, out []string) ([]string, error) {
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("look for waiting relationships: %w", err)
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out, wrap("look for waiting relationships", errors.Join(rows.Err(), rows.Close()))
+}
+
+// Settle stores what a waiting edge has become, now that both its ends are held
+// here. It returns false when it does not wait any more.
+func Settle(ctx context.Context, tx *db.Tx, ws string, l *Link) (bool, error) {
+	var mirror any
+	if l.Mirror {
+		mirror = l.Dst
+	}
+	n, err := tx.Exec(ctx, settleLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Source)
+	return n > 0, wrap("settle relationship", err)
+}

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+)
+
+// Missing lists the roles that must be filled before a twin can be active:
+// those its protocol asks for and the one the domain model does. count tells
+// how many edges that hold it shows under a word.
+func Missing(p *protocol.Protocol, domain string, count func(word string) int) []string {
+	out := []string{}
+	for _, r := range p.Roles() {
+		if r.RequiredFor == "active" && count(r.Name) < r.Min {
+			out = append(out, r.Name)
+		}
+	}
+	word := edge.Required(domain)
+	filled := word == "" || count(word) > 0 || word == edge.GeneratedBy && count(edge.Project) > 0
+	if !filled && !slices.Contains(out, word) {
+		out = append(out, word)
+	}
+	return out
+}
+
+// Counter counts the edges a record shows that hold at a moment.
+func Counter(e *twin.Entity, now time.Time) func(word string) int {
+	return func(word string) int {
+		n := 0
+		for _, r := range e.Relationships {
+			if r.Role == word && link.Holds(r.Since, r.Until, now) {
+				n++
+			}
+		}
+		return n
+	}
+}
+
+// Words lists the words that count among what is missing, and how many edges
+// of each are enough.
+func Words(p *protocol.Protocol, domain string) map[string]int {
+	out := map[string]int{}
+	for _, r := range p.Roles() {
+		if r.RequiredFor == "active" && r.Min > 0 {
+			out[r.Name] = r.Min
+		}
+	}
+	word := edge.Required(domain)
+	if word != "" {
+		out[word] = max(out[word], 1)
+	}
+	if word == edge.GeneratedBy {
+		out[edge.Project] = max(out[edge.Project], 1)
+	}
+	return out
+}
+
+// Belongs tells whether an edge makes the twin that shows it under a word part
+// of the project at the other end. other is the domain type of that end, ""
+// when it is not held here.
+func Belongs(word, other string) bool {
+	switch word {
+	case edge.Project, edge.GeneratedBy, edge.PartOf:
+		return other == "project" || other == ""
+	}
+	return false
+}
+
+// Places tells whether edges make a twin part of a project it is not part of.
+// other is the domain type of their other end.
+func Places(project, other string, edges []twin.Relationship) bool {
+	return project == "" && slices.ContainsFunc(edges, func(r twin.Relationship) bool { return Belongs(r.Role, other) })
+}
+
+// Show adds an edge to a record. other is the domain type of its other end, ""
+// when that is not held here.
+func Show(e *twin.Entity, r twin.Relationship, other string) {
+	if len(e.Relationships) < twin.MaxRelations {
+		e.Relationships = append(e.Relationships, r)
+	} else {
+		e.MoreRelationships = true
+	}
+	if e.Project == "" && Belongs(r.Role, other) {
+		e.Project = r.Target
+	}
+}
