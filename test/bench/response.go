@@ -17,12 +17,16 @@ const submitBar = 0.35
 const benchSurvey = `{"surveyId":"bench","type":"BaselineSurvey","projectId":"did:ixo:entity:123","template":{"eligibilityCriteria":true,"socioEconomicData":true},` +
 	`"sampling":{"method":"simple_random","size":100,"confidence":0.95,"enrolment":"open"},"collectors":["did:ixo:agent/123"]}`
 
-// answer is a response of about 400 bytes, as the interface document shows it,
-// of a household of its own.
+// answer is a whole interview of about 850 bytes of a household of its own, with
+// nothing in it that a check would flag.
 func answer(n int) string {
 	return fmt.Sprintf(`{"responseId":"resp_%09d","surveyId":"bench","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z",`+
-		`"collector":"did:ixo:agent/123","startedAt":"2026-02-20T09:45:00Z","language":"sw","responses":{"eligibility":{"current_cooking":["wood","charcoal"],"target_area":true},`+
-		`"socio_economic":{"household_size":%d,"children_under_5":%d}}}`, n, n, n%12+1, n%3)
+		`"collector":"did:ixo:agent/123","startedAt":"2026-02-20T09:45:00Z","language":"sw","responses":{`+
+		`"consent":{"consent_given":true,"respondent_is_main_cook":true,"language":"sw","carbon_rights_waiver":true},`+
+		`"eligibility":{"current_cooking":["wood","charcoal"],"target_area":true,"household_in_other_programme":false,"owns_target_device":false,`+
+		`"baseline_stove_type":"three_stone","willing_to_participate":true},`+
+		`"socio_economic":{"household_size":%d,"children_under_5":%d,"income_band":"low","housing_type":"mud","head_education":"primary","density":"medium"}}}`,
+		n, n, n%12+1, n%3)
 }
 
 // submits compares a response, checked, stored once and counted, with one row

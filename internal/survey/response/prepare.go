@@ -32,6 +32,7 @@ type Prepared struct {
 	draft    *Draft
 	old      *Row // of a correction
 	late     Late // of a content that waited
+	aside    bool // it is to wait
 	row      Row
 	head     Head
 	whole    Whole  // what it says, all of it
@@ -61,7 +62,7 @@ func (s *Service) PrepareAside(ctx context.Context, o *survey.Open, d *Draft) (*
 	if err := mayPost(web.CallerFrom(ctx), o, d); err != nil {
 		return nil, err
 	}
-	return s.check(ctx, &Prepared{open: o, draft: d}, true)
+	return s.check(ctx, &Prepared{open: o, draft: d, aside: true}, true)
 }
 
 // Late is how a content came that has waited.
@@ -110,9 +111,6 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 	if p.home, err = s.cfg.Surveys.Household(ctx, s.db, o, d.HouseholdID); err != nil {
 		return nil, err
 	}
-	if err := erasure.Check(ctx, s.db, o.Workspace, d.HouseholdID, "/householdId"); err != nil {
-		return nil, err
-	}
 	if err := p.fill(ctx, s.db.NewNID(), now); err != nil {
 		return nil, err
 	}
@@ -138,7 +136,19 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 	if err := s.render(p, r); err != nil {
 		return nil, err
 	}
+	if err := s.notErased(ctx, p); err != nil {
+		return nil, err
+	}
 	return p, s.announce(ctx, p)
+}
+
+// notErased refuses a household that was erased. What is only inserted need not
+// ask: the insert does. What is sealed would make the household a new key first.
+func (s *Service) notErased(ctx context.Context, p *Prepared) error {
+	if p.private == nil && p.old == nil && p.late.At.IsZero() && !p.aside && p.draft.Supersedes == "" {
+		return nil
+	}
+	return erasure.Check(ctx, s.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
 }
 
 // attach finds the files of a response. Those in answers about a person are

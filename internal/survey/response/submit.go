@@ -344,22 +344,26 @@ func (r *Row) Delta(n int) survey.Delta {
 	return d
 }
 
-// clash finds what keeps a response from being stored. There is no fault when
-// that is the same response, and nothing at all when it is gone meanwhile; when
-// it is nothing stored, the household was erased since the response was checked.
+// clash finds what keeps a response from being stored: that its household was
+// erased, or another response. There is no fault when that is the same one, and
+// nothing at all when it is gone meanwhile.
 func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
 	r, err := find(ctx, tx, p.row.Workspace, p.row.ResponseID)
 	switch {
 	case err == nil && r.isAgain(ctx, &p.row):
 		return r, nil
-	case err == nil:
-		return r, s.conflict(ctx, tx, p, r)
-	case fault.CodeOf(err) != "RESPONSE_NOT_FOUND":
+	case err != nil && fault.CodeOf(err) != "RESPONSE_NOT_FOUND":
 		return nil, err
+	}
+	if err := erasure.Check(ctx, tx, p.row.Workspace, p.row.Household, "/householdId"); err != nil {
+		return nil, err
+	}
+	if r != nil {
+		return r, s.conflict(ctx, tx, p, r)
 	}
 	r, err = findInSlot(ctx, tx, &p.row)
 	if fault.CodeOf(err) == "RESPONSE_NOT_FOUND" {
-		return nil, erasure.Check(ctx, tx, p.row.Workspace, p.row.Household, "/householdId")
+		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
