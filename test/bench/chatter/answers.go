@@ -98,7 +98,7 @@ func Heap(ctx context.Context, b Config) (err error) {
 			return errors.Join(err, errors.New("runs go on after their streams"))
 		}
 		early = late
-		if late, err = liveHeap(ctx, c); err != nil {
+		if late, err = leastHeap(ctx, c); err != nil {
 			return err
 		}
 	}
