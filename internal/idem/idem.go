@@ -65,6 +65,16 @@ func Once[T any](ctx context.Context, s *Store, fn func(tx *db.Tx) (web.Reply[T]
 	return run(ctx, s, nil, fn)
 }
 
+// Refuse answers with err, unless the same request was done before under its
+// key: then what made it impossible may be its own effect.
+func Refuse[T any](ctx context.Context, s *Store, err error) (web.Reply[T], error) {
+	var none web.Reply[T]
+	if web.IdempotencyFrom(ctx).Key == "" {
+		return none, err
+	}
+	return Once(ctx, s, func(*db.Tx) (web.Reply[T], error) { return none, err })
+}
+
 // OnceAs is Once for an answer that is known before the transaction and whose
 // Raw is set: it is sealed outside, and stored in one statement with its key.
 func OnceAs[T any](ctx context.Context, s *Store, known web.Reply[T], fn func(tx *db.Tx) error) (web.Reply[T], error) {

@@ -31,7 +31,7 @@ func (s *Service) create(ctx context.Context, d plan.Draft, ch change) (web.Repl
 	d.SurveyID = r.SurveyID
 	v, err := s.prepare(ctx, r.Workspace, d)
 	if err != nil {
-		return refuse[*Survey](ctx, s, err)
+		return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
 	}
 	v.Status, v.Revision, v.Round = StatusDraft, 1, 1
 	v.Created, v.CreatedBy = s.now(), caller.DID
@@ -172,7 +172,7 @@ type Clone struct {
 func (s *Service) Clone(ctx context.Context, id string, c Clone) (web.Reply[*Survey], error) {
 	_, v, err := s.read(ctx, s.db, id)
 	if err != nil {
-		return refuse[*Survey](ctx, s, err)
+		return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
 	}
 	d := v.draft()
 	d.SurveyID, d.Window = c.SurveyID, c.Window

@@ -42,7 +42,7 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 		err = plan.CheckHouseholds(up.Items, v.Sampling)
 	}
 	if err != nil {
-		return refuse[*Merged](ctx, s, err)
+		return idem.Refuse[*Merged](ctx, s.cfg.Idem, err)
 	}
 	ids := make([]string, len(up.Items))
 	for i := range up.Items {

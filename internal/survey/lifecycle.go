@@ -62,7 +62,7 @@ func (s *Service) Move(ctx context.Context, id, name, ifMatch string, m Move) (w
 			err = mv.allows(old.Status)
 		}
 		if err != nil {
-			return refuse[*Survey](ctx, s, err)
+			return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
 		}
 		return s.move(ctx, r, old, mv, m.Reason)
 	})

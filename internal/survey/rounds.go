@@ -48,7 +48,7 @@ func (s *Service) OpenRound(ctx context.Context, id, ifMatch string, n NextRound
 			err = fault.New(fault.Conflict, "TOO_MANY_ROUNDS", fmt.Sprintf("A survey has at most %d rounds.", maxRounds))
 		}
 		if err != nil {
-			return refuse[*Survey](ctx, s, err)
+			return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
 		}
 		v.Rounds = slices.Clone(v.Rounds)
 		v.Rounds[len(v.Rounds)-1].Closed = s.now()

@@ -105,14 +105,3 @@ func sees(c web.Caller, project string) bool {
 func notFound() error {
 	return fault.New(fault.NotFound, "SURVEY_NOT_FOUND", "No survey has this id.")
 }
-
-// refuse answers with err, unless the same request was done before under its
-// Idempotency-Key: then what made it impossible may be its own effect.
-func refuse[T any](ctx context.Context, s *Service, err error) (web.Reply[T], error) {
-	if web.IdempotencyFrom(ctx).Key == "" {
-		return web.Reply[T]{}, err
-	}
-	return idem.Once(ctx, s.cfg.Idem, func(*db.Tx) (web.Reply[T], error) {
-		return web.Reply[T]{}, err
-	})
-}

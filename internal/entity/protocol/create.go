@@ -42,7 +42,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Record], erro
 	}
 	r, body, err := s.prepare(ctx, ws, d)
 	if err != nil {
-		return s.refuse(ctx, err)
+		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	nid := s.db.NewNID()
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
@@ -70,17 +70,6 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Record], erro
 			return none, exists()
 		}
 		return made(r, body), s.record(ctx, tx, ws, "protocol.created", r)
-	})
-}
-
-// refuse answers with err, unless the same request was done before under its
-// Idempotency-Key: then what made it impossible may be its own effect.
-func (s *Service) refuse(ctx context.Context, err error) (web.Reply[*Record], error) {
-	if web.IdempotencyFrom(ctx).Key == "" {
-		return web.Reply[*Record]{}, err
-	}
-	return idem.Once(ctx, s.cfg.Idem, func(*db.Tx) (web.Reply[*Record], error) {
-		return web.Reply[*Record]{}, err
 	})
 }
 

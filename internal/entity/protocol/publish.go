@@ -22,7 +22,7 @@ func (s *Service) AddVersion(ctx context.Context, id string, patch []byte) (web.
 	}
 	r, body, err := s.nextVersion(ctx, ws, id, patch)
 	if err != nil {
-		return s.refuse(ctx, err)
+		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		if err := s.insertNext(ctx, tx, ws, r, body); err != nil {
@@ -185,11 +185,11 @@ func (m move) allows(from Status) error {
 func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Record], error) {
 	ws, old, err := s.beginMove(ctx, id, ifMatch, c, publishing())
 	if err != nil {
-		return s.refuse(ctx, err)
+		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	p, err := s.finished(ctx, ws, *old)
 	if err != nil {
-		return s.refuse(ctx, err)
+		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	r := p.Record
 	r.Published = s.now()
@@ -268,7 +268,7 @@ func (s *Service) Retire(ctx context.Context, id, ifMatch string, c Change) (web
 func (s *Service) end(ctx context.Context, id, ifMatch string, c Change, m move) (web.Reply[*Record], error) {
 	ws, old, err := s.beginMove(ctx, id, ifMatch, c, m)
 	if err != nil {
-		return s.refuse(ctx, err)
+		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	r := *old
 	r.StatusReason = c.Reason

@@ -36,6 +36,16 @@ func Rename(f *form.Form, answers jsontext.Value, name func(string) string) (jso
 	})
 }
 
+// RenameAll is Rename for several contents, in their place.
+func RenameAll(f *form.Form, name func(string) string, contents ...*jsontext.Value) (err error) {
+	for _, c := range contents {
+		if *c, err = Rename(f, *c, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // change makes another value of an answer, nil for none.
 type change func(jsontext.Value) (jsontext.Value, error)
 

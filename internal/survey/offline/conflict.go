@@ -334,13 +334,10 @@ func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 
 // differ names the differences to a version of the stored response, as far as
 // the caller of ctx may know them, and what it may not.
-func (r *Record) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) (err error) {
+func (r *Record) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) error {
 	sent, knows := c.sent.version(), was.Knows(ctx)
 	if !knows {
-		if v.Whole.Answers, err = answer.Rename(o.Form, v.Whole.Answers, c.Household); err != nil {
-			return err
-		}
-		if sent.Whole.Answers, err = answer.Rename(o.Form, sent.Whole.Answers, c.Household); err != nil {
+		if err := answer.RenameAll(o.Form, c.Household, &v.Whole.Answers, &sent.Whole.Answers); err != nil {
 			return err
 		}
 		r.Withheld = withheld(o.Form, c.code)

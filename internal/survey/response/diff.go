@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -176,7 +177,13 @@ func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) 
 	if err != nil {
 		return err
 	}
-	all := Compare(ctx, p.open, r, stored, p.Sent())
+	sent := p.Sent()
+	if !r.Knows(ctx) {
+		if err := answer.RenameAll(p.open.Form, s.Sight(ctx, p.open).Household, &stored.Whole.Answers, &sent.Whole.Answers); err != nil {
+			return err
+		}
+	}
+	all := Compare(ctx, p.open, r, stored, sent)
 	if len(all) == 0 {
 		return nil // other words for the same
 	}

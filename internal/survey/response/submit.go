@@ -23,7 +23,7 @@ import (
 func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Reply[*Record], error) {
 	o, err := s.Pick(ctx, surveyID, d)
 	if err != nil {
-		return s.refuse(ctx, err)
+		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	p, err := s.Prepare(ctx, o, d, false)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 		if again, ok := s.stored(ctx, o, d); ok {
 			return again, nil
 		}
-		return s.refuse(ctx, err)
+		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	var body []byte
 	if len(p.uses) == 0 {
@@ -42,16 +42,6 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		return s.submitTx(ctx, tx, p, body)
 	})
-}
-
-// refuse answers with err, unless the same request was done before under its
-// Idempotency-Key: then what made it impossible may be its own effect.
-func (s *Service) refuse(ctx context.Context, err error) (web.Reply[*Record], error) {
-	var none web.Reply[*Record]
-	if web.IdempotencyFrom(ctx).Key == "" {
-		return none, err
-	}
-	return idem.Once(ctx, s.cfg.Idem, func(*db.Tx) (web.Reply[*Record], error) { return none, err })
 }
 
 // submitTx stores one response and answers. body is the answer if that is known.

@@ -83,17 +83,6 @@ func prepare(v *Version) ([]byte, error) {
 	return v.render()
 }
 
-// refuse answers with err, unless the same request was done before under its
-// Idempotency-Key: then what made it impossible may be its own effect.
-func refuse[T any](ctx context.Context, s *Service, err error) (web.Reply[T], error) {
-	if web.IdempotencyFrom(ctx).Key == "" {
-		return web.Reply[T]{}, err
-	}
-	return idem.Once(ctx, s.cfg.Idem, func(*db.Tx) (web.Reply[T], error) {
-		return web.Reply[T]{}, err
-	})
-}
-
 // Update gives the draft of a template new content, or opens the draft of the
 // next version when there is none. ifMatch is the ETag of the draft; without a
 // draft that of the newest version, or of the one that is shown. Faults:
@@ -121,7 +110,7 @@ func update[T any](ctx context.Context, s *Service, c change, finish func(web.Re
 	}
 	p, err := s.base(ctx, ws, c.id, c.ifMatch)
 	if err != nil {
-		return refuse[T](ctx, s, err)
+		return idem.Refuse[T](ctx, s.cfg.Idem, err)
 	}
 	if c.to.TemplateID != "" && c.to.TemplateID != c.id {
 		return none, invalid(fault.Field{Pointer: "/templateId", Code: "not_allowed", Detail: "The identifier of a template does not change. Clone it to have another."})

@@ -94,7 +94,7 @@ func (s *Service) move(ctx context.Context, id, ifMatch string, c Change, m move
 		err = web.CheckMatch(ifMatch, old.Revision)
 	}
 	if err != nil {
-		return refuse[*Version](ctx, s, err)
+		return idem.Refuse[*Version](ctx, s.cfg.Idem, err)
 	}
 	v := old.moved(m, c.Reason, s.now())
 	v.Revision, v.UpdatedBy = h.revision+1, web.CallerFrom(ctx).DID
