@@ -179,10 +179,14 @@ func (c *client) begun() {
 func (c *client) drop(s *Socket, reason Reason) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	i := slices.Index(c.sockets, s)
+	if i < 0 {
+		return // it was dropped before
+	}
 	if reason == ReasonServer {
 		c.ended = append(c.ended, s.ns.name)
 	}
-	c.sockets = slices.DeleteFunc(c.sockets, func(one *Socket) bool { return one == s })
+	c.sockets = slices.Delete(c.sockets, i, i+1)
 	if len(c.sockets) == 0 && !c.closed {
 		c.timer.Reset(c.srv.cfg.ConnectTimeout)
 	}

@@ -276,3 +276,15 @@ func TestNoGoroutineStays(t *testing.T) {
 	until(t, "all connections are closed", func() bool { return server.Conns() == 0 && server.Live() == 0 })
 	until(t, "their goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 }
+
+// Who is disconnected may connect again in the moment they hear of it.
+func TestConnectAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	server, url := serve(t, socketio.Config{})
+	server.Of("/").OnConnect(func(context.Context, *socketio.Socket, socketio.Handshake) error { return errors.New("no") })
+	c := dial(t, url)
+	for range 200 {
+		send(t, c, "40")
+		expect(t, c, `40{"sid":"…`, "41")
+	}
+}

@@ -241,6 +241,8 @@ func (s *Socket) Rooms() []string {
 // Disconnect takes the socket out of its namespace. The client does not connect
 // again by itself.
 func (s *Socket) Disconnect() {
+	// First: who hears of it may connect again at once.
+	s.client.drop(s, ReasonServer)
 	_ = s.send(kindDisconnect, nil, nil, nil) // who is gone needs no word
 	s.leave(ReasonServer)
 }
