@@ -76,26 +76,29 @@ func (s *Service) Open(ctx context.Context, surveyID string) (*Open, error) {
 	return o, nil
 }
 
+// maxLoads is how often a campaign is read again that changes meanwhile.
+const maxLoads = 10
+
 // load finds, compiles and keeps a campaign.
 func (s *Service) load(ctx context.Context, ws, id string) (*Open, error) {
 	if o := s.cache.Get(ws, id); o != nil {
 		return o, nil
 	}
-	gen := s.cache.Begin(ws)
-	var o *Open
-	err := s.db.View(ctx, func(q db.Querier) error {
-		r, err := find(ctx, q, ws, id)
-		if err != nil {
+	for try := 1; ; try++ {
+		gen := s.cache.Begin(ws)
+		var o *Open
+		err := s.db.View(ctx, func(q db.Querier) error {
+			r, err := find(ctx, q, ws, id)
+			if err != nil {
+				return err
+			}
+			o, err = s.build(ctx, q, r)
 			return err
+		})
+		if err != nil || s.cache.Put(ws, id, o, gen) || try == maxLoads {
+			return o, err
 		}
-		o, err = s.build(ctx, q, r)
-		return err
-	})
-	if err != nil {
-		return nil, err
 	}
-	s.cache.Put(ws, id, o, gen)
-	return o, nil
 }
 
 // build makes an Open of a stored campaign.

@@ -59,16 +59,17 @@ func (c *Cache[K, V]) Get(ws string, k K) V {
 	return c.kept[ws][k]
 }
 
-// Put keeps a value that was read in a generation, unless the workspace has
-// changed since. Others go when there is no room for it.
-func (c *Cache[K, V]) Put(ws string, k K, v V, gen uint64) {
+// Put keeps a value that was read in a generation. Others go when there is no
+// room for it. It is false when the workspace has changed since: who then goes
+// on with the value may meet an older one in the cache, and better reads again.
+func (c *Cache[K, V]) Put(ws string, k K, v V, gen uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if *c.slot(ws) != gen {
-		return
+		return false
 	}
 	if old, ok := c.kept[ws][k]; ok && c.cfg.Older(v, old) {
-		return
+		return true
 	}
 	c.remove(ws, k)
 	weight := c.cfg.Weigh(v)
@@ -78,6 +79,7 @@ func (c *Cache[K, V]) Put(ws string, k K, v V, gen uint64) {
 	}
 	c.kept[ws][k] = v
 	c.weight += weight
+	return true
 }
 
 // makeRoom removes values, any of them, until there is room for a weight.
