@@ -10,5 +10,3 @@ func PropID(ws, protocol, name string) int64 { return index.PropID(ws, protocol,
 
 // IndexText is index.Text.
 func IndexText(kind string, value any) (string, bool) { return index.Text(kind, value) }
-
-func cut(s string, most int) string { return index.Cut(s, most) }

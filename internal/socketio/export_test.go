@@ -66,3 +66,9 @@ func (s *Socket) Inbox() int {
 	defer s.mu.Unlock()
 	return len(s.inbox)
 }
+
+// Hold keeps sockets from leaving the namespace until release is called.
+func (n *Namespace) Hold() (release func()) {
+	n.mu.RLock()
+	return n.mu.RUnlock
+}
