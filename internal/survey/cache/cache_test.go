@@ -40,14 +40,14 @@ func TestCache(t *testing.T) {
 	if c.Drop("a"); c.Get("a", "1") != nil || c.Get("b", "1") == nil || c.Weight() != 10 {
 		t.Errorf("weight %d after a drop, want 10", c.Weight())
 	}
-	if c.Put("a", "1", one, gen); c.Get("a", "1") != nil {
+	if c.Put("a", "1", one, gen) || c.Get("a", "1") != nil {
 		t.Error("what was read before a change came in after it")
 	}
 	gen = c.Begin("b")
 	if c.Flush(); c.Weight() != 0 || c.Get("b", "1") != nil {
 		t.Errorf("weight %d after a flush, want 0", c.Weight())
 	}
-	if c.Put("b", "1", one, gen); c.Get("b", "1") != nil {
+	if c.Put("b", "1", one, gen) || c.Get("b", "1") != nil {
 		t.Error("what was read before a flush came in after it")
 	}
 }
