@@ -213,6 +213,10 @@ func TestStoredInTime(t *testing.T) {
 	})
 }
 
+// never is a lifetime that the clock of a rig does not reach: while a store is
+// slow, those who wait for it let the clock run.
+const never = 10_000 * time.Hour
+
 // Two managers on one store: each joins and aborts what the other runs, with
 // and without a bus, and ends what the other leaves when it dies.
 func TestTwoInstances(t *testing.T) {
@@ -221,11 +225,11 @@ func TestTwoInstances(t *testing.T) {
 		var one, two *run.Manager
 		g := newRig(t, d, alone(false), func(c *run.Config) { c.Instance = "zero" })
 		one = g.manager(alone(false), func(c *run.Config) {
-			c.Instance, c.Lease = "one", time.Hour
+			c.Instance, c.Lease, c.Lifetime = "one", time.Hour, never
 			c.Publish = toOther(&two)
 		})
 		two = g.manager(alone(false), func(c *run.Config) {
-			c.Instance, c.Lease = "two", time.Hour
+			c.Instance, c.Lease, c.Lifetime = "two", time.Hour, never
 			c.Publish = toOther(&one)
 		})
 		for _, how := range []string{"bus", "missed", "beat"} {
