@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"github.com/hearth-dmrv/hearth/internal/db/page"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -47,7 +48,24 @@ func NIDs(instance int, now func() time.Time) func() int64 {
 }
 
 // TruncateWAL is what the store does when idle.
-var TruncateWAL = truncateWAL
+func TruncateWAL(path string) error {
+	k := &copier{cfg: Config{Path: path}}
+	defer k.drop()
+	_, err := k.truncate()
+	return err
+}
+
+// CopyLog is what the store does with a log of this many pages. It tells how
+// many pages the log has then.
+func (d *DB) CopyLog(pages int64) (int64, error) {
+	k := &copier{cfg: d.cfg, w: d.e.(*lite).w, pages: pages, seen: -1}
+	defer k.drop()
+	if err := k.look(time.Now()); err != nil {
+		return 0, err
+	}
+	l, err := k.c.checkpoint(copyNone)
+	return l.pages, err
+}
 
 // Path is the SQLite file.
 func (d *DB) Path() string { return d.cfg.Path }
@@ -65,7 +83,7 @@ func RunOn(path, script string) error {
 func CloseSoon(c *Config) { c.closeWait = 50 * time.Millisecond }
 
 // Clean is what Scrub does to a page.
-var Clean = clean
+var Clean = page.Clean
 
 // MaxQueued is how many may wait for the writer.
 const MaxQueued = maxQueued

@@ -47,6 +47,7 @@ func (w *writer) openTx() error {
 		return err
 	}
 	if w.c != nil {
+		w.copyRest()
 		err := w.c.control(begin)
 		if err == nil {
 			return w.heal()

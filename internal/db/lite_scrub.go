@@ -1,14 +1,13 @@
 package db
 
 import (
-	"bytes"
 	"context"
-	"database/sql/driver"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db/page"
 )
 
 // What is deleted must not stay readable in the file. secure_delete has SQLite
@@ -119,11 +118,11 @@ func dirtyRange(ctx context.Context, c *liteConn, first, last int64) ([]int64, e
 	var dirty []int64
 	for rows.Next() {
 		var n int64
-		var page []byte
-		if err := rows.Scan(&n, &page); err != nil {
+		var data []byte
+		if err := rows.Scan(&n, &data); err != nil {
 			return nil, err
 		}
-		if _, changed := clean(page, n); changed {
+		if _, changed := page.Clean(data, n); changed {
 			dirty = append(dirty, n)
 		}
 	}
@@ -134,11 +133,11 @@ func dirtyRange(ctx context.Context, c *liteConn, first, last int64) ([]int64, e
 // they were listed.
 func cleanPages(ctx context.Context, tx *Tx, pages []int64) error {
 	for _, n := range pages {
-		var page []byte
-		if err := tx.QueryRow(ctx, selectPageSQLite, n).Scan(&page); err != nil {
+		var data []byte
+		if err := tx.QueryRow(ctx, selectPageSQLite, n).Scan(&data); err != nil {
 			return err
 		}
-		fresh, changed := clean(page, n)
+		fresh, changed := page.Clean(data, n)
 		if !changed {
 			continue
 		}
@@ -149,46 +148,10 @@ func cleanPages(ctx context.Context, tx *Tx, pages []int64) error {
 	return nil
 }
 
-// clean gives tree page number n with zeros in the gap between its cell
-// pointers and its cells. It is false for a page with nothing to clean, and for
-// one that does not look like a tree page.
-func clean(page []byte, n int64) ([]byte, bool) {
-	head := 0
-	if n == 1 {
-		head = 100 // the header of the file
-	}
-	if len(page) < head+12 {
-		return nil, false
-	}
-	var size int
-	switch page[head] {
-	case 2, 5: // inside a tree
-		size = 12
-	case 10, 13: // a leaf
-		size = 8
-	default:
-		return nil, false
-	}
-	cells := int(binary.BigEndian.Uint16(page[head+3:]))
-	start, end := head+size+2*cells, int(binary.BigEndian.Uint16(page[head+5:]))
-	if end == 0 {
-		end = 1 << 16
-	}
-	if start > end || end > len(page) {
-		return nil, false
-	}
-	if len(bytes.Trim(page[start:end], "\x00")) == 0 {
-		return nil, false
-	}
-	out := bytes.Clone(page)
-	clear(out[start:end])
-	return out, true
-}
-
 // cutLog copies the write-ahead log into the file and cuts it to nothing.
 func cutLog(ctx context.Context, c *liteConn) error {
 	for range scrubTries {
-		if done, err := checkpoint(c); err != nil || done {
+		if l, err := c.checkpoint(cutNow); err != nil || !l.blocked {
 			return err
 		}
 		pause := time.NewTimer(scrubPause)
@@ -200,31 +163,6 @@ func cutLog(ctx context.Context, c *liteConn) error {
 		}
 	}
 	return unavailable(errors.New("a long read keeps old pages in the write-ahead log"))
-}
-
-// checkpoint is false when somebody was in the way.
-func checkpoint(c *liteConn) (bool, error) {
-	s, err := c.prepare("PRAGMA wal_checkpoint(TRUNCATE)", true)
-	if err != nil {
-		return false, err
-	}
-	s.busy = true
-	// The background context: an interrupted checkpoint is not worth the trouble.
-	r, err := s.s.(driver.StmtQueryContext).QueryContext(context.Background(), nil)
-	if err != nil {
-		c.release(s)
-		if err = mapLite(err); busy(err) {
-			return false, nil
-		}
-		return false, err
-	}
-	rows := &liteRows{c: c, s: s, r: r, vals: make([]driver.Value, len(r.Columns()))}
-	defer rows.Close()
-	var blocked, inLog, copied int64
-	if rows.Next() {
-		err = rows.Scan(&blocked, &inLog, &copied)
-	}
-	return blocked == 0, errors.Join(err, rows.Err())
 }
 
 // firstRow reads the one row of a query.

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"context"
 	"errors"
 	"os"
 	"sync"
@@ -9,21 +8,16 @@ import (
 )
 
 // care watches the writer: it takes over from functions past their limit, and
-// shortens the write-ahead log when nobody writes.
+// brings the write-ahead log into the file.
 type care struct {
 	quit chan struct{}
 	done sync.WaitGroup
 }
 
-const (
-	idleAfter  = 2 * time.Second // no commit for this long is idle
-	walSoftCap = 64 << 20        // above it the log is shortened even when busy
-)
-
 func startCare(cfg Config, w *writer) *care {
 	c := &care{quit: make(chan struct{})}
 	c.done.Go(func() { w.watch(c.quit) })
-	c.done.Go(func() { keepShort(cfg, w, c.quit) })
+	c.done.Go(func() { (&copier{cfg: cfg, w: w, pages: copyPages}).run(c.quit) })
 	return c
 }
 
@@ -71,33 +65,6 @@ func (w *writer) takeOver(t *turn) {
 	}()
 }
 
-// keepShort truncates the write-ahead log when the store is idle. It has a
-// connection of its own that never waits, so it cannot hold up the writer for
-// longer than the copying takes.
-func keepShort(cfg Config, w *writer, quit <-chan struct{}) {
-	tick := time.NewTicker(idleAfter)
-	defer tick.Stop()
-	seen := w.counters.commits.Load()
-	for {
-		select {
-		case <-quit:
-			return
-		case <-tick.C:
-		}
-		if w.look() != nil || w.ill() { // copying a log with holes would tear the file
-			continue
-		}
-		commits := w.counters.commits.Load()
-		size := fileSize(cfg.Path + "-wal")
-		if size > 0 && (commits == seen || size > walSoftCap) {
-			if err := truncateWAL(cfg.Path); err != nil {
-				cfg.Log.Debug("shorten write-ahead log", "err", err)
-			}
-		}
-		seen = commits
-	}
-}
-
 var errMoved = errors.New("the database file was removed or replaced while in use")
 
 // look notices a file that was removed or replaced: SQLite would go on and
@@ -116,21 +83,4 @@ func (w *writer) look() error {
 		return unavailable(errMoved)
 	}
 	return nil
-}
-
-func truncateWAL(path string) error {
-	// The background context: no caller waits for this.
-	c, err := openLiteConn(context.Background(), path, busyPragma(0), syncWhole)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	return c.run("PRAGMA wal_checkpoint(TRUNCATE)")
-}
-
-func fileSize(path string) int64 {
-	if fi, err := os.Stat(path); err == nil {
-		return fi.Size()
-	}
-	return 0
 }

@@ -34,10 +34,9 @@ const guardTimes = 32
 const (
 	undoInMemory = "temp_store=MEMORY"
 	writerCache  = "cache_size=-8192"
-	// Pages in the log before it is copied into the file. A page that changed
-	// many times is copied once, and while pages are copied every writer waits: 16
-	// times the default, just below what keepShort allows.
-	checkpointAt = "wal_autocheckpoint=16000"
+	// The copier brings the log into the file. When it cannot, the writer does it
+	// at this many pages, and then everybody waits.
+	checkpointAt = "wal_autocheckpoint=48000"
 	// A commit goes to the log, which the syncer makes durable. SQLite itself
 	// syncs only before it copies the log into the file.
 	syncBeside = "synchronous=NORMAL"
@@ -74,6 +73,7 @@ type writer struct {
 	counters counters
 	file     os.FileInfo                            // the store as it was opened
 	moved    atomic.Bool                            // another file, or none, has its name now
+	rest     atomic.Bool                            // a little of the log is left to copy, see copier
 	fail     atomic.Pointer[func(sql string) error] // tests only
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue

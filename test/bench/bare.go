@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,8 @@ import (
 
 // A bare server is the least that net/http can do: "hello" answers a constant,
 // "write" stores its body as one synced row first, "group" does so for all who
-// wait at once, and "step" reads the row of a session first and writes it anew.
+// wait at once, "record" reads the JSON of its body before that, and "step" reads
+// the row of a session first and writes it anew.
 // "row" is the same row through our own foundation. Each runs in a process of its own, as Hearth does.
 
 // serveBare is that process. It ends when its standard input does.
@@ -31,12 +33,12 @@ func serveBare(ctx context.Context, kind, path string) error {
 		if h, err = rowStack(ctx, path); err != nil {
 			return err
 		}
-	case "group":
+	case "group", "record":
 		g, err := openGroup(ctx, path)
 		if err != nil {
 			return err
 		}
-		h = &groupWriter{g: g}
+		h = &groupWriter{g: g, reads: kind == "record"}
 	case "step":
 		g, err := openSteps(ctx, path)
 		if err != nil {
@@ -97,10 +99,16 @@ func (rw *rowWriter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // groupWriter is rowWriter with requests that share their commits.
-type groupWriter struct{ g *group }
+type groupWriter struct {
+	g     *group
+	reads bool // a body that is no JSON object is refused
+}
 
 func (gw *groupWriter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err == nil && gw.reads {
+		err = json.Unmarshal(body, new(map[string]any))
+	}
 	if err == nil {
 		err = gw.g.writer()(db.NewID(), string(body))
 	}

@@ -1,0 +1,184 @@
+package db
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"os"
+	"time"
+)
+
+// A commit goes to the write-ahead log, and the log is brought into the file
+// from time to time. Whoever does that copies tens of MB and waits twice for
+// the disk, so the copier does it beside the writer. The log begins anew only
+// when all of it is copied and nobody writes meanwhile: the little that came
+// during the copying is copied by the writer, between two batches.
+
+const (
+	copyEvery = 100 * time.Millisecond // how often the log is looked at
+	idleAfter = 2 * time.Second        // no commit for this long is idle
+	// Pages in the log before it is copied. A page that changed many times is
+	// copied once; and the log is at least so long.
+	copyPages = 12000
+	restPages = 1000      // what the writer may copy itself: a few milliseconds
+	copyTries = 3         // to come so close behind a busy writer
+	logCap    = 256 << 20 // bytes; a longer log, which a long read has left, is cut when busy too
+)
+
+// What can be done with the log; each answers with its state.
+const (
+	copyNone = "PRAGMA wal_checkpoint(NOOP)"
+	copyNow  = "PRAGMA wal_checkpoint(PASSIVE)" // as far as readers allow
+	cutNow   = "PRAGMA wal_checkpoint(TRUNCATE)"
+)
+
+// logState is how far the log has been copied.
+type logState struct {
+	blocked       bool // somebody was in the way
+	pages, copied int64
+}
+
+// copier has a connection of its own, which never waits for others.
+type copier struct {
+	cfg   Config
+	w     *writer
+	c     *liteConn
+	seen  int64     // commits at the last look
+	since time.Time // when that changed
+	cut   bool      // the log has been cut since
+	pages int64     // see copyPages
+}
+
+// run looks at the log until quit is closed.
+func (k *copier) run(quit <-chan struct{}) {
+	defer k.drop()
+	tick := time.NewTicker(copyEvery)
+	defer tick.Stop()
+	k.since = time.Now()
+	for {
+		select {
+		case <-quit:
+			return
+		case now := <-tick.C:
+			if err := k.look(now); err != nil {
+				k.cfg.Log.Debug("copy write-ahead log", "err", err)
+				k.drop()
+			}
+		}
+	}
+}
+
+// look copies or cuts the log when it is time to.
+func (k *copier) look(now time.Time) error {
+	if k.w.look() != nil || k.w.ill() { // copying a log with holes would tear the file
+		k.drop()
+		return nil
+	}
+	commits := k.w.counters.commits.Load()
+	if commits != k.seen {
+		k.seen, k.since, k.cut = commits, now, false
+		return k.copy()
+	}
+	if k.cut || now.Sub(k.since) < idleAfter {
+		return nil
+	}
+	done, err := k.truncate()
+	k.since, k.cut = now, done // or try again in a while
+	return err
+}
+
+// copy brings a long log into the file, and asks the writer for the rest.
+func (k *copier) copy() error {
+	if err := k.open(); err != nil {
+		return err
+	}
+	l, err := k.c.checkpoint(copyNone)
+	if err != nil || l.pages < k.pages {
+		return err
+	}
+	for range copyTries {
+		if l, err = k.c.checkpoint(copyNow); err != nil || l.blocked {
+			return err
+		}
+		if l.pages-l.copied <= restPages {
+			break
+		}
+	}
+	k.w.rest.Store(l.pages-l.copied <= restPages)
+	if fileSize(k.cfg.Path+"-wal") > logCap {
+		_, err = k.truncate()
+	}
+	return err
+}
+
+// truncate copies the log and cuts it to nothing. It is false when somebody was
+// in the way.
+func (k *copier) truncate() (bool, error) {
+	if fileSize(k.cfg.Path+"-wal") == 0 {
+		return true, nil
+	}
+	if err := k.open(); err != nil {
+		return false, err
+	}
+	l, err := k.c.checkpoint(cutNow)
+	return !l.blocked, err
+}
+
+func (k *copier) open() (err error) {
+	if k.c == nil {
+		// The background context: no caller waits for this.
+		k.c, err = openLiteConn(context.Background(), k.cfg.Path, busyPragma(0), syncWhole, "wal_autocheckpoint=0")
+	}
+	return err
+}
+
+func (k *copier) drop() {
+	if k.c != nil {
+		_ = k.c.close() // it has written nothing that a commit depends on
+		k.c = nil
+	}
+}
+
+// copyRest copies what the copier has left. The next commit begins the log anew,
+// unless a reader still needs it: then the copier asks again.
+func (w *writer) copyRest() {
+	if !w.rest.Swap(false) || w.ill() {
+		return
+	}
+	if err := w.c.run(copyNow); err != nil {
+		w.cfg.Log.Debug("copy the rest of the write-ahead log", "err", err)
+	}
+}
+
+// checkpoint does one of the things above.
+func (c *liteConn) checkpoint(do string) (l logState, err error) {
+	s, err := c.prepare(do, true)
+	if err != nil {
+		return l, err
+	}
+	s.busy = true
+	// The background context: an interrupted checkpoint is not worth the trouble.
+	r, err := s.s.(driver.StmtQueryContext).QueryContext(context.Background(), nil)
+	if err != nil {
+		c.release(s)
+		if err = mapLite(err); busy(err) {
+			return logState{blocked: true}, nil
+		}
+		return l, err
+	}
+	rows := &liteRows{c: c, s: s, r: r, vals: make([]driver.Value, len(r.Columns()))}
+	defer rows.Close()
+	var blocked int64
+	if rows.Next() {
+		err = rows.Scan(&blocked, &l.pages, &l.copied)
+	}
+	l.blocked = blocked != 0
+	return l, errors.Join(err, rows.Err())
+}
+
+func fileSize(path string) int64 {
+	if fi, err := os.Stat(path); err == nil {
+		return fi.Size()
+	}
+	return 0
+}
