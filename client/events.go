@@ -30,9 +30,10 @@ type Event struct {
 
 // ChangesQuery asks for events after a number.
 type ChangesQuery struct {
-	After int64    // 0 begins at the oldest event that is kept
-	Limit int      // events in one page, 1 to 1000; 100 by default
-	Types []string // such as key.created or key.*; all by default
+	After  int64    // 0 begins at the oldest event that is kept
+	Limit  int      // events in one page, 1 to 1000; 100 by default
+	Types  []string // such as key.created or key.*; all by default
+	Filter string   // such as and(like(type,entity.*),eq(data.status,active)); none by default
 }
 
 // Changes is one page of events.
@@ -46,12 +47,13 @@ func (q ChangesQuery) values() url.Values {
 	v := url.Values{"after": {strconv.FormatInt(q.After, 10)}}
 	setInt(v, "limit", int64(q.Limit))
 	set(v, "types", strings.Join(q.Types, ","))
+	set(v, "filter", q.Filter)
 	return v
 }
 
 // Changes reads one page of events. Codes: EVENTS_EXPIRED when events after
 // the position are no longer kept, EVENTS_AHEAD when the position is past the
-// end.
+// end, INVALID_FILTER, UNKNOWN_FIELD.
 func (e Events) Changes(ctx context.Context, q ChangesQuery, opts ...Option) (*Changes, error) {
 	return do[Changes](ctx, e.c, get("/v1/changes", q.values()), opts)
 }

@@ -22,9 +22,10 @@ const silence = 45 * time.Second
 
 // StreamQuery says what to follow.
 type StreamQuery struct {
-	After int64    // begin behind this number; 0 replays all that is kept
-	Live  bool     // begin now, whatever After says
-	Types []string // such as key.created or key.*; all by default
+	After  int64    // begin behind this number; 0 replays all that is kept
+	Live   bool     // begin now, whatever After says
+	Types  []string // such as key.created or key.*; all by default
+	Filter string   // such as eq(data.surveyId,srv_1); none by default
 }
 
 // Gap tells that events are not to be had any more: the server does not keep
@@ -48,7 +49,7 @@ func (g *Gap) Error() string {
 // last thing it yields is an error: that of ctx, or a refusal.
 func (e Events) Stream(ctx context.Context, q StreamQuery, opts ...Option) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		s := &stream{c: e.c, opts: opts, after: q.After, known: !q.Live, types: strings.Join(q.Types, ",")}
+		s := &stream{c: e.c, opts: opts, after: q.After, known: !q.Live, types: strings.Join(q.Types, ","), filter: q.Filter}
 		for failures := 0; ; {
 			s.alive = false
 			err := s.follow(ctx, yield)
@@ -79,14 +80,15 @@ var errLeft = errors.New("reader has left")
 
 // stream is where one iteration stands.
 type stream struct {
-	c     *Client
-	opts  []Option
-	types string
-	after int64
-	known bool          // whether after is a position; a live stream has none at first
-	alive bool          // the connection has said something
-	once  bool          // it did so at least once
-	retry time.Duration // what the server asks to wait between connections
+	c      *Client
+	opts   []Option
+	types  string
+	filter string
+	after  int64
+	known  bool          // whether after is a position; a live stream has none at first
+	alive  bool          // the connection has said something
+	once   bool          // it did so at least once
+	retry  time.Duration // what the server asks to wait between connections
 }
 
 // again tells whether to connect once more after a connection ended with err.
@@ -143,6 +145,7 @@ func (s *stream) open(ctx context.Context) (*http.Response, error) {
 	k := get("/v1/events", url.Values{})
 	k.apply(s.opts)
 	set(k.query, "types", s.types)
+	set(k.query, "filter", s.filter)
 	k.head.Set("Accept", "text/event-stream")
 	if s.known {
 		k.head.Set("Last-Event-ID", strconv.FormatInt(s.after, 10))

@@ -17,7 +17,9 @@ type Webhooks struct{ c *Client }
 type Webhook struct {
 	ID             string    `json:"id"`
 	URL            string    `json:"url"`
-	Events         []string  `json:"events"` // types that are sent: key.created, key.* or *
+	Events         []string  `json:"events"`      // types that are sent: key.created, key.* or *
+	Filter         string    `json:"filter"`      // of these, only events that fit it
+	FilterError    string    `json:"filterError"` // why the filter cannot be used any more; new events wait until it is changed
 	Description    string    `json:"description"`
 	Active         bool      `json:"active"`
 	DisabledReason string    `json:"disabledReason"` // why the server switched it off
@@ -43,6 +45,7 @@ func (w SecretWebhook) GoString() string { return w.String() }
 type WebhookDraft struct {
 	URL         string   `json:"url"`
 	Events      []string `json:"events"`
+	Filter      string   `json:"filter,omitzero"` // such as eq(data.status,active), over what Event shows
 	Secret      string   `json:"secret,omitzero"` // whsec_ and 24 to 64 bytes in base64; made by the server when absent
 	Active      *bool    `json:"active,omitzero"` // true when absent
 	Description string   `json:"description,omitzero"`
@@ -52,6 +55,7 @@ type WebhookDraft struct {
 type WebhookPatch struct {
 	URL         *string  `json:"url,omitzero"`
 	Events      []string `json:"events,omitempty"`
+	Filter      *string  `json:"filter,omitzero"` // an empty one takes it away
 	Description *string  `json:"description,omitzero"`
 	Active      *bool    `json:"active,omitzero"`
 }

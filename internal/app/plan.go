@@ -45,7 +45,8 @@ func (a *App) places() []place {
 // tables builds the routes and gives every listener its own, by name. Operator
 // routes leave them all when they have a listener of their own.
 func (a *App) tables(places []place) map[string][]*web.API {
-	sys, platform := a.system(), a.platform()
+	sys, platform, about := a.system(), a.platform(), &index{}
+	about.routes(platform)
 	area := a.newArea("areas")
 	if a.cfg.HasArea("a") {
 		a.twins.routes(area)
@@ -96,8 +97,23 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		}
 		out[p.name] = apis
 	}
+	about.describe(a.cfg, sys.name, a.opt.Version, a.beside(platform, area, phones, talk)...)
 	ref.describe(a.opt.Version, area, platform, phones, desk, talk, public(shapeAll), ops, refAPI)
 	return out
+}
+
+// beside are the tables on the listener of /v1, of which the index tells.
+func (a *App) beside(platform, area, phones, talk *web.API) []*web.API {
+	apis := []*web.API{area, platform}
+	if s := a.cfg.Server; s.APIAddr == "" {
+		if s.USSDAddr == "" {
+			apis = append(apis, phones)
+		}
+		if s.OracleAddr == "" {
+			apis = append(apis, talk)
+		}
+	}
+	return apis
 }
 
 func (a *App) newAPI(name string, write web.ErrorWriter) *web.API {

@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -12,21 +13,23 @@ import (
 func (l *Log) Routes(a *web.API) {
 	web.Get(a, "/v1/changes", l.serveChanges, web.Doc{
 		Summary: "Read events after a number", Scope: "events:read", Tag: "events",
-		Description: "Poll with after set to the next of the answer before. Follow hasMore, not the number of items: a filtered page may be empty and yet go on. " +
+		Description: "What happened in all areas of the workspace: ids and a few facts, never what people said. Poll with after set to the next of the answer before. Follow hasMore, not the number of items: a filtered page may be empty and yet go on. " +
 			"Without after, or with 0, reading begins at the oldest event that is kept. When events after the position are no longer kept the answer is EVENTS_EXPIRED and names the oldest; " +
-			"a position past the end is EVENTS_AHEAD: it comes from another store.",
-		Codes: []string{"EVENTS_EXPIRED", "EVENTS_AHEAD", "INVALID_TYPE_FILTER", "KEY_RESTRICTED"},
+			"a position past the end is EVENTS_AHEAD: it comes from another store.\n\n" + aboutFilter() + fmt.Sprintf(" A page looks at %d events at most.", ScanBudget),
+		Codes: []string{"EVENTS_EXPIRED", "EVENTS_AHEAD", "INVALID_TYPE_FILTER", "INVALID_FILTER", "UNKNOWN_FIELD", "KEY_RESTRICTED"},
 	})
 	a.Handle("GET", "/v1/events", l.serveStream, web.Doc{
 		Summary: "Follow events as they happen", Scope: "events:read", Tag: "events", Produces: "text/event-stream",
 		Description: "Server-sent events: id is the number, event the type, data one item as in /v1/changes. Last-Event-ID (or after) replays what came since; without either the stream begins now, and after=0 replays all that is kept. " +
-			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream; then connect again. A comment is sent every 15 seconds. With curl follow it with curl -N.",
+			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream; then connect again. A comment is sent every 15 seconds. " +
+			"An id without data moves your position past events that were left out. With curl follow it with curl -N.\n\n" + aboutFilter(),
 		Query: []web.Param{
 			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},
 			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* is all that begin with key. All types without it."},
+			{Name: "filter", Doc: "See above.", Example: filterExample},
 			{Name: "Last-Event-ID", Header: true, Doc: "Number of the last event you have. Browsers send it by themselves when they connect again."},
 		},
-		Codes: []string{"TOO_MANY_STREAMS", "SHUTTING_DOWN", "INVALID_TYPE_FILTER", "KEY_RESTRICTED"},
+		Codes: []string{"TOO_MANY_STREAMS", "SHUTTING_DOWN", "INVALID_TYPE_FILTER", "INVALID_FILTER", "UNKNOWN_FIELD", "KEY_RESTRICTED"},
 	})
 	web.Get(a, "/v1/audit", l.serveAudit, web.Doc{
 		Summary: "Read who did what, newest first", Scope: "audit:read", Tag: "events",
@@ -35,10 +38,19 @@ func (l *Log) Routes(a *web.API) {
 	})
 }
 
+// How many events one answer of /v1/changes holds.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+)
+
+const filterExample = `and(like(type,entity.*),eq(data.status,active))`
+
 type changesInput struct {
-	After web.Number `query:"after" doc:"Answer events after this number." example:"0"`
-	Limit web.Number `query:"limit" doc:"Events in one answer, 1 to 1000; 100 by default." example:"100"`
-	Types string     `query:"types" doc:"Comma-separated types, such as key.*,job.failed: key.* is all that begin with key. All types without it."`
+	After  web.Number `query:"after" doc:"Answer events after this number." example:"0"`
+	Limit  web.Number `query:"limit" doc:"Events in one answer, 1 to 1000; 100 by default." example:"100"`
+	Types  string     `query:"types" doc:"Comma-separated types, such as key.*,job.failed: key.* is all that begin with key. All types without it."`
+	Filter given      `query:"filter" doc:"See above." example:"and(like(type,entity.*),eq(data.status,active))"`
 }
 
 // changes is the answer of /v1/changes.
@@ -57,12 +69,15 @@ func (l *Log) serveChanges(ctx context.Context, in *changesInput) (changes, erro
 	q := Query{
 		Workspace: ws,
 		After:     in.After.In(&c, "query/after", 0, math.MaxInt64, 0),
-		Limit:     int(in.Limit.In(&c, "query/limit", 1, 1000, 100)),
+		Limit:     int(in.Limit.In(&c, "query/limit", 1, MaxLimit, DefaultLimit)),
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return changes{}, err
 	}
 	if q.Types, err = ParseFilter(in.Types); err != nil {
+		return changes{}, err
+	}
+	if q.Where, err = ParseWhere(string(in.Filter), "query/filter"); err != nil {
 		return changes{}, err
 	}
 	b, err := l.Read(ctx, q)

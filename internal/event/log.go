@@ -12,6 +12,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
+// Limits, unless a Config says otherwise.
+const (
+	ScanBudget = 2000 // events a filtered page looks at
+	KeyStreams = 20   // open streams of one key
+)
+
 // Config configures a Log. DB and Cursors are needed; the zero value of
 // everything else is the sensible default.
 type Config struct {
@@ -31,11 +37,11 @@ type Config struct {
 	Heartbeat    time.Duration // of streams; 15 s
 	WriteTimeout time.Duration // for one write to a stream; 10 s
 	Streams      int           // open streams in all; 1,000
-	KeyStreams   int           // open streams of one key; 20
+	KeyStreams   int           // open streams of one key; KeyStreams
 	// WorkspaceStreams is the open streams of one workspace; a quarter of all,
 	// 250 by default.
 	WorkspaceStreams int
-	ScanBudget       int // events a filtered page looks at; 2,000
+	ScanBudget       int // events a filtered page looks at; ScanBudget
 }
 
 func (c Config) withDefaults() Config {
@@ -54,9 +60,9 @@ func (c Config) withDefaults() Config {
 	c.Heartbeat = positive(c.Heartbeat, 15*time.Second)
 	c.WriteTimeout = positive(c.WriteTimeout, 10*time.Second)
 	c.Streams = positive(c.Streams, 1000)
-	c.KeyStreams = positive(c.KeyStreams, 20)
+	c.KeyStreams = positive(c.KeyStreams, KeyStreams)
 	c.WorkspaceStreams = positive(c.WorkspaceStreams, max(c.Streams/4, c.KeyStreams))
-	c.ScanBudget = positive(c.ScanBudget, 2000)
+	c.ScanBudget = positive(c.ScanBudget, ScanBudget)
 	return c
 }
 
@@ -75,6 +81,7 @@ type Log struct {
 	sweep   sweep
 	places  *places
 	gates   *gates
+	far     chan struct{} // holds one for each stream that reads far back
 	closing chan struct{}
 	close   func()
 }
@@ -82,7 +89,7 @@ type Log struct {
 // New makes a log over a migrated store.
 func New(cfg Config) *Log {
 	cfg = cfg.withDefaults()
-	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), gates: newGates(), closing: make(chan struct{})}
+	l := &Log{cfg: cfg, db: cfg.DB, hub: newHub(), gates: newGates(), far: make(chan struct{}, farReaders), closing: make(chan struct{})}
 	l.places = newPlaces(cfg)
 	l.close = sync.OnceFunc(func() { close(l.closing) })
 	return l

@@ -34,7 +34,13 @@ type Query struct {
 	After     int64 // 0: from the oldest that is kept
 	Limit     int   // events wanted at most
 	Types     Filter
+	Where     *Where
 }
+
+// narrowed tells whether events are compared one by one.
+func (q *Query) narrowed() bool { return len(q.Types) > 0 || q.Where != nil }
+
+func (q *Query) picks(it *Item) bool { return q.Types.Match(it.Type) && q.Where.Match(it) }
 
 // Batch is what a Query found. Next is the number to go on after: the last one
 // looked at, whether it was picked or not. HasMore tells that the log went on
@@ -74,7 +80,7 @@ func (l *Log) Read(ctx context.Context, q Query) (Batch, error) {
 // whether there is more.
 func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
 	budget := q.Limit
-	if len(q.Types) > 0 {
+	if q.narrowed() {
 		budget = max(l.cfg.ScanBudget, q.Limit)
 	}
 	b, seen := Batch{Items: []Item{}, Next: q.After}, 0
@@ -87,7 +93,7 @@ func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
 		seen++
 		b.Next = it.Seq
 		b.rights = b.rights || len(l.cfg.Rights) > 0 && l.cfg.Rights.Match(it.Type)
-		if q.Types.Match(it.Type) {
+		if q.picks(&it) {
 			b.Items = append(b.Items, it)
 		}
 		return true

@@ -14,6 +14,7 @@ import (
 
 const (
 	streamChunk = 200  // events read and sent at once
+	farReaders  = 4    // streams that read what lies far back, at once
 	retryMillis = 2000 // how long a client waits before it connects again
 )
 
@@ -46,6 +47,10 @@ func (l *Log) serveStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	web.LeavePlace(ctx) // it waits more than it works; its own caps bound it
 	s := &stream{log: l, w: w, rc: http.NewResponseController(w), query: q}
+	if r.Method == http.MethodHead { // nobody would read the stream
+		s.head()
+		return nil
+	}
 	if live {
 		s.query.After = held.Newest
 	}
@@ -76,6 +81,7 @@ func (l *Log) enter(ctx context.Context) (func(), error) {
 type streamInput struct {
 	After  web.Number `query:"after"`
 	Types  string     `query:"types"`
+	Filter given      `query:"filter"`
 	LastID web.Number `header:"Last-Event-ID"`
 }
 
@@ -97,7 +103,10 @@ func streamQuery(r *http.Request) (q Query, live bool, err error) {
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return q, false, err
 	}
-	q.Types, err = ParseFilter(in.Types)
+	if q.Types, err = ParseFilter(in.Types); err != nil {
+		return q, false, err
+	}
+	q.Where, err = ParseWhere(string(in.Filter), "query/filter")
 	return q, !in.After.Given && !in.LastID.Given, err
 }
 
@@ -141,11 +150,7 @@ func (s *stream) run(ctx context.Context, sub *Subscription, held Range) error {
 // open sends the headers, and a gap event when the position cannot be kept.
 func (s *stream) open(held Range) error {
 	_ = s.rc.SetReadDeadline(time.Time{}) // a deadline left from the request would end the stream
-	h := s.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies must not hold events back
-	s.w.WriteHeader(http.StatusOK)
+	s.head()
 	misplaced := held.check(s.query.After) != nil
 	s.buf = fmt.Appendf(s.buf, "retry: %d\n", retryMillis)
 	if !misplaced {
@@ -157,6 +162,15 @@ func (s *stream) open(held Range) error {
 		s.gap(held)
 	}
 	return s.flush()
+}
+
+// head sends the headers.
+func (s *stream) head() {
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies must not hold events back
+	s.w.WriteHeader(http.StatusOK)
 }
 
 // gap tells the client what it will not get and moves to where it goes on.
@@ -174,13 +188,13 @@ func (s *stream) gap(held Range) {
 
 // catchUp sends everything the log holds behind the position.
 func (s *stream) catchUp(ctx context.Context) error {
-	for {
+	for far := false; ; {
 		select {
 		case <-s.log.closing:
 			return nil // run sends the end; the rest waits in the log
 		default:
 		}
-		b, err := s.log.Read(ctx, s.query)
+		b, err := s.read(ctx, far)
 		if fault.CodeOf(err) == "EVENTS_EXPIRED" {
 			if err := s.skip(ctx); err != nil {
 				return err
@@ -193,7 +207,23 @@ func (s *stream) catchUp(ctx context.Context) error {
 		if err := s.send(ctx, b); err != nil || !b.HasMore {
 			return err
 		}
+		far = true
 	}
+}
+
+// read reads a batch. Streams with a long way to go, perhaps past a million
+// events that their filter leaves out, take turns: they must not keep the
+// store from everybody else.
+func (s *stream) read(ctx context.Context, far bool) (Batch, error) {
+	if far {
+		select {
+		case s.log.far <- struct{}{}:
+			defer func() { <-s.log.far }()
+		case <-ctx.Done():
+			return Batch{}, ctx.Err()
+		}
+	}
+	return s.log.Read(ctx, s.query)
 }
 
 // skip tells a stream that fell behind the retention about the gap.
@@ -234,7 +264,11 @@ func (s *stream) send(ctx context.Context, b Batch) error {
 	}
 	s.query.After = b.Next
 	if len(b.Items) == 0 {
-		return nil
+		if !b.HasMore {
+			return nil
+		}
+		// A long way without a match: whoever is cut off goes on from here.
+		s.position()
 	}
 	return s.flush()
 }
@@ -245,9 +279,13 @@ func (s *stream) beat(ctx context.Context) error {
 	if err := s.log.cfg.StillAllowed(ctx, false); err != nil {
 		return err
 	}
-	s.buf = fmt.Appendf(s.buf, ": heartbeat\nid: %d\n\n", s.query.After)
+	s.buf = append(s.buf, ": heartbeat\n"...)
+	s.position()
 	return s.flush()
 }
+
+// position tells the client where it is, with no event.
+func (s *stream) position() { s.buf = fmt.Appendf(s.buf, "id: %d\n\n", s.query.After) }
 
 // fail ends the stream after an error: a refusal is told as such, anything
 // else is for the log and a reason to connect again.

@@ -136,6 +136,9 @@ func TestStreamRefuses(t *testing.T) {
 		{"?after=1&after=2", "", "owner", 400, "repeated"},
 		{"?since=1", "", "owner", 400, "query/since"},
 		{"?types=X", "", "owner", 400, "INVALID_TYPE_FILTER"},
+		{"?filter=eq(kind,x)", "", "owner", 400, "UNKNOWN_FIELD"},
+		{"?filter=eq(type", "", "owner", 400, "INVALID_FILTER"},
+		{"?filter=", "", "owner", 400, "query/filter"},
 		{"?a=%zz", "", "owner", 400, "INVALID_QUERY"},
 		{"?types=a.%00", "", "owner", 400, "not_text"},
 		{"", "abc", "owner", 400, "header/Last-Event-ID"},
@@ -151,6 +154,34 @@ func TestStreamRefuses(t *testing.T) {
 	if n := l.Streams(); n != 0 {
 		t.Errorf("%d streams are open after refusals, want 0", n)
 	}
+}
+
+// Many streams that begin far back all get there.
+func TestStreamsFromFarBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		l := newLog(d, func(c *event.Config) { c.ScanBudget = 200 })
+		url := serve(t, l)
+		ctx := eventtest.Context(t.Context(), "ws")
+		err := d.InTx(ctx, func(tx *db.Tx) error {
+			for range 1000 {
+				if err := l.Append(ctx, tx, event.Event{Type: "entity.updated"}); err != nil {
+					return err
+				}
+			}
+			return l.Append(ctx, tx, event.Event{Type: "job.failed"})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams := make([]*eventtest.Stream, 15)
+		for i := range streams {
+			streams[i] = eventtest.Open(t, url+"?after=0&types=job.*", "ws", "owner", nil)
+		}
+		for _, s := range streams {
+			wantEvent(t, s, "1001", "job.failed")
+		}
+	})
 }
 
 func TestStreamTellsGaps(t *testing.T) {

@@ -42,6 +42,12 @@ func (n Number) In(c *fault.Checks, pointer string, least, most, otherwise int64
 	return n.Value
 }
 
+// How many items a page of a list holds.
+const (
+	DefaultPage = 50
+	MaxPage     = 1000
+)
+
 // Paging is the part of a list route's input that all of them share. Embed it.
 type Paging struct {
 	Limit  Number `query:"limit" doc:"How many items at most: 1 to 1000, 50 by default." example:"50"`
@@ -51,7 +57,7 @@ type Paging struct {
 // Size is how many items the page holds. It notes one out of range: routes
 // with further parameters name all that are wrong at once.
 func (p Paging) Size(c *fault.Checks) int {
-	return int(p.Limit.In(c, "query/limit", 1, 1000, 50))
+	return int(p.Limit.In(c, "query/limit", 1, MaxPage, DefaultPage))
 }
 
 // Begin checks the page and reads where it starts into position, which stays

@@ -21,7 +21,7 @@ import (
 // Case is one case of a route. It runs in a workspace of its own.
 type Case struct {
 	Name    string         `json:"name"`
-	Append  []string       `json:"append"` // events stored first: "type subject"
+	Append  []string       `json:"append"` // events stored first, as Append takes them
 	Before  []Request      `json:"before"` // must succeed
 	Request Request        `json:"request"`
 	Status  int            `json:"status"`
@@ -211,8 +211,26 @@ func (p *play) events(l *event.Log, after int64, want []string) {
 	got := []string{}
 	for _, it := range b.Items {
 		got = append(got, it.Type)
+		p.filterable(it)
 	}
 	if strings.Join(got, " ") != strings.Join(want, " ") {
 		p.t.Errorf("events = %v, want %v", got, want)
+	}
+}
+
+// filterable wants filters to know what the data of an event holds.
+func (p *play) filterable(it event.Item) {
+	p.t.Helper()
+	if it.Data.IsZero() {
+		return
+	}
+	var data map[string]any
+	if err := json.Unmarshal(it.Data.Value, &data); err != nil {
+		p.t.Fatal(err)
+	}
+	for name := range data {
+		if _, err := event.ParseWhere("exists(data."+name+")", ""); err != nil {
+			p.t.Errorf("%s has data.%s, by which nobody can filter: enter it at facts in internal/event/where.go", it.Type, name)
+		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -18,7 +20,9 @@ import (
 func Cursors() web.Cursors { return web.Cursors{Key: []byte("0123456789abcdef0123456789abcdef")} }
 
 // Caller makes a caller of a workspace: "owner" may everything, "reader" and
-// "reader2" only read events, "hooker" only handles webhooks, "project" is limited to one.
+// "reader2" only read events, "hooker" only handles webhooks,
+// "clerk" works on twins and does not see what is personal in others', "project"
+// is limited to one.
 func Caller(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
@@ -28,6 +32,8 @@ func Caller(ws, role string) web.Caller {
 		c.Scopes = []string{"events:read"}
 	case "hooker":
 		c.Scopes = []string{"webhooks:*"}
+	case "clerk":
+		c.Scopes = []string{"entities:read", "entities:write", "entities:transfer", "devices:*", "exports:*", "imports:*", "jobs:*", "protocols:*"}
 	case "project":
 		c.Scopes, c.Projects = []string{"*"}, []string{"did:ixo:entity:1"}
 	}
@@ -69,15 +75,20 @@ func Serve(t testing.TB, add ...func(*web.API)) http.Handler {
 	return mux
 }
 
-// Append stores events of the given types, each with its own subject, in one
-// transaction each.
+// Append stores events, each in a transaction of its own: "type", "type subject"
+// or "type subject data", the data as JSON.
 func Append(t testing.TB, d *db.DB, l *event.Log, ws string, types ...string) {
 	t.Helper()
 	ctx := Context(t.Context(), ws)
 	for _, typ := range types {
-		typ, subject, _ := strings.Cut(typ, " ")
+		typ, rest, _ := strings.Cut(typ, " ")
+		e := event.Event{Type: typ, Revision: 1}
+		subject, data, some := strings.Cut(rest, " ")
+		if e.Subject = subject; some {
+			e.Data = jsontext.Value(data)
+		}
 		err := d.InTx(ctx, func(tx *db.Tx) error {
-			return l.Append(ctx, tx, event.Event{Type: typ, Subject: subject, Revision: 1})
+			return l.Append(ctx, tx, e)
 		})
 		if err != nil {
 			t.Fatalf("append %s: %v", typ, err)

@@ -16,13 +16,21 @@ func sortJobs(jobs []job) {
 }
 
 // follow moves a webhook through the log by one step, first through a range to
-// replay. It returns false when there was nothing to queue.
+// replay. It returns false when there was nothing to queue. Without a filter
+// that can be used it stays where it is.
 func (s *Service) follow(ctx context.Context, w *worker, h *hook) (bool, error) {
+	if h.FilterError != "" {
+		if w.told != h.Revision {
+			s.cfg.Log.ErrorContext(ctx, "webhook has a filter of no use", "webhook", h.ID, "err", h.FilterError)
+		}
+		w.told = h.Revision
+		return false, nil
+	}
 	if h.replayNext > 0 {
 		return s.followReplay(ctx, h)
 	}
 	w.pos = max(w.pos, h.seen)
-	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: w.pos, Limit: stepSize, Types: h.Events})
+	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: w.pos, Limit: stepSize, Types: h.Events, Where: h.where})
 	if misplaced(err) {
 		return s.reposition(ctx, w, h, err)
 	} else if err != nil {
@@ -31,15 +39,47 @@ func (s *Service) follow(ctx context.Context, w *worker, h *hook) (bool, error) 
 	// A position is stored with the deliveries it brings. Without any it is
 	// enough to do so now and then: looking again finds nothing again.
 	if len(b.Items) == 0 && b.Next-h.seen < lazyMove {
+		if b.Next == w.pos {
+			return b.HasMore, nil
+		}
+		now, err := find(ctx, s.db, h.ws, h.ID)
+		if err != nil || now.Revision != h.Revision {
+			return true, nil // its new filter has not looked at these
+		}
 		w.pos = b.Next
 		return b.HasMore, nil
 	}
 	if _, err := move(ctx, s.db, step{h: h, from: h.seen, to: b.Next, items: b.Items, at: s.cfg.Now()}); err != nil {
 		return false, err
 	}
-	// When another process was first there is something to deliver as well.
+	// When another process was first there is something to deliver as well;
+	// when the webhook was changed it is time to look again.
 	w.pos = 0
 	return true, nil
+}
+
+// passOver stores that a webhook has looked at the events up to the first it
+// would send, before its types or its filter change: those it has left out
+// stay so, whichever process looks next.
+func (s *Service) passOver(ctx context.Context, ws, id string) error {
+	h, err := find(ctx, s.db, ws, id)
+	if err != nil || !h.Active || h.FilterError != "" {
+		return err
+	}
+	b, err := s.events.Read(ctx, event.Query{Workspace: ws, After: h.seen, Limit: 1, Types: h.Events, Where: h.where})
+	if misplaced(err) {
+		return nil // the dispatcher finds its place
+	} else if err != nil {
+		return err
+	}
+	to := b.Next
+	if len(b.Items) > 0 {
+		to = b.Items[0].Seq - 1
+	}
+	if to > h.seen {
+		_, err = move(ctx, s.db, step{h: h, from: h.seen, to: to})
+	}
+	return err
 }
 
 // misplaced tells whether a read failed because the log does not hold the
@@ -68,7 +108,7 @@ func (s *Service) reposition(ctx context.Context, w *worker, h *hook, cause erro
 // followReplay queues the next events of the range to replay.
 func (s *Service) followReplay(ctx context.Context, h *hook) (bool, error) {
 	st := step{h: h, replay: true, from: h.replayNext, at: s.cfg.Now()}
-	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: h.replayNext - 1, Limit: stepSize, Types: h.Events})
+	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: h.replayNext - 1, Limit: stepSize, Types: h.Events, Where: h.where})
 	if misplaced(err) {
 		s.cfg.Log.WarnContext(ctx, "replay ended early", "webhook", h.ID, "from", h.replayNext, "code", fault.CodeOf(err))
 	} else if err != nil {

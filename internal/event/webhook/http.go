@@ -13,23 +13,25 @@ import (
 const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), signed as Standard Webhooks: webhook-signature is v1, and the base64 HMAC-SHA256 of " +
 	"webhook-id.webhook-timestamp.body under the bytes after whsec_. Answer 2xx; anything else is tried again after 8 seconds, then after three times as long each time, at most a day: " +
 	"12 attempts in all by default (HEARTH_WEBHOOK_MAX_ATTEMPTS), which is just under three days, and never later than three days after the event. 410 switches the webhook off. " +
-	"A message may come twice: drop repeats by webhook-id."
+	"A message may come twice: drop repeats by webhook-id.\n\n" +
+	"Sent is what is of the types in events and fits the filter, if there is one: the filter of /v1/changes, over the members an event has there."
 
 // Routes adds the webhook API to a.
 func (s *Service) Routes(a *web.API) {
 	const tag = "webhooks"
 	web.Post(a, "/v1/webhooks", s.serveCreate, web.Doc{
 		Summary: "Create a webhook", Status: http.StatusCreated, Scope: "webhooks:write", Tag: tag, Once: true, Description: signing,
-		Example: Draft{URL: "https://example.org/hooks/hearth", Events: event.Filter{"entity.*"}},
+		Example: Draft{URL: "https://example.org/hooks/hearth", Events: event.Filter{"entity.*"}, Filter: "eq(data.status,active)"},
 		Codes:   []string{"WEBHOOK_INVALID", "TOO_MANY_WEBHOOKS", "KEY_RESTRICTED"},
 	})
 	web.Get(a, "/v1/webhooks", s.serveList, web.Doc{Summary: "List webhooks, newest first", Scope: "webhooks:read", Tag: tag})
 	web.Get(a, "/v1/webhooks/{id}", s.serveGet, web.Doc{Summary: "Read a webhook", Scope: "webhooks:read", Tag: tag, Codes: []string{"WEBHOOK_NOT_FOUND"}})
 	web.Patch(a, "/v1/webhooks/{id}", s.servePatch, web.Doc{
 		Summary: "Change a webhook", Scope: "webhooks:write", Tag: tag, Patch: true,
-		Description: "A webhook that is switched on again begins at the end of the log; replay sends what it has missed.",
-		Example:     map[string]any{"active": false},
-		Codes:       []string{"WEBHOOK_INVALID", "WEBHOOK_NOT_FOUND", "STALE_REVISION", "PRECONDITION_REQUIRED", "WEBHOOK_CHANGED"},
+		Description: "A webhook that is switched on again begins at the end of the log; replay sends what it has missed. " +
+			"Other events and another filter hold from the next event on; what is queued already is sent. null takes a filter away.",
+		Example: map[string]any{"active": false},
+		Codes:   []string{"WEBHOOK_INVALID", "WEBHOOK_NOT_FOUND", "STALE_REVISION", "PRECONDITION_REQUIRED", "WEBHOOK_CHANGED"},
 	})
 	web.Delete(a, "/v1/webhooks/{id}", s.serveDelete, web.Doc{
 		Summary: "Delete a webhook", Scope: "webhooks:write", Tag: tag,
@@ -69,6 +71,7 @@ func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*Webhook], e
 type patch struct {
 	URL         *string       `json:"url,omitzero"`
 	Events      *event.Filter `json:"events,omitzero"`
+	Filter      *string       `json:"filter,omitzero"`
 	Description *string       `json:"description,omitzero"`
 	Active      *bool         `json:"active,omitzero"`
 }

@@ -131,7 +131,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 	}
 	now := s.now()
 	h := &hook{nid: s.db.NewNID(), ws: ws, seen: held.Newest, Webhook: Webhook{
-		ID: db.NewID(), URL: d.URL, Events: d.Events, Description: d.Description,
+		ID: db.NewID(), URL: d.URL, Events: d.Events, Filter: d.Filter, Description: d.Description,
 		Active: d.Active == nil || *d.Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}}
 	h.secret = s.seal(h, d.Secret)
@@ -140,12 +140,12 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 		if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
 			return none, err
 		}
-		n, err := count(ctx, tx, ws, maxPerSpace)
+		n, err := count(ctx, tx, ws, Max)
 		if err != nil {
 			return none, err
 		}
-		if n >= maxPerSpace {
-			return none, fault.New(fault.Conflict, "TOO_MANY_WEBHOOKS", fmt.Sprintf("A workspace has at most %d webhooks.", maxPerSpace))
+		if n >= Max {
+			return none, fault.New(fault.Conflict, "TOO_MANY_WEBHOOKS", fmt.Sprintf("A workspace has at most %d webhooks.", Max))
 		}
 		if err := insert(ctx, tx, h); err != nil {
 			return none, err
@@ -170,10 +170,14 @@ func (s *Service) Get(ctx context.Context, id string) (*Webhook, error) {
 
 // Update applies a merge patch. ifMatch names the revision it was made for. A
 // webhook that is switched on begins at the end of the log; replay sends what
-// it has missed.
+// it has missed. Other types and another filter hold for what was not looked
+// at yet: the next event, or all that waited while the filter was of no use.
 func (s *Service) Update(ctx context.Context, id, ifMatch string, patch []byte) (*Webhook, error) {
 	ws, err := may(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.passOver(ctx, ws, id); err != nil {
 		return nil, err
 	}
 	held, err := s.events.Range(ctx, ws)
@@ -196,7 +200,7 @@ func (s *Service) Update(ctx context.Context, id, ifMatch string, patch []byte) 
 }
 
 func (s *Service) patch(h *hook, patch []byte) error {
-	doc, err := json.Marshal(settings{h.URL, h.Events, h.Description, h.Active})
+	doc, err := json.Marshal(settings{h.URL, h.Events, h.Filter, h.Description, h.Active})
 	if err != nil {
 		return fmt.Errorf("encode webhook: %w", err)
 	}
@@ -210,10 +214,14 @@ func (s *Service) patch(h *hook, patch []byte) error {
 	}
 	var c fault.Checks
 	set.check(&c, s.cfg.Client)
+	if set.Filter != h.Filter { // one that is of no use any more hinders no other change
+		checkFilter(&c, set.Filter)
+	}
 	if err := c.Err("WEBHOOK_INVALID", "The webhook is not valid."); err != nil {
 		return err
 	}
-	h.URL, h.Events, h.Description, h.Active = set.URL, set.Events, set.Description, set.Active
+	h.URL, h.Events, h.Filter, h.Description, h.Active = set.URL, set.Events, set.Filter, set.Description, set.Active
+	h.compile()
 	return nil
 }
 

@@ -25,21 +25,22 @@ type hook struct {
 	seen       int64
 	replayNext int64 // 0: nothing to replay
 	replayTo   int64
+	where      *event.Where // what Filter says; nil when there is none, or FilterError says why
 }
 
 const (
 	insertHook = `INSERT INTO webhooks (nid, ws, id, url, events, description, active, reason, secret, old_secret, old_until,
-			revision, created_at, updated_at, seen, replay_next, replay_to, deleted)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8, NULL, 0, 1, $9, $9, $10, 0, 0, $11)`
+			revision, created_at, updated_at, seen, replay_next, replay_to, deleted, filter)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '', $8, NULL, 0, 1, $9, $9, $10, 0, 0, $11, $12)`
 	selectHook = `SELECT nid, ws, id, url, events, description, active, reason, secret, old_secret, old_until,
-			revision, created_at, updated_at, seen, replay_next, replay_to
+			revision, created_at, updated_at, seen, replay_next, replay_to, filter
 		FROM webhooks WHERE ws = $1 AND id = $2 AND NOT deleted`
 	selectHooks = `SELECT nid, ws, id, url, events, description, active, reason, secret, old_secret, old_until,
-			revision, created_at, updated_at, seen, replay_next, replay_to
+			revision, created_at, updated_at, seen, replay_next, replay_to, filter
 		FROM webhooks WHERE ws = $1 AND nid < $2 AND NOT deleted ORDER BY nid DESC LIMIT $3`
 	countHooks = `SELECT count(*) FROM (SELECT 1 FROM webhooks WHERE ws = $1 AND NOT deleted LIMIT $2) AS n`
 	updateHook = `UPDATE webhooks SET url = $4, events = $5, description = $6, active = $7, reason = $8, secret = $9, old_secret = $10,
-			old_until = $11, revision = revision + 1, updated_at = $12, deleted = $13
+			old_until = $11, revision = revision + 1, updated_at = $12, deleted = $13, filter = $14
 		WHERE ws = $1 AND id = $2 AND revision = $3 AND NOT deleted`
 )
 
@@ -49,7 +50,7 @@ func insert(ctx context.Context, q db.Querier, h *hook) error {
 		return fmt.Errorf("encode webhook: %w", err)
 	}
 	_, err = q.Exec(ctx, insertHook, h.nid, h.ws, h.ID, h.URL, string(types), h.Description, h.Active, h.secret,
-		h.CreatedAt.UnixMilli(), h.seen, false)
+		h.CreatedAt.UnixMilli(), h.seen, false, h.Filter)
 	if err != nil {
 		return fmt.Errorf("insert webhook: %w", err)
 	}
@@ -68,7 +69,7 @@ func update(ctx context.Context, q db.Querier, h *hook, deleted bool) error {
 		until = h.oldUntil.UnixMilli()
 	}
 	n, err := q.Exec(ctx, updateHook, h.ws, h.ID, h.Revision, h.URL, string(types), h.Description, h.Active, h.DisabledReason,
-		h.secret, h.oldSecret, until, h.UpdatedAt.UnixMilli(), deleted)
+		h.secret, h.oldSecret, until, h.UpdatedAt.UnixMilli(), deleted, h.Filter)
 	if err != nil {
 		return fmt.Errorf("update webhook: %w", err)
 	}
@@ -126,15 +127,30 @@ func scanHook(row db.Row) (*hook, error) {
 		until, created, updated int64
 	)
 	err := row.Scan(&h.nid, &h.ws, &h.ID, &h.URL, &types, &h.Description, &h.Active, &h.DisabledReason, &h.secret, &h.oldSecret, &until,
-		&h.Revision, &created, &updated, &h.seen, &h.replayNext, &h.replayTo)
+		&h.Revision, &created, &updated, &h.seen, &h.replayNext, &h.replayTo, &h.Filter)
 	if err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal([]byte(types), (*[]string)(&h.Events)); err != nil {
 		return nil, fmt.Errorf("decode webhook: %w", err)
 	}
+	h.compile()
 	h.oldUntil, h.CreatedAt, h.UpdatedAt = time.UnixMilli(until), time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
 	return &h, nil
+}
+
+// compile reads the filter. One that an earlier version of the program has
+// taken and this one does not is no error here: the record says so.
+func (h *hook) compile() {
+	var err error
+	h.FilterError = ""
+	if h.where, err = event.ParseWhere(h.Filter, "/filter"); err == nil {
+		return
+	}
+	h.FilterError = "The filter cannot be read."
+	if f := fault.As(err); f != nil && len(f.Fields) > 0 {
+		h.FilterError = f.Fields[0].Detail
+	}
 }
 
 const (
@@ -193,10 +209,11 @@ func remove(ctx context.Context, q db.Querier, r ref) error {
 }
 
 // The position of a webhook moves only from where it was read, so of two
-// dispatchers that did the same work one stores it.
+// dispatchers that did the same work one stores it, and only while the webhook
+// is as it was read: another filter would have picked other events.
 const (
-	moveSeen    = `UPDATE webhooks SET seen = $4 WHERE ws = $1 AND id = $2 AND seen = $3 AND active AND NOT deleted`
-	moveReplay  = `UPDATE webhooks SET replay_next = $4 WHERE ws = $1 AND id = $2 AND replay_next = $3 AND active AND NOT deleted`
+	moveSeen    = `UPDATE webhooks SET seen = $4 WHERE ws = $1 AND id = $2 AND seen = $3 AND revision = $5 AND active AND NOT deleted`
+	moveReplay  = `UPDATE webhooks SET replay_next = $4 WHERE ws = $1 AND id = $2 AND replay_next = $3 AND revision = $5 AND active AND NOT deleted`
 	jumpSeen    = `UPDATE webhooks SET seen = $3 WHERE ws = $1 AND id = $2`
 	beginReplay = `UPDATE webhooks SET replay_next = $3, replay_to = $4 WHERE ws = $1 AND id = $2 AND replay_next = 0 AND active AND NOT deleted`
 )
@@ -231,16 +248,17 @@ const (
 )
 
 // move stores a step of a webhook through the log: the new position and the
-// deliveries it brings. It returns false when another dispatcher was first.
+// deliveries it brings. It returns false when another dispatcher was first, or
+// the webhook was changed meanwhile.
 func move(ctx context.Context, d *db.DB, s step) (bool, error) {
 	moved := false
 	err := d.InTx(ctx, func(tx *db.Tx) error {
 		var n int64
 		var err error
 		if s.replay {
-			n, err = tx.Exec(ctx, moveReplay, s.h.ws, s.h.ID, s.from, s.to)
+			n, err = tx.Exec(ctx, moveReplay, s.h.ws, s.h.ID, s.from, s.to, s.h.Revision)
 		} else {
-			n, err = tx.Exec(ctx, moveSeen, s.h.ws, s.h.ID, s.from, s.to)
+			n, err = tx.Exec(ctx, moveSeen, s.h.ws, s.h.ID, s.from, s.to, s.h.Revision)
 		}
 		if moved = n > 0; err != nil || !moved {
 			return err

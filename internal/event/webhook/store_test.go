@@ -14,7 +14,7 @@ import (
 func storedHook(t *testing.T, d *db.DB) *hook {
 	t.Helper()
 	now := time.UnixMilli(1_700_000_000_000)
-	h := &hook{nid: d.NewNID(), ws: "ws", secret: []byte{1}, Webhook: Webhook{ID: db.NewID(), Events: event.Filter{"*"}, Active: true, CreatedAt: now, UpdatedAt: now}}
+	h := &hook{nid: d.NewNID(), ws: "ws", secret: []byte{1}, Webhook: Webhook{ID: db.NewID(), Events: event.Filter{"*"}, Active: true, Revision: 1, CreatedAt: now, UpdatedAt: now}}
 	if err := insert(t.Context(), d, h); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,12 @@ func TestMoveOnce(t *testing.T) {
 		if err != nil || len(got) != 1 || got[0].Seq != 1 {
 			t.Errorf("delivered = %+v, %v, want event 1", got, err)
 		}
-		h.Active, h.Revision, h.UpdatedAt = false, 1, now
+		earlier := *h
+		earlier.Revision = 0
+		if moved, err := move(t.Context(), d, step{h: &earlier, from: 3, to: 4, items: items(4)[3:], at: now}); err != nil || moved {
+			t.Errorf("move by what was read before a change = %v, %v, want false", moved, err)
+		}
+		h.Active, h.UpdatedAt = false, now
 		if err := update(t.Context(), d, h, false); err != nil {
 			t.Fatal(err)
 		}

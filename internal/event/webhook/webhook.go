@@ -23,7 +23,7 @@ import (
 const (
 	maxURL         = 2048
 	maxDescription = 500
-	maxPerSpace    = 50 // webhooks in one workspace
+	Max            = 50 // webhooks in one workspace
 )
 
 // Webhook is a subscription of another system.
@@ -31,6 +31,8 @@ type Webhook struct {
 	ID             string       `json:"id"`
 	URL            string       `json:"url"`
 	Events         event.Filter `json:"events" doc:"Types that are sent; entity.* is all that begin with entity., * everything."`
+	Filter         string       `json:"filter,omitzero" doc:"Of these types, only events that fit it are sent."`
+	FilterError    string       `json:"filterError,omitzero" doc:"Why the filter cannot be used any more, after an upgrade. Until it is changed new events wait in the log; nothing is lost."`
 	Description    string       `json:"description,omitzero"`
 	Active         bool         `json:"active"`
 	DisabledReason string       `json:"disabledReason,omitzero" doc:"Why the server switched it off."`
@@ -50,6 +52,7 @@ type WithSecret struct {
 type Draft struct {
 	URL         string       `json:"url" doc:"Where events are posted; https." example:"https://example.org/hooks/hearth"`
 	Events      event.Filter `json:"events" doc:"Types to send, with entity.* and * as wildcards."`
+	Filter      string       `json:"filter,omitzero" doc:"Only events of these types that fit it, in the language of lists over what /v1/changes shows of an event." example:"eq(data.status,active)"`
 	Secret      string       `json:"secret,omitzero" doc:"whsec_ and 24 to 64 bytes in base64; made when absent."`
 	Active      *bool        `json:"active,omitzero" doc:"true when absent."`
 	Description string       `json:"description,omitzero"`
@@ -59,7 +62,8 @@ type Draft struct {
 // the address.
 func (d Draft) Validate(client Client) error {
 	var c fault.Checks
-	settings{d.URL, d.Events, d.Description, true}.check(&c, client)
+	settings{d.URL, d.Events, d.Filter, d.Description, true}.check(&c, client)
+	checkFilter(&c, d.Filter)
 	if d.Secret != "" {
 		if _, err := parseSecret(d.Secret); err != nil {
 			c.Add("/secret", "invalid", "A secret is whsec_ followed by 24 to 64 bytes in base64.")
@@ -73,6 +77,7 @@ func (d Draft) Validate(client Client) error {
 type settings struct {
 	URL         string       `json:"url"`
 	Events      event.Filter `json:"events"`
+	Filter      string       `json:"filter"`
 	Description string       `json:"description"`
 	Active      bool         `json:"active"`
 }
@@ -83,6 +88,16 @@ func (s settings) check(c *fault.Checks, client Client) {
 	s.Events.Check("/events", c)
 	if utf8.RuneCountInString(s.Description) > maxDescription {
 		c.Add("/description", "too_long", "At most 500 characters are accepted.")
+	}
+}
+
+// checkFilter names what is wrong with a filter.
+func checkFilter(c *fault.Checks, text string) {
+	_, err := event.ParseWhere(text, "/filter")
+	if f := fault.As(err); f != nil {
+		for _, w := range f.Fields {
+			c.Add(w.Pointer, w.Code, w.Detail)
+		}
 	}
 }
 

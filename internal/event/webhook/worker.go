@@ -23,6 +23,7 @@ type worker struct {
 	wake chan struct{}
 	pos  int64 // looked at, perhaps further than is stored
 	busy int   // attempts under way
+	told int64 // revision whose filter was found to be of no use
 	done chan struct{}
 }
 

@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/event/webhook"
+	"github.com/hearth-dmrv/hearth/internal/rql"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/offline"
+	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// index is GET /v1: what the API of this server offers. Everybody may know it,
+// as they may read the document of the API.
+type index struct{ answer indexAnswer }
+
+type indexAnswer struct {
+	Name         string            `json:"name" example:"Hearth"`
+	Version      string            `json:"version" doc:"Of the program." example:"0.1.0"`
+	APIVersion   string            `json:"apiVersion" doc:"Within it nothing is taken away." example:"v1"`
+	Links        map[string]string `json:"links" doc:"Where to go on: the document of the API, its reference, errors, health, events."`
+	Capabilities []capability      `json:"capabilities" doc:"The groups of routes there are here."`
+	Limits       limits            `json:"limits"`
+	Deprecations []deprecation     `json:"deprecations" doc:"What will go away, and when. Nothing at present."`
+}
+
+// capability is a group of routes.
+type capability struct {
+	Name        string `json:"name" example:"entities"`
+	Description string `json:"description"`
+	Href        string `json:"href" doc:"Where it begins." example:"/v1/entities"`
+	Templated   bool   `json:"templated,omitzero" doc:"href has names in braces to fill in."`
+}
+
+// deprecation is a route that goes away.
+type deprecation struct {
+	Path   string `json:"path"`
+	Since  string `json:"since"`
+	Sunset string `json:"sunset"`
+	Link   string `json:"link"`
+}
+
+// limits are those a client must know to stay within.
+type limits struct {
+	PageItems         span           `json:"pageItems" doc:"limit of lists."`
+	ChangesItems      span           `json:"changesItems" doc:"limit of /v1/changes."`
+	BodyBytes         int64          `json:"bodyBytes" doc:"Of the body of a request under /v1, unless bodies has its route." example:"1048576"`
+	Bodies            []bodyLimit    `json:"bodies" doc:"Routes that take other bodies."`
+	BatchItems        map[string]int `json:"batchItems" doc:"Items of one request, by route."`
+	Filter            filterLimits   `json:"filter"`
+	EventsScanned     int            `json:"eventsScanned" doc:"Events that a filtered page of /v1/changes looks at." example:"2000"`
+	StreamsPerKey     int            `json:"streamsPerKey" doc:"Open streams of events." example:"20"`
+	Webhooks          int            `json:"webhooks" doc:"Of a workspace." example:"50"`
+	RequestsPerMinute int            `json:"requestsPerMinute,omitzero" doc:"Of a key; absent when nobody counts." example:"600"`
+	IdempotencyHours  float64        `json:"idempotencyHours" doc:"How long the answer to an Idempotency-Key is kept." example:"24"`
+}
+
+type span struct {
+	Default int `json:"default"`
+	Max     int `json:"max"`
+}
+
+type bodyLimit struct {
+	Method string `json:"method" example:"POST"`
+	Path   string `json:"path" example:"/v1/entities:batch"`
+	Bytes  int64  `json:"bytes" example:"8388608"`
+}
+
+type filterLimits struct {
+	Characters  int `json:"characters" example:"2000"`
+	Comparisons int `json:"comparisons" example:"50"`
+	Depth       int `json:"depth" example:"16"`
+}
+
+// routes enters the index. It is filled later, because it tells of all tables.
+func (x *index) routes(a *web.API) {
+	web.Get(a, "/v1", x.serve, web.Doc{
+		Summary: "What this API offers", Scope: web.Public, Tag: "system", Light: true,
+		Description: "The groups of routes with their links, the limits a client must stay within, and what is deprecated. It needs no key and tells nothing that one is needed for.",
+	})
+}
+
+func (x *index) serve(context.Context, *nothing) (indexAnswer, error) { return x.answer, nil }
+
+// describe fills the index with what the tables of a listener say.
+func (x *index) describe(cfg *config.Config, name, version string, apis ...*web.API) {
+	var all []web.Route
+	for _, api := range apis {
+		all = append(all, api.Routes()...)
+	}
+	x.answer = indexAnswer{
+		Name: name, Version: version, APIVersion: "v1", Capabilities: capabilities(all), Limits: limitsOf(cfg, all), Deprecations: []deprecation{},
+		Links: map[string]string{
+			"self": "/v1", "openapi": "/v1/openapi.json", "docs": "/docs", "errors": "/docs/errors", "health": "/health", "ready": "/readyz",
+			"events": "/v1/events", "changes": "/v1/changes",
+		},
+	}
+}
+
+// capabilities are the groups of routes, in the order of the tables.
+func capabilities(all []web.Route) []capability {
+	out := []capability{}
+	for _, r := range all {
+		at := slices.IndexFunc(out, func(c capability) bool { return c.Name == r.Doc.Tag })
+		if at < 0 {
+			at = len(out)
+			out = append(out, capability{Name: r.Doc.Tag, Description: tagText(r.Doc.Tag)})
+		}
+		if c := &out[at]; c.Href == "" || clearer(c.Name, r.Path, c.Href) {
+			c.Href, c.Templated = openRoute(r.Path), strings.Contains(r.Path, "{")
+		}
+	}
+	return slices.DeleteFunc(out, func(c capability) bool { return c.Name == "system" })
+}
+
+// clearer tells whether a path is a better beginning of a group than one before
+// it in the table: the one of its name, or one without names to fill in.
+func clearer(name, path, than string) bool {
+	rank := func(p string) int {
+		switch {
+		case p == "/v1/"+name:
+			return 0
+		case !strings.Contains(p, "{"):
+			return 1
+		}
+		return 2
+	}
+	return rank(path) < rank(than)
+}
+
+// openRoute is a path of the table as a URI template.
+func openRoute(path string) string { return strings.NewReplacer("{$}", "", "...}", "}").Replace(path) }
+
+func limitsOf(cfg *config.Config, all []web.Route) limits {
+	l := limits{
+		PageItems: span{web.DefaultPage, web.MaxPage}, ChangesItems: span{event.DefaultLimit, event.MaxLimit},
+		BodyBytes: cfg.Limits.MaxBodyBytes, Bodies: []bodyLimit{}, BatchItems: map[string]int{},
+		Filter:        filterLimits{rql.MaxLength, rql.MaxTerms, rql.MaxDepth},
+		EventsScanned: event.ScanBudget, StreamsPerKey: event.KeyStreams, Webhooks: webhook.Max,
+		RequestsPerMinute: cfg.Limits.RateLimit, IdempotencyHours: cfg.Events.IdempotencyRetention.Hours(),
+	}
+	for _, r := range all {
+		bytes, items := r.Doc.MaxBody, 0
+		switch r.Method + " " + r.Path { // what handlers hold to by themselves
+		case "POST /v1/imports":
+			bytes = bulk.MaxImport
+		case "PUT /v1/attachments/{sha256}":
+			bytes = media.MaxBytes
+		case "POST /v1/entities:batch":
+			items = batch.MaxOperations
+		case "POST /v1/responses:batch":
+			items = offline.MaxItems
+		case "POST /v1/surveys/{surveyId}/households":
+			items = plan.MaxUpload
+		}
+		if bytes > 0 {
+			l.Bodies = append(l.Bodies, bodyLimit{r.Method, openRoute(r.Path), bytes})
+		}
+		if items > 0 {
+			l.BatchItems[openRoute(r.Path)] = items
+		}
+	}
+	return l
+}
