@@ -46,6 +46,7 @@ type Error struct {
 	Code       string        // UPPER_SNAKE, part of the API
 	Message    string        // a sentence for people; never holds internals
 	Fields     []Field       // every field that is wrong, all at once
+	Members    any           // a struct whose members the body has beside these, for programs; nil for none
 	RetryAfter time.Duration // when to try again; 0 says nothing
 	Err        error         // the cause, for the log only
 }
@@ -77,6 +78,15 @@ func (e *Error) Wrap(err error) *Error {
 func (e *Error) With(fields ...Field) *Error {
 	c := *e
 	c.Fields = append(append([]Field(nil), e.Fields...), fields...)
+	return &c
+}
+
+// Showing returns a copy of e whose body has the members of a struct too:
+// what a program needs to go on, which people read in Message and Fields.
+// Dialects without room for them leave them out.
+func (e *Error) Showing(members any) *Error {
+	c := *e
+	c.Members = members
 	return &c
 }
 

@@ -21,11 +21,11 @@ func TestUnclassifiedIsInternal(t *testing.T) {
 func TestCopiesLeaveTheOriginalAlone(t *testing.T) {
 	t.Parallel()
 	base := fault.New(fault.NotFound, "X_NOT_FOUND", "No x.")
-	got := base.Wrap(io.EOF).With(fault.Field{Pointer: "/a", Code: "required"}).After(time.Second)
-	if base.Err != nil || base.Fields != nil || base.RetryAfter != 0 {
+	got := base.Wrap(io.EOF).With(fault.Field{Pointer: "/a", Code: "required"}).After(time.Second).Showing(struct{}{})
+	if base.Err != nil || base.Fields != nil || base.RetryAfter != 0 || base.Members != nil {
 		t.Errorf("the original changed: %+v", base)
 	}
-	if !errors.Is(got, io.EOF) || len(got.Fields) != 1 || got.RetryAfter != time.Second {
+	if !errors.Is(got, io.EOF) || len(got.Fields) != 1 || got.RetryAfter != time.Second || got.Members == nil {
 		t.Errorf("the copy lacks something: %+v", got)
 	}
 	wrapped := fmt.Errorf("find x: %w", got)

@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
 func TestErase(t *testing.T) {
@@ -49,6 +50,26 @@ func TestErase(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestUploadWaitsForErase: a list that comes while one of its households is
+// erased waits, and is refused.
+func TestUploadWaitsForErase(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	v := newEnv(t, d)
+	id := v.create(t, "ws", open)
+	list := make([]plan.HouseholdDraft, 200)
+	for i := range list {
+		list[i] = home(i, "a", "")
+	}
+	gone := list[7].HouseholdID
+	err := surveytest.Overlap(t, d, surveytest.Erasing(t.Context(), d, "ws", gone, v.s.Erase), func() error {
+		_, err := v.s.AddHouseholds(as(t, "ws", "owner"), id, survey.Upload{Items: list})
+		return err
+	})
+	want(t, "an upload", err, "HOUSEHOLD_ERASED")
+	v.upload(t, "ws", id, list[:7]...)
 }
 
 // TestErasedHouseholdIsMarked: it can be told from others, nobody is to visit

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -34,8 +33,19 @@ func (s *Service) GetHousehold(ctx context.Context, id, did string) (web.Reply[*
 }
 
 // PatchHousehold changes a household of the list by a merge patch. Faults are
-// those of AddHouseholds, HOUSEHOLD_NOT_LISTED, and those of web.CheckMatch.
+// those of AddHouseholds, HOUSEHOLD_NOT_LISTED, and those of web.CheckMatch and
+// web.MergePatch.
 func (s *Service) PatchHousehold(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
+	return s.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return mergeObject(doc, patch) })
+}
+
+// PatchHouseholdJSON is PatchHousehold by a JSON patch, with the faults of
+// web.JSONPatch.
+func (s *Service) PatchHouseholdJSON(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
+	return s.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return web.JSONPatch(doc, patch) })
+}
+
+func (s *Service) patchHousehold(ctx context.Context, id, did, ifMatch string, apply func([]byte) ([]byte, error)) (web.Reply[*Household], error) {
 	var none web.Reply[*Household]
 	r, v, err := s.read(ctx, s.db, id)
 	if err != nil {
@@ -54,7 +64,7 @@ func (s *Service) PatchHousehold(ctx context.Context, id, did, ifMatch string, p
 		if err != nil {
 			return err
 		}
-		d, err := h.patched(patch)
+		d, err := h.patched(apply)
 		if err != nil {
 			return err
 		}
@@ -79,23 +89,19 @@ func onlyItem(err error) error {
 	return repoint(repoint(err, "/items/0", ""), "/items", "")
 }
 
-// patched is the household with a merge patch applied, as a draft.
-func (h *Household) patched(patch []byte) (plan.HouseholdDraft, error) {
+// patched is the household with a patch applied, as a draft.
+func (h *Household) patched(apply func([]byte) ([]byte, error)) (plan.HouseholdDraft, error) {
 	var d plan.HouseholdDraft
-	if jsontext.Value(patch).Kind() != '{' {
-		return d, fault.New(fault.Invalid, "WRONG_TYPE", "The body must be an object.")
-	}
 	doc, err := json.Marshal(plan.HouseholdDraft{
 		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
 	})
 	if err != nil {
 		return d, fmt.Errorf("encode household: %w", err)
 	}
-	merged, err := web.MergePatch(doc, patch)
-	if err != nil {
+	if doc, err = apply(doc); err != nil {
 		return d, err
 	}
-	if err := web.DecodeStrict(merged, &d, false); err != nil {
+	if err := web.DecodeStrict(doc, &d, false); err != nil {
 		return d, err
 	}
 	if d.HouseholdID != h.HouseholdID {
@@ -146,7 +152,7 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 			return fmt.Errorf("remove household: %w", err)
 		}
 		if n == 0 {
-			return stale()
+			return web.Overtaken()
 		}
 		if err := s.countAll(ctx, tx, r.NID, []Delta{{Stratum: h.Stratum, Group: h.Group, listed: -1}}); err != nil {
 			return err
@@ -166,5 +172,8 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 // Erase removes what lists keep about a household; see erasure.Lists. It is an
 // erase.Eraser.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+	if err := erasure.Begin(ctx, tx, s.db.Dialect(), ws, did); err != nil {
+		return 0, err
+	}
 	return erasure.Lists(ctx, tx, ws, did, s.now())
 }

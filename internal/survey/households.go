@@ -53,6 +53,9 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 		return none, fmt.Errorf("encode households: %w", err)
 	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
+		if err := erasure.Guard(ctx, tx, s.db.Dialect(), r.Workspace, ids...); err != nil {
+			return none, err
+		}
 		m, err := s.merge(ctx, tx, r, up.Items, string(text))
 		return web.Reply[*Merged]{Value: m}, err
 	})

@@ -3,7 +3,9 @@ package survey
 import (
 	"context"
 	"net/http"
+	"reflect"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/fields"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -30,7 +32,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "The ETag is that of the revision. Progress is no part of it: poll /v1/surveys/{surveyId}/progress.",
 	})
 	web.Patch(a, "/v1/surveys/{surveyId}", s.servePatch, web.Doc{
-		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
+		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
 		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, recurrence and window.end, which then holds for the open round too; " +
 			"when closed: name, description, metadata and window.end.",
 		Codes: []string{"SURVEY_NOT_FOUND", plan.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
@@ -91,10 +93,15 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	Status   string `query:"status" doc:"Only surveys in this status." enum:"draft,ready,active,paused,closed,archived"`
 	Stage    string `query:"stage" doc:"Only surveys of this stage." enum:"baseline,follow-up,monitoring"`
 	Template string `query:"templateId" doc:"Only surveys of this template."`
+	fields.Query
 	web.Paging
 },
 ) (web.Reply[web.Page[*Survey]], error) {
 	var none web.Reply[web.Page[*Survey]]
+	set, err := in.Set(known)
+	if err != nil {
+		return none, err
+	}
 	var at place
 	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
 	if err != nil {
@@ -104,19 +111,31 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
+	keep := fields.Page[*Survey](set)
 	if next == 0 {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+	return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next}))
 }
+
+// known are the fields of a survey.
+var known = fields.Of{Type: reflect.TypeFor[Survey](), Always: []string{"surveyId"}}
 
 // one names a survey.
 type one struct {
 	ID string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 }
 
-func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*Survey], error) {
-	return s.Get(ctx, in.ID)
+func (s *Service) serveGet(ctx context.Context, in *struct {
+	one
+	fields.Query
+},
+) (web.Reply[*Survey], error) {
+	set, err := in.Set(known)
+	if err != nil {
+		return web.Reply[*Survey]{}, err
+	}
+	return fields.One[*Survey](set)(s.Get(ctx, in.ID))
 }
 
 // matched names a survey and the revision that was read.
@@ -141,6 +160,9 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 	RawBody []byte
 },
 ) (web.Reply[*Survey], error) {
+	if web.IsJSONPatch(ctx) {
+		return s.UpdateJSON(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
+	}
 	return s.Update(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
 }
 

@@ -32,7 +32,7 @@ func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 		Description: "For keys with responses:write, responses:pii or surveys:write.",
 	})
 	web.Patch(a, "/v1/surveys/{surveyId}/households/{did}", s.servePatchHousehold, web.Doc{
-		Summary: "Change a household of the list", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},
+		Summary: "Change a household of the list", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Delete(a, "/v1/surveys/{surveyId}/households/{did}", s.serveRemoveHousehold, web.Doc{
@@ -116,6 +116,9 @@ func (s *Service) servePatchHousehold(ctx context.Context, in *struct {
 	RawBody []byte
 },
 ) (web.Reply[*Household], error) {
+	if web.IsJSONPatch(ctx) {
+		return s.PatchHouseholdJSON(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
+	}
 	return s.PatchHousehold(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
 }
 

@@ -164,7 +164,7 @@ func remove(ctx context.Context, tx *db.Tx, r *Row) error {
 		return fmt.Errorf("remove survey: %w", err)
 	}
 	if n == 0 {
-		return stale()
+		return web.Overtaken()
 	}
 	if _, err := tx.Exec(ctx, removeHistory, r.NID); err != nil {
 		return fmt.Errorf("remove history: %w", err)

@@ -1,11 +1,9 @@
 package survey
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -37,7 +35,7 @@ func again[T any](f func() (T, error)) (T, error) {
 }
 
 // whileRunning are the members that may still change once a campaign runs;
-// template and sampling are settled then. Of the window it is the end.
+// template and sampling are settled then, and the start of the window.
 var whileRunning = []string{
 	"name", "description", "metadata", "collectors", "strictCollectors", "training", "instructions", "languages", "window", "recurrence", "assignments",
 }
@@ -55,44 +53,17 @@ func changeable(status Status, member string) bool {
 	return false
 }
 
-// members takes a draft apart.
-func members(d plan.Draft) (map[string]jsontext.Value, error) {
-	text, err := json.Marshal(d, json.Deterministic(true))
-	if err != nil {
-		return nil, fmt.Errorf("encode survey: %w", err)
-	}
-	out := map[string]jsontext.Value{}
-	if err := json.Unmarshal(text, &out); err != nil {
-		return nil, fmt.Errorf("encode survey: %w", err)
-	}
-	return out, nil
-}
-
 // checkChange refuses changes of what is settled. The fault is SURVEY_LOCKED
 // with every member that may not change.
 func checkChange(status Status, old, new plan.Draft) error {
-	before, err := members(old)
+	names, err := plan.Changed(old, new)
 	if err != nil {
 		return err
 	}
-	after, err := members(new)
-	if err != nil {
-		return err
-	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
-	slices.Sort(names)
 	var locked []fault.Field
-	for _, name := range slices.Compact(names) {
-		if bytes.Equal(before[name], after[name]) {
-			continue
-		}
-		pointer := "/" + name
-		good := changeable(status, name)
-		if name == "window" && status != StatusDraft && status != StatusReady && !sameStart(old.Window, new.Window) {
-			good, pointer = false, "/window/start"
-		}
-		if !good {
-			locked = append(locked, fault.Field{Pointer: pointer, Code: "locked", Detail: "This cannot change while the survey is " + string(status) + "."})
+	for _, name := range names {
+		if !changeable(status, name) {
+			locked = append(locked, fault.Field{Pointer: "/" + name, Code: "locked", Detail: "This cannot change while the survey is " + string(status) + "."})
 		}
 	}
 	if len(locked) == 0 {
@@ -105,36 +76,37 @@ func lockedFault(fields ...fault.Field) error {
 	return fault.New(fault.Conflict, "SURVEY_LOCKED", "Something in the survey cannot change any more in its status.").With(fields...)
 }
 
-func sameStart(a, b *plan.Window) bool { return given(a).Start.Equal(given(b).Start) }
-
-func sameWindow(a, b *plan.Window) bool { return sameStart(a, b) && given(a).End.Equal(given(b).End) }
-
-// given is a window that need not be there.
-func given(w *plan.Window) plan.Window {
-	if w == nil {
-		return plan.Window{}
-	}
-	return *w
-}
-
 // Update applies a merge patch. ifMatch names the revision it was made from.
 // Faults: SURVEY_NOT_FOUND, SURVEY_CONFIGURATION_INVALID, SURVEY_LOCKED, and
-// those of web.CheckMatch.
+// those of web.CheckMatch and web.MergePatch.
 func (s *Service) Update(ctx context.Context, id, ifMatch, reason string, patch []byte) (web.Reply[*Survey], error) {
+	return s.patch(ctx, id, ifMatch, reason, func(doc []byte) ([]byte, error) { return mergeObject(doc, patch) })
+}
+
+// UpdateJSON is Update by a JSON patch, with the faults of web.JSONPatch.
+func (s *Service) UpdateJSON(ctx context.Context, id, ifMatch, reason string, patch []byte) (web.Reply[*Survey], error) {
+	return s.patch(ctx, id, ifMatch, reason, func(doc []byte) ([]byte, error) { return web.JSONPatch(doc, patch) })
+}
+
+// mergeObject is web.MergePatch for a patch that must be an object.
+func mergeObject(doc, patch []byte) ([]byte, error) {
 	if jsontext.Value(patch).Kind() != '{' {
-		return web.Reply[*Survey]{}, fault.New(fault.Invalid, "WRONG_TYPE", "The body must be an object.")
+		return nil, fault.New(fault.Invalid, "WRONG_TYPE", "The body must be an object.")
 	}
+	return web.MergePatch(doc, patch)
+}
+
+func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply func([]byte) ([]byte, error)) (web.Reply[*Survey], error) {
 	return s.edit(ctx, id, ifMatch, change{"updated", reason}, func(d plan.Draft) (plan.Draft, error) {
 		doc, err := json.Marshal(d)
 		if err != nil {
 			return d, fmt.Errorf("encode survey: %w", err)
 		}
-		merged, err := web.MergePatch(doc, patch)
-		if err != nil {
+		if doc, err = apply(doc); err != nil {
 			return d, err
 		}
 		var out plan.Draft
-		return out, web.DecodeStrict(merged, (*patched)(&out), false)
+		return out, web.DecodeStrict(doc, (*patched)(&out), false)
 	})
 }
 
@@ -195,7 +167,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft)
 		return nil, err
 	}
 	v.Round, v.Rounds, v.Status, v.StatusReason = old.Round, old.Rounds, old.Status, old.StatusReason
-	if n := len(v.Rounds) - 1; !sameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
+	if n := len(v.Rounds) - 1; !old.Window.Same(v.Window) && v.Rounds[n].Window != nil {
 		v.Rounds = slices.Clone(v.Rounds)
 		v.Rounds[n].Window = nil // what is said last holds, for the open round too
 	}
@@ -298,7 +270,7 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, erro
 				return err
 			}
 			if revision != r.Revision {
-				return stale()
+				return web.Overtaken()
 			}
 			n, err := removeHouseholds(ctx, tx, r.NID)
 			if done = err == nil && n == 0; !done {
@@ -314,10 +286,6 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, erro
 		}
 	}
 	return v, nil
-}
-
-func stale() error {
-	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this meanwhile. Read it again.")
 }
 
 // draft is the campaign as its maker would send it now.

@@ -61,11 +61,11 @@ func Status(k fault.Kind) int {
 // documented clients of this kind look for.
 func Problem(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	status := Status(f.Kind)
-	p := problem{
+	p := problemBody{problem: problem{
 		Type: "/docs/errors#" + f.Code, Title: http.StatusText(status), Status: status,
 		Detail: f.Message, Instance: r.URL.EscapedPath(), Code: f.Code, Message: f.Message,
 		RequestID: RequestID(r.Context()), Error: problemError{Code: f.Code, Message: f.Message},
-	}
+	}}
 	for _, d := range f.Fields {
 		name := dotted(d.Pointer)
 		p.Errors = append(p.Errors, problemField{Pointer: d.Pointer, Code: d.Code, Detail: d.Detail, Field: name, Error: d.Detail})
@@ -76,10 +76,21 @@ func Problem(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 		h.Set("WWW-Authenticate", `Bearer realm="hearth"`)
 	}
 	retryAfter(h, f)
+	if f.Members != nil {
+		p.Members, _ = Encode(f.Members) // a refusal without them is right, too
+	}
 	writeJSON(w, "application/problem+json", status, p)
 }
 
+// problemBody is a problem with the members of its fault.
+type problemBody struct {
+	problem
+	Members jsontext.Value `json:",embed"`
+}
+
 type problem struct {
+	_ struct{} `additionalProperties:"true"` // some codes have more members
+
 	Type      string         `json:"type" doc:"Where this code is explained."`
 	Title     string         `json:"title"`
 	Status    int            `json:"status"`

@@ -309,9 +309,25 @@ func responses(reg huma.Registry, op *huma.Operation, a *API, r Route) {
 	case reflect.ValueOf(Nest).Pointer():
 		refusal.Content = map[string]*huma.MediaType{"application/json": {Schema: reg.Schema(reflect.TypeFor[nest](), true, "Error")}}
 	default:
-		refusal.Content = map[string]*huma.MediaType{"application/problem+json": {Schema: reg.Schema(reflect.TypeFor[problem](), true, "Problem")}}
+		refusal.Content = map[string]*huma.MediaType{"application/problem+json": {Schema: problemSchema(reg, r.Doc)}}
 	}
 	op.Responses["default"] = refusal
+}
+
+// problemSchema describes the refusals of a route: a problem, and the members
+// some of its codes have beside.
+func problemSchema(reg huma.Registry, d Doc) *huma.Schema {
+	base := reg.Schema(reflect.TypeFor[problem](), true, "Problem")
+	members := d.Refusal
+	if members == nil && slices.Contains(d.Codes, "STALE_REVISION") {
+		members = stale{}
+	}
+	if members == nil {
+		return base
+	}
+	more := *reg.Schema(reflect.TypeOf(members), false, "Refusal")
+	more.AdditionalProperties = true
+	return &huma.Schema{AllOf: []*huma.Schema{base, &more}}
 }
 
 // answerContent describes the usual answer in each of its media types; nil when

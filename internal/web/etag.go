@@ -89,8 +89,30 @@ func CheckMatch(ifMatch string, revision int64) error {
 	if revision > 0 && (t.any || t.has(ETag(revision), false)) {
 		return nil
 	}
+	f := Overtaken()
+	if revision > 0 {
+		f = f.Showing(stale{Current{ETag: ETag(revision)}})
+	}
+	return f
+}
+
+// Overtaken is the fault of a change to a revision that is not the newest any
+// more: somebody was faster, and which is the newest now is not known.
+func Overtaken() *fault.Error {
 	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this meanwhile. Read it again.").
-		With(fault.Field{Pointer: field, Code: "stale", Detail: "No tag in this header is the current one."})
+		With(fault.Field{Pointer: "header/If-Match", Code: "stale", Detail: "No tag in this header is the current one."})
+}
+
+// Current is the stored revision that a change has not expected.
+type Current struct {
+	ETag     string `json:"etag" doc:"For If-Match, once the stored revision was read and the change is still wanted." example:"\"7\""`
+	Revision int64  `json:"revision,omitzero"`
+	Href     string `json:"href,omitzero" doc:"Where it is read."`
+}
+
+// stale are the members of STALE_REVISION.
+type stale struct {
+	Current Current `json:"current,omitzero" doc:"Of STALE_REVISION: the stored revision, where it is known."`
 }
 
 // CheckAbsent serves "If-None-Match: *" on a PUT: create, but never replace.

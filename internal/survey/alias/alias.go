@@ -29,9 +29,6 @@ func (n Names) Household(id string) string {
 // Person is the name of somebody who collected, sent or decided; "" stays.
 func (n Names) Person(id string) string { return n.of("pe_", "person", id) }
 
-// Response is the name of a response.
-func (n Names) Response(id string) string { return n.of("rs_", "response", id) }
-
 // Device is the name of a device that responses were sent from; "" stays.
 func (n Names) Device(id string) string { return n.of("dv_", "device", id) }
 

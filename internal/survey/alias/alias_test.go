@@ -13,13 +13,13 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	n := alias.Names(names)
 	seen := map[string]bool{}
-	for _, name := range []string{n.Household("x"), n.Person("x"), n.Response("x"), n.Device("x")} {
+	for _, name := range []string{n.Household("x"), n.Person("x"), n.Device("x")} {
 		if seen[name] {
 			t.Errorf("%q names two things", name)
 		}
 		seen[name] = true
 	}
-	for _, name := range []string{n.Household(""), n.Person(""), n.Response(""), n.Device("")} {
+	for _, name := range []string{n.Household(""), n.Person(""), n.Device("")} {
 		if name != "" {
 			t.Errorf("nobody is called %q", name)
 		}

@@ -1,9 +1,8 @@
 // Package erasure knows which households a workspace has erased, blanks what
 // lists of households say about them, and refuses to store anything new.
 //
-// The certificates of area A are what it asks: they name whoever was erased, on
-// a list or on none, and are stored in the transaction that erases. A list of
-// its own could fall behind them.
+// Whoever erases somebody says so with Record in the same transaction, also of
+// those no survey knows.
 package erasure
 
 import (
@@ -29,6 +28,15 @@ func Field(pointer, household string) fault.Field {
 // HOUSEHOLD_ERASED.
 func Fault(where ...fault.Field) error {
 	return fault.New(fault.Conflict, "HOUSEHOLD_ERASED", "A household was erased. Nothing is stored about it any more.").With(where...)
+}
+
+// Record notes that a workspace has erased somebody. It is told in the
+// transaction that stores the certificate.
+func Record(ctx context.Context, tx *db.Tx, ws, household string) error {
+	if _, err := tx.Exec(ctx, insertErased, ws, household); err != nil {
+		return fmt.Errorf("note an erasure: %w", err)
+	}
+	return nil
 }
 
 // Check refuses a household that the workspace has erased; pointer is where it

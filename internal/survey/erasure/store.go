@@ -8,16 +8,20 @@ import (
 )
 
 const (
-	selectErased = `SELECT count(*) FROM (SELECT 1 FROM erasures WHERE ws = $1 AND subject = $2 LIMIT 1) AS n`
+	selectErased = `SELECT count(*) FROM survey_erased WHERE ws = $1 AND household = $2`
+	insertErased = `INSERT INTO survey_erased (ws, household) VALUES ($1, $2) ON CONFLICT (ws, household) DO NOTHING`
 	// Many households are asked for as a JSON array: $2.
 	selectAmongSQLite = `SELECT h.value FROM json_each($2) AS h
-		WHERE EXISTS (SELECT 1 FROM erasures e WHERE e.ws = $1 AND e.subject = h.value)`
-	selectAmongPostgres = `SELECT DISTINCT subject FROM erasures WHERE ws = $1 AND subject = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))`
-	blankLists          = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '` + Mark + `', area = '', collector = '', rev = rev + 1, updated_at = $3
+		WHERE EXISTS (SELECT 1 FROM survey_erased e WHERE e.ws = $1 AND e.household = h.value)`
+	selectAmongPostgres = `SELECT household FROM survey_erased WHERE ws = $1 AND household = ANY (ARRAY(SELECT jsonb_array_elements_text($2::jsonb)))`
+	// The locks of PostgreSQL that end with the transaction; those to guard are a JSON array: $1.
+	guardPostgres = `SELECT pg_advisory_xact_lock_shared(k::bigint) FROM jsonb_array_elements_text($1::jsonb) AS k`
+	beginPostgres = `SELECT pg_advisory_xact_lock($1)`
+	blankLists    = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '` + Mark + `', area = '', collector = '', rev = rev + 1, updated_at = $3
 		WHERE household = $2 AND attributes <> '` + Mark + `' AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = survey_households.survey AND s.ws = $1)`
 )
 
-// find tells whether there is a certificate for a household.
+// find tells whether a household was erased.
 func find(ctx context.Context, q db.Querier, ws, household string) (bool, error) {
 	var n int
 	if err := q.QueryRow(ctx, selectErased, ws, household).Scan(&n); err != nil {

@@ -30,7 +30,8 @@ const exporting = "Every response as it was at asOf, or when the export was aske
 	"long has a row for each answer: responseId, householdId, round, section, question, index (places in the repeats and lists around it, from 1), value; several choices are several rows. " +
 	"An empty cell was not asked or not answered; dont_know and refused stand in place of a value. The codebook explains every column.\n\n" +
 	"pii=none has no household, no collector, no verifier, and no answer marked as personal. pii=pseudonymised has names in place of households, collectors and verifiers: the same in every export of the project, others elsewhere; " +
-	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and an id of a response that a client chose is replaced. " +
+	"answers marked as personal are left out. In both, the location of the interview, devices and metadata are left out, positions in answers are rounded to 0.1 degrees (about 11 km), and the responseId is the recordId of the response, which is the same in every read and export and says nothing about a household: " +
+	"`GET /v1/responses/{responseId}` takes it, and so do the routes of its history and verification. pii=full has both ids. " +
 	"Free text stays as people wrote it unless its question is marked. pii=full has everything and needs the scope `responses:pii`, to ask and to read; erased answers are empty and erased is true.\n\n" +
 	"CSV is UTF-8, a text that a spreadsheet would run as a formula has an apostrophe before it. XLSX has the sheets data, codebook and export, which says what was asked for, at most 1,048,575 rows and 32,767 characters in a cell. A wide table has at most 16,384 columns, a file 4 GiB. " +
 	"JSON-LD has its context inside. The scope `responses:read` is needed too."

@@ -110,7 +110,7 @@ func TestWhoReadsWhat(t *testing.T) {
 		}
 		name := r.vault.Pseudonyms("ws", "did:ixo:project/one")
 		other := r.table(t, "auditor", `{"format":"csv","pii":"pseudonymised"}`)[0]
-		if other["householdId"] != name("did:ixo:household/1") || !strings.HasPrefix(other["collector"], "pe_") || !strings.HasPrefix(other["responseId"], "rs_") ||
+		if other["householdId"] != name("did:ixo:household/1") || !strings.HasPrefix(other["collector"], "pe_") || !strings.HasPrefix(other["responseId"], "rec~") ||
 			other["home.where/lat"] != "-1.3" || other["home.people"] != `[{"age":3}]` {
 			t.Errorf("pseudonymised = %v", other)
 		}
@@ -454,7 +454,7 @@ func TestCodebook(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		w := r.do(t, "reader GET /v1/surveys/s/codebook?format=csv", "", 200, nil)
 		all := rows(t, w.Body.Bytes())
-		if got := column(all, "name"); !strings.Contains(got, " home.fuel/wood ") || !strings.Contains(got, " home.phone ") || !strings.HasPrefix(got, "responseId round householdId") {
+		if got := column(all, "name"); !strings.Contains(got, " home.fuel/wood ") || !strings.Contains(got, " home.phone ") || !strings.HasPrefix(got, "responseId recordId round householdId") {
 			t.Errorf("columns = %s", got)
 		}
 		if w.Header().Get("Content-Type") != "text/csv; charset=utf-8; header=present" || !strings.Contains(w.Body.String(), "Ukubwa") {

@@ -29,9 +29,14 @@ func (s *Store) Routes(a *web.API, sees Sees) {
 	})
 	a.Handle(http.MethodGet, route, func(w http.ResponseWriter, r *http.Request) error { return s.serveGet(w, r, sees) }, web.Doc{
 		Summary: "Read an attachment", Scope: "responses:read", Tag: group, Produces: "application/octet-stream",
-		Description: "For who has sent it, and for who sees a response that has it; in an answer about a person with the scope responses:pii. HEAD tells whether it has arrived.",
+		Description: "For who has sent it, and for who sees a response that has it; in an answer about a person with the scope responses:pii; a verifier reads those of a response at its evidence. HEAD tells whether it has arrived.",
 		Codes:       []string{"ATTACHMENT_NOT_FOUND"},
 	})
+}
+
+// NotFound is the fault of a file that is not there for the caller.
+func NotFound() error {
+	return fault.New(fault.NotFound, "ATTACHMENT_NOT_FOUND", "No attachment has this hash.")
 }
 
 // Info tells of a file that has arrived.
@@ -118,11 +123,16 @@ func (s *Store) serveGet(w http.ResponseWriter, r *http.Request, sees Sees) erro
 	if err != nil {
 		return err
 	}
-	ctx := r.Context()
-	f, err := s.readable(ctx, in.SHA256, sees)
+	f, err := s.readable(r.Context(), in.SHA256, sees)
 	if err != nil {
 		return err
 	}
+	return s.Serve(w, r, f)
+}
+
+// Serve answers a request with a file. Whoever calls it has decided that the
+// caller may read it.
+func (s *Store) Serve(w http.ResponseWriter, r *http.Request, f *File) error {
 	h := w.Header()
 	etag := `"` + f.SHA256 + `"`
 	h.Set("ETag", etag)
@@ -140,8 +150,8 @@ func (s *Store) serveGet(w http.ResponseWriter, r *http.Request, sees Sees) erro
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	web.LeavePlace(ctx)
-	return s.Send(ctx, f, w)
+	web.LeavePlace(r.Context())
+	return s.Send(r.Context(), f, w)
 }
 
 // readable finds a file the caller may read: its own, or one that a response has
@@ -165,7 +175,7 @@ func (s *Store) readable(ctx context.Context, hash string, sees Sees) (*File, er
 		})
 	}
 	if err == nil && !may {
-		err = fault.New(fault.NotFound, "ATTACHMENT_NOT_FOUND", "No attachment has this hash.")
+		err = NotFound()
 	}
 	return f, err
 }

@@ -136,7 +136,7 @@ func (s *Service) store(ctx context.Context, chunk []work, results []Result) err
 			}
 			done, err := s.cfg.Responses.StoreTx(ctx, tx, w.Prepared)
 			if err != nil {
-				if err = s.setAside(ctx, tx, clash{w.Prepared, done.Row, err}, r); err != nil {
+				if err = s.setAside(ctx, tx, refused{w.Prepared, done.Row, err}, r); err != nil {
 					return err
 				}
 				continue
@@ -181,7 +181,7 @@ func (s *Service) storeAlone(ctx context.Context, w work, r *Result) error {
 	if err == nil || refusal(err) == nil {
 		return err
 	}
-	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, clash{w.Prepared, done.Row, err}, r) })
+	return s.db.InTx(ctx, func(tx *db.Tx) error { return s.setAside(ctx, tx, refused{w.Prepared, done.Row, err}, r) })
 }
 
 // tell notes what was stored.

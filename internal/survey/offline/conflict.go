@@ -20,31 +20,32 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Record is a conflict as it is sent.
 type Record struct {
-	ConflictID  string                `json:"conflictId" example:"cfl_7310428377145344"`
-	SurveyID    string                `json:"surveyId"`
-	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
-	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response; none of one that is held, or of a second response of a household to who may not know the first."`
-	SentID      string                `json:"sentResponseId" doc:"The id that was sent."`
-	HouseholdID string                `json:"householdId" doc:"That was sent."`
-	SentBy      string                `json:"sentBy" doc:"DID of who sent it."`
-	ReceivedAt  time.Time             `json:"receivedAt"`
-	Revision    int64                 `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
-	Differences []response.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
-	Withheld    []string              `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for who has collected or sent the stored response."`
-	Sent        form.Object           `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
-	Mergeable   bool                  `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
-	Erased      bool                  `json:"erased,omitzero" doc:"What was sent, or what is stored, cannot be read any more: the household was erased."`
-	ResolvedAt  time.Time             `json:"resolvedAt,omitzero"`
-	ResolvedBy  string                `json:"resolvedBy,omitzero"`
-	Resolution  string                `json:"resolution,omitzero" enum:"stored,sent,merged"`
-	Reason      string                `json:"reason,omitzero"`
-	Links       Links                 `json:"links"`
+	ConflictID  string             `json:"conflictId" example:"cfl_7310428377145344"`
+	SurveyID    string             `json:"surveyId"`
+	Code        string             `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
+	ResponseID  string             `json:"responseId,omitzero" doc:"The stored response; none of one that is held, or of a second response of a household to who may not know the first."`
+	SentID      string             `json:"sentResponseId" doc:"The id that was sent."`
+	HouseholdID string             `json:"householdId" doc:"That was sent."`
+	SentBy      string             `json:"sentBy" doc:"DID of who sent it."`
+	ReceivedAt  time.Time          `json:"receivedAt"`
+	Revision    int64              `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
+	Differences []clash.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
+	Withheld    []string           `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for who has collected or sent the stored response."`
+	Sent        form.Object        `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
+	Mergeable   bool               `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
+	Erased      bool               `json:"erased,omitzero" doc:"What was sent, or what is stored, cannot be read any more: the household was erased."`
+	ResolvedAt  time.Time          `json:"resolvedAt,omitzero"`
+	ResolvedBy  string             `json:"resolvedBy,omitzero"`
+	Resolution  string             `json:"resolution,omitzero" enum:"stored,sent,merged"`
+	Reason      string             `json:"reason,omitzero"`
+	Links       Links              `json:"links"`
 }
 
 // Links are the addresses around a conflict.
@@ -110,8 +111,8 @@ func (c *row) ref(project string) vault.Ref {
 
 func (c *row) bind() string { return "conflict " + strconv.FormatInt(c.nid, 10) }
 
-// clash is a response that was refused, and what stands in its way.
-type clash struct {
+// refused is a response that was not stored, and what stands in its way.
+type refused struct {
 	p       *response.Prepared
 	against *response.Row // nil when that is nothing stored
 	cause   error
@@ -119,13 +120,13 @@ type clash struct {
 
 // setAside notes why an item was refused, and keeps it when that is a stored
 // response of the survey.
-func (s *Service) setAside(ctx context.Context, tx *db.Tx, x clash, r *Result) error {
+func (s *Service) setAside(ctx context.Context, tx *db.Tx, x refused, r *Result) error {
 	p, against, f := x.p, x.against, refusal(x.cause)
 	if f == nil {
 		return x.cause
 	}
 	o, d := p.Open(), p.Draft()
-	if against == nil || against.Survey != o.NID || f.Code != response.ConflictCode && f.Code != response.DuplicateCode {
+	if against == nil || against.Survey != o.NID || f.Code != clash.ConflictCode && f.Code != clash.DuplicateCode {
 		r.refuse(Invalid, f)
 		return nil
 	}
@@ -167,8 +168,11 @@ func name(ctx context.Context, p *response.Prepared) []byte {
 }
 
 // keep stores a content that is to wait.
-func (s *Service) keep(ctx context.Context, tx *db.Tx, x clash, c *row, r *Result) error {
+func (s *Service) keep(ctx context.Context, tx *db.Tx, x refused, c *row, r *Result) error {
 	o, d, sent := x.p.Open(), x.p.Draft(), x.p.Sent()
+	if err := erasure.Guard(ctx, tx, s.db.Dialect(), o.Workspace, d.HouseholdID); err != nil {
+		return err
+	}
 	a := aside{Hash: x.p.Hash(), Draft: *d, Head: sent.Head, Answers: sent.Whole.Answers, Location: sent.Whole.Location}
 	if x.against != nil {
 		a.Against = x.against.Revision
@@ -251,7 +255,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 	path := "/v1/surveys/" + o.SurveyID + "/conflicts/" + nameOf(c.nid)
 	out := &Record{
 		ConflictID: nameOf(c.nid), SurveyID: o.SurveyID, Code: c.code, ResponseID: c.responseID, SentID: c.sentID, HouseholdID: c.household,
-		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []response.Difference{}, Resolution: c.resolution, Reason: c.reason,
+		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []clash.Difference{}, Resolution: c.resolution, Reason: c.reason,
 		Links: Links{Self: path, Resolve: path + "/resolve"},
 	}
 	if !c.held() {
@@ -291,7 +295,7 @@ func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 	if err != nil {
 		return err
 	}
-	if c.code == response.DuplicateCode && c.sender == web.CallerFrom(ctx).DID && !r.Knows(ctx) {
+	if c.code == clash.DuplicateCode && c.sender == web.CallerFrom(ctx).DID && !r.Knows(ctx) {
 		// Who sends one response after the other would learn which is of whom.
 		out.ResponseID, out.Links.Response = "", ""
 		return nil

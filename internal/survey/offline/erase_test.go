@@ -5,8 +5,34 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
+
+// TestBatchWaitsForErase: what would be set aside while its household is erased
+// waits, and is refused.
+func TestBatchWaitsForErase(t *testing.T) {
+	t.Parallel()
+	for _, stop := range []string{"", "close"} {
+		d := dbtest.Postgres(t)
+		v := newEnv(t, d)
+		v.start(t)
+		v.take(t, "ann", item("r1", "1", `"size":4`))
+		if stop != "" {
+			v.must(t, "owner", "POST /v1/surveys/s/"+stop, `{}`)
+		}
+		err := surveytest.Overlap(t, d, surveytest.Erasing(t.Context(), d, "ws", "did:ixo:household/1", v.surveys.Erase, v.responses.Erase), func() error {
+			out, err := v.s.Take(as(t, "ann"), offline.Batch{Items: []offline.Item{item("r2", "1", `"size":5,"phone":"0700"`)}})
+			if err == nil && words(out) != "invalid HOUSEHOLD_ERASED" {
+				t.Errorf("results = %s, want HOUSEHOLD_ERASED", words(out))
+			}
+			return err
+		})
+		if n := v.count(t, "response_conflicts"); err != nil || n != 0 {
+			t.Errorf("%d conflicts, %v, want none", n, err)
+		}
+	}
+}
 
 // TestErasedWhileABatchIsTaken: a household that is erased after its item was
 // checked is refused, and the others of the batch are stored.

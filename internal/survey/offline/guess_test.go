@@ -78,6 +78,9 @@ func TestWhoseIsTheFirst(t *testing.T) {
 				t.Errorf("%s reads %d %s, want the first: %v", role, w.Code, text, known)
 			}
 		}
+		if got.Results[0].Existing != nil {
+			t.Errorf("the result names the first: %+v", got.Results[0].Existing)
+		}
 		for _, one := range got.Results[0].Errors {
 			if strings.Contains(one.Detail, "first") {
 				t.Errorf("the result tells which is the first: %+v", one)

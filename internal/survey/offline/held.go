@@ -98,7 +98,7 @@ func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 		r.ConflictID, r.Code = nameOf(known.nid), known.code
 		return nil
 	}
-	return s.keep(ctx, tx, clash{p: p}, &row{response: -o.NID, code: r.Code}, r)
+	return s.keep(ctx, tx, refused{p: p}, &row{response: -o.NID, code: r.Code}, r)
 }
 
 // Why nobody has to decide about a held content any more.

@@ -180,8 +180,9 @@ func TestHeldAmongOtherProjects(t *testing.T) {
 		if got := words(v.take(t, "project", one)); got != "held SURVEY_CLOSED" {
 			t.Errorf("sent by the template = %s, want it held", got)
 		}
-		if got := words(v.take(t, "owner", one)); got != "invalid AMBIGUOUS_SURVEY" {
-			t.Errorf("sent by who sees all = %s, want AMBIGUOUS_SURVEY", got)
+		out := v.take(t, "owner", one)
+		if got := words(out); got != "invalid AMBIGUOUS_SURVEY" || len(out.Results[0].Candidates) < 2 || out.Results[0].Candidates[0].Href != "/v1/surveys/"+out.Results[0].Candidates[0].SurveyID {
+			t.Errorf("sent by who sees all = %s, %+v, want AMBIGUOUS_SURVEY with its candidates", got, out.Results[0].Candidates)
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 )
 
 // question is what a form says about a question. The whole of a group or repeat
@@ -35,7 +35,7 @@ func questionsOf(f *form.Form) map[string]question {
 // response is about. What is in the contents must not show in it.
 func withheld(f *form.Form, code string) []string {
 	out := []string{"/collector", "/deviceId", "/location", "/metadata"}
-	if code != response.DuplicateCode { // that is of the same household
+	if code != clash.DuplicateCode { // that is of the same household
 		out = append(out, "/householdId")
 	}
 	for pointer, q := range questionsOf(f) {

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -100,6 +101,8 @@ type Result struct {
 	Code       string             `json:"code,omitzero" doc:"Why it was not stored." example:"RESPONSE_INVALID"`
 	Detail     string             `json:"detail,omitzero"`
 	Errors     []Problem          `json:"errors,omitzero"`
+	Existing   *clash.Existing    `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has, if this key may know it."`
+	Candidates []clash.Candidate  `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
 	Warnings   []response.Warning `json:"warnings,omitzero" doc:"What of the item was not done."`
 }
 
@@ -143,6 +146,8 @@ func (r *Results) sum() {
 // refuse notes why an item was not stored.
 func (r *Result) refuse(status string, f *fault.Error) {
 	r.Status, r.Code, r.Detail, r.Errors = status, f.Code, f.Message, nil
+	more, _ := f.Members.(clash.Members)
+	r.Existing, r.Candidates = more.Existing, more.Candidates
 	for _, one := range f.Fields[:min(len(f.Fields), maxErrors)] {
 		r.Errors = append(r.Errors, Problem{one.Pointer, one.Code, one.Detail})
 	}

@@ -12,8 +12,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -84,6 +86,10 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		now := *c
 		now.resolvedAt, now.resolvedBy, now.resolution, now.reason = s.now().UnixMilli(), web.CallerFrom(ctx).DID, res.Keep, res.Reason
+		// Before the row of the conflict, which an erasure takes after it.
+		if err := erasure.Guard(ctx, tx, s.db.Dialect(), c.ws, c.household); err != nil {
+			return none, err
+		}
 		ended, err := resolve(ctx, tx, &now)
 		if err == nil && !ended {
 			err = alreadyResolved()
@@ -152,7 +158,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 	if a == nil {
 		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Keep what is stored.")
 	}
-	if res.Keep == keepSent && c.code == response.DuplicateCode {
+	if res.Keep == keepSent && c.code == clash.DuplicateCode {
 		return s.planReplacement(ctx, o, r, a, c.late(a, ""))
 	}
 	d, hash := &a.Draft, a.Hash

@@ -15,7 +15,7 @@ const (
 	insertConflict = `INSERT INTO response_conflicts (nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by,
 			resolution, reason, sealed)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, '', '', '', $12
-		WHERE NOT EXISTS (SELECT 1 FROM erasures e WHERE e.ws = $2 AND e.subject = $7)
+		WHERE NOT EXISTS (SELECT 1 FROM survey_erased e WHERE e.ws = $2 AND e.household = $7)
 		ON CONFLICT (response, hash) DO NOTHING`
 	selectConflict = `SELECT nid, ws, survey, response, response_id, sent_id, household, code, sender, at, hash, resolved_at, resolved_by, resolution, reason, sealed
 		FROM response_conflicts WHERE nid = $1 AND survey = $2`

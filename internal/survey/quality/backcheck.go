@@ -44,7 +44,8 @@ type BackCheck struct {
 	SurveyID    string     `json:"surveyId"`
 	Round       int        `json:"round"`
 	ResponseID  string     `json:"responseId"`
-	Collector   string     `json:"collector" doc:"DID of who asked first."`
+	RecordID    string     `json:"recordId" doc:"Of the response; the same in every read and export."`
+	Collector   string     `json:"collector" doc:"Who asked first: a DID, or a name without the scope responses:pii."`
 	State       string     `json:"state" enum:"drawn,done,refused,unreachable"`
 	DrawnAt     time.Time  `json:"drawnAt"`
 	DoneAt      time.Time  `json:"doneAt,omitzero"`
@@ -92,16 +93,16 @@ type Outcome struct {
 
 // BackCheckReport is what back-checks have found.
 type BackCheckReport struct {
-	Drawn   int64         `json:"drawn"`
-	Done    int64         `json:"done" doc:"With an outcome, whatever it is."`
-	Classes []ClassReport `json:"classes"`
+	Drawn   int64         `json:"drawn" doc:"Responses that are to be asked again, those that were too."`
+	Done    int64         `json:"done" doc:"With an outcome, whatever it is: done, refused or unreachable."`
+	Classes []ClassReport `json:"classes" doc:"By the backCheckClass of questions: 1 never changes, 2 should not, 3 may."`
 }
 
 // ClassReport is the error rate of the questions of a class.
 type ClassReport struct {
 	Class    int     `json:"class" enum:"1,2,3"`
-	Compared int64   `json:"compared"`
-	Errors   int64   `json:"errors"`
+	Compared int64   `json:"compared" doc:"Questions that were asked again."`
+	Errors   int64   `json:"errors" doc:"Those whose answers differ."`
 	Rate     float64 `json:"rate" doc:"Errors of those compared; 0 when there are none."`
 }
 
@@ -116,7 +117,7 @@ func (b *BackCheckReport) add(c backCheckCount) {
 	}
 	r := &b.Classes[c.class-1]
 	if r.Compared, r.Errors = r.Compared+c.compared, r.Errors+c.errors; r.Compared > 0 {
-		r.Rate = round3(float64(r.Errors) / float64(r.Compared))
+		r.Rate = stat.Round(float64(r.Errors) / float64(r.Compared))
 	}
 }
 

@@ -92,23 +92,12 @@ func (n *series) outliers(in *interview, rules *Rules) []rule.Flag {
 		center := n.centers[i]
 		if z := center.Z(v); math.Abs(z) > rules.OutlierZ {
 			out = append(out, rule.Flag{
-				Rule: Outlier, Question: c.pointer, Value: round3(math.Abs(z)), Limit: rules.OutlierZ,
+				Rule: Outlier, Question: c.pointer, Value: stat.Round(math.Abs(z)), Limit: rules.OutlierZ,
 				Detail: fmt.Sprintf("The answer %g is %.1f robust standard deviations from the median %g of %d answers.", v, math.Abs(z), center.Median, center.Count),
 			})
 		}
 	})
 	return out
-}
-
-// round3 rounds for people. What no JSON number can be becomes a very large one.
-func round3(v float64) float64 {
-	switch {
-	case math.IsNaN(v):
-		return 0
-	case math.Abs(v) > 1e12:
-		return max(-1e300, min(1e300, v))
-	}
-	return math.Round(v*1000) / 1000
 }
 
 // twins finds households that were counted twice: interviews in one place, or

@@ -3,6 +3,7 @@ package quality_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -107,10 +108,58 @@ func TestCopiesAgainstAll(t *testing.T) {
 				}
 			}
 		}
-		if got := quality.Copies(f, quality.Rules{CopiedShare: 0.9}, visits); !slices.Equal(got, want) {
+		if got := quality.Copies(f, quality.Rules{CopiedShare: 0.9}, nil, visits); !slices.Equal(got, want) {
 			t.Fatalf("copies = %v, want %v", got, want)
 		}
 	})
+}
+
+// Households that answer alike because most do are no copies; the same answers
+// are, where they are rare.
+func TestCopiesAmongLikeHouseholds(t *testing.T) {
+	t.Parallel()
+	f := fieldForm(t)
+	copies := func(answer func(i int) []int) []int64 {
+		var out []quality.Visit
+		for i := range 60 {
+			v := quality.Visit{NID: int64(i + 1), Collector: []string{"ann", "ben", "cem"}[i%3], At: int64(i) * 600_000, Answers: views(answer(i))}
+			out = append(out, v)
+		}
+		return quality.Copies(f, quality.Rules{}, out, out)
+	}
+	alike := func(int) []int { return []int{1, 0, 0, 1, 0, 0, 0, 1, 0, 0} }
+	if got := copies(alike); len(got) != 0 {
+		t.Errorf("copies = %v, but all households answer alike", got)
+	}
+	r := rand.New(rand.NewPCG(4, 4))
+	few := func(int) []int { // nine of ten say the same
+		out := make([]int, 10)
+		for k := range out {
+			if r.Float64() < 0.1 {
+				out[k] = 1
+			}
+		}
+		return out
+	}
+	if got := copies(few); len(got) != 0 {
+		t.Errorf("copies = %v, but most households answer alike", got)
+	}
+	copied := make([]int, 10)
+	rare := func(i int) []int {
+		out := make([]int, 10)
+		for k := range out {
+			out[k] = r.IntN(6)
+		}
+		if i == 30 {
+			copied = out
+		} else if i == 33 { // the same collector
+			return copied
+		}
+		return out
+	}
+	if got := copies(rare); !slices.Equal(got, []int64{34}) {
+		t.Errorf("copies = %v, want 34", got)
+	}
 }
 
 // However many come, what is held has a bound.

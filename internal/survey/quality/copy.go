@@ -9,11 +9,23 @@ import (
 // copies finds interviews of one collector that are nearly the same. It holds
 // a new one against the last of the same collector; of many collectors it
 // forgets those that have long sent nothing.
+//
+// Where most households answer a question alike, two that do are no copies. So
+// it first learns how often interviews of two collectors agree in each question,
+// and wants more agreement than chance gives.
 type copies struct {
 	cols  *columns
 	young map[string][]*vector
 	old   map[string][]*vector
 	cells int // answers held in young
+
+	asked, equal []float64 // of interviews of two collectors, by question
+	last, other  sender    // the newest interview, and the newest of another collector
+}
+
+type sender struct {
+	collector string
+	answers   []uint32
 }
 
 type vector struct {
@@ -26,7 +38,42 @@ type vector struct {
 // fewAnswers are too few to tell a copy from a like household.
 const fewAnswers = 10
 
-func newCopies(cols *columns) *copies { return &copies{cols: cols, young: map[string][]*vector{}} }
+// rareBits is how rare the agreement of two interviews must be: chance gives it
+// to one pair in a million or so.
+const rareBits = 20
+
+func newCopies(cols *columns) *copies {
+	n := len(cols.public)
+	return &copies{cols: cols, young: map[string][]*vector{}, asked: make([]float64, n), equal: make([]float64, n)}
+}
+
+// learn sees every interview once before the first is looked for.
+func (c *copies) learn(in *interview) {
+	answers, _ := c.cols.vector(in.public)
+	if in.collector != c.last.collector {
+		c.other = c.last
+	}
+	c.last = sender{in.collector, answers}
+	for i := range c.other.answers {
+		if answers[i] != 0 && c.other.answers[i] != 0 {
+			c.asked[i]++
+			if answers[i] == c.other.answers[i] {
+				c.equal[i]++
+			}
+		}
+	}
+}
+
+// bits is how much two interviews agree beyond what chance gives, in bits. A
+// question nobody else has answered counts 2.
+func (c *copies) bits(a, b []uint32) (sum float64) {
+	for i := range a {
+		if a[i] != 0 && a[i] == b[i] {
+			sum -= math.Log2((c.equal[i] + 0.5) / (c.asked[i] + 2))
+		}
+	}
+	return sum
+}
 
 // find gives the interview this one is a copy of, if any, and how much of it
 // is the same.
@@ -44,7 +91,7 @@ func (c *copies) find(in *interview, rules *Rules) (*vector, float64) {
 				continue
 			}
 			equal, asked := stat.Alike(answers, other.answers)
-			if share := float64(equal) / float64(asked); share >= rules.CopiedShare && share > most {
+			if share := float64(equal) / float64(asked); share >= rules.CopiedShare && share > most && c.bits(answers, other.answers) >= rareBits {
 				best, most = other, share
 			}
 		}

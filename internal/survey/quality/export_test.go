@@ -42,10 +42,14 @@ func Twins(f *form.Form, metres float64, visits []Visit) []int64 {
 	return sortedKeys(found)
 }
 
-// Copies finds the interviews that are copies of an earlier one.
-func Copies(f *form.Form, rules Rules, visits []Visit) []int64 {
+// Copies finds the interviews that are copies of an earlier one, after it has
+// learned from some.
+func Copies(f *form.Form, rules Rules, from, visits []Visit) []int64 {
 	c := newCopies(columnsOf(f))
 	rules = rules.WithDefaults()
+	for _, v := range from {
+		c.learn(v.interview())
+	}
 	found := map[int64]bool{}
 	for _, v := range visits {
 		if other, _ := c.find(v.interview(), &rules); other != nil {
@@ -113,4 +117,21 @@ func Unready(ctx context.Context, d *db.DB) error {
 		}
 	}
 	return nil
+}
+
+// Effects looks for collectors that stand out.
+func Effects(f *form.Form, rules Rules, visits []Visit) Findings {
+	cols := columnsOf(f)
+	nums := newSeries(cols.numbers)
+	for _, v := range visits {
+		nums.add(v.interview())
+	}
+	nums.settle()
+	e := newEffects(nums, cols.choices)
+	for _, v := range visits {
+		e.add(v.interview())
+	}
+	rules = rules.WithDefaults()
+	found := e.find(&rules)
+	return Findings{Effects: found.Effects, Differences: found.Differences, Comparisons: found.Comparisons}
 }

@@ -16,9 +16,7 @@ func (s *Service) Routes(a *web.API) {
 	const read, write, verify = "responses:read", "surveys:write", "responses:verify"
 	missing := []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND"}
 	web.Get(a, "/v1/surveys/{surveyId}/quality", s.serveReport, web.Doc{
-		Summary: "Read how good the data of a survey are", Scope: read, Tag: tag, Codes: missing,
-		Description: "Flags by check and collector, lengths of interviews, refusals, collectors whose answers differ from those of all others, error rates of back-checks, and whether the template is due for a review. " +
-			"Up to 1,000 responses are counted for the answer; of more it is what the last run has found.",
+		Summary: "Read how good the data of a survey are", Scope: read, Tag: tag, Codes: missing, Description: reporting,
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/quality/runs", s.serveRun, web.Doc{
 		Summary: "Run the checks over all responses of a round", Status: http.StatusAccepted, Scope: verify, Tag: tag, Once: true, Codes: missing, Example: RunDraft{},
@@ -27,6 +25,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/quality/rules", s.serveRules, web.Doc{
 		Summary: "Read the limits of the checks", Scope: "surveys:read", Tag: tag, Codes: missing[:1],
+		Description: "Every limit with the value that counts, a default too. What they do is told where the report of the quality is.",
 	})
 	web.Put(a, "/v1/surveys/{surveyId}/quality/rules", s.servePutRules, web.Doc{
 		Summary: "Set the limits of the checks", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "QUALITY_RULES_INVALID", "STALE_REVISION", "PRECONDITION_REQUIRED"},
@@ -34,8 +33,9 @@ func (s *Service) Routes(a *web.API) {
 		Example:     Rules{Settings: rule.Settings{MinSeconds: 120, MaxMetres: 300, Off: []string{"night_interview"}}, OutlierZ: 4},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/flags", s.serveFlags, web.Doc{
-		Summary: "List the flags of a survey by check and response", Scope: read, Tag: tag, Codes: missing[:1],
-		Description: "With collector or round a page looks at 2,000 flags: it may be short, follow hasMore.",
+		Summary: "List the flags of a survey by check and response", Scope: read, Tag: tag, Codes: append(missing, "INVALID_PARAMETER"),
+		Description: "What each check looks at is told where the report of the quality is. A response may have several flags of one check, of different questions. " +
+			"Flags of superseded and invalidated responses are in the list; the report does not count them. With collector or round a page looks at 2,000 flags: it may be short, follow hasMore.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/back-checks:draw", s.serveDraw, web.Doc{
 		Summary: "Draw responses to be asked again", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: verify, Tag: tag,
@@ -45,6 +45,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/back-checks", s.serveBackChecks, web.Doc{
 		Summary: "List the back-checks of a survey in the order they were drawn", Scope: read, Tag: tag, Codes: missing[:1],
+		Description: "What to ask is in each of them. Error rates by class of question, for the survey and for each collector, are in the report of the quality.",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveBackCheck, web.Doc{
 		Summary: "Read a back-check and what to ask", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND"},

@@ -4,18 +4,24 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
-// maxLive is up to how many responses a report is made when it is asked for.
+// maxLive is up to how many responses of a survey a report is made when it is
+// asked for.
 const maxLive = 1_000
 
 // Report is how good the data of a round are.
@@ -33,30 +39,32 @@ type Report struct {
 
 // RunReport is how fresh a report is.
 type RunReport struct {
-	Job        string    `json:"job,omitzero" doc:"The newest run that was asked for."`
-	StartedAt  time.Time `json:"startedAt,omitzero"`
+	Job        string    `json:"job,omitzero" doc:"Address of the newest run that was asked for."`
+	StartedAt  time.Time `json:"startedAt,omitzero" doc:"Of the newest run that has ended."`
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
-	Responses  int64     `json:"responses" doc:"That it has looked at."`
+	Responses  int64     `json:"responses" doc:"How many that one has counted."`
 	Fresh      bool      `json:"fresh" doc:"No response has come since."`
 }
 
 // HouseholdReport is who could not be asked.
 type HouseholdReport struct {
-	Listed      int64 `json:"listed"`
-	Refused     int64 `json:"refused"`
-	Unreachable int64 `json:"unreachable"`
+	Listed      int64 `json:"listed" doc:"On the list of the survey."`
+	Refused     int64 `json:"refused" doc:"Of these refused, with or without a response."`
+	Unreachable int64 `json:"unreachable" doc:"Of these nobody was met."`
 }
 
 // TemplateReport tells whether the questions were looked at in time.
 type TemplateReport struct {
 	TemplateID    string    `json:"templateId"`
-	Version       int       `json:"version"`
-	ReviewDue     time.Time `json:"reviewDue,omitzero"`
+	Version       int       `json:"version" doc:"The one the survey has pinned."`
+	ReviewDue     time.Time `json:"reviewDue,omitzero" doc:"When its suitability is to be looked at again."`
 	ReviewOverdue bool      `json:"reviewOverdue"`
 }
 
 // ReportLinks are the addresses around a report.
 type ReportLinks struct {
+	Survey     string `json:"survey"`
+	Responses  string `json:"responses"`
 	Flags      string `json:"flags"`
 	Rules      string `json:"rules"`
 	Runs       string `json:"runs"`
@@ -86,7 +94,10 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 		return nil, err
 	}
 	if out.Effects == nil {
-		out.Effects = []EffectReport{}
+		out.Effects = []effect.Collector{}
+	}
+	if out.Differences == nil {
+		out.Differences = []effect.Difference{}
 	}
 	review, err := s.cfg.Templates.Review(ctx, s.db, p.o.Workspace, p.o.TemplateID, s.now())
 	if err != nil {
@@ -99,6 +110,10 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 	if x := s.cfg.Responses.Sight(ctx, p.o); !x.All() {
 		out.veil(x)
 	}
+	for i := range out.Collectors {
+		one := &out.Collectors[i]
+		one.Links = &CollectorLinks{Flags: fmt.Sprintf("%s?round=%d&collector=%s", out.Links.Flags, out.Round, url.QueryEscape(one.Collector))}
+	}
 	return out, nil
 }
 
@@ -110,6 +125,10 @@ func (r *Report) veil(x alias.Sight) {
 	slices.SortFunc(r.Collectors, func(a, b CollectorReport) int { return cmp.Compare(a.Collector, b.Collector) })
 	for i := range r.Effects {
 		r.Effects[i].Collector = x.Person(r.Effects[i].Collector)
+	}
+	for i := range r.Differences {
+		d := &r.Differences[i]
+		d.Lowest.Collector, d.Highest.Collector = x.Person(d.Lowest.Collector), x.Person(d.Highest.Collector)
 	}
 }
 
@@ -124,9 +143,14 @@ func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, 
 		out.Run = &RunReport{Job: job.Path(old.job), StartedAt: timeOf(old.startedAt), FinishedAt: timeOf(old.finishedAt), Responses: old.looked}
 		out.Run.Fresh = old.data != "" && old.newest >= p.until
 	}
+	// Counting looks at every response of the survey, of earlier rounds too.
+	few, err := hasAtMost(ctx, s.db, p.o.NID, maxLive)
+	if err != nil {
+		return err
+	}
 	total := progress.Completed + progress.Partial
 	switch {
-	case total <= maxLive:
+	case few:
 		t, err := s.tally(ctx, p)
 		if err != nil {
 			return err
@@ -134,7 +158,7 @@ func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, 
 		out.Live, out.Tally = true, *t
 	case old.data == "": // counters are all there is
 		out.Responses, out.Complete, out.Partial, out.Flagged = total, progress.Completed, progress.Partial, progress.Flagged
-		out.FlaggedShare = round3(float64(out.Flagged) / float64(total))
+		out.FlaggedShare = stat.Round(float64(out.Flagged) / float64(max(1, total)))
 		out.Notes = append(out.Notes, "No run has ended yet: ask for one at links.runs.")
 	}
 	return nil
@@ -164,23 +188,30 @@ func (s *Service) addBackChecks(ctx context.Context, q db.Querier, p scope, out 
 
 func linksOf(o *survey.Open) ReportLinks {
 	base := "/v1/surveys/" + o.SurveyID
-	return ReportLinks{Flags: base + "/flags", Rules: base + "/quality/rules", Runs: base + "/quality/runs", BackChecks: base + "/back-checks"}
+	return ReportLinks{Survey: base, Responses: base + "/responses", Flags: base + "/flags", Rules: base + "/quality/rules", Runs: base + "/quality/runs", BackChecks: base + "/back-checks"}
 }
 
 // FlagRecord is a flag and the response it is on.
 type FlagRecord struct {
 	ResponseID string    `json:"responseId"`
+	RecordID   string    `json:"recordId" doc:"Of the response; the same in every read and export."`
 	Collector  string    `json:"collector"`
 	Round      int       `json:"round"`
 	Rule       string    `json:"rule" example:"duration_short"`
-	Question   string    `json:"question,omitzero"`
-	Detail     string    `json:"detail"`
-	Value      float64   `json:"value,omitzero"`
-	Limit      float64   `json:"limit,omitzero"`
+	Question   string    `json:"question,omitzero" doc:"Pointer of the answer it is about."`
+	Detail     string    `json:"detail" doc:"A sentence for people."`
+	Value      float64   `json:"value,omitzero" doc:"What was measured."`
+	Limit      float64   `json:"limit,omitzero" doc:"What was expected."`
 	Source     string    `json:"source" doc:"submit for the checks of one response, or the run that has found it."`
-	At         time.Time `json:"at"`
+	At         time.Time `json:"at" doc:"When it was found."`
 	Status     string    `json:"verification" doc:"State of the verification."`
-	Link       string    `json:"link"`
+	Links      FlagLinks `json:"links"`
+}
+
+// FlagLinks are the addresses around a flag.
+type FlagLinks struct {
+	Response     string `json:"response"`
+	Verification string `json:"verification"`
 }
 
 // FlagQuery chooses flags of a survey.
@@ -194,11 +225,21 @@ type FlagQuery struct {
 const maxLooked = 2_000
 
 // Flags reads a page of the flags of a survey, by check and response. A page
-// may be short; next is nil at the end. The fault is SURVEY_NOT_FOUND.
+// may be short; next is nil at the end. Faults: SURVEY_NOT_FOUND,
+// ROUND_NOT_FOUND, INVALID_PARAMETER.
 func (s *Service) Flags(ctx context.Context, surveyID string, f FlagQuery, at flagSpot, limit int) (items []FlagRecord, next *flagSpot, err error) {
 	o, err := s.cfg.Surveys.Open(ctx, surveyID)
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.Rule != "" && !slices.Contains(Names(), f.Rule) {
+		return nil, nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/rule", Code: "unknown", Detail: "The value must be one of " + strings.Join(Names(), ", ") + "."})
+	}
+	if f.Round != 0 {
+		if err := hasRound(o, f.Round); err != nil {
+			return nil, nil, err
+		}
 	}
 	x := s.cfg.Responses.Sight(ctx, o)
 	for looked := 0; looked < maxLooked; looked += flagPage {

@@ -27,8 +27,8 @@ type Rules struct {
 	DuplicateMetres  float64 `json:"duplicateMetres,omitzero" doc:"Interviews of two households no farther apart are in one place; 5 by default."`
 	CopiedShare      float64 `json:"copiedShare,omitzero" doc:"Share of equal answers that makes two interviews of a collector copies; 0.95 by default."`
 	CopiedHours      float64 `json:"copiedHours,omitzero" doc:"How far apart in time those may be; 24 by default."`
-	EffectZ          float64 `json:"effectZ,omitzero" doc:"A collector stands out whose mean or share lies more than this many standard errors from that of all others; 4 by default."`
-	EffectInterviews int     `json:"effectInterviews,omitzero" doc:"Fewest interviews of a collector for that; 20 by default."`
+	EffectZ          float64 `json:"effectZ,omitzero" doc:"Least score at which a collector stands out from the others; 3 by default. With many comparisons the limit is higher."`
+	EffectInterviews int     `json:"effectInterviews,omitzero" doc:"Fewest answers of a collector to a question that are compared; 20 by default."`
 }
 
 // WithDefaults fills in what is not set.
@@ -36,7 +36,7 @@ func (r Rules) WithDefaults() Rules {
 	r.Settings = r.Settings.WithDefaults()
 	r.OutlierZ, r.OutlierAnswers = cmp.Or(r.OutlierZ, 3.5), cmp.Or(r.OutlierAnswers, 20)
 	r.DuplicateMetres, r.CopiedShare, r.CopiedHours = cmp.Or(r.DuplicateMetres, 5), cmp.Or(r.CopiedShare, 0.95), cmp.Or(r.CopiedHours, 24)
-	r.EffectZ, r.EffectInterviews = cmp.Or(r.EffectZ, 4), cmp.Or(r.EffectInterviews, 20)
+	r.EffectZ, r.EffectInterviews = cmp.Or(r.EffectZ, 3), cmp.Or(r.EffectInterviews, 20)
 	return r
 }
 

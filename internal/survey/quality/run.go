@@ -11,6 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
@@ -87,11 +89,19 @@ func (s *Service) scope(ctx context.Context, surveyID string, round int) (scope,
 		return scope{}, err
 	}
 	p := scope{o: o, round: cmp.Or(round, o.Round)}
-	if p.round < 1 || p.round > o.Round {
-		return p, fault.New(fault.NotFound, "ROUND_NOT_FOUND", fmt.Sprintf("The survey has %d rounds.", o.Round))
+	if err := hasRound(o, p.round); err != nil {
+		return p, err
 	}
 	p.until, err = newestOf(ctx, s.db, o.NID)
 	return p, err
+}
+
+// hasRound wants a survey to have a round. The fault is ROUND_NOT_FOUND.
+func hasRound(o *survey.Open, round int) error {
+	if round < 1 || round > o.Round {
+		return fault.New(fault.NotFound, "ROUND_NOT_FOUND", fmt.Sprintf("The survey has %d rounds.", o.Round))
+	}
+	return nil
 }
 
 // errReplaced ends a run that a newer one has taken the place of.
@@ -110,6 +120,7 @@ type runner struct {
 	twins   *twins
 	copies  *copies
 	effects *effects
+	found   effect.Found
 	batch   []response.Finding
 	flagged map[string]int // responses by check
 	started time.Time
@@ -222,6 +233,7 @@ func (r *runner) first(ctx context.Context) error {
 			return err
 		}
 		r.nums.add(in)
+		r.copies.learn(in)
 		if r.twins != nil {
 			r.twins.add(in)
 		}
@@ -281,7 +293,7 @@ func (r *runner) pairs(ctx context.Context, row *response.Row, in *interview) er
 	}
 	return r.pair(ctx, row, pairing{nid: other.nid, told: &other.told, flag: func(id string) rule.Flag {
 		return rule.Flag{
-			Rule: Copied, Value: round3(share), Limit: r.rules.CopiedShare,
+			Rule: Copied, Value: stat.Round(share), Limit: r.rules.CopiedShare,
 			Detail: fmt.Sprintf("%.0f %% of the answers are those of response %s of the same collector.", share*100, id),
 		}
 	}})
@@ -293,7 +305,7 @@ func (m match) flag(metres, limit float64) func(id string) rule.Flag {
 		f := rule.Flag{Rule: Duplicate, Question: m.question}
 		switch m.question {
 		case "/location":
-			f.Value, f.Limit = round3(metres), limit
+			f.Value, f.Limit = stat.Round(metres), limit
 			f.Detail = fmt.Sprintf("The interview was %.1f m from that of response %s of another household.", metres, id)
 		case "":
 			f.Detail = fmt.Sprintf("All that tells who somebody is agrees with response %s of another household.", id)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
@@ -18,13 +19,16 @@ import (
 // third flags the responses of collectors that stand out, by their strongest
 // difference.
 func (r *runner) third(ctx context.Context) error {
-	strongest := map[string]EffectReport{}
-	for _, e := range r.effects.list(&r.rules) {
+	strongest := map[string]effect.Collector{}
+	if r.rules.on(Effect) {
+		r.found = r.effects.find(&r.rules)
+	}
+	for _, e := range r.found.Effects {
 		if _, ok := strongest[e.Collector]; !ok {
 			strongest[e.Collector] = e
 		}
 	}
-	if len(strongest) == 0 || !r.rules.on(Effect) {
+	if len(strongest) == 0 {
 		return nil
 	}
 	for after := int64(0); ; {
@@ -35,10 +39,10 @@ func (r *runner) third(ctx context.Context) error {
 		for _, one := range page {
 			after = one.nid
 			e, odd := strongest[one.collector]
-			if !odd || one.round != r.round || one.nid > r.until {
+			if !odd || one.round != r.round || one.nid > r.until || !one.counts() {
 				continue
 			}
-			if err := r.flag(ctx, one.nid, e.flag()); err != nil {
+			if err := r.flag(ctx, one.nid, flagOf(e)); err != nil {
 				return err
 			}
 		}
@@ -48,11 +52,12 @@ func (r *runner) third(ctx context.Context) error {
 	}
 }
 
-func (e EffectReport) flag() rule.Flag {
+// flagOf is the flag of the responses of a collector that stands out.
+func flagOf(e effect.Collector) rule.Flag {
 	f := rule.Flag{Rule: Effect, Question: e.Question, Value: e.Score, Limit: e.Limit}
-	f.Detail = fmt.Sprintf("The mean of this collector is %g, that of all others %g.", e.Value, e.Others)
+	f.Detail = fmt.Sprintf("The mean of this collector is %g, the median of those of the other collectors %g.", e.Value, e.Others)
 	if e.Option != "" {
-		f.Detail = fmt.Sprintf("Of the answers of this collector %.0f %% are %s, of those of all others %.0f %%.", e.Value*100, e.Option, e.Others*100)
+		f.Detail = fmt.Sprintf("Of the answers of this collector %.0f %% are %s, the median of the other collectors is %.0f %%.", e.Value*100, e.Option, e.Others*100)
 	}
 	return f
 }
@@ -140,8 +145,10 @@ func (r *runner) clean(ctx context.Context) error {
 // Findings is what a run has found, beside flags.
 type Findings struct {
 	Tally
-	Effects []EffectReport `json:"effects"`
-	Notes   []string       `json:"notes,omitzero"`
+	Effects     []effect.Collector  `json:"effects" doc:"Collectors whose answers to a question differ from those of the others, the strongest first; their responses are flagged. The 200 strongest."`
+	Differences []effect.Difference `json:"differences" doc:"Questions that collectors have different answers to without one of them standing alone, the strongest first. Nobody is flagged for these. The 200 strongest."`
+	Comparisons int                 `json:"comparisons" doc:"How many comparisons of a collector with the others the run has made: one for each question for a number, and each option of a choice. The limit of effects follows from it."`
+	Notes       []string            `json:"notes,omitzero" doc:"What the bounds of the run have left out."`
 }
 
 // RunResult is the result of the job.
@@ -161,10 +168,7 @@ func (r *runner) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := Findings{Tally: *t, Effects: r.effects.list(&r.rules), Notes: r.notes()}
-	if !r.rules.on(Effect) {
-		f.Effects = []EffectReport{}
-	}
+	f := Findings{Tally: *t, Effects: r.found.Effects, Differences: r.found.Differences, Comparisons: r.found.Comparisons, Notes: r.notes()}
 	data, err := json.Marshal(f, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode findings: %w", err)
@@ -195,7 +199,7 @@ func (r *runner) notes() []string {
 	}{
 		{r.nums.full, fmt.Sprintf("Outliers were looked for in the first %d questions for numbers.", maxNumbers)},
 		{r.twins != nil && r.twins.missed, fmt.Sprintf("Duplicate households were looked for among %d candidates; there are more.", maxSpots)},
-		{r.effects.full, fmt.Sprintf("%d collectors were looked at one by one; there are more.", maxCollectors)},
+		{r.effects.full, fmt.Sprintf("The first %d collectors were compared with each other; there are more.", maxCollectors)},
 	} {
 		if n.is {
 			out = append(out, n.text)

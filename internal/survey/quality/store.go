@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
@@ -25,6 +26,7 @@ const (
 	selectSource = `SELECT source FROM response_flags WHERE survey = $1 AND source > $2 AND source <> 'submit' ORDER BY source LIMIT 1`
 	selectOf     = `SELECT response FROM response_flags WHERE survey = $1 AND source = $2 AND source <> 'submit' AND response > $3 ORDER BY response LIMIT $4`
 	selectNewest = `SELECT nid FROM responses WHERE survey = $1 ORDER BY nid DESC LIMIT 1`
+	countSome    = `SELECT count(*) FROM (SELECT 1 FROM responses WHERE survey = $1 LIMIT $2) AS n`
 	selectName   = `SELECT response_id FROM responses WHERE nid = $1`
 	selectAll    = `SELECT nid, response_id, collector, round, status, vstatus FROM responses WHERE survey = $1 AND nid > $2 ORDER BY nid LIMIT $3`
 	selectActive = `SELECT nid, ws, survey_id, template_id FROM surveys WHERE status = 'active' AND (ws, template_id, nid) > ($1, $2, $3)
@@ -44,8 +46,11 @@ type flagRow struct {
 func (f *flagRow) spot() flagSpot { return flagSpot{f.rule, f.response, f.question} }
 
 // counts is that of the response.
-func (f *flagRow) counts() bool {
-	return f.status != response.Redacted && f.vstatus != response.Superseded && f.vstatus != response.Invalidated
+func (f *flagRow) counts() bool { return counts(f.status, f.vstatus) }
+
+// counts tells whether a response in this state is one of the survey.
+func counts(status response.Status, vstatus string) bool {
+	return status != response.Redacted && vstatus != response.Superseded && vstatus != response.Invalidated
 }
 
 // flagSpot is where a list of flags goes on.
@@ -123,6 +128,15 @@ func newestOf(ctx context.Context, q db.Querier, survey int64) (int64, error) {
 	return nid, absent("find newest response", err)
 }
 
+// hasAtMost tells whether a survey has no more responses than most.
+func hasAtMost(ctx context.Context, q db.Querier, survey int64, most int) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, countSome, survey, most+1).Scan(&n); err != nil {
+		return false, fmt.Errorf("count responses: %w", err)
+	}
+	return n <= most, nil
+}
+
 // nameOf is the id of a response.
 func nameOf(ctx context.Context, q db.Querier, nid int64) (string, error) {
 	var id string
@@ -138,6 +152,8 @@ type listed struct {
 	status        response.Status
 	vstatus       string
 }
+
+func (r *listed) counts() bool { return counts(r.status, r.vstatus) }
 
 const listPage = 1_000
 
@@ -208,7 +224,8 @@ func findRound(ctx context.Context, q db.Querier, survey int64, round int) (roun
 
 func (f *flagRow) record() (FlagRecord, error) {
 	out := FlagRecord{
-		ResponseID: f.responseID, Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Status: f.vstatus, Link: response.Path(f.responseID),
+		ResponseID: f.responseID, RecordID: alias.Record(f.response), Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Status: f.vstatus,
+		Links: FlagLinks{Response: response.Path(f.responseID), Verification: response.Path(f.responseID) + "/verification"},
 	}
 	var flag rule.Flag
 	if err := json.Unmarshal([]byte(f.data), &flag); err != nil {

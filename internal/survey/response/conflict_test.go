@@ -9,6 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // 64 clients send the same response at once: one record, and all get it.
@@ -126,11 +128,41 @@ func TestDifferences(t *testing.T) {
 			if !strings.Contains(text, `its ETag is "1"`) {
 				t.Errorf("%s: no ETag in %s", tt.role, text)
 			}
+			if got := members(t, err); got != tt.fields || strings.Contains(shown(t, err), "canary") != tt.private || strings.Contains(shown(t, err), `"stored":4`) != tt.shown {
+				t.Errorf("%s: members %s: %s\nwant the same and no more than in %s", tt.role, got, shown(t, err), tt.fields)
+			}
 		}
 		if n := v.count(t, "responses"); n != 1 {
 			t.Errorf("%d records, want 1", n)
 		}
 	})
+}
+
+// members are the differences a program reads, in the words of codes.
+func members(t *testing.T, err error) string {
+	t.Helper()
+	more, ok := fault.As(err).Members.(clash.Members)
+	if !ok || more.Current == nil || *more.Current != (web.Current{ETag: `"1"`, Revision: 1, Href: "/v1/responses/r1"}) {
+		t.Errorf("members = %+v, want the stored revision", more)
+	}
+	out := []string{"/responseId exists"}
+	for _, d := range more.Differences {
+		out = append(out, d.Pointer+" differs")
+		if d.Masked && (!d.Stored.IsZero() || !d.Sent.IsZero()) {
+			t.Errorf("%s is masked, and shows %s and %s", d.Pointer, d.Stored.Value, d.Sent.Value)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// shown are the members of a fault as they are sent.
+func shown(t *testing.T, err error) string {
+	t.Helper()
+	text, err := web.Encode(fault.As(err).Members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // Other words for the same are the same: order, spaces, defaults, and what is
@@ -265,8 +297,8 @@ func TestIDs(t *testing.T) {
 		v.submit(t, "ann", draft("r1", 1, `home.phone="canary"`))
 		_, err := v.s.Submit(as(t, "owner"), "s2", draft("r1", 1))
 		want(t, "same id in another survey", err, "RESPONSE_CONFLICT")
-		if codes(err) != "/responseId taken" {
-			t.Errorf("fields = %s", codes(err))
+		if codes(err) != "/responseId taken" || fault.As(err).Members != nil {
+			t.Errorf("fields = %s, members = %+v", codes(err), fault.As(err).Members)
 		}
 		// Two surveys use the template now.
 		named := draft("r9", 9)

@@ -7,26 +7,28 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Correction asks for another content of a response.
 type Correction struct {
-	IfMatch string
-	Reason  string
-	Draft   *Draft // the whole content
-	Patch   []byte // or what changes of it, as a merge patch
-	Hash    []byte // of the content as somebody has sent it; that of the draft by default
+	IfMatch   string
+	Reason    string
+	Draft     *Draft // the whole content
+	Patch     []byte // or what changes of it, as a merge patch
+	JSONPatch []byte // or as a JSON patch, of what the caller may read
+	Hash      []byte // of the content as somebody has sent it; that of the draft by default
 }
 
 // Correct replaces the content of a response. What was decided about it before
@@ -48,7 +50,7 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 	}
 	d := c.Draft
 	if d == nil {
-		d, err = s.patched(ctx, o, old, c.Patch)
+		d, err = s.patched(ctx, o, old, c)
 	} else {
 		d, err = s.carried(ctx, o, old, d)
 	}
@@ -111,9 +113,23 @@ func locked(r *Row) error {
 	return fault.New(fault.Conflict, "RESPONSE_LOCKED", fmt.Sprintf("A response that is %s cannot be changed like this.", state))
 }
 
-// patched applies a merge patch to the content of a response.
-func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, patch []byte) (*Draft, error) {
-	d, err := s.DraftOf(ctx, s.db, o, r)
+// patched applies a patch to the content of a response. A JSON patch can ask what
+// is there, and copy it to where others read it: it sees what its sender may
+// read, and nothing else.
+func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, c Correction) (*Draft, error) {
+	at, apply, patch := r, web.MergePatch, c.Patch
+	if c.JSONPatch != nil {
+		seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+		if err != nil {
+			return nil, err
+		}
+		open := *seen
+		if !web.CallerFrom(ctx).May(alias.PII) {
+			open.Sealed = nil
+		}
+		at, apply, patch = &open, web.JSONPatch, c.JSONPatch
+	}
+	d, err := s.DraftOf(ctx, s.db, o, at)
 	if err != nil {
 		return nil, err
 	}
@@ -121,14 +137,14 @@ func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, patch []b
 	if err != nil {
 		return nil, fmt.Errorf("encode draft: %w", err)
 	}
-	if doc, err = web.MergePatch(doc, patch); err != nil {
+	if doc, err = apply(doc, patch); err != nil {
 		return nil, err
 	}
 	next := &Draft{}
-	if err := web.DecodeStrict(doc, next, false); err != nil {
-		return nil, err
+	if err := web.DecodeStrict(doc, next, false); err != nil || c.JSONPatch == nil {
+		return next, err
 	}
-	return next, nil
+	return s.carried(ctx, o, r, next)
 }
 
 // carried is a draft with what the caller could not have read: else whoever
@@ -138,7 +154,9 @@ func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft)
 	if err != nil || len(r.Sealed) == 0 || web.CallerFrom(ctx).May(alias.PII) {
 		return d, err
 	}
-	w, err := s.Read(ctx, s.db, o.Project, r)
+	sealed := *r
+	sealed.Answers = []byte("{}")
+	w, err := s.Read(ctx, s.db, o.Project, &sealed)
 	if err != nil || w.Erased {
 		return d, err
 	}
@@ -146,25 +164,10 @@ func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft)
 	if next.Location == nil {
 		next.Location = w.Location
 	}
-	var stored, sent map[string]map[string]jsontext.Value
-	if json.Unmarshal(d.Responses.Value, &sent) != nil || sent == nil {
-		return d, nil // the check says what is wrong
+	if w.Answers, err = answer.Given(o.Form, w.Answers); err != nil {
+		return nil, err
 	}
-	if err := json.Unmarshal(w.Answers, &stored); err != nil {
-		return nil, fmt.Errorf("read answers: %w", err)
-	}
-	for section, questions := range stored {
-		for question, v := range questions {
-			if _, there := sent[section][question]; there || !isPrivate(o.Form, "/responses/"+section+"/"+question) {
-				continue
-			}
-			if sent[section] == nil {
-				sent[section] = map[string]jsontext.Value{}
-			}
-			sent[section][question] = v
-		}
-	}
-	next.Responses.Value, err = json.Marshal(sent)
+	next.Responses.Value, err = answer.Filled(w.Answers, d.Responses.Value)
 	return &next, err
 }
 
@@ -238,6 +241,9 @@ func (s *Service) PrepareCorrection(ctx context.Context, o *survey.Open, old *Ro
 // CorrectTx stores the next revision of a response.
 func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Correction) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
+	if err := erasure.Guard(ctx, tx, s.db.Dialect(), p.old.Workspace, p.old.Household); err != nil {
+		return none, err
+	}
 	old, err := s.FindForUpdate(ctx, tx, p.open, p.draft.ResponseID)
 	if err != nil {
 		return none, err
@@ -246,7 +252,7 @@ func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Corre
 		return none, err
 	}
 	if old.Revision == p.old.Revision && !bytes.Equal(old.Body, p.old.Body) {
-		return none, overtaken(old) // it was erased since it was read
+		return none, web.Overtaken() // it was erased since it was read
 	}
 	next := *old
 	next.Status, next.SubmittedAt = p.row.Status, p.row.SubmittedAt
@@ -294,13 +300,13 @@ func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
 // flagAnew replaces the flags of the checks of one response; those of checks
 // over many stay until these run again.
 func (s *Service) flagAnew(ctx context.Context, tx *db.Tx, r *Row, p *Prepared) (int64, error) {
-	if err := removeFlags(ctx, tx, r.NID, submitSource); err != nil {
+	if err := mark.Remove(ctx, tx, r.NID, mark.Submit); err != nil {
 		return 0, err
 	}
-	if err := addFlags(ctx, tx, r, p.flags); err != nil {
+	if err := mark.Add(ctx, tx, r.marked(), p.flags); err != nil {
 		return 0, err
 	}
-	flags, err := listFlags(ctx, tx, r.NID)
+	flags, err := mark.List(ctx, tx, r.NID)
 	return int64(len(flags)), err
 }
 
@@ -325,7 +331,7 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, o *survey.Open, old, n
 	if ok, err := update(ctx, tx, old, next); err != nil {
 		return err
 	} else if !ok {
-		return overtaken(old)
+		return web.Overtaken()
 	}
 	if err := s.tell(ctx, tx, next, "response."+eventOf(next.Action), submittedData{o.SurveyID, next.Status, next.Round, next.Flags}); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // MayJudge refuses a verifier who has collected or sent the response. The fault
@@ -86,7 +87,7 @@ func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Ro
 	if ok, err := update(ctx, tx, old, &next); err != nil {
 		return nil, nil, err
 	} else if !ok {
-		return nil, nil, overtaken(old)
+		return nil, nil, web.Overtaken()
 	}
 	err := decision.Add(ctx, tx, decision.Decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: m.To, Verifier: next.Actor, At: next.UpdatedAt, Reason: m.Reason, Notes: m.Notes,

@@ -3,37 +3,21 @@ package response
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Codes of responses that clash with stored ones.
-const (
-	ConflictCode  = "RESPONSE_CONFLICT"
-	DuplicateCode = "DUPLICATE_HOUSEHOLD_RESPONSE"
-)
-
 const maxDiff = 100 // differences that are named
-
-// Difference is one thing in which a response that was sent differs from the
-// stored one.
-type Difference struct {
-	Pointer string     `json:"pointer" example:"/responses/socio_economic/household_size"`
-	Stored  form.Value `json:"stored,omitzero" doc:"Absent when there is none."`
-	Sent    form.Value `json:"sent,omitzero" doc:"Absent when there is none."`
-	Masked  bool       `json:"masked,omitzero" doc:"What both say is not for this key to read."`
-}
 
 // Version is one of two contents that are compared.
 type Version struct {
@@ -70,16 +54,16 @@ func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *
 // far as the caller of ctx may know it: answers about a person need the scope
 // responses:pii, and any value the scope responses:read or to be the one who
 // has collected or sent the response.
-func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []Difference {
+func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []clash.Difference {
 	caller := web.CallerFrom(ctx)
 	pii, knows := caller.May(alias.PII), r.Knows(ctx)
 	may := caller.May("responses:read") || caller.DID == r.Collector || caller.DID == r.Sender
-	var out []Difference
+	var out []clash.Difference
 	add := func(pointer string, was, is form.Value, private bool) {
 		if len(out) == maxDiff || private && !knows {
 			return
 		}
-		d := Difference{Pointer: pointer, Masked: !may || private && !pii && !slices.Contains(telling[1:], pointer)}
+		d := clash.Difference{Pointer: pointer, Masked: !may || private && !pii && !slices.Contains(telling[1:], pointer)}
 		if !d.Masked {
 			d.Stored, d.Sent = was, is
 		}
@@ -99,9 +83,9 @@ func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) 
 	}
 	if !knows {
 		// Always the same: who could see what differs could guess it all.
-		out = append(out, Difference{Pointer: "/householdId", Masked: true})
+		out = append(out, clash.Difference{Pointer: "/householdId", Masked: true})
 		if len(r.Masked) > 0 {
-			out = append(out, Difference{Pointer: "/responses", Masked: true})
+			out = append(out, clash.Difference{Pointer: "/responses", Masked: true})
 		}
 	}
 	return out
@@ -165,14 +149,8 @@ func isPrivate(f *form.Form, pointer string) bool {
 // no fault when both say the same, such as with and without a default.
 func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) error {
 	if r.Survey != p.row.Survey {
-		return fault.New(fault.Conflict, ConflictCode, "Another response has this id.").
-			With(fault.Field{Pointer: "/responseId", Code: "taken", Detail: "The id is taken by a response of another survey."})
+		return clash.Taken()
 	}
-	f := fault.New(fault.Conflict, ConflictCode, "A response with this id is stored, and it says something else.").
-		With(fault.Field{
-			Pointer: "/responseId", Code: "exists",
-			Detail: fmt.Sprintf("See %s; its ETag is %s. Correct it with PUT and If-Match.", Path(r.ResponseID), web.ETag(r.Revision)),
-		})
 	stored, err := s.Version(ctx, tx, p.open.Project, r)
 	if err != nil {
 		return err
@@ -187,24 +165,5 @@ func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) 
 	if len(all) == 0 {
 		return nil // other words for the same
 	}
-	for _, d := range all {
-		detail := "The value differs. It is not shown to this key."
-		if !d.Masked {
-			detail = fmt.Sprintf("Stored: %s; sent: %s.", inWords(d.Stored), inWords(d.Sent))
-		}
-		f = f.With(fault.Field{Pointer: d.Pointer, Code: "differs", Detail: detail})
-	}
-	return f
-}
-
-// inWords is an answer in a sentence.
-func inWords(v form.Value) string {
-	if v.IsZero() {
-		return "nothing"
-	}
-	text := strings.ToValidUTF8(string(v.Value[:min(len(v.Value), 200)]), "")
-	if len(v.Value) > 200 {
-		text += "…"
-	}
-	return text
+	return clash.Differs(web.Current{ETag: web.ETag(r.Revision), Revision: r.Revision, Href: Path(r.ResponseID)}, all)
 }

@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
-
-// submitSource is the source of flags that one response got by itself.
-const submitSource = "submit"
 
 // Finding is what a run of checks over many responses says about one of them.
 type Finding struct {
@@ -39,12 +35,12 @@ func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Findi
 	if err != nil || old == nil {
 		return nil, err
 	}
-	held, err := flagNames(ctx, tx, f.Response)
+	held, err := mark.Names(ctx, tx, f.Response)
 	if err != nil {
 		return nil, err
 	}
 	for _, source := range f.Drop {
-		if err := removeFlags(ctx, tx, f.Response, source); err != nil {
+		if err := mark.Remove(ctx, tx, f.Response, source); err != nil {
 			return nil, err
 		}
 	}
@@ -78,20 +74,16 @@ func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Findi
 
 // upsertFlags stores flags and notes them in held. It gives the rules of those
 // that are new; on one that the response got by itself nothing changes.
-func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f Finding, held map[flagName]string) ([]string, error) {
+func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f Finding, held map[mark.Name]string) ([]string, error) {
 	var fresh []string
 	for _, one := range f.Flags {
-		name := flagName{one.Rule, one.Question}
+		name := mark.Name{Rule: one.Rule, Question: one.Question}
 		source, there := held[name]
-		if source == submitSource {
+		if source == mark.Submit {
 			continue
 		}
-		data, err := json.Marshal(one)
-		if err != nil {
-			return nil, fmt.Errorf("encode flag: %w", err)
-		}
-		if _, err := tx.Exec(ctx, upsertFlag, f.Response, one.Rule, one.Question, o.NID, f.Source, s.now().UnixMilli(), string(data)); err != nil {
-			return nil, fmt.Errorf("insert flag: %w", err)
+		if err := mark.Replace(ctx, tx, mark.On{Response: f.Response, Survey: o.NID, At: s.now().UnixMilli()}, f.Source, one); err != nil {
+			return nil, err
 		}
 		held[name] = f.Source
 		if !there && !slices.Contains(fresh, one.Rule) {
@@ -100,3 +92,6 @@ func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f 
 	}
 	return fresh, nil
 }
+
+// marked is where the flags of a response belong.
+func (r *Row) marked() mark.On { return mark.On{Response: r.NID, Survey: r.Survey, At: r.UpdatedAt} }

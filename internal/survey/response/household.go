@@ -5,6 +5,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/blank"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -60,6 +61,9 @@ func (s *Service) OfHousehold(ctx context.Context, household string, after Place
 // and when, flags and counters. Reads show the record with erased set. Contents
 // that wait for a decision are sealed with the same keys.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
+	if err := erasure.Begin(ctx, tx, s.db.Dialect(), ws, household); err != nil {
+		return 0, err
+	}
 	n, err := s.cfg.Vault.Forget(ctx, tx, ws, household)
 	if err != nil {
 		return 0, err

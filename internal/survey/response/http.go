@@ -3,10 +3,14 @@ package response
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/fields"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/filter"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -15,8 +19,8 @@ const tag = "responses"
 
 const submitting = "Every answer is checked against the version of the template the survey has pinned. A multiple-choice answer is an array, also for one option; " +
 	"a number is a JSON number. Required answers that are missing refuse the response unless partial is true, or consent is refused: that is stored with the status refused, and cannot be verified. " +
-	"The same responseId with the same content is stored once and answered with 200 to who has collected or sent it and to keys with the scope responses:pii; with other content, or from others, it is refused, and every question that differs is named. A household has one response in a round unless the survey says otherwise; " +
-	"supersedes names the one to replace, which who has collected or sent that may, or a key with the scope surveys:write. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
+	"The same responseId with the same content is stored once and answered with 200 to who has collected or sent it and to keys with the scope responses:pii; with other content, or from others, it is refused, and every question that differs is named, in differences for programs. A household has one response in a round unless the survey says otherwise; " +
+	"supersedes names the one to replace, which who has collected or sent that may, or a key with the scope surveys:write. Answers marked as personal are sealed, and shown to keys with the scope responses:pii only; of those marked as indirect, verifiers see pictures and rounded places as evidence. Checks flag and never refuse. A verification that comes with a response needs the scopes responses:verify and imports:write."
 
 var submitCodes = []string{
 	invalidCode, "SURVEY_NOT_FOUND", "SURVEY_NOT_ACTIVE", "HOUSEHOLD_ERASED", "RESPONSE_CONFLICT", "DUPLICATE_HOUSEHOLD_RESPONSE", "SUPERSEDES_INVALID", "RESPONSE_NOT_VERIFIABLE",
@@ -28,12 +32,12 @@ func (s *Service) Routes(a *web.API) {
 	const read, write = "responses:read", "responses:write"
 	web.Post(a, "/v1/surveys/{surveyId}/responses", s.serveSubmit, web.Doc{
 		Summary: "Send a response to a survey", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true, Description: submitting,
-		Example: example(""), Codes: submitCodes,
+		Example: example(""), Codes: submitCodes, Refusal: clash.Members{},
 	})
 	web.Post(a, "/v1/responses", s.serveSubmitAny, web.Doc{
 		Summary: "Send a response", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true,
 		Description: "surveyId names the survey, or a template that one active survey uses. " + submitting, Example: example("baseline-v1"),
-		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...),
+		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...), Refusal: clash.Members{},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/responses", s.serveList, web.Doc{
 		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
@@ -80,6 +84,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Status string `query:"verification" doc:"Only responses in this state of verification." enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded"`
 	Filter string `query:"filter" doc:"Filter such as and(eq(status,complete),gt(responses.socio_economic.household_size,4))."`
+	fields.Query
 	web.Paging
 },
 ) (web.Reply[web.Page[Item]], error) {
@@ -91,6 +96,10 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if in.Status != "" && !slices.Contains(states, in.Status) {
 		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "query/verification", Code: "unknown", Detail: "The value must be one of " + strings.Join(states, ", ") + "."})
+	}
+	set, err := in.Set(known(o.Form))
+	if err != nil {
+		return none, err
 	}
 	f := Filter{Status: in.Status}
 	if in.Filter != "" {
@@ -107,10 +116,16 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
+	keep := fields.Page[Item](set)
 	if next == 0 {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+	return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next}))
+}
+
+// known are the fields of a response; without a form it may have any answers.
+func known(f *form.Form) fields.Of {
+	return fields.Of{Type: reflect.TypeFor[Record](), Always: []string{"responseId", "masked", "pseudonymised"}, Form: f}
 }
 
 // states are those of the verification.

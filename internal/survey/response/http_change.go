@@ -6,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/fields"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -30,9 +31,9 @@ func (s *Service) changeRoutes(a *web.API) {
 		Description: "The body is the whole content. Answers about a person that the key may not read and that are not sent stay. " + correcting,
 	})
 	web.Patch(a, path, s.servePatch, web.Doc{
-		Summary: "Correct part of a response", Scope: write, Tag: tag, Patch: true, Codes: changing,
+		Summary: "Correct part of a response", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Codes: changing,
 		Example:     map[string]any{"responses": map[string]any{"socio_economic": map[string]any{"household_size": 6}}},
-		Description: "null takes an answer out. " + correcting,
+		Description: "null takes an answer out. A JSON patch is applied to the content as this key reads it: answers it may not read are not there to be tested, copied or removed, and stay unless it adds them anew. " + correcting,
 	})
 	web.Delete(a, path, s.serveDelete, web.Doc{
 		Summary: "Take the content out of a response", Scope: write, Tag: tag,
@@ -59,12 +60,24 @@ type changed struct {
 func (s *Service) serveGet(ctx context.Context, in *struct {
 	one
 	At string `query:"at" doc:"Revision, or time, to read it as it was." example:"1"`
+	fields.Query
 },
 ) (web.Reply[*Record], error) {
-	if in.At != "" {
-		return s.At(ctx, in.ID, in.At)
+	var set fields.Set
+	if in.Fields != "" {
+		_, o, err := s.Find(ctx, s.db, in.ID)
+		if err == nil {
+			set, err = in.Set(known(o.Form))
+		}
+		if err != nil {
+			return web.Reply[*Record]{}, err
+		}
 	}
-	return s.Get(ctx, in.ID)
+	keep := fields.One[*Record](set)
+	if in.At != "" {
+		return keep(s.At(ctx, in.ID, in.At))
+	}
+	return keep(s.Get(ctx, in.ID))
 }
 
 func (s *Service) servePut(ctx context.Context, in *struct {
@@ -85,7 +98,11 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 	RawBody []byte
 },
 ) (web.Reply[*Record], error) {
-	return s.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Patch: in.RawBody})
+	c := Correction{IfMatch: in.IfMatch, Reason: in.Reason, Patch: in.RawBody}
+	if web.IsJSONPatch(ctx) {
+		c.Patch, c.JSONPatch = nil, in.RawBody
+	}
+	return s.Correct(ctx, in.ID, c)
 }
 
 func (s *Service) serveDelete(ctx context.Context, in *changed) (web.Reply[*Record], error) {
@@ -114,6 +131,7 @@ func (s *Service) serveHistory(ctx context.Context, in *struct {
 
 func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	Household string `query:"householdId" doc:"DID of the household; needed." example:"did:ixo:household/123"`
+	fields.Query
 	web.Paging
 },
 ) (web.Reply[web.Page[Item]], error) {
@@ -131,6 +149,10 @@ func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return none, err
 	}
+	set, err := in.Set(known(nil))
+	if err != nil {
+		return none, err
+	}
 	var at Place
 	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
 	if err != nil {
@@ -140,10 +162,11 @@ func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
+	keep := fields.Page[Item](set)
 	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+	return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, next))
 }
 
 // corrected is a content without what makes the response this one: that stays.

@@ -12,14 +12,22 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Find reads a response the caller may see, with its survey. Responses of
-// surveys of other projects do not exist for a key that is limited to some.
-// The fault is RESPONSE_NOT_FOUND.
+// Find reads a response the caller may see, with its survey, by its id or its
+// reference in exports. Responses of surveys of other projects do not exist for
+// a key that is limited to some. The fault is RESPONSE_NOT_FOUND.
 func (s *Service) Find(ctx context.Context, q db.Querier, id string) (*Row, *survey.Open, error) {
-	r, err := find(ctx, q, web.CallerFrom(ctx).Workspace, id)
+	ws := web.CallerFrom(ctx).Workspace
+	var r *Row
+	var err error
+	if nid, ok := alias.RecordNID(id); !ok {
+		r, err = find(ctx, q, ws, id)
+	} else if r, err = findByNID(ctx, q, nid); err == nil && r.Workspace != ws {
+		err = notFound()
+	}
 	if err != nil {
 		return nil, nil, err
 	}

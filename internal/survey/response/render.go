@@ -15,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -110,7 +111,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, project string, r, see
 		}
 	}
 	if r.Flags > 0 {
-		if x.flags, err = listFlags(ctx, q, r.NID); err != nil {
+		if x.flags, err = mark.List(ctx, q, r.NID); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +145,8 @@ type extras struct {
 func (r *Row) show(w Whole, x extras) ([]byte, error) {
 	b := make([]byte, 0, len(r.Body)+len(w.Answers)+len(x.masked)+400)
 	b = append(b, r.Body[:len(r.Body)-1]...)
-	b = append(append(b, `,"responses":`...), w.Answers...)
+	b = append(append(b, `,"recordId":"`...), alias.Record(r.NID)...)
+	b = append(append(b, `","responses":`...), w.Answers...)
 	var err error
 	add := func(name string, v any) {
 		text, wrong := web.Encode(v)

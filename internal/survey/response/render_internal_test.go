@@ -43,6 +43,7 @@ func FuzzShow(f *testing.F) {
 		want, row, whole, x := parts(t, id, bit, text, number)
 		row.VStatus, row.Verifier, row.VerifiedAt, row.Reviews = vstatus, verifier, at, reviews
 		row.Revision, row.UpdatedAt = at+1, at
+		want.RecordID = "rec~0"
 		want.Revision, want.Updated, want.Verification = row.Revision, time.UnixMilli(at).UTC(), row.Verification()
 		got, err := row.show(whole, x)
 		if err != nil {

@@ -106,6 +106,7 @@ type Head struct {
 // Record is a response as it is sent.
 type Record struct {
 	Head
+	RecordID      string       `json:"recordId" doc:"The same in every read and export, and nothing of it was chosen by a client. Reads and decisions take it in place of the id." example:"rec~7310428377145344"`
 	Responses     form.Object  `json:"responses" doc:"Section to question to answer."`
 	Location      *Location    `json:"location,omitzero" doc:"Where it was given; personal."`
 	Masked        []string     `json:"masked,omitzero" doc:"Pointers of what is about a person, which this key may not read."`

@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Row is a stored response.
@@ -57,7 +56,7 @@ type Row struct {
 const insertResponse = `INSERT INTO responses (nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, reviews, flags, files,
 		collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, imported_by)
 	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33
-	WHERE NOT EXISTS (SELECT 1 FROM erasures e WHERE e.ws = $2 AND e.subject = $6)
+	WHERE NOT EXISTS (SELECT 1 FROM survey_erased e WHERE e.ws = $2 AND e.household = $6)
 	ON CONFLICT DO NOTHING`
 
 // insert stores a response; false when its id or its place is taken, or its
@@ -175,10 +174,6 @@ const (
 			masked = $20, sealed = $21, files = $22, imported_by = $23
 		WHERE nid = $1 AND revision = $2`
 )
-
-// overtaken is the fault of a change to a revision that is not the newest any
-// more: somebody was faster.
-func overtaken(r *Row) error { return web.CheckMatch(web.ETag(0), r.Revision) }
 
 // update replaces the revision old by next. It returns false when old is not
 // the newest any more.

@@ -6,62 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
-
-const (
-	insertFlag = `INSERT INTO response_flags (response, rule, question, survey, source, at, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (response, rule, question) DO NOTHING`
-	deleteFlags = `DELETE FROM response_flags WHERE response = $1 AND source = $2`
-	selectFlags = `SELECT data FROM response_flags WHERE response = $1 ORDER BY rule, question LIMIT 200`
-)
-
-// addFlags stores what the checks of one response have found.
-func addFlags(ctx context.Context, tx *db.Tx, r *Row, flags []rule.Flag) error {
-	for _, f := range flags {
-		data, err := json.Marshal(f)
-		if err != nil {
-			return fmt.Errorf("encode flag: %w", err)
-		}
-		if _, err := tx.Exec(ctx, insertFlag, r.NID, f.Rule, f.Question, r.Survey, submitSource, r.UpdatedAt, string(data)); err != nil {
-			return fmt.Errorf("insert flag: %w", err)
-		}
-	}
-	return nil
-}
-
-func removeFlags(ctx context.Context, tx *db.Tx, nid int64, source string) error {
-	if _, err := tx.Exec(ctx, deleteFlags, nid, source); err != nil {
-		return fmt.Errorf("remove flags: %w", err)
-	}
-	return nil
-}
-
-func listFlags(ctx context.Context, q db.Querier, nid int64) ([]rule.Flag, error) {
-	rows, err := q.Query(ctx, selectFlags, nid)
-	if err != nil {
-		return nil, fmt.Errorf("list flags: %w", err)
-	}
-	defer rows.Close()
-	var out []rule.Flag
-	for rows.Next() {
-		var data string
-		var f rule.Flag
-		if err := rows.Scan(&data); err != nil {
-			return nil, fmt.Errorf("list flags: %w", err)
-		}
-		if err := json.Unmarshal([]byte(data), &f); err != nil {
-			return nil, fmt.Errorf("read flag: %w", err)
-		}
-		out = append(out, f)
-	}
-	return out, rows.Err()
-}
 
 const (
 	selectFlagged = `SELECT ws, response_id, round, stratum, grp, status, vstatus, flags, revision, updated_at FROM responses WHERE nid = $1 AND survey = $2`
@@ -69,15 +17,8 @@ const (
 	selectFlaggedForUpdatePostgres = `SELECT ws, response_id, round, stratum, grp, status, vstatus, flags, revision, updated_at
 		FROM responses WHERE nid = $1 AND survey = $2 FOR UPDATE`
 
-	selectFlagNames = `SELECT rule, question, source FROM response_flags WHERE response = $1`
-	upsertFlag      = `INSERT INTO response_flags (response, rule, question, survey, source, at, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (response, rule, question) DO UPDATE SET source = excluded.source, at = excluded.at, data = excluded.data
-		WHERE response_flags.source <> '` + submitSource + `'`
 	updateFlags = `UPDATE responses SET flags = $2 WHERE nid = $1`
 )
-
-// flagName is the key of a flag among those of one response.
-type flagName struct{ rule, question string }
 
 // lockFlagged reads what flags change of a response, and keeps others from
 // changing it; nil when it is gone.
@@ -96,24 +37,6 @@ func (s *Service) lockFlagged(ctx context.Context, tx *db.Tx, o *survey.Open, ni
 		return nil, fmt.Errorf("find flagged response: %w", err)
 	}
 	return r, nil
-}
-
-func flagNames(ctx context.Context, q db.Querier, nid int64) (map[flagName]string, error) {
-	rows, err := q.Query(ctx, selectFlagNames, nid)
-	if err != nil {
-		return nil, fmt.Errorf("list flags: %w", err)
-	}
-	defer rows.Close()
-	out := map[flagName]string{}
-	for rows.Next() {
-		var n flagName
-		var source string
-		if err := rows.Scan(&n.rule, &n.question, &source); err != nil {
-			return nil, fmt.Errorf("list flags: %w", err)
-		}
-		out[n] = source
-	}
-	return out, rows.Err()
 }
 
 const (

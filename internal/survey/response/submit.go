@@ -13,7 +13,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -128,11 +130,11 @@ func (s *Service) pickByTemplate(ctx context.Context, template, household string
 
 // Ambiguous is the fault that names the surveys a response may be for.
 func Ambiguous(all []*survey.Open) error {
-	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several active surveys use this template. Name the survey.")
-	for _, o := range all {
-		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: o.SurveyID})
+	ids := make([]string, len(all))
+	for i, o := range all {
+		ids[i] = o.SurveyID
 	}
-	return f
+	return clash.Ambiguous(ids)
 }
 
 // stored answers a draft that was stored before exactly as it is, if it was.
@@ -238,6 +240,9 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 	row := p.row // fn may run twice
 	row.home = p.home
 	done := Stored{Row: &row, Fresh: true}
+	if err := erasure.Guard(ctx, tx, s.db.Dialect(), row.Workspace, row.Household); err != nil {
+		return done, err
+	}
 	if p.draft.Supersedes != "" {
 		old, err := s.supersede(ctx, tx, p)
 		if err != nil || old.Deltas == nil {
@@ -278,10 +283,8 @@ type submittedData struct {
 
 // storeParts stores what comes with a new response.
 func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
-	if len(p.flags) > 0 {
-		if err := addFlags(ctx, tx, row, p.flags); err != nil {
-			return err
-		}
+	if err := mark.Add(ctx, tx, row.marked(), p.flags); err != nil {
+		return err
 	}
 	for _, u := range p.uses {
 		if err := media.Add(ctx, tx, u); err != nil {

@@ -2,11 +2,11 @@ package response
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -70,14 +70,10 @@ func notReplaced(code, detail string) error {
 // duplicate refuses a second response of the household in the round. Who may
 // not know the household is not told which is the first.
 func (r *Row) duplicate(ctx context.Context) error {
-	f := fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already.")
 	if !r.Knows(ctx) {
-		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Which one that is, is shown to who has collected or sent it and to keys with the scope responses:pii."})
+		return clash.Duplicate(nil)
 	}
-	return f.With(
-		fault.Field{Pointer: "/householdId", Code: "exists", Detail: "See " + Path(r.ResponseID) + "."},
-		fault.Field{Pointer: "/supersedes", Code: "required", Detail: fmt.Sprintf("To replace it, name it: %q.", r.ResponseID)},
-	)
+	return clash.Duplicate(&clash.Existing{ResponseID: r.ResponseID, Href: Path(r.ResponseID)})
 }
 
 // retire ends a response in favour of the one that is prepared.
@@ -97,7 +93,7 @@ func (s *Service) retire(ctx context.Context, tx *db.Tx, p *Prepared, old *Row) 
 	if ok, err := update(ctx, tx, old, &next); err != nil {
 		return err
 	} else if !ok {
-		return overtaken(old)
+		return web.Overtaken()
 	}
 	err = decision.Add(ctx, tx, decision.Decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: Superseded, Verifier: next.Actor, At: next.UpdatedAt,

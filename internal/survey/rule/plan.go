@@ -22,6 +22,9 @@ type Plan struct {
 // when a response is complete.
 const half = 0.5
 
+// leastScale is how many values a scale has at least.
+const leastScale = 3
+
 // NewPlan reads a form.
 func NewPlan(f *form.Form) *Plan {
 	p := &Plan{}
@@ -42,6 +45,9 @@ func NewPlan(f *form.Form) *Plan {
 		case form.Photo, form.Audio, form.Signature:
 			p.media = append(p.media, c.Path)
 		case form.Rating, form.Matrix, form.SingleChoice:
+			if c.Type != form.Rating && len(c.Options) < leastScale {
+				continue // a household that has none of five things says no five times
+			}
 			key := c.Section + "\x00" + string(c.Type) + "\x00" + optionsOf(c)
 			if _, ok := scales[key]; !ok {
 				scales[key] = len(p.scales)

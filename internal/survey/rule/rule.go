@@ -129,7 +129,7 @@ func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) [
 	}
 	checkTime(s, in, add)
 	if in.At != nil && in.Home != nil && in.Visit {
-		if d := metres(*in.At, *in.Home); d > s.MaxMetres {
+		if d := Metres(*in.At, *in.Home); d > s.MaxMetres {
 			add(Flag{Rule: Distance, Value: math.Round(d), Limit: s.MaxMetres, Detail: fmt.Sprintf("The interview was %.0f m from the household, at most %.0f m are expected.", d, s.MaxMetres)})
 		}
 	}
@@ -208,8 +208,8 @@ func isNight(s Settings, hour int) bool {
 	return hour >= from && hour < to
 }
 
-// metres is the distance of two points on a sphere.
-func metres(a, b Point) float64 {
+// Metres is the distance of two points on a sphere.
+func Metres(a, b Point) float64 {
 	const radius, degree = 6_371_000, math.Pi / 180
 	dLat, dLon := (b.Lat-a.Lat)*degree, (b.Lon-a.Lon)*degree
 	h := math.Pow(math.Sin(dLat/2), 2) + math.Cos(a.Lat*degree)*math.Cos(b.Lat*degree)*math.Pow(math.Sin(dLon/2), 2)

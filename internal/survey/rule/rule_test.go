@@ -18,7 +18,11 @@ const document = `{"templateId":"t","sections":[
 	{"id":"views","questions":[
 		{"id":"a","type":"rating"},{"id":"b","type":"rating"},{"id":"c","type":"rating"},{"id":"d","type":"rating"},{"id":"e","type":"rating"},
 		{"id":"colour","type":"single_choice","options":["red","blue"]},
-		{"id":"grid","type":"matrix","rows":["r1","r2"],"options":["good","bad"]}]}]}`
+		{"id":"grid","type":"matrix","rows":["r1","r2"],"options":["good","fair","bad"]}]},
+	{"id":"owns","questions":[
+		{"id":"tv","type":"single_choice","options":["yes","no"]},{"id":"car","type":"single_choice","options":["yes","no"]},
+		{"id":"boat","type":"single_choice","options":["yes","no"]},{"id":"cow","type":"single_choice","options":["yes","no"]},
+		{"id":"all","type":"matrix","rows":["r1","r2","r3","r4","r5"],"options":["yes","no"]},{"id":"pig","type":"single_choice","options":["yes","no"]}]}]}`
 
 // asking has a question for consent, and does not say when it is complete.
 const asking = `{"templateId":"t","sections":[
@@ -86,6 +90,9 @@ func TestCheck(t *testing.T) {
 		{"rows of a matrix", rule.Settings{SameAnswers: 2}, func(in *rule.Interview) {
 			in.Answers = []byte(`{"visit":{"photo":"sha256:x"},"views":{"grid":{"r1":"good","r2":"good"}}}`)
 		}, []string{rule.StraightLine}},
+		{"a poor household owns none of five things", rule.Settings{}, func(in *rule.Interview) {
+			in.Answers = []byte(`{"visit":{"photo":"sha256:x"},"owns":{"tv":"no","car":"no","boat":"no","cow":"no","pig":"no","all":{"r1":"no","r2":"no","r3":"no","r4":"no","r5":"no"}}}`)
+		}, nil},
 		{"dated after it arrived", rule.Settings{}, func(in *rule.Interview) { in.ReceivedAt = in.SubmittedAt.Add(-11 * time.Minute) }, []string{rule.ClockSkew}},
 		{"before the survey", rule.Settings{}, func(in *rule.Interview) { in.From = in.SubmittedAt.Add(time.Second) }, []string{rule.OutsideWindow}},
 		{"after the survey", rule.Settings{}, func(in *rule.Interview) { in.Until = in.SubmittedAt.Add(-time.Second) }, []string{rule.OutsideWindow}},

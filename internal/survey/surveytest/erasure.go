@@ -7,16 +7,15 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Eraser is what one part of area B does to forget a household.
 type Eraser func(ctx context.Context, tx *db.Tx, ws, household string) (int64, error)
 
-const insertCertificate = `INSERT INTO erasures (ws, nid, subject, at, body) VALUES ($1, $2, $3, 1, '{}')`
-
 // Erase forgets a household as area A does: every part in one transaction,
-// which also stores the certificate. It tells how many things the parts found.
+// which also says that it did. It tells how many things the parts found.
 func Erase(t testing.TB, d *db.DB, ws, household string, parts ...Eraser) int64 {
 	t.Helper()
 	n, err := erase(t.Context(), d, ws, household, parts)
@@ -27,7 +26,6 @@ func Erase(t testing.TB, d *db.DB, ws, household string, parts ...Eraser) int64 
 }
 
 func erase(ctx context.Context, d *db.DB, ws, household string, parts []Eraser) (sum int64, err error) {
-	nid := d.NewNID()
 	err = d.InTx(ctx, func(tx *db.Tx) error {
 		sum = 0
 		for _, forget := range parts {
@@ -37,8 +35,7 @@ func erase(ctx context.Context, d *db.DB, ws, household string, parts []Eraser) 
 			}
 			sum += n
 		}
-		_, err := tx.Exec(ctx, insertCertificate, ws, nid, household)
-		return err
+		return erasure.Record(ctx, tx, ws, household)
 	})
 	return sum, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -24,7 +25,7 @@ const (
 // Bulk is one decision about many responses: those named, or those chosen.
 type Bulk struct {
 	Draft
-	ResponseIDs []string `json:"responseIds,omitzero" doc:"At most 500."`
+	ResponseIDs []string `json:"responseIds,omitzero" doc:"Ids or recordIds, at most 500."`
 	Filter      *Filter  `json:"filter,omitzero" doc:"In place of responseIds."`
 }
 
@@ -180,17 +181,30 @@ func (s *Service) named(ctx context.Context, o *survey.Open, ids []string) ([]ca
 	seen := map[string]bool{}
 	var out []candidate
 	for _, id := range ids {
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		nid, err := nidOf(ctx, s.db, o.Workspace, o.NID, id)
+		c, err := s.candidate(ctx, o, id)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, candidate{nid: nid, id: id})
+		if !seen[c.id] {
+			seen[c.id] = true
+			out = append(out, c)
+		}
 	}
 	return out, nil
+}
+
+// candidate is a response by its id or reference; its nid is 0 when there is
+// none.
+func (s *Service) candidate(ctx context.Context, o *survey.Open, id string) (candidate, error) {
+	if nid, ok := alias.RecordNID(id); ok {
+		named, err := nameOf(ctx, s.db, o.NID, nid)
+		if err != nil || named == "" {
+			return candidate{id: id}, err
+		}
+		return candidate{nid: nid, id: named}, nil
+	}
+	nid, err := nidOf(ctx, s.db, o.Workspace, o.NID, id)
+	return candidate{nid: nid, id: id}, err
 }
 
 // choose finds responses by a filter, oldest first. next is "" when all were

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -30,6 +31,16 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "List the decisions about a response, newest first", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
 		Description: "Decisions are never changed and never removed. When a household is erased the reasons and notes of its decisions go. Without the scope responses:pii who has collected or sent the response has the name of pseudonymised exports.",
 	})
+	web.Get(a, "/v1/responses/{responseId}/evidence", s.serveEvidence, web.Doc{
+		Summary: "Read what a verifier looks at in a response", Scope: write, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
+		Description: "Pictures, sounds and places, without the scope responses:pii. Files of questions without a mark or marked as indirect are open; what is marked as direct, and signatures that are marked, stay closed. " +
+			"Places are rounded to 0.01 degrees (about 1 km); those marked as direct are not shown. Distances between the interview, the household as the survey lists it and answers that are places and marked are exact, also of those that are closed. " +
+			"Names, telephone numbers and all other answers marked as personal are in none of it.",
+	})
+	a.Handle(http.MethodGet, "/v1/responses/{responseId}/evidence/{sha256}", s.serveFile, web.Doc{
+		Summary: "Read a file a verifier looks at", Scope: write, Tag: tag, Produces: "application/octet-stream", Codes: []string{"RESPONSE_NOT_FOUND", "ATTACHMENT_NOT_FOUND"},
+		Description: "One of the files of the evidence of a response. HEAD tells whether it has arrived.",
+	})
 	web.Post(a, "/v1/surveys/{surveyId}/verification:bulk", s.serveBulk, web.Doc{
 		Summary: "Make one decision about many responses", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "RESPONSE_NOT_FOUND"},
 		Example: map[string]any{"status": response.InReview, "filter": map[string]any{"status": response.Pending, "flagged": true}},
@@ -39,7 +50,7 @@ func (s *Service) Routes(a *web.API) {
 }
 
 type one struct {
-	ID string `path:"responseId" doc:"Id of the response." example:"resp_789"`
+	ID string `path:"responseId" doc:"Id of the response, or its recordId." example:"resp_789"`
 }
 
 func (s *Service) serveDecide(ctx context.Context, in *struct {
@@ -53,6 +64,27 @@ func (s *Service) serveDecide(ctx context.Context, in *struct {
 
 func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*State], error) {
 	return s.Get(ctx, in.ID)
+}
+
+func (s *Service) serveEvidence(ctx context.Context, in *one) (*Evidence, error) {
+	return s.Evidence(ctx, in.ID)
+}
+
+type oneFile struct {
+	one
+	SHA256 string `path:"sha256"`
+}
+
+func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
+	in, err := web.Bind[oneFile](r)
+	if err != nil {
+		return err
+	}
+	f, err := s.File(r.Context(), in.ID, in.SHA256)
+	if err != nil {
+		return err
+	}
+	return s.cfg.Media.Serve(w, r, f)
 }
 
 // place is where a list of decisions goes on.

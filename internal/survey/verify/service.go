@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -18,6 +19,7 @@ type Config struct {
 	DB        *db.DB
 	Surveys   *survey.Service
 	Responses *response.Service
+	Media     *media.Store
 	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
 }
@@ -47,12 +49,12 @@ func (s *Service) Decide(ctx context.Context, id, ifMatch string, d Draft) (web.
 	if err := c.Err(invalidCode, "The decision is not valid."); err != nil {
 		return none, err
 	}
-	_, o, err := s.cfg.Responses.Find(ctx, s.db, id)
+	found, o, err := s.cfg.Responses.Find(ctx, s.db, id)
 	if err != nil {
 		return none, err
 	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*State], error) {
-		r, deltas, err := s.decideTx(ctx, tx, o, order{id: id, ifMatch: ifMatch, Draft: d})
+		r, deltas, err := s.decideTx(ctx, tx, o, order{id: found.ResponseID, ifMatch: ifMatch, Draft: d})
 		if err != nil {
 			return none, err
 		}
@@ -124,8 +126,8 @@ func (s *Service) Get(ctx context.Context, id string) (web.Reply[*State], error)
 func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *response.Row) (web.Reply[*State], error) {
 	path := response.Path(r.ResponseID)
 	v := &State{
-		ResponseID: r.ResponseID, SurveyID: o.SurveyID, Revision: r.Revision, Verification: r.Verification(), Allowed: []string{},
-		MinReviewers: max(1, o.Policy.MinReviewers), Links: Links{Response: path, History: path + "/verification/history"},
+		ResponseID: r.ResponseID, RecordID: alias.Record(r.NID), SurveyID: o.SurveyID, Revision: r.Revision, Verification: r.Verification(), Allowed: []string{},
+		MinReviewers: max(1, o.Policy.MinReviewers), Links: Links{Response: path, History: path + "/verification/history", Evidence: evidencePath(r)},
 	}
 	if r.Status != response.Redacted && o.Status != survey.StatusArchived {
 		v.Allowed = append(v.Allowed, moves[r.VStatus]...)

@@ -16,6 +16,7 @@ const (
 		FROM response_decisions WHERE response = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	selectInState = `SELECT nid, response_id, round, collector, flags FROM responses WHERE survey = $1 AND vstatus = $2 AND nid > $3 ORDER BY nid LIMIT $4`
 	selectNID     = `SELECT nid FROM responses WHERE ws = $1 AND response_id = $2 AND survey = $3`
+	selectName    = `SELECT response_id FROM responses WHERE nid = $1 AND survey = $2`
 	selectHasFlag = `SELECT response FROM response_flags WHERE response = $1 AND rule = $2 LIMIT 1`
 	// A content that clashed may have become that of the response.
 	selectWrote = `SELECT response FROM response_history WHERE response = $1 AND actor = $2 AND action = 'corrected'
@@ -83,6 +84,18 @@ func nidOf(ctx context.Context, q db.Querier, ws string, survey int64, id string
 		return 0, fmt.Errorf("find response: %w", err)
 	}
 	return nid, nil
+}
+
+// nameOf is the id of a response of a survey; "" when there is none.
+func nameOf(ctx context.Context, q db.Querier, survey, nid int64) (string, error) {
+	var id string
+	err := q.QueryRow(ctx, selectName, nid, survey).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	} else if err != nil {
+		return "", fmt.Errorf("find response: %w", err)
+	}
+	return id, nil
 }
 
 // hasFlag tells whether a check has flagged a response.

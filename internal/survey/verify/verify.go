@@ -73,6 +73,7 @@ type Decision struct {
 // State is how a response stands.
 type State struct {
 	ResponseID   string                `json:"responseId" example:"resp_789"`
+	RecordID     string                `json:"recordId" doc:"The same in every read and export." example:"rec~7310428377145344"`
 	SurveyID     string                `json:"surveyId"`
 	Revision     int64                 `json:"revision" doc:"Of the response; its ETag."`
 	Verification response.Verification `json:"verification"`
@@ -87,4 +88,5 @@ type State struct {
 type Links struct {
 	Response string `json:"response"`
 	History  string `json:"history"`
+	Evidence string `json:"evidence" doc:"Pictures, sounds and places, for who has the scope responses:verify."`
 }

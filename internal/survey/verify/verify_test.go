@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
@@ -33,7 +34,7 @@ type env struct {
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
 	v := &env{Env: surveytest.New(t, d)}
-	v.s = verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Idem: v.Idem, Cursors: eventtest.Cursors()})
+	v.s = verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Media: media.New(media.Config{DB: d, Key: v.Key}), Idem: v.Idem, Cursors: eventtest.Cursors()})
 	v.s.Routes(v.API)
 	return v
 }

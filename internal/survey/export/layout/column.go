@@ -3,6 +3,7 @@ package layout
 import (
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -89,7 +90,7 @@ func headsOf(level Level) []headColumn {
 			continue
 		}
 		h.column.Of, h.column.Shapes = "response", []Shape{Wide}
-		if h.column.Name == "responseId" || h.column.Name == "householdId" || h.column.Name == "round" {
+		if h.column.Name == "responseId" || h.column.Name == "recordId" || h.column.Name == "householdId" || h.column.Name == "round" {
 			h.column.Shapes = []Shape{Wide, Long}
 		}
 		if level == Full {
@@ -111,7 +112,8 @@ func heads() []headColumn {
 	}
 	const named = "Replaced by a name that is the same in every export of the project."
 	return []headColumn{
-		{col("responseId", text, "Response", "An id that a client chose is replaced by a name."), None, false, (*Layout).responseCell},
+		{col("responseId", text, "Response", "Replaced by the recordId, which is the same in every read and export: GET /v1/responses/{responseId} takes it."), None, false, (*Layout).responseCell},
+		{col("recordId", text, "The same in every read and export", ""), Full, false, func(_ *Layout, r *Response) cell { return word(alias.Record(r.NID)) }},
 		{col("round", string(form.Integer), "Round", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Round} }},
 		{col("householdId", text, "Household", named), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.household(r.Household)) }},
 		{col("stratum", text, "Stratum", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.Stratum) }},

@@ -2,6 +2,8 @@ package layout
 
 import (
 	"strconv"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 )
 
 // head are the members of a stored record that have a column, as they are
@@ -53,16 +55,13 @@ func (h *head) read(p *scanner) {
 }
 
 // responseCell is the id of a response. One that a client chose may say who it
-// is about, and has another name short of Full.
+// is about: short of Full it is the reference, which leads to the record and to
+// nobody.
 func (l *Layout) responseCell(r *Response) cell {
-	const made = "rsp_"
 	if l.cfg.Level == Full {
 		return word(r.ID)
 	}
-	if len(r.ID) > len(made) && r.ID[:len(made)] == made && r.ID[len(made):] == strconv.FormatInt(r.NID, 10) {
-		return word(r.ID)
-	}
-	return word(l.cfg.Names.Response(r.ID))
+	return word(alias.Record(r.NID))
 }
 
 func (l *Layout) household(id string) string {

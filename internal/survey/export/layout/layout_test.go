@@ -137,7 +137,7 @@ func TestWide(t *testing.T) {
 		"a.weight": "12.5", "a.weight/unit": "kg", "a.grid.r1": "good", "a.grid.r, 2": "bad", "a.double": "10", "a.g.day": "2026-01-31", "a.g.yes": "true",
 	}
 	coarse := map[string]string{
-		"responseId": "rs_<response:amina-1>", "a.where/lat": "-1.3", "a.where/lon": "36.8",
+		"responseId": "rec~7", "a.where/lat": "-1.3", "a.where/lon": "36.8",
 		"a.people": `[{"age":30,"at":{"lat":0,"lon":0},"can":["read","cook"]},{"age":4}]`,
 	}
 	for _, tt := range []struct {
@@ -149,7 +149,7 @@ func TestWide(t *testing.T) {
 			"householdId": "hh_<did:ixo:household/1>", "collector": "pe_<person:did:key:c>", "verifier": "pe_<person:did:key:v>", "a.of": "hh_<did:ixo:household/9>",
 		}}},
 		{layout.Full, []map[string]string{{
-			"responseId": "amina-1", "householdId": "did:ixo:household/1", "collector": "did:key:c", "verifier": "did:key:v", "submittedBy": "did:key:s", "supersedes": "",
+			"responseId": "amina-1", "recordId": "rec~7", "householdId": "did:ixo:household/1", "collector": "did:key:c", "verifier": "did:key:v", "submittedBy": "did:key:s", "supersedes": "",
 			"deviceId": "dev-1", "location/lat": "-1.25", "location/lon": "36.5", "location/accuracy": "", "erased": "false", "metadata": `{"note":"n","list":["}",1]}`,
 			"z.name": "Amina", "a.where/lat": "-1.2921", "a.where/lon": "36.8219", "a.where/accuracy": "5", "a.where/altitude": "", "a.home/lat": "1.5", "a.home/lon": "2.5",
 			"a.home/accuracy": "", "a.home/altitude": "", "a.of": "did:ixo:household/9", "a.secrets": `[{"s":"hush"}]`,
@@ -185,8 +185,7 @@ func TestNothingPersonal(t *testing.T) {
 	f := compile(t, document)
 	// What must never be there, even if the store were to hold it.
 	all := response(t, f, answered, layout.Full)
-	hidden := strings.NewReplacer("hh_<did:ixo:household/1>", "", "hh_<did:ixo:household/9>", "", "pe_<person:did:key:c>", "", "pe_<person:did:key:v>", "",
-		"rs_<response:amina-1>", "", "rs_%3Cresponse:amina-1%3E", "")
+	hidden := strings.NewReplacer("hh_<did:ixo:household/1>", "", "hh_<did:ixo:household/9>", "", "pe_<person:did:key:c>", "", "pe_<person:did:key:v>", "")
 	look := func(level layout.Level, shape layout.Shape, format layout.Format) {
 		text := hidden.Replace(string(file(t, f, layout.Config{Level: level, Shape: shape}, format, all)))
 		for _, secret := range []string{"mina", "did:", "hush", "1996", "dev-1", "1.2921", "36.82", "1.25", "36.5", "1.5", "0.04", `"note"`} {
@@ -207,14 +206,19 @@ func TestNothingPersonal(t *testing.T) {
 	}
 }
 
-func TestServerMadeIDsStay(t *testing.T) {
+// The reference of a response is the same in every level, shape and format.
+func TestRecordIDs(t *testing.T) {
 	t.Parallel()
 	f := compile(t, document)
-	r := response(t, f, `{}`, layout.None)
-	for id, want := range map[string]string{"rsp_7": "rsp_7", "rsp_8": "rs_<response:rsp_8>", "rsp_": "rs_<response:rsp_>", "7": "rs_<response:7>"} {
-		r.ID = id
-		if got := table(t, file(t, f, layout.Config{Level: layout.None, Shape: layout.Wide}, layout.CSV, r))[1][0]; got != want {
-			t.Errorf("%s = %q, want %q", id, got, want)
+	for _, level := range layout.Levels() {
+		r := response(t, f, answered, level)
+		for _, shape := range []layout.Shape{layout.Wide, layout.Long} {
+			for _, format := range []layout.Format{layout.CSV, layout.NDJSON, layout.JSONLD} {
+				text := string(file(t, f, layout.Config{Level: level, Shape: shape}, format, r))
+				if !strings.Contains(text, "rec~7") || strings.Contains(text, "amina-1") != (level == layout.Full) {
+					t.Errorf("%s %s %s has no reference, or says whom it is about: %s", level, shape, format, text)
+				}
+			}
 		}
 	}
 }
@@ -245,9 +249,9 @@ func TestLong(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, strings.Join(r, "|"))
 	}
-	at := "amina-1|2|did:ixo:household/1|"
+	at := "amina-1|rec~7|2|did:ixo:household/1|"
 	want := []string{
-		"responseId|round|householdId|section|question|index|value", at + "a|best||other", at + "a|best/other||'=cmd()", at + "a|double||10", at + "a|fuels|1|wood",
+		"responseId|recordId|round|householdId|section|question|index|value", at + "a|best||other", at + "a|best/other||'=cmd()", at + "a|double||10", at + "a|fuels|1|wood",
 		at + "a|fuels|2|other", at + "a|fuels/other|2|dung, dry", at + "a|g.day||2026-01-31", at + "a|g.yes||true", at + "a|grid.r, 2||bad", at + "a|grid.r1||good",
 		at + "a|home/lat||1.5", at + "a|home/lon||2.5", at + "a|of||did:ixo:household/9", at + "a|order|1|y", at + "a|order|2|other", at + "a|order|3|x",
 		at + "a|people.age|1|30", at + "a|people.at/lat|1|0.04", at + "a|people.at/lon|1|-0.04", at + "a|people.born|1|1996-01-01", at + "a|people.can|1.1|read",
@@ -441,7 +445,7 @@ func TestTooWide(t *testing.T) {
 		t.Errorf("long: %v", err)
 	}
 	long := string(file(t, f, layout.Config{Level: layout.None, Shape: layout.Long}, layout.CSV, response(t, f, `{"s":{"a":["x","o1ns"]}}`, layout.None)))
-	if !strings.HasSuffix(long, ",s,a,1,x\r\nrs_<response:amina-1>,2,s,a,2,o1ns\r\n") {
+	if !strings.HasSuffix(long, ",s,a,1,x\r\nrec~7,2,s,a,2,o1ns\r\n") {
 		t.Errorf("long = %s", long)
 	}
 	// Its codebook is no heavier than its template.

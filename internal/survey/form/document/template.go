@@ -64,7 +64,7 @@ type Question struct {
 	Validation        Validation `json:"validation,omitzero"`
 	Unit              string     `json:"unit,omitzero" doc:"Unit of a number, for people." example:"kg"`
 	Units             []string   `json:"units,omitzero" doc:"Units a quantity may have."`
-	PII               PII        `json:"pii,omitzero" enum:"none,direct,indirect" doc:"Whether the answer identifies a person."`
+	PII               PII        `json:"pii,omitzero" enum:"none,direct,indirect" doc:"Whether the answer identifies a person. What is marked is shown to keys with the scope responses:pii only; photos, sounds, files and rounded places that are marked as indirect also to those with responses:verify."`
 	Indicators        []string   `json:"indicators,omitzero" doc:"Indicators the answer feeds." example:"[\"SDG7.1.2\"]"`
 	BackCheckClass    int        `json:"backCheckClass,omitzero" minimum:"0" maximum:"3" doc:"1 never changes, 2 should not, 3 may; 0 is not checked."`
 	Questions         []Question `json:"questions,omitzero" doc:"Questions of a group or repeat; at most 4 levels."`

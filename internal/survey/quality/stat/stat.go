@@ -98,23 +98,36 @@ type Center struct {
 	Count  int64   // of all values
 }
 
-// CenterOf looks at a sample. The spread is the median absolute deviation; when
-// more than half of the values are the same it is the mean one (Iglewicz and
-// Hoaglin).
+// fewDiffer is how many answers have to differ from the median before they have
+// a spread of their own.
+const fewDiffer = 5
+
+// CenterOf looks at a sample. The spread is the median absolute deviation. Where
+// that is 0, because more than half of the values are the same, it is that of
+// the values that differ: of a question most people answer with 0, 1 is no
+// outlier and 50 is. When fewer than five differ it is the mean deviation of all
+// (Iglewicz and Hoaglin), and these few stand out.
 func CenterOf(s *Sample) Center {
 	sorted := s.Values()
-	c := Center{Median: Median(sorted), Count: s.Count()}
+	median, mad := Middle(sorted)
+	c := Center{Median: median, Count: s.Count()}
 	if len(sorted) == 0 {
 		return c
 	}
-	dev, sum := make([]float64, len(sorted)), 0.0
-	for i, v := range sorted {
-		dev[i] = math.Abs(v - c.Median)
-		sum += dev[i] / float64(len(sorted))
+	if c.Spread = madFactor * mad; c.Spread > 0 {
+		return c
 	}
-	slices.Sort(dev)
-	if c.Spread = madFactor * Median(dev); c.Spread == 0 {
-		c.Spread = meanDevFactor * sum
+	var differ []float64
+	sum := 0.0
+	for _, v := range sorted {
+		if v != median {
+			differ = append(differ, math.Abs(v-median))
+			sum += math.Abs(v-median) / float64(len(sorted))
+		}
+	}
+	if c.Spread = meanDevFactor * sum; len(differ) >= fewDiffer {
+		slices.Sort(differ)
+		c.Spread = madFactor * Median(differ)
 	}
 	return c
 }
@@ -167,36 +180,15 @@ func (m Moments) Variance() float64 {
 // difference between groups.
 func Clip(z float64) float64 { return max(-2, min(2, z)) }
 
-// Differ compares one group with all others: the difference of the means and
-// how many standard errors that is (Welch); 0, 0 when it cannot be told.
-func Differ(one, all Moments) (difference, score float64) {
-	rest := all.Minus(one)
-	if one.N < 2 || rest.N < 2 {
-		return 0, 0
+// Round rounds for people. What no JSON number can be becomes a very large one.
+func Round(v float64) float64 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.Abs(v) > 1e12:
+		return max(-1e300, min(1e300, v))
 	}
-	difference = one.Mean() - rest.Mean()
-	// A group in which everybody says the same has a variance of 0 by chance;
-	// the variance of all together keeps the score from being endless.
-	least := all.Variance() / 4
-	if err := math.Sqrt(max(one.Variance(), least)/one.N + max(rest.Variance(), least)/rest.N); err > 0 {
-		score = difference / err
-	}
-	return difference, score
-}
-
-// DifferShares compares the share of one group with that of all others: hits
-// of n each. The score is that of two proportions.
-func DifferShares(hits, n, allHits, allN float64) (difference, score float64) {
-	restHits, rest := allHits-hits, allN-n
-	if n == 0 || rest <= 0 {
-		return 0, 0
-	}
-	p := allHits / allN
-	difference = hits/n - restHits/rest
-	if err := math.Sqrt(p * (1 - p) * (1/n + 1/rest)); err > 0 {
-		score = difference / err
-	}
-	return difference, score
+	return math.Round(v*1000) / 1000
 }
 
 // order puts draws in the order of their rank.

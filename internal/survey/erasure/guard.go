@@ -1,0 +1,58 @@
+package erasure
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// doors is how many locks the households of a workspace share. An erasure has
+// one of them to itself; a list of households needs no more than there are.
+const doors = 64
+
+// door is the lock of a household.
+func door(ws, household string) int64 {
+	space, home := fnv.New64a(), fnv.New64a()
+	space.Write([]byte("survey household\n" + ws))
+	home.Write([]byte(household))
+	return int64(space.Sum64() - space.Sum64()%doors + home.Sum64()%doors)
+}
+
+// Guard keeps erasures of households waiting until tx has ended. Whoever stores
+// something new about a household calls it before all else in tx, and only then
+// looks whether the household was erased: what is stored before an erasure, it
+// finds. On SQLite there is one writer, and nothing to wait for.
+func Guard(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, households ...string) error {
+	if d != db.Postgres {
+		return nil
+	}
+	seen := map[int64]bool{}
+	var list []string
+	for _, id := range households {
+		if key := door(ws, id); !seen[key] {
+			seen[key] = true
+			list = append(list, strconv.FormatInt(key, 10))
+		}
+	}
+	if _, err := tx.Exec(ctx, guardPostgres, "["+strings.Join(list, ",")+"]"); err != nil {
+		return fmt.Errorf("keep an erasure waiting: %w", err)
+	}
+	return nil
+}
+
+// Begin waits for all who store something about a household, and keeps others
+// waiting until tx has ended: they find that it was erased then. Every part of an
+// erasure calls it before it reads.
+func Begin(ctx context.Context, tx *db.Tx, d db.Dialect, ws, household string) error {
+	if d != db.Postgres {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, beginPostgres, door(ws, household)); err != nil {
+		return fmt.Errorf("begin an erasure: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+// Package fields keeps of a record the members that the parameter fields asks
+// for: names of members, or paths with dots, with commas between them. What
+// names the record, and what says that something of it is not shown, is always
+// there.
+package fields
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/rql"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Limits of the parameter.
+const (
+	maxFields = 50
+	maxText   = 2000 // bytes
+)
+
+// Query is the parameter.
+type Query struct {
+	Fields string `query:"fields" doc:"Only these members, with commas between them; the id is always there, and masked when something is." example:"status,updated"`
+}
+
+// Of are the fields of the records of a type.
+type Of struct {
+	Type   reflect.Type
+	Always []string   // members that are there unasked
+	Form   *form.Form // whose questions the answers have; nil takes any
+}
+
+// Set is what a request asks for. The zero value is all of a record.
+type Set struct{ wanted tree }
+
+// tree are members and what is wanted of each; nil is all of it.
+type tree map[string]tree
+
+// Set reads the parameter. Faults: UNKNOWN_FIELD, INVALID_PARAMETER.
+func (q Query) Set(of Of) (Set, error) {
+	if q.Fields == "" {
+		return Set{}, nil
+	}
+	names := strings.Split(q.Fields, ",")
+	if len(names) > maxFields || len(q.Fields) > maxText {
+		return Set{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+			With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: fmt.Sprintf("At most %d fields in %d bytes.", maxFields, maxText)})
+	}
+	t := tree{}
+	for _, name := range of.Always {
+		t[name] = nil
+	}
+	at := 1
+	for _, name := range names {
+		path, ok := rql.ParsePath(strings.TrimSpace(name))
+		if !ok || !of.has(path) {
+			return Set{}, fault.New(fault.Invalid, "UNKNOWN_FIELD", "A field is not known.").
+				With(fault.Field{Pointer: "query/fields", Code: "unknown_field", Detail: fmt.Sprintf("At character %d: There is no field %q.", at, strings.TrimSpace(name))})
+		}
+		t.add(path)
+		at += len([]rune(name)) + 1
+	}
+	return Set{t}, nil
+}
+
+func (t tree) add(path []string) {
+	below, known := t[path[0]]
+	switch {
+	case known && below == nil: // all of it is wanted already
+	case len(path) == 1:
+		t[path[0]] = nil
+	default:
+		if below == nil {
+			below = tree{}
+			t[path[0]] = below
+		}
+		below.add(path[1:])
+	}
+}
+
+// has tells whether records may have something at a path.
+func (o Of) has(path []string) bool {
+	if path[0] == "responses" && o.Form != nil && len(path) > 1 {
+		return slices.ContainsFunc(o.Form.Columns(), func(c form.Column) bool {
+			n := min(len(c.Path), len(path)-1) // below a question its answer may have members
+			return slices.Equal(c.Path[:n], path[1:n+1])
+		})
+	}
+	t := o.Type
+	for _, name := range path {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != reflect.TypeFor[jsontext.Value]() {
+			t = t.Elem()
+		}
+		switch {
+		case t == reflect.TypeFor[form.Object](), t == reflect.TypeFor[form.Value](), t == reflect.TypeFor[jsontext.Value]():
+			return true // what is inside, nobody has said
+		case t.Kind() == reflect.Map:
+			t = t.Elem()
+		case t.Kind() != reflect.Struct, t == reflect.TypeFor[time.Time]():
+			return false
+		default:
+			f, ok := member(t, name)
+			if !ok {
+				return false
+			}
+			t = f.Type
+		}
+	}
+	return true
+}
+
+// member finds a member of a struct by its name in JSON.
+func member(t reflect.Type, name string) (reflect.StructField, bool) {
+	for _, f := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name && tag != "" && tag != "-" {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+// One keeps the answer with a record to what is asked for.
+func One[T any](s Set) func(web.Reply[T], error) (web.Reply[T], error) {
+	return func(r web.Reply[T], err error) (web.Reply[T], error) { return cut(s.wanted, r, err) }
+}
+
+// Page keeps the answer with a page of records to what is asked for.
+func Page[T any](s Set) func(web.Reply[web.Page[T]], error) (web.Reply[web.Page[T]], error) {
+	t := tree{"items": s.wanted, "page": nil}
+	if s.wanted == nil {
+		t = nil
+	}
+	return func(r web.Reply[web.Page[T]], err error) (web.Reply[web.Page[T]], error) { return cut(t, r, err) }
+}
+
+func cut[T any](t tree, r web.Reply[T], err error) (web.Reply[T], error) {
+	if t == nil || err != nil {
+		return r, err
+	}
+	body := r.Raw
+	if body == nil {
+		if body, err = web.Encode(r.Value); err != nil {
+			return r, err
+		}
+	}
+	var out bytes.Buffer
+	if err := t.keep(jsontext.NewEncoder(&out), jsontext.NewDecoder(bytes.NewReader(body))); err != nil {
+		return r, fmt.Errorf("keep fields: %w", err)
+	}
+	r.Raw = bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return r, nil
+}
+
+// keep copies what is wanted of the next value.
+func (t tree) keep(out *jsontext.Encoder, in *jsontext.Decoder) error {
+	switch kind := in.PeekKind(); {
+	case t == nil:
+		v, err := in.ReadValue()
+		if err != nil {
+			return err
+		}
+		return out.WriteValue(v)
+	case kind == '{' || kind == '[':
+		return t.keepEach(out, in)
+	}
+	if err := in.SkipValue(); err != nil {
+		return err
+	}
+	return out.WriteToken(jsontext.Null) // somebody wanted a member of something that has none
+}
+
+// keepEach copies what is wanted of an object, or of each element of a list.
+func (t tree) keepEach(out *jsontext.Encoder, in *jsontext.Decoder) error {
+	open, err := in.ReadToken()
+	if err != nil {
+		return err
+	}
+	if err := out.WriteToken(open); err != nil {
+		return err
+	}
+	list := open.Kind() == '['
+	for in.PeekKind() != '}' && in.PeekKind() != ']' {
+		below := t
+		if !list {
+			name, err := in.ReadToken()
+			if err != nil {
+				return err
+			}
+			text, wanted := name.String(), false
+			if below, wanted = t[text]; !wanted || below != nil && in.PeekKind() != '{' && in.PeekKind() != '[' {
+				if err := in.SkipValue(); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := out.WriteToken(jsontext.String(text)); err != nil {
+				return err
+			}
+		}
+		if err := below.keep(out, in); err != nil {
+			return err
+		}
+	}
+	end, err := in.ReadToken()
+	if err != nil {
+		return err
+	}
+	return out.WriteToken(end)
+}

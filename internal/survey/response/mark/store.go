@@ -1,0 +1,106 @@
+package mark
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+)
+
+const (
+	insertFlag = `INSERT INTO response_flags (response, rule, question, survey, source, at, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (response, rule, question) DO NOTHING`
+	upsertFlag = `INSERT INTO response_flags (response, rule, question, survey, source, at, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (response, rule, question) DO UPDATE SET source = excluded.source, at = excluded.at, data = excluded.data
+		WHERE response_flags.source <> '` + Submit + `'`
+	deleteFlags     = `DELETE FROM response_flags WHERE response = $1 AND source = $2`
+	selectFlags     = `SELECT data FROM response_flags WHERE response = $1 ORDER BY rule, question LIMIT 200`
+	selectFlagNames = `SELECT rule, question, source FROM response_flags WHERE response = $1`
+)
+
+// Add stores what the checks of one response have found.
+func Add(ctx context.Context, tx *db.Tx, on On, flags []rule.Flag) error {
+	for _, f := range flags {
+		data, err := encode(f)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, insertFlag, on.Response, f.Rule, f.Question, on.Survey, Submit, on.At, data); err != nil {
+			return fmt.Errorf("insert flag: %w", err)
+		}
+	}
+	return nil
+}
+
+// Replace stores a flag in the place of the one there is, unless that is one the
+// response got by itself.
+func Replace(ctx context.Context, tx *db.Tx, on On, source string, f rule.Flag) error {
+	data, err := encode(f)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, upsertFlag, on.Response, f.Rule, f.Question, on.Survey, source, on.At, data); err != nil {
+		return fmt.Errorf("replace flag: %w", err)
+	}
+	return nil
+}
+
+func encode(f rule.Flag) (string, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return "", fmt.Errorf("encode flag: %w", err)
+	}
+	return string(data), nil
+}
+
+// Remove removes the flags of one source.
+func Remove(ctx context.Context, tx *db.Tx, response int64, source string) error {
+	if _, err := tx.Exec(ctx, deleteFlags, response, source); err != nil {
+		return fmt.Errorf("remove flags: %w", err)
+	}
+	return nil
+}
+
+// List lists the flags of a response, at most 200.
+func List(ctx context.Context, q db.Querier, response int64) ([]rule.Flag, error) {
+	rows, err := q.Query(ctx, selectFlags, response)
+	if err != nil {
+		return nil, fmt.Errorf("list flags: %w", err)
+	}
+	defer rows.Close()
+	var out []rule.Flag
+	for rows.Next() {
+		var data string
+		var f rule.Flag
+		if err := rows.Scan(&data); err != nil {
+			return nil, fmt.Errorf("list flags: %w", err)
+		}
+		if err := json.Unmarshal([]byte(data), &f); err != nil {
+			return nil, fmt.Errorf("read flag: %w", err)
+		}
+		out = append(out, f)
+	}
+	return out, rows.Err()
+}
+
+// Names lists the flags of a response with their sources.
+func Names(ctx context.Context, q db.Querier, response int64) (map[Name]string, error) {
+	rows, err := q.Query(ctx, selectFlagNames, response)
+	if err != nil {
+		return nil, fmt.Errorf("list flags: %w", err)
+	}
+	defer rows.Close()
+	out := map[Name]string{}
+	for rows.Next() {
+		var n Name
+		var source string
+		if err := rows.Scan(&n.Rule, &n.Question, &source); err != nil {
+			return nil, fmt.Errorf("list flags: %w", err)
+		}
+		out[n] = source
+	}
+	return out, rows.Err()
+}
