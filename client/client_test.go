@@ -103,17 +103,17 @@ func TestCalls(t *testing.T) {
 			return err
 		}, request{Method: "GET", Path: "/v1/workspaces/kitui"}},
 		"changes": {func(ctx context.Context, c *client.Client) error {
-			_, err := c.Events.Changes(ctx, client.ChangesQuery{After: 3, Limit: 2, Types: []string{"key.*", "job.failed"}})
+			_, err := c.Events.Changes(ctx, client.ChangesQuery{After: 3, Limit: 2, Types: []string{"key.*", "job.failed"}, Filter: "eq(subject,a)"})
 			return err
-		}, request{Method: "GET", Path: "/v1/changes", Query: "after=3&limit=2&types=key.%2A%2Cjob.failed"}},
+		}, request{Method: "GET", Path: "/v1/changes", Query: "after=3&filter=eq%28subject%2Ca%29&limit=2&types=key.%2A%2Cjob.failed"}},
 		"audit": {func(ctx context.Context, c *client.Client) error {
 			_, err := c.Events.AuditPage(ctx, client.AuditQuery{Actor: "did:x", Subject: "s", Type: "key.*", Since: day, Limit: 1})
 			return err
 		}, request{Method: "GET", Path: "/v1/audit", Query: "actor=did%3Ax&limit=1&since=2026-01-02T02%3A04%3A05Z&subject=s&type=key.%2A"}},
 		"webhook create": {func(ctx context.Context, c *client.Client) error {
-			_, err := c.Webhooks.Create(ctx, client.WebhookDraft{URL: "https://x", Events: []string{"*"}, Active: &yes})
+			_, err := c.Webhooks.Create(ctx, client.WebhookDraft{URL: "https://x", Events: []string{"*"}, Filter: "eq(subject,a)", Active: &yes})
 			return err
-		}, request{"POST", "/v1/webhooks", "", `{"url":"https://x","events":["*"],"active":true}`, "application/json"}},
+		}, request{"POST", "/v1/webhooks", "", `{"url":"https://x","events":["*"],"filter":"eq(subject,a)","active":true}`, "application/json"}},
 		"webhook update": {func(ctx context.Context, c *client.Client) error {
 			_, err := c.Webhooks.Update(ctx, "w", client.WebhookPatch{Description: &text}, client.IfRevision(3))
 			return err

@@ -32,6 +32,7 @@ type Device struct {
 	Created       time.Time           `json:"created"`
 	Updated       time.Time           `json:"updated"`
 	Links         DeviceLinks         `json:"links"`
+	Withheld      []string            `json:"withheld,omitzero"` // personal properties it has that the key may not see
 }
 
 // DeviceConfiguration is how a device measures. The first two are needed in a

@@ -130,6 +130,11 @@ type PatchStep struct {
 
 // JSONPatch is Patch with the operations of a JSON patch.
 func (e Entities) JSONPatch(ctx context.Context, did string, steps []PatchStep, opts ...Option) (*Entity, error) {
+	return do[Entity](ctx, e.c, operate(entityPath(did), steps), opts)
+}
+
+// operate is a change by the operations of a JSON patch.
+func operate(path string, steps []PatchStep) call {
 	body := make([]Object, len(steps))
 	for i, s := range steps {
 		body[i] = Object{"op": s.Op, "path": s.Path}
@@ -140,7 +145,7 @@ func (e Entities) JSONPatch(ctx context.Context, did string, steps []PatchStep, 
 			body[i]["from"] = s.From
 		}
 	}
-	return do[Entity](ctx, e.c, call{method: http.MethodPatch, path: entityPath(did), body: body, media: mediaPatch}, opts)
+	return call{method: http.MethodPatch, path: path, body: body, media: mediaPatch}
 }
 
 // Deactivate ends a twin for good; its DID stays resolvable. It needs the
@@ -179,6 +184,7 @@ type Verdict struct {
 	Status   string `json:"status"` // unverified, pending, verified, rejected, revoked or expired
 	Evidence string `json:"evidence,omitzero"`
 	Reason   string `json:"reason,omitzero"`
+	Oracle   string `json:"oracle,omitzero"` // DID of the oracle you speak for; one of yours when absent
 }
 
 // Verify says whether a twin is what it claims to be.

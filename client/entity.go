@@ -27,7 +27,8 @@ type Entity struct {
 	Relationships        []Relationship    `json:"relationships"` // the first 100
 	MoreRelationships    bool              `json:"moreRelationships,omitzero"`
 	MissingRelationships []string          `json:"missingRelationships"` // roles to fill before it can be active
-	VerifiableCredential []Credential      `json:"verifiableCredential"`
+	VerifiableCredential []Credential      `json:"verifiableCredential"` // the first 100
+	MoreCredentials      bool              `json:"moreCredentials,omitzero"`
 	LinkedResources      []LinkedResource  `json:"linkedResources"`
 	LinkedClaims         []LinkedResource  `json:"linkedClaims"`
 	LinkedEntities       []LinkedEntity    `json:"linkedEntities"`
@@ -47,7 +48,9 @@ type Entity struct {
 	Updated              time.Time         `json:"updated"`
 	CreatedBy            string            `json:"createdBy"`
 	UpdatedBy            string            `json:"updatedBy"`
+	StatedBy             string            `json:"statedBy,omitzero"` // of a claim: who last changed what it says
 	Links                EntityLinks       `json:"links"`
+	Withheld             []string          `json:"withheld,omitzero"` // personal properties it has that the key may not see: it has not entities:pii
 }
 
 // Service is a place where a twin can be reached.
@@ -118,6 +121,16 @@ type Verification struct {
 	Verifier  string    `json:"verifier,omitzero"`
 	Timestamp time.Time `json:"timestamp,omitzero"`
 	Evidence  string    `json:"evidence,omitzero"`
+
+	Approvals []Approval `json:"approvals,omitzero"` // of oracles, where the protocol says which or how many verify a claim
+	Missing   int        `json:"missing,omitzero"`   // how many more must
+}
+
+// Approval is the verdict of an oracle that a claim is what it says.
+type Approval struct {
+	Oracle    string    `json:"oracle"`   // DID
+	Verifier  string    `json:"verifier"` // DID of who spoke for it
+	Timestamp time.Time `json:"timestamp"`
 }
 
 // EntityLinks are the addresses of a twin.

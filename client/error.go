@@ -19,6 +19,31 @@ type Error struct {
 	Fields     []Field       // everything that is wrong with the request, where that is known
 	RequestID  string        // finds the request in the server's log
 	RetryAfter time.Duration // how long the server asks to wait; 0 when it does not say
+
+	// What some codes say for programs beside their sentences.
+	Current     *Current             // of STALE_REVISION and RESPONSE_CONFLICT: what is stored, where that is known
+	Differences []ResponseDifference // of RESPONSE_CONFLICT: in what the response that was sent differs from it
+	Existing    *ExistingResponse    // of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has, if the key may know it
+	Candidates  []SurveyCandidate    // of AMBIGUOUS_SURVEY: the surveys the response may be for
+}
+
+// Current is the stored revision that a change has not expected.
+type Current struct {
+	ETag     string `json:"etag"`              // for IfMatch
+	Revision int64  `json:"revision,omitzero"` // not of STALE_REVISION
+	Href     string `json:"href,omitzero"`     // not of STALE_REVISION
+}
+
+// ExistingResponse is the response a household has in a round.
+type ExistingResponse struct {
+	ResponseID string `json:"responseId"` // name it in Supersedes to replace it
+	Href       string `json:"href"`
+}
+
+// SurveyCandidate is a survey a response may be for.
+type SurveyCandidate struct {
+	SurveyID string `json:"surveyId"` // name it in SurveyID
+	Href     string `json:"href"`
 }
 
 // Field is one thing that is wrong with a request.
@@ -64,6 +89,12 @@ type errorBody struct {
 	Detail    string         `json:"detail"`
 	RequestID string         `json:"requestId"`
 	Errors    []Field        `json:"errors"`
+
+	Current     *Current             `json:"current"`
+	Differences []ResponseDifference `json:"differences"`
+	Existing    *ExistingResponse    `json:"existing"`
+	Candidates  []SurveyCandidate    `json:"candidates"`
+
 	Resolving struct {
 		Error   string `json:"error"`
 		Message string `json:"message"`
@@ -83,6 +114,7 @@ func errorOf(res *http.Response, body []byte) *Error {
 		return e
 	}
 	e.Code, e.Fields, e.Message = b.Code, b.Errors, b.Detail
+	e.Current, e.Differences, e.Existing, e.Candidates = b.Current, b.Differences, b.Existing, b.Candidates
 	if e.Message == "" {
 		e.Message = messageText(b.Message)
 	}

@@ -37,6 +37,32 @@ func TestErrors(t *testing.T) {
 				Fields: []client.Field{{Pointer: "/name", Code: "required", Detail: "This is required."}},
 			},
 		},
+		"stale": {
+			412, "", `{"code":"STALE_REVISION","detail":"x","current":{"etag":"\"7\""}}`,
+			client.Error{Status: 412, Code: "STALE_REVISION", Message: "x", RequestID: "r1", Current: &client.Current{ETag: `"7"`}},
+		},
+		"conflict": {
+			409, "", `{"code":"RESPONSE_CONFLICT","detail":"x","current":{"etag":"\"2\"","revision":2,"href":"/v1/responses/r"},` +
+				`"differences":[{"pointer":"/responses/home/size","stored":4,"sent":5},{"pointer":"/householdId","masked":true}]}`,
+			client.Error{
+				Status: 409, Code: "RESPONSE_CONFLICT", Message: "x", RequestID: "r1", Current: &client.Current{ETag: `"2"`, Revision: 2, Href: "/v1/responses/r"},
+				Differences: []client.ResponseDifference{{Pointer: "/responses/home/size", Stored: 4.0, Sent: 5.0}, {Pointer: "/householdId", Masked: true}},
+			},
+		},
+		"duplicate": {
+			409, "", `{"code":"DUPLICATE_HOUSEHOLD_RESPONSE","detail":"x","existing":{"responseId":"r","href":"/v1/responses/r"}}`,
+			client.Error{
+				Status: 409, Code: "DUPLICATE_HOUSEHOLD_RESPONSE", Message: "x", RequestID: "r1",
+				Existing: &client.ExistingResponse{ResponseID: "r", Href: "/v1/responses/r"},
+			},
+		},
+		"ambiguous": {
+			409, "", `{"code":"AMBIGUOUS_SURVEY","detail":"x","candidates":[{"surveyId":"s","href":"/v1/surveys/s"}]}`,
+			client.Error{
+				Status: 409, Code: "AMBIGUOUS_SURVEY", Message: "x", RequestID: "r1",
+				Candidates: []client.SurveyCandidate{{SurveyID: "s", Href: "/v1/surveys/s"}},
+			},
+		},
 		"other dialect":    {404, "", `{"message":"Cannot GET /x","error":"Not Found","statusCode":404}`, client.Error{Status: 404, Message: "Cannot GET /x", RequestID: "r1"}},
 		"list of texts":    {400, "", `{"message":["a","b"],"statusCode":400}`, client.Error{Status: 400, Message: "a b", RequestID: "r1"}},
 		"text":             {502, "", "<html>bad gateway\n", client.Error{Status: 502, Message: "<html>bad gateway", RequestID: "r1"}},

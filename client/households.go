@@ -35,6 +35,7 @@ type Household struct {
 	Created     time.Time         `json:"created"`
 	Updated     time.Time         `json:"updated"`
 	Links       HouseholdLinks    `json:"links"`
+	Withheld    []string          `json:"withheld,omitzero"` // personal properties it has that the key may not see
 }
 
 // DeviceBrief is a device in a few words.

@@ -13,17 +13,19 @@ import (
 
 // BatchItem is what became of one response of a batch.
 type BatchItem struct {
-	Index              int       `json:"index"`
-	ResponseID         string    `json:"responseId,omitzero"`
-	Status             string    `json:"status"` // created, replayed, partial, conflict, held or invalid
-	Revision           int64     `json:"revision,omitzero"`
-	Missing            []string  `json:"missing,omitzero"`            // pointers of required answers
-	MissingAttachments []string  `json:"missingAttachments,omitzero"` // hashes to send now
-	ConflictID         string    `json:"conflictId,omitzero"`
-	Code               string    `json:"code,omitzero"` // why it was not stored
-	Detail             string    `json:"detail,omitzero"`
-	Errors             []Field   `json:"errors,omitzero"`
-	Warnings           []Warning `json:"warnings,omitzero"` // what of the item was not done
+	Index              int               `json:"index"`
+	ResponseID         string            `json:"responseId,omitzero"`
+	Status             string            `json:"status"` // created, replayed, partial, conflict, held or invalid
+	Revision           int64             `json:"revision,omitzero"`
+	Missing            []string          `json:"missing,omitzero"`            // pointers of required answers
+	MissingAttachments []string          `json:"missingAttachments,omitzero"` // hashes to send now
+	ConflictID         string            `json:"conflictId,omitzero"`
+	Code               string            `json:"code,omitzero"` // why it was not stored
+	Detail             string            `json:"detail,omitzero"`
+	Errors             []Field           `json:"errors,omitzero"`
+	Existing           *ExistingResponse `json:"existing,omitzero"`   // of DUPLICATE_HOUSEHOLD_RESPONSE, if the key may know it
+	Candidates         []SurveyCandidate `json:"candidates,omitzero"` // of AMBIGUOUS_SURVEY
+	Warnings           []Warning         `json:"warnings,omitzero"`   // what of the item was not done
 }
 
 // ResponseBatch is what became of a batch.

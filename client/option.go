@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // Option changes one call.
@@ -31,12 +32,20 @@ func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) 
 
 // Reason says why, for the history of a twin: one line of at most 500
 // characters. It is for changes of entities whose body has no place for it.
-func Reason(text string) Option {
+func Reason(text string) Option { return query("reason", text) }
+
+// Fields asks for some members only of the surveys or responses that are read
+// or listed, such as status and responses.home.size. What names a record is
+// always there; the other members are empty. Code: UNKNOWN_FIELD.
+func Fields(names ...string) Option { return query("fields", strings.Join(names, ",")) }
+
+// query adds a parameter to a call.
+func query(name, value string) Option {
 	return func(c *call) {
 		if c.query = maps.Clone(c.query); c.query == nil {
 			c.query = url.Values{}
 		}
-		c.query.Set("reason", text)
+		c.query.Set(name, value)
 	}
 }
 

@@ -13,26 +13,28 @@ type Quality struct{ c *Client }
 
 // QualityReport is how good the data of a round are.
 type QualityReport struct {
-	SurveyID       string             `json:"surveyId"`
-	Round          int                `json:"round"`
-	Live           bool               `json:"live"` // counted for this answer
-	Run            *QualityRun        `json:"run,omitzero"`
-	Households     QualityHouseholds  `json:"households"`
-	Responses      int64              `json:"responses"`
-	Complete       int64              `json:"complete"`
-	Partial        int64              `json:"partial"`
-	Refusals       int64              `json:"refusals"`
-	Flagged        int64              `json:"flagged"`
-	FlaggedShare   float64            `json:"flaggedShare"`
-	Flags          map[string]int64   `json:"flags"` // by check
-	Duration       QualityDurations   `json:"duration"`
-	Collectors     []CollectorQuality `json:"collectors"`
-	MoreCollectors bool               `json:"moreCollectors,omitzero"`
-	Effects        []CollectorEffect  `json:"effects"`
-	Notes          []string           `json:"notes,omitzero"`
-	Template       QualityTemplate    `json:"template"`
-	BackChecks     BackCheckRates     `json:"backChecks"`
-	Links          QualityLinks       `json:"links"`
+	SurveyID       string                `json:"surveyId"`
+	Round          int                   `json:"round"`
+	Live           bool                  `json:"live"` // counted for this answer
+	Run            *QualityRun           `json:"run,omitzero"`
+	Households     QualityHouseholds     `json:"households"`
+	Responses      int64                 `json:"responses"`
+	Complete       int64                 `json:"complete"`
+	Partial        int64                 `json:"partial"`
+	Refusals       int64                 `json:"refusals"`
+	Flagged        int64                 `json:"flagged"`
+	FlaggedShare   float64               `json:"flaggedShare"`
+	Flags          map[string]int64      `json:"flags"` // by check
+	Duration       QualityDurations      `json:"duration"`
+	Collectors     []CollectorQuality    `json:"collectors"`
+	MoreCollectors bool                  `json:"moreCollectors,omitzero"`
+	Effects        []CollectorEffect     `json:"effects"`     // collectors that stand out
+	Differences    []CollectorDifference `json:"differences"` // questions that collectors differ in, without one standing alone
+	Comparisons    int                   `json:"comparisons"` // of a collector with the others, in the last run
+	Notes          []string              `json:"notes,omitzero"`
+	Template       QualityTemplate       `json:"template"`
+	BackChecks     BackCheckRates        `json:"backChecks"`
+	Links          QualityLinks          `json:"links"`
 }
 
 // QualityRun is the last run of the checks over many responses.
@@ -71,18 +73,42 @@ type CollectorQuality struct {
 	Flags      map[string]int64 `json:"flags"`
 	Duration   QualityDurations `json:"duration"`
 	BackChecks *BackCheckRates  `json:"backChecks,omitzero"`
+	Links      struct {
+		Flags string `json:"flags"`
+	} `json:"links"`
 }
 
-// CollectorEffect is a collector whose answers differ from those of all others.
+// CollectorEffect is a collector whose answers to a question differ from those
+// of all others.
 type CollectorEffect struct {
 	Collector  string  `json:"collector"`
 	Question   string  `json:"question"`
 	Option     string  `json:"option,omitzero"`
+	Collectors int     `json:"collectors"` // compared, this one too
 	Interviews int64   `json:"interviews"`
 	Value      float64 `json:"value"`
-	Others     float64 `json:"others"`
-	Score      float64 `json:"score"`
+	Others     float64 `json:"others"` // median of the other collectors
+	Score      float64 `json:"score"`  // difference in standard errors
 	Limit      float64 `json:"limit"`
+}
+
+// CollectorDifference is a question that collectors have different answers to, and
+// nobody stands alone.
+type CollectorDifference struct {
+	Question   string       `json:"question"`
+	Option     string       `json:"option,omitzero"`
+	Collectors int          `json:"collectors"` // compared
+	Lowest     CollectorSum `json:"lowest"`
+	Highest    CollectorSum `json:"highest"`
+	Score      float64      `json:"score"`
+	Limit      float64      `json:"limit"`
+}
+
+// CollectorSum is what one collector has heard.
+type CollectorSum struct {
+	Collector  string  `json:"collector"`
+	Interviews int64   `json:"interviews"`
+	Value      float64 `json:"value"` // mean or share
 }
 
 // QualityTemplate tells whether the questions were looked at in time.
@@ -95,6 +121,8 @@ type QualityTemplate struct {
 
 // QualityLinks are the addresses around a report.
 type QualityLinks struct {
+	Survey     string `json:"survey"`
+	Responses  string `json:"responses"`
 	Flags      string `json:"flags"`
 	Rules      string `json:"rules"`
 	Runs       string `json:"runs"`
@@ -178,6 +206,7 @@ func (q Quality) SetRules(ctx context.Context, surveyID string, r QualityRules, 
 // QualityFlag is a flag and the response it is on.
 type QualityFlag struct {
 	ResponseID   string    `json:"responseId"`
+	RecordID     string    `json:"recordId"` // of the response; the same in every read and export
 	Collector    string    `json:"collector"`
 	Round        int       `json:"round"`
 	Rule         string    `json:"rule"`
@@ -188,7 +217,13 @@ type QualityFlag struct {
 	Source       string    `json:"source"`
 	At           time.Time `json:"at"`
 	Verification string    `json:"verification"`
-	Link         string    `json:"link"`
+	Links        FlagLinks `json:"links"`
+}
+
+// FlagLinks are the addresses around a flag.
+type FlagLinks struct {
+	Response     string `json:"response"`
+	Verification string `json:"verification"`
 }
 
 // FlagQuery asks for flags of a survey.
@@ -264,6 +299,7 @@ type BackCheck struct {
 	SurveyID    string              `json:"surveyId"`
 	Round       int                 `json:"round"`
 	ResponseID  string              `json:"responseId"`
+	RecordID    string              `json:"recordId"` // of the response; the same in every read and export
 	Collector   string              `json:"collector"`
 	State       string              `json:"state"` // drawn, done, refused or unreachable
 	DrawnAt     time.Time           `json:"drawnAt"`

@@ -27,6 +27,10 @@ func TestQualityCalls(t *testing.T) {
 		{"bulk", func(ctx context.Context, v Verifications, _ Quality) error {
 			return fails(v.Bulk(ctx, "s", BulkDecision{DecisionDraft: DecisionDraft{Status: "verified"}, Filter: &BulkFilter{Status: "pending", Flagged: &yes, After: "r1"}}))
 		}, `POST /v1/surveys/s/verification:bulk {"status":"verified","filter":{"status":"pending","flagged":true,"after":"r1"}}`},
+		{"evidence", func(ctx context.Context, v Verifications, _ Quality) error { return fails(v.Evidence(ctx, "rec~1")) }, `GET /v1/responses/rec~1/evidence `},
+		{"file of the evidence", func(ctx context.Context, v Verifications, _ Quality) error {
+			return fails(v.EvidenceFile(ctx, "r1", "abc"))
+		}, `GET /v1/responses/r1/evidence/abc `},
 		{"report", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Report(ctx, "s", 2)) }, `GET /v1/surveys/s/quality?round=2 `},
 		{"run", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Run(ctx, "s", 0)) }, `POST /v1/surveys/s/quality/runs {}`},
 		{"run of a round", func(ctx context.Context, _ Verifications, q Quality) error { return fails(q.Run(ctx, "s", 3)) }, `POST /v1/surveys/s/quality/runs {"round":3}`},

@@ -100,6 +100,7 @@ type Response struct {
 	ContentID          string          `json:"contentId"`
 	Status             string          `json:"status"` // complete, partial, refused or redacted
 	Links              ResponseLinks   `json:"links"`
+	RecordID           string          `json:"recordId"` // the same in every read and export; may be used as the id
 	Responses          Answers         `json:"responses"`
 	Location           *Spot           `json:"location,omitzero"`
 	Masked             []string        `json:"masked,omitzero"` // pointers of what this key may not read
@@ -207,6 +208,13 @@ func (r Responses) Replace(ctx context.Context, id string, d ResponseDraft, opts
 // needs the option IfRevision or IfMatch. Codes are those of Replace.
 func (r Responses) Patch(ctx context.Context, id string, patch Object, opts ...Option) (*Response, error) {
 	return do[Response](ctx, r.c, merge(responsePath(id), patch), opts)
+}
+
+// JSONPatch is Patch with the operations of a JSON patch: on the content as this
+// key reads it, so what it may not read is not there. Codes beside those of
+// Replace: JSON_PATCH_NOT_APPLICABLE, JSON_PATCH_TEST_FAILED.
+func (r Responses) JSONPatch(ctx context.Context, id string, steps []PatchStep, opts ...Option) (*Response, error) {
+	return do[Response](ctx, r.c, operate(responsePath(id), steps), opts)
 }
 
 // Redact takes the content out of a response for good; it needs the option

@@ -26,6 +26,12 @@ func TestResponseCalls(t *testing.T) {
 			return fails(r.SubmitTo(ctx, "s1", draft))
 		}, `POST /v1/surveys/s1/responses ` + body},
 		{"get", func(ctx context.Context, r Responses, _ Attachments) error { return fails(r.Get(ctx, "r:1")) }, `GET /v1/responses/r:1 `},
+		{"some fields", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.At(ctx, "r1", 3, Fields("status", "responses.home.size")))
+		}, `GET /v1/responses/r1?at=3&fields=status%2Cresponses.home.size `},
+		{"JSON patch", func(ctx context.Context, r Responses, _ Attachments) error {
+			return fails(r.JSONPatch(ctx, "r1", []PatchStep{{Op: "copy", From: "/a", Path: "/b"}}, IfRevision(2)))
+		}, `PATCH /v1/responses/r1 [{"from":"/a","op":"copy","path":"/b"}] "2"`},
 		{"at", func(ctx context.Context, r Responses, _ Attachments) error { return fails(r.At(ctx, "r1", 3)) }, `GET /v1/responses/r1?at=3 `},
 		{"page", func(ctx context.Context, r Responses, _ Attachments) error {
 			return fails(r.Page(ctx, "s1", ResponseQuery{Verification: "verified", Filter: "eq(mode,visit)", Limit: 7, Cursor: "x"}))

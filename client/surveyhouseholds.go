@@ -108,6 +108,11 @@ func (s Surveys) PatchHousehold(ctx context.Context, id, did string, patch Objec
 	return do[ListedHousehold](ctx, s.c, merge(listedPath(id, did), patch), opts)
 }
 
+// JSONPatchHousehold is PatchHousehold with the operations of a JSON patch.
+func (s Surveys) JSONPatchHousehold(ctx context.Context, id, did string, steps []PatchStep, opts ...Option) (*ListedHousehold, error) {
+	return do[ListedHousehold](ctx, s.c, operate(listedPath(id, did), steps), opts)
+}
+
 // RemoveHousehold takes a household off the list; it needs the option
 // IfRevision or IfMatch.
 func (s Surveys) RemoveHousehold(ctx context.Context, id, did string, opts ...Option) (*ListedHousehold, error) {

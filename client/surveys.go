@@ -268,6 +268,12 @@ func (s Surveys) Patch(ctx context.Context, id string, patch Object, opts ...Opt
 	return do[Survey](ctx, s.c, merge(surveyPath(id), patch), opts)
 }
 
+// JSONPatch is Patch with the operations of a JSON patch. Codes beside those of
+// Patch: JSON_PATCH_NOT_APPLICABLE, JSON_PATCH_TEST_FAILED.
+func (s Surveys) JSONPatch(ctx context.Context, id string, steps []PatchStep, opts ...Option) (*Survey, error) {
+	return do[Survey](ctx, s.c, operate(surveyPath(id), steps), opts)
+}
+
 // Delete removes a campaign that was never active; it needs the option
 // IfRevision or IfMatch. Codes: STATE_TRANSITION_INVALID, STALE_REVISION.
 func (s Surveys) Delete(ctx context.Context, id string, opts ...Option) (*Survey, error) {

@@ -33,6 +33,15 @@ func TestSurveyCalls(t *testing.T) {
 		{"patch", func(ctx context.Context, s Surveys) error {
 			return fails(s.Patch(ctx, "s1", Object{"name": nil}, IfRevision(3)))
 		}, `PATCH /v1/surveys/s1 {"name":null} "3"`},
+		{"JSON patch", func(ctx context.Context, s Surveys) error {
+			return fails(s.JSONPatch(ctx, "s1", []PatchStep{{Op: "test", Path: "/name", Value: nil}}, IfRevision(3)))
+		}, `PATCH /v1/surveys/s1 [{"op":"test","path":"/name","value":null}] "3"`},
+		{"some fields", func(ctx context.Context, s Surveys) error {
+			return fails(s.Page(ctx, SurveyQuery{Limit: 7}, Fields("name", "sampling.size")))
+		}, `GET /v1/surveys?fields=name%2Csampling.size&limit=7 `},
+		{"JSON patch of a household", func(ctx context.Context, s Surveys) error {
+			return fails(s.JSONPatchHousehold(ctx, "s1", house, []PatchStep{{Op: "remove", Path: "/area"}}, IfRevision(3)))
+		}, `PATCH /v1/surveys/s1/households/` + home + ` [{"op":"remove","path":"/area"}] "3"`},
 		{"delete", func(ctx context.Context, s Surveys) error { return fails(s.Delete(ctx, "s1", IfRevision(3))) }, `DELETE /v1/surveys/s1  "3"`},
 		{"clone", func(ctx context.Context, s Surveys) error { return fails(s.Clone(ctx, "s1", SurveyClone{Name: "x"})) }, `POST /v1/surveys/s1/clone {"name":"x"}`},
 		{"ready", func(ctx context.Context, s Surveys) error { return fails(s.Ready(ctx, "s1", "")) }, `POST /v1/surveys/s1/ready {}`},

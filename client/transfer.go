@@ -175,6 +175,7 @@ type Export struct {
 	Bytes     int64         `json:"bytes"`
 	SHA256    string        `json:"sha256,omitzero"` // once the file is whole
 	Columns   []string      `json:"columns,omitempty"`
+	Withheld  bool          `json:"withheld,omitzero"`  // the file has personal properties in it that the key may not see
 	ExpiresAt time.Time     `json:"expiresAt,omitzero"` // when the file is removed
 	Links     TransferLinks `json:"links"`
 }

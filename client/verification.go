@@ -37,6 +37,7 @@ type Decision struct {
 // ResponseState is how a response stands.
 type ResponseState struct {
 	ResponseID    string            `json:"responseId"`
+	RecordID      string            `json:"recordId"` // the same in every read and export
 	SurveyID      string            `json:"surveyId"`
 	Revision      int64             `json:"revision"` // of the response
 	Verification  ResponseVerdict   `json:"verification"`
@@ -51,6 +52,7 @@ type ResponseState struct {
 type VerificationLinks struct {
 	Response string `json:"response"`
 	History  string `json:"history"`
+	Evidence string `json:"evidence"`
 }
 
 // Decide decides about a response. IfRevision makes sure that it is the one

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -63,3 +64,6 @@ func (b *Built) Dir() string { return b.cfg.Data.Dir }
 
 // OracleDID is who the oracle is.
 func (b *Built) OracleDID() did.DID { return b.identity.DID }
+
+// Tools are what the oracle can look up here.
+func (b *Built) Tools() []tool.Tool { return b.serverTools() }

@@ -239,5 +239,6 @@ func (l leaver) Write(b []byte) (int, error) {
 
 // isWrite tells whether a route asks for more than a right to read.
 func isWrite(r web.Route) bool {
-	return r.Method != http.MethodGet && !strings.HasSuffix(string(r.Doc.Scope), ":read")
+	scope := string(r.Doc.Scope)
+	return r.Method != http.MethodGet && !strings.HasSuffix(scope, ":read") || strings.HasSuffix(scope, ":verify") // evidence is for verifiers
 }

@@ -135,11 +135,11 @@ func (a *App) toolRead(ctx context.Context, args jsontext.Value) (any, error) {
 	if err := json.Unmarshal(args, &in); err != nil {
 		return nil, err
 	}
-	r, err := a.twins.entities.Find(ctx, a.DB, in.DID)
+	body, _, err := a.twins.entities.Read(ctx, in.DID)
 	if err != nil {
 		return nil, err
 	}
-	return jsontext.Value(r.Body), nil
+	return jsontext.Value(body), nil
 }
 
 func (a *App) toolProgress(ctx context.Context, args jsontext.Value) (any, error) {

@@ -91,6 +91,8 @@ func sample(path, name string) string {
 		return "srv_7310428377145344"
 	case name == "exportId":
 		return "01890a5d-ac96-774b-bcce-b302099a8057"
+	case name == "responseId":
+		return "resp_789"
 	case name == "sha256":
 		return "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	case name == "id" && collection == "api-keys":

@@ -15,11 +15,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/history"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -49,15 +51,16 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) }, Taken: link.Held,
 	})
 	a.follow(map[string]cache{topicProtocols: t.protocols})
-	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key})
+	masked := mask.New(t.protocols, group.ControlsAs)
+	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key, Mask: masked})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, GroupChanged: a.Auth.RightsChanged,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})
-	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors})
-	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors})
+	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
+	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
 	t.groups = group.New(group.Config{DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Changed: a.Auth.RightsChanged})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.bulk = bulk.New(bulk.Config{
@@ -66,8 +69,9 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	})
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
-		Erasers: slices.Concat([]erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}}, a.surveys.erasers(), a.lineErasers()),
-		Copies:  append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
+		Erasers:   slices.Concat([]erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}}, a.surveys.erasers(), a.lineErasers()),
+		Certified: erasure.Record,
+		Copies:    append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
 	})
 	t.resolve, err = resolve.New(resolve.Config{
 		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(),

@@ -31,7 +31,7 @@ var resources = []resource{
 	{name: "claims", verbs: []string{"read", "write", "evaluate", "adjudicate"}},
 	{name: "credentials", verbs: []string{"read", "write", "issue-direct"}},
 	{name: "devices", verbs: []string{"read", "write"}},
-	{name: "entities", verbs: []string{"read", "write", "verify", "transfer", "erase"}},
+	{name: "entities", verbs: []string{"read", "write", "pii", "verify", "transfer", "erase"}},
 	{name: "evaluations", verbs: []string{"read", "write"}},
 	{name: "events", verbs: []string{"read"}},
 	{name: "exports", verbs: []string{"read", "write"}},
@@ -59,12 +59,12 @@ type Role struct {
 }
 
 // roles are the sets people ask for by name. None but the owner's holds
-// responses:pii together with a right to judge.
+// entities:pii or responses:pii together with a right to judge.
 var roles = []Role{
 	{"owner", []string{all}},
 	{"manager", []string{
 		"analytics:*", "audit:read", "claims:read", "claims:write", "credentials:read", "credentials:write", "devices:*",
-		"entities:read", "entities:write", "entities:transfer", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
+		"entities:pii", "entities:read", "entities:write", "entities:transfer", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
 		"jobs:*", "keys:*", "oracle:*", "protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:*",
 		"sessions:*", "surveys:*", "templates:*", "ussd:*", "webhooks:*",
 	}},

@@ -18,7 +18,7 @@ func TestKnownScope(t *testing.T) {
 		"*": true, "entities:read": true, "entities:*": true, "responses:pii": true, "operations:write": true, "workspaces:*": true,
 		"": false, ":": false, "entities": false, "entities:": false, "entities:delete": false, "entity:read": false, "*:*": false,
 		"*:read": false, "Entities:read": false, "entities:read ": false, "entities:read:x": false, "public": false, "operator": false,
-		"member": false, "member:*": false, "entities:erase": true,
+		"member": false, "member:*": false, "entities:erase": true, "entities:pii": true,
 	} {
 		if got := auth.KnownScope(s); got != want {
 			t.Errorf("KnownScope(%q) = %v, want %v", s, got, want)
@@ -48,7 +48,10 @@ func TestRolesHoldKnownScopes(t *testing.T) {
 		if r.Name != "owner" && (auth.May(c, "operations:read") || auth.May(c, "workspaces:read")) {
 			t.Errorf("role %s reaches the operator's routes", r.Name)
 		}
-		if r.Name != "owner" && auth.May(c, "responses:pii") && (auth.May(c, "claims:evaluate") || auth.May(c, "responses:verify")) {
+		if sees := r.Name == "owner" || r.Name == "manager"; auth.May(c, "entities:pii") != sees {
+			t.Errorf("role %s sees personal properties: %v, want %v", r.Name, !sees, sees)
+		}
+		if r.Name != "owner" && (auth.May(c, "responses:pii") || auth.May(c, "entities:pii")) && (auth.May(c, "entities:verify") || auth.May(c, "claims:evaluate") || auth.May(c, "responses:verify")) {
 			t.Errorf("role %s sees people and judges them", r.Name)
 		}
 	}
@@ -71,10 +74,10 @@ func TestEffective(t *testing.T) {
 		may, mayNot     string
 	}{
 		{"operator's owner", "default", []string{"*"}, "operations:write workspaces:write entities:read anything:new", ""},
-		{"tenant's owner", "kitui", []string{"*"}, "entities:write keys:write responses:pii workspaces:read", "operations:read operations:write workspaces:write"},
+		{"tenant's owner", "kitui", []string{"*"}, "entities:write entities:pii keys:write responses:pii workspaces:read", "operations:read operations:write workspaces:write"},
 		{"tenant with stolen words", "kitui", []string{"operations:read", "operations:*", "workspaces:*"}, "workspaces:read", "operations:read workspaces:write entities:read"},
-		{"tenant's reader", "kitui", []string{"entities:read"}, "entities:read", "entities:write claims:read operations:read"},
-		{"one resource", "default", []string{"entities:*"}, "entities:read entities:verify", "operations:read keys:read"},
+		{"tenant's reader", "kitui", []string{"entities:read"}, "entities:read", "entities:write entities:pii claims:read operations:read"},
+		{"one resource", "default", []string{"entities:*"}, "entities:read entities:pii entities:verify", "operations:read keys:read"},
 		{"nothing", "default", nil, "", "entities:read operations:read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

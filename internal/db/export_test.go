@@ -3,8 +3,9 @@ package db
 import (
 	"context"
 	"errors"
-	"github.com/hearth-dmrv/hearth/internal/db/page"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db/page"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )

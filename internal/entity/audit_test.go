@@ -9,6 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/stored"
 )
 
 // count counts rows by a statement with the workspace as its parameter.
@@ -67,7 +68,7 @@ func (v *env) checkHistory(t testing.TB, ws, id string, newest int64) {
 		if err := rows.Scan(&revision, &hash, &body); err != nil {
 			t.Fatal(err)
 		}
-		check(revision, hash, []byte(body))
+		check(revision, hash, stored.Body(body))
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)

@@ -1,21 +1,20 @@
 package entity
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// verified is the status of a verification that somebody has vouched for.
-const verified = "verified"
-
-// maxClaims is how many claims of one credential are looked at.
+// maxClaims is how many claims of one credential, and how many producers of one
+// claim, are looked at.
 const maxClaims = 100
 
 // isVerified tells whether somebody has vouched for a twin.
@@ -25,34 +24,43 @@ func (s *Service) isVerified(ctx context.Context, q db.Querier, ws string, nid i
 		return false, err
 	}
 	e, err := r.Entity()
-	return err == nil && e.Verification.Status == verified, err
+	return err == nil && e.Verification.Status == judge.Verified, err
 }
 
-// mayJudge holds a verdict about a claim against the domain model: an oracle
-// verifies it, and what it has become rests on that.
-func (s *Service) mayJudge(ctx context.Context, tx *db.Tx, r *Row, v Verdict) error {
+// bench is where the caller judges claims.
+func (s *Service) bench(ctx context.Context) judge.Bench {
+	c := web.CallerFrom(ctx)
+	return judge.Bench{
+		Protocols: s.cfg.Protocols, Workspace: c.Workspace, Caller: c.DID, Now: s.cfg.Now(),
+		Controls: func(ctx context.Context, q db.Querier, nid int64) (bool, error) {
+			r, err := findByNID(ctx, q, c.Workspace, nid)
+			if err != nil {
+				return false, err
+			}
+			if err = s.MayUpdate(ctx, q, r); fault.CodeOf(err) == "NOT_CONTROLLER" {
+				return false, nil
+			}
+			return err == nil, err
+		},
+	}
+}
+
+// weigh is the verification of a twin after a verdict. What a claim has become
+// rests on its own.
+func (s *Service) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Verification, error) {
+	b := s.bench(ctx)
 	if r.DomainType != "claim" {
-		return nil
+		return b.Plain(v), nil
 	}
-	if v.Status == verified {
-		_, found, err := link.Need{Role: edge.Verifies, Now: s.cfg.Now().UnixMilli()}.Parent(ctx, tx, r.NID)
-		if err != nil || found {
-			return err
-		}
-		return missingFault([]string{edge.VerifiedBy}, "A claim is verified by an oracle, and none is named.")
+	e, err := r.Entity()
+	if err != nil {
+		return Verification{}, err
 	}
-	was, err := s.isVerified(ctx, tx, r.Workspace, r.NID)
-	if err != nil || !was {
-		return err
+	next, err := b.Weigh(ctx, tx, r.NID, e, v)
+	if err == nil && e.Verification.Status == judge.Verified && next.Status != judge.Verified {
+		err = s.checkDependants(ctx, tx, r)
 	}
-	return s.checkDependants(ctx, tx, r)
-}
-
-// outlived tells that what somebody has vouched for is not what the twin says
-// now: the verdict was about other properties.
-func outlived(act Action, before, e *Entity) bool {
-	return before.Verification.Status == verified && e.Verification == before.Verification && act.Event != "entity.erased" &&
-		(e.Type != before.Type || !bytes.Equal(e.Properties.Value, before.Properties.Value))
+	return next, err
 }
 
 // mayLapse refuses a change that takes the verdict from a claim while an active
@@ -64,8 +72,29 @@ func (s *Service) mayLapse(ctx context.Context, q db.Querier, r *Row) error {
 	return s.checkDependants(ctx, q, r)
 }
 
-// checkBecoming wants the claim verified that is to become a credential.
+// checkProducing refuses a twin that would produce a claim whose verdict did not
+// know what the protocol of that twin asks for.
+func (s *Service) checkProducing(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
+	from, claim := p.Ends()
+	of, err := s.cfg.Protocols.FindAny(ctx, ws, from.Protocol, from.ProtocolVersion)
+	if err == nil {
+		err = judge.Late(of, at+"/role")
+	}
+	if fault.CodeOf(err) != "CLAIM_ALREADY_VERIFIED" {
+		return err
+	}
+	if was, lost := s.isVerified(ctx, tx, ws, claim.NID); lost != nil || !was {
+		return lost
+	}
+	return err
+}
+
+// checkBecoming wants the claim verified that is to become a credential, and not
+// yet where something is to produce it that has rules for claims.
 func (s *Service) checkBecoming(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
+	if p.Link.Role == edge.Produces && p.Link.Mirror {
+		return s.checkProducing(ctx, tx, ws, p, at)
+	}
 	if p.Link.Role != edge.Becomes || !p.Link.Mirror {
 		return nil
 	}
@@ -106,19 +135,24 @@ func claimNotVerified(pointer string) error {
 		With(fault.Field{Pointer: pointer, Code: "not_verified", Detail: "The claim is not verified."})
 }
 
-// keepsVerifier refuses to end the edge to the last oracle of a verified claim.
-// The edge has ended in tx.
+// keepsVerifier refuses to end the edge to the last oracle of a verified claim,
+// or to one its verdict rests on. The edge has ended in tx.
 func (s *Service) keepsVerifier(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan) error {
-	_, claim := p.Ends()
+	oracle, claim := p.Ends()
 	if p.Link.Role != edge.Verifies || !p.Link.Mirror || Status(claim.Status) == StatusDeactivated {
 		return nil
 	}
-	if n, err := (link.Count{Role: edge.Verifies, Most: 1}).In(ctx, tx, claim.NID); err != nil || n > 0 {
+	n, err := (link.Count{Role: edge.Verifies, Most: 1}).In(ctx, tx, claim.NID)
+	if err != nil {
 		return err
 	}
-	was, err := s.isVerified(ctx, tx, ws, claim.NID)
-	if err != nil || !was {
+	r, err := findByNID(ctx, tx, ws, claim.NID)
+	if err != nil {
 		return err
 	}
-	return missingFault([]string{edge.VerifiedBy}, "The claim is verified and needs this relationship.")
+	e, err := r.Entity()
+	if err != nil || e.Verification.Status != judge.Verified || n > 0 && !judge.Approves(e.Verification, oracle.DID) {
+		return err
+	}
+	return plan.Lacking([]string{edge.VerifiedBy}, "The claim is verified and needs this relationship.")
 }

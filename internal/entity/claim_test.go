@@ -113,6 +113,47 @@ func TestVerdictLapses(t *testing.T) {
 	})
 }
 
+// A claim is judged by somebody who has no part in it.
+func TestNobodyVerifiesTheirOwnClaim(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		oracle := v.create(t, "ws", draftOf("oracle"))
+		stove := draftOf("clean-cooking")
+		stove.Controllers = []string{"did:key:owner", "did:key:operator", "did:ixo:group/of-member"}
+		claim := with(draftOf("claim"), "producedBy", v.create(t, "ws", stove).DID, "verifiedBy", oracle.DID)
+		claim.Controllers = []string{"did:key:owner", "did:key:editor"}
+		id := v.create(t, "ws", claim).DID
+		must(t, second(v.s.Patch(as(t, "ws", "editor"), id, "*", entity.Change{Merge: []byte(`{"properties":{"kind":"fuel-saved"}}`)})))
+		must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"controllers":["did:key:keeper"]}`)})))
+		if got := v.get(t, "ws", id).StatedBy; got != "did:key:editor" {
+			t.Errorf("statedBy = %q, want the editor", got)
+		}
+		must(t, second(v.s.Transfer(as(t, "ws", "second"), id, "", entity.Transfer{Controller: "did:key:keeper", Owner: "did:key:heir"})))
+		for who, detail := range map[string]string{
+			"owner": "made", "editor": "changed", "heir": "belongs to you", "keeper": "control the claim", "operator": "control what produces it", "member": "control what produces it",
+		} {
+			for _, status := range []string{"verified", "rejected"} {
+				err := second(v.s.Verify(as(t, "ws", who), id, "", entity.Verdict{Status: status}))
+				want(t, who+" says "+status, err, "VERIFIER_IS_CLAIMANT")
+				if f := fault.As(err); f != nil && (f.Kind != fault.Forbidden || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, detail)) {
+					t.Errorf("%s: %+v, want that it says %q", who, f, detail)
+				}
+			}
+		}
+		want(t, "its maker asks for a verdict", v.judgeAs(t, "owner", id, "pending"), "")
+		want(t, "somebody else", v.judgeAs(t, "second", id, "verified"), "")
+		stoveID := v.create(t, "ws", draftOf("clean-cooking")).DID
+		want(t, "what is no claim", v.judgeAs(t, "owner", stoveID, "verified"), "")
+	})
+}
+
+// judgeAs says something about a twin of ws.
+func (v *env) judgeAs(t *testing.T, who, id, status string) error {
+	t.Helper()
+	return second(v.s.Verify(as(t, "ws", who), id, "", entity.Verdict{Status: status}))
+}
+
 // A claim is not taken back while its credential comes.
 func TestClaimsRace(t *testing.T) {
 	t.Parallel()

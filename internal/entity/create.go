@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -36,7 +37,11 @@ func (s *Service) Store(ctx context.Context, p *Prepared) (web.Reply[*Entity], e
 		if p.ready, err = s.readyFor(ctx, p, &p.row); err != nil {
 			return web.Reply[*Entity]{}, err
 		}
-		return idem.OnceAs(ctx, s.cfg.Idem, created(&p.row), func(tx *db.Tx) error {
+		answer, err := s.created(ctx, s.db, &p.row)
+		if err != nil {
+			return answer, err
+		}
+		return idem.OnceAs(ctx, s.cfg.Idem, answer, func(tx *db.Tx) error {
 			_, err := s.StoreTx(ctx, tx, p)
 			return err
 		})
@@ -46,19 +51,14 @@ func (s *Service) Store(ctx context.Context, p *Prepared) (web.Reply[*Entity], e
 		if err != nil {
 			return web.Reply[*Entity]{}, err
 		}
-		return created(r), nil
+		return s.created(ctx, tx, r)
 	})
 }
 
-func created(r *Row) web.Reply[*Entity] {
-	a := answer(r)
-	a.Location = address(r.DID)
-	return a
-}
-
-// answer is a record as it is sent.
-func answer(r *Row) web.Reply[*Entity] {
-	return web.Reply[*Entity]{Raw: r.Body, ETag: web.ETag(r.Revision)}
+func (s *Service) created(ctx context.Context, q db.Querier, r *Row) (web.Reply[*Entity], error) {
+	a, err := s.Answer(ctx, q, r)
+	a.Location = twin.Address(r.DID)
+	return a, err
 }
 
 // StoreTx stores a prepared twin with its index, edges, groups and events, and
@@ -106,7 +106,14 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, er
 	if err := s.storeLinks(ctx, tx, &row, links, plans); err != nil {
 		return nil, err
 	}
-	return &row, s.showJoined(ctx, tx, &row, waited)
+	if err := s.showJoined(ctx, tx, &row, waited); err != nil {
+		return nil, err
+	}
+	again, err := s.proofs(ctx).FollowAll(ctx, tx, plans)
+	if err != nil || !again {
+		return &row, err
+	}
+	return findByNID(ctx, tx, row.Workspace, row.NID)
 }
 
 // createdData is what the event of a new twin says about it.

@@ -14,23 +14,6 @@ import (
 // maxDependants is how many twins are named that keep another from going.
 const maxDependants = 10
 
-// leansOn tells which edges join a twin of a domain type to the parent it needs
-// while it is active: those of a role that lead to it, and those it has made
-// itself by one of words. role is "" when it needs none that must be alive: a
-// group stays with its organisation, and gives nothing once that has gone; a
-// claim stays with what produced it.
-func leansOn(domain string) (role string, words []string) {
-	switch domain {
-	case "project":
-		return edge.Implements, []string{edge.ImplementedBy}
-	case "asset":
-		return edge.Generates, []string{edge.GeneratedBy, edge.Project}
-	case "credential":
-		return edge.Becomes, nil
-	}
-	return "", nil
-}
-
 // MayEnd tells whether a twin may be deactivated as far as others go: the last
 // active group of an organisation may not, nor may an organisation, a project
 // or a claim that active twins need. Faults: ORGANISATION_REQUIRES_GROUP,
@@ -79,7 +62,7 @@ func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) err
 // hasParent tells whether a twin has the parent it needs, one that is not
 // deactivated, by an edge that holds. On PostgreSQL nobody deactivates that one until tx ends.
 func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
-	role, words := leansOn(domain)
+	role, words := edge.Leans(domain)
 	if role == "" {
 		return true, nil
 	}
@@ -113,5 +96,5 @@ func (s *Service) keepsParent(ctx context.Context, tx *db.Tx, p *plan.Plan) erro
 	if err != nil || ok {
 		return err
 	}
-	return missingFault([]string{edge.Required(child.DomainType)}, "The entity is active and needs this relationship.")
+	return plan.Lacking([]string{edge.Required(child.DomainType)}, "The entity is active and needs this relationship.")
 }

@@ -13,9 +13,8 @@
 package entity
 
 import (
-	"github.com/go-json-experiment/json"
-
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -50,6 +49,8 @@ type (
 	Relationship = twin.Relationship
 	// Status is where a twin stands in its life.
 	Status = twin.Status
+	// Verdict is what a verifier says about a twin.
+	Verdict = judge.Verdict
 	// Verification tells whether somebody has vouched for the twin.
 	Verification = twin.Verification
 )
@@ -68,20 +69,6 @@ func checkReason(reason string) error {
 	var c fault.Checks
 	check.Optional(&c, "/reason", reason, twin.MaxReason)
 	return c.Err("ENTITY_INVALID", "The entity is not valid.")
-}
-
-// scopesOf reads the scopes of a group off its properties. It returns false
-// when they are there and are not a list of texts: nobody could say what such a
-// group gives.
-func scopesOf(properties Object) ([]string, bool) {
-	var p struct {
-		Scopes []string `json:"scopes"`
-	}
-	if properties.IsZero() {
-		return nil, true
-	}
-	err := json.Unmarshal(properties.Value, &p)
-	return p.Scopes, err == nil
 }
 
 // checkSize bounds the whole record: each part may be large, not all of them.

@@ -268,10 +268,10 @@ func (v *env) verify(t testing.TB, ws, claim string) {
 	must(t, v.judge(t, ws, claim, "verified"))
 }
 
-// judge says something about a twin as the owner.
+// judge says something about a twin of the owner, as somebody else.
 func (v *env) judge(t testing.TB, ws, id, status string) error {
 	t.Helper()
-	return second(v.s.Verify(as(t, ws, "owner"), id, "", entity.Verdict{Status: status}))
+	return second(v.s.Verify(as(t, ws, "second"), id, "", entity.Verdict{Status: status}))
 }
 
 // events lists the types of events of a workspace after a number.

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -20,6 +21,8 @@ const (
 )
 
 const aboutControl = "Only controllers of the entity may change it. If-Match names the revision you have read; * takes whatever there is."
+
+const aboutPersonal = "Who does not control the entity and has not the scope entities:pii reads it without the properties its protocol marks as personal; withheld names them."
 
 // Routes adds the entity API to a.
 func (s *Service) Routes(a *web.API) {
@@ -39,7 +42,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/entities/{did}", s.serveGet, web.Doc{
 		Summary: "Read an entity", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
-		Description: "Deactivated entities stay readable. at reads an earlier revision; fields and expand shape the answer.",
+		Description: "Deactivated entities stay readable. at reads an earlier revision; fields and expand shape the answer. " + aboutPersonal,
 	})
 	web.Put(a, "/v1/entities/{did}", s.servePut, web.Doc{
 		Summary: "Replace an entity, or create one under a DID of yours", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated},
@@ -98,8 +101,8 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 ) (web.Reply[*Entity], error) {
 	var none web.Reply[*Entity]
 	if in.At == "" && in.Fields == "" && in.Expand == "" { // almost always
-		r, err := s.read(ctx, in.DID)
-		return web.Reply[*Entity]{Raw: r.Body, ETag: web.ETag(r.Revision)}, err
+		body, revision, err := s.Read(ctx, in.DID)
+		return web.Reply[*Entity]{Raw: body, ETag: web.ETag(revision)}, err
 	}
 	var c fault.Checks
 	for name, refused := range map[string]bool{
@@ -116,13 +119,19 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	a := answer(r)
+	hidden, err := s.See(ctx).Hidden(ctx, s.db, r.Protocol, r.Body)
+	if err != nil {
+		return none, err
+	}
+	body, revision := r.Body, r.Revision
 	if in.At != "" {
-		body, revision, err := s.cfg.At(ctx, s.db, r, in.At)
-		if err != nil {
+		if body, revision, err = s.cfg.At(ctx, s.db, r, in.At); err != nil {
 			return none, err
 		}
-		a.Raw, a.ETag = body, web.ETag(revision)
+	}
+	a := web.Reply[*Entity]{ETag: web.ETag(revision)}
+	if a.Raw, err = mask.Without(body, hidden); err != nil {
+		return none, err
 	}
 	if in.Expand != "" {
 		if a.Raw, err = s.cfg.Expand(ctx, s.db, r, a.Raw, in.Expand); err != nil {
@@ -152,14 +161,15 @@ func (s *Service) once(ctx context.Context, fn func(tx *db.Tx) (*Row, error)) (w
 		if err != nil {
 			return web.Reply[*Entity]{}, err
 		}
-		return answer(r), nil
+		return s.Answer(ctx, tx, r)
 	})
 }
 
-// replied is the answer of a change outside idem.
-func replied(r *Row, err error) (web.Reply[*Entity], error) {
+// changed makes a change outside idem.
+func (s *Service) changed(ctx context.Context, in changing, c Change) (web.Reply[*Entity], error) {
+	r, err := s.Patch(ctx, in.DID, in.IfMatch, c)
 	if err != nil {
 		return web.Reply[*Entity]{}, err
 	}
-	return answer(r), nil
+	return s.Answer(ctx, s.db, r)
 }

@@ -41,7 +41,7 @@ func (s *Service) servePut(ctx context.Context, in *struct {
 	case strings.TrimSpace(in.IfMatch) == "":
 		return none, web.CheckMatch("", 0)
 	}
-	return replied(s.Patch(ctx, in.DID, in.IfMatch, Change{document: in.RawBody, Reason: in.Reason, Action: "replace"}))
+	return s.changed(ctx, in.changing, Change{document: in.RawBody, Reason: in.Reason, Action: "replace"})
 }
 
 // createAs creates a twin under the DID of the path.
@@ -124,5 +124,5 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 	if web.IsJSONPatch(ctx) {
 		c.Merge, c.JSONPatch = nil, in.RawBody
 	}
-	return replied(s.Patch(ctx, in.DID, in.IfMatch, c))
+	return s.changed(ctx, in.changing, c)
 }

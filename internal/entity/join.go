@@ -25,7 +25,7 @@ type joinJob struct {
 
 // Handlers are what runs the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
-	return map[string]job.Handler{kindJoin: s.runJoin}
+	return map[string]job.Handler{kindJoin: s.runJoin, kindCertify: s.runCertify}
 }
 
 // farEnd is visibleEnd for an edge that is about to be stored. When there is no

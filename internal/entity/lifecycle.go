@@ -2,14 +2,14 @@ package entity
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -99,7 +99,7 @@ func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entit
 		}
 		missing = []string{edge.Required(r.DomainType)}
 	}
-	return missingFault(missing, "The entity cannot be active while relationships are missing.")
+	return plan.Lacking(missing, "The entity cannot be active while relationships are missing.")
 }
 
 // Transition is TransitionTx in a transaction of its own.
@@ -139,6 +139,8 @@ func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Statu
 		return err
 	}
 	switch {
+	case e.DomainType == proof.Credential: // with all that show it
+		err = s.proofs(ctx).LockHolders(ctx, tx, e.NID)
 	case to == StatusActive:
 		_, err = s.hasParent(ctx, tx, e.NID, e.DomainType)
 	case e.DomainType == "group":
@@ -255,43 +257,36 @@ func (s *Service) inUse(ctx context.Context, tx *db.Tx, id, ifMatch string) (*Ro
 	return r, nil
 }
 
-// Verdict is what a verifier says about a twin.
-type Verdict struct {
-	Status   string `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired" example:"verified"`
-	Evidence string `json:"evidence,omitzero" doc:"What it rests on: words or a link; at most 2000 characters."`
-	Reason   string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters."`
-}
-
 // VerifyTx notes what the caller says about a twin. Faults: ENTITY_NOT_FOUND,
 // ENTITY_INVALID, STALE_REVISION, ENTITY_DEACTIVATED, and of a claim
-// MISSING_RELATIONSHIPS and ACTIVE_DEPENDANTS.
+// ACTIVE_DEPENDANTS and those of judge.Bench.
 func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
-	var c fault.Checks
-	if !slices.Contains([]string{"unverified", "pending", "verified", "rejected", "revoked", "expired"}, v.Status) {
-		c.Add("/status", "not_allowed", "The value must be unverified, pending, verified, rejected, revoked or expired.")
-	}
-	check.Text(&c, "/evidence", v.Evidence, twin.MaxEvidence)
-	check.Optional(&c, "/reason", v.Reason, twin.MaxReason)
-	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
+	if err := v.Validate(); err != nil {
 		return nil, err
 	}
 	r, err := s.inUse(ctx, tx, id, ifMatch)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mayJudge(ctx, tx, r, v); err != nil {
+	next, err := s.weigh(ctx, tx, r, v)
+	if err != nil {
 		return nil, err
 	}
-	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": v.Status}}
+	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}}
 	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
-		e.Verification = Verification{
-			Status: v.Status, Verifier: web.CallerFrom(ctx).DID, Timestamp: s.cfg.Now().UTC().Truncate(time.Millisecond), Evidence: v.Evidence,
-		}
+		e.Verification = next
 		return nil
 	})
 }
 
 // Verify is VerifyTx in a transaction of its own.
 func (s *Service) Verify(ctx context.Context, id, ifMatch string, v Verdict) (web.Reply[*Entity], error) {
+	if e, err := s.visibleEnd(ctx, s.db, id); err != nil {
+		return web.Reply[*Entity]{}, err
+	} else if e != nil && e.DomainType == "claim" {
+		if err := s.bench(ctx).Warm(ctx, s.db, e.NID); err != nil {
+			return web.Reply[*Entity]{}, err
+		}
+	}
 	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.VerifyTx(ctx, tx, id, ifMatch, v) })
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,7 +13,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/cache"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -41,6 +42,11 @@ func (r *Row) Entity() (*Entity, error) {
 		return nil, fmt.Errorf("read record of %s: %w", r.DID, err)
 	}
 	return &e, nil
+}
+
+// cached is what readers by DID need of it.
+func (r *Row) cached() cache.Record {
+	return cache.Record{Project: r.Project, Protocol: r.Protocol, Revision: r.Revision, Body: r.Body}
 }
 
 // Mutate stores a new revision of a twin. It is the one way to do that: the
@@ -79,6 +85,7 @@ type revision struct {
 	act            Action
 	added, dropped []index.Prop
 	named, unnamed []index.Name
+	certifies      bool // others show the twin, which is a credential, and must show it anew
 }
 
 // revise makes the next revision of a twin. It only reads.
@@ -101,17 +108,18 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 			return nil, err
 		}
 		if !act.edges && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
-			return nil, missingFault(e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
+			return nil, plan.Lacking(e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
-	if outlived(act, &before, e) {
+	if act.Event != "entity.erased" && judge.Outlived(&before, e) {
 		if err := s.mayLapse(ctx, q, r); err != nil {
 			return nil, err
 		}
 		e.Verification = Verification{Status: "pending"}
 	}
-	rev.named, rev.unnamed = difference(externalsOf(e.ExternalIDs), externalsOf(before.ExternalIDs))
+	rev.named, rev.unnamed = index.Difference(index.NamesOf(e.ExternalIDs), index.NamesOf(before.ExternalIDs))
 	s.follow(ctx, r, e, &before)
+	rev.certifies = proof.Changed(&before, e)
 	next := *r
 	rev.next = &next
 	return rev, next.render(ctx, e, act, r.Hash)
@@ -124,6 +132,9 @@ func (s *Service) follow(ctx context.Context, r *Row, e, before *Entity) {
 	// A clock that steps back must not put a revision before its own.
 	e.Updated = time.UnixMilli(max(s.cfg.Now().UnixMilli(), r.UpdatedAt)).UTC()
 	e.UpdatedBy = cmp.Or(web.CallerFrom(ctx).DID, "system")
+	if e.DomainType == "claim" && judge.Restated(before, e) {
+		e.StatedBy = e.UpdatedBy
+	}
 }
 
 // reindex checks properties that have changed and finds out what the index has
@@ -153,7 +164,7 @@ func (s *Service) reindex(ctx context.Context, rev *revision, before, e *Entity)
 	if err != nil {
 		return err
 	}
-	rev.added, rev.dropped = difference(propsOf(ws, p, now), propsOf(ws, old, was))
+	rev.added, rev.dropped = index.Difference(propsOf(ws, p, now), propsOf(ws, old, was))
 	return nil
 }
 
@@ -178,27 +189,12 @@ func valuesOf(o Object) (map[string]any, error) {
 	return values, wrap("read properties", err)
 }
 
-// difference is what is in now and was not, and what was and is not any more.
-func difference[T comparable](now, was []T) (added, dropped []T) {
-	for _, v := range now {
-		if !slices.Contains(was, v) {
-			added = append(added, v)
-		}
-	}
-	for _, v := range was {
-		if !slices.Contains(now, v) {
-			dropped = append(dropped, v)
-		}
-	}
-	return added, dropped
-}
-
 // storeRevision stores what revise has made. The fault STALE_REVISION tells
 // that somebody else was first.
 func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) error {
 	next := rev.next
 	tx.AfterCommit(func() {
-		s.records.Set(cache.Name{Workspace: next.Workspace, DID: next.DID}, cache.Record{Project: next.Project, Revision: next.Revision, Body: next.Body})
+		s.records.Set(cache.Name{Workspace: next.Workspace, DID: next.DID}, next.cached())
 	})
 	stored, err := update(ctx, tx, rev.old, rev.next)
 	if err != nil {
@@ -220,9 +216,13 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 		return err
 	}
 	s.noteGroup(tx, next.DomainType)
-	return s.cfg.Events.Append(ctx, tx, event.Event{
+	err = s.cfg.Events.Append(ctx, tx, event.Event{
 		Workspace: next.Workspace, Type: cmp.Or(rev.act.Event, "entity.updated"), Subject: next.DID, Revision: next.Revision, Data: rev.act.Data,
 	})
+	if err != nil || !rev.certifies {
+		return err
+	}
+	return s.proofs(ctx).Renew(ctx, tx, next.NID, proof.Place{})
 }
 
 // noteGroup lets the keepers of rights know of a change in a group or an

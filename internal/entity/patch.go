@@ -211,7 +211,9 @@ func compare(stored, changed []byte) error {
 
 // atTimes are the members of a record that it has only at times and that
 // clients do not decide.
-func atTimes(name string) bool { return name == "project" || name == "moreRelationships" }
+func atTimes(name string) bool {
+	return name == "project" || name == "moreRelationships" || name == "moreCredentials" || name == "statedBy"
+}
 
 // replace puts everything a draft says in the place of what a record says.
 // Relationships have routes of their own: a draft may repeat them.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"maps"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -85,7 +82,7 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 		return nil, err
 	}
 	s.begin(ctx, e, p)
-	out := &Prepared{entity: e, chosen: d.DID != "", protocol: p, relations: d.Relationships, externals: externalsOf(e.ExternalIDs)}
+	out := &Prepared{entity: e, chosen: d.DID != "", protocol: p, relations: d.Relationships, externals: index.NamesOf(e.ExternalIDs)}
 	out.props = propsOf(caller.Workspace, p, values)
 	if err := s.checkGrant(ctx, e, nil); err != nil {
 		return nil, err
@@ -130,23 +127,8 @@ func (s *Service) begin(ctx context.Context, e *Entity, p *protocol.Protocol) {
 	}
 	e.Verification, e.RelayerNode, e.Revision = Verification{Status: "unverified"}, s.cfg.Relayer, 1
 	e.Created, e.Updated, e.CreatedBy, e.UpdatedBy = now, now, caller.DID, caller.DID
-	e.Links = linksOf(e.DID)
+	e.Links = twin.LinksOf(e.DID)
 }
-
-func linksOf(id string) Links {
-	self := address(id)
-	// One text that all of them are parts of.
-	all := self + "/history" + self + "/relationships" + self + "/graph" + self + "/did-document"
-	part := func(name string) (link string) {
-		n := len(self) + len(name)
-		link, all = all[:n], all[n:]
-		return link
-	}
-	return Links{Self: self, History: part("/history"), Relationships: part("/relationships"), Graph: part("/graph"), DIDDocument: part("/did-document")}
-}
-
-// address is the path of a twin.
-func address(id string) string { return "/v1/entities/" + url.PathEscape(id) }
 
 // checkGrant lets nobody give a group scopes they lack themselves. before are
 // the properties it had.
@@ -154,13 +136,13 @@ func (s *Service) checkGrant(ctx context.Context, e *Entity, before *Object) err
 	if e.DomainType != "group" {
 		return nil
 	}
-	scopes, ok := scopesOf(e.Properties)
+	scopes, ok := twin.ScopesOf(e.Properties)
 	if !ok {
 		return fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").
 			With(fault.Field{Pointer: "/properties/scopes", Code: "wrong_type", Detail: "The value must be an array of texts."})
 	}
 	if before != nil {
-		if old, ok := scopesOf(*before); ok && slices.Equal(old, scopes) {
+		if old, ok := twin.ScopesOf(*before); ok && slices.Equal(old, scopes) {
 			return nil
 		}
 	}
@@ -202,7 +184,7 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 			Controllers: org.entity.Controllers,
 		})
 		if err != nil {
-			return underGroup(err, i)
+			return check.Moved(err, "/properties", fmt.Sprintf("/groups/%d", i))
 		}
 		l := link.Link{
 			NID: s.db.NewNID(), DstDID: g.row.DID, Dst: g.row.NID, SrcDID: org.entity.DID, Role: edge.Contains, Mirror: true,
@@ -216,21 +198,6 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 		}
 	}
 	return nil
-}
-
-// underGroup moves the pointers of a fault to the group of the draft.
-func underGroup(err error, i int) error {
-	f := fault.As(err)
-	if f == nil {
-		return err
-	}
-	moved := *f
-	moved.Fields = nil
-	for _, field := range f.Fields {
-		field.Pointer = fmt.Sprintf("/groups/%d%s", i, strings.TrimPrefix(field.Pointer, "/properties"))
-		moved.Fields = append(moved.Fields, field)
-	}
-	return &moved
 }
 
 // seal decides the status of a new record, renders it and makes its row.
@@ -284,15 +251,6 @@ func propsOf(ws string, p *protocol.Protocol, values map[string]any) []index.Pro
 		if text, ok := IndexText(x.Kind, values[x.Name]); ok {
 			out = append(out, index.Prop{PID: PropID(ws, p.DID, x.Name), Val: text})
 		}
-	}
-	return out
-}
-
-// externalsOf lists external ids in one order, so that writers lock them in it.
-func externalsOf(ids map[string]string) []index.Name {
-	var out []index.Name
-	for _, scheme := range slices.Sorted(maps.Keys(ids)) {
-		out = append(out, index.Name{Scheme: scheme, Value: ids[scheme]})
 	}
 	return out
 }

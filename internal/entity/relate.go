@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -104,7 +105,7 @@ func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d Relation
 			return nil, err
 		}
 	}
-	return &shown, nil
+	return &shown, s.proofs(ctx).Follow(ctx, tx, pl)
 }
 
 // Relate is RelateTx in a transaction of its own.
@@ -117,7 +118,7 @@ func (s *Service) Relate(ctx context.Context, id string, d RelationDraft) (web.R
 		if err != nil {
 			return web.Reply[*Relationship]{}, err
 		}
-		return web.Reply[*Relationship]{Value: r, Location: address(id) + "/relationships/" + r.ID}, nil
+		return web.Reply[*Relationship]{Value: r, Location: twin.Address(id) + "/relationships/" + r.ID}, nil
 	})
 }
 

@@ -67,15 +67,6 @@ func deactivated() error {
 	return fault.New(fault.Conflict, "ENTITY_DEACTIVATED", "The entity is deactivated and cannot be changed.")
 }
 
-// missingFault names the roles an active twin needs.
-func missingFault(roles []string, message string) error {
-	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
-	for _, r := range roles {
-		f = f.With(fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + r + " must be filled."})
-	}
-	return f
-}
-
 // Shown is an edge as one of its ends shows it.
 func Shown(l *link.Link, atTarget bool) Relationship { return plan.Shown(l, atTarget) }
 

@@ -1,20 +1,17 @@
 package entity
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/cache"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -80,12 +77,13 @@ type Service struct {
 	cfg     Config
 	db      *db.DB
 	records *cache.Records
+	mask    *mask.Mask
 }
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, records: cache.New(cfg.DB)}
+	return &Service{cfg: cfg, db: cfg.DB, records: cache.New(cfg.DB), mask: mask.New(cfg.Protocols, cfg.ControlsAs)}
 }
 
 // Find reads a twin of the caller's workspace and projects. Any other is as
@@ -94,6 +92,27 @@ func (s *Service) Find(ctx context.Context, q db.Querier, id string) (*Row, erro
 	caller := web.CallerFrom(ctx)
 	r, err := find(ctx, q, caller.Workspace, id)
 	return visible(caller, r, err)
+}
+
+// Read gives the record of a twin as the caller may see it, and its revision.
+// The fault is ENTITY_NOT_FOUND.
+func (s *Service) Read(ctx context.Context, id string) ([]byte, int64, error) {
+	r, err := s.read(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	body, err := s.mask.Record(ctx, s.db, r.Protocol, r.Body)
+	return body, r.Revision, err
+}
+
+// See is how the caller of ctx sees twins: every record that leaves the server
+// goes through it.
+func (s *Service) See(ctx context.Context) *mask.Sight { return s.mask.See(ctx) }
+
+// Answer is the record of a twin as it is sent to the caller of ctx.
+func (s *Service) Answer(ctx context.Context, q db.Querier, r *Row) (web.Reply[*Entity], error) {
+	body, err := s.mask.Record(ctx, q, r.Protocol, r.Body)
+	return web.Reply[*Entity]{Raw: body, ETag: web.ETag(r.Revision)}, err
 }
 
 // read is Find for those who want nothing but the record.
@@ -106,7 +125,7 @@ func (s *Service) read(ctx context.Context, id string) (cache.Record, error) {
 		if err != nil {
 			return cache.Record{}, err
 		}
-		found = cache.Record{Project: r.Project, Revision: r.Revision, Body: r.Body}
+		found = r.cached()
 		s.records.Put(name, found, evicted)
 	}
 	if !inside(caller, found.Project) {
@@ -141,7 +160,7 @@ func visible(c web.Caller, r *Row, err error) (*Row, error) {
 // group, else the fault NOT_CONTROLLER. That the caller has the scope
 // entities:write is the route's matter.
 func (s *Service) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
-	controllers, err := controllersOf(r.Body)
+	controllers, err := twin.ControllersOf(r.Body)
 	if err != nil {
 		return err
 	}
@@ -159,30 +178,6 @@ func (s *Service) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
 	return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the entity may change it.")
 }
 
-// controllersOf reads the controllers off a record and nothing else: they
-// stand near its beginning, and a record can be long.
-func controllersOf(body []byte) ([]string, error) {
-	dec := jsontext.NewDecoder(bytes.NewReader(body))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, wrap("read record", err)
-	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, wrap("read record", err)
-		}
-		if name.String() == "controllers" {
-			var list []string
-			err := json.UnmarshalDecode(dec, &list)
-			return list, wrap("read record", err)
-		}
-		if err := dec.SkipValue(); err != nil {
-			return nil, wrap("read record", err)
-		}
-	}
-	return nil, errors.New("read record: it names no controllers")
-}
-
 // Brief is a twin in a few words, for graphs and expanded links.
 type Brief struct {
 	DID        string `json:"did"`
@@ -190,7 +185,7 @@ type Brief struct {
 	Class      string `json:"class"`
 	DomainType string `json:"domainType"`
 	Status     Status `json:"status"`
-	Name       string `json:"name,omitzero" doc:"The beginning of its name: properties.name, else metadata.name."`
+	Name       string `json:"name,omitzero" doc:"The beginning of its name: properties.name, else metadata.name; where that is personal, only with the scope entities:pii."`
 }
 
 // Summary is a twin in a few words.

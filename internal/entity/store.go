@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/stored"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -90,7 +91,7 @@ func scan(row db.Row) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Body, r.crowded = []byte(body), crowded != 0
+	r.Body, r.crowded = stored.Body(body), crowded != 0
 	return &r, nil
 }
 
@@ -161,7 +162,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	}
 	args := []any{
 		old.NID, old.Revision, next.Revision, flag(next.crowded), next.Name, next.UpdatedAt, next.Action, next.Actor, next.RequestID,
-		next.Reason, next.Hash, string(next.Body),
+		next.Reason, next.Hash, stored.Text(next.Body),
 	}
 	if old.sameKeys(next) { // most changes: no index but one has to be touched
 		n, err = tx.Exec(ctx, updateBody, args...)

@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/stored"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -182,6 +183,6 @@ func (r *Row) columns(chosen bool) []any {
 	return []any{
 		r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion, r.Project, r.Name, string(r.Status), r.Revision, flag(r.crowded),
 		Key(r.Workspace, "type", r.Type), Key(r.Workspace, "protocol", r.Protocol), r.projectKey(), r.statusKey(),
-		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, string(r.Body), flag(chosen),
+		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, stored.Text(r.Body), flag(chosen),
 	}
 }

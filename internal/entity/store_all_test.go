@@ -18,9 +18,9 @@ import (
 
 var errUndone = errors.New("undone")
 
-// stored are all tables a new twin has rows in, each row as text. The numbers
+// twinRows are all tables a new twin has rows in, each row as text. The numbers
 // of the events on PostgreSQL are given later, by who reads.
-var stored = []string{
+var twinRows = []string{
 	`SELECT concat_ws('|', nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded, type_key, protocol_key,
 		coalesce(project_key, -1), coalesce(status_key, -1), created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, length(rev_hash), chosen, body) FROM entities ORDER BY nid`,
 	`SELECT concat_ws('|', pid, val, nid) FROM entity_props ORDER BY pid, val, nid`,
@@ -32,7 +32,7 @@ var stored = []string{
 func dump(t testing.TB, tx *db.Tx) []string {
 	t.Helper()
 	var out []string
-	for _, query := range stored {
+	for _, query := range twinRows {
 		rows, err := tx.Query(t.Context(), query)
 		if err != nil {
 			t.Fatal(err)

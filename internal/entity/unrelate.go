@@ -1,7 +1,6 @@
 package entity
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
-	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -156,8 +154,10 @@ func (s *Service) hide(ctx context.Context, tx *db.Tx, p *plan.Plan, row *Row, r
 	if err != nil {
 		return err
 	}
-	_, err = s.hideAt(ctx, tx, far, Shown(&p.Link, !p.Back), reason)
-	return err
+	if _, err = s.hideAt(ctx, tx, far, Shown(&p.Link, !p.Back), reason); err != nil {
+		return err
+	}
+	return s.proofs(ctx).Follow(ctx, tx, p)
 }
 
 // hideAt takes an edge off one record and refuses when an active twin cannot do
@@ -169,7 +169,7 @@ func (s *Service) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relation
 	}
 	list, more := slices.DeleteFunc(slices.Clone(e.Relationships), func(r Relationship) bool { return r.ID == gone.ID }), false
 	if e.MoreRelationships {
-		if list, more, err = s.firstEdges(ctx, tx, row.NID); err != nil {
+		if list, more, err = plan.First(ctx, tx, row.NID); err != nil {
 			return nil, err
 		}
 	}
@@ -215,35 +215,13 @@ func (s *Service) keepsComplete(status Status, gone Relationship, missing []stri
 	if len(fresh) == 0 {
 		return nil
 	}
-	return missingFault(fresh, "The entity is active and needs this relationship.")
-}
-
-// firstEdges reads the edges a record shows, oldest first, and whether there
-// are more.
-func (s *Service) firstEdges(ctx context.Context, q db.Querier, nid int64) ([]Relationship, bool, error) {
-	out, err := link.Out.List(ctx, q, nid, 0, twin.MaxRelations+1)
-	if err != nil {
-		return nil, false, err
-	}
-	in, err := link.Mirrored.List(ctx, q, nid, 0, twin.MaxRelations+1)
-	if err != nil {
-		return nil, false, err
-	}
-	all := append(out, in...)
-	slices.SortFunc(all, func(a, b link.Link) int { return cmp.Compare(a.NID, b.NID) })
-	more := len(all) > twin.MaxRelations
-	all = all[:min(len(all), twin.MaxRelations)]
-	list := make([]Relationship, len(all))
-	for i := range all {
-		list[i] = Shown(&all[i], all[i].Src != nid)
-	}
-	return list, more, nil
+	return plan.Lacking(fresh, "The entity is active and needs this relationship.")
 }
 
 // projectOf finds the project of a twin after it has lost the one it had: that
 // of its first edge to one.
 func (s *Service) projectOf(ctx context.Context, tx *db.Tx, row *Row) (string, error) {
-	list, _, err := s.firstEdges(ctx, tx, row.NID)
+	list, _, err := plan.First(ctx, tx, row.NID)
 	if err != nil {
 		return "", err
 	}
@@ -271,33 +249,11 @@ func (s *Service) missingOf(ctx context.Context, q db.Querier, e *Entity, nid in
 	}
 	count := plan.Counter(e, s.cfg.Now())
 	if e.MoreRelationships {
-		counted, err := s.countAll(ctx, q, nid, plan.Words(p, e.DomainType))
+		counted, err := plan.CountAll(ctx, q, nid, plan.Words(p, e.DomainType), s.cfg.Now().UnixMilli())
 		if err != nil {
 			return nil, err
 		}
 		count = func(word string) int { return counted[word] }
 	}
 	return plan.Missing(p, e.DomainType, count), nil
-}
-
-// countAll counts the edges of a twin that hold, under words it needs.
-func (s *Service) countAll(ctx context.Context, q db.Querier, nid int64, words map[string]int) (map[string]int, error) {
-	out := map[string]int{}
-	for word, least := range words {
-		c := link.Count{Role: word, Most: least, Now: s.cfg.Now().UnixMilli()}
-		n, err := c.Out(ctx, q, nid)
-		if err != nil {
-			return nil, err
-		}
-		if rule, inverse, ok := edge.Of(word); ok && inverse && n < least {
-			c.Role = rule.Role
-			in, err := c.In(ctx, q, nid)
-			if err != nil {
-				return nil, err
-			}
-			n += in
-		}
-		out[word] = n
-	}
-	return out, nil
 }

@@ -68,7 +68,10 @@ func TestEntityDomainModel(t *testing.T) {
 			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},
 		})
 		refused(t, "a credential of a claim nobody has verified", "CLAIM_NOT_VERIFIED", err)
-		must(c.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}))(t)
+		_, err = c.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"})
+		refused(t, "a verdict about a claim of one's own", "VERIFIER_IS_CLAIMANT", err)
+		key := must(c.Keys.Create(ctx, client.KeyDraft{Name: "judge", Role: "verifier", Principal: "did:ixo:agent/judge"}))(t)
+		must(with(t, s.URL, key.Text).Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}))(t)
 		issued := named(t, c, "credential", "12 kg of wood, verified", client.RelationshipDraft{Role: "becameFrom", Target: claim.DID})
 		way := must(c.Graph.Path(ctx, org.DID, issued.DID, client.PathQuery{Direction: "out"}))(t)
 		if !way.Found || way.Length != 4 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/personal"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -72,11 +73,12 @@ func (d *ExportDraft) validate() error {
 
 // exported is how far an export has come, as it is stored.
 type exported struct {
-	Total   int64    `json:"total"`
-	Rows    int64    `json:"rows"`
-	Bytes   int64    `json:"bytes"`
-	SHA256  string   `json:"sha256,omitzero"`
-	Columns []string `json:"columns,omitzero"`
+	Total    int64         `json:"total"`
+	Rows     int64         `json:"rows"`
+	Bytes    int64         `json:"bytes"`
+	SHA256   string        `json:"sha256,omitzero"`
+	Columns  []string      `json:"columns,omitzero"`
+	Personal personal.Mark `json:"personal,omitzero"`
 }
 
 // exportState is where the writing of NDJSON and CSV goes on. XLSX begins anew:
@@ -264,6 +266,9 @@ func (e *exporter) write(ctx context.Context) error {
 	if !e.st.Ended {
 		err = e.each(ctx, e.st.Place, func(r *entity.Row) error {
 			e.st.Counts.Rows++
+			if err := e.mark(ctx, r); err != nil {
+				return err
+			}
 			if e.d.Format == sheet.NDJSON {
 				return w.Write(r.Body)
 			}
@@ -283,6 +288,14 @@ func (e *exporter) write(ctx context.Context) error {
 		}
 	}
 	return e.flush(ctx, true)
+}
+
+// mark notes that the file has something personal in it.
+func (e *exporter) mark(ctx context.Context, r *entity.Row) (err error) {
+	if e.st.Counts.Personal == personal.None {
+		e.st.Counts.Personal, err = personal.Of(ctx, e.s.cfg.Protocols, r.Protocol, r.Body)
+	}
+	return err
 }
 
 // flush stores what has been written, once it fills a piece.
@@ -330,7 +343,11 @@ func (e *exporter) save(ctx context.Context, packed [][]byte, end bool) error {
 	if end {
 		counts.SHA256 = hex.EncodeToString(e.sum.Sum(nil))
 		f.SHA256 = counts.SHA256
-		e.run.SetResult(exported{Total: counts.Rows, Rows: counts.Rows, Bytes: counts.Bytes, SHA256: counts.SHA256})
+		result := exported{Total: counts.Rows, Rows: counts.Rows, Bytes: counts.Bytes, SHA256: counts.SHA256}
+		if counts.Personal != personal.None {
+			result.SHA256 = "" // all who read jobs see it, and a hash tells when a guess is right
+		}
+		e.run.SetResult(result)
 	}
 	return e.s.db.InTx(ctx, func(tx *db.Tx) error {
 		if err := e.run.Save(ctx, tx, st); err != nil {

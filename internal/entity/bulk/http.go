@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -38,11 +39,12 @@ const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJS
 	"otherwise nobody here could change the twin. An update leaves the status of a twin alone."
 
 const exporting = "Every twin that matches, in the order of their making, as a file that can be read for 24 hours at /v1/exports/{id}/file. In CSV and XLSX a path is a column and a list is JSON text; text that a spreadsheet would run as a " +
-	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: what does not fit fails the export with a reason. The scope `entities:read` is needed too."
+	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: what does not fit fails the export with a reason. " +
+	"Without the scope `entities:pii` twins you do not control come without their personal properties. The scope `entities:read` is needed too."
 
 const migrating = "Takes every twin of the protocol that is older than the target version to it. Properties are renamed, then defaults fill what is missing, then the twin is checked; one that does not fit stays as it is and is in the report. " +
 	"Twins of a version after the target and deactivated ones are skipped. A dry run changes nothing and reports the twins that would not fit; its target may be a draft, which is published when all fit. " +
-	"The answer is a job; what became of every twin is at /v1/migrations/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer`."
+	"The answer is a job; what became of every twin is at /v1/migrations/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer` and sight of all they have (`entities:pii`)."
 
 // Routes adds the bulk API to a.
 func (s *Service) Routes(a *web.API) {
@@ -81,8 +83,8 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/exports/{id}", s.serveExportOne, web.Doc{Summary: "Read an export", Scope: "exports:read", Tag: exports, Codes: []string{"EXPORT_NOT_FOUND"}})
 	a.Handle(http.MethodGet, "/v1/exports/{id}/file", s.serveFile, web.Doc{
 		Summary: "Download the file of an export", Scope: "exports:read", Tag: exports, Produces: "application/octet-stream",
-		Description: "The media type is that of the format. The scope `entities:read` is needed too.",
-		Codes:       []string{"EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED"},
+		Description: "The media type is that of the format. The scope `entities:read` is needed too, and `entities:pii` where withheld says that personal properties are in it.",
+		Codes:       []string{"EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
 	})
 	web.Post(a, "/v1/protocols/{did}/migrations", s.serveMigration, web.Doc{
 		Summary: "Migrate twins to another version of their protocol", Status: http.StatusAccepted, Scope: "protocols:write", Tag: protocols, Once: true, Description: migrating,
@@ -351,6 +353,7 @@ type Export struct {
 	Bytes     int64        `json:"bytes" doc:"Size of the file so far."`
 	SHA256    string       `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
 	Columns   []string     `json:"columns,omitempty"`
+	Withheld  bool         `json:"withheld,omitzero" doc:"The file has personal properties in it that you may not see."`
 	ExpiresAt time.Time    `json:"expiresAt,omitzero" doc:"When the file is removed."`
 	Links     ExportLinks  `json:"links"`
 }
@@ -381,7 +384,10 @@ func (s *Service) lookExport(ctx context.Context, id string) (Export, *file.File
 		Common: common, Format: d.Format, Rows: n.Rows, Bytes: n.Bytes, SHA256: n.SHA256, Columns: n.Columns,
 		Links: ExportLinks{Self: self, Job: job.Path(id)},
 	}
-	if common.Status != job.Succeeded {
+	if n.Personal.Keeps(web.CallerFrom(ctx), common.CreatedBy) {
+		out.Withheld, out.SHA256 = true, "" // a hash tells when a guess is right
+	}
+	if common.Status != job.Succeeded || out.Withheld {
 		return out, nil, nil
 	}
 	f, err := file.Find(ctx, s.db, t.file)
@@ -412,6 +418,8 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	case e.Status != job.Succeeded:
 		return fault.New(fault.Conflict, "EXPORT_NOT_READY", "The export has no file: it is "+string(e.Status)+".")
+	case e.Withheld:
+		return mask.Missing()
 	case f == nil:
 		return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
 	}

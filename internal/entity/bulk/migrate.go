@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/version"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -374,10 +375,15 @@ func (m *migrator) check(ctx context.Context, q db.Querier, r *entity.Row) error
 // may wants the right to change a twin. Who may take it over may migrate it as
 // well.
 func (m *migrator) may(ctx context.Context, q db.Querier, r *entity.Row) error {
-	if web.CallerFrom(ctx).May("entities:transfer") {
-		return nil
+	if !web.CallerFrom(ctx).May("entities:transfer") {
+		return m.s.cfg.Entities.MayUpdate(ctx, q, r)
 	}
-	return m.s.cfg.Entities.MayUpdate(ctx, q, r)
+	// Nobody gives what they may not see another name.
+	hidden, err := m.s.cfg.Entities.See(ctx).Hidden(ctx, q, r.Protocol, r.Body)
+	if err == nil && len(hidden) > 0 {
+		return mask.Missing()
+	}
+	return err
 }
 
 // change takes a record to the target version.

@@ -20,8 +20,8 @@ import (
 // them, for it may be an export. Those that follow from the rest, or are about
 // the record alone, are not looked at; see said for the others.
 var decided = []string{
-	"class", "domainType", "owner", "project", "moreRelationships", "missingRelationships", "verifiableCredential", "linkedClaims", "status", "statusCode",
-	"verification", "relayerNode", "revision", "created", "updated", "createdBy", "updatedBy", "links",
+	"class", "domainType", "owner", "project", "moreRelationships", "missingRelationships", "verifiableCredential", "moreCredentials", "linkedClaims", "status", "statusCode",
+	"verification", "relayerNode", "revision", "created", "updated", "createdBy", "updatedBy", "statedBy", "links", "withheld",
 }
 
 // fixed are the members of a draft that an update of a twin leaves alone.

@@ -86,7 +86,15 @@ func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 	}
 	o := chunk.Outcome{DID: held.DID, Action: chunk.Unchanged, Warnings: row.warnHeld(held)}
 	next := held
-	if held.Status != entity.StatusDeactivated || !row.says(held) { // nobody changes what has ended
+	settled := held.Status == entity.StatusDeactivated // nobody changes what has ended
+	if settled {
+		seen, err := w.s.cfg.Entities.See(ctx).Record(ctx, tx, held.Protocol, held.Body)
+		if err != nil {
+			return o, err
+		}
+		settled = row.says(seen)
+	}
+	if !settled {
 		next, err = w.s.cfg.Entities.PatchTx(ctx, tx, held.DID, "*", entity.Change{Merge: row.merge, Reason: "import " + w.run.ID})
 	}
 	if err != nil {
@@ -120,10 +128,11 @@ func (r *row) warnHeld(held *entity.Row) []fault.Field {
 	return list
 }
 
-// says tells that a row says nothing of a twin that is not so.
-func (r *row) says(held *entity.Row) bool {
-	doc, err := web.MergePatch(held.Body, r.merge)
-	return err == nil && same(doc, held.Body)
+// says tells that a row says nothing that is not so in a record, which is
+// that of a twin as far as the caller sees it: a guess must not be told right.
+func (r *row) says(record []byte) bool {
+	doc, err := web.MergePatch(record, r.merge)
+	return err == nil && same(doc, record)
 }
 
 // relate adds an edge to a twin unless it is there.

@@ -20,6 +20,7 @@ const (
 // Record is what a reader by DID needs of a twin.
 type Record struct {
 	Project  string
+	Protocol string
 	Revision int64
 	Body     []byte // never changed
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -88,4 +89,20 @@ func SameJSON(a, b jsontext.Value) bool {
 	}
 	x, y := a.Clone(), b.Clone()
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}
+
+// Moved is a fault whose pointers stand at another place: what began with from
+// begins with to, which is put before all others.
+func Moved(err error, from, to string) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	moved := *f
+	moved.Fields = nil
+	for _, field := range f.Fields {
+		field.Pointer = to + strings.TrimPrefix(field.Pointer, from)
+		moved.Fields = append(moved.Fields, field)
+	}
+	return &moved
 }

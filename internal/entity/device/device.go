@@ -237,6 +237,7 @@ type Device struct {
 	Created       time.Time         `json:"created"`
 	Updated       time.Time         `json:"updated"`
 	Links         DeviceLinks       `json:"links"`
+	Withheld      []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii."`
 }
 
 // DeviceLinks are the addresses of a device.
@@ -249,12 +250,13 @@ type DeviceLinks struct {
 	Status   string `json:"status"`
 }
 
+// deviceOf shows a record the caller may see.
 func deviceOf(e *entity.Entity) *Device {
 	self := "/v1/devices/" + escape(e.DID)
 	return &Device{
 		DID: e.DID, Type: e.Type, HouseholdID: target(e, householdRole), StoveID: target(e, stoveRole), Configuration: configurationOf(e),
 		Serial: e.ExternalIDs[serialScheme], Name: nameOf(e), Protocol: e.Protocol, Project: e.Project, ExternalIDs: e.ExternalIDs,
-		Status: e.Status, Revision: e.Revision, Created: e.Created, Updated: e.Updated,
+		Status: e.Status, Revision: e.Revision, Created: e.Created, Updated: e.Updated, Withheld: e.Withheld,
 		Links: DeviceLinks{
 			Self: self, Entity: "/v1/entities/" + escape(e.DID), Readings: self + "/readings",
 			Events: self + "/events", Gaps: self + "/gaps", Status: self + "/status",

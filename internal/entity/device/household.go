@@ -137,6 +137,7 @@ type Household struct {
 	Created     time.Time         `json:"created"`
 	Updated     time.Time         `json:"updated"`
 	Links       HouseholdLinks    `json:"links"`
+	Withheld    []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii."`
 }
 
 // Ref is a device in a few words.
@@ -164,6 +165,7 @@ type householdProps struct {
 	Consent  *bool         `json:"consent"`
 }
 
+// householdOf shows a record the caller may see.
 func householdOf(e *entity.Entity) *Household {
 	var p householdProps
 	if err := json.Unmarshal(e.Properties.Value, &p); err != nil {
@@ -173,7 +175,7 @@ func householdOf(e *entity.Entity) *Household {
 	return &Household{
 		DID: e.DID, Type: e.Type, Location: orEmpty(p.Location), Devices: []Ref{}, Baseline: orEmpty(p.Baseline), Name: p.Name, Phone: p.Phone,
 		Size: p.Size, Consent: p.Consent, Project: e.Project, ExternalIDs: e.ExternalIDs, Status: e.Status, Revision: e.Revision,
-		Created: e.Created, Updated: e.Updated,
+		Created: e.Created, Updated: e.Updated, Withheld: e.Withheld,
 		Links: HouseholdLinks{
 			Self: self, Entity: "/v1/entities/" + escape(e.DID), Devices: "/v1/devices?householdId=" + url.QueryEscape(e.DID), Stacking: self + "/stacking",
 		},

@@ -21,7 +21,8 @@ const (
 		"readings alone. A range is at most 92 days; a page looks at no more than 100,000 readings."
 	aboutStacking = "Compares the cooking events of the 20 devices that were linked last. Two monitors on one stove are one stove. Days are days of UTC. " +
 		"A range is at most 92 days and 100,000 readings."
-	aboutKeys = "A key without entities:read sees the device it belongs to and those it controls."
+	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
+	aboutKeys     = "A key without entities:read sees the device it belongs to and those it controls."
 )
 
 // Routes adds the household and device API to a.
@@ -62,8 +63,8 @@ func (s *Service) householdRoutes(a *web.API) {
 		Example:     householdExample(),
 		Codes:       []string{"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
 	})
-	web.Get(a, "/v1/households", s.serveHouseholds, web.Doc{Summary: "List households, newest first", Scope: "entities:read", Tag: tag, Description: "Without their devices. A page may be short although there is more."})
-	web.Get(a, "/v1/households/{did}", s.serveHousehold, web.Doc{Summary: "Read a household with its devices", Scope: "entities:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"}})
+	web.Get(a, "/v1/households", s.serveHouseholds, web.Doc{Summary: "List households, newest first", Scope: "entities:read", Tag: tag, Description: "Without their devices. A page may be short although there is more. " + aboutPersonal})
+	web.Get(a, "/v1/households/{did}", s.serveHousehold, web.Doc{Summary: "Read a household with its devices", Scope: "entities:read", Tag: tag, Description: aboutPersonal, Codes: []string{"ENTITY_NOT_FOUND"}})
 	web.Get(a, "/v1/households/{did}/stacking", s.serveStacking, web.Doc{
 		Summary: "Find stoves of a household that were used at once", Scope: "devices:read", Tag: tag, Description: aboutStacking,
 		Codes: []string{"ENTITY_NOT_FOUND", "INVALID_PARAMETER"},
@@ -146,6 +147,9 @@ func (s *Service) serveCreateDevice(ctx context.Context, in *struct{ Body Draft 
 func (s *Service) serveDevice(ctx context.Context, in *one) (web.Reply[*Device], error) {
 	t, err := s.find(ctx, s.db, in.DID, deviceIs)
 	if err != nil {
+		return web.Reply[*Device]{}, err
+	}
+	if err := s.cfg.Entities.See(ctx).Entity(ctx, s.db, t.e); err != nil {
 		return web.Reply[*Device]{}, err
 	}
 	return web.Reply[*Device]{Value: deviceOf(t.e), ETag: web.ETag(t.Revision)}, nil

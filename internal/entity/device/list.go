@@ -27,6 +27,9 @@ func (s *Service) Household(ctx context.Context, id string) (*Household, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.cfg.Entities.See(ctx).Entity(ctx, s.db, t.e); err != nil {
+		return nil, err
+	}
 	h := householdOf(t.e)
 	found, next, err := s.devicesOf(ctx, t.DID, place{newest, shownDevices})
 	if err != nil {
@@ -45,15 +48,29 @@ const newest = 1<<63 - 1
 // Households lists households, newest first, from below a place on. next is
 // the place to go on from, 0 at the end.
 func (s *Service) Households(ctx context.Context, below int64, limit int) (items []Household, next int64, err error) {
+	sight := s.cfg.Entities.See(ctx)
 	err = s.pick(ctx, picking{below, limit, func(p place) ([]*entity.Row, error) {
 		return ofProtocol(ctx, s.db, web.CallerFrom(ctx).Workspace, householdProtocol, p)
-	}}, householdIs, func(e *entity.Entity) { items = append(items, *householdOf(e)) }, &next)
+	}}, householdIs, func(e *entity.Entity) error {
+		if err := sight.Entity(ctx, s.db, e); err != nil {
+			return err
+		}
+		items = append(items, *householdOf(e))
+		return nil
+	}, &next)
 	return items, next, err
 }
 
 // Devices lists devices, newest first: those of a household, or all of a type.
 func (s *Service) Devices(ctx context.Context, household, typ string, below int64, limit int) (items []Device, next int64, err error) {
-	add := func(e *entity.Entity) { items = append(items, *deviceOf(e)) }
+	sight := s.cfg.Entities.See(ctx)
+	add := func(e *entity.Entity) error {
+		if err := sight.Entity(ctx, s.db, e); err != nil {
+			return err
+		}
+		items = append(items, *deviceOf(e))
+		return nil
+	}
 	if household != "" {
 		var c fault.Checks
 		if checkDID(&c, "query/householdId", household); !c.OK() {
@@ -61,8 +78,11 @@ func (s *Service) Devices(ctx context.Context, household, typ string, below int6
 		}
 		found, next, err := s.devicesOf(ctx, household, place{below, limit})
 		for _, d := range found {
-			if typ == "" || d.Type == typ {
-				add(d.e)
+			if typ != "" && d.Type != typ {
+				continue
+			}
+			if err := add(d.e); err != nil {
+				return nil, 0, err
 			}
 		}
 		return items, next, err
@@ -84,7 +104,7 @@ type picking struct {
 // pick reads a page of twins of a domain type and hands those to add that the
 // caller may see. It looks at no more than listBudget twins; next is where to
 // go on.
-func (s *Service) pick(ctx context.Context, p picking, domainType string, add func(*entity.Entity), next *int64) error {
+func (s *Service) pick(ctx context.Context, p picking, domainType string, add func(*entity.Entity) error, next *int64) error {
 	c := web.CallerFrom(ctx)
 	want := p.limit + 1
 	if len(c.Projects) > 0 || !c.May("entities:read") {
@@ -104,9 +124,12 @@ func (s *Service) pick(ctx context.Context, p picking, domainType string, add fu
 		if err != nil {
 			return err
 		}
-		if e != nil {
-			n++
-			add(e)
+		if e == nil {
+			continue
+		}
+		n++
+		if err := add(e); err != nil {
+			return err
 		}
 	}
 	if len(rows) == want {

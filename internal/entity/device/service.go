@@ -71,7 +71,7 @@ func (s *Service) CreateHousehold(ctx context.Context, d HouseholdDraft) (web.Re
 		if err != nil {
 			return none, err
 		}
-		e, err := row.Entity()
+		e, err := s.seen(ctx, tx, row)
 		if err != nil {
 			return none, err
 		}
@@ -113,7 +113,7 @@ func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device]
 		if err != nil {
 			return none, err
 		}
-		return replyOf(row, http.StatusCreated)
+		return s.replyOf(ctx, tx, row, http.StatusCreated)
 	})
 	if code := fault.CodeOf(err); code == "EXTERNAL_ID_EXISTS" && d.serial() != "" {
 		return s.again(ctx, d, draft, err)
@@ -121,8 +121,8 @@ func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device]
 	return r, inWords(err, draft, devicePointer)
 }
 
-func replyOf(row *entity.Row, status int) (web.Reply[*Device], error) {
-	e, err := row.Entity()
+func (s *Service) replyOf(ctx context.Context, q db.Querier, row *entity.Row, status int) (web.Reply[*Device], error) {
+	e, err := s.seen(ctx, q, row)
 	if err != nil {
 		return web.Reply[*Device]{}, err
 	}
@@ -152,14 +152,23 @@ func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists
 	if !visible(c, row) {
 		return none, taken.With(fault.Field{Pointer: "/serial", Code: "conflict", Detail: "The serial number is taken."})
 	}
-	e, err := row.Entity()
+	e, err := s.seen(ctx, s.db, row)
 	if err != nil {
 		return none, err
 	}
 	if fields := d.differs(draft, e); len(fields) > 0 {
 		return none, taken.With(fields...)
 	}
-	return replyOf(row, http.StatusOK)
+	return s.replyOf(ctx, s.db, row, http.StatusOK)
+}
+
+// seen is the record of a twin as the caller may see it.
+func (s *Service) seen(ctx context.Context, q db.Querier, row *entity.Row) (*entity.Entity, error) {
+	e, err := row.Entity()
+	if err != nil {
+		return nil, err
+	}
+	return e, s.cfg.Entities.See(ctx).Entity(ctx, q, e)
 }
 
 // differs names what the device that is stored has otherwise than the draft.

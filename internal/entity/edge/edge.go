@@ -139,6 +139,23 @@ func Required(domain string) string {
 	return ""
 }
 
+// Leans tells which edges join a twin of a domain type to the parent it needs
+// while it is active: those of a role that lead to it, and those it has made
+// itself by one of words. role is "" when it needs none that must be alive: a
+// group stays with its organisation, and gives nothing once that has gone; a
+// claim stays with what produced it.
+func Leans(domain string) (role string, words []string) {
+	switch domain {
+	case "project":
+		return Implements, []string{ImplementedBy}
+	case "asset":
+		return Generates, []string{GeneratedBy, Project}
+	case "credential":
+		return Becomes, nil
+	}
+	return "", nil
+}
+
 // Binds tells whether an edge of a role says something about its source that
 // only those who control the source may say: what it implements, produces,
 // verifies or has become. A project takes in what others register in it.

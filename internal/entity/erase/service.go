@@ -26,6 +26,9 @@ type Config struct {
 	Cursors   web.Cursors
 	Now       func() time.Time
 	Erasers   []Eraser // what other parts do to forget somebody
+	// Certified tells other parts whom a workspace has erased, in the transaction
+	// that stores the certificate; nil for nobody.
+	Certified func(ctx context.Context, tx *db.Tx, ws, subject string) error
 	// Copies drop what may hold copies of any record of a workspace, such as
 	// the files of exports. They can be made again.
 	Copies []func(ctx context.Context, ws string) error
@@ -41,6 +44,9 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Certified == nil {
+		cfg.Certified = func(context.Context, *db.Tx, string, string) error { return nil }
 	}
 	return &Service{cfg: cfg, db: cfg.DB}
 }
@@ -261,7 +267,10 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 		if err != nil {
 			return err
 		}
-		return insert(ctx, tx, row{r.Workspace, nid, now.UnixMilli(), r.DID, body})
+		if err := insert(ctx, tx, row{r.Workspace, nid, now.UnixMilli(), r.DID, body}); err != nil {
+			return err
+		}
+		return s.cfg.Certified(ctx, tx, r.Workspace, r.DID)
 	})
 	if err != nil {
 		return nil, false, err

@@ -18,7 +18,9 @@ func (w *world) prove(t testing.TB, ws string) {
 	t.Helper()
 	w.make(t, ws, made{"did:x:oracle", "oracle", `{"name":"Oracle"}`, nil})
 	w.make(t, ws, made{"did:x:claim", "claim", `{"kind":"fuel-saved"}`, []string{"producedBy", "did:x:asset", "verifiedBy", "did:x:oracle"}})
-	if _, err := w.entities.Verify(as(t.Context(), callerIn(ws)), "did:x:claim", "", entity.Verdict{Status: "verified"}); err != nil {
+	judge := callerIn(ws)
+	judge.DID = "did:x:judge"
+	if _, err := w.entities.Verify(as(t.Context(), judge), "did:x:claim", "", entity.Verdict{Status: "verified"}); err != nil {
 		t.Fatal(err)
 	}
 	w.make(t, ws, made{"did:x:credential", "credential", `{"kind":"fuel-saved"}`, []string{"becameFrom", "did:x:claim"}})
@@ -45,6 +47,33 @@ func claimBreakages() []breakage {
 		{"a claim of what has gone", []string{fmt.Sprintf(twin, "status = 'deactivated'", "did:x:asset")}, []string{"record_mismatch asset"}},
 		{"a claim verified by nobody", []string{fmt.Sprintf(edge, "removed_at = 1", "did:x:oracle", "did:x:claim")}, []string{"claim_without_oracle claim"}},
 		{"an oracle that has left", []string{fmt.Sprintf(edge, "until = 1", "did:x:oracle", "did:x:claim")}, []string{}},
+		{
+			"a claim verified by its maker",
+			[]string{fmt.Sprintf(twin, `body = replace(body, '"verifier":"did:x:judge"', '"verifier":"did:key:ann"')`, "did:x:claim")},
+			[]string{"claim_verified_by_claimant claim", "hash_mismatch claim"},
+		},
+		{
+			"a claim that two were to verify",
+			[]string{fmt.Sprintf(twin, `body = replace(body, '"verifier":"did:x:judge"', '"verifier":"did:x:judge","missing":1')`, "did:x:claim")},
+			[]string{"claim_without_quorum claim", "hash_mismatch claim"},
+		},
+		{
+			"a claim that one has verified twice",
+			[]string{fmt.Sprintf(twin, `body = replace(body, '"verifier":"did:x:judge"',
+				'"verifier":"did:x:judge","approvals":[{"oracle":"a","verifier":"v"},{"oracle":"b","verifier":"v"}]')`, "did:x:claim")},
+			[]string{"claim_without_quorum claim", "hash_mismatch claim"},
+		},
+		{
+			"a claim its maker has had a voice in",
+			[]string{fmt.Sprintf(twin, `body = replace(body, '"verifier":"did:x:judge"',
+				'"verifier":"did:x:judge","approvals":[{"oracle":"a","verifier":"did:key:ann"}]')`, "did:x:claim")},
+			[]string{"claim_verified_by_claimant claim", "hash_mismatch claim"},
+		},
+		{
+			"a credential shown as it was",
+			[]string{fmt.Sprintf(twin, `body = replace(body, '"issuer":"did:key:ann","status":"active"', '"issuer":"did:key:ann","status":"revoked"')`, "did:x:claim")},
+			[]string{"credential_status_stale credential", "hash_mismatch claim"},
+		},
 		{"a credential of nothing", []string{fmt.Sprintf(edge, "removed_at = 1", "did:x:claim", "did:x:credential")}, []string{"credential_without_claim credential"}},
 		{
 			"a claim that has gone",

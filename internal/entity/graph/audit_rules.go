@@ -12,8 +12,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/stored"
 )
 
 // audited is a twin as its columns tell of it.
@@ -27,6 +30,7 @@ type audited struct {
 	before   []byte // hash of the revision before; nil when there is none
 	props    []prop // what the index should hold
 	verified bool
+	shown    string // how others show a credential
 }
 
 // prop is a row of the property index.
@@ -50,17 +54,18 @@ type record struct {
 	Missing         []string       `json:"missingRelationships"`
 	Status          entity.Status  `json:"status"`
 	Revision        int64          `json:"revision"`
+	CreatedBy       string         `json:"createdBy"`
+	StatedBy        string         `json:"statedBy"`
 	judged
 }
 
-// judged is what a record says about its verification.
+// judged is what a record says about its verification and what it has become.
 type judged struct {
-	Verification struct {
-		Status string `json:"status"`
-	} `json:"verification"`
+	Verification entity.Verification `json:"verification"`
+	Credentials  []entity.Credential `json:"verifiableCredential"`
 }
 
-func (j judged) verified() bool { return j.Verification.Status == "verified" }
+func (j judged) verified() bool { return j.Verification.Status == judge.Verified }
 
 // batch is the twins the audit looks at together.
 type batch struct {
@@ -84,7 +89,7 @@ func everyone(*audited) bool { return true }
 // read reads the next twins and checks each by itself. Bodies are not kept.
 func (b *batch) read(ctx context.Context, q db.Querier, size int) (n int, err error) {
 	var t audited
-	var body []byte
+	var body string
 	rows, err := q.Query(ctx, selectAudited, b.caller.Workspace, b.at.Twin, size)
 	err = eachRow(rows, err, func() error {
 		n++
@@ -96,7 +101,7 @@ func (b *batch) read(ctx context.Context, q db.Querier, size int) (n int, err er
 		own := t
 		own.hash, own.before = bytes.Clone(t.hash), bytes.Clone(t.before)
 		b.twins = append(b.twins, &own)
-		b.record(&own, body)
+		b.record(&own, stored.Body(body))
 		return nil
 	}, &t.nid, &t.did, &t.kind, &t.class, &t.domain, &t.protocol, &t.version.version, &t.project, &t.status, &t.revision, &t.hash, &t.before, &body)
 	return n, err
@@ -134,7 +139,25 @@ func (b *batch) record(t *audited, body []byte) {
 		b.note(t, "active_misses_relationships", fmt.Sprintf("It is active and %d required relationships are missing.", len(r.Missing)))
 	}
 	t.verified = r.verified()
+	t.shown = proof.Status(t.status, r.Verification.Status)
+	if t.domain == "claim" && t.verified {
+		b.verdict(t, &r)
+	}
 	b.expect(t, r.Properties)
+}
+
+// verdict holds the verdict about a verified claim against the rules of one.
+func (b *batch) verdict(t *audited, r *record) {
+	by := []string{r.Verification.Verifier}
+	for _, a := range r.Verification.Approvals {
+		by = append(by, a.Verifier)
+	}
+	if slices.Contains(by, r.CreatedBy) || r.StatedBy != "" && slices.Contains(by, r.StatedBy) {
+		b.note(t, "claim_verified_by_claimant", "It is verified by who has made it or last changed what it says.")
+	}
+	if r.Verification.Missing > 0 || judge.Repeats(r.Verification) {
+		b.note(t, "claim_without_quorum", "It is verified by fewer oracles, or people, than its protocol asked for.")
+	}
 }
 
 // expect lists what the property index should hold of a twin.
@@ -216,16 +239,17 @@ func (b *batch) parents(ctx context.Context, q db.Querier) error {
 	return b.claims(ctx, q, known)
 }
 
-// claims wants every claim verified that has become an active credential.
+// claims wants every claim verified that has become an active credential, and
+// those that show a credential to show it as it is.
 func (b *batch) claims(ctx context.Context, q db.Querier, known *circles) error {
 	var nids []int64
 	for _, t := range b.twins {
-		if t.status == entity.StatusActive {
+		if t.status != entity.StatusDraft {
 			nids = append(nids, known.claims[t.nid]...)
 		}
 	}
 	slices.Sort(nids)
-	seen, verified := map[int64]bool{}, map[int64]bool{}
+	seen, read := map[int64]bool{}, map[int64]judged{}
 	for some := range slices.Chunk(slices.Compact(nids), chunk) {
 		if b.work <= 0 {
 			break
@@ -236,7 +260,9 @@ func (b *batch) claims(ctx context.Context, q db.Querier, known *circles) error 
 		err = eachRow(rows, err, func() error {
 			b.work -= len(body)
 			var r judged
-			seen[nid], verified[nid] = true, json.Unmarshal(body, &r) == nil && r.verified()
+			if seen[nid] = true; json.Unmarshal(body, &r) == nil {
+				read[nid] = r
+			}
 			return nil
 		}, &nid, &body)
 		if err != nil {
@@ -244,12 +270,20 @@ func (b *batch) claims(ctx context.Context, q db.Querier, known *circles) error 
 		}
 	}
 	for _, t := range b.twins {
-		i := slices.IndexFunc(known.claims[t.nid], func(nid int64) bool { return !verified[nid] })
+		if slices.ContainsFunc(known.claims[t.nid], func(nid int64) bool { return read[nid].misshows(t) }) {
+			b.note(t, "credential_status_stale", "It is "+t.shown+", and a claim it became of shows it as something else.")
+		}
+		i := slices.IndexFunc(known.claims[t.nid], func(nid int64) bool { return !read[nid].verified() })
 		if i >= 0 && t.status == entity.StatusActive {
 			b.absent(t, "credential_of_unverified_claim", "It is active and became of a claim that is not verified.", !seen[known.claims[t.nid][i]])
 		}
 	}
 	return nil
+}
+
+// misshows tells that a record shows a credential as it is not.
+func (j judged) misshows(t *audited) bool {
+	return slices.ContainsFunc(j.Credentials, func(c entity.Credential) bool { return c.ID == t.did && c.Status != t.shown })
 }
 
 // named adds the parents that twins name themselves, where one is wanted.

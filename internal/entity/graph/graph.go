@@ -84,7 +84,7 @@ type Twin struct {
 	Class      string        `json:"class,omitzero" enum:"physical,cognitive,system,oracle"`
 	DomainType string        `json:"domainType,omitzero" example:"device"`
 	Status     entity.Status `json:"status,omitzero" enum:"draft,active,suspended,completed,deactivated"`
-	Name       string        `json:"name,omitzero" doc:"The beginning of its name."`
+	Name       string        `json:"name,omitzero" doc:"The beginning of its name; where that is personal, only with the scope entities:pii."`
 	External   bool          `json:"external,omitzero" doc:"The twin is not held here; only its DID is known."`
 }
 
@@ -157,6 +157,7 @@ func moment(ms int64) time.Time {
 // twin is what is read of a twin.
 type twin struct {
 	Twin
-	nid     int64
-	project string
+	nid      int64
+	project  string
+	protocol string
 }

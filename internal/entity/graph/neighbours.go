@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Neighbour is an edge of a twin and the twin at its other end.
@@ -35,12 +34,11 @@ type Position struct {
 // may be short; next is nil at the end. The fault is ENTITY_NOT_FOUND.
 func (s *Service) Neighbours(ctx context.Context, k Ask, from Position) (items []Neighbour, next *Position, err error) {
 	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
-		c := web.CallerFrom(ctx)
-		t, err := find(ctx, q, c, k.DID)
-		if err != nil {
+		l := &lister{reader: s.reader(ctx, q, k.Filter), k: k, at: from}
+		var err error
+		if l.of, err = l.find(ctx, k.DID); err != nil {
 			return err
 		}
-		l := &lister{reader: s.reader(q, c, k.Filter), k: k, of: t, at: from}
 		l.left = maxCandidates
 		err = l.run(ctx)
 		items, next = l.items, l.next
@@ -92,7 +90,7 @@ func (l *lister) list(ctx context.Context, way Direction) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if more, err := l.take(steps); err != nil || !more {
+		if more, err := l.take(ctx, steps); err != nil || !more {
 			return false, err
 		}
 		if len(steps) < p.limit {
@@ -108,7 +106,7 @@ func (l *lister) plain() bool {
 
 // take adds edges to the page. It returns false at the first one that has no
 // place in it or may not be looked at any more.
-func (l *lister) take(steps []step) (bool, error) {
+func (l *lister) take(ctx context.Context, steps []step) (bool, error) {
 	for i := range steps {
 		s := &steps[i]
 		if len(l.items) == l.k.Limit || l.left == 0 {
@@ -119,7 +117,7 @@ func (l *lister) take(steps []step) (bool, error) {
 		if !l.filter.takes(s) || s.way == In && l.k.Direction == Both && s.near == s.far {
 			continue // one to itself is listed among the outgoing
 		}
-		t, ok, err := l.target(s)
+		t, ok, err := l.target(ctx, s)
 		if err != nil {
 			return false, err
 		}

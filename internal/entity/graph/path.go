@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Way is a question for the path between two twins.
@@ -22,16 +21,15 @@ type Way struct {
 func (s *Service) Path(ctx context.Context, k Way) (*Path, error) {
 	var p *Path
 	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
-		c := web.CallerFrom(ctx)
-		from, err := find(ctx, q, c, k.From)
+		f := &finder{reader: s.reader(ctx, q, k.Filter), k: k}
+		from, err := f.find(ctx, k.From)
 		if err != nil {
 			return err
 		}
-		to, err := find(ctx, q, c, k.To)
+		to, err := f.find(ctx, k.To)
 		if err != nil {
 			return err
 		}
-		f := &finder{reader: s.reader(q, c, k.Filter), k: k}
 		p, err = f.run(ctx, from, to)
 		return err
 	})
@@ -75,20 +73,20 @@ func (f *finder) run(ctx context.Context, from, to *twin) (*Path, error) {
 	if !met {
 		return &Path{Nodes: []Node{}, Edges: []Edge{}, Truncated: f.truncated}, nil
 	}
-	return f.path(from, to, trace(a, b, meet))
+	return f.path(ctx, from, to, trace(a, b, meet))
 }
 
 // grow takes one side a level further until it meets the other. As neither
 // has met the other before, the first meeting is on a shortest path.
 func (f *finder) grow(ctx context.Context, near, far *side) (meet int64, met bool, err error) {
 	var next []int64
-	whole, err := f.each(ctx, near.level, near.way, func() int { return maxTogether }, func(steps []step) (bool, error) {
+	whole, err := f.each(ctx, near.level, near.way, func() int { return maxTogether }, func(ctx context.Context, steps []step) (bool, error) {
 		for i := range steps {
 			s := &steps[i]
 			if _, known := near.came[s.far]; known || s.far == 0 || !f.filter.takes(s) {
 				continue
 			}
-			if _, ok, err := f.target(s); err != nil || !ok {
+			if _, ok, err := f.target(ctx, s); err != nil || !ok {
 				if err != nil {
 					return false, err
 				}
@@ -128,13 +126,13 @@ func trace(a, b *side, meet int64) []step {
 }
 
 // path puts the twins along the steps between the two ends.
-func (f *finder) path(from, to *twin, steps []step) (*Path, error) {
+func (f *finder) path(ctx context.Context, from, to *twin, steps []step) (*Path, error) {
 	p := &Path{Found: true, Length: len(steps), Nodes: []Node{{Twin: from.Twin}}, Edges: make([]Edge, 0, len(steps))}
 	for i := range steps {
 		t := *to
 		if steps[i].far != to.nid {
 			var err error
-			if t, err = parseTwin(steps[i].far, steps[i].words); err != nil {
+			if t, err = f.twin(ctx, steps[i].far, steps[i].words); err != nil {
 				return nil, err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -19,12 +20,13 @@ const maxTogether = 2_000
 type reader struct {
 	q      db.Querier
 	caller web.Caller
+	sight  *mask.Sight // of the caller
 	filter Filter
 	left   int // edges that may still be looked at
 }
 
 // visit takes the edges read so far, in order. It returns false to stop.
-type visit func(steps []step) (bool, error)
+type visit func(ctx context.Context, steps []step) (bool, error)
 
 // each gives all edges of the twins of a level to fn: twin after twin as they
 // stand, outgoing before incoming, oldest first. want is how many are of use
@@ -37,7 +39,7 @@ func (r *reader) each(ctx context.Context, level []int64, d Direction, want func
 			return false, err
 		case whole:
 			r.left -= len(steps)
-			if more, err := fn(steps); err != nil || !more {
+			if more, err := fn(ctx, steps); err != nil || !more {
 				return false, err
 			}
 		default:
@@ -104,7 +106,7 @@ func (r *reader) one(ctx context.Context, nid int64, way Direction, want func() 
 			steps = steps[:r.left]
 		}
 		r.left -= len(steps)
-		if more, err := fn(steps); err != nil || !more || over {
+		if more, err := fn(ctx, steps); err != nil || !more || over {
 			return false, err
 		}
 		if len(steps) < p.limit {
@@ -115,13 +117,23 @@ func (r *reader) one(ctx context.Context, nid int64, way Direction, want func() 
 }
 
 // target is the twin a step leads to, false when the caller may not see it.
-func (r *reader) target(s *step) (twin, bool, error) {
+func (r *reader) target(ctx context.Context, s *step) (twin, bool, error) {
 	if s.far == 0 {
 		return twin{Twin: Twin{DID: s.words, External: true}}, true, nil
 	}
 	if strings.IndexByte(s.words, ' ') < 0 { // no such twin in this workspace
 		return twin{}, false, nil
 	}
-	t, err := parseTwin(s.far, s.words)
+	t, err := r.twin(ctx, s.far, s.words)
 	return t, err == nil && visible(r.caller, t.project), err
+}
+
+// twin reads the words of a twin as the caller may see it.
+func (r *reader) twin(ctx context.Context, nid int64, words string) (twin, error) {
+	t, err := parseTwin(nid, words)
+	if err != nil || t.Name == "" {
+		return t, err
+	}
+	t.Name, err = r.sight.Name(ctx, t.protocol, t.Name)
+	return t, err
 }

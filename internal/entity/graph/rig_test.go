@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/graph"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -28,7 +29,7 @@ type rig struct {
 func newRig(t testing.TB, d *db.DB) *rig {
 	t.Helper()
 	return &rig{
-		Service: graph.New(graph.Config{DB: d, Cursors: web.Cursors{Key: []byte("0123456789abcdef")}}),
+		Service: graph.New(graph.Config{DB: d, Protocols: protocol.New(protocol.Config{DB: d}), Cursors: web.Cursors{Key: []byte("0123456789abcdef")}}),
 		db:      d, nids: map[string]int64{},
 	}
 }

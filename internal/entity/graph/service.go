@@ -1,9 +1,11 @@
 package graph
 
 import (
+	"context"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -11,9 +13,10 @@ import (
 // Config configures a Service.
 type Config struct {
 	DB        *db.DB
-	Protocols *protocol.Service // for GET /v1/invariants
+	Protocols *protocol.Service
 	Cursors   web.Cursors
 	Now       func() time.Time // time.Now by default
+	Mask      *mask.Mask       // what callers do not see; that of Protocols by default
 }
 
 // Service answers questions about the graph. It is safe for many goroutines.
@@ -28,10 +31,13 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Mask == nil {
+		cfg.Mask = mask.New(cfg.Protocols, nil)
+	}
 	return &Service{cfg: cfg, looked: maxLooked, audit: auditBounds{edges: maxAuditEdges, together: maxTogether}}
 }
 
 // reader reads for the caller of a request.
-func (s *Service) reader(q db.Querier, c web.Caller, f Filter) *reader {
-	return &reader{q: q, caller: c, filter: f, left: s.looked}
+func (s *Service) reader(ctx context.Context, q db.Querier, f Filter) *reader {
+	return &reader{q: q, caller: web.CallerFrom(ctx), sight: s.cfg.Mask.See(ctx), filter: f, left: s.looked}
 }

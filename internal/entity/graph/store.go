@@ -32,13 +32,13 @@ const (
 
 	// A time that is not set comes as never, and the words of a twin as one
 	// text: fewer and plainer values for each row, half the cost of reading
-	// them one by one. None of the first five words can hold a space, and the
+	// them one by one. None of the first six words can hold a space, and the
 	// length tells the type from the name, which may hold anything. The twin
 	// at the other end that is not held here gives its DID alone.
-	twinWords = `concat_ws(' ', did, class, domain_type, status, project, length(type), type || name)`
+	twinWords = `concat_ws(' ', did, class, domain_type, status, protocol, project, length(type), type || name)`
 	stepTimes = `r.role, coalesce(r.since, -62135596800000), coalesce(r.until, -62135596800000)`
-	farOut    = `r.nid, r.dst, ` + stepTimes + `, concat_ws(' ', coalesce(e.did, r.dst_did), e.class, e.domain_type, e.status, e.project, length(e.type), e.type || e.name)`
-	farIn     = `r.nid, r.src, ` + stepTimes + `, concat_ws(' ', coalesce(e.did, r.src_did), e.class, e.domain_type, e.status, e.project, length(e.type), e.type || e.name)`
+	farOut    = `r.nid, r.dst, ` + stepTimes + `, concat_ws(' ', coalesce(e.did, r.dst_did), e.class, e.domain_type, e.status, e.protocol, e.project, length(e.type), e.type || e.name)`
+	farIn     = `r.nid, r.src, ` + stepTimes + `, concat_ws(' ', coalesce(e.did, r.src_did), e.class, e.domain_type, e.status, e.protocol, e.project, length(e.type), e.type || e.name)`
 	joinOut   = ` FROM relationships r LEFT JOIN entities e ON e.nid = r.dst AND e.ws = r.ws WHERE r.removed_at IS NULL AND r.ws = `
 	joinIn    = ` FROM relationships r LEFT JOIN entities e ON e.nid = r.src AND e.ws = r.ws WHERE r.removed_at IS NULL AND r.ws = `
 
@@ -64,7 +64,7 @@ func visible(c web.Caller, project string) bool {
 func parseTwin(nid int64, words string) (twin, error) {
 	t := twin{nid: nid}
 	var status, length string
-	for _, p := range [...]*string{&t.DID, &t.Class, &t.DomainType, &status, &t.project, &length} {
+	for _, p := range [...]*string{&t.DID, &t.Class, &t.DomainType, &status, &t.protocol, &t.project, &length} {
 		*p, words, _ = strings.Cut(words, " ")
 	}
 	n, err := strconv.Atoi(length)
@@ -87,20 +87,20 @@ func cutRunes(s string, n int) (head, tail string) {
 }
 
 // find reads a twin the caller may see. The fault is ENTITY_NOT_FOUND.
-func find(ctx context.Context, q db.Querier, c web.Caller, id string) (*twin, error) {
+func (r *reader) find(ctx context.Context, id string) (*twin, error) {
 	var nid int64
 	var words string
-	err := q.QueryRow(ctx, twinByDID, id, c.Workspace).Scan(&nid, &words)
+	err := r.q.QueryRow(ctx, twinByDID, id, r.caller.Workspace).Scan(&nid, &words)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound()
 	} else if err != nil {
 		return nil, fmt.Errorf("find entity: %w", err)
 	}
-	t, err := parseTwin(nid, words)
+	t, err := r.twin(ctx, nid, words)
 	if err != nil {
 		return nil, err
 	}
-	if !visible(c, t.project) {
+	if !visible(r.caller, t.project) {
 		return nil, notFound()
 	}
 	return &t, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Walk is a question for a subgraph.
@@ -24,12 +23,12 @@ type Walk struct {
 func (s *Service) Subgraph(ctx context.Context, k Walk) (*Graph, error) {
 	var g *Graph
 	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
-		c := web.CallerFrom(ctx)
-		root, err := find(ctx, q, c, k.Root)
+		r := s.reader(ctx, q, k.Filter)
+		root, err := r.find(ctx, k.Root)
 		if err != nil {
 			return err
 		}
-		w := newWalker(s.reader(q, c, k.Filter), root, k)
+		w := newWalker(r, root, k)
 		g, err = w.graph, w.run(ctx, root.nid)
 		return err
 	})
@@ -81,13 +80,13 @@ func (w *walker) room() int { return w.k.Limit - len(w.graph.Nodes) + 1 }
 
 // take adds edges and the twins they lead to. It returns false at the first
 // twin that does not fit any more.
-func (w *walker) take(steps []step) (bool, error) {
+func (w *walker) take(ctx context.Context, steps []step) (bool, error) {
 	for i := range steps {
 		s := &steps[i]
 		if _, twice := w.taken[s.nid]; twice || !w.filter.takes(s) {
 			continue
 		}
-		place, fits, err := w.reach(s)
+		place, fits, err := w.reach(ctx, s)
 		if err != nil || !fits {
 			return false, err
 		}
@@ -102,11 +101,11 @@ func (w *walker) take(steps []step) (bool, error) {
 
 // reach is the place of the twin a step leads to, -1 when the caller may not
 // see it. fits is false when it is new and there is no room.
-func (w *walker) reach(s *step) (place int, fits bool, err error) {
+func (w *walker) reach(ctx context.Context, s *step) (place int, fits bool, err error) {
 	if place, ok := w.place[s.far]; ok {
 		return place, true, nil
 	}
-	t, ok, err := w.target(s)
+	t, ok, err := w.target(ctx, s)
 	if err != nil || !ok {
 		return -1, true, err
 	}

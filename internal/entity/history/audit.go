@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -30,8 +29,8 @@ type Audit struct {
 
 // link is where an audit goes on: a revision that is right, and its hash.
 type link struct {
-	Number int64  `json:"n"`
-	Hash   []byte `json:"h,omitzero"`
+	Number int64
+	Hash   []byte
 }
 
 // check follows the chain of hashes.
@@ -76,6 +75,10 @@ func (s *Service) audit(ctx context.Context, id string, after link, limit int) (
 		if err != nil {
 			return err
 		}
+		w, err := s.see(ctx, q, r)
+		if err != nil {
+			return err
+		}
 		c := &check{last: after}
 		if err := chain(ctx, q, stretch{nid: r.NID, first: after.Number + 1, last: r.Revision - 1, limit: limit}, c.step); err != nil {
 			return err
@@ -90,7 +93,7 @@ func (s *Service) audit(ctx context.Context, id string, after link, limit int) (
 		}
 		a = &Audit{
 			DID: r.DID, OK: c.where == 0, Checked: c.n, Erased: c.erased, From: after.Number + 1, To: c.last.Number, Revision: r.Revision,
-			Hash: fmt.Sprintf("%x", r.Hash), BrokenAt: c.where, Problem: c.why,
+			Hash: w.hash(r.Hash), BrokenAt: c.where, Problem: c.why,
 		}
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
 const cooking = "did:ixo:protocol/clean-cooking"
@@ -37,7 +38,11 @@ func newEnv(t testing.TB, d *db.DB) *env {
 		}
 		return v.now
 	}})
-	v.s = history.New(history.Config{DB: d, Entities: v.e, Cursors: eventtest.Cursors()})
+	key, err := secret.Parse("0123456789abcdef0123456789abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.s = history.New(history.Config{DB: d, Entities: v.e, Cursors: eventtest.Cursors(), Key: key})
 	parts := part.New(part.Config{DB: d, Entities: v.e, Protocols: p, Cursors: eventtest.Cursors()})
 	v.h = eventtest.Serve(t, v.e.Routes, parts.Routes, v.s.Routes)
 	return v

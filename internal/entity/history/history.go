@@ -9,6 +9,9 @@ package history
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -17,7 +20,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,6 +31,7 @@ type Config struct {
 	DB       *db.DB
 	Entities *entity.Service
 	Cursors  web.Cursors
+	Key      secret.Key // makes the hashes of those who do not see all of a twin
 }
 
 // Service reads the past of twins. It is safe for many goroutines.
@@ -42,10 +48,37 @@ type Entry struct {
 	RequestID    string    `json:"requestId,omitzero" doc:"X-Request-Id of the request that made it."`
 	Action       string    `json:"action" doc:"What was done." example:"update"`
 	Reason       string    `json:"reason,omitzero" doc:"Why, in the words of who did it."`
-	Hash         string    `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record."`
+	Hash         string    `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record. Who does not see all of the record gets an HMAC of it: with the hash itself what is withheld could be guessed."`
 	Erased       bool      `json:"erased,omitzero" doc:"What it said was erased; its hash stays."`
 	PreviousHash string    `json:"previousHash,omitzero" doc:"Hash of the revision before; the first has none."`
 	Links        Links     `json:"links"`
+}
+
+// view is how a caller sees the past of one twin.
+type view struct {
+	hidden []string // personal properties it does not see
+	key    []byte   // of its hashes
+}
+
+// see is how the caller of ctx sees the past of a twin.
+func (s *Service) see(ctx context.Context, q db.Querier, r *entity.Row) (view, error) {
+	hidden, err := s.cfg.Entities.See(ctx).Hidden(ctx, q, r.Protocol, r.Body)
+	if err != nil || len(hidden) == 0 {
+		return view{}, err
+	}
+	return view{hidden: hidden, key: s.cfg.Key.Derive("entity history hash")}, nil
+}
+
+// hash is the hash of a revision as the caller sees it. What is withheld is
+// short, a telephone number say: with the hash of the record and the rest of it
+// anybody could try all there are.
+func (v view) hash(h []byte) string {
+	if len(v.hidden) > 0 && len(h) > 0 {
+		m := hmac.New(sha256.New, v.key)
+		m.Write(h)
+		h = m.Sum(nil)
+	}
+	return hex.EncodeToString(h)
 }
 
 // Links are the addresses of a revision.
@@ -73,11 +106,11 @@ func newest(r *entity.Row) revision {
 }
 
 // entry renders a revision; before is the hash of the one before it.
-func (v revision) entry(id string, before []byte) Entry {
+func (w view) entry(id string, v revision, before []byte) Entry {
 	base := "/v1/entities/" + url.PathEscape(id)
 	e := Entry{
 		Revision: v.number, At: time.UnixMilli(v.at).UTC(), Actor: v.actor, RequestID: v.req, Action: v.action, Reason: v.reason, Erased: v.erased,
-		Hash: fmt.Sprintf("%x", v.hash), PreviousHash: fmt.Sprintf("%x", before),
+		Hash: w.hash(v.hash), PreviousHash: w.hash(before),
 		Links: Links{Record: base + "/history/" + strconv.FormatInt(v.number, 10)},
 	}
 	if v.number > 1 {
@@ -91,9 +124,13 @@ func (v revision) entry(id string, before []byte) Entry {
 // Fault: ENTITY_NOT_FOUND.
 func (s *Service) List(ctx context.Context, id string, below int64, limit int) (items []Entry, next int64, err error) {
 	var all []revision
+	var w view
 	err = s.cfg.DB.View(ctx, func(q db.Querier) error {
 		r, err := s.cfg.Entities.Find(ctx, q, id)
 		if err != nil {
+			return err
+		}
+		if w, err = s.see(ctx, q, r); err != nil {
 			return err
 		}
 		all = nil
@@ -119,12 +156,13 @@ func (s *Service) List(ctx context.Context, id string, below int64, limit int) (
 		if i+1 < len(all) {
 			before = all[i+1].hash
 		}
-		items = append(items, v.entry(id, before))
+		items = append(items, w.entry(id, v, before))
 	}
 	return items, 0, nil
 }
 
-// Revision gives the record of a twin as it was at a revision. Faults:
+// Revision gives the record of a twin as it was at a revision, as far as the
+// caller may see it today. Faults:
 // ENTITY_NOT_FOUND, REVISION_NOT_FOUND, REVISION_ERASED.
 func (s *Service) Revision(ctx context.Context, id string, number int64) ([]byte, error) {
 	var body []byte
@@ -133,8 +171,15 @@ func (s *Service) Revision(ctx context.Context, id string, number int64) ([]byte
 		if err != nil {
 			return err
 		}
+		w, err := s.see(ctx, q, r)
+		if err != nil {
+			return err
+		}
 		v, err := byNumber(ctx, q, r, number)
-		body = v.body
+		if err != nil {
+			return err
+		}
+		body, err = mask.Without(v.body, w.hidden)
 		return err
 	})
 	return body, err
@@ -208,9 +253,13 @@ type Difference struct {
 func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, error) {
 	var a, b revision
 	var steps []revision
+	var w view
 	err := s.cfg.DB.View(ctx, func(q db.Querier) error {
 		r, err := s.cfg.Entities.Find(ctx, q, id)
 		if err != nil {
+			return err
+		}
+		if w, err = s.see(ctx, q, r); err != nil {
 			return err
 		}
 		if b = newest(r); to != "" {
@@ -231,7 +280,7 @@ func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, e
 	if err != nil {
 		return nil, err
 	}
-	patch, err := makePatch(a.body, b.body)
+	patch, err := w.patch(a.body, b.body)
 	if err != nil {
 		return nil, fmt.Errorf("compare revisions %d and %d of %s: %w", a.number, b.number, id, err)
 	}
@@ -241,9 +290,22 @@ func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, e
 			d.MoreSteps = true
 			break
 		}
-		d.Steps = append(d.Steps, v.entry(id, steps[i].hash))
+		d.Steps = append(d.Steps, w.entry(id, v, steps[i].hash))
 	}
 	return d, nil
+}
+
+// patch compares two revisions as far as the caller sees them.
+func (w view) patch(a, b []byte) ([]Op, error) {
+	from, err := mask.Without(a, w.hidden)
+	if err != nil {
+		return nil, err
+	}
+	to, err := mask.Without(b, w.hidden)
+	if err != nil {
+		return nil, err
+	}
+	return makePatch(from, to)
 }
 
 // between reads the revisions from one number to another, both included, but

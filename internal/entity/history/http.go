@@ -17,6 +17,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/entities/{did}/history/{revision}", s.serveRevision, web.Doc{
 		Summary: "Read a twin as it was at a revision", Scope: "entities:read", Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "REVISION_NOT_FOUND", "REVISION_ERASED"},
+		Description: "As far as you may see the twin today: who does not control it and has not the scope entities:pii reads it without its personal properties.",
 	})
 	web.Get(a, "/v1/entities/{did}/diff", s.serveDiff, web.Doc{
 		Summary: "Tell what changed between two revisions, who changed it and why", Scope: "entities:read", Tag: tag,
@@ -26,7 +27,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/audit", s.serveAudit, web.Doc{
 		Summary: "Check that the history of a twin is whole", Scope: "entities:read", Tag: tag,
 		Description: "Follows the hashes from the first revision on, up to limit revisions or 16 MiB a page. Go on with the cursor while ok and hasMore are true. " +
-			"Whoever can write to the store could make a new chain: compare hash with one you have kept.",
+			"Whoever can write to the store could make a new chain: compare hash with one you have kept, with a key that sees as much of the twin.",
 		Codes: []string{"ENTITY_NOT_FOUND"},
 	})
 }
@@ -84,10 +85,36 @@ func (s *Service) serveDiff(ctx context.Context, in *struct {
 	return s.Diff(ctx, in.DID, in.From, in.To)
 }
 
+// position is what the cursor of an audit holds: a link whose hash is sealed,
+// for it is not everybody's to know.
+type position struct {
+	Number int64  `json:"n"`
+	Sealed []byte `json:"h,omitzero"`
+}
+
+// sealing is what the key of sealed hashes is for.
+const sealing = "entity audit place"
+
+// open reads the place of a cursor; the zero one is the beginning.
+func (s *Service) open(id string, at position) (link, error) {
+	if at.Sealed == nil {
+		return link{}, nil
+	}
+	hash, err := s.cfg.Key.Open(sealing, id, at.Sealed)
+	if err != nil {
+		return link{}, fault.New(fault.Invalid, "INVALID_CURSOR", "The cursor is not one of this list. Start again without it.").Wrap(err)
+	}
+	return link{Number: at.Number, Hash: hash}, nil
+}
+
 func (s *Service) serveAudit(ctx context.Context, in *listInput) (web.Reply[*Audit], error) {
 	var none web.Reply[*Audit]
-	var after link
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &after)
+	var at position
+	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	if err != nil {
+		return none, err
+	}
+	after, err := s.open(in.DID, at)
 	if err != nil {
 		return none, err
 	}
@@ -97,7 +124,7 @@ func (s *Service) serveAudit(ctx context.Context, in *listInput) (web.Reply[*Aud
 	}
 	var place any
 	if next != nil {
-		place = *next
+		place = position{Number: next.Number, Sealed: s.cfg.Key.Seal(sealing, in.DID, next.Hash)}
 	}
 	p, err := web.PageOf[Entry](ctx, s.cfg.Cursors, limit, nil, place)
 	if err != nil {

@@ -101,12 +101,12 @@ func (s *Service) serveDeleteService(ctx context.Context, in *struct {
 	oneService
 },
 ) (web.Reply[*entity.Entity], error) {
-	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
 		i := indexOf(e, in.fragment())
 		if i < 0 {
 			return serviceNotFound()
 		}
 		e.Services = slices.Delete(e.Services, i, i+1)
 		return nil
-	}))
+	})
 }

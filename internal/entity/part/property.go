@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -19,7 +20,8 @@ import (
 // propertyRoutes are the properties of a twin.
 func (s *Service) propertyRoutes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/properties/{name}", s.serveGetProperty, web.Doc{
-		Summary: "Read a property", Scope: readScope, Tag: tag, Codes: []string{"PROPERTY_NOT_FOUND"},
+		Summary: "Read a property", Scope: readScope, Tag: tag, Codes: []string{"PROPERTY_NOT_FOUND", "SCOPE_MISSING"},
+		Description: "A personal property of an entity you do not control needs the scope entities:pii.",
 	})
 	web.Put(a, "/v1/entities/{did}/properties/{name}", s.servePutProperty, web.Doc{
 		Summary: "Set a property", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated}, Description: "The body is the value. " + aboutControl,
@@ -64,6 +66,13 @@ func (s *Service) serveGetProperty(ctx context.Context, in *struct {
 	r, e, err := s.read(ctx, in.DID)
 	if err != nil {
 		return web.Reply[Value]{}, err
+	}
+	hidden, err := s.entities.See(ctx).Hidden(ctx, s.db, r.Protocol, r.Body)
+	if err != nil {
+		return web.Reply[Value]{}, err
+	}
+	if slices.Contains(hidden, in.Name) { // whether it has one or not
+		return web.Reply[Value]{}, mask.Missing()
 	}
 	members, err := membersOf(e)
 	if err != nil {
@@ -115,7 +124,7 @@ func (s *Service) serveDeleteProperty(ctx context.Context, in *struct {
 	oneProperty
 },
 ) (web.Reply[*entity.Entity], error) {
-	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
 		members, err := membersOf(e)
 		if err != nil {
 			return err
@@ -125,7 +134,7 @@ func (s *Service) serveDeleteProperty(ctx context.Context, in *struct {
 		}
 		delete(members, in.Name)
 		return setMembers(e, members)
-	}))
+	})
 }
 
 // controllerRoutes are those who may change a twin.
@@ -153,10 +162,10 @@ func (s *Service) servePutController(ctx context.Context, in *struct {
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return web.Reply[*entity.Entity]{}, err
 	}
-	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
 		e.SetControllers(append(slices.Clone(e.Controllers), in.Target)...)
 		return nil
-	}))
+	})
 }
 
 func (s *Service) serveDeleteController(ctx context.Context, in *struct {
@@ -164,11 +173,11 @@ func (s *Service) serveDeleteController(ctx context.Context, in *struct {
 	oneController
 },
 ) (web.Reply[*entity.Entity], error) {
-	return replied(s.edit(ctx, in.changing, func(e *entity.Entity) error {
+	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
 		if !slices.Contains(e.Controllers, in.Target) {
 			return fault.New(fault.NotFound, "CONTROLLER_NOT_FOUND", "The entity has no such controller.")
 		}
 		e.SetControllers(slices.DeleteFunc(slices.Clone(e.Controllers), func(d string) bool { return d == in.Target })...)
 		return nil
-	}))
+	})
 }

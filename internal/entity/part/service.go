@@ -83,12 +83,13 @@ func (s *Service) edit(ctx context.Context, in changing, fn func(*entity.Entity)
 	return s.entities.Patch(ctx, in.DID, in.IfMatch, entity.Change{Edit: fn, Reason: in.Reason})
 }
 
-// replied is the record as the answer.
-func replied(r *entity.Row, err error) (web.Reply[*entity.Entity], error) {
+// edited is edit with the record as the answer.
+func (s *Service) edited(ctx context.Context, in changing, fn func(*entity.Entity) error) (web.Reply[*entity.Entity], error) {
+	r, err := s.edit(ctx, in, fn)
 	if err != nil {
 		return web.Reply[*entity.Entity]{}, err
 	}
-	return web.Reply[*entity.Entity]{Raw: r.Body, ETag: web.ETag(r.Revision)}, nil
+	return s.entities.Answer(ctx, s.db, r)
 }
 
 func invalid(pointer, code, detail string) error {

@@ -199,6 +199,15 @@ func TargetGone(at string) error {
 		With(fault.Field{Pointer: at + "/target", Code: "deactivated", Detail: "This entity is deactivated."})
 }
 
+// Lacking is the fault of roles that must be filled.
+func Lacking(roles []string, message string) error {
+	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
+	for _, r := range roles {
+		f = f.With(fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + r + " must be filled."})
+	}
+	return f
+}
+
 // Exists is the fault of an edge that is there already.
 func Exists(at string) error {
 	return fault.New(fault.Conflict, "RELATIONSHIP_EXISTS", "The relationship exists already.").

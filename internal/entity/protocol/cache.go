@@ -16,13 +16,14 @@ const (
 // when none is named.
 type cacheKey struct{ ws, did, version string }
 
-// answerKey names what a filter asked for: a property or a class.
+// answerKey names what was asked for: a property, a class, or a protocol.
 type answerKey struct{ ws, kind, name string }
 
 type answer struct {
 	declared []Declared
 	open     bool
 	dids     []string
+	names    []string // of properties
 }
 
 // cache keeps compiled protocols. What was read before a change is never put

@@ -102,7 +102,7 @@ type Content struct {
 	PII                  []string `json:"pii,omitzero" doc:"Properties that are personal data."`
 	Relationships        Object   `json:"relationships" required:"false" doc:"Role → class name (OracleEntity, OrganisationEntity, …, or the DID of a protocol) or {class, min, max, requiredFor}."`
 	Services             Array    `json:"services,omitzero"`
-	ClaimTypes           Object   `json:"claimTypes,omitzero"`
+	ClaimTypes           Object   `json:"claimTypes,omitzero" doc:"Types of claims the twins produce → {schema, verification, …}. A claim is of the type its property kind names, else of its own type; where types are named no other claim is verified. Of verification are obeyed: oracles (DIDs of those whose controllers give the verdict), quorum (how many of them, 1 by default, by as many people), reasonCodes (what a verdict may give as its reason). mode is manual: a person gives it."`
 	CredentialTypes      Object   `json:"credentialTypes,omitzero"`
 	SurveyTemplates      Array    `json:"surveyTemplates,omitzero"`
 	Indicators           Array    `json:"indicators,omitzero"`
@@ -151,6 +151,10 @@ func (p *Protocol) Class() string { return p.eff.Class }
 
 // DomainType is the role of its twins in the domain model.
 func (p *Protocol) DomainType() string { return p.eff.DomainType }
+
+// ClaimTypes are the types of claims its twins produce, as text; package
+// claimtype reads it. Do not change it.
+func (p *Protocol) ClaimTypes() []byte { return p.eff.ClaimTypes.Value }
 
 // Open tells whether a twin may have properties that are not declared.
 func (p *Protocol) Open() bool { return p.set.Open }

@@ -163,10 +163,14 @@ func TestInvalidDrafts(t *testing.T) {
 		},
 		"claim types": {
 			`{"claimTypes":{"a":7,"b":{"schema":"string"},"c":{"schema":{"type":"strin"}},"d":{"schema":{"type":"object","required":7}},"e":{"verification":{"mode":"maybe","quorum":0,"oracles":["x","did:x:y"]}},
-			"f":{"schema":{"type":"object","properties":{"n":{"minimum":2,"maximum":1}}},"verification":{"mode":"hybrid","quorum":2,"oracles":[]}},"g":{"verification":{"quorum":1.5,"oracles":"did:x:y"}}}}`,
+			"f":{"schema":{"type":"object","properties":{"n":{"minimum":2,"maximum":1}}},"verification":{"mode":"manual","quorum":2,"oracles":["did:x:y","did:x:z"],"reasonCodes":["a"],"rubric":[]}},"g":{"verification":{"quorum":1.5,"oracles":"did:x:y"}},
+			"h":{"verification":{"mode":"auto","oracles":[],"reasonCodes":{}}},"i":{"verification":{"mode":"hybrid","quorum":2,"oracles":["did:x:y"],"reasonCodes":["",7]}},"j":{"verification":{"oracles":["did:x:y","did:x:y",7],"reasonCodes":["a",""]}}}}`,
 			"/claimTypes/a wrong_type, /claimTypes/b/schema wrong_type, /claimTypes/c/schema/type unknown_type, /claimTypes/d/schema/required invalid_schema, " +
 				"/claimTypes/e/verification/mode not_allowed, /claimTypes/e/verification/quorum out_of_range, /claimTypes/e/verification/oracles/0 invalid, " +
-				"/claimTypes/f/schema/properties/n/minimum out_of_range, /claimTypes/g/verification/quorum out_of_range, /claimTypes/g/verification/oracles wrong_type",
+				"/claimTypes/f/schema/properties/n/minimum out_of_range, /claimTypes/g/verification/quorum out_of_range, /claimTypes/g/verification/oracles wrong_type, " +
+				"/claimTypes/h/verification/mode not_allowed, /claimTypes/h/verification/oracles empty, /claimTypes/h/verification/reasonCodes wrong_type, " +
+				"/claimTypes/i/verification/mode not_allowed, /claimTypes/i/verification/quorum out_of_range, /claimTypes/i/verification/reasonCodes wrong_type, " +
+				"/claimTypes/j/verification/oracles/1 duplicate, /claimTypes/j/verification/oracles/2 invalid, /claimTypes/j/verification/reasonCodes/1 required",
 		},
 		"the rest": {
 			`{"surveyTemplates":["a",{"id":"b"},{"id":7},8,""],"governance":{"approvals":-1}}`,

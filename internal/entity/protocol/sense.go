@@ -8,16 +8,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol/claimtype"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-const (
-	maxQuorum    = 100  // oracles that must agree
-	maxApprovals = 1000 //
-)
+const maxApprovals = 1000
 
 // sense notes what could be stored and never work: it cannot be mended once it
 // is published. Versions that are published already are used as they are.
@@ -72,12 +69,6 @@ type claimForm struct {
 	Verification jsontext.Value `json:"verification"`
 }
 
-type verificationForm struct {
-	Mode    jsontext.Value `json:"mode"`
-	Quorum  jsontext.Value `json:"quorum"`
-	Oracles jsontext.Value `json:"oracles"`
-}
-
 func (k *Content) senseClaims(c *fault.Checks) {
 	if len(k.ClaimTypes.Value) > maxExtra {
 		return // checkExtras says so
@@ -94,31 +85,7 @@ func (k *Content) senseClaims(c *fault.Checks) {
 			schema.Compiles(f.Schema, at+"/schema", c)
 		}
 		if given(f.Verification) {
-			senseVerification(f.Verification, at+"/verification", c)
-		}
-	}
-}
-
-func senseVerification(v jsontext.Value, at string, c *fault.Checks) {
-	var f verificationForm
-	if v.Kind() != '{' || json.Unmarshal(v, &f) != nil {
-		c.Add(at, "wrong_type", "The value must be an object.")
-		return
-	}
-	if mode := textOf(f.Mode); given(f.Mode) && mode != "auto" && mode != "manual" && mode != "hybrid" {
-		c.Add(at+"/mode", "not_allowed", "The value must be auto, manual or hybrid.")
-	}
-	senseNumber(f.Quorum, at+"/quorum", 1, maxQuorum, c)
-	if !given(f.Oracles) {
-		return
-	}
-	if f.Oracles.Kind() != '[' {
-		c.Add(at+"/oracles", "wrong_type", "The value must be an array of DIDs.")
-		return
-	}
-	for i, v := range elements(Array{f.Oracles}) {
-		if _, err := did.Parse(textOf(v)); err != nil {
-			c.Add(fmt.Sprintf("%s/oracles/%d", at, i), "invalid", "The value must be a DID.")
+			claimtype.Sense(f.Verification, at+"/verification", c)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/stored"
 )
 
 // A minted DID is public with the twin we made it for: whoever names one for a
@@ -40,6 +41,6 @@ func scan(row db.Row) (*entity.Row, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("find public twin: %w", err)
 	}
-	r.Body = []byte(body)
+	r.Body = stored.Body(body)
 	return &r, nil
 }

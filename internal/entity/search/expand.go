@@ -42,7 +42,7 @@ func (s *Service) expand(ctx context.Context, q db.Querier, rows []*entity.Row, 
 		return nil, err
 	}
 	if slices.Contains(kinds, "relationships") {
-		if bodies, err = expandTargets(ctx, q, bodies); err != nil {
+		if bodies, err = s.expandTargets(ctx, q, bodies); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func expansions(expand string) ([]string, error) {
 }
 
 // expandTargets sums the targets of relationships up.
-func expandTargets(ctx context.Context, q db.Querier, bodies [][]byte) ([][]byte, error) {
+func (s *Service) expandTargets(ctx context.Context, q db.Querier, bodies [][]byte) ([][]byte, error) {
 	var ids []string
 	for _, b := range bodies {
 		elements(member(string(b), "relationships"), func(edge string) {
@@ -80,7 +80,7 @@ func expandTargets(ctx context.Context, q db.Querier, bodies [][]byte) ([][]byte
 		})
 	}
 	slices.Sort(ids)
-	found, err := summaries(ctx, q, slices.Compact(ids))
+	found, err := s.summaries(ctx, q, slices.Compact(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +112,9 @@ func intoTargets(b string, found map[string][]byte) []byte {
 }
 
 // summaries sums up the twins with these DIDs that the caller may see.
-func summaries(ctx context.Context, q db.Querier, ids []string) (map[string][]byte, error) {
+func (s *Service) summaries(ctx context.Context, q db.Querier, ids []string) (map[string][]byte, error) {
 	c := web.CallerFrom(ctx)
-	out := make(map[string][]byte, len(ids))
+	out, sight := make(map[string][]byte, len(ids)), s.mask.See(ctx)
 	for some := range slices.Chunk(ids, chunk) {
 		rows, err := briefs(ctx, q, c.Workspace, some)
 		if err != nil {
@@ -123,6 +123,9 @@ func summaries(ctx context.Context, q db.Querier, ids []string) (map[string][]by
 		for _, r := range rows {
 			if !visible(r.Project, c.Projects) {
 				continue
+			}
+			if r.Name, err = sight.Name(ctx, r.Protocol, r.Name); err != nil {
+				return nil, err
 			}
 			b, err := web.Encode(entity.Summary(r))
 			if err != nil {

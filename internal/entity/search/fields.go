@@ -87,6 +87,9 @@ func (s shape) find(path rql.Path, places bool) (rql.Kind, error) {
 // fields tells filters of a workspace which fields there are.
 func (s *Service) fields(ctx context.Context, ws string, places bool) func(rql.Path) (rql.Kind, error) {
 	return func(path rql.Path) (rql.Kind, error) {
+		if places && path[0] == "withheld" {
+			return 0, rql.ErrUnknown // no record that is stored has it
+		}
 		if len(path) < 2 || path[0] != "properties" {
 			return record.find(path, places)
 		}
@@ -159,7 +162,7 @@ const (
 )
 
 // Fields keeps only some members of a record: names of members, or paths with
-// dots, with commas between them. did is always kept. There are the properties
+// dots, with commas between them. did is always kept, and withheld. There are the properties
 // that protocols of the workspace of r declare. Faults: UNKNOWN_FIELD,
 // INVALID_PARAMETER.
 func (s *Service) Fields(ctx context.Context, r *entity.Row, body []byte, fields string) ([]byte, error) {
@@ -185,7 +188,7 @@ func wanted(fields string, known func(rql.Path) (rql.Kind, error)) (tree, error)
 		return nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: fmt.Sprintf("At most %d fields in %d bytes.", maxFields, maxFieldsText)})
 	}
-	t := tree{"did": nil}
+	t := tree{"did": nil, "withheld": nil}
 	at := 1
 	for _, name := range names {
 		path, ok := rql.ParsePath(strings.TrimSpace(name))

@@ -18,7 +18,9 @@ import (
 )
 
 const listing = "Everything that is given must hold; newest twins come first. Follow `hasMore`: what no index answers is compared one by one, " +
-	"at most 1,000 twins a page, so a page may be short or empty although the list goes on.\n\n" +
+	"at most 1,000 twins a page, so a page may be short or empty although the list goes on. " +
+	"Without the scope entities:pii, twins you do not control come without their personal properties (withheld names them), and nobody filters or sorts by a property, or asks near, " +
+	"where a protocol marks it as personal (403): name a protocol that does not.\n\n" +
 	"`filter` combines `and(…)`, `or(…)`, `not(…)` with `eq`, `ne`, `lt`, `le`, `gt`, `ge` (field, value), `in` (field, values), `like` (field, pattern with * and ?), " +
 	"`exists` (field), `near` ([field,] latitude, longitude, metres) and `within` ([field,] least latitude, least longitude, most latitude, most longitude). " +
 	"A field is a member of the record, with dots or as a JSON pointer: `properties.serial`, `/properties/serial`. Values with commas, brackets or blanks stand in quotes. " +
@@ -31,7 +33,7 @@ const listing = "Everything that is given must hold; newest twins come first. Fo
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/entities", s.serveList, web.Doc{
 		Summary: "Find twins", Scope: "entities:read", Tag: "entities", Description: listing,
-		Codes: []string{"INVALID_PARAMETER", "INVALID_FILTER", "UNKNOWN_FIELD", "INVALID_CURSOR"},
+		Codes: []string{"INVALID_PARAMETER", "INVALID_FILTER", "UNKNOWN_FIELD", "INVALID_CURSOR", "SCOPE_MISSING"},
 	})
 }
 
@@ -69,7 +71,7 @@ type listInput struct {
 	Near         term   `query:"near" doc:"Latitude, longitude and metres: where properties.location or metadata.location is, or the member coordinates of either. Such a place is a GeoJSON point, or has lat and lon, lat and lng, or latitude and longitude." example:"-1.28,36.8,5000"`
 	Filter       term   `query:"filter" doc:"See above." example:"and(eq(type,Device),exists(properties.metricOne))"`
 	Sort         string `query:"sort" doc:"created, updated, or an indexed property of the protocol that is given; - in front turns the order round. -created by default, updated with updatedSince." example:"-created"`
-	Fields       string `query:"fields" doc:"Only these members, with commas between them; did is always there." example:"did,type,properties.serial"`
+	Fields       string `query:"fields" doc:"Only these members, with commas between them; did is always there, and withheld when something is." example:"did,type,properties.serial"`
 	Expand       string `query:"expand" doc:"relationships, protocol, or both: adds what they point to. At most 100 items then." example:"relationships"`
 	web.Paging
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -24,6 +25,7 @@ type plan struct {
 	after    *Place
 	order    order
 	budget   budget
+	sight    *mask.Sight // of the caller
 
 	// Every candidate is held against these, whatever led to it: keys are
 	// hashes and may collide, indexed values are cut, and rows change between
@@ -92,7 +94,7 @@ type points struct {
 // prepare checks a query and plans it.
 func (s *Service) prepare(ctx context.Context, query Query) (*plan, error) {
 	c := web.CallerFrom(ctx)
-	p := &plan{ws: c.Workspace, projects: c.Projects, limit: query.Limit, after: query.After, external: query.ExternalID, budget: s.budget}
+	p := &plan{ws: c.Workspace, projects: c.Projects, limit: query.Limit, after: query.After, external: query.ExternalID, budget: s.budget, sight: s.mask.See(ctx)}
 	if p.limit == 0 {
 		p.limit = 50
 	}
@@ -112,7 +114,34 @@ func (s *Service) prepare(ctx context.Context, query Query) (*plan, error) {
 	if err := s.sortBy(ctx, p, query); err != nil {
 		return nil, err
 	}
+	if err := p.mayAsk(ctx, protocols, query); err != nil {
+		return nil, err
+	}
 	return p, s.ways(ctx, p, protocols)
+}
+
+// mayAsk refuses a query that would tell of what the caller may not see.
+func (p *plan) mayAsk(ctx context.Context, protocols []string, q Query) error {
+	if p.order.by == byProperty {
+		if err := p.sight.MayAsk(ctx, "query/sort", protocols, []string{"properties", p.order.name}); err != nil {
+			return err
+		}
+	}
+	if q.Near != "" {
+		for _, path := range places() {
+			if err := p.sight.MayAsk(ctx, "query/near", protocols, path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range p.exprs {
+		for _, path := range e.Paths() {
+			if err := p.sight.MayAsk(ctx, "query/filter", protocols, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // check names every parameter that is wrong in itself.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -35,18 +36,20 @@ const (
 	maxExpanded   = 100      // items of a page with expand
 )
 
-// Config configures a Service. All of it is needed.
+// Config configures a Service. All of it but Mask is needed.
 type Config struct {
 	DB        *db.DB
 	Protocols *protocol.Service
 	Cursors   web.Cursors
 	Key       secret.Key // seals cursors that would tell a restricted key of twins it may not see
+	Mask      *mask.Mask // what callers do not see; by default whoever controls a twin by itself sees all of it
 }
 
 // Service finds twins. It is safe for many goroutines.
 type Service struct {
 	cfg    Config
 	cat    catalog
+	mask   *mask.Mask
 	budget budget
 }
 
@@ -62,7 +65,10 @@ type catalog interface {
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, cat: cfg.Protocols, budget: budget{candidates: maxCandidates, rows: maxRows}}
+	if cfg.Mask == nil {
+		cfg.Mask = mask.New(cfg.Protocols, nil)
+	}
+	return &Service{cfg: cfg, cat: cfg.Protocols, mask: cfg.Mask, budget: budget{candidates: maxCandidates, rows: maxRows}}
 }
 
 // Query says which twins, and in which order. All that is given must hold.
@@ -91,7 +97,7 @@ type Place struct {
 
 // Found is one page.
 type Found struct {
-	Rows []*entity.Row // without name, action, actor, request, reason and hash
+	Rows []*entity.Row // without name, action, actor, request, reason and hash; Body as the caller may see it
 	Next *Place        // where the list goes on; nil when it has ended. Follow it even when Rows is empty
 }
 
@@ -105,11 +111,21 @@ func (f Found) Bodies() [][]byte {
 }
 
 // List gives a page of the twins the caller of ctx may see. q is the store, or
-// a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD.
+// a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD, and
+// SCOPE_MISSING for who asks by what they may not see.
 func (s *Service) List(ctx context.Context, q db.Querier, query Query) (Found, error) {
 	p, err := s.prepare(ctx, query)
 	if err != nil {
 		return Found{}, err
 	}
-	return p.run(ctx, q)
+	f, err := p.run(ctx, q)
+	if err != nil || p.sight.All() {
+		return f, err
+	}
+	for _, r := range f.Rows {
+		if r.Body, err = p.sight.Record(ctx, q, r.Protocol, r.Body); err != nil {
+			return Found{}, err
+		}
+	}
+	return f, nil
 }

@@ -18,7 +18,7 @@ const (
 
 	selectRows = `SELECT nid, updated_at, body FROM entities WHERE nid IN ` + in64 + ` AND ws = $65`
 	selectDIDs = `SELECT nid, updated_at, body FROM entities WHERE did IN ` + in64 + ` AND ws = $65`
-	selectFew  = `SELECT nid, did, type, class, domain_type, project, name, status FROM entities WHERE did IN ` + in64 + ` AND ws = $65`
+	selectFew  = `SELECT nid, did, type, class, domain_type, protocol, project, name, status FROM entities WHERE did IN ` + in64 + ` AND ws = $65`
 
 	listDown    = `SELECT nid, updated_at, body FROM entities WHERE ws = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	listUp      = `SELECT nid, updated_at, body FROM entities WHERE ws = $1 AND nid > $2 ORDER BY nid LIMIT $3`
@@ -169,7 +169,7 @@ func briefs(ctx context.Context, q db.Querier, ws string, ids []string) ([]*enti
 	var out []*entity.Row
 	for rows.Next() {
 		r := entity.Row{Workspace: ws}
-		if err := rows.Scan(&r.NID, &r.DID, &r.Type, &r.Class, &r.DomainType, &r.Project, &r.Name, &r.Status); err != nil {
+		if err := rows.Scan(&r.NID, &r.DID, &r.Type, &r.Class, &r.DomainType, &r.Protocol, &r.Project, &r.Name, &r.Status); err != nil {
 			return nil, fmt.Errorf("read entities: %w", err)
 		}
 		out = append(out, &r)

@@ -21,6 +21,7 @@ const (
 	MaxRecord      = 768 << 10 // bytes of a record without its edges; a PUT of it must fit a body
 	maxServices    = 100       //
 	MaxRelations   = 100       // in a draft, and shown in a record
+	MaxCredentials = 100       // shown in a record
 	maxParts       = 100       // linked resources, linked entities, rights
 	maxAccounts    = 20        //
 	maxAliases     = 20        // members of alsoKnownAs

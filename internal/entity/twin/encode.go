@@ -56,6 +56,7 @@ func (w *recordWriter) lists(e *Entity) {
 		w.Text(`"issuer":`, x.Issuer)
 		w.Some(`"status":`, x.Status)
 	})
+	w.Mark(`"moreCredentials":`, e.MoreCredentials)
 	render.Each(&w.Writer, `"linkedResources":`, e.LinkedResources, w.resource)
 	render.Each(&w.Writer, `"linkedClaims":`, e.LinkedClaims, w.resource)
 	render.Each(&w.Writer, `"linkedEntities":`, e.LinkedEntities, func(x *LinkedEntity) {
@@ -119,6 +120,16 @@ func (w *recordWriter) tail(e *Entity) {
 	w.Some(`"verifier":`, e.Verification.Verifier)
 	w.Moment(`"timestamp":`, e.Verification.Timestamp)
 	w.Some(`"evidence":`, e.Verification.Evidence)
+	if e.Verification.Approvals != nil {
+		render.Each(&w.Writer, `"approvals":`, e.Verification.Approvals, func(x *Approval) {
+			w.Text(`"oracle":`, x.Oracle)
+			w.Text(`"verifier":`, x.Verifier)
+			w.Time(`"timestamp":`, x.Timestamp)
+		})
+	}
+	if e.Verification.Missing != 0 {
+		w.Number(`"missing":`, int64(e.Verification.Missing))
+	}
 	w.Shut()
 	w.Moment(`"startDate":`, e.StartDate)
 	w.Moment(`"endDate":`, e.EndDate)
@@ -129,6 +140,7 @@ func (w *recordWriter) tail(e *Entity) {
 	w.Time(`"updated":`, e.Updated)
 	w.Text(`"createdBy":`, e.CreatedBy)
 	w.Text(`"updatedBy":`, e.UpdatedBy)
+	w.Some(`"statedBy":`, e.StatedBy)
 	w.Name(`"links":`)
 	w.Open()
 	w.Text(`"self":`, e.Links.Self)
@@ -137,6 +149,9 @@ func (w *recordWriter) tail(e *Entity) {
 	w.Text(`"graph":`, e.Links.Graph)
 	w.Text(`"didDocument":`, e.Links.DIDDocument)
 	w.Shut()
+	if e.Withheld != nil {
+		w.Texts(`"withheld":`, e.Withheld)
+	}
 }
 
 // recordWriter writes the parts of a record.

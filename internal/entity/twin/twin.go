@@ -61,7 +61,8 @@ type Entity struct {
 	Relationships        []Relationship    `json:"relationships" doc:"The first 100 relationships; links.relationships has all."`
 	MoreRelationships    bool              `json:"moreRelationships,omitzero" doc:"There are more than are shown here."`
 	MissingRelationships []string          `json:"missingRelationships" doc:"Roles that must be filled before the twin can be active."`
-	VerifiableCredential []Credential      `json:"verifiableCredential" doc:"Certificates and proofs issued about it."`
+	VerifiableCredential []Credential      `json:"verifiableCredential" doc:"The first 100 credentials about it: of a claim those it became, of what produces claims those of its claims. The status follows the credential: active, suspended, completed, deactivated, revoked or expired."`
+	MoreCredentials      bool              `json:"moreCredentials,omitzero" doc:"There are, or have been, more credentials than are shown here."`
 	LinkedResources      []LinkedResource  `json:"linkedResources"`
 	LinkedClaims         []LinkedResource  `json:"linkedClaims"`
 	LinkedEntities       []LinkedEntity    `json:"linkedEntities"`
@@ -81,7 +82,9 @@ type Entity struct {
 	Updated              time.Time         `json:"updated"`
 	CreatedBy            string            `json:"createdBy" doc:"DID of who made it."`
 	UpdatedBy            string            `json:"updatedBy" doc:"DID of who made this revision."`
+	StatedBy             string            `json:"statedBy,omitzero" doc:"Of a claim: DID of who last changed what it says; its maker when absent."`
 	Links                Links             `json:"links"`
+	Withheld             []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii. What metadata has under such a name is withheld as metadata.name."`
 }
 
 // Endpoint is a place where a twin can be reached: a member of services.
@@ -104,9 +107,9 @@ type Relationship struct {
 
 // Credential names a credential about the twin.
 type Credential struct {
-	ID     string `json:"id,omitzero"`
-	Type   string `json:"type" example:"Certification"`
-	Issuer string `json:"issuer" example:"did:ixo:org/certifier"`
+	ID     string `json:"id,omitzero" doc:"DID of its twin."`
+	Type   string `json:"type" doc:"Type of its twin." example:"Certification"`
+	Issuer string `json:"issuer" doc:"Its property issuer when that is a DID, else who made its twin." example:"did:ixo:org/certifier"`
 	Status string `json:"status,omitzero"`
 }
 
@@ -151,6 +154,16 @@ type Verification struct {
 	Verifier  string    `json:"verifier,omitzero" doc:"DID."`
 	Timestamp time.Time `json:"timestamp,omitzero"`
 	Evidence  string    `json:"evidence,omitzero"`
+
+	Approvals []Approval `json:"approvals,omitzero" doc:"Of a claim whose protocol says which oracles verify it, or how many: those that have."`
+	Missing   int        `json:"missing,omitzero" doc:"How many more oracles must verify the claim; it is pending until then."`
+}
+
+// Approval is the verdict of an oracle that a claim is what it says.
+type Approval struct {
+	Oracle    string    `json:"oracle" doc:"DID of the oracle."`
+	Verifier  string    `json:"verifier" doc:"DID of who spoke for it."`
+	Timestamp time.Time `json:"timestamp"`
 }
 
 // Links are the addresses of a twin.

@@ -46,7 +46,7 @@ func Record(body []byte) jsontext.Value {
 			return body
 		}
 		member := string(bytes.Trim(out[before:], `,":`))
-		if string(v) == "[]" || string(v) == "{}" || member == "links" || member == "statusCode" || member == "moreRelationships" {
+		if string(v) == "[]" || string(v) == "{}" || member == "links" || member == "statusCode" || member == "moreRelationships" || member == "moreCredentials" {
 			out = out[:before]
 			continue
 		}

@@ -1,0 +1,76 @@
+package entity
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/proof"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// kindCertify is the job that renews a credential where it is shown.
+const kindCertify = "entity.certify"
+
+type certifyJob struct {
+	DID  string      `json:"did"`
+	From proof.Place `json:"from"`
+}
+
+// proofs renews the records of the caller's workspace that show credentials.
+func (s *Service) proofs(ctx context.Context) proof.Keeper {
+	ws := web.CallerFrom(ctx).Workspace
+	return proof.Keeper{
+		Lock: s.lock,
+		Read: func(ctx context.Context, tx *db.Tx, nid int64) (*Entity, error) {
+			r, err := findByNID(ctx, tx, ws, nid)
+			if err != nil {
+				return nil, err
+			}
+			return r.Entity()
+		},
+		Show: func(ctx context.Context, tx *db.Tx, nid int64, c Credential, change func(*Entity) bool) error {
+			r, err := findByNID(ctx, tx, ws, nid)
+			if err != nil {
+				return err
+			}
+			_, err = s.mutate(ctx, tx, r, Action{Name: "certify", Data: map[string]any{"credential": c.ID, "status": c.Status}}, func(e *Entity) error {
+				if !change(e) {
+					return errUnchanged
+				}
+				return nil
+			})
+			if errors.Is(err, errUnchanged) {
+				return nil
+			}
+			return err
+		},
+		Later: func(ctx context.Context, tx *db.Tx, id string, from proof.Place) error {
+			if s.cfg.Jobs == nil {
+				return nil
+			}
+			_, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindCertify, Payload: certifyJob{id, from}})
+			return err
+		},
+	}
+}
+
+// runCertify is the job that renews a credential where it is shown. It makes
+// the next one when there is more than one transaction may do.
+func (s *Service) runCertify(ctx context.Context, r *job.Run) error {
+	var p certifyJob
+	if err := r.Decode(&p); err != nil {
+		return err
+	}
+	return s.db.InTx(ctx, func(tx *db.Tx) error {
+		if err := r.Hold(ctx, tx); err != nil {
+			return err
+		}
+		c, err := findForUpdate(ctx, tx, s.db.Dialect(), web.CallerFrom(ctx).Workspace, p.DID)
+		if err != nil {
+			return err
+		}
+		return s.proofs(ctx).Renew(ctx, tx, c.NID, p.From)
+	})
+}

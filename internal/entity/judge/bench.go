@@ -1,0 +1,249 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol/claimtype"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// maxEnds is how many producers and how many oracles of one claim are looked
+// at.
+const maxEnds = 100
+
+// Bench is where a caller judges the claims of a workspace.
+type Bench struct {
+	Protocols *protocol.Service
+	Workspace string
+	Caller    string // DID
+	Now       time.Time
+	// Controls tells whether the caller controls a twin, as itself or through
+	// a group.
+	Controls func(ctx context.Context, q db.Querier, nid int64) (bool, error)
+}
+
+// Plain is the verification of a twin after a verdict, when nobody else has a
+// say in it.
+func (b Bench) Plain(v Verdict) twin.Verification {
+	return twin.Verification{Status: v.Status, Verifier: b.Caller, Timestamp: b.Now.UTC().Truncate(time.Millisecond), Evidence: v.Evidence}
+}
+
+// Weigh is the verification of a claim after a verdict: verified once as many
+// oracles agree as the protocol of what produces it asks for, pending until
+// then. Faults: VERIFIER_IS_CLAIMANT, CLAIM_TYPE_UNKNOWN, ENTITY_INVALID for a
+// reason the protocol does not know, MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
+func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v Verdict) (twin.Verification, error) {
+	next := b.Plain(v)
+	if !v.Decides() {
+		return next, nil
+	}
+	producers, err := link.Parents(ctx, q, nid, edge.Produces, maxEnds)
+	if err != nil {
+		return next, err
+	}
+	if err := b.independent(ctx, q, nid, claim, producers); err != nil {
+		return next, err
+	}
+	rule, err := b.rule(ctx, q, claim, producers, v)
+	if err != nil {
+		return next, err
+	}
+	if rule.Reasons != nil && !slices.Contains(rule.Reasons, v.Reason) {
+		return next, plan.Invalid("/reason", "not_allowed", "The protocol accepts these reasons: "+strings.Join(rule.Reasons, ", ")+".")
+	}
+	oracles, err := b.oracles(ctx, q, nid, rule)
+	if err != nil {
+		return next, err
+	}
+	if v.Status == Verified && len(oracles) == 0 {
+		return next, plan.Lacking([]string{edge.VerifiedBy}, "A claim is verified by an oracle, and none that may is named.")
+	}
+	if rule.Quorum == 0 && v.Oracle == "" {
+		return next, nil
+	}
+	oracle, err := b.speaksFor(ctx, q, oracles, claim, v.Oracle)
+	if err != nil || v.Status != Verified {
+		return next, err
+	}
+	b.count(&next, claim.Verification.Approvals, oracles, oracle)
+	if next.Missing = max(0, rule.Quorum-len(next.Approvals)); next.Missing > 0 {
+		next.Status = Pending
+	}
+	return next, nil
+}
+
+// independent refuses a caller who has a part in a claim: who has made it or
+// changed it, owns it, or controls it or what produces it.
+func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, producers []int64) error {
+	if err := Independent(claim, b.Caller); err != nil {
+		return err
+	}
+	if own, err := b.Controls(ctx, q, nid); err != nil {
+		return err
+	} else if own {
+		return Claimant("You control the claim.")
+	}
+	for _, p := range producers {
+		if own, err := b.Controls(ctx, q, p); err != nil {
+			return err
+		} else if own {
+			return Claimant("You control what produces it.")
+		}
+	}
+	return nil
+}
+
+// TypeOf is the type of a claim, and where it says so: its property kind, else
+// its own type.
+func TypeOf(claim *twin.Entity) (name, pointer string) {
+	var said struct {
+		Kind string `json:"kind"`
+	}
+	if !claim.Properties.IsZero() && json.Unmarshal(claim.Properties.Value, &said) == nil && said.Kind != "" {
+		return said.Kind, "/properties/kind"
+	}
+	return claim.Type, "/type"
+}
+
+// rule is what the protocols of all that produce a claim say about it.
+func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []int64, v Verdict) (all claimtype.Rule, err error) {
+	name, pointer := TypeOf(claim)
+	for _, nid := range producers {
+		p, err := b.protocolOf(ctx, q, nid)
+		if err != nil {
+			return all, err
+		}
+		r, known, names := claimtype.Find(p.ClaimTypes(), name)
+		if !known && len(names) > 0 && v.Status == Verified {
+			return all, fault.New(fault.Conflict, "CLAIM_TYPE_UNKNOWN", "The protocol of what produces the claim does not say how such a claim is verified.").
+				With(fault.Field{Pointer: pointer, Code: "unknown", Detail: "It knows these types of claims: " + strings.Join(names, ", ") + "."})
+		}
+		all = all.And(r)
+	}
+	return all, nil
+}
+
+func (b Bench) protocolOf(ctx context.Context, q db.Querier, nid int64) (*protocol.Protocol, error) {
+	e, err := link.EndByNID(ctx, q, b.Workspace, nid)
+	if err != nil {
+		return nil, err
+	}
+	if e == nil {
+		return nil, fmt.Errorf("twin %d has gone", nid)
+	}
+	return b.Protocols.FindAny(ctx, b.Workspace, e.Protocol, e.ProtocolVersion)
+}
+
+// Warm reads the protocols Weigh needs before a transaction does: there a look
+// into the store would take a second connection.
+func (b Bench) Warm(ctx context.Context, q db.Querier, nid int64) error {
+	producers, err := link.Parents(ctx, q, nid, edge.Produces, maxEnds)
+	for _, p := range producers {
+		if _, err := b.protocolOf(ctx, q, p); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// oracles are those that verify a claim at this moment and may.
+func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule claimtype.Rule) ([]*link.End, error) {
+	nids, err := link.Need{Role: edge.Verifies, Now: b.Now.UnixMilli()}.Parents(ctx, q, nid, maxEnds)
+	if err != nil {
+		return nil, err
+	}
+	var out []*link.End
+	for _, o := range nids {
+		e, err := link.EndByNID(ctx, q, b.Workspace, o)
+		if err != nil {
+			return nil, err
+		}
+		if e != nil && (rule.Oracles == nil || slices.Contains(rule.Oracles, e.DID)) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// speaksFor is the oracle the caller speaks for: the one that is named, or the
+// first of its own that nobody else has spoken for.
+func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*link.End, claim *twin.Entity, named string) (string, error) {
+	found := ""
+	for _, o := range oracles {
+		if named != "" && o.DID != named {
+			continue
+		}
+		own, err := b.Controls(ctx, q, o.NID)
+		if err != nil {
+			return "", err
+		}
+		if !own {
+			continue
+		}
+		if !slices.ContainsFunc(claim.Verification.Approvals, func(a twin.Approval) bool { return a.Oracle == o.DID && a.Verifier != b.Caller }) {
+			return o.DID, nil
+		}
+		found = o.DID
+	}
+	if found != "" {
+		return found, nil
+	}
+	f := fault.New(fault.Forbidden, "VERIFIER_NOT_ORACLE", "A controller of an oracle that may verify the claim decides about it.")
+	if named != "" {
+		return "", f.With(fault.Field{Pointer: "/oracle", Code: "not_controller", Detail: "You do not control this oracle, or it does not verify the claim."})
+	}
+	return "", f.With(fault.Field{Code: "not_controller", Detail: "You control none of the oracles that may verify this claim."})
+}
+
+// count adds the voice of an oracle to those that still count. Each oracle and
+// each caller has one.
+func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []*link.End, oracle string) {
+	for _, a := range before {
+		still := slices.ContainsFunc(oracles, func(o *link.End) bool { return o.DID == a.Oracle })
+		if still && a.Oracle != oracle && a.Verifier != b.Caller {
+			next.Approvals = append(next.Approvals, a)
+		}
+	}
+	next.Approvals = append(next.Approvals, twin.Approval{Oracle: oracle, Verifier: b.Caller, Timestamp: next.Timestamp})
+}
+
+// Late is the fault of a twin that would produce a claim which is verified,
+// where the protocol of that twin says how its claims are verified: the verdict
+// did not know. It is nil where it does not say.
+func Late(p *protocol.Protocol, pointer string) error {
+	if _, _, names := claimtype.Find(p.ClaimTypes(), ""); len(names) == 0 {
+		return nil
+	}
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_VERIFIED", "The claim is verified, and the protocol of what would produce it says how. Take the verdict back first.").
+		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict did not know of this relationship."})
+}
+
+// Repeats tells whether an oracle, or whoever spoke for one, counts twice in a
+// verdict.
+func Repeats(v twin.Verification) bool {
+	seen := map[string]bool{}
+	for _, a := range v.Approvals {
+		if seen["o "+a.Oracle] || seen["v "+a.Verifier] {
+			return true
+		}
+		seen["o "+a.Oracle], seen["v "+a.Verifier] = true, true
+	}
+	return false
+}
+
+// Approves tells whether the verdict about a claim rests on an oracle.
+func Approves(v twin.Verification, oracle string) bool {
+	return v.Status == Verified && slices.ContainsFunc(v.Approvals, func(a twin.Approval) bool { return a.Oracle == oracle })
+}

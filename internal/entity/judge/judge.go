@@ -1,0 +1,82 @@
+// Package judge holds the rules about verdicts: what one looks like, who may
+// decide about a claim, and what the protocol of what produces it asks for. It
+// stores nothing.
+package judge
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// The statuses of a verification that decide about a twin.
+const (
+	Verified = "verified"
+	Rejected = "rejected"
+	Pending  = "pending"
+)
+
+// Verdict is what a verifier says about a twin.
+type Verdict struct {
+	Status   string `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired" example:"verified"`
+	Evidence string `json:"evidence,omitzero" doc:"What it rests on: words or a link; at most 2000 characters."`
+	Reason   string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters. Of a claim one of the reasonCodes of its protocol, where those are listed."`
+	Oracle   string `json:"oracle,omitzero" doc:"DID of the oracle you speak for, where the protocol says which oracles verify a claim, or how many; one that you control when absent."`
+}
+
+// Validate names everything that is wrong with a verdict, in a fault
+// ENTITY_INVALID.
+func (v Verdict) Validate() error {
+	var c fault.Checks
+	if !slices.Contains([]string{"unverified", Pending, Verified, Rejected, "revoked", "expired"}, v.Status) {
+		c.Add("/status", "not_allowed", "The value must be unverified, pending, verified, rejected, revoked or expired.")
+	}
+	check.Text(&c, "/evidence", v.Evidence, twin.MaxEvidence)
+	check.Optional(&c, "/reason", v.Reason, twin.MaxReason)
+	if v.Oracle != "" {
+		check.DID(&c, "/oracle", v.Oracle)
+	}
+	return c.Err("ENTITY_INVALID", "The entity is not valid.")
+}
+
+// Decides tells whether a verdict says that a twin is what it claims to be, or
+// that it is not.
+func (v Verdict) Decides() bool { return v.Status == Verified || v.Status == Rejected }
+
+// Independent refuses who has a part in a claim, as far as its record tells.
+// The fault is VERIFIER_IS_CLAIMANT.
+func Independent(claim *twin.Entity, who string) error {
+	switch who {
+	case "":
+		return Claimant("Nobody knows who you are.")
+	case claim.CreatedBy:
+		return Claimant("You have made the claim.")
+	case claim.StatedBy:
+		return Claimant("You have changed what the claim says.")
+	case claim.Owner:
+		return Claimant("The claim belongs to you.")
+	}
+	return nil
+}
+
+// Claimant is the fault of who would decide about a claim they have a part in;
+// detail says which.
+func Claimant(detail string) error {
+	return fault.New(fault.Forbidden, "VERIFIER_IS_CLAIMANT", "Somebody who has no part in a claim decides about it: nobody who has made it or changed it, owns it, or controls it or what produces it.").
+		With(fault.Field{Code: "claimant", Detail: detail})
+}
+
+// Outlived tells that what somebody has vouched for is not what the twin says
+// now: the verdict, or a part of it, was about other properties.
+func Outlived(before, e *twin.Entity) bool {
+	was := before.Verification
+	return (was.Status == Verified || len(was.Approvals) > 0) && reflect.DeepEqual(e.Verification, was) && Restated(before, e)
+}
+
+// Restated tells whether a revision says something else than the one before.
+func Restated(before, e *twin.Entity) bool {
+	return e.Type != before.Type || string(e.Properties.Value) != string(before.Properties.Value)
+}

@@ -1,0 +1,175 @@
+package entity_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// court is a stove whose protocol says how its claims are verified, and four
+// oracles, of a to d, the last of which it does not name. Each is its own
+// controller's; both controls the first two.
+type court struct {
+	*env
+	stove string
+}
+
+func newCourt(t *testing.T, d *db.DB) *court {
+	t.Helper()
+	v := newEnv(t, d)
+	kind := v.publish(t, "ws", `{"type":"Protocol","name":"stove","domainType":"device","properties":{"name":"string"},"relationships":{},"claimTypes":{
+		"fuel-saved":{"verification":{"mode":"manual","quorum":2,"oracles":["did:ixo:oracle/a","did:ixo:oracle/b","did:ixo:oracle/c"],"reasonCodes":["weighed","counted"]}},
+		"free":{}}}`)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		o := draftOf("oracle")
+		o.DID, o.Controllers = "did:ixo:oracle/"+name, []string{"did:key:" + name}
+		if name == "a" || name == "b" {
+			o.Controllers = append(o.Controllers, "did:key:both")
+		}
+		v.create(t, "ws", o)
+	}
+	return &court{v, v.create(t, "ws", entity.Draft{Type: "Stove", Protocol: kind}).DID}
+}
+
+// claim makes a claim of the stove that oracles are to verify.
+func (c *court) claim(t *testing.T, kind string, oracles ...string) string {
+	t.Helper()
+	d := with(draftOf("claim"), "producedBy", c.stove)
+	d.Properties = object(`{"kind":"` + kind + `"}`)
+	for _, o := range oracles {
+		d = with(d, "verifiedBy", "did:ixo:oracle/"+o)
+	}
+	return c.create(t, "ws", d).DID
+}
+
+// say gives a verdict: "a verified weighed", with an oracle at the end if named.
+func (c *court) say(t *testing.T, claim, text string) error {
+	t.Helper()
+	w := append(strings.Fields(text), "", "")
+	v := entity.Verdict{Status: w[1], Reason: w[2]}
+	if w[3] != "" {
+		v.Oracle = "did:ixo:oracle/" + w[3]
+	}
+	return second(c.s.Verify(as(t, "ws", w[0]), claim, "", v))
+}
+
+// stands wants a verification: its status, how many more must agree, and the
+// oracles that do.
+func (c *court) stands(t *testing.T, claim, status string, missing int, oracles string) {
+	t.Helper()
+	v := c.get(t, "ws", claim).Verification
+	var by []string
+	for _, a := range v.Approvals {
+		by = append(by, strings.TrimPrefix(a.Oracle, "did:ixo:oracle/"))
+	}
+	if v.Status != status || v.Missing != missing || strings.Join(by, " ") != oracles {
+		t.Errorf("verification = %s, %d missing, by %v; want %s, %d, by %s", v.Status, v.Missing, by, status, missing, oracles)
+	}
+}
+
+// A protocol says which oracles verify a claim, how many of them, and why they
+// may.
+func TestProtocolSaysHowClaimsAreVerified(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		id := c.claim(t, "fuel-saved", "d")
+		want(t, "by an oracle it does not name", c.say(t, id, "d verified weighed"), "MISSING_RELATIONSHIPS")
+		for _, o := range []string{"a", "b"} {
+			must(t, second(c.relate(t, "ws", id, "verifiedBy", "did:ixo:oracle/"+o)))
+		}
+		for text, code := range map[string]string{
+			"d verified weighed": "VERIFIER_NOT_ORACLE", "second verified weighed": "VERIFIER_NOT_ORACLE", "second rejected weighed": "VERIFIER_NOT_ORACLE",
+			"c verified weighed": "VERIFIER_NOT_ORACLE", "a verified weighed b": "VERIFIER_NOT_ORACLE", "a verified": "ENTITY_INVALID", "a rejected because": "ENTITY_INVALID",
+		} {
+			want(t, text, c.say(t, id, text), code)
+		}
+		if f := fault.As(c.say(t, id, "a verified")); len(f.Fields) != 1 || f.Fields[0].Pointer != "/reason" || !strings.Contains(f.Fields[0].Detail, "weighed, counted") {
+			t.Errorf("fields = %+v, want the reasons there are", f.Fields)
+		}
+		must(t, c.say(t, id, "a verified weighed"))
+		c.stands(t, id, "pending", 1, "a")
+		must(t, c.say(t, id, "a verified counted"))
+		c.stands(t, id, "pending", 1, "a")
+		_, err := c.s.Create(as(t, "ws", "owner"), with(draftOf("credential"), "becameFrom", id))
+		want(t, "a credential of half a verdict", err, "CLAIM_NOT_VERIFIED")
+		must(t, c.amount(t, id, 12))
+		c.stands(t, id, "pending", 0, "")
+		must(t, c.say(t, id, "a verified weighed"))
+		must(t, c.say(t, id, "b verified weighed"))
+		c.stands(t, id, "verified", 0, "a b")
+
+		c.keeps(t, id)
+		must(t, c.say(t, id, "b rejected counted"))
+		c.stands(t, id, "rejected", 0, "")
+		must(t, c.say(t, id, "a verified weighed"))
+		c.stands(t, id, "pending", 1, "a")
+		c.checkHistory(t, "ws", id, c.get(t, "ws", id).Revision)
+	})
+}
+
+// keeps tries to take oracles from a verified claim.
+func (c *court) keeps(t *testing.T, id string) {
+	t.Helper()
+	of := func(oracle string) string {
+		all := c.get(t, "ws", id).Relationships
+		return all[slices.IndexFunc(all, func(r entity.Relationship) bool { return r.Target == "did:ixo:oracle/"+oracle })].ID
+	}
+	want(t, "without an oracle it rests on", c.unrelate(t, "ws", id, of("a")), "MISSING_RELATIONSHIPS")
+	want(t, "without another one", c.unrelate(t, "ws", id, of("d")), "")
+}
+
+// As many people as oracles agree.
+func TestQuorumIsOfPeople(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		id := c.claim(t, "fuel-saved", "a", "b", "c")
+		must(t, c.say(t, id, "both verified weighed a"))
+		must(t, c.say(t, id, "both verified weighed b"))
+		c.stands(t, id, "pending", 1, "b")
+		must(t, c.say(t, id, "b verified weighed"))
+		c.stands(t, id, "pending", 1, "b")
+		must(t, c.say(t, id, "both verified weighed")) // for the one that is left
+		c.stands(t, id, "verified", 0, "b a")
+		c.create(t, "ws", with(draftOf("credential"), "becameFrom", id))
+		want(t, "one voice less under a credential", c.say(t, id, "both verified weighed b"), "ACTIVE_DEPENDANTS")
+		c.stands(t, id, "verified", 0, "b a")
+	})
+}
+
+// Where a protocol names types of claims, others cannot be verified.
+func TestTypesOfClaims(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c := newCourt(t, d)
+		err := c.say(t, c.claim(t, "other", "a"), "a verified weighed")
+		want(t, "of no type", err, "CLAIM_TYPE_UNKNOWN")
+		if f := fault.As(err); len(f.Fields) != 1 || f.Fields[0].Pointer != "/properties/kind" || !strings.Contains(f.Fields[0].Detail, "free, fuel-saved") {
+			t.Errorf("fields = %+v, want the types there are", f.Fields)
+		}
+		want(t, "it can be rejected", c.say(t, c.claim(t, "other"), "second rejected"), "")
+		typed := with(draftOf("claim"), "producedBy", c.stove, "verifiedBy", "did:ixo:oracle/d")
+		typed.Type = "free"
+		want(t, "by its own type", c.say(t, c.create(t, "ws", typed).DID, "second verified"), "")
+		free := c.claim(t, "free", "d")
+		want(t, "of a type without rules", c.say(t, free, "second verified"), "")
+		c.stands(t, free, "verified", 0, "")
+		want(t, "in the name of an oracle", c.say(t, free, "d verified x d"), "")
+		c.stands(t, free, "verified", 0, "d")
+		want(t, "in the name of somebody else's", c.say(t, free, "second verified x d"), "VERIFIER_NOT_ORACLE")
+
+		lax := c.create(t, "ws", with(draftOf("claim"), "producedBy", c.create(t, "ws", draftOf("clean-cooking")).DID))
+		c.verify(t, "ws", lax.DID)
+		_, err = c.relate(t, "ws", lax.DID, "producedBy", c.stove)
+		want(t, "verified before the rules were known", err, "CLAIM_ALREADY_VERIFIED")
+		must(t, c.judge(t, "ws", lax.DID, "revoked"))
+		_, err = c.relate(t, "ws", c.stove, "produces", lax.DID)
+		want(t, "before its verdict", err, "")
+	})
+}

@@ -1,0 +1,214 @@
+// Package mask keeps what is personal in twins from those who may not see it.
+//
+// A protocol marks properties as personal. Whoever has not the scope
+// entities:pii and does not control a twin, meets its record without them, and
+// with their names in the member withheld. What metadata has under
+// the same names goes with them: the name of a twin may stand in either place.
+// Nobody else may filter or sort by what is withheld, or guesses would tell.
+//
+// Every package that lets a record, or a part of one, leave the server asks
+// here. It decides by the scope first and by the protocol next, so that most
+// records leave as they are stored. It changes nothing that is stored.
+package mask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Scope is what a reader of personal properties needs.
+const Scope = "entities:pii"
+
+// Protocols is what is asked about protocols. Package protocol has it.
+type Protocols interface {
+	Personal(ctx context.Context, ws, id string) ([]string, error)
+	Declaring(ctx context.Context, ws, property string) (found []protocol.Declared, open bool, err error)
+}
+
+// Mask is what callers do not see. It is safe for many goroutines.
+type Mask struct {
+	protocols  Protocols
+	controlsAs func(ctx context.Context, q db.Querier, ws, member string) ([]string, error)
+}
+
+// New makes a Mask. controlsAs tells as whom a member may act besides itself,
+// as entity.Config has it; nil: as nobody.
+func New(p Protocols, controlsAs func(ctx context.Context, q db.Querier, ws, member string) ([]string, error)) *Mask {
+	if controlsAs == nil {
+		controlsAs = func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil }
+	}
+	return &Mask{protocols: p, controlsAs: controlsAs}
+}
+
+// Record is the record of a twin made from a protocol as the caller of ctx may
+// see it. Most are body itself.
+func (m *Mask) Record(ctx context.Context, q db.Querier, protocol string, body []byte) ([]byte, error) {
+	c := web.CallerFrom(ctx)
+	if c.May(Scope) {
+		return body, nil
+	}
+	if names, err := m.protocols.Personal(ctx, c.Workspace, protocol); err != nil || len(names) == 0 {
+		return body, err
+	}
+	return m.See(ctx).Record(ctx, q, protocol, body)
+}
+
+// See is how the caller of ctx sees twins.
+func (m *Mask) See(ctx context.Context) *Sight {
+	c := web.CallerFrom(ctx)
+	return &Sight{m: m, c: c, all: c.May(Scope)}
+}
+
+// Sight is how one caller sees twins, for one request: what it has asked for
+// once it remembers. It is not for many goroutines.
+type Sight struct {
+	m        *Mask
+	c        web.Caller
+	all      bool
+	personal map[string][]string // by protocol
+	as       []string            // whom the caller acts as
+	asked    bool
+}
+
+// All tells that nothing is kept from the caller.
+func (s *Sight) All() bool { return s.all }
+
+// Personal lists what a protocol marks as personal and the caller sees only in
+// twins it controls.
+func (s *Sight) Personal(ctx context.Context, protocol string) ([]string, error) {
+	if s.all {
+		return nil, nil
+	}
+	if names, ok := s.personal[protocol]; ok {
+		return names, nil
+	}
+	names, err := s.m.protocols.Personal(ctx, s.c.Workspace, protocol)
+	if err != nil {
+		return nil, err
+	}
+	if s.personal == nil {
+		s.personal = map[string][]string{}
+	}
+	s.personal[protocol] = names
+	return names, nil
+}
+
+// Name is the name of a twin in a summary, which knows no controllers: ""
+// unless everybody may see it or the caller has the scope.
+func (s *Sight) Name(ctx context.Context, protocol, name string) (string, error) {
+	names, err := s.Personal(ctx, protocol)
+	if err != nil || slices.Contains(names, "name") {
+		return "", err
+	}
+	return name, nil
+}
+
+// Hidden lists the personal properties that the caller does not see in a twin.
+// body is its newest record: who controlled it once does not any more.
+func (s *Sight) Hidden(ctx context.Context, q db.Querier, protocol string, body []byte) ([]string, error) {
+	names, err := s.Personal(ctx, protocol)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	controllers, err := twin.ControllersOf(body)
+	if err != nil {
+		return nil, err
+	}
+	return s.hidden(ctx, q, names, controllers)
+}
+
+func (s *Sight) hidden(ctx context.Context, q db.Querier, names, controllers []string) ([]string, error) {
+	if s.c.DID != "" && slices.Contains(controllers, s.c.DID) {
+		return nil, nil
+	}
+	if !s.asked && s.c.DID != "" {
+		as, err := s.m.controlsAs(ctx, q, s.c.Workspace, s.c.DID)
+		if err != nil {
+			return nil, err
+		}
+		s.as = as
+	}
+	s.asked = true
+	if slices.ContainsFunc(s.as, func(d string) bool { return slices.Contains(controllers, d) }) {
+		return nil, nil
+	}
+	return names, nil
+}
+
+// Record is the newest record of a twin as the caller may see it.
+func (s *Sight) Record(ctx context.Context, q db.Querier, protocol string, body []byte) ([]byte, error) {
+	names, err := s.Hidden(ctx, q, protocol, body)
+	if err != nil {
+		return nil, err
+	}
+	return Without(body, names)
+}
+
+// Entity takes out of a decoded newest record what the caller may not see.
+func (s *Sight) Entity(ctx context.Context, q db.Querier, e *twin.Entity) error {
+	names, err := s.Personal(ctx, e.Protocol)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	if names, err = s.hidden(ctx, q, names, e.Controllers); err != nil {
+		return err
+	}
+	return strip(e, names)
+}
+
+// MayAsk refuses a question whose answer depends on what the caller may not
+// see: a filter or an order by a path of the record. protocols are those the
+// twins are made from; nil: any. The fault SCOPE_MISSING names the path, under
+// pointer.
+func (s *Sight) MayAsk(ctx context.Context, pointer string, protocols, path []string) error {
+	if s.all || len(path) == 0 || path[0] != "properties" && path[0] != "metadata" {
+		return nil
+	}
+	by, err := s.marking(ctx, protocols, path)
+	if err != nil || by == "" {
+		return err
+	}
+	return Missing().With(fault.Field{Pointer: pointer, Code: "scope_missing", Detail: fmt.Sprintf(
+		"%s is personal in %s. Name a protocol in which it is not, or use a key with the scope %s.", strings.Join(path, "."), by, Scope)})
+}
+
+// marking is a protocol in which a path of a record leads to something
+// personal, "" when there is none.
+func (s *Sight) marking(ctx context.Context, protocols, path []string) (string, error) {
+	if protocols == nil {
+		if len(path) == 1 {
+			return "some protocols", nil // those that are shipped are enough
+		}
+		found, _, err := s.m.protocols.Declaring(ctx, s.c.Workspace, path[1])
+		if err != nil {
+			return "", err
+		}
+		for _, d := range found {
+			protocols = append(protocols, d.Protocol)
+		}
+	}
+	for _, id := range protocols {
+		names, err := s.Personal(ctx, id)
+		switch {
+		case fault.KindOf(err) == fault.NotFound: // nothing is made from it
+		case err != nil:
+			return "", err
+		case len(path) == 1 && len(names) > 0, len(path) > 1 && slices.Contains(names, path[1]):
+			return id, nil
+		}
+	}
+	return "", nil
+}
+
+// Missing is the fault of who needs the scope.
+func Missing() *fault.Error {
+	return fault.New(fault.Forbidden, "SCOPE_MISSING", "This needs the scope "+Scope+", which you do not have.")
+}

@@ -1,0 +1,116 @@
+package proof
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+)
+
+// Keeper renews the records that show credentials, in a transaction of others.
+type Keeper struct {
+	// Lock keeps others from changing twins until tx ends.
+	Lock func(ctx context.Context, tx *db.Tx, ends ...*link.End) error
+	// Read reads a twin.
+	Read func(ctx context.Context, tx *db.Tx, nid int64) (*twin.Entity, error)
+	// Show makes a new revision of a twin, unless change leaves it as it is.
+	Show func(ctx context.Context, tx *db.Tx, nid int64, c twin.Credential, change func(*twin.Entity) bool) error
+	// Later goes on in a transaction of its own.
+	Later func(ctx context.Context, tx *db.Tx, credential string, from Place) error
+}
+
+// Renew renews a credential wherever it is shown, from a place on: some records
+// now, the others later.
+func (k Keeper) Renew(ctx context.Context, tx *db.Tx, credential int64, from Place) error {
+	nids, next, err := Holders(ctx, tx, credential, from, Together)
+	if err != nil {
+		return err
+	}
+	e, err := k.renewAt(ctx, tx, credential, nids...)
+	if err != nil || next == (Place{}) {
+		return err
+	}
+	return k.Later(ctx, tx, e.DID, next)
+}
+
+// renewAt renews a credential in some records.
+func (k Keeper) renewAt(ctx context.Context, tx *db.Tx, credential int64, nids ...int64) (*twin.Entity, error) {
+	e, err := k.Read(ctx, tx, credential)
+	if err != nil {
+		return nil, err
+	}
+	item := Item(e)
+	if err := k.LockAll(ctx, tx, nids...); err != nil {
+		return nil, err
+	}
+	for _, nid := range nids {
+		held, err := Held(ctx, tx, nid, credential)
+		if err != nil {
+			return nil, err
+		}
+		if err := k.Show(ctx, tx, nid, item, func(e *twin.Entity) bool { return Show(e, item, held) }); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// LockAll is Lock by number.
+func (k Keeper) LockAll(ctx context.Context, tx *db.Tx, nids ...int64) error {
+	ends := make([]*link.End, len(nids))
+	for i, nid := range nids {
+		ends[i] = &link.End{NID: nid}
+	}
+	return k.Lock(ctx, tx, ends...)
+}
+
+// LockHolders locks a credential and those that show it, in one order.
+func (k Keeper) LockHolders(ctx context.Context, tx *db.Tx, credential int64) error {
+	nids, _, err := Holders(ctx, tx, credential, Place{}, Together)
+	if err != nil {
+		return err
+	}
+	return k.LockAll(ctx, tx, append(nids, credential)...)
+}
+
+// Follow renews what shows credentials after an edge has come or gone: what a
+// claim became, or what produces it.
+func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
+	from, to := p.Ends()
+	switch {
+	case !p.Link.Mirror:
+		return nil
+	case p.Link.Role == edge.Becomes:
+		if _, err := k.renewAt(ctx, tx, to.NID, from.NID); err != nil {
+			return err
+		}
+		return k.Renew(ctx, tx, to.NID, Above(from.NID))
+	case p.Link.Role != edge.Produces:
+		return nil
+	}
+	credentials, err := Of(ctx, tx, to.NID, Together)
+	for _, nid := range credentials {
+		if err := k.Lock(ctx, tx, &link.End{NID: nid, Shared: true}); err != nil {
+			return err
+		}
+		if _, err := k.renewAt(ctx, tx, nid, from.NID); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// FollowAll is Follow for the edges of a new twin. It tells whether the twin
+// itself may show credentials now.
+func (k Keeper) FollowAll(ctx context.Context, tx *db.Tx, plans []*plan.Plan) (produces bool, err error) {
+	for _, p := range plans {
+		if err := k.Follow(ctx, tx, p); err != nil {
+			return false, err
+		}
+		produces = produces || p.Link.Role == edge.Produces && !p.Back
+	}
+	return produces, nil
+}

@@ -1,0 +1,121 @@
+// Package proof shows credentials at what they are about: a credential stands
+// in the records of the claims it became of, and of whatever produced those, as
+// an item of verifiableCredential. It says what the item is, who shows it, and
+// walks over them; storing a record is left to who asks.
+package proof
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+)
+
+// Credential is the domain type of twins that others show.
+const Credential = "credential"
+
+// Together is how many records one transaction renews. A job renews the others.
+const Together = 100
+
+// Item is a credential as others show it.
+func Item(e *twin.Entity) twin.Credential {
+	c := twin.Credential{ID: e.DID, Type: e.Type, Issuer: e.CreatedBy, Status: Status(e.Status, e.Verification.Status)}
+	var said struct {
+		Issuer string `json:"issuer"`
+	}
+	if !e.Properties.IsZero() && json.Unmarshal(e.Properties.Value, &said) == nil {
+		if _, err := did.Parse(said.Issuer); err == nil {
+			c.Issuer = said.Issuer
+		}
+	}
+	return c
+}
+
+// Status is how others show a credential of a status and a verification.
+func Status(status twin.Status, verification string) string {
+	if verification == "revoked" || verification == "expired" {
+		return verification
+	}
+	return string(status)
+}
+
+// Changed tells whether a revision of a twin changes what others show of it.
+func Changed(before, e *twin.Entity) bool {
+	return e.DomainType == Credential && Item(before) != Item(e)
+}
+
+// Show makes a record show a credential, or not, as held says. It returns false
+// when that leaves the record as it is. A draft is no credential yet, and a
+// twin that has gone gets no more.
+func Show(e *twin.Entity, c twin.Credential, held bool) bool {
+	i := slices.IndexFunc(e.VerifiableCredential, func(o twin.Credential) bool { return o.ID == c.ID })
+	switch {
+	case i >= 0 && !held:
+		e.VerifiableCredential = slices.Delete(slices.Clone(e.VerifiableCredential), i, i+1)
+	case i >= 0 && e.VerifiableCredential[i] == c:
+		return false
+	case i >= 0:
+		e.VerifiableCredential = slices.Clone(e.VerifiableCredential)
+		e.VerifiableCredential[i] = c
+	case !held || c.Status == string(twin.StatusDraft) || e.Status == twin.StatusDeactivated:
+		return false
+	case len(e.VerifiableCredential) < twin.MaxCredentials:
+		e.VerifiableCredential = append(slices.Clone(e.VerifiableCredential), c)
+	case e.MoreCredentials:
+		return false
+	default:
+		e.MoreCredentials = true
+	}
+	return true
+}
+
+// Place is where a walk over those who show a credential goes on. The zero
+// value is the beginning.
+type Place struct {
+	Edge     int64 `json:"edge,omitzero"`     // to the last claim
+	Claim    int64 `json:"claim,omitzero"`    // that one, while what produces it is not all done
+	Producer int64 `json:"producer,omitzero"` // edge of the last that produces it
+}
+
+// Above is the place of a walk over those who produce one claim, and no more.
+func Above(claim int64) Place { return Place{Edge: math.MaxInt64, Claim: claim} }
+
+// Holders lists at most limit twins that may show a credential, from a place
+// on: each claim it became of, and then what produces that one. They are sorted,
+// each named once. next is where the list goes on, zero at its end.
+func Holders(ctx context.Context, q db.Querier, credential int64, p Place, limit int) (nids []int64, next Place, err error) {
+	for n := 0; ; {
+		if p.Claim != 0 {
+			some, err := sources(ctx, q, step{p.Claim, "produces", p.Producer, limit - n})
+			if err != nil {
+				return nil, p, err
+			}
+			for _, s := range some {
+				nids, p.Producer, n = append(nids, s.src), s.edge, n+1
+			}
+			if n == limit {
+				break
+			}
+			p.Claim, p.Producer = 0, 0
+		}
+		claims, err := sources(ctx, q, step{credential, "becomes", p.Edge, 1})
+		if err != nil {
+			return nil, p, err
+		}
+		if len(claims) == 0 {
+			p = Place{}
+			break
+		}
+		p = Place{Edge: claims[0].edge, Claim: claims[0].src}
+		if nids, n = append(nids, p.Claim), n+1; n == limit {
+			break
+		}
+	}
+	slices.Sort(nids)
+	return slices.Compact(nids), p, nil
+}

@@ -1,0 +1,168 @@
+// Package claimtype is what a protocol says about the claims of its twins: which
+// types of claims there are, and how oracles verify those. It reads the member
+// claimTypes and finds what could never work in it. It is pure.
+//
+// Of the member verification of a type are obeyed: oracles, quorum and
+// reasonCodes. The mode is manual: somebody who controls an oracle gives the
+// verdict. facts, rubric and precision are for their eyes.
+package claimtype
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+const (
+	maxQuorum  = 100 // oracles that must agree
+	maxReasons = 100
+)
+
+// Rule is how claims of a type are verified.
+type Rule struct {
+	Oracles []string // DIDs of those who may; nil: any
+	Quorum  int      // how many of them must agree; 0: nobody asks who speaks for an oracle
+	Reasons []string // what a verdict may give as its reason; nil: anything
+}
+
+// form is the member verification. Its members are read one by one: what was
+// published before they were checked is used as far as it can be.
+type form struct {
+	Mode    jsontext.Value `json:"mode"`
+	Quorum  jsontext.Value `json:"quorum"`
+	Oracles jsontext.Value `json:"oracles"`
+	Reasons jsontext.Value `json:"reasonCodes"`
+}
+
+// given tells that there is a value. null is none.
+func given(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
+
+// Find reads the rule of a type of claims off the member claimTypes. names are
+// all types there are; without any, whoever wrote the protocol has not decided
+// about claims.
+func Find(claimTypes jsontext.Value, name string) (r Rule, known bool, names []string) {
+	var types map[string]jsontext.Value
+	if !given(claimTypes) || json.Unmarshal(claimTypes, &types) != nil {
+		return r, false, nil
+	}
+	names = slices.Sorted(maps.Keys(types))
+	var t struct {
+		Verification jsontext.Value `json:"verification"`
+	}
+	var f form
+	v, known := types[name]
+	if !known || v.Kind() != '{' || json.Unmarshal(v, &t) != nil || t.Verification.Kind() != '{' || json.Unmarshal(t.Verification, &f) != nil {
+		return r, known, names
+	}
+	if list, ok := texts(f.Oracles); ok && len(list) > 0 {
+		r.Oracles, r.Quorum = list, 1
+	}
+	if list, ok := texts(f.Reasons); ok && len(list) > 0 {
+		r.Reasons = list
+	}
+	var n int
+	if f.Quorum.Kind() == '0' && json.Unmarshal(f.Quorum, &n) == nil && n > 0 {
+		r.Quorum = n
+	}
+	return r, true, names
+}
+
+// And is both rules at once.
+func (r Rule) And(o Rule) Rule {
+	return Rule{Oracles: both(r.Oracles, o.Oracles), Quorum: max(r.Quorum, o.Quorum), Reasons: both(r.Reasons, o.Reasons)}
+}
+
+func both(a, b []string) []string {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	out := []string{} // none is not any
+	for _, s := range a {
+		if slices.Contains(b, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// texts reads an array of texts.
+func texts(v jsontext.Value) (list []string, ok bool) {
+	return list, v.Kind() == '[' && json.Unmarshal(v, &list) == nil
+}
+
+// Sense notes what could be published in a member verification and never work,
+// or would not be obeyed. at is its pointer.
+func Sense(v jsontext.Value, at string, c *fault.Checks) {
+	var f form
+	if v.Kind() != '{' || json.Unmarshal(v, &f) != nil {
+		c.Add(at, "wrong_type", "The value must be an object.")
+		return
+	}
+	var mode string
+	if given(f.Mode) && (f.Mode.Kind() != '"' || json.Unmarshal(f.Mode, &mode) != nil || mode != "manual") {
+		c.Add(at+"/mode", "not_allowed", "The value must be manual: people who control oracles give verdicts. This server weighs no facts by itself, as auto and hybrid would need.")
+	}
+	n := 0
+	if given(f.Quorum) && (f.Quorum.Kind() != '0' || json.Unmarshal(f.Quorum, &n) != nil || n < 1 || n > maxQuorum) {
+		c.Add(at+"/quorum", "out_of_range", fmt.Sprintf("The value must be a whole number from 1 to %d.", maxQuorum))
+	}
+	senseOracles(f.Oracles, n, at, c)
+	senseReasons(f.Reasons, at+"/reasonCodes", c)
+}
+
+func senseOracles(v jsontext.Value, quorum int, at string, c *fault.Checks) {
+	if !given(v) {
+		return
+	}
+	var list []jsontext.Value
+	if v.Kind() != '[' || json.Unmarshal(v, &list) != nil {
+		c.Add(at+"/oracles", "wrong_type", "The value must be an array of DIDs.")
+		return
+	}
+	seen := map[string]bool{}
+	for i, v := range list {
+		var id string
+		here := fmt.Sprintf("%s/oracles/%d", at, i)
+		if v.Kind() == '"' {
+			_ = json.Unmarshal(v, &id) // what is no text is no DID
+		}
+		if _, err := did.Parse(id); err != nil {
+			c.Add(here, "invalid", "The value must be a DID.")
+		} else if seen[id] {
+			c.Add(here, "duplicate", "This oracle is named twice.")
+		}
+		seen[id] = true
+	}
+	switch {
+	case len(list) == 0:
+		c.Add(at+"/oracles", "empty", "Name an oracle, or leave the list out: nobody could verify such a claim.")
+	case quorum > len(list) && quorum <= maxQuorum:
+		c.Add(at+"/quorum", "out_of_range", "More oracles must agree than are named.")
+	}
+}
+
+func senseReasons(v jsontext.Value, at string, c *fault.Checks) {
+	if !given(v) {
+		return
+	}
+	list, ok := texts(v)
+	if !ok || len(list) == 0 || len(list) > maxReasons {
+		c.Add(at, "wrong_type", fmt.Sprintf("The value must be an array of 1 to %d texts.", maxReasons))
+		return
+	}
+	for i, s := range list {
+		check.Line(c, fmt.Sprintf("%s/%d", at, i), strings.TrimSpace(s), twin.MaxReason)
+	}
+}

@@ -1,0 +1,47 @@
+package protocol_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// TestPersonal: what one version has marked stays personal, in all of them and
+// by whatever way; a draft has no say.
+func TestPersonal(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d)
+		want := func(id, want string) {
+			t.Helper()
+			for range 2 { // from the store, and from memory
+				got, err := e.s.Personal(t.Context(), "ws", id)
+				if err != nil || fmt.Sprint(got) != want {
+					t.Errorf("Personal(%s) = %v, %v; want %s", id, got, err, want)
+				}
+			}
+		}
+		want("did:ixo:protocol/household", "[location name phone]")
+		want("did:ixo:protocol/person", "[email name phone]")
+		want("did:ixo:protocol/project", "[]")
+
+		id := e.create(t, "ws", `{"did":"did:ixo:protocol/tenant","properties":{"phone":"string","note":{"type":"string","pii":true},"serial":"string"}}`)
+		want(id, "[]")
+		e.release(t, "ws", id)
+		want(id, "[note]")
+		e.next(t, "ws", id, `{"version":"1.1.0","pii":["phone"]}`)
+		want(id, "[note phone]")
+		e.next(t, "ws", id, `{"version":"1.2.0","pii":[],"properties":{"note":"string"}}`)
+		want(id, "[note phone]")
+
+		heir := e.publish(t, "ws", `{"did":"did:ixo:protocol/heir","extends":"did:ixo:protocol/household","properties":{"floor":{"type":"integer","pii":true}}}`)
+		want(heir.DID, "[floor location name phone]")
+
+		if _, err := e.s.Personal(t.Context(), "other", id); fault.CodeOf(err) != "PROTOCOL_NOT_FOUND" {
+			t.Errorf("of another workspace: %v", err)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+// Package stored knows how the tables hold the record of a twin: all but its
+// links, which say nothing but the DID and are a fourth of a small record.
+package stored
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+)
+
+// Text is what a table holds of a record.
+func Text(body []byte) string {
+	var room [512]byte
+	rest, ok := bytes.CutSuffix(body, appendLinks(room[:0], didOf(body)))
+	if !ok {
+		return string(body)
+	}
+	var b strings.Builder
+	b.Grow(len(rest) + 1)
+	b.Write(rest)
+	b.WriteByte('}')
+	return b.String()
+}
+
+// Body is the record of which a table holds text. Its links are in the text when
+// an earlier version stored it.
+func Body(text string) []byte {
+	if text == "" || strings.HasSuffix(text, linksEnd) {
+		return []byte(text)
+	}
+	id := didOf(text)
+	b := make([]byte, 0, len(text)+5*len(id)+192)
+	b = append(b, text[:len(text)-1]...)
+	return appendLinks(b, id)
+}
+
+// didOf is the DID of a record, with which it begins. A DID has nothing in it
+// that JSON escapes.
+func didOf[T string | []byte](body T) string {
+	const begin = len(`{"did":"`)
+	for i := begin; i < len(body); i++ {
+		if body[i] == '"' {
+			return string(body[begin:i])
+		}
+	}
+	return ""
+}
+
+// appendLinks writes the end of a record.
+func appendLinks(b []byte, id string) []byte {
+	l := twin.LinksOf(id)
+	for _, part := range [...]string{
+		`,"links":{"self":"`, l.Self, `","history":"`, l.History, `","relationships":"`, l.Relationships,
+		`","graph":"`, l.Graph, `","didDocument":"`, l.DIDDocument, linksEnd,
+	} {
+		b = append(b, part...)
+	}
+	return b
+}
+
+// linksEnd is the end of a record that has its links.
+const linksEnd = `"}}`
