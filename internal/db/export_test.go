@@ -48,13 +48,8 @@ func NIDs(instance int, now func() time.Time) func() int64 {
 	return n.next
 }
 
-// TruncateWAL is what the store does when idle.
-func TruncateWAL(path string) error {
-	k := &copier{cfg: Config{Path: path}}
-	defer k.drop()
-	_, err := k.truncate()
-	return err
-}
+// TruncateWAL copies the log and cuts it to nothing.
+func TruncateWAL(path string) error { return RunOn(path, cutNow) }
 
 // CopyLog is what the store does with a log of this many pages. It tells how
 // many pages the log has then.

@@ -15,14 +15,15 @@ import (
 // during the copying is copied by the writer, between two batches.
 
 const (
-	copyEvery = 100 * time.Millisecond // how often the log is looked at
-	idleAfter = 2 * time.Second        // no commit for this long is idle
-	// Pages in the log before it is copied. A page that changed many times is
-	// copied once; and the log is at least so long.
-	copyPages = 12000
-	restPages = 1000      // what the writer may copy itself: a few milliseconds
-	copyTries = 3         // to come so close behind a busy writer
-	logCap    = 256 << 20 // bytes; a longer log, which a long read has left, is cut when busy too
+	copyEvery = 50 * time.Millisecond // how often the log is looked at
+	idleAfter = 2 * time.Second       // no commit for this long is idle
+	// Pages in the log before it is copied. A page that changed often is copied
+	// once, so a long log is less work; but a log that begins anew is written over,
+	// and a sync then costs half of what it does while the file grows.
+	copyPages = 2000
+	restPages = 1000     // what the writer may copy itself: a few milliseconds
+	copyTries = 3        // to come so close behind a busy writer
+	logKept   = 64 << 20 // bytes; a longer log, which a long read has left, is cut
 )
 
 // What can be done with the log; each answers with its state.
@@ -45,7 +46,7 @@ type copier struct {
 	c     *liteConn
 	seen  int64     // commits at the last look
 	since time.Time // when that changed
-	cut   bool      // the log has been cut since
+	done  bool      // all of the log has been copied since
 	pages int64     // see copyPages
 }
 
@@ -68,32 +69,32 @@ func (k *copier) run(quit <-chan struct{}) {
 	}
 }
 
-// look copies or cuts the log when it is time to.
+// look copies the log when it is time to.
 func (k *copier) look(now time.Time) error {
+	commits, pages := k.w.counters.commits.Load(), k.pages
+	switch {
+	case commits != k.seen:
+		k.seen, k.since, k.done = commits, now, false
+	case k.done || now.Sub(k.since) < idleAfter:
+		return nil
+	default:
+		k.done, pages = true, 1
+	}
 	if k.w.look() != nil || k.w.ill() { // copying a log with holes would tear the file
 		k.drop()
 		return nil
 	}
-	commits := k.w.counters.commits.Load()
-	if commits != k.seen {
-		k.seen, k.since, k.cut = commits, now, false
-		return k.copy()
-	}
-	if k.cut || now.Sub(k.since) < idleAfter {
-		return nil
-	}
-	done, err := k.truncate()
-	k.since, k.cut = now, done // or try again in a while
-	return err
+	return k.copy(pages)
 }
 
-// copy brings a long log into the file, and asks the writer for the rest.
-func (k *copier) copy() error {
+// copy brings a log of at least so many pages into the file, and asks the writer
+// for the rest.
+func (k *copier) copy(pages int64) error {
 	if err := k.open(); err != nil {
 		return err
 	}
 	l, err := k.c.checkpoint(copyNone)
-	if err != nil || l.pages < k.pages {
+	if err != nil || l.pages < pages {
 		return err
 	}
 	for range copyTries {
@@ -105,23 +106,10 @@ func (k *copier) copy() error {
 		}
 	}
 	k.w.rest.Store(l.pages-l.copied <= restPages)
-	if fileSize(k.cfg.Path+"-wal") > logCap {
-		_, err = k.truncate()
+	if fileSize(k.cfg.Path+"-wal") > logKept {
+		_, err = k.c.checkpoint(cutNow)
 	}
 	return err
-}
-
-// truncate copies the log and cuts it to nothing. It is false when somebody was
-// in the way.
-func (k *copier) truncate() (bool, error) {
-	if fileSize(k.cfg.Path+"-wal") == 0 {
-		return true, nil
-	}
-	if err := k.open(); err != nil {
-		return false, err
-	}
-	l, err := k.c.checkpoint(cutNow)
-	return !l.blocked, err
 }
 
 func (k *copier) open() (err error) {

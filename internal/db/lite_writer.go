@@ -18,7 +18,7 @@ import (
 // by itself while the one before is being synced.
 const (
 	maxBatch  = 512
-	maxFill   = 10 * time.Millisecond
+	maxFill   = 2 * time.Millisecond
 	maxQueued = 4096
 )
 
