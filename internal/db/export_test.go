@@ -48,8 +48,16 @@ func NIDs(instance int, now func() time.Time) func() int64 {
 	return n.next
 }
 
-// TruncateWAL copies the log and cuts it to nothing.
-func TruncateWAL(path string) error { return RunOn(path, cutNow) }
+// LogLeft tells how many pages of the log are not in the file.
+func (d *DB) LogLeft() (int64, error) {
+	k := &copier{cfg: d.cfg}
+	defer k.drop()
+	if err := k.open(); err != nil {
+		return 0, err
+	}
+	l, err := k.c.checkpoint(copyNone)
+	return l.pages - l.copied, err
+}
 
 // CopyLog is what the store does with a log of this many pages. It tells how
 // many pages the log has then.
