@@ -23,8 +23,8 @@ type Evidence struct {
 
 // EvidenceFile is an answer that is a file.
 type EvidenceFile struct {
-	Question  string `json:"question"`
-	Type      string `json:"type"` // photo, audio, file or signature
+	Question  string `json:"question,omitzero"` // empty when it is no answer
+	Type      string `json:"type"`              // photo, audio, file or signature
 	SHA256    string `json:"sha256"`
 	Received  bool   `json:"received"`
 	MediaType string `json:"mediaType,omitzero"`

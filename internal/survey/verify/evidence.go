@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ type Evidence struct {
 	RecordID   string         `json:"recordId" example:"rec~7310428377145344"`
 	SurveyID   string         `json:"surveyId"`
 	Revision   int64          `json:"revision" doc:"Of the response."`
-	Files      []EvidenceFile `json:"files" doc:"Photos, sounds and files of questions that are not marked as direct, in the order of the template; the first 100."`
+	Files      []EvidenceFile `json:"files" doc:"Photos, sounds and files of questions that are not marked as direct, in the order of the template, then those that came with the response and are no answer; the first 100."`
 	Places     []Place        `json:"places" doc:"Where the interview was (/location) and the answers that are places and not marked as direct, rounded to 0.01 degrees (about 1 km)."`
 	Distances  []Distance     `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked, the closed ones too; exact. Of a place without a mark there is none: everybody can read it, and several distances from it would tell where the others are."`
 	Closed     []string       `json:"closed,omitzero" doc:"Pointers of files and places that are there and marked as direct, and of signatures that are marked at all: they need the scope responses:pii."`
@@ -39,7 +40,7 @@ type Evidence struct {
 
 // EvidenceFile is an answer that is a file.
 type EvidenceFile struct {
-	Question  string    `json:"question" example:"/responses/installation/photo"`
+	Question  string    `json:"question,omitzero" doc:"Pointer of the answer; absent when it is none." example:"/responses/installation/photo"`
 	Type      form.Type `json:"type" enum:"photo,audio,file,signature"`
 	SHA256    string    `json:"sha256"`
 	Received  bool      `json:"received" doc:"The file has arrived."`
@@ -185,7 +186,23 @@ func gather(f *form.Form, r *response.Row, whole response.Whole) (*Evidence, []s
 			})
 		}
 	}
-	return e, spots, nil
+	return e, spots, e.addAttachments(r)
+}
+
+// addAttachments adds files that are no answer. Those of closed answers are not
+// among them.
+func (e *Evidence) addAttachments(r *response.Row) error {
+	head, err := r.Head()
+	if err != nil {
+		return err
+	}
+	for _, a := range head.Attachments {
+		known := slices.ContainsFunc(e.Files, func(f EvidenceFile) bool { return f.SHA256 == a.SHA256 })
+		if !known && len(e.Files) < maxFiles {
+			e.Files = append(e.Files, EvidenceFile{Type: form.File, SHA256: a.SHA256, Link: e.Links.Self + "/" + a.SHA256})
+		}
+	}
+	return nil
 }
 
 func (e *Evidence) addFile(c form.Column, at string, v any) {
