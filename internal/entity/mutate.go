@@ -18,7 +18,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -201,7 +200,7 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 		return err
 	}
 	if !stored {
-		return stale()
+		return web.Overtaken()
 	}
 	if err := index.DropProps(ctx, tx, next.NID, rev.dropped); err != nil {
 		return err
@@ -231,8 +230,4 @@ func (s *Service) noteGroup(tx *db.Tx, domain string) {
 	if s.cfg.GroupChanged != nil && (domain == "group" || domain == "organisation") {
 		tx.AfterCommit(s.cfg.GroupChanged)
 	}
-}
-
-func stale() error {
-	return fault.New(fault.Stale, "STALE_REVISION", "Somebody else has changed this meanwhile. Read it again.")
 }

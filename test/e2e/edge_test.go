@@ -26,7 +26,8 @@ func edgeCases(key string) []seen {
 	return []seen{
 		{"unknown under /v1", "GET", "/v1/none", "", nil, 404, problem, `"code":"ROUTE_NOT_FOUND"`},
 		{"unknown under /v1, with a key", "POST", "/v1/none", key, nil, 404, problem, `"instance":"/v1/none"`},
-		{"/v1 itself", "GET", "/v1", "", nil, 404, problem, `"code":"ROUTE_NOT_FOUND"`},
+		{"/v1 itself", "GET", "/v1", "", nil, 200, "application/json", `"apiVersion":"v1"`},
+		{"/v1 with a slash", "GET", "/v1/", "", nil, 404, problem, `"code":"ROUTE_NOT_FOUND"`},
 		{"like /v1", "GET", "/v1x", "", nil, 404, nest, `{"message":"Cannot GET /v1x","error":"Not Found","statusCode":404}`},
 		{"unknown under /api", "POST", "/api/none", "", nil, 404, plain, "END "},
 		{"unknown elsewhere", "GET", "/none", "", nil, 404, nest, `{"message":"Cannot GET /none","error":"Not Found","statusCode":404}`},

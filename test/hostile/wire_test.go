@@ -156,7 +156,7 @@ func TestPaths(t *testing.T) {
 		"//v1/api-keys", "/v1//api-keys", "/v1/./api-keys", "/./v1/api-keys", "/v1/api-keys/.", "/docs/../v1/api-keys", "/v1/x/../api-keys", "/%2e/v1/api-keys", "/docs/%2e%2e/v1/api-keys",
 		"/docs/%2E%2E%2Fv1%2Fapi-keys", "/docs/..%2f..%2fetc%2fpasswd", "/docs/%2e%2e/%2e%2e/%2e%2e/etc/passwd", "/docs/....//etc/passwd", "/docs/%252e%252e/x", "/docs/..%5c..%5cx", "/docs/%00", "/docs/.git/config",
 		"/V1/API-KEYS", "/v1/Api-Keys", "/v1/api-keys/", "/v1/api-keys%00", "/v1/api-keys%20", "/v1/api-keys;a=b", "/v1/api%2dkeys", "/%76%31/api-keys", "/v1/api-keys/current/", "/v1/api-keys/current%2f", "/v1\\api-keys", "/v1/api-keys/%2e%2e/webhooks",
-		"/v1", "/v1/", "/api", "/api/", "/metrics/", "/METRICS", "//metrics", "/metrics%00", "/debug/pprof/", "/debug/vars", "/.env", "/server.key", "/hearth.db", "/wp-login.php", "/favicon.ico", "/robots.txt", "/v1/../../hearth.db",
+		"/v1/", "/api", "/api/", "/metrics/", "/METRICS", "//metrics", "/metrics%00", "/debug/pprof/", "/debug/vars", "/.env", "/server.key", "/hearth.db", "/wp-login.php", "/favicon.ico", "/robots.txt", "/v1/../../hearth.db",
 	} {
 		req := g.request(t, "GET", path, nil)
 		req.Header.Del("Authorization")

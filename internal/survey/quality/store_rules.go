@@ -51,7 +51,7 @@ func storeRules(ctx context.Context, tx *db.Tx, o *survey.Open, r ruling) error 
 		return fmt.Errorf("store rules: %w", err)
 	}
 	if n == 0 {
-		return web.CheckMatch(web.ETag(0), r.revision) // somebody was faster
+		return web.Overtaken()
 	}
 	return nil
 }

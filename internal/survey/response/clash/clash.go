@@ -99,7 +99,7 @@ func Duplicate(first *Existing) error {
 
 // Ambiguous names the surveys a response may be for.
 func Ambiguous(ids []string) error {
-	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several active surveys use this template. Name the survey.")
+	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several surveys use this template. Name the survey.")
 	all := make([]Candidate, len(ids))
 	for i, id := range ids {
 		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: id})
