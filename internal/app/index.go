@@ -24,7 +24,7 @@ type index struct{ answer indexAnswer }
 type indexAnswer struct {
 	Name         string            `json:"name" example:"Hearth"`
 	Version      string            `json:"version" doc:"Of the program." example:"0.1.0"`
-	APIVersion   string            `json:"apiVersion" doc:"Within it nothing is taken away." example:"v1"`
+	APIVersion   string            `json:"apiVersion" doc:"Begins the paths. A change that breaks clients comes with another one." example:"v1"`
 	Links        map[string]string `json:"links" doc:"Where to go on: the document of the API, its reference, errors, health, events."`
 	Capabilities []capability      `json:"capabilities" doc:"The groups of routes there are here."`
 	Limits       limits            `json:"limits"`

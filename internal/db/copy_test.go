@@ -88,6 +88,39 @@ func TestLogOutlivesItsReaders(t *testing.T) {
 	wantNewLog(t, d, 121)
 }
 
+// What a reader has kept out of the file when nobody writes any more is copied
+// once the reader has gone.
+func TestIdleLogIsCopiedAfterAReader(t *testing.T) {
+	t.Parallel()
+	d := batchStore(t, time.Minute)
+	look, now := d.Copier(t), time.Now()
+	fillLog(t, d, 0, 10)
+	err := d.View(t.Context(), func(q db.Querier) error {
+		if err := q.QueryRow(t.Context(), `SELECT count(*) FROM item`).Scan(new(int)); err != nil {
+			return err
+		}
+		fillLog(t, d, 10, 20)
+		for _, at := range []time.Duration{0, time.Minute, 2 * time.Minute} {
+			if done, err := look(now.Add(at)); done || err != nil {
+				t.Errorf("with a reader after %v: done %v, error %v", at, done, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("View: %v", err)
+	}
+	done := false
+	eventually(t, "the log is copied", func() bool { // the store itself may be at it
+		now = now.Add(time.Hour)
+		done, err = look(now)
+		return done && err == nil
+	})
+	if left, err := d.LogLeft(); left != 0 || err != nil {
+		t.Errorf("%d pages are left, error %v; want none", left, err)
+	}
+}
+
 // wantNewLog copies the log until a commit begins it anew, which whoever reads at
 // that moment, as the store itself does now and then, puts off.
 func wantNewLog(t *testing.T, d *db.DB, rows int) {

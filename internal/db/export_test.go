@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/db/page"
-
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hearth-dmrv/hearth/internal/db/page"
 )
 
 // SetMaxFill lets a test keep a batch open for longer than 10 ms, so that a
@@ -57,6 +57,17 @@ func (d *DB) LogLeft() (int64, error) {
 	}
 	l, err := k.c.checkpoint(copyNone)
 	return l.pages - l.copied, err
+}
+
+// Copier gives what looks after the log, to be called with the time. It tells
+// whether it has done all until the next commit.
+func (d *DB) Copier(t interface{ Cleanup(func()) }) func(now time.Time) (bool, error) {
+	k := &copier{cfg: d.cfg, w: d.e.(*lite).w, pages: copyPages}
+	t.Cleanup(k.drop)
+	return func(now time.Time) (bool, error) {
+		err := k.look(now)
+		return k.done, err
+	}
 }
 
 // CopyLog is what the store does with a log of this many pages. It tells how

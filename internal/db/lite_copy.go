@@ -22,7 +22,6 @@ const (
 	// and a sync then costs half of what it does while the file grows.
 	copyPages = 2000
 	restPages = 1000     // what the writer may copy itself: a few milliseconds
-	copyTries = 3        // to come so close behind a busy writer
 	logKept   = 64 << 20 // bytes; a longer log, which a long read has left, is cut
 )
 
@@ -72,44 +71,49 @@ func (k *copier) run(quit <-chan struct{}) {
 // look copies the log when it is time to.
 func (k *copier) look(now time.Time) error {
 	commits, pages := k.w.counters.commits.Load(), k.pages
+	idle := commits == k.seen
 	switch {
-	case commits != k.seen:
+	case !idle:
 		k.seen, k.since, k.done = commits, now, false
 	case k.done || now.Sub(k.since) < idleAfter:
 		return nil
 	default:
-		k.done, pages = true, 1
+		k.since, pages = now, 1
 	}
 	if k.w.look() != nil || k.w.ill() { // copying a log with holes would tear the file
 		k.drop()
 		return nil
 	}
-	return k.copy(pages)
+	whole, err := k.copy(pages)
+	k.done = idle && whole
+	return err
 }
 
 // copy brings a log of at least so many pages into the file, and asks the writer
-// for the rest.
-func (k *copier) copy(pages int64) error {
+// for the rest. It tells whether the file holds all there is.
+func (k *copier) copy(pages int64) (whole bool, err error) {
 	if err := k.open(); err != nil {
-		return err
+		return false, err
 	}
 	l, err := k.c.checkpoint(copyNone)
 	if err != nil || l.pages < pages {
-		return err
+		return l.copied == l.pages, err
 	}
-	for range copyTries {
+	for more := true; more; {
+		before := l.copied
 		if l, err = k.c.checkpoint(copyNow); err != nil || l.blocked {
-			return err
+			return false, err
 		}
-		if l.pages-l.copied <= restPages {
-			break
-		}
+		// Until it is close behind the writer, or a reader holds on to the rest.
+		more = l.pages-l.copied > restPages && l.copied > before
 	}
 	k.w.rest.Store(l.pages-l.copied <= restPages)
 	if fileSize(k.cfg.Path+"-wal") > logKept {
-		_, err = k.c.checkpoint(cutNow)
+		if l, err = k.c.checkpoint(cutNow); err != nil || l.blocked {
+			return false, err
+		}
 	}
-	return err
+	return l.copied == l.pages, nil
 }
 
 func (k *copier) open() (err error) {

@@ -26,7 +26,7 @@ var members = map[string]rql.Kind{
 // one event and a number in another.
 var facts = map[string]rql.Kind{
 	"added": rql.Number, "backCheckId": rql.Text, "blocked": rql.Bool, "changed": rql.Number, "code": rql.Text, "compared": rql.Number,
-	"conflictId": rql.Text, "controller": rql.Text, "count": rql.Number, "decision": rql.Text, "drawId": rql.Text, "drawn": rql.Number,
+	"conflictId": rql.Text, "controller": rql.Text, "count": rql.Number, "credential": rql.Text, "decision": rql.Text, "drawId": rql.Text, "drawn": rql.Number,
 	"errors": rql.Number, "flags": rql.Number, "from": rql.Any, "gaps": rql.Object, "household": rql.Text, "id": rql.Text,
 	"imported": rql.Bool, "member": rql.Text, "migrated": rql.Number, "migration": rql.Text, "missing": rql.Number, "outcome": rql.Text,
 	"owner": rql.Text, "population": rql.Number, "protocol": rql.Text, "refused": rql.Number, "removed": rql.Number,

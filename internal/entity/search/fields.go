@@ -87,8 +87,8 @@ func (s shape) find(path rql.Path, places bool) (rql.Kind, error) {
 // fields tells filters of a workspace which fields there are.
 func (s *Service) fields(ctx context.Context, ws string, places bool) func(rql.Path) (rql.Kind, error) {
 	return func(path rql.Path) (rql.Kind, error) {
-		if places && path[0] == "withheld" {
-			return 0, rql.ErrUnknown // no record that is stored has it
+		if places && (path[0] == "withheld" || path[0] == "links") {
+			return 0, rql.ErrUnknown // no record has them as it is stored
 		}
 		if len(path) < 2 || path[0] != "properties" {
 			return record.find(path, places)

@@ -43,8 +43,11 @@ func (s *Service) follow(ctx context.Context, w *worker, h *hook) (bool, error) 
 			return b.HasMore, nil
 		}
 		now, err := find(ctx, s.db, h.ws, h.ID)
-		if err != nil || now.Revision != h.Revision {
-			return true, nil // its new filter has not looked at these
+		switch {
+		case fault.CodeOf(err) == "WEBHOOK_NOT_FOUND", err == nil && now.Revision != h.Revision:
+			return true, nil // it has gone, or its new filter has not looked at these
+		case err != nil:
+			return false, err
 		}
 		w.pos = b.Next
 		return b.HasMore, nil

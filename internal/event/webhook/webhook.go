@@ -20,10 +20,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
+// Max is how many webhooks a workspace can have.
+const Max = 50
+
 const (
 	maxURL         = 2048
 	maxDescription = 500
-	Max            = 50 // webhooks in one workspace
 )
 
 // Webhook is a subscription of another system.

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"strconv"
-	"strings"
+	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -30,15 +31,16 @@ func Guard(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, households .
 	if d != db.Postgres {
 		return nil
 	}
-	seen := map[int64]bool{}
-	var list []string
-	for _, id := range households {
-		if key := door(ws, id); !seen[key] {
-			seen[key] = true
-			list = append(list, strconv.FormatInt(key, 10))
-		}
+	keys := make([]int64, len(households))
+	for i, id := range households {
+		keys[i] = door(ws, id)
 	}
-	if _, err := tx.Exec(ctx, guardPostgres, "["+strings.Join(list, ",")+"]"); err != nil {
+	slices.Sort(keys) // in one order, or two callers and two erasures wait in a ring
+	list, err := json.Marshal(slices.Compact(keys))
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, guardPostgres, string(list)); err != nil {
 		return fmt.Errorf("keep an erasure waiting: %w", err)
 	}
 	return nil

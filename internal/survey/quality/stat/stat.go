@@ -155,11 +155,6 @@ func (m Moments) Plus(o Moments) Moments {
 	return Moments{m.N + o.N, m.Sum + o.Sum, m.Squares + o.Squares}
 }
 
-// Minus is what is left without a part.
-func (m Moments) Minus(o Moments) Moments {
-	return Moments{m.N - o.N, m.Sum - o.Sum, m.Squares - o.Squares}
-}
-
 // Mean is 0 of nothing.
 func (m Moments) Mean() float64 {
 	if m.N == 0 {
