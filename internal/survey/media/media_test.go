@@ -66,6 +66,39 @@ func TestReceiveAndSend(t *testing.T) {
 	})
 }
 
+// Many files are found by a few statements, each in its workspace.
+func TestFindAll(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newStore(t, d)
+		var all []string
+		for i := range 250 {
+			text := fmt.Sprint("file ", i)
+			all = append(all, hashOf(text), hashOf(text))
+			if i%100 != 0 {
+				continue
+			}
+			if _, _, err := s.Receive(t.Context(), file(text), strings.NewReader(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := media.FindAll(t.Context(), d, "ws", all)
+		if err != nil || len(found) != 3 {
+			t.Fatalf("found %d files, %v, want 3", len(found), err)
+		}
+		for hash, f := range found {
+			if one, err := media.Find(t.Context(), d, "ws", hash); err != nil || one == nil || *one != *f {
+				t.Errorf("found %+v, want %+v, %v", f, one, err)
+			}
+		}
+		for ws, hashes := range map[string][]string{"ws": nil, "other": all} {
+			if found, err := media.FindAll(t.Context(), d, ws, hashes); err != nil || len(found) != 0 {
+				t.Errorf("%s: found %v, %v, want nothing", ws, found, err)
+			}
+		}
+	})
+}
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, dbtest.SQLite(t))

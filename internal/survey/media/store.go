@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -12,6 +13,13 @@ import (
 
 const (
 	selectFile = `SELECT file, media_type, bytes, sender, at, loose FROM attachments WHERE ws = $1 AND sha256 = $2`
+	// A statement has a fixed number of places; those that are left hold no hash.
+	selectFiles = `SELECT sha256, file, media_type, bytes, sender, at, loose FROM attachments WHERE ws = $1 AND sha256 IN (
+		$2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
+		$27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51,
+		$52, $53, $54, $55, $56, $57, $58, $59, $60, $61, $62, $63, $64, $65, $66, $67, $68, $69, $70, $71, $72, $73, $74, $75, $76,
+		$77, $78, $79, $80, $81, $82, $83, $84, $85, $86, $87, $88, $89, $90, $91, $92, $93, $94, $95, $96, $97, $98, $99, $100, $101)`
+	chunk      = 100 // places of selectFiles
 	insertFile = `INSERT INTO attachments (ws, sha256, file, media_type, bytes, sender, at, loose) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (ws, sha256) DO NOTHING`
 	deleteFile    = `DELETE FROM attachments WHERE ws = $1 AND sha256 = $2 RETURNING file`
@@ -40,6 +48,43 @@ func Find(ctx context.Context, q db.Querier, ws, hash string) (*File, error) {
 		return nil, fmt.Errorf("find attachment: %w", err)
 	}
 	return f, nil
+}
+
+// FindAll reads what is known of files, by their hashes. Those that are not there
+// are missing.
+func FindAll(ctx context.Context, q db.Querier, ws string, all []string) (map[string]*File, error) {
+	out := make(map[string]*File, len(all))
+	for some := range slices.Chunk(all, chunk) {
+		if err := findSome(ctx, q, ws, some, out); err != nil {
+			return nil, fmt.Errorf("find attachments: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// findSome adds what is known of at most chunk files to out.
+func findSome(ctx context.Context, q db.Querier, ws string, some []string, out map[string]*File) error {
+	args := make([]any, 1+chunk)
+	args[0] = ws
+	for i := range chunk {
+		args[1+i] = ""
+		if i < len(some) {
+			args[1+i] = some[i]
+		}
+	}
+	rows, err := q.Query(ctx, selectFiles, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		f := &File{Workspace: ws}
+		if err := rows.Scan(&f.SHA256, &f.id, &f.MediaType, &f.Bytes, &f.Sender, &f.At, &f.loose); err != nil {
+			return err
+		}
+		out[f.SHA256] = f
+	}
+	return rows.Err()
 }
 
 // begin notes that a file arrives. The fault is TOO_MANY_FILES.

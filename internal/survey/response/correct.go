@@ -33,8 +33,8 @@ type Correction struct {
 
 // Correct replaces the content of a response. What was decided about it before
 // is open again. Faults: RESPONSE_NOT_FOUND, RESPONSE_INVALID, INVALID_PARAMETER,
-// HOUSEHOLD_ERASED, RESPONSE_LOCKED, SURVEY_ARCHIVED, NOT_COLLECTOR, and those of
-// web.CheckMatch.
+// HOUSEHOLD_ERASED, RESPONSE_LOCKED, SURVEY_ARCHIVED, NOT_COLLECTOR,
+// ENTRIES_WITHHELD, and those of web.CheckMatch.
 func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
 	old, o, err := s.Find(ctx, s.db, id)
@@ -52,7 +52,7 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 	if d == nil {
 		d, err = s.patched(ctx, o, old, c)
 	} else {
-		d, err = s.carried(ctx, o, old, d)
+		d, err = s.carried(ctx, o, old, d, c)
 	}
 	if err != nil {
 		return none, err
@@ -141,16 +141,22 @@ func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, c Correct
 		return nil, err
 	}
 	next := &Draft{}
-	if err := web.DecodeStrict(doc, next, false); err != nil || c.JSONPatch == nil {
-		return next, err
+	if err := web.DecodeStrict(doc, next, false); err != nil {
+		return nil, err
 	}
-	return s.carried(ctx, o, r, next)
+	return s.carried(ctx, o, r, next, c)
 }
 
 // carried is a draft with what the caller could not have read: else whoever
 // reads a response, changes an answer and sends it back would wipe out the rest.
-func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
-	d, err := s.unveiled(ctx, o, r, d)
+// A merge patch was made of all of it: what is not in the draft was taken out, but
+// for what the entries of a list have, which came as a whole. The fault is
+// ENTRIES_WITHHELD.
+func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft, c Correction) (_ *Draft, err error) {
+	merged := c.Patch != nil
+	if !merged {
+		d, err = s.unveiled(ctx, o, r, d)
+	}
 	if err != nil || len(r.Sealed) == 0 || web.CallerFrom(ctx).May(alias.PII) {
 		return d, err
 	}
@@ -161,13 +167,19 @@ func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft)
 		return d, err
 	}
 	next := *d
-	if next.Location == nil {
+	if next.Location == nil && !merged {
 		next.Location = w.Location
 	}
 	if w.Answers, err = answer.Given(o.Form, w.Answers); err != nil {
 		return nil, err
 	}
-	next.Responses.Value, err = answer.Filled(w.Answers, d.Responses.Value)
+	part := answer.Part{Shown: r.Answers, Hidden: w.Answers, Removed: merged}
+	if c.JSONPatch != nil {
+		if err := part.MayApply(c.JSONPatch); err != nil {
+			return nil, err
+		}
+	}
+	next.Responses.Value, err = part.Filled(d.Responses.Value)
 	return &next, err
 }
 

@@ -11,12 +11,14 @@ import (
 )
 
 const correcting = "What was decided about the response before is open again, and checks are made anew. Only who has collected or sent it may, or a key with the scope surveys:write, " +
-	"which a verified one needs, with a reason. Its id, survey, household, round and collector stay."
+	"which a verified one needs, with a reason. Its id, survey, household, round and collector stay. " +
+	"In a list whose entries have answers about a person that the key may not read, it changes the others where they stand, and these stay with their place unless they are sent: " +
+	"to add, remove or move entries, or to take the list out, needs the scope responses:pii (ENTRIES_WITHHELD). An entry has nothing but its place to tell whose it is: send them in the order you have read."
 
 // changeRoutes are those of one response.
 func (s *Service) changeRoutes(a *web.API) {
 	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
-	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "INVALID_PARAMETER", "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED"}
+	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "INVALID_PARAMETER", "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "ENTRIES_WITHHELD", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/responses", s.serveOfHousehold, web.Doc{
 		Summary: "List the responses of a household", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
 		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore. Without the scope responses:pii it has the responses you have collected or sent. " +

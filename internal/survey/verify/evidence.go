@@ -97,17 +97,25 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 		return nil, err
 	}
 	e.Distances = distances(spots)
-	for i := range e.Files {
-		one := &e.Files[i]
-		f, err := media.Find(ctx, s.db, r.Workspace, one.SHA256)
-		if err != nil {
-			return nil, err
-		}
-		if f != nil {
-			one.Received, one.MediaType, one.Bytes = true, f.MediaType, f.Bytes
+	return e, s.receive(ctx, r.Workspace, e.Files)
+}
+
+// receive notes what is known of the files that have arrived.
+func (s *Service) receive(ctx context.Context, ws string, files []EvidenceFile) error {
+	hashes := make([]string, len(files))
+	for i, one := range files {
+		hashes[i] = one.SHA256
+	}
+	known, err := media.FindAll(ctx, s.db, ws, hashes)
+	if err != nil {
+		return err
+	}
+	for i := range files {
+		if f := known[files[i].SHA256]; f != nil {
+			files[i].Received, files[i].MediaType, files[i].Bytes = true, f.MediaType, f.Bytes
 		}
 	}
-	return e, nil
+	return nil
 }
 
 // File finds a file of the evidence of a response. Faults: RESPONSE_NOT_FOUND,
