@@ -13,8 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxClaims is how many claims of one credential, and how many producers of one
-// claim, are looked at.
+// maxClaims is how many claims of one credential are looked at.
 const maxClaims = 100
 
 // isVerified tells whether somebody has vouched for a twin.
@@ -76,7 +75,7 @@ func (s *Service) mayLapse(ctx context.Context, q db.Querier, r *Row) error {
 // know what the protocol of that twin asks for.
 func (s *Service) checkProducing(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
 	from, claim := p.Ends()
-	of, err := s.cfg.Protocols.FindAny(ctx, ws, from.Protocol, from.ProtocolVersion)
+	of, err := s.cfg.Protocols.FindAnyIn(ctx, tx, ws, from.Protocol, from.ProtocolVersion)
 	if err == nil {
 		err = judge.Late(of, at+"/role")
 	}

@@ -99,7 +99,7 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 		return nil, err
 	}
 	rev := &revision{old: r, act: act}
-	if err := s.reindex(ctx, rev, &before, e); err != nil {
+	if err := s.reindex(ctx, q, rev, &before, e); err != nil {
 		return nil, err
 	}
 	if act.edges || e.ProtocolVersion != before.ProtocolVersion {
@@ -138,19 +138,19 @@ func (s *Service) follow(ctx context.Context, r *Row, e, before *Entity) {
 
 // reindex checks properties that have changed and finds out what the index has
 // to learn and to forget.
-func (s *Service) reindex(ctx context.Context, rev *revision, before, e *Entity) error {
+func (s *Service) reindex(ctx context.Context, q db.Querier, rev *revision, before, e *Entity) error {
 	same := bytes.Equal(e.Properties.Value, before.Properties.Value)
 	if same && e.ProtocolVersion == before.ProtocolVersion && e.Type == before.Type {
 		return nil
 	}
 	ws := rev.old.Workspace
-	old, err := s.cfg.Protocols.FindAny(ctx, ws, before.Protocol, before.ProtocolVersion)
+	old, err := s.cfg.Protocols.FindAnyIn(ctx, q, ws, before.Protocol, before.ProtocolVersion)
 	if err != nil {
 		return err
 	}
 	p := old
 	if e.ProtocolVersion != before.ProtocolVersion {
-		if p, err = s.cfg.Protocols.FindAny(ctx, ws, before.Protocol, e.ProtocolVersion); err != nil {
+		if p, err = s.cfg.Protocols.FindAnyIn(ctx, q, ws, before.Protocol, e.ProtocolVersion); err != nil {
 			return err
 		}
 		e.Class, e.DomainType = p.Class(), p.DomainType()

@@ -114,7 +114,7 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 		e.Check(&checks)
 		wrong = check.Together(wrong, checks.Err("ENTITY_INVALID", "The entity is not valid."))
 		if wrong != nil {
-			return s.withProperties(ctx, e, before, wrong)
+			return s.withProperties(ctx, q, e, before, wrong)
 		}
 		e.Normal()
 		body, err := web.Encode(e)
@@ -127,8 +127,8 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 
 // withProperties adds to the fault of a change what the protocol says about
 // properties that it changes too.
-func (s *Service) withProperties(ctx context.Context, e *Entity, before Object, err error) error {
-	p, lost := s.cfg.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
+func (s *Service) withProperties(ctx context.Context, q db.Querier, e *Entity, before Object, err error) error {
+	p, lost := s.cfg.Protocols.FindAnyIn(ctx, q, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
 	if lost != nil || bytes.Equal(e.Properties.Value, before.Value) {
 		return err
 	}

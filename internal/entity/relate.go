@@ -68,7 +68,8 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*link.End) error 
 // revision. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_INVALID,
 // ENTITY_DEACTIVATED, REFERENCE_NOT_FOUND, RELATIONSHIP_TARGET_NOT_FOUND,
 // RELATIONSHIP_CLASS_MISMATCH, RELATIONSHIP_EXISTS, RELATIONSHIP_LIMIT,
-// RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, CLAIM_NOT_VERIFIED, KEY_RESTRICTED.
+// RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, CLAIM_NOT_VERIFIED,
+// CLAIM_ALREADY_VERIFIED, KEY_RESTRICTED.
 func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*Relationship, error) {
 	var c fault.Checks
 	d.Check(&c, "")
@@ -151,7 +152,7 @@ func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationD
 	if self == nil {
 		return nil, nil, notFound()
 	}
-	p, err := s.cfg.Protocols.FindAny(ctx, ws, self.Protocol, self.ProtocolVersion)
+	p, err := s.cfg.Protocols.FindAnyIn(ctx, tx, ws, self.Protocol, self.ProtocolVersion)
 	if err != nil {
 		return nil, nil, err
 	}

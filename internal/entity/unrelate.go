@@ -243,7 +243,7 @@ func (s *Service) projectOf(ctx context.Context, tx *db.Tx, row *Row) (string, e
 // missingOf lists the roles a twin misses, from what it shows, or from the
 // store when it shows a part only.
 func (s *Service) missingOf(ctx context.Context, q db.Querier, e *Entity, nid int64) ([]string, error) {
-	p, err := s.cfg.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
+	p, err := s.cfg.Protocols.FindAnyIn(ctx, q, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
 	if err != nil {
 		return nil, err
 	}

@@ -293,7 +293,7 @@ func (e *exporter) write(ctx context.Context) error {
 // mark notes that the file has something personal in it.
 func (e *exporter) mark(ctx context.Context, r *entity.Row) (err error) {
 	if e.st.Counts.Personal == personal.None {
-		e.st.Counts.Personal, err = personal.Of(ctx, e.s.cfg.Protocols, r.Protocol, r.Body)
+		e.st.Counts.Personal, err = personal.Of(ctx, e.s.db, e.s.cfg.Protocols, r.Protocol, r.Body)
 	}
 	return err
 }

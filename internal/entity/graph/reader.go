@@ -134,6 +134,6 @@ func (r *reader) twin(ctx context.Context, nid int64, words string) (twin, error
 	if err != nil || t.Name == "" {
 		return t, err
 	}
-	t.Name, err = r.sight.Name(ctx, t.protocol, t.Name)
+	t.Name, err = r.sight.Name(ctx, r.q, t.protocol, t.Name)
 	return t, err
 }

@@ -29,7 +29,7 @@ const Scope = "entities:pii"
 
 // Protocols is what is asked about protocols. Package protocol has it.
 type Protocols interface {
-	Personal(ctx context.Context, ws, id string) ([]string, error)
+	Personal(ctx context.Context, q db.Querier, ws, id string) ([]string, error)
 	Declaring(ctx context.Context, ws, property string) (found []protocol.Declared, open bool, err error)
 }
 
@@ -55,7 +55,7 @@ func (m *Mask) Record(ctx context.Context, q db.Querier, protocol string, body [
 	if c.May(Scope) {
 		return body, nil
 	}
-	if names, err := m.protocols.Personal(ctx, c.Workspace, protocol); err != nil || len(names) == 0 {
+	if names, err := m.protocols.Personal(ctx, q, c.Workspace, protocol); err != nil || len(names) == 0 {
 		return body, err
 	}
 	return m.See(ctx).Record(ctx, q, protocol, body)
@@ -83,14 +83,14 @@ func (s *Sight) All() bool { return s.all }
 
 // Personal lists what a protocol marks as personal and the caller sees only in
 // twins it controls.
-func (s *Sight) Personal(ctx context.Context, protocol string) ([]string, error) {
+func (s *Sight) Personal(ctx context.Context, q db.Querier, protocol string) ([]string, error) {
 	if s.all {
 		return nil, nil
 	}
 	if names, ok := s.personal[protocol]; ok {
 		return names, nil
 	}
-	names, err := s.m.protocols.Personal(ctx, s.c.Workspace, protocol)
+	names, err := s.m.protocols.Personal(ctx, q, s.c.Workspace, protocol)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (s *Sight) Personal(ctx context.Context, protocol string) ([]string, error)
 
 // Name is the name of a twin in a summary, which knows no controllers: ""
 // unless everybody may see it or the caller has the scope.
-func (s *Sight) Name(ctx context.Context, protocol, name string) (string, error) {
-	names, err := s.Personal(ctx, protocol)
+func (s *Sight) Name(ctx context.Context, q db.Querier, protocol, name string) (string, error) {
+	names, err := s.Personal(ctx, q, protocol)
 	if err != nil || slices.Contains(names, "name") {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func (s *Sight) Name(ctx context.Context, protocol, name string) (string, error)
 // Hidden lists the personal properties that the caller does not see in a twin.
 // body is its newest record: who controlled it once does not any more.
 func (s *Sight) Hidden(ctx context.Context, q db.Querier, protocol string, body []byte) ([]string, error) {
-	names, err := s.Personal(ctx, protocol)
+	names, err := s.Personal(ctx, q, protocol)
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (s *Sight) Record(ctx context.Context, q db.Querier, protocol string, body 
 
 // Entity takes out of a decoded newest record what the caller may not see.
 func (s *Sight) Entity(ctx context.Context, q db.Querier, e *twin.Entity) error {
-	names, err := s.Personal(ctx, e.Protocol)
+	names, err := s.Personal(ctx, q, e.Protocol)
 	if err != nil || len(names) == 0 {
 		return err
 	}
@@ -168,11 +168,11 @@ func (s *Sight) Entity(ctx context.Context, q db.Querier, e *twin.Entity) error 
 // see: a filter or an order by a path of the record. protocols are those the
 // twins are made from; nil: any. The fault SCOPE_MISSING names the path, under
 // pointer.
-func (s *Sight) MayAsk(ctx context.Context, pointer string, protocols, path []string) error {
+func (s *Sight) MayAsk(ctx context.Context, q db.Querier, pointer string, protocols, path []string) error {
 	if s.all || len(path) == 0 || path[0] != "properties" && path[0] != "metadata" {
 		return nil
 	}
-	by, err := s.marking(ctx, protocols, path)
+	by, err := s.marking(ctx, q, protocols, path)
 	if err != nil || by == "" {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *Sight) MayAsk(ctx context.Context, pointer string, protocols, path []st
 
 // marking is a protocol in which a path of a record leads to something
 // personal, "" when there is none.
-func (s *Sight) marking(ctx context.Context, protocols, path []string) (string, error) {
+func (s *Sight) marking(ctx context.Context, q db.Querier, protocols, path []string) (string, error) {
 	if protocols == nil {
 		if len(path) == 1 {
 			return "some protocols", nil // those that are shipped are enough
@@ -196,7 +196,7 @@ func (s *Sight) marking(ctx context.Context, protocols, path []string) (string, 
 		}
 	}
 	for _, id := range protocols {
-		names, err := s.Personal(ctx, id)
+		names, err := s.Personal(ctx, q, id)
 		switch {
 		case fault.KindOf(err) == fault.NotFound: // nothing is made from it
 		case err != nil:

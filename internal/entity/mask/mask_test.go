@@ -22,7 +22,7 @@ type marks map[string][]string
 
 var errLost = errors.New("lost")
 
-func (m marks) Personal(_ context.Context, _, id string) ([]string, error) {
+func (m marks) Personal(_ context.Context, _ db.Querier, _, id string) ([]string, error) {
 	names, ok := m[id]
 	switch {
 	case id == "lost":
@@ -120,10 +120,10 @@ func TestSightRemembers(t *testing.T) {
 	if asked != 1 || s.All() {
 		t.Errorf("asked %d times, all %v", asked, s.All())
 	}
-	if name, err := s.Name(ctx, "home", "Wanjiru"); name != "" || err != nil {
+	if name, err := s.Name(ctx, nil, "home", "Wanjiru"); name != "" || err != nil {
 		t.Errorf("Name(home) = %q, %v", name, err)
 	}
-	if name, err := s.Name(ctx, "plain", "Stove"); name != "Stove" || err != nil {
+	if name, err := s.Name(ctx, nil, "plain", "Stove"); name != "Stove" || err != nil {
 		t.Errorf("Name(plain) = %q, %v", name, err)
 	}
 }
@@ -210,13 +210,13 @@ func TestMayAsk(t *testing.T) {
 		{"externalIds.name", home, "", false},
 	} {
 		ctx := as(t, "did:x:bob", tt.scope)
-		err := m.See(ctx).MayAsk(ctx, "query/filter", tt.protocols, strings.Split(tt.path, "."))
+		err := m.See(ctx).MayAsk(ctx, nil, "query/filter", tt.protocols, strings.Split(tt.path, "."))
 		if (err != nil) != tt.refused || err != nil && (fault.CodeOf(err) != "SCOPE_MISSING" || fault.As(err).Fields[0].Pointer != "query/filter") {
 			t.Errorf("%s of %v with %q: %v, want refused %v", tt.path, tt.protocols, tt.scope, err, tt.refused)
 		}
 	}
 	ctx := as(t, "did:x:bob")
-	if err := m.See(ctx).MayAsk(ctx, "", []string{"lost"}, []string{"properties", "name"}); !errors.Is(err, errLost) {
+	if err := m.See(ctx).MayAsk(ctx, nil, "", []string{"lost"}, []string{"properties", "name"}); !errors.Is(err, errLost) {
 		t.Errorf("a protocol that is lost: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"hash/maphash"
+	"math"
 	"sync"
 )
 
@@ -10,6 +11,8 @@ const (
 	cachedBase  = 4 << 10  // what a protocol weighs besides
 	maxAnswers  = 4096     // cached answers for filters
 	generations = 256
+
+	never = math.MaxUint64 // the generation of what is not kept
 )
 
 // cacheKey names a version of a protocol; an empty version is the one used

@@ -144,7 +144,7 @@ func (s *Service) parent(ctx context.Context, ws string, r *Record) (*Protocol, 
 	if err := s.checkCircle(ctx, ws, r); err != nil {
 		return nil, err
 	}
-	p, err := s.load(ctx, ws, r.Extends, r.ExtendsVersion, 1)
+	p, err := s.load(ctx, s.db, cacheKey{ws, r.Extends, r.ExtendsVersion}, 1)
 	if fault.As(err) != nil {
 		return nil, nil
 	}
@@ -162,7 +162,7 @@ func (s *Service) checkCircle(ctx context.Context, ws string, r *Record) error {
 		case id == "" || s.shipped.has(id): // shipped ones extend none
 			return nil
 		}
-		next, _, err := s.read(ctx, ws, id, version)
+		next, _, err := s.read(ctx, s.db, cacheKey{ws, id, version})
 		if fault.KindOf(err) == fault.NotFound {
 			return nil
 		} else if err != nil {

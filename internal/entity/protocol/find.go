@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -31,51 +32,67 @@ func (s *Service) Find(ctx context.Context, ws, id, version string) (*Protocol, 
 // for migrations. Faults: PROTOCOL_NOT_FOUND, and PROTOCOL_NOT_PUBLISHED for a
 // draft of which the protocol it extends is missing.
 func (s *Service) FindAny(ctx context.Context, ws, id, version string) (*Protocol, error) {
-	return s.load(ctx, ws, id, version, 0)
+	return s.FindAnyIn(ctx, s.db, ws, id, version)
+}
+
+// FindAnyIn is FindAny inside a transaction: what is not kept it reads through
+// q, and so needs no second connection. It does not keep what it has read
+// there: read what many will need with FindAny before.
+func (s *Service) FindAnyIn(ctx context.Context, q db.Querier, ws, id, version string) (*Protocol, error) {
+	return s.load(ctx, q, cacheKey{ws, id, version}, 0)
+}
+
+// begin is the generation of what is read through q. Only what the store itself
+// tells is kept: a transaction may see what is never stored, or is no more.
+func (s *Service) begin(q db.Querier, ws string) uint64 {
+	if q != db.Querier(s.db) {
+		return never
+	}
+	return s.cache.begin(ws)
 }
 
 // load finds, compiles and keeps a version. level counts the descendants that
 // ask: a draft may be part of a circle that was never published.
-func (s *Service) load(ctx context.Context, ws, id, version string, level int) (*Protocol, error) {
-	if s.shipped.has(id) {
-		if p := s.shipped.find(id, version); p != nil {
+func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey, level int) (*Protocol, error) {
+	if s.shipped.has(k.did) {
+		if p := s.shipped.find(k.did, k.version); p != nil {
 			return p, nil
 		}
 		return nil, notFound()
 	}
-	k := cacheKey{ws, id, version}
 	if p := s.cache.get(k); p != nil {
 		return p, nil
 	}
 	if level > maxAncestors {
 		return nil, tooDeep()
 	}
-	gen := s.cache.begin(ws)
-	r, body, err := s.read(ctx, ws, id, version)
+	gen := s.begin(q, k.ws)
+	r, body, err := s.read(ctx, q, k)
 	if err != nil {
 		return nil, err
 	}
-	if p := s.cache.get(cacheKey{ws, id, r.Version}); p != nil {
+	exact := cacheKey{k.ws, k.did, r.Version}
+	if p := s.cache.get(exact); p != nil {
 		s.cache.put(k, p, gen)
 		return p, nil
 	}
-	p, err := s.build(ctx, ws, r, level)
+	p, err := s.build(ctx, q, k.ws, r, level)
 	if err != nil {
 		return nil, err
 	}
 	p.body = body
-	s.cache.put(cacheKey{ws, id, r.Version}, p, gen)
+	s.cache.put(exact, p, gen)
 	s.cache.put(k, p, gen)
 	return p, nil
 }
 
 // read finds the stored record of a version, or of the one that is used when
 // none is named.
-func (s *Service) read(ctx context.Context, ws, id, version string) (*Record, []byte, error) {
-	if version != "" {
-		return find(ctx, s.db, ws, id, version)
+func (s *Service) read(ctx context.Context, q db.Querier, k cacheKey) (*Record, []byte, error) {
+	if k.version != "" {
+		return find(ctx, q, k.ws, k.did, k.version)
 	}
-	all, err := steps(ctx, s.db, ws, id)
+	all, err := steps(ctx, q, k.ws, k.did)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,15 +100,15 @@ func (s *Service) read(ctx context.Context, ws, id, version string) (*Record, []
 	if !ok {
 		return nil, nil, notFound()
 	}
-	return find(ctx, s.db, ws, id, best.version)
+	return find(ctx, q, k.ws, k.did, best.version)
 }
 
 // build compiles a stored record with its ancestors.
-func (s *Service) build(ctx context.Context, ws string, r *Record, level int) (*Protocol, error) {
+func (s *Service) build(ctx context.Context, q db.Querier, ws string, r *Record, level int) (*Protocol, error) {
 	var parent *Protocol
 	if r.Extends != "" {
 		var err error
-		parent, err = s.load(ctx, ws, r.Extends, r.ExtendsVersion, level+1)
+		parent, err = s.load(ctx, q, cacheKey{ws, r.Extends, r.ExtendsVersion}, level+1)
 		if fault.KindOf(err) == fault.NotFound {
 			return nil, fault.New(fault.Unprocessable, "PROTOCOL_NOT_PUBLISHED", "The protocol that this one extends does not exist yet.")
 		} else if err != nil {

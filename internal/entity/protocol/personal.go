@@ -1,13 +1,18 @@
 package protocol
 
-import "context"
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
 
 // Personal lists the properties of a protocol that are personal data: those
 // that any version of it, once published, marks as such. A mark that came late
 // so covers the twins of earlier versions and their history too, and one that
 // was taken back does not show what was told under it. Sorted; do not change
-// it. The fault is PROTOCOL_NOT_FOUND.
-func (s *Service) Personal(ctx context.Context, ws, id string) ([]string, error) {
+// it. q is the store, or the transaction it is needed in. The fault is
+// PROTOCOL_NOT_FOUND.
+func (s *Service) Personal(ctx context.Context, q db.Querier, ws, id string) ([]string, error) {
 	if p := s.shipped.find(id, ""); p != nil {
 		return p.pii, nil
 	}
@@ -15,8 +20,8 @@ func (s *Service) Personal(ctx context.Context, ws, id string) ([]string, error)
 	if a, ok := s.cache.answer(k); ok {
 		return a.names, nil
 	}
-	gen := s.cache.begin(ws)
-	all, err := steps(ctx, s.db, ws, id)
+	gen := s.begin(q, ws)
+	all, err := steps(ctx, q, ws, id)
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +33,30 @@ func (s *Service) Personal(ctx context.Context, ws, id string) ([]string, error)
 		if v.status == StatusDraft {
 			continue // no twin is made from it
 		}
-		p, err := s.FindAny(ctx, ws, id, v.version)
+		marked, err := s.marked(ctx, q, cacheKey{ws, id, v.version})
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, p.pii...)
+		names = append(names, marked...)
 	}
 	names = unique(names)
 	s.cache.putAnswer(k, answer{names: names}, gen)
 	return names, nil
+}
+
+// marked lists what a version marks as personal. A published one never changes,
+// so that this is kept wherever it was read: when many transactions ask, one
+// compiles the version.
+func (s *Service) marked(ctx context.Context, q db.Querier, k cacheKey) ([]string, error) {
+	of := answerKey{k.ws, "marked", k.did + " " + k.version}
+	if a, ok := s.cache.answer(of); ok {
+		return a.names, nil
+	}
+	gen := s.cache.begin(k.ws)
+	p, err := s.load(ctx, q, k, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.cache.putAnswer(of, answer{names: p.pii}, gen)
+	return p.pii, nil
 }

@@ -124,7 +124,7 @@ func (s *Service) summaries(ctx context.Context, q db.Querier, ids []string) (ma
 			if !visible(r.Project, c.Projects) {
 				continue
 			}
-			if r.Name, err = sight.Name(ctx, r.Protocol, r.Name); err != nil {
+			if r.Name, err = sight.Name(ctx, q, r.Protocol, r.Name); err != nil {
 				return nil, err
 			}
 			b, err := web.Encode(entity.Summary(r))

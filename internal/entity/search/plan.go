@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
@@ -92,7 +93,7 @@ type points struct {
 }
 
 // prepare checks a query and plans it.
-func (s *Service) prepare(ctx context.Context, query Query) (*plan, error) {
+func (s *Service) prepare(ctx context.Context, q db.Querier, query Query) (*plan, error) {
 	c := web.CallerFrom(ctx)
 	p := &plan{ws: c.Workspace, projects: c.Projects, limit: query.Limit, after: query.After, external: query.ExternalID, budget: s.budget, sight: s.mask.See(ctx)}
 	if p.limit == 0 {
@@ -114,29 +115,29 @@ func (s *Service) prepare(ctx context.Context, query Query) (*plan, error) {
 	if err := s.sortBy(ctx, p, query); err != nil {
 		return nil, err
 	}
-	if err := p.mayAsk(ctx, protocols, query); err != nil {
+	if err := p.mayAsk(ctx, q, protocols, query); err != nil {
 		return nil, err
 	}
 	return p, s.ways(ctx, p, protocols)
 }
 
 // mayAsk refuses a query that would tell of what the caller may not see.
-func (p *plan) mayAsk(ctx context.Context, protocols []string, q Query) error {
+func (p *plan) mayAsk(ctx context.Context, q db.Querier, protocols []string, query Query) error {
 	if p.order.by == byProperty {
-		if err := p.sight.MayAsk(ctx, "query/sort", protocols, []string{"properties", p.order.name}); err != nil {
+		if err := p.sight.MayAsk(ctx, q, "query/sort", protocols, []string{"properties", p.order.name}); err != nil {
 			return err
 		}
 	}
-	if q.Near != "" {
+	if query.Near != "" {
 		for _, path := range places() {
-			if err := p.sight.MayAsk(ctx, "query/near", protocols, path); err != nil {
+			if err := p.sight.MayAsk(ctx, q, "query/near", protocols, path); err != nil {
 				return err
 			}
 		}
 	}
 	for _, e := range p.exprs {
 		for _, path := range e.Paths() {
-			if err := p.sight.MayAsk(ctx, "query/filter", protocols, path); err != nil {
+			if err := p.sight.MayAsk(ctx, q, "query/filter", protocols, path); err != nil {
 				return err
 			}
 		}

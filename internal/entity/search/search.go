@@ -114,7 +114,7 @@ func (f Found) Bodies() [][]byte {
 // a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD, and
 // SCOPE_MISSING for who asks by what they may not see.
 func (s *Service) List(ctx context.Context, q db.Querier, query Query) (Found, error) {
-	p, err := s.prepare(ctx, query)
+	p, err := s.prepare(ctx, q, query)
 	if err != nil {
 		return Found{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -23,9 +24,9 @@ const (
 
 // Of is the mark of a file with one record in it, which is as the caller of ctx
 // sees it.
-func Of(ctx context.Context, p mask.Protocols, protocol string, body []byte) (Mark, error) {
+func Of(ctx context.Context, q db.Querier, p mask.Protocols, protocol string, body []byte) (Mark, error) {
 	c := web.CallerFrom(ctx)
-	names, err := p.Personal(ctx, c.Workspace, protocol)
+	names, err := p.Personal(ctx, q, c.Workspace, protocol)
 	if err != nil {
 		return None, err
 	}
