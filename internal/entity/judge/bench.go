@@ -143,7 +143,7 @@ func (b Bench) protocolOf(ctx context.Context, q db.Querier, nid int64) (*protoc
 	if e == nil {
 		return nil, fmt.Errorf("twin %d has gone", nid)
 	}
-	return b.Protocols.FindAny(ctx, b.Workspace, e.Protocol, e.ProtocolVersion)
+	return b.Protocols.FindAnyIn(ctx, q, b.Workspace, e.Protocol, e.ProtocolVersion)
 }
 
 // Warm reads the protocols Weigh needs before a transaction does: there a look

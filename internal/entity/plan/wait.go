@@ -23,7 +23,7 @@ func (w Drawer) Waiting(ctx context.Context, q db.Querier, ws string, to *link.E
 			continue
 		}
 		from.Crowded = false // its record may change: lock it alone
-		p, err := w.Protocols.FindAny(ctx, ws, from.Protocol, from.ProtocolVersion)
+		p, err := w.Protocols.FindAnyIn(ctx, q, ws, from.Protocol, from.ProtocolVersion)
 		if err != nil {
 			return nil, err
 		}
