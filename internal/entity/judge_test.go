@@ -173,3 +173,62 @@ func TestTypesOfClaims(t *testing.T) {
 		want(t, "before its verdict", err, "")
 	})
 }
+
+// What produces a claim stays as it was while somebody vouches for it.
+func TestVouchedClaimKeepsItsProducers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		stove, other := v.create(t, "ws", draftOf("clean-cooking")).DID, v.create(t, "ws", draftOf("clean-cooking")).DID
+		claim := v.create(t, "ws", with(draftOf("claim"), "producedBy", stove)).DID
+		free, err := v.relate(t, "ws", claim, "producedBy", other)
+		must(t, err)
+		must(t, v.s.Unrelate(as(t, "ws", "owner"), claim, free.ID, ""))
+		v.verify(t, "ws", claim)
+		_, err = v.relate(t, "ws", claim, "producedBy", other)
+		want(t, "another producer", err, "CLAIM_ALREADY_VERIFIED")
+		_, err = v.relate(t, "ws", other, "produces", claim)
+		want(t, "another producer, from its side", err, "CLAIM_ALREADY_VERIFIED")
+		for _, r := range v.get(t, "ws", claim).Relationships {
+			if r.Target == stove {
+				want(t, "without its producer", v.s.Unrelate(as(t, "ws", "owner"), claim, r.ID, ""), "CLAIM_ALREADY_VERIFIED")
+			}
+		}
+	})
+}
+
+// Who has a part in a claim neither judges it nor takes back what others said.
+func TestClaimantsHaveNoSay(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		asset := draftOf("clean-cooking")
+		asset.Controllers = []string{"did:key:keeper"}
+		stove := v.create(t, "ws", asset)
+		if stove.Owner != "did:key:owner" {
+			t.Fatalf("owner = %s", stove.Owner)
+		}
+		d2 := with(draftOf("claim"), "producedBy", stove.DID)
+		claim, err := v.s.Create(as(t, "ws", "keeper"), d2)
+		must(t, err)
+		id := decode(t, claim.Raw).DID
+		want(t, "by the owner of what produces it", v.judgeAs(t, "owner", id, "rejected"), "VERIFIER_IS_CLAIMANT")
+		must(t, v.judgeAs(t, "second", id, "rejected"))
+		for _, status := range []string{"unverified", "pending", "revoked", "expired"} {
+			want(t, "back to "+status, v.judgeAs(t, "keeper", id, status), "VERIFIER_IS_CLAIMANT")
+		}
+		must(t, v.judgeAs(t, "second", id, "unverified"))
+		must(t, v.judgeAs(t, "keeper", id, "pending"))
+	})
+}
+
+// A claim is judged with all that produce it, or not at all.
+func TestClaimOfTooManyProducers(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	id := v.create(t, "ws", draftOf("claim")).DID
+	for range 101 {
+		must(t, second(v.relate(t, "ws", id, "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID)))
+	}
+	want(t, "101 producers", v.judge(t, "ws", id, "rejected"), "TOO_MANY_PRODUCERS")
+}

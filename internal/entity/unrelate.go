@@ -46,6 +46,9 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 	if err := s.checkGroupEdge(ctx, tx, pl); err != nil {
 		return err
 	}
+	if err := s.checkProducing(ctx, tx, caller.Workspace, pl, ""); err != nil {
+		return err
+	}
 	ended, err := link.Finish(ctx, tx, caller.Workspace, l.NID, link.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID, Reason: reason})
 	if err != nil {
 		return err

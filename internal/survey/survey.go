@@ -75,6 +75,10 @@ type Links struct {
 	Households string `json:"households"`
 	Collectors string `json:"collectors"`
 	Progress   string `json:"progress"`
+	Quality    string `json:"quality"`
+	Flags      string `json:"flags"`
+	BackChecks string `json:"backChecks"`
+	Exports    string `json:"exports"`
 	History    string `json:"history"`
 }
 
@@ -82,6 +86,7 @@ func linksOf(c *Survey) Links {
 	self := "/v1/surveys/" + c.SurveyID // needs no escaping: see surveyName
 	return Links{
 		Self: self, Responses: self + "/responses", Template: "/v1/templates/" + c.TemplateID, Sampling: self + "/households", Activate: self + "/activate",
-		Households: self + "/households", Collectors: self + "/collectors", Progress: self + "/progress", History: self + "/history",
+		Households: self + "/households", Collectors: self + "/collectors", Progress: self + "/progress",
+		Quality: self + "/quality", Flags: self + "/flags", BackChecks: self + "/back-checks", Exports: self + "/exports", History: self + "/history",
 	}
 }

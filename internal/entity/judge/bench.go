@@ -32,6 +32,8 @@ type Bench struct {
 	// Controls tells whether the caller controls a twin, as itself or through
 	// a group.
 	Controls func(ctx context.Context, q db.Querier, nid int64) (bool, error)
+	// Owns tells whether a twin belongs to the caller.
+	Owns func(ctx context.Context, q db.Querier, nid int64) (bool, error)
 }
 
 // Plain is the verification of a twin after a verdict, when nobody else has a
@@ -46,14 +48,17 @@ func (b Bench) Plain(v Verdict) twin.Verification {
 // reason the protocol does not know, MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
 func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v Verdict) (twin.Verification, error) {
 	next := b.Plain(v)
-	if !v.Decides() {
-		return next, nil
+	if !v.Decides() && !Vouched(claim.Verification) && claim.Verification.Status != Rejected {
+		return next, nil // nothing that others have said is taken back
 	}
-	producers, err := link.Parents(ctx, q, nid, edge.Produces, maxEnds)
+	producers, err := link.Parents(ctx, q, nid, edge.Produces, maxEnds+1)
 	if err != nil {
 		return next, err
 	}
-	if err := b.independent(ctx, q, nid, claim, producers); err != nil {
+	if len(producers) > maxEnds {
+		return next, fault.New(fault.Conflict, "TOO_MANY_PRODUCERS", fmt.Sprintf("A claim that more than %d twins produce cannot be judged.", maxEnds))
+	}
+	if err := b.independent(ctx, q, nid, claim, producers); err != nil || !v.Decides() {
 		return next, err
 	}
 	rule, err := b.rule(ctx, q, claim, producers, v)
@@ -100,6 +105,11 @@ func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *
 			return err
 		} else if own {
 			return Claimant("You control what produces it.")
+		}
+		if own, err := b.Owns(ctx, q, p); err != nil {
+			return err
+		} else if own {
+			return Claimant("What produces it belongs to you.")
 		}
 	}
 	return nil
@@ -219,15 +229,11 @@ func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []
 	next.Approvals = append(next.Approvals, twin.Approval{Oracle: oracle, Verifier: b.Caller, Timestamp: next.Timestamp})
 }
 
-// Late is the fault of a twin that would produce a claim which is verified,
-// where the protocol of that twin says how its claims are verified: the verdict
-// did not know. It is nil where it does not say.
-func Late(p *protocol.Protocol, pointer string) error {
-	if _, _, names := claimtype.Find(p.ClaimTypes(), ""); len(names) == 0 {
-		return nil
-	}
-	return fault.New(fault.Conflict, "CLAIM_ALREADY_VERIFIED", "The claim is verified, and the protocol of what would produce it says how. Take the verdict back first.").
-		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict did not know of this relationship."})
+// Late is the fault of a change in what produces a claim that somebody has
+// vouched for.
+func Late(pointer string) error {
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_VERIFIED", "Somebody has vouched for the claim as it was produced. Take the verdict back first.").
+		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict did not know of this change."})
 }
 
 // Repeats tells whether an oracle, or whoever spoke for one, counts twice in a

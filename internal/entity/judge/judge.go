@@ -73,10 +73,19 @@ func Claimant(detail string) error {
 // now: the verdict, or a part of it, was about other properties.
 func Outlived(before, e *twin.Entity) bool {
 	was := before.Verification
-	return (was.Status == Verified || len(was.Approvals) > 0) && reflect.DeepEqual(e.Verification, was) && Restated(before, e)
+	return Vouched(was) && reflect.DeepEqual(e.Verification, was) && Restated(before, e)
 }
 
-// Restated tells whether a revision says something else than the one before.
+// Vouched tells whether somebody stands for what a twin says: with a verdict, or
+// a part of one.
+func Vouched(v twin.Verification) bool { return v.Status == Verified || len(v.Approvals) > 0 }
+
+// Restated tells whether a revision says something else than the one before. A
+// claim says it with its dates and its evidence too.
 func Restated(before, e *twin.Entity) bool {
-	return e.Type != before.Type || string(e.Properties.Value) != string(before.Properties.Value)
+	if e.Type != before.Type || string(e.Properties.Value) != string(before.Properties.Value) {
+		return true
+	}
+	return e.DomainType == "claim" && (!e.StartDate.Equal(before.StartDate) || !e.EndDate.Equal(before.EndDate) ||
+		!slices.Equal(e.LinkedResources, before.LinkedResources))
 }

@@ -24,12 +24,13 @@ func (s *Service) relationRoutes(a *web.API) {
 	web.Post(a, "/v1/entities/{did}/relationships", s.serveRelate, web.Doc{
 		Summary: "Add a relationship", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
 		Description: "A word of the domain model may be used from either end: implements at the organisation or implementedBy at the project makes the same edge. " +
-			"Roles of the protocol want a target of their class. Any other word is free.",
+			"Roles of the protocol want a target of their class. Any other word is free. " +
+			"A verified claim becomes one credential: another can be made of it once that one is deactivated.",
 		Example: entity.RelationDraft{Role: "subsidiary", Target: "did:ixo:org/stoves"},
 		Codes: []string{
 			"ENTITY_INVALID", "NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_EXISTS", "RELATIONSHIP_LIMIT", "RELATIONSHIP_CYCLE",
 			"RELATIONSHIP_TOO_DEEP", "RELATIONSHIP_CLASS_MISMATCH", "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND", "CLAIM_NOT_VERIFIED",
-			"CLAIM_ALREADY_VERIFIED", "KEY_RESTRICTED",
+			"CLAIM_ALREADY_VERIFIED", "CLAIM_ALREADY_CREDENTIAL", "KEY_RESTRICTED",
 		},
 	})
 	web.Get(a, "/v1/entities/{did}/relationships/{id}", s.serveRelationship, web.Doc{
@@ -37,7 +38,7 @@ func (s *Service) relationRoutes(a *web.API) {
 	})
 	web.Delete(a, "/v1/entities/{did}/relationships/{id}", s.serveUnrelate, web.Doc{
 		Summary: "Remove a relationship", Scope: writeScope, Tag: tag,
-		Codes: []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP"},
+		Codes: []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "CLAIM_ALREADY_VERIFIED"},
 	})
 }
 

@@ -13,7 +13,7 @@ func (s *Service) stepRoutes(a *web.API) {
 		Summary: "Take an entity to another status", Scope: writeScope, Tag: tag, Once: true,
 		Description: "draft → active → suspended → active, active → completed, any → deactivated. Active needs all of missingRelationships.",
 		Example:     entity.Transition{To: entity.StatusSuspended, Reason: "in repair"},
-		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "CLAIM_NOT_VERIFIED", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
+		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "CLAIM_NOT_VERIFIED", "CLAIM_ALREADY_CREDENTIAL", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
 	web.Post(a, "/v1/entities/{did}/transfer", s.serveTransfer, web.Doc{
 		Summary: "Give an entity another controller and owner", Scope: "entities:transfer", Tag: tag, Once: true,
@@ -24,13 +24,13 @@ func (s *Service) stepRoutes(a *web.API) {
 	web.Post(a, "/v1/entities/{did}/verification", s.serveVerify, web.Doc{
 		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify", Tag: tag, Once: true,
 		Description: "A claim is verified once an oracle verifies it, and stays so as long as an active credential became of it. " +
-			"Who says verified or rejected of a claim has no part in it: whoever has made it or last changed what it says, owns it, or controls it or what produces it " +
+			"Who says verified or rejected of a claim, or takes that back, has no part in it: whoever has made it or last changed what it says, owns or controls it or what produces it " +
 			"(as themselves or through a group) is refused, whatever their key may do. Make a key for somebody else. " +
 			"What produces a claim is made from a protocol, whose claimTypes say how it is verified: by which oracles, how many, and for which reasons. " +
 			"Where they name oracles or a quorum, a controller of such an oracle gives the verdict; the claim is pending, with approvals and missing, until enough have. " +
-			"One of them is enough to reject it.",
+			"One of them is enough to reject it. While somebody vouches for a claim, what produces it does not change; with other properties, dates or linked resources it is pending again.",
 		Example: entity.Verdict{Status: "verified", Evidence: "seen on site"},
-		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
+		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
 }
 

@@ -27,7 +27,7 @@ func Field(pointer, household string) fault.Field {
 // Fault refuses to store something about households that were erased:
 // HOUSEHOLD_ERASED.
 func Fault(where ...fault.Field) error {
-	return fault.New(fault.Conflict, "HOUSEHOLD_ERASED", "A household was erased. Nothing is stored about it any more.").With(where...)
+	return fault.New(fault.Conflict, "HOUSEHOLD_ERASED", "A household was erased. Nothing new is stored about it.").With(where...)
 }
 
 // Record notes that a workspace has erased somebody. It is told in the

@@ -1,9 +1,12 @@
 package export_test
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -42,6 +45,35 @@ func TestFilterOfWhoSeesNames(t *testing.T) {
 		} {
 			if got := column(r.table(t, tt.role, `{"format":"csv","filter":"eq(householdId,\"`+tt.value+`\")"}`), "householdId"); got != tt.want {
 				t.Errorf("%s asks for %s = %q, want %q", tt.role, tt.value, got, tt.want)
+			}
+		}
+	})
+}
+
+// TestErasedWithoutPersonalAnswers: a read and a file say alike that a household
+// was erased, also when nothing of it was marked as personal.
+func TestErasedWithoutPersonalAnswers(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		ctx := t.Context()
+		for i := range 2 {
+			r.do(t, "owner POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z",
+				"responses":{"consent":{"ok":true},"home":{"size":1}}}`, i, i), 201, nil)
+		}
+		r.start(t)
+		err := r.db.InTx(ctx, func(tx *db.Tx) error {
+			_, err := r.rs.Erase(ctx, tx, "ws", "did:ixo:household/1")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range r.table(t, "owner", `{"format":"csv","pii":"full"}`) {
+			var read struct {
+				Erased bool `json:"erased"`
+			}
+			r.do(t, fmt.Sprintf("owner GET /v1/responses/r%d", i), "", 200, &read)
+			if read.Erased != (i == 1) || row["erased"] != strconv.FormatBool(read.Erased) || row["home.size"] != "1" {
+				t.Errorf("r%d: read %v, file %v", i, read.Erased, row)
 			}
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -175,9 +176,29 @@ func (a *answering) option(raw jsontext.Value, below string) *choice {
 	}
 	o := a.n.options[string(a.ev.text)]
 	if o == nil {
-		a.wrong(below, "not_an_option", "The value is not one of the options.")
+		a.wrong(below, "not_an_option", "The value is not one of the options: "+a.named())
 	}
 	return o
+}
+
+// namedOptions is how many options a refusal names.
+const namedOptions = 10
+
+// named lists the options, for who has sent another. What was sent may be about
+// a person and is not repeated.
+func (a *answering) named() string {
+	all := a.n.q.Options
+	var b strings.Builder
+	for i := range all[:min(len(all), namedOptions)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(all[i].Value)
+	}
+	if len(all) > namedOptions {
+		return b.String() + ", …"
+	}
+	return b.String() + "."
 }
 
 func (a *answering) multiple() error {

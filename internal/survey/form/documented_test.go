@@ -74,3 +74,20 @@ func TestTemplateRoundTrip(t *testing.T) {
 		t.Errorf("second round = %s, want %s", b, out)
 	}
 }
+
+// TestOptionsAreNamed: who has sent something else learns what there is, and
+// what was sent is not repeated.
+func TestOptionsAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ options, want string }{
+		{`"wood","charcoal"`, "The value is not one of the options: wood, charcoal."},
+		{`"a","b","c","d","e","f","g","h","i","j"`, "The value is not one of the options: a, b, c, d, e, f, g, h, i, j."},
+		{`"a","b","c","d","e","f","g","h","i","j","k"`, "The value is not one of the options: a, b, c, d, e, f, g, h, i, j, …"},
+	} {
+		f := compile(t, `{"templateId":"t","sections":[{"id":"s","questions":[{"id":"q","type":"single_choice","options":[`+tt.options+`]}]}]}`)
+		got := check(f, `{"s":{"q":"Amina"}}`).Wrong
+		if len(got) != 1 || got[0].Code != "not_an_option" || got[0].Detail != tt.want {
+			t.Errorf("wrong = %+v, want %s", got, tt.want)
+		}
+	}
+}

@@ -45,6 +45,7 @@ type BackCheck struct {
 	Round       int        `json:"round"`
 	ResponseID  string     `json:"responseId"`
 	RecordID    string     `json:"recordId" doc:"Of the response; the same in every read and export."`
+	HouseholdID string     `json:"householdId,omitzero" doc:"Whom to ask: a DID, or a name without the scope responses:pii. Not in lists."`
 	Collector   string     `json:"collector" doc:"Who asked first: a DID, or a name without the scope responses:pii."`
 	State       string     `json:"state" enum:"drawn,done,refused,unreachable"`
 	DrawnAt     time.Time  `json:"drawnAt"`
@@ -70,10 +71,12 @@ type Compared struct {
 
 // Asked is a question to ask again.
 type Asked struct {
-	Question string    `json:"question"`
-	Class    int       `json:"class"`
-	Type     form.Type `json:"type"`
-	Label    form.Text `json:"label,omitzero"`
+	Question string        `json:"question"`
+	Class    int           `json:"class"`
+	Type     form.Type     `json:"type"`
+	Label    form.Text     `json:"label,omitzero"`
+	Options  []form.Option `json:"options,omitzero" doc:"Of a question with choices: as in the template."`
+	Rows     []form.Option `json:"rows,omitzero" doc:"Of a matrix."`
 
 	path []string
 }
@@ -82,6 +85,7 @@ type Asked struct {
 type BackLinks struct {
 	Self     string `json:"self"`
 	Response string `json:"response"`
+	Template string `json:"template" doc:"The version the survey uses."`
 }
 
 // Outcome is what came of asking again.
@@ -133,7 +137,7 @@ func askedAgain(f *form.Form) []Asked {
 				walk(at, q.Questions)
 			}
 			if q.BackCheckClass > 0 && q.Type != form.Group && q.Type != form.Repeat && q.Type != form.Note {
-				out = append(out, Asked{Question: pointerOf(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, path: at})
+				out = append(out, Asked{Question: pointerOf(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, Options: q.Options, Rows: q.Rows, path: at})
 			}
 		}
 	}
@@ -161,6 +165,13 @@ func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackC
 	}
 	if b.State == Drawn {
 		b.Ask = askedAgain(o.Form)
+	}
+	r, _, err := s.cfg.Responses.Find(ctx, s.db, b.RecordID)
+	if err != nil {
+		return nil, err
+	}
+	if b.HouseholdID = r.Household; !r.Knows(ctx) {
+		b.HouseholdID = s.cfg.Responses.Sight(ctx, o).Household(r.Household)
 	}
 	b.veil(s.cfg.Responses.Sight(ctx, o))
 	return b, nil

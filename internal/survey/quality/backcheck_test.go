@@ -177,6 +177,7 @@ func TestBackChecks(t *testing.T) {
 		if err != nil || len(one.Ask) != 5 || one.Ask[0].Question != "/responses/home/size" {
 			t.Fatalf("read = %+v %v", one, err)
 		}
+		v.whomToAsk(t, one)
 		v.wrongAnswers(t, of[0].BackCheckID)
 		answers := object(t, `{"home":{"size":5,"cost":99,"fuel":"lpg","name":"MARY","phone":"+254 700 111 223"}}`)
 		r, err := v.s.Answer(ctx, "s", of[0].BackCheckID, quality.Outcome{Responses: answers})
@@ -256,6 +257,27 @@ func (v *env) checkRates(t *testing.T) {
 	for _, c := range r.Collectors {
 		if b := c.BackChecks; b == nil || b.Done != 1 || (c.Collector == "did:key:ben") != (b.Classes[0].Compared == 0) {
 			t.Errorf("%s = %+v", c.Collector, b)
+		}
+	}
+}
+
+// whomToAsk: a back-check says what to choose from, and names the household as
+// the read of its response does.
+func (v *env) whomToAsk(t *testing.T, b *quality.BackCheck) {
+	t.Helper()
+	if o := b.Ask[2].Options; len(o) != 3 || o[0].Value != "wood" || len(b.Ask[0].Options) != 0 {
+		t.Errorf("ask = %+v, want the options of the fuel", b.Ask)
+	}
+	v.Must(t, "ws owner", "GET "+b.Links.Template, "", nil)
+	for _, who := range []string{"owner", "reader", "vera", "ann", "ben"} {
+		var check, read struct {
+			HouseholdID string `json:"householdId"`
+		}
+		v.Must(t, "ws "+who, "GET "+b.Links.Self, "", &check)
+		v.Must(t, "ws "+who, "GET "+b.Links.Response, "", &read)
+		known := strings.HasPrefix(check.HouseholdID, "did:")
+		if check != read || known != (who == "owner" || who == "ann") {
+			t.Errorf("%s sees %q, and %q in the response", who, check.HouseholdID, read.HouseholdID)
 		}
 	}
 }

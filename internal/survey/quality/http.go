@@ -29,7 +29,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Put(a, "/v1/surveys/{surveyId}/quality/rules", s.servePutRules, web.Doc{
 		Summary: "Set the limits of the checks", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "QUALITY_RULES_INVALID", "STALE_REVISION", "PRECONDITION_REQUIRED"},
-		Description: "A member that is absent has its default, and so has one that is 0 but for hours and offsets; off names checks that are not made. They hold for responses that come from now on, and for the next run. If-Match is needed once a survey has rules of its own.",
+		Description: "A member that is absent has its default, and so has one that is 0 but for hours and offsets; off names checks that are not made. They hold for responses that come from now on, and for the next run. If-Match is needed once a survey has rules of its own; before, the ETag of the defaults is \"0\".",
 		Example:     Rules{Settings: rule.Settings{MinSeconds: 120, MaxMetres: 300, Off: []string{"night_interview"}}, OutlierZ: 4},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/flags", s.serveFlags, web.Doc{
@@ -49,6 +49,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveBackCheck, web.Doc{
 		Summary: "Read a back-check and what to ask", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND"},
+		Description: "householdId says whom to ask, as reads of the response say it: a key without the scope responses:pii has the name of pseudonymised exports.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveAnswer, web.Doc{
 		Summary: "Send what was answered when it was asked again", Scope: verify, Tag: tag, Once: true,
@@ -98,11 +99,7 @@ func (s *Service) serveRules(ctx context.Context, in *ofSurvey) (web.Reply[*Rule
 }
 
 func replyRules(r ruling, v *RuleRecord) web.Reply[*RuleRecord] {
-	out := web.Reply[*RuleRecord]{Value: v}
-	if r.revision > 0 {
-		out.ETag = web.ETag(r.revision)
-	}
-	return out
+	return web.Reply[*RuleRecord]{Value: v, ETag: web.ETag(r.revision)}
 }
 
 func (s *Service) servePutRules(ctx context.Context, in *struct {

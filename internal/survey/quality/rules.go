@@ -208,8 +208,10 @@ func (b *Rulebook) put(ctx context.Context, o *survey.Open, ifMatch string, next
 		if err != nil {
 			return err
 		}
-		// Every survey has rules, its own or the usual ones: * is always right.
-		if ifMatch != "*" && (old.revision > 0 || ifMatch != "") {
+		// Every survey has rules, its own or the usual ones, which are revision 0: * is
+		// always right.
+		usual := old.revision == 0 && (ifMatch == "" || ifMatch == web.ETag(0))
+		if ifMatch != "*" && !usual {
 			if err := web.CheckMatch(ifMatch, old.revision); err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ func scanBackCheck(row db.Row, o *survey.Open) (*BackCheck, error) {
 	b.BackCheckID, b.DrawID = "bck_"+strconv.FormatInt(b.nid, 10), "drw_"+strconv.FormatInt(draw, 10)
 	b.RecordID = alias.Record(b.response)
 	b.DrawnAt, b.DoneAt = timeOf(drawn), timeOf(done)
-	b.Links = BackLinks{Self: backCheckPath(o, b.BackCheckID), Response: response.Path(b.ResponseID)}
+	b.Links = BackLinks{Self: backCheckPath(o, b.BackCheckID), Response: response.Path(b.ResponseID), Template: fmt.Sprintf("/v1/templates/%s/versions/%d", o.TemplateID, o.TemplateVersion)}
 	if data != "" {
 		if err := json.Unmarshal([]byte(data), &b.Questions); err != nil {
 			return nil, fmt.Errorf("read back-check: %w", err)

@@ -28,6 +28,7 @@ func (s *Service) render(p *Prepared, r *form.Result) error {
 		return err
 	}
 	p.head.ContentID = answer.ContentID(r.Public)
+	p.head.Links.Evidence = Path(p.head.ResponseID) + "/evidence"
 	p.whole = Whole{Answers: r.Answers, Location: p.draft.Location}
 	body, err := web.Encode(p.head)
 	if err != nil {

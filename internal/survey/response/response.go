@@ -131,6 +131,7 @@ type Links struct {
 	Self         string `json:"self"`
 	Survey       string `json:"survey"`
 	Verification string `json:"verification"`
+	Evidence     string `json:"evidence" doc:"For who verifies it."`
 	History      string `json:"history"`
 }
 

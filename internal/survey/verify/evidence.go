@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Evidence is what a verifier looks at in a response beside its answers:
@@ -32,7 +33,7 @@ type Evidence struct {
 	Revision   int64          `json:"revision" doc:"Of the response."`
 	Files      []EvidenceFile `json:"files" doc:"Photos, sounds and files of questions that are not marked as direct, in the order of the template, then those that came with the response and are no answer; the first 100."`
 	Places     []Place        `json:"places" doc:"Where the interview was (/location) and the answers that are places and not marked as direct, rounded to 0.01 degrees (about 1 km)."`
-	Distances  []Distance     `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked, the closed ones too; exact. Of a place without a mark there is none: everybody can read it, and several distances from it would tell where the others are."`
+	Distances  []Distance     `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked as indirect; exact. Of a place without a mark there is none: everybody can read it, and several distances from it would tell where the others are. For the same reason a key that may change lists or responses gets none, unless it has responses:pii."`
 	Closed     []string       `json:"closed,omitzero" doc:"Pointers of files and places that are there and marked as direct, and of signatures that are marked at all: they need the scope responses:pii."`
 	Erased     bool           `json:"erased,omitzero" doc:"The household was erased: files, places and everything that was marked are gone."`
 	Links      EvidenceLinks  `json:"links"`
@@ -96,7 +97,10 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 	if spots, err = s.withHome(ctx, o, r, spots); err != nil {
 		return nil, err
 	}
-	e.Distances = distances(spots)
+	e.Distances = []Distance{}
+	if c := web.CallerFrom(ctx); c.May("responses:pii") || !c.May("surveys:write") && !c.May("responses:write") {
+		e.Distances = distances(spots)
+	}
 	return e, s.receive(ctx, r.Workspace, e.Files)
 }
 
@@ -187,8 +191,8 @@ func gather(f *form.Form, r *response.Row, whole response.Whole) (*Evidence, []s
 				}
 				e.addPlace(c, spot{at, p})
 				// Exact distances from places that everybody can read would tell
-				// where the others are.
-				if c.PII.Private() {
+				// where the others are, and what is direct is nobody's to know.
+				if c.PII == form.PIIIndirect {
 					spots = append(spots, spot{at, p})
 				}
 			})

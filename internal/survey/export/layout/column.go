@@ -144,7 +144,7 @@ func heads() []headColumn {
 		{withUnit(col("location/lat", number, "Latitude of the interview", ""), "degrees"), Full, true, placeCell(func(p *Place) *float64 { return &p.Lat })},
 		{withUnit(col("location/lon", number, "Longitude of the interview", ""), "degrees"), Full, true, placeCell(func(p *Place) *float64 { return &p.Lon })},
 		{withUnit(col("location/accuracy", number, "Accuracy of the position", ""), "m"), Full, true, placeCell(func(p *Place) *float64 { return p.Accuracy })},
-		{col("erased", string(form.Boolean), "The answers about a person were erased", ""), Full, false, (*Layout).erasedCell},
+		{col("erased", string(form.Boolean), "The household was erased: answers about a person are gone", ""), Full, false, (*Layout).erasedCell},
 		{col("metadata", "object", "What the sender added, as JSON", ""), Full, false, raw(func(h *head) string { return h.metadata })},
 	}
 }

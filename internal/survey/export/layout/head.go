@@ -10,7 +10,7 @@ import (
 // written there.
 type head struct {
 	completeness, startedAt, durationSec, mode, language, consent, eligible string
-	templateVersion, supersedes, submittedBy, deviceID, metadata            string
+	templateVersion, supersedes, submittedBy, deviceID, metadata, erased    string
 }
 
 // read finds the members.
@@ -46,6 +46,8 @@ func (h *head) read(p *scanner) {
 			to = &h.deviceID
 		case "metadata":
 			to = &h.metadata
+		case "erased":
+			to = &h.erased
 		}
 		v := p.value()
 		if to != nil {
@@ -103,8 +105,10 @@ func placeCell(of func(*Place) *float64) func(*Layout, *Response) cell {
 	}
 }
 
+// erasedCell says what a read of the response says: the record is marked. Until
+// it is, a key that was destroyed tells the same.
 func (l *Layout) erasedCell(r *Response) cell {
-	if r.Erased {
+	if r.Erased || l.head.erased == "true" {
 		return cell{kind: number, s: "true"}
 	}
 	return cell{kind: number, s: "false"}

@@ -60,7 +60,7 @@ func Differs(now web.Current, all []Difference) error {
 	f := fault.New(fault.Conflict, ConflictCode, "A response with this id is stored, and it says something else.").
 		With(fault.Field{
 			Pointer: "/responseId", Code: "exists",
-			Detail: fmt.Sprintf("See %s; its ETag is %s. Correct it with PUT and If-Match.", now.Href, now.ETag),
+			Detail: fmt.Sprintf("See %s; its ETag is %s. If you collected or sent it, correct it with PUT and If-Match.", now.Href, now.ETag),
 		})
 	for _, d := range all {
 		detail := "The value differs. It is not shown to this key."
@@ -87,7 +87,7 @@ func inWords(v form.Value) string {
 // Duplicate refuses a second response of a household in a round. first is the
 // one there is; nil for who may not know whose that is.
 func Duplicate(first *Existing) error {
-	f := fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already.")
+	f := fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already. To replace it, name it in supersedes.")
 	if first == nil {
 		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Which one that is, is shown to who has collected or sent it and to keys with the scope responses:pii."})
 	}
