@@ -177,7 +177,7 @@ func (d Draft) Validate(now time.Time) error {
 	var c fault.Checks
 	checkName(&c, "/name", d.Name)
 	if d.Role != "" && findRole(d.Role) == nil {
-		c.Add("/role", "unknown", "There is no such role.")
+		c.Add("/role", "unknown", "There is no such role. The roles are "+roleNames()+".")
 	}
 	if d.Role == "" && len(d.Scopes) == 0 {
 		c.Add("/scopes", "required", "Give scopes, a role, or both.")
@@ -187,7 +187,7 @@ func (d Draft) Validate(now time.Time) error {
 	}
 	checkList(&c, "/scopes", d.Scopes, func(s string) string {
 		if !KnownScope(s) {
-			return "There is no such scope."
+			return "There is no such scope. " + nearScopes(s)
 		}
 		return ""
 	})

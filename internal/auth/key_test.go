@@ -66,6 +66,22 @@ func TestDraftValidate(t *testing.T) {
 	}
 }
 
+// A name that is not known comes with those that are.
+func TestDraftNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	err := auth.Draft{Name: "x", Role: "king", Scopes: []string{"keys:fly", "stoves:read"}}.Validate(epoch)
+	want := []string{
+		"There is no such role. The roles are owner, manager, collector, verifier, evaluator, auditor, device, member.",
+		"There is no such scope. There are keys:read, keys:write and keys:*.",
+		"There is no such scope. A scope is *, or an area with a word, such as entities:read or entities:*. The areas are analytics, audit, claims, ",
+	}
+	for i, f := range fault.As(err).Fields {
+		if !strings.HasPrefix(f.Detail, want[i]) {
+			t.Errorf("%s: %q, want %q", f.Pointer, f.Detail, want[i])
+		}
+	}
+}
+
 func TestWorkspaceDraftValidate(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{

@@ -117,12 +117,34 @@ func KnownScope(s string) bool {
 	return r != nil && (verb == "*" || slices.Contains(r.verbs, verb) || slices.Contains(r.operator, verb))
 }
 
+// nearScopes says which scopes there are in the area of one there is not, or
+// which areas there are.
+func nearScopes(s string) string {
+	name, _, _ := strings.Cut(s, ":")
+	if r := findResource(name); r != nil {
+		return "There are " + name + ":" + strings.Join(slices.Concat(r.verbs, r.operator), ", "+name+":") + " and " + name + ":*."
+	}
+	names := make([]string, len(resources))
+	for i, r := range resources {
+		names[i] = r.name
+	}
+	return "A scope is *, or an area with a word, such as entities:read or entities:*. The areas are " + strings.Join(names, ", ") + "."
+}
+
 func findResource(name string) *resource {
 	i := slices.IndexFunc(resources, func(r resource) bool { return r.name == name })
 	if i < 0 {
 		return nil
 	}
 	return &resources[i]
+}
+
+func roleNames() string {
+	names := make([]string, len(roles))
+	for i, r := range roles {
+		names[i] = r.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 func findRole(name string) *Role {

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -27,6 +28,19 @@ var uncarried = map[string]string{
 	"verification":         "What a verifier has said is not taken from a file. Verify the twin here.",
 	"verifiableCredential": "Credentials are not taken from a file.",
 	"linkedClaims":         "Claims are not taken from a file.",
+	"project":              `The project is not taken from here, and the twin is not in it. A relationship puts a twin into a project: relationships [{"role":"project","target":"did:…"}], in a table the same text in a column relationships.`,
+}
+
+// placed tells that the row names no project, or has the edge that puts its
+// twin into the one it names, now or once later rows are stored.
+func (r *row) placed() bool {
+	project := r.said["project"]
+	if k := project.Kind(); k == 'n' || k == '"' && text(project) == "" {
+		return true
+	}
+	return slices.ContainsFunc(r.draft.Relationships, func(d entity.RelationDraft) bool {
+		return d.Target == text(project) && plan.Belongs(d.Role, "project")
+	})
 }
 
 // readStatus reads the status a record has.

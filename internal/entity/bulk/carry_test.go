@@ -316,3 +316,70 @@ func TestImportEmptyRows(t *testing.T) {
 		}
 	})
 }
+
+// A twin gets into a project by a relationship. A row that only names one says
+// so, in a dry run too.
+func TestImportProject(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		const edge = `"[{""role"":""project"",""target"":""did:ixo:project/%s""}]"`
+		project := func(id string) string {
+			return fmt.Sprintf("did:ixo:project/%[1]s,Project,did:ixo:protocol/project,did:ixo:project/%[1]s,%[1]s,\n", id)
+		}
+		home := func(n int, project, edges string) string {
+			return fmt.Sprintf("did:ixo:home/%d,Household,%s,%s,H,%s\n", n, household, project, edges)
+		}
+		file := "did,type,protocol,project,properties.name,relationships\n" + project("a") +
+			home(1, "did:ixo:project/a", "") + home(2, "did:ixo:project/a", fmt.Sprintf(edge, "a")) + home(3, "", "") +
+			home(4, "did:ixo:project/b", fmt.Sprintf(edge, "b")) + home(5, "did:ixo:project/b", fmt.Sprintf(edge, "a")) + project("b")
+		for _, mode := range []string{"create", "upsert"} { // the second finds them
+			for _, dry := range []string{"true", "false"} {
+				in := r.imported(t, r.upload(t, url.Values{"dryRun": {dry}, "mode": {mode}}, csvType, file))
+				var got []string
+				for _, row := range r.report(t, in.Links.Rows) {
+					for _, w := range row.Warnings {
+						got = append(got, fmt.Sprint(row.Line, w.Pointer, " ", w.Code, strings.Contains(w.Detail, `"role":"project"`)))
+					}
+				}
+				want := []string{"3/project not_carried_overtrue", "7/project not_carried_overtrue"}
+				if !slices.Equal(got, want) || in.Counts.Warnings != 2 || in.Counts.Refused+in.Counts.Incomplete != 0 {
+					t.Errorf("%s, dryRun=%s: warnings = %q, want %q; %+v", mode, dry, got, want, in.Counts)
+				}
+			}
+		}
+		all := r.records(t, "w")
+		for id, want := range map[string]any{"1": nil, "2": "did:ixo:project/a", "4": "did:ixo:project/b", "5": "did:ixo:project/a"} {
+			if got := all["did:ixo:home/"+id].(map[string]any)["project"]; got != want {
+				t.Errorf("project of %s = %v, want %v", id, got, want)
+			}
+		}
+	})
+}
+
+// A row that makes a twin another has the name of says how to change that one;
+// in an upsert that would be no way out.
+func TestImportTakenName(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		r.imported(t, r.upload(t, nil, ndjson, households(2)))
+		line := func(did string) string {
+			return fmt.Sprintf(`{"did":%q,"type":"Household","protocol":%q,"externalIds":{"erp":"E1"}}`, did, household) + "\n"
+		}
+		const advice = "mode=upsert"
+		for _, tt := range []struct {
+			mode, file string
+			advised    bool
+		}{
+			{"create", line("did:ixo:home/1"), true},
+			{"upsert", line("did:ixo:home/2"), false},
+		} {
+			for _, dry := range []string{"true", "false"} {
+				in := r.imported(t, r.upload(t, url.Values{"mode": {tt.mode}, "dryRun": {dry}}, ndjson, tt.file))
+				rows := r.report(t, in.Links.Rows)
+				if len(rows) != 1 || rows[0].Error == nil || rows[0].Error.Code != "EXTERNAL_ID_EXISTS" || strings.Contains(rows[0].Error.Message, advice) != tt.advised {
+					t.Errorf("%s, dryRun=%s: %+v", tt.mode, dry, rows)
+				}
+			}
+		}
+	})
+}

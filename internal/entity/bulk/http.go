@@ -34,7 +34,7 @@ const importing = "The body is the file, at most 64 MiB and 1,000,000 rows: NDJS
 	"dryRun=true stores nothing and gives the same report, as far as no other row has to be stored first. A file that is broken as a whole stores nothing; a row that is wrong is refused alone. " +
 	"The answer is a job; what became of every row is at /v1/imports/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too.\n\n" +
 	"An export can be imported. A new twin gets the status its row says, as far as the transitions lead there; an organisation has the groups that its row contains instead of one of its own. " +
-	"Owner, verification, credentials and claims are not taken from a file: a row that says something else of them than its twin does has a warning. What else the server decides (revision, created, links, …) is not looked at. " +
+	"Owner, project, verification, credentials and claims are not taken from a file: a row that says something else of them than its twin does has a warning. A relationship puts a twin into a project. What else the server decides (revision, created, links, …) is not looked at. " +
 	"Controllers are those of the row. When it names only such as are not held in this workspace before the import, and you control the twin through none of them, you become one more controller, and the row has a warning: " +
 	"otherwise nobody here could change the twin. An update leaves the status of a twin alone."
 

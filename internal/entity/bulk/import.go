@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -134,7 +135,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	}
 	open := func() (*sheet.Reader, error) {
 		in, err := sheet.Open(p.Format, file.Open(ctx, s.db, f), f.Bytes, sheet.Options{Kind: s.kinds(ctx, p), Mapping: p.Mapping})
-		return in, blame(err)
+		return in, table.FileFault(err)
 	}
 	// Look at all of it first: a file that is broken somewhere stores nothing,
 	// progress has a total, and rows may refer to later ones.
@@ -155,14 +156,6 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	return w.passes(ctx, open)
 }
 
-// blame makes a fault of an error of the file.
-func blame(err error) error {
-	if f := fileFault(err); f != nil {
-		return f
-	}
-	return err
-}
-
 // count reads a file to its end and notes where twins are, and how many rows
 // and groups there are.
 func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)) (n, groups int64, err error) {
@@ -179,7 +172,7 @@ func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)
 		if errors.Is(err, io.EOF) {
 			return n, groups, nil
 		} else if err != nil {
-			return 0, 0, blame(err)
+			return 0, 0, table.FileFault(err)
 		}
 		id, group := w.p.glance(rec.JSON)
 		if group {
@@ -338,6 +331,7 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []chu
 	}
 	rows := make([]report.Row, 0, len(out))
 	for i, o := range out[first:] {
+		o.Err = w.advise(o.Err)
 		row, err := resultRow(lines[first+i], o, w.p.DryRun)
 		if err != nil {
 			return err
@@ -348,6 +342,16 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []chu
 		return err
 	}
 	return saveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
+}
+
+// advise adds the way out to the fault of a row whose twin is there already.
+func (w *importer) advise(f *fault.Error) *fault.Error {
+	if f == nil || f.Code != "EXTERNAL_ID_EXISTS" || w.p.Mode == modeUpsert {
+		return f
+	}
+	told := *f
+	told.Message += " Import with mode=upsert to change it."
+	return &told
 }
 
 func (w *importer) progress() {

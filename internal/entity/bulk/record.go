@@ -87,7 +87,13 @@ func (p *importJob) rowOf(record jsontext.Value) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, web.DecodeStrict(text, &r.draft, false)
+	if err := web.DecodeStrict(text, &r.draft, false); err != nil {
+		return r, err
+	}
+	if _, ok := r.said["project"]; ok && r.placed() {
+		delete(r.said, "project")
+	}
+	return r, nil
 }
 
 // fill gives a member a value unless it has one.
@@ -206,33 +212,4 @@ func (s *Service) propertyKind(ctx context.Context, ws string, p *importJob, nam
 		}
 	}
 	return kind
-}
-
-// recordFault is the fault of a row that cannot be read. A line of NDJSON has no
-// columns: what the sheet calls one is a place in the text.
-func recordFault(f sheet.Format, errs []*sheet.Error) *fault.Error {
-	row := fault.New(fault.Invalid, "ROW_INVALID", "The row cannot be read.")
-	for _, e := range errs {
-		d := fault.Field{Pointer: e.Column, Code: e.Code, Detail: e.Detail}
-		if f == sheet.NDJSON && e.Column != "" {
-			d.Pointer, d.Detail = "", "At byte "+e.Column+": "+e.Detail
-		}
-		row = row.With(d)
-	}
-	return row
-}
-
-// fileFault is the fault of a file that cannot be read; nil when err is not
-// about the file.
-func fileFault(err error) *fault.Error {
-	e := sheet.AsError(err)
-	if e == nil {
-		return nil
-	}
-	pointer := fmt.Sprintf("line %d", e.Line)
-	if e.Column != "" {
-		pointer += ", column " + e.Column
-	}
-	return fault.New(fault.Invalid, "FILE_INVALID", "The file cannot be read: "+e.Error()).
-		With(fault.Field{Pointer: pointer, Code: e.Code, Detail: e.Detail})
 }

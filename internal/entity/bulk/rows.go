@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -64,7 +65,7 @@ func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return prepared{err: blame(err)}
+			return prepared{err: table.FileFault(err)}
 		}
 		if err := ctx.Err(); err != nil {
 			return prepared{err: err}
@@ -122,7 +123,7 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 // is nil when it was refused.
 func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *entity.Prepared, *row, error) {
 	if len(rec.Errs) > 0 {
-		return chunk.Refuse("", recordFault(w.p.Format, rec.Errs)), nil, nil, nil
+		return chunk.Refuse("", table.RowFault(w.p.Format, rec.Errs)), nil, nil, nil
 	}
 	r, err := w.rowOf(ctx, rec)
 	if f := chunk.Refusal(err); f != nil {

@@ -13,6 +13,8 @@ package webhook
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -26,6 +28,7 @@ const Max = 50
 const (
 	maxURL         = 2048
 	maxDescription = 500
+	maxEvents      = 50 // as many as any filter of events may hold
 )
 
 // Webhook is a subscription of another system.
@@ -86,10 +89,26 @@ type settings struct {
 
 func (s settings) check(c *fault.Checks, client Client) {
 	checkURL(c, s.URL, client)
-	c.Require(len(s.Events) > 0, "/events")
-	s.Events.Check("/events", c)
+	checkEvents(c, s.Events)
 	if utf8.RuneCountInString(s.Description) > maxDescription {
 		c.Add("/description", "too_long", "At most 500 characters are accepted.")
+	}
+}
+
+// checkEvents names every pattern that is wrong by its place.
+func checkEvents(c *fault.Checks, events event.Filter) {
+	c.Require(len(events) > 0, "/events")
+	if len(events) > maxEvents {
+		c.Add("/events", "too_many", "At most 50 patterns are accepted.")
+		return
+	}
+	for i, p := range events {
+		at := "/events/" + strconv.Itoa(i)
+		if slices.Contains(events[:i], p) {
+			c.Add(at, "duplicate", "A pattern is given twice.")
+			continue
+		}
+		events[i:i+1].Check(at, c)
 	}
 }
 

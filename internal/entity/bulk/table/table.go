@@ -1,4 +1,5 @@
-// Package table turns records of twins into rows of a table.
+// Package table turns records of twins into rows of a table, and names what is
+// wrong with a file that cannot be read.
 package table
 
 import (

@@ -1,0 +1,37 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+)
+
+// RowFault is the fault of a row that cannot be read. A line of NDJSON has no
+// columns: what the sheet calls one is a place in the text.
+func RowFault(f sheet.Format, errs []*sheet.Error) *fault.Error {
+	row := fault.New(fault.Invalid, "ROW_INVALID", "The row cannot be read.")
+	for _, e := range errs {
+		d := fault.Field{Pointer: e.Column, Code: e.Code, Detail: e.Detail}
+		if f == sheet.NDJSON && e.Column != "" {
+			d.Pointer, d.Detail = "", "At byte "+e.Column+": "+e.Detail
+		}
+		row = row.With(d)
+	}
+	return row
+}
+
+// FileFault is the fault of a file that cannot be read; err itself when it is
+// not about the file.
+func FileFault(err error) error {
+	e := sheet.AsError(err)
+	if e == nil {
+		return err
+	}
+	pointer := fmt.Sprintf("line %d", e.Line)
+	if e.Column != "" {
+		pointer += ", column " + e.Column
+	}
+	return fault.New(fault.Invalid, "FILE_INVALID", "The file cannot be read: "+e.Error()).
+		With(fault.Field{Pointer: pointer, Code: e.Code, Detail: e.Detail})
+}
