@@ -41,6 +41,14 @@ func (s *Service) bench(ctx context.Context) judge.Bench {
 			}
 			return err == nil, err
 		},
+		Owns: func(ctx context.Context, q db.Querier, nid int64) (bool, error) {
+			r, err := findByNID(ctx, q, c.Workspace, nid)
+			if err != nil {
+				return false, err
+			}
+			e, err := r.Entity()
+			return err == nil && e.Owner == c.DID, err
+		},
 	}
 }
 
@@ -71,45 +79,50 @@ func (s *Service) mayLapse(ctx context.Context, q db.Querier, r *Row) error {
 	return s.checkDependants(ctx, q, r)
 }
 
-// checkProducing refuses a twin that would produce a claim whose verdict did not
-// know what the protocol of that twin asks for.
+// checkProducing refuses to change what produces a claim that somebody has
+// vouched for: the verdict knew nothing of it.
 func (s *Service) checkProducing(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
-	from, claim := p.Ends()
-	of, err := s.cfg.Protocols.FindAnyIn(ctx, tx, ws, from.Protocol, from.ProtocolVersion)
-	if err == nil {
-		err = judge.Late(of, at+"/role")
+	_, claim := p.Ends()
+	if p.Link.Role != edge.Produces || !p.Link.Mirror || claim == nil || Status(claim.Status) == StatusDeactivated {
+		return nil
 	}
-	if fault.CodeOf(err) != "CLAIM_ALREADY_VERIFIED" {
+	r, err := findByNID(ctx, tx, ws, claim.NID)
+	if err != nil {
 		return err
 	}
-	if was, lost := s.isVerified(ctx, tx, ws, claim.NID); lost != nil || !was {
-		return lost
+	e, err := r.Entity()
+	if err != nil || !judge.Vouched(e.Verification) {
+		return err
 	}
-	return err
+	return judge.Late(at)
 }
 
-// checkBecoming wants the claim verified that is to become a credential, and not
-// yet where something is to produce it that has rules for claims.
+// checkBecoming wants the claim verified that is to become a credential, its only
+// one, and not yet where something is to produce it.
 func (s *Service) checkBecoming(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
-	if p.Link.Role == edge.Produces && p.Link.Mirror {
-		return s.checkProducing(ctx, tx, ws, p, at)
+	if err := s.checkProducing(ctx, tx, ws, p, at+"/role"); err != nil {
+		return err
 	}
 	if p.Link.Role != edge.Becomes || !p.Link.Mirror {
 		return nil
 	}
-	from, _ := p.Ends()
-	ok, err := s.isVerified(ctx, tx, ws, from.NID)
-	if err != nil || ok {
-		return err
-	}
+	where := at + "/role"
 	if p.Back {
-		return claimNotVerified(at + "/target")
+		where = at + "/target"
 	}
-	return claimNotVerified(at + "/role")
+	return s.mayBecome(ctx, tx, ws, &p.Link, where)
 }
 
-// checkClaims wants every claim verified that has become a credential. On
-// PostgreSQL nobody takes that back until tx ends.
+// mayBecome wants a claim verified, and no other credential that rests on it.
+func (s *Service) mayBecome(ctx context.Context, tx *db.Tx, ws string, l *link.Link, pointer string) error {
+	if ok, err := s.isVerified(ctx, tx, ws, l.Src); err != nil || !ok {
+		return cmp.Or(err, claimNotVerified(pointer))
+	}
+	return plan.Once(ctx, tx, l, pointer, func(project string) bool { return inside(web.CallerFrom(ctx), project) })
+}
+
+// checkClaims wants every claim verified that has become a credential, and no
+// other credential of it. On PostgreSQL nobody takes that back until tx ends.
 func (s *Service) checkClaims(ctx context.Context, tx *db.Tx, r *Row) error {
 	if r.DomainType != "credential" {
 		return nil
@@ -122,8 +135,8 @@ func (s *Service) checkClaims(ctx context.Context, tx *db.Tx, r *Row) error {
 		if err := s.lock(ctx, tx, &link.End{NID: nid, Shared: true}); err != nil {
 			return err
 		}
-		if ok, err := s.isVerified(ctx, tx, r.Workspace, nid); err != nil || !ok {
-			return cmp.Or(err, claimNotVerified(""))
+		if err := s.mayBecome(ctx, tx, r.Workspace, &link.Link{Src: nid, Dst: r.NID}, ""); err != nil {
+			return err
 		}
 	}
 	return nil

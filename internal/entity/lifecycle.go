@@ -25,7 +25,7 @@ type Transition struct {
 // active, active → completed, any → deactivated. ifMatch "" does not look at
 // the revision. Faults: ENTITY_NOT_FOUND, STALE_REVISION, NOT_CONTROLLER,
 // STATE_TRANSITION_INVALID, MISSING_RELATIONSHIPS, CLAIM_NOT_VERIFIED,
-// ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
+// CLAIM_ALREADY_CREDENTIAL, ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
 func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch string, t Transition) (*Row, error) {
 	var c fault.Checks
 	if t.To.Code() < 0 {

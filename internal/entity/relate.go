@@ -69,7 +69,7 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*link.End) error 
 // ENTITY_DEACTIVATED, REFERENCE_NOT_FOUND, RELATIONSHIP_TARGET_NOT_FOUND,
 // RELATIONSHIP_CLASS_MISMATCH, RELATIONSHIP_EXISTS, RELATIONSHIP_LIMIT,
 // RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, CLAIM_NOT_VERIFIED,
-// CLAIM_ALREADY_VERIFIED, KEY_RESTRICTED.
+// CLAIM_ALREADY_VERIFIED, CLAIM_ALREADY_CREDENTIAL, KEY_RESTRICTED.
 func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*Relationship, error) {
 	var c fault.Checks
 	d.Check(&c, "")

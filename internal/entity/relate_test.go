@@ -23,6 +23,11 @@ func TestMatrix(t *testing.T) {
 		v := newEnv(t, d)
 		twins := v.twins(t, "ws")
 		for _, rule := range edge.Rules() {
+			if rule.Role == edge.Produces { // what produces a verified claim does not change
+				must(t, v.judge(t, "ws", twins["claim"], "revoked"))
+			} else if rule.Role == edge.Becomes {
+				must(t, v.judge(t, "ws", twins["claim"], "verified"))
+			}
 			for from, src := range twins {
 				for to, dst := range twins {
 					if from == to || to == "group" || from == "project" && to == "asset" || from == "organisation" && to == "project" {

@@ -73,6 +73,10 @@ func TestEntityDomainModel(t *testing.T) {
 		key := must(c.Keys.Create(ctx, client.KeyDraft{Name: "judge", Role: "verifier", Principal: "did:ixo:agent/judge"}))(t)
 		must(with(t, s.URL, key.Text).Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}))(t)
 		issued := named(t, c, "credential", "12 kg of wood, verified", client.RelationshipDraft{Role: "becameFrom", Target: claim.DID})
+		_, err = c.Entities.Create(ctx, client.EntityDraft{
+			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},
+		})
+		refused(t, "a second credential of one claim", "CLAIM_ALREADY_CREDENTIAL", err)
 		way := must(c.Graph.Path(ctx, org.DID, issued.DID, client.PathQuery{Direction: "out"}))(t)
 		if !way.Found || way.Length != 4 {
 			t.Errorf("path from the organisation to the credential = %+v, want 4 steps", way)

@@ -13,7 +13,7 @@ import (
 )
 
 // prove adds what the asset of fill did: a claim that was verified and became a
-// credential.
+// credential, besides a credential of nothing yet.
 func (w *world) prove(t testing.TB, ws string) {
 	t.Helper()
 	w.make(t, ws, made{"did:x:oracle", "oracle", `{"name":"Oracle"}`, nil})
@@ -24,6 +24,7 @@ func (w *world) prove(t testing.TB, ws string) {
 		t.Fatal(err)
 	}
 	w.make(t, ws, made{"did:x:credential", "credential", `{"kind":"fuel-saved"}`, []string{"becameFrom", "did:x:claim"}})
+	w.make(t, ws, made{"did:x:second", "credential", `{"kind":"fuel-saved"}`, nil})
 }
 
 func claimBreakages() []breakage {
@@ -81,6 +82,15 @@ func claimBreakages() []breakage {
 			[]string{"credential_without_claim credential", "record_mismatch claim"},
 		},
 		{
+			"a claim that counts twice",
+			[]string{
+				`INSERT INTO relationships (nid, ws, src, src_did, dst, dst_did, role, mirror, since, until, source, added_at, added_by, removed_at, removed_by, reason)
+					SELECT -c.nid, c.ws, c.nid, c.did, k.nid, k.did, 'becomes', k.nid, NULL, NULL, 'declared', 1, '', NULL, '', ''
+					FROM entities c JOIN entities k ON k.ws = c.ws AND k.did = 'did:x:second' WHERE c.ws = $1 AND c.did = 'did:x:claim'`,
+			},
+			[]string{"claim_of_many_credentials claim"},
+		},
+		{
 			"a claim that was taken back",
 			[]string{fmt.Sprintf(twin, `body = replace(body, '"status":"verified"', '"status":"revoked"')`, "did:x:claim")},
 			[]string{"credential_of_unverified_claim credential", "hash_mismatch claim"},
@@ -94,8 +104,8 @@ func TestInvariantsOfClaims(t *testing.T) {
 		w := newWorld(t, d)
 		w.fill(t, "healthy")
 		w.prove(t, "healthy")
-		if broken, checked, _ := w.audit(t, "in healthy", 2000); len(broken) > 0 || checked != 12 {
-			t.Errorf("broken %v, %d checked; want a healthy store of 12", broken, checked)
+		if broken, checked, _ := w.audit(t, "in healthy", 2000); len(broken) > 0 || checked != 13 {
+			t.Errorf("broken %v, %d checked; want a healthy store of 13", broken, checked)
 		}
 		for i, b := range claimBreakages() {
 			ws := fmt.Sprintf("w%d", i)

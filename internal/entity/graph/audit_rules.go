@@ -281,6 +281,31 @@ func (b *batch) claims(ctx context.Context, q db.Querier, known *circles) error 
 	return nil
 }
 
+// once wants no claim to be counted in two credentials.
+func (b *batch) once(ctx context.Context, q db.Querier) error {
+	nids := b.nids(func(t *audited) bool { return t.domain == "claim" })
+	if len(nids) == 0 {
+		return nil
+	}
+	var claim int64
+	n, became := 0, map[int64]int{}
+	rows, err := q.Query(ctx, becameOf, places(nids, b.caller.Workspace, maxParents)...)
+	err = eachRow(rows, err, func() error {
+		n++
+		became[claim]++
+		return nil
+	}, &claim)
+	if err != nil {
+		return err
+	}
+	for _, t := range b.twins {
+		if became[t.nid] > 1 || t.domain == "claim" && n == maxParents {
+			b.absent(t, "claim_of_many_credentials", "It has become more than one credential that is not deactivated.", became[t.nid] < 2)
+		}
+	}
+	return nil
+}
+
 // misshows tells that a record shows a credential as it is not.
 func (j judged) misshows(t *audited) bool {
 	return slices.ContainsFunc(j.Credentials, func(c entity.Credential) bool { return c.ID == t.did && c.Status != t.shown })

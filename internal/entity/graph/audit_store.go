@@ -25,6 +25,9 @@ const (
 		WHERE r.src IN (` + hundred + `) AND r.role IN ('implementedBy', 'generatedBy', 'partOf', 'project') AND r.removed_at IS NULL AND r.ws = $101
 		LIMIT $102`
 
+	becameOf = `SELECT r.src FROM relationships r JOIN entities c ON c.nid = r.dst
+		WHERE r.src IN (` + hundred + `) AND r.role = 'becomes' AND r.removed_at IS NULL AND r.ws = $101 AND c.status <> 'deactivated' LIMIT $102`
+
 	bodiesOf = `SELECT nid, body FROM entities WHERE nid IN (` + hundred + `) AND ws = $101`
 
 	// The twin an edge names may be held here all the same.

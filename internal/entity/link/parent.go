@@ -46,6 +46,11 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
 			AND c.status = 'active'
 		ORDER BY r.dst_did LIMIT $2`
+	// Whatever its times are, the edge may come to hold, or what rests on it has
+	// counted. Few credentials of one claim are deactivated.
+	selectOtherCredential = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
+		WHERE r.src = $1 AND r.role = 'becomes' AND r.removed_at IS NULL AND r.dst <> $2 AND c.status <> 'deactivated'
+		ORDER BY r.dst_did LIMIT 1`
 	noOtherProject = `
 			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
 				WHERE o.mirror = c.nid AND o.role = 'generates' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + holdsO4 + `)
@@ -54,7 +59,7 @@ const (
 					AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO4 + `)`
 )
 
-// Dependant is an active twin that needs another one.
+// Dependant is a twin that needs another one.
 type Dependant struct{ DID, Project string }
 
 // Search is how to look for dependants.
@@ -86,6 +91,17 @@ func Dependants(ctx context.Context, q db.Querier, p *End, s Search) ([]Dependan
 		return scanDependants(rows, err)
 	}
 	return nil, nil
+}
+
+// OtherCredential finds a credential that rests on a claim, besides one, and is
+// not deactivated; nil when there is none.
+func OtherCredential(ctx context.Context, q db.Querier, claim, besides int64) (*Dependant, error) {
+	rows, err := q.Query(ctx, selectOtherCredential, claim, besides)
+	all, err := scanDependants(rows, err)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], nil
 }
 
 func scanDependants(rows db.Rows, err error) ([]Dependant, error) {

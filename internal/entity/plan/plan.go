@@ -157,6 +157,9 @@ func (p *Plan) model(rule edge.Rule, inverse bool, at string) error {
 	if !rule.Joins(from.DomainType, to.DomainType) {
 		return mismatch(at, p.wanted(rule, inverse))
 	}
+	if rule.Role == edge.Becomes {
+		from.Crowded = false // whoever counts its credentials must be alone
+	}
 	p.Back = inverse
 	p.Link.Mirror, p.Link.Role = true, rule.Role
 	p.Link.Src, p.Link.SrcDID, p.Link.Dst, p.Link.DstDID = from.NID, from.DID, to.NID, to.DID
