@@ -68,23 +68,7 @@ func TestScanBudget(t *testing.T) {
 			}
 			eventtest.Append(t, d, l, "ws", typ)
 		}
-		var got []int64
-		pages := 0
-		for after, more := int64(0), true; more; pages++ {
-			var b struct {
-				Items   []event.Item `json:"items"`
-				Next    int64        `json:"next"`
-				HasMore bool         `json:"hasMore"`
-			}
-			get(t, h, "ws", fmt.Sprintf("/v1/changes?types=job.*&limit=5&after=%d", after), &b)
-			if b.HasMore && b.Next != after+10 {
-				t.Errorf("page after %d ends at %d, want the budget of 10", after, b.Next)
-			}
-			for _, it := range b.Items {
-				got = append(got, it.Seq)
-			}
-			after, more = b.Next, b.HasMore
-		}
+		got, pages := walkChanges(t, h, "types=job.*")
 		if fmt.Sprint(got) != "[4 34]" || pages != 4 {
 			t.Errorf("changes = %v in %d pages, want [4 34] in 4", got, pages)
 		}
@@ -232,4 +216,26 @@ func TestExpireLooksFirst(t *testing.T) {
 	if err := <-held; err != nil {
 		t.Errorf("the writer had to wait for Expire: %v", err)
 	}
+}
+
+// walkChanges follows the pages of a log that looks at 10 events for each, and
+// gives the numbers it found.
+func walkChanges(t *testing.T, h http.Handler, query string) (got []int64, pages int) {
+	t.Helper()
+	for after, more := int64(0), true; more; pages++ {
+		var b struct {
+			Items   []event.Item `json:"items"`
+			Next    int64        `json:"next"`
+			HasMore bool         `json:"hasMore"`
+		}
+		get(t, h, "ws", fmt.Sprintf("/v1/changes?%s&limit=5&after=%d", query, after), &b)
+		if b.HasMore && b.Next != after+10 {
+			t.Errorf("page after %d ends at %d, want the budget of 10", after, b.Next)
+		}
+		for _, it := range b.Items {
+			got = append(got, it.Seq)
+		}
+		after, more = b.Next, b.HasMore
+	}
+	return got, pages
 }

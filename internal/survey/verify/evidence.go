@@ -85,11 +85,7 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := s.cfg.Responses.Read(ctx, s.db, o.Project, r)
-	if err != nil {
-		return nil, err
-	}
-	e, spots, err := gather(o.Form, r, whole)
+	e, spots, err := s.gather(ctx, o, r)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +125,7 @@ func (s *Service) File(ctx context.Context, id, hash string) (*media.File, error
 	if err != nil {
 		return nil, err
 	}
-	whole, err := s.cfg.Responses.Read(ctx, s.db, o.Project, r)
-	if err != nil {
-		return nil, err
-	}
-	e, _, err := gather(o.Form, r, whole)
+	e, _, err := s.gather(ctx, o, r)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +156,11 @@ type spot struct {
 }
 
 // gather finds files and places in a response.
-func gather(f *form.Form, r *response.Row, whole response.Whole) (*Evidence, []spot, error) {
+func (s *Service) gather(ctx context.Context, o *survey.Open, r *response.Row) (*Evidence, []spot, error) {
+	whole, err := s.cfg.Responses.Read(ctx, s.db, o.Project, r)
+	if err != nil {
+		return nil, nil, err
+	}
 	path := response.Path(r.ResponseID)
 	e := &Evidence{
 		ResponseID: r.ResponseID, RecordID: alias.Record(r.NID), Revision: r.Revision, Files: []EvidenceFile{}, Places: []Place{}, Erased: whole.Erased,
@@ -179,7 +175,7 @@ func gather(f *form.Form, r *response.Row, whole response.Whole) (*Evidence, []s
 		spots = append(spots, spot{"/location", rule.Point{Lat: p.Lat, Lon: p.Lon}})
 		e.Places = append(e.Places, rounded(spots[0]))
 	}
-	for _, c := range f.Columns() {
+	for _, c := range o.Form.Columns() {
 		switch c.Type {
 		case form.Photo, form.Audio, form.File, form.Signature:
 			walk(answers, c.Path, "/responses", func(at string, v any) { e.addFile(c, at, v) })
