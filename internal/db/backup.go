@@ -61,7 +61,7 @@ func (d *DB) backupTo(ctx context.Context, part string) (*Backup, error) {
 			return nil, err
 		}
 	} else {
-		c, err := openLiteConn(ctx, d.cfg.Path, busyPragma(d.cfg.Busy))
+		c, err := openLiteConn(d.cfg.Path, busyPragma(d.cfg.Busy))
 		if err != nil {
 			return nil, err
 		}

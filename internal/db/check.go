@@ -61,7 +61,7 @@ func (d *DB) Check(ctx context.Context) (*Report, error) {
 }
 
 func (d *DB) checkLite(ctx context.Context, r *Report) error {
-	c, err := openLiteConn(ctx, d.cfg.Path, busyPragma(d.cfg.Busy), "query_only=ON")
+	c, err := openLiteConn(d.cfg.Path, busyPragma(d.cfg.Busy), "query_only=ON")
 	if err != nil {
 		return err
 	}

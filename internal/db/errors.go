@@ -10,9 +10,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"github.com/hearth-dmrv/hearth/internal/db/sqlite"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -87,7 +86,7 @@ func (d *DB) Path() string { return d.cfg.Path }
 
 // RunOn runs a script on a connection of its own.
 func RunOn(path, script string) error {
-	c, err := openLiteConn(context.Background(), path, "busy_timeout=5000")
+	c, err := openLiteConn(path, "busy_timeout=5000")
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func openLite(ctx context.Context, cfg Config) (*lite, error) {
 	default:
 		return nil, fmt.Errorf("sync is %q; it may be full or normal", cfg.Sync)
 	}
-	w, err := newWriter(ctx, cfg, durable)
+	w, err := newWriter(cfg, durable)
 	if err != nil {
 		return nil, err
 	}

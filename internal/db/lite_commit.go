@@ -1,7 +1,6 @@
 package db
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -32,7 +31,6 @@ func (w *writer) begin() bool {
 		w.refuse(r, err)
 		return true
 	}
-	w.c.ended = false
 	w.b = &batch{first: r, alone: r.alone, guarded: r.again || w.guard > 0, start: time.Now()}
 	return true
 }
@@ -56,8 +54,7 @@ func (w *writer) openTx() error {
 		}
 		w.abort()
 	}
-	// The background context: the writer outlives every caller.
-	if openErr := w.reopen(context.Background()); openErr != nil {
+	if openErr := w.reopen(); openErr != nil {
 		return openErr
 	}
 	if err := w.c.control(begin); err != nil {

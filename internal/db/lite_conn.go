@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,29 +9,27 @@ import (
 	"strings"
 	"time"
 
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hearth-dmrv/hearth/internal/db/sqlite"
 )
 
 // maxStmts bounds the prepared statements of one connection.
 const maxStmts = 512
 
-// liteConn is one SQLite connection below database/sql, with its prepared
-// statements. Its owner sees to it that one goroutine uses it at a time.
+// liteConn is one SQLite connection with its prepared statements. Its owner
+// sees to it that one goroutine uses it at a time.
 type liteConn struct {
-	c     driver.Conn
+	c     *sqlite.Conn
 	stmts map[string]*liteStmt
-	args  []driver.NamedValue    // reused: the driver copies what it is given
+	args  []any                  // reused: they are copied
 	fail  func(sql string) error // tests make statements fail here; else nil
-
-	// For the writer: what became of the transaction since these were cleared.
-	dirty bool // something may have changed
-	ended bool // SQLite has rolled back, by itself or because it was told to
+	dirty bool                   // for the writer: something may have changed since it was cleared
 }
 
 // liteStmt is a prepared statement. It serves one result at a time.
 type liteStmt struct {
-	s       driver.Stmt
+	s       *sqlite.Stmt
 	busy    bool
 	reads   bool // it cannot change anything, so it may stop half way
 	plain   bool // it is undone by SQLite when it breaks a rule, and counts all it changes
@@ -41,33 +38,26 @@ type liteStmt struct {
 	order   []int // which argument stands at each parameter
 }
 
+// existing is the mode of a file that must be there. One that has gone, say with
+// its disk, must not come back empty.
+const existing = "mode=rw"
+
 // openLiteFile opens the file with parameters of SQLite's file URIs.
-func openLiteFile(ctx context.Context, path, params string) (*liteConn, error) {
-	dsn, err := liteDSN(path)
+func openLiteFile(path, params string) (*liteConn, error) {
+	uri, err := liteURI(path)
 	if err != nil {
 		return nil, err
 	}
-	connector, err := sqlite.NewConnector(dsn + "&" + params)
-	if err != nil {
-		return nil, err
-	}
-	dc, err := connector.Connect(ctx)
+	c, err := sqlite.Open(uri + "?" + params)
 	if err != nil {
 		return nil, mapLite(err)
 	}
-	c := &liteConn{c: dc, stmts: make(map[string]*liteStmt)}
-	hook, ok := dc.(sqlite.HookRegisterer)
-	if !ok {
-		return nil, errors.Join(errors.New("driver cannot tell of a rollback"), dc.Close())
-	}
-	hook.RegisterRollbackHook(func() { c.ended = true })
-	return c, nil
+	return &liteConn{c: c, stmts: make(map[string]*liteStmt)}, nil
 }
 
-// openLiteConn opens a file that exists and runs the pragmas. A file that has
-// gone, say with its disk, must not come back empty.
-func openLiteConn(ctx context.Context, path string, pragmas ...string) (*liteConn, error) {
-	c, err := openLiteFile(ctx, path, "mode=rw")
+// openLiteConn opens a file that exists and runs the pragmas.
+func openLiteConn(path string, pragmas ...string) (*liteConn, error) {
+	c, err := openLiteFile(path, existing)
 	if err != nil {
 		return nil, err
 	}
@@ -81,20 +71,19 @@ func openLiteConn(ctx context.Context, path string, pragmas ...string) (*liteCon
 }
 
 // createLite makes the file if it is not there.
-func createLite(ctx context.Context, path string) error {
+func createLite(path string) error {
 	if err := createPrivate(path); err != nil {
 		return err
 	}
-	c, err := openLiteFile(ctx, path, "mode=rw")
+	c, err := openLiteFile(path, existing)
 	if err != nil {
 		return err
 	}
 	return errors.Join(c.run("PRAGMA journal_mode=WAL"), c.close())
 }
 
-// liteDSN is the file as a URI, so that no character of the path has a
-// meaning. Double-quoted text is a name, as on PostgreSQL.
-func liteDSN(path string) (string, error) {
+// liteURI is the file as a URI, so that no character of the path has a meaning.
+func liteURI(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
@@ -103,7 +92,7 @@ func liteDSN(path string) (string, error) {
 	if !strings.HasPrefix(p, "/") {
 		p = "/" + p // a Windows drive
 	}
-	return "file://" + (&url.URL{Path: p}).EscapedPath() + "?_dqs=0", nil
+	return "file://" + (&url.URL{Path: p}).EscapedPath(), nil
 }
 
 // busyPragma is how long SQLite itself waits for another process.
@@ -122,30 +111,45 @@ func (c *liteConn) runUntil(ctx context.Context, script string) error {
 			return mapLite(err)
 		}
 	}
-	ex, ok := c.c.(driver.ExecerContext)
-	if !ok {
-		return errors.New("driver cannot execute scripts")
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	c.dirty = true
-	_, err := ex.ExecContext(ctx, script, nil)
-	return mapLite(err)
+	defer c.interruptedBy(ctx)()
+	return mapLite(c.c.Run(script))
 }
 
-// exec runs one statement to its end. No cancellable context reaches the
-// driver: it would interrupt the connection, and an interrupted write rolls
-// back the transaction of everybody in the batch.
+// interruptedBy lets the end of ctx interrupt what runs until the function it
+// gives is called.
+func (c *liteConn) interruptedBy(ctx context.Context) func() {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		c.c.Interrupt()
+	})
+	return func() {
+		if !stop() {
+			<-done // or it would interrupt what comes next
+		}
+	}
+}
+
+// exec runs one statement to its end. No context interrupts it: an interrupted
+// write rolls back the transaction of everybody in the batch.
 func (c *liteConn) exec(_ context.Context, sql string, args []any) (int64, error) {
 	s, err := c.prepare(sql, false)
 	if err != nil {
 		return 0, err
 	}
 	s.busy = true
-	vals, err := c.bind(s.order, args)
-	if err != nil {
+	if err := c.bind(s, args); err != nil {
 		return 0, errors.Join(err, c.release(s))
 	}
-	res, err := s.s.(driver.StmtExecContext).ExecContext(context.Background(), vals)
-	clear(vals)
+	err = s.finish()
+	n := c.c.Changes()
 	if rel := c.release(s); err == nil {
 		err = rel
 	}
@@ -153,9 +157,17 @@ func (c *liteConn) exec(_ context.Context, sql string, args []any) (int64, error
 		c.failed(s, err)
 		return 0, mapLite(err)
 	}
-	n, err := res.RowsAffected()
 	c.dirty = c.dirty || n > 0 && !s.reads || !s.reads && !s.plain
-	return n, err
+	return n, nil
+}
+
+// finish runs the statement to its end, whatever rows it gives.
+func (s *liteStmt) finish() error {
+	for {
+		if more, err := s.s.Step(); err != nil || !more {
+			return err
+		}
+	}
 }
 
 // failed notes what an error of a statement may have left behind.
@@ -172,7 +184,7 @@ func (c *liteConn) control(sql string) error {
 		return err
 	}
 	s.busy = true
-	_, err = s.s.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	err = s.finish()
 	if rel := c.release(s); err == nil {
 		err = rel
 	}
@@ -192,19 +204,28 @@ func (c *liteConn) rows(ctx context.Context, sql string, args []any) (*liteRows,
 		return nil, err
 	}
 	s.busy = true
-	vals, err := c.bind(s.order, args)
-	if err != nil {
+	if err := c.bind(s, args); err != nil {
 		return nil, errors.Join(err, c.release(s))
 	}
-	r, err := s.s.(driver.StmtQueryContext).QueryContext(ctx, vals)
-	clear(vals)
+	return c.start(ctx, s)
+}
+
+// start takes the first step of a statement whose parameters are set: what is
+// wrong with most shows there.
+func (c *liteConn) start(ctx context.Context, s *liteStmt) (*liteRows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(err, c.release(s))
+	}
+	end := c.interruptedBy(ctx)
+	first, err := s.s.Step()
+	end()
 	c.dirty = c.dirty || !s.reads // RETURNING: nobody knows before its end
 	if err != nil {
 		c.failed(s, err)
 		c.release(s)
 		return nil, mapLite(err)
 	}
-	return &liteRows{c: c, s: s, r: r, vals: make([]driver.Value, len(r.Columns()))}, nil
+	return &liteRows{c: c, s: s, first: first, end: !first, vals: make([]sqlite.Value, s.s.Columns())}, nil
 }
 
 // prepare gives an idle statement for the text, from the cache if it can.
@@ -252,12 +273,15 @@ func (c *liteConn) room() bool {
 	return false
 }
 
+// release ends a run of the statement. What the last step failed with is told
+// once more.
 func (c *liteConn) release(s *liteStmt) error {
 	s.busy = false
+	err := s.s.Reset()
 	if s.cached {
-		return nil
+		return err
 	}
-	return s.s.Close()
+	return errors.Join(err, s.s.Close())
 }
 
 func (c *liteConn) close() error {

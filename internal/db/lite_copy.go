@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"os"
 	"time"
@@ -119,7 +118,7 @@ func (k *copier) copy(pages int64) (whole bool, err error) {
 func (k *copier) open() (err error) {
 	if k.c == nil {
 		// The background context: no caller waits for this.
-		k.c, err = openLiteConn(context.Background(), k.cfg.Path, busyPragma(0), syncWhole, "wal_autocheckpoint=0")
+		k.c, err = openLiteConn(k.cfg.Path, busyPragma(0), syncWhole, "wal_autocheckpoint=0")
 	}
 	return err
 }
@@ -150,15 +149,13 @@ func (c *liteConn) checkpoint(do string) (l logState, err error) {
 	}
 	s.busy = true
 	// The background context: an interrupted checkpoint is not worth the trouble.
-	r, err := s.s.(driver.StmtQueryContext).QueryContext(context.Background(), nil)
+	rows, err := c.start(context.Background(), s)
 	if err != nil {
-		c.release(s)
-		if err = mapLite(err); busy(err) {
+		if busy(err) {
 			return logState{blocked: true}, nil
 		}
 		return l, err
 	}
-	rows := &liteRows{c: c, s: s, r: r, vals: make([]driver.Value, len(r.Columns()))}
 	defer rows.Close()
 	var blocked int64
 	if rows.Next() {

@@ -51,7 +51,7 @@ func (p *readers) get(ctx context.Context) (*liteConn, error) {
 	if c != nil {
 		return c, nil
 	}
-	c, err := openLiteConn(ctx, p.cfg.Path, busyPragma(p.cfg.Busy), "query_only=ON", "foreign_keys=ON")
+	c, err := openLiteConn(p.cfg.Path, busyPragma(p.cfg.Busy), "query_only=ON", "foreign_keys=ON")
 	if err != nil {
 		p.slots <- nil
 		return nil, err

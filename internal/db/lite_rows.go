@@ -1,35 +1,42 @@
 package db
 
 import (
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
+
+	"github.com/hearth-dmrv/hearth/internal/db/sqlite"
 )
 
 // liteRows walks over a SQLite result.
 type liteRows struct {
-	c    *liteConn
-	s    *liteStmt
-	r    driver.Rows // nil once closed
-	vals []driver.Value
-	row  bool // vals hold a row
-	end  bool // the statement has run to its end, or failed
-	err  error
+	c     *liteConn
+	s     *liteStmt // nil once closed
+	vals  []sqlite.Value
+	first bool // the first row has been stepped to, and not been read
+	row   bool // vals hold a row
+	end   bool // the statement has run to its end, or failed
+	err   error
 }
 
 func (r *liteRows) Next() bool {
 	r.row = false
-	if r.r == nil || r.end {
+	if r.s == nil || r.end {
 		return false
 	}
-	err := r.r.Next(r.vals)
-	if err == nil {
+	more, err := r.first, error(nil)
+	if !r.first {
+		more, err = r.s.s.Step()
+	}
+	r.first = false
+	if more {
+		for i := range r.vals {
+			r.vals[i] = r.s.s.Column(i)
+		}
 		r.row = true
 		return true
 	}
 	r.end = true
-	if !errors.Is(err, io.EOF) {
+	if err != nil {
 		r.c.failed(r.s, err)
 		r.err = mapLite(err)
 	}
@@ -58,7 +65,7 @@ func (r *liteRows) Err() error { return r.err }
 // Close gives the statement back. A statement that writes is run to its end
 // first: a foreign key of INSERT … RETURNING is checked there.
 func (r *liteRows) Close() error {
-	if r.r == nil {
+	if r.s == nil {
 		return nil
 	}
 	for !r.s.reads && !r.end {
@@ -70,11 +77,8 @@ func (r *liteRows) Close() error {
 
 // close gives the statement back and keeps the row read last.
 func (r *liteRows) close() error {
-	err := r.r.Close()
-	r.r = nil
-	if rel := r.c.release(r.s); err == nil {
-		err = rel
-	}
+	err := r.c.release(r.s)
+	r.s = nil
 	if r.err == nil && err != nil {
 		r.err = mapLite(err)
 	}

@@ -55,7 +55,7 @@ func (l *lite) scrub(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	c, err := openLiteConn(ctx, l.cfg.Path, busyPragma(scrubWait))
+	c, err := openLiteConn(l.cfg.Path, busyPragma(scrubWait))
 	if err != nil {
 		return err
 	}

@@ -119,12 +119,12 @@ type turn struct {
 	start time.Time
 }
 
-func newWriter(ctx context.Context, cfg Config, durable bool) (*writer, error) {
+func newWriter(cfg Config, durable bool) (*writer, error) {
 	w := &writer{cfg: cfg, maxFill: maxFill, queue: make(chan *request, maxQueued), gone: make(chan struct{})}
-	if err := createLite(ctx, cfg.Path); err != nil {
+	if err := createLite(cfg.Path); err != nil {
 		return nil, err
 	}
-	if err := w.reopen(ctx); err != nil {
+	if err := w.reopen(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -139,14 +139,14 @@ func newWriter(ctx context.Context, cfg Config, durable bool) (*writer, error) {
 }
 
 // reopen replaces the connection.
-func (w *writer) reopen(ctx context.Context) error {
+func (w *writer) reopen() error {
 	if w.c != nil {
 		if err := w.c.close(); err != nil {
 			w.cfg.Log.Warn("close writer connection", "err", err)
 		}
 		w.c = nil
 	}
-	c, err := openLiteConn(ctx, w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", syncBeside, syncWhole, "foreign_keys=ON", secureDelete, undoInMemory, writerCache, checkpointAt)
+	c, err := openLiteConn(w.cfg.Path, busyPragma(w.cfg.Busy), "journal_mode=WAL", syncBeside, syncWhole, "foreign_keys=ON", secureDelete, undoInMemory, writerCache, checkpointAt)
 	if err != nil {
 		return err
 	}
@@ -386,7 +386,7 @@ func (w *writer) settle(t *turn, res result) {
 	w.b.changed = w.b.changed || w.c.dirty
 	var err error
 	switch {
-	case w.c.ended:
+	case !w.c.c.InTx():
 		err = errEnded
 	case w.b.guarded && ok:
 		err = w.c.control(`RELEASE fn`)

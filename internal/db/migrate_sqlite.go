@@ -17,7 +17,7 @@ const keepCopies = 3
 // the writer lets a function run. Foreign keys are off, as SQLite asks for
 // when tables are rebuilt, and checked before each commit.
 func (l *lite) migrate(ctx context.Context, all []migration) error {
-	c, err := openLiteConn(ctx, l.cfg.Path, busyPragma(l.cfg.Busy), "journal_mode=WAL", "synchronous="+l.durability(), "foreign_keys=OFF", secureDelete)
+	c, err := openLiteConn(l.cfg.Path, busyPragma(l.cfg.Busy), "journal_mode=WAL", "synchronous="+l.durability(), "foreign_keys=OFF", secureDelete)
 	if err != nil {
 		return err
 	}

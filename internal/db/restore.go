@@ -23,7 +23,7 @@ func Restore(ctx context.Context, cfg Config, file string) (aside string, err er
 	}
 	switch {
 	case cfg.Path != "" && b.Dialect == SQLite:
-		aside, err = restoreLite(ctx, cfg.Path, file, b.SHA256)
+		aside, err = restoreLite(cfg.Path, file, b.SHA256)
 	case cfg.URL != "" && b.Dialect == Postgres:
 		err = restorePostgres(ctx, cfg, file)
 	default:
@@ -35,7 +35,7 @@ func Restore(ctx context.Context, cfg Config, file string) (aside string, err er
 	return aside, nil
 }
 
-func restoreLite(ctx context.Context, path, file, sum string) (string, error) {
+func restoreLite(path, file, sum string) (string, error) {
 	lock, err := Lock(filepath.Dir(path))
 	if err != nil {
 		return "", err
@@ -49,7 +49,7 @@ func restoreLite(ctx context.Context, path, file, sum string) (string, error) {
 		os.Remove(part)
 		return "", errors.Join(err, errors.New("the copy differs from the backup"))
 	}
-	aside, err := setAside(ctx, path)
+	aside, err := setAside(path)
 	if err != nil {
 		os.Remove(part)
 		return "", err
@@ -61,13 +61,13 @@ func restoreLite(ctx context.Context, path, file, sum string) (string, error) {
 // replaces it in one step: at no moment is there no store. A log left by a
 // crash is merged first, for SQLite would play it into the new file; the log
 // of a damaged store, which cannot be merged, moves aside with it.
-func setAside(ctx context.Context, path string) (string, error) {
+func setAside(path string) (string, error) {
 	if _, err := os.Stat(path); os.IsNotExist(err) {
 		return "", errors.Join(dropIfThere(path+"-wal"), dropIfThere(path+"-shm"))
 	} else if err != nil {
 		return "", err
 	}
-	mergeErr := mergeLog(ctx, path)
+	mergeErr := mergeLog(path)
 	aside := path + ".old-" + time.Now().UTC().Format("20060102T150405.000Z")
 	if err := os.Link(path, aside); err != nil {
 		if err := copyFile(path, aside); err != nil { // no hard links here
@@ -88,8 +88,8 @@ func setAside(ctx context.Context, path string) (string, error) {
 	return aside, disk.SyncFolder(filepath.Dir(path))
 }
 
-func mergeLog(ctx context.Context, path string) error {
-	c, err := openLiteConn(ctx, path, busyPragma(time.Second))
+func mergeLog(path string) error {
+	c, err := openLiteConn(path, busyPragma(time.Second))
 	if err != nil {
 		return err
 	}

@@ -2,73 +2,85 @@ package db
 
 import (
 	"database/sql"
-	"database/sql/driver"
 	"fmt"
 	"reflect"
+
+	"github.com/hearth-dmrv/hearth/internal/db/sqlite"
 )
 
-// assign stores a SQLite value in what dest points to. NULL goes into
-// pointers, sql.Scanner and *any only.
-func assign(dest any, src driver.Value) error {
+// assign stores a column in what dest points to. NULL goes into pointers,
+// sql.Scanner and *any only.
+func assign(dest any, src sqlite.Value) error {
 	switch d := dest.(type) {
 	case *string:
-		switch s := src.(type) {
-		case string:
-			*d = s
+		switch src.Kind {
+		case sqlite.Text:
+			*d = src.Text()
 			return nil
-		case []byte:
-			*d = string(s)
+		case sqlite.Blob:
+			*d = string(src.Bytes())
 			return nil
 		}
 	case *[]byte:
 		return assignBytes(d, src)
 	case *int64:
-		if s, ok := src.(int64); ok {
-			*d = s
+		if src.Kind == sqlite.Int {
+			*d = src.Int()
 			return nil
 		}
 	case *int:
-		if s, ok := src.(int64); ok {
-			*d = int(s)
+		if src.Kind == sqlite.Int {
+			*d = int(src.Int())
 			return nil
 		}
 	case *bool:
-		if s, ok := src.(int64); ok && (s == 0 || s == 1) {
-			*d = s == 1
+		if src.Kind == sqlite.Int && (src.Int() == 0 || src.Int() == 1) {
+			*d = src.Int() == 1
 			return nil
 		}
 	case *float64:
-		switch s := src.(type) {
-		case float64:
-			*d = s
+		switch src.Kind {
+		case sqlite.Float:
+			*d = src.Float()
 			return nil
-		case int64:
-			*d = float64(s)
+		case sqlite.Int:
+			*d = float64(src.Int())
 			return nil
 		}
 	case *any:
-		*d = src
+		*d = boxed(src)
 		return nil
 	case sql.Scanner:
-		return d.Scan(src)
+		return d.Scan(boxed(src))
 	default:
 		return assignReflect(dest, src)
 	}
 	return mismatch(dest, src)
 }
 
-func assignBytes(d *[]byte, src driver.Value) error {
-	switch s := src.(type) {
-	case nil:
+// boxed is the value as database/sql knows it.
+func boxed(v sqlite.Value) any {
+	switch v.Kind {
+	case sqlite.Int:
+		return v.Int()
+	case sqlite.Float:
+		return v.Float()
+	case sqlite.Text:
+		return v.Text()
+	case sqlite.Blob:
+		return v.Bytes()
+	}
+	return nil
+}
+
+func assignBytes(d *[]byte, src sqlite.Value) error {
+	switch src.Kind {
+	case sqlite.Null:
 		*d = nil
-	case []byte:
-		// The driver gives nil for an empty blob; only NULL is nil here.
-		if s == nil {
-			s = []byte{}
-		}
-		*d = s
-	case string:
-		*d = []byte(s)
+	case sqlite.Blob:
+		*d = src.Bytes()
+	case sqlite.Text:
+		*d = []byte(src.Text())
 	default:
 		return mismatch(d, src)
 	}
@@ -76,14 +88,14 @@ func assignBytes(d *[]byte, src driver.Value) error {
 }
 
 // assignReflect serves defined types and pointers.
-func assignReflect(dest any, src driver.Value) error {
+func assignReflect(dest any, src sqlite.Value) error {
 	p := reflect.ValueOf(dest)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
 		return fmt.Errorf("destination %T is not a pointer", dest)
 	}
 	v := p.Elem()
 	if v.Kind() == reflect.Pointer {
-		if src == nil {
+		if src.Kind == sqlite.Null {
 			v.SetZero()
 			return nil
 		}
@@ -100,7 +112,7 @@ func assignReflect(dest any, src driver.Value) error {
 	return mismatch(dest, src)
 }
 
-func setKind(v reflect.Value, src driver.Value) bool {
+func setKind(v reflect.Value, src sqlite.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
 		var s string
@@ -109,12 +121,12 @@ func setKind(v reflect.Value, src driver.Value) bool {
 			return true
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if i, ok := src.(int64); ok && !v.OverflowInt(i) {
+		if i := src.Int(); src.Kind == sqlite.Int && !v.OverflowInt(i) {
 			v.SetInt(i)
 			return true
 		}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		if i, ok := src.(int64); ok && i >= 0 && !v.OverflowUint(uint64(i)) {
+		if i := src.Int(); src.Kind == sqlite.Int && i >= 0 && !v.OverflowUint(uint64(i)) {
 			v.SetUint(uint64(i))
 			return true
 		}
@@ -140,9 +152,9 @@ func setKind(v reflect.Value, src driver.Value) bool {
 	return false
 }
 
-func mismatch(dest any, src driver.Value) error {
-	if src == nil {
+func mismatch(dest any, src sqlite.Value) error {
+	if src.Kind == sqlite.Null {
 		return fmt.Errorf("cannot scan NULL into %T", dest)
 	}
-	return fmt.Errorf("cannot scan %T into %T", src, dest)
+	return fmt.Errorf("cannot scan %T into %T", boxed(src), dest)
 }

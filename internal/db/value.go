@@ -12,61 +12,56 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// bind turns arguments into what the SQLite driver takes, in the order a
-// statement wants them. The result is valid until the next call.
-func (c *liteConn) bind(order []int, args []any) ([]driver.NamedValue, error) {
-	if err := checkCount(order, args); err != nil || len(order) == 0 {
-		return nil, err
+// bind sets the parameters of a statement, in the order it wants them.
+func (c *liteConn) bind(s *liteStmt, args []any) error {
+	if err := checkCount(s.order, args); err != nil {
+		return err
 	}
-	if cap(c.args) < len(order) {
-		c.args = make([]driver.NamedValue, len(order), max(16, len(order)))
-	}
-	out := c.args[:len(order)]
-	for i, n := range order {
-		v, err := toDriver(args[n-1])
+	c.args = c.args[:0]
+	for _, n := range s.order {
+		v, err := toLite(args[n-1])
 		if err != nil {
-			return nil, fmt.Errorf("parameter $%d: %w", n, err)
+			return fmt.Errorf("parameter $%d: %w", n, err)
 		}
-		out[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+		c.args = append(c.args, v)
 	}
-	return out, nil
+	err := s.s.Bind(c.args)
+	clear(c.args)
+	return mapLite(err)
 }
 
-func toDriver(a any) (driver.Value, error) {
+// toLite turns an argument into what SQLite takes. Most are that already,
+// and are given back as they are: to box them anew would cost memory.
+func toLite(a any) (any, error) {
 	switch v := a.(type) {
-	case nil:
-		return nil, nil
+	case nil, int64, int, bool, float64:
+		return a, nil
 	case string:
-		return v, checkText(v)
-	case int64:
-		return v, nil
-	case int:
-		return int64(v), nil
-	case bool:
-		return v, nil
-	case float64:
-		return v, nil
+		return a, checkText(v)
 	case []byte:
-		return blob(v), nil
+		return blob(a, v), nil
 	case time.Time:
 		// PostgreSQL would refuse it for a BIGINT column; so do we.
 		return nil, fmt.Errorf("time.Time is not stored; use UnixMilli")
 	case driver.Valuer:
 		return fromValuer(v)
 	}
-	return toDriverReflect(reflect.ValueOf(a))
+	return toLiteReflect(reflect.ValueOf(a))
 }
 
-// blob keeps an empty value apart from NULL: the driver binds an empty blob
-// as NULL, and empty text reads back as an empty []byte.
-func blob(b []byte) driver.Value {
-	if b != nil && len(b) == 0 {
+// blob keeps an empty value apart from NULL, as empty text, which reads back as
+// an empty []byte: stores hold it like that.
+func blob(a any, b []byte) any {
+	switch {
+	case b == nil:
+		return nil
+	case len(b) == 0:
 		return ""
 	}
-	return b
+	return a
 }
 
-func fromValuer(v driver.Valuer) (driver.Value, error) {
+func fromValuer(v driver.Valuer) (any, error) {
 	if rv := reflect.ValueOf(v); rv.Kind() == reflect.Pointer && rv.IsNil() {
 		return nil, nil
 	}
@@ -77,16 +72,16 @@ func fromValuer(v driver.Valuer) (driver.Value, error) {
 	if _, again := x.(driver.Valuer); again {
 		return nil, fmt.Errorf("%T is a Valuer of a Valuer", v)
 	}
-	return toDriver(x)
+	return toLite(x)
 }
 
-func toDriverReflect(rv reflect.Value) (driver.Value, error) {
+func toLiteReflect(rv reflect.Value) (any, error) {
 	switch rv.Kind() {
 	case reflect.Pointer:
 		if rv.IsNil() {
 			return nil, nil
 		}
-		return toDriver(rv.Elem().Interface())
+		return toLite(rv.Elem().Interface())
 	case reflect.String:
 		s := rv.String()
 		return s, checkText(s)
@@ -103,7 +98,8 @@ func toDriverReflect(rv reflect.Value) (driver.Value, error) {
 		return rv.Float(), nil
 	case reflect.Slice:
 		if rv.Type().Elem().Kind() == reflect.Uint8 {
-			return blob(rv.Bytes()), nil
+			b := rv.Bytes()
+			return blob(b, b), nil
 		}
 	}
 	return nil, fmt.Errorf("type %s cannot be stored", rv.Type())

@@ -72,7 +72,7 @@ func fileKind(file string) (Dialect, error) {
 }
 
 func verifyLite(ctx context.Context, file string, b *Backup) error {
-	c, err := openLiteFile(ctx, file, "mode=ro&immutable=1")
+	c, err := openLiteFile(file, "mode=ro&immutable=1")
 	if err != nil {
 		return err
 	}

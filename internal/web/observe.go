@@ -64,13 +64,17 @@ func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 	if s.Quiet || HealthRoute(r) {
 		level = slog.LevelDebug // they would drown the rest
 	}
-	if !log.Enabled(r.Context(), level) {
+	h := log.Handler()
+	if !h.Enabled(r.Context(), level) {
 		return
 	}
-	log.LogAttrs(r.Context(), level, "request",
+	// Not through the logger, which looks for the line of code that calls it.
+	line := slog.NewRecord(time.Now(), level, "request", 0)
+	line.AddAttrs(
 		slog.String("method", r.Method), slog.String("route", s.Route), slog.Int("status", s.Status),
 		slog.Int64("bytes", s.Bytes), slog.Float64("duration_ms", float64(s.Duration.Microseconds())/1000),
 		slog.String("client", ClientAddr(r.Context()).String()), slog.String("workspace", s.Caller.Workspace), slog.String("key", s.Caller.Key))
+	_ = h.Handle(r.Context(), line) // a log that cannot be written has nobody to tell
 }
 
 // methods are those a route may have.
