@@ -78,23 +78,41 @@ func caseVariant(body []byte, v any) (string, bool) {
 // string has an escaped NUL, which PostgreSQL cannot store. It reads bytes,
 // not tokens: broken JSON is found later.
 func Survey(b []byte) (deepest int, nul bool) {
-	level, quoted := 0, false
+	level := 0
 	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-			nul = nul || bytes.HasPrefix(b[i:], []byte("u0000"))
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+		switch b[i] {
+		case '"':
+			n, has := surveyText(b[i+1:])
+			i, nul = i+n, nul || has
+		case '{', '[':
 			level++
 			deepest = max(deepest, level)
-		case c == '}' || c == ']':
+		case '}', ']':
 			level--
 		}
 	}
 	return deepest, nul
+}
+
+// surveyText is Survey for the string that b continues: how long it is, with
+// the quote at its end. Most of a body is text, which is skipped to the next
+// quote or escape at once.
+func surveyText(b []byte) (n int, nul bool) {
+	for end := -1; ; n++ { // n++: what is escaped
+		if end < n {
+			next := bytes.IndexByte(b[min(n, len(b)):], '"')
+			if next < 0 {
+				return len(b), nul
+			}
+			end = n + next
+		}
+		escape := bytes.IndexByte(b[n:end], '\\')
+		if escape < 0 {
+			return end + 1, nul
+		}
+		n += escape + 1
+		nul = nul || bytes.HasPrefix(b[n:], []byte("u0000"))
+	}
 }
 
 // jsonFault names what is wrong with a body without repeating its content:

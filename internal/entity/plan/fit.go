@@ -34,6 +34,9 @@ func decode(properties jsontext.Value) (map[string]any, []fault.Field) {
 	if len(properties) == 0 {
 		return values, nil
 	}
+	if object, ok := flat(properties); ok {
+		return object, nil
+	}
 	var decoded any // the decoder has a faster way for this than for a map
 	if json.Unmarshal(properties, &decoded) == nil {
 		if object, ok := decoded.(map[string]any); ok {
