@@ -12,7 +12,8 @@ import (
 func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/jobs", s.serveList, web.Doc{
 		Summary: "List jobs, newest first", Tag: "jobs", Scope: "jobs:read",
-		Description: "Follow hasMore: with two filters a page may be short. Results are left out; read the job.",
+		Description: "Follow hasMore: with two filters a page may be short. Results are left out; read the job. " +
+			"Jobs of one kind begin in order of time. Kinds take turns and one kind never has all workers, so that an import does not wait for a queue of exports.",
 	})
 	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{Summary: "Read a job", Tag: "jobs", Scope: "jobs:read", Codes: []string{"JOB_NOT_FOUND"}})
 	web.Post(a, "/v1/jobs/{id}/cancel", s.serveCancel, web.Doc{

@@ -8,6 +8,9 @@
 // is lost, and it goes on where Run.State says. Clients see a job at
 // /v1/jobs/{id} and may cancel it.
 //
+// Kinds of jobs take turns, and one kind never has all workers: nobody waits
+// for the queue of another kind. Within a kind jobs begin in order of time.
+//
 // Payload, state and result are small JSON documents and hold no secrets.
 package job
 
@@ -43,8 +46,7 @@ const (
 	defaultAttempts = 5
 )
 
-// kindForm keeps commas, capitals and the wildcards of LIKE out of kinds; the
-// claim relies on it.
+// kindForm is how a kind is written.
 var kindForm = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 
 // Draft is a job to be. Workspace and creator are those of the caller in the

@@ -15,19 +15,18 @@ var errLost = errors.New("the lease of the job is lost")
 
 const claimColumns = `nid, id, ws, kind, payload, state, attempts, max_attempts, cancel, created_by, caller, request_id, done, total, note`
 
-// The kinds of $2 are joined by commas, with one at each end; see kindForm.
 const (
 	claimSQLite = `UPDATE jobs SET status = 'running', owner = $1, due_at = $4, attempts = attempts + 1,
 		started_at = coalesce(started_at, $3), revision = revision + 1
-		WHERE nid IN (SELECT nid FROM jobs WHERE due_at <= $3 AND $2 LIKE '%,' || kind || ',%' ORDER BY due_at LIMIT $5)
+		WHERE nid = (SELECT nid FROM jobs WHERE kind = $2 AND due_at <= $3 ORDER BY due_at LIMIT 1)
 		RETURNING ` + claimColumns
 
 	// SKIP LOCKED lets instances claim at the same time without waiting for, or
 	// getting, each other's jobs. The common table is MATERIALIZED so that the
-	// planner cannot run it twice and lock more than the limit.
+	// planner cannot run it twice and lock more than one.
 	claimPostgres = `WITH due AS MATERIALIZED (
-			SELECT nid AS due_nid FROM jobs WHERE due_at <= $3 AND $2 LIKE '%,' || kind || ',%'
-			ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)
+			SELECT nid AS due_nid FROM jobs WHERE kind = $2 AND due_at <= $3
+			ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
 		UPDATE jobs SET status = 'running', owner = $1, due_at = $4, attempts = attempts + 1,
 		started_at = coalesce(started_at, $3), revision = revision + 1
 		FROM due WHERE nid = due_nid RETURNING ` + claimColumns
@@ -36,50 +35,58 @@ const (
 // claim is one look for work.
 type claim struct {
 	owner      string // unique to this claim
-	kinds      string
+	kind       string
 	now, until int64
-	limit      int
 }
 
-// claimDue takes jobs whose time has come, or whose lease has run out.
-func claimDue(ctx context.Context, tx *db.Tx, dialect db.Dialect, c claim) ([]*row, error) {
-	var rows db.Rows
-	var err error
+// claimDue takes the job of a kind whose time came, or whose lease ran out,
+// first. It returns nil when there is none.
+func claimDue(ctx context.Context, tx *db.Tx, dialect db.Dialect, c claim) (*row, error) {
+	var found db.Row
 	if dialect == db.Postgres {
-		rows, err = tx.Query(ctx, claimPostgres, c.owner, c.kinds, c.now, c.until, c.limit)
+		found = tx.QueryRow(ctx, claimPostgres, c.owner, c.kind, c.now, c.until)
 	} else {
-		rows, err = tx.Query(ctx, claimSQLite, c.owner, c.kinds, c.now, c.until, c.limit)
+		found = tx.QueryRow(ctx, claimSQLite, c.owner, c.kind, c.now, c.until)
 	}
+	r := &row{}
+	err := found.Scan(&r.nid, &r.id, &r.ws, &r.kind, &r.payload, &r.state, &r.attempts, &r.max, &r.cancel,
+		&r.createdBy, &r.caller, &r.requestID, &r.progress.Done, &r.progress.Total, &r.progress.Note)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("claim job: %w", err)
+	}
+	return r, nil
+}
+
+// openKinds steps from one kind that has open jobs to the next, so that it
+// reads a row for each kind, however many jobs wait.
+const openKinds = `WITH RECURSIVE open(kind) AS (
+		SELECT '' UNION ALL
+		SELECT (SELECT min(jobs.kind) FROM jobs WHERE jobs.due_at IS NOT NULL AND jobs.kind > open.kind) FROM open WHERE open.kind IS NOT NULL)
+	SELECT open.kind, (SELECT min(jobs.due_at) FROM jobs WHERE jobs.due_at IS NOT NULL AND jobs.kind = open.kind) FROM open WHERE open.kind > ''`
+
+// firstDue is when the first job of each kind may be claimed, for the kinds
+// that have any.
+func firstDue(ctx context.Context, q db.Querier) (map[string]int64, error) {
+	rows, err := q.Query(ctx, openKinds)
 	if err != nil {
-		return nil, fmt.Errorf("claim jobs: %w", err)
+		return nil, fmt.Errorf("find kinds of jobs: %w", err)
 	}
 	defer rows.Close()
-	var out []*row
+	due := map[string]int64{}
 	for rows.Next() {
-		r := &row{}
-		if err := rows.Scan(&r.nid, &r.id, &r.ws, &r.kind, &r.payload, &r.state, &r.attempts, &r.max, &r.cancel,
-			&r.createdBy, &r.caller, &r.requestID, &r.progress.Done, &r.progress.Total, &r.progress.Note); err != nil {
-			return nil, fmt.Errorf("claim jobs: %w", err)
+		var kind string
+		var at int64
+		if err := rows.Scan(&kind, &at); err != nil {
+			return nil, fmt.Errorf("find kinds of jobs: %w", err)
 		}
-		out = append(out, r)
+		due[kind] = at
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("claim jobs: %w", err)
+		return nil, fmt.Errorf("find kinds of jobs: %w", err)
 	}
-	return out, nil
-}
-
-// nextDue is when the first job of kinds may be claimed; false without one.
-func nextDue(ctx context.Context, q db.Querier, kinds string) (int64, bool, error) {
-	var due int64
-	err := q.QueryRow(ctx, `SELECT due_at FROM jobs WHERE due_at IS NOT NULL AND $1 LIKE '%,' || kind || ',%'
-		ORDER BY due_at LIMIT 1`, kinds).Scan(&due)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	} else if err != nil {
-		return 0, false, fmt.Errorf("find next job: %w", err)
-	}
-	return due, true, nil
+	return due, nil
 }
 
 // held names a job and the claim on it.
@@ -168,9 +175,9 @@ func lost(doing string, err error) error {
 	return nil
 }
 
-// releaseAll ends the leases of all jobs that run.
-func releaseAll(ctx context.Context, q db.Querier, now int64) error {
-	_, err := q.Exec(ctx, `UPDATE jobs SET due_at = $1 WHERE due_at > $1 AND status = 'running'`, now)
+// releaseAll ends the leases of the jobs of a kind that run.
+func releaseAll(ctx context.Context, q db.Querier, kind string, now int64) error {
+	_, err := q.Exec(ctx, `UPDATE jobs SET due_at = $2 WHERE kind = $1 AND due_at > $2 AND status = 'running'`, kind, now)
 	if err != nil {
 		return fmt.Errorf("release jobs: %w", err)
 	}

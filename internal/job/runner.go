@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -16,7 +14,7 @@ import (
 type RunnerConfig struct {
 	Handlers map[string]Handler // by kind; others' jobs are left alone
 	Every    []Every            // enqueued by time
-	Workers  int                // jobs run at once here; 4 by default
+	Workers  int                // jobs run at once here; 4 by default; one kind has all but one at most
 	Lease    time.Duration      // how long a silent run keeps its job; 30 s by default
 	Grace    time.Duration      // how long runs may go on when the server stops; 8 s by default
 	Beat     time.Duration      // how often a run renews its lease; a third of it by default
@@ -36,15 +34,13 @@ const (
 // Runner claims jobs and runs them. Instances on one store share the work;
 // their clocks must agree to within a fraction of the lease.
 type Runner struct {
-	s     *Service
-	cfg   RunnerConfig
-	id    string
-	kinds string // of the handlers, as the claim wants them
+	s    *Service
+	cfg  RunnerConfig
+	id   string
+	turn turns // for the goroutine of Run only, as is claims
 
-	// For the goroutine of Run only.
 	claims int
-	busy   int
-	ended  chan struct{} // a run has ended
+	ended  chan string // a run of this kind has ended
 }
 
 // NewRunner makes the Runner of the service's jobs. There is one per service:
@@ -65,10 +61,8 @@ func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 	if cfg.Backoff == nil {
 		cfg.Backoff = backoff
 	}
-	var kinds []string
 	var bad []error
 	for kind, h := range cfg.Handlers {
-		kinds = append(kinds, kind)
 		if !kindForm.MatchString(kind) || h == nil {
 			bad = append(bad, fmt.Errorf("handler %q: want lower-case words joined by dots or dashes, and a function", kind))
 		}
@@ -81,8 +75,7 @@ func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
-	slices.Sort(kinds)
-	return &Runner{s: s, cfg: cfg, id: db.NewID(), kinds: "," + strings.Join(kinds, ",") + ",", ended: make(chan struct{}, cfg.Workers)}, nil
+	return &Runner{s: s, cfg: cfg, id: db.NewID(), turn: newTurns(cfg), ended: make(chan string, cfg.Workers)}, nil
 }
 
 // Run works until ctx ends. Then it claims nothing more, lets runs go on for
@@ -92,8 +85,10 @@ func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 // Call it once.
 func (r *Runner) Run(ctx context.Context) {
 	if r.cfg.Alone {
-		if err := releaseAll(ctx, r.s.cfg.DB, r.s.cfg.Now().UnixMilli()); err != nil {
-			r.s.cfg.Log.WarnContext(ctx, "jobs wait for their leases", "err", err.Error())
+		for kind := range r.cfg.Handlers {
+			if err := releaseAll(ctx, r.s.cfg.DB, kind, r.s.cfg.Now().UnixMilli()); err != nil {
+				r.s.cfg.Log.WarnContext(ctx, "jobs wait for their leases", "err", err.Error())
+			}
 		}
 	}
 	timer := time.NewTimer(0)
@@ -104,43 +99,44 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-r.s.wake:
-		case <-r.ended:
-			r.busy--
+		case kind := <-r.ended:
+			r.turn.end(kind)
 		}
 	}
-	for ; r.busy > 0; r.busy-- {
-		<-r.ended
+	for r.turn.busy > 0 {
+		r.turn.end(<-r.ended)
 	}
 }
 
 // pass starts all it can and returns how long to wait for more.
 func (r *Runner) pass(ctx context.Context) time.Duration {
 	wait := min(idleWait, r.enqueuePeriodic(ctx))
-	for r.busy < r.cfg.Workers && ctx.Err() == nil {
+	for r.turn.busy < r.cfg.Workers && ctx.Err() == nil {
 		now := r.s.cfg.Now()
-		due, any, err := nextDue(ctx, r.s.cfg.DB, r.kinds)
-		switch {
-		case err != nil:
-			return min(wait, r.trouble(ctx, err))
-		case !any:
-			return wait
-		case due > now.UnixMilli():
-			return min(wait, time.UnixMilli(due).Sub(now))
-		}
-		jobs, err := r.claim(ctx, now)
+		due, err := firstDue(ctx, r.s.cfg.DB)
 		if err != nil {
 			return min(wait, r.trouble(ctx, err))
 		}
-		if len(jobs) == 0 {
+		kind, at, any := r.turn.next(due, now.UnixMilli())
+		switch {
+		case !any:
+			return wait
+		case at > now.UnixMilli():
+			return min(wait, time.UnixMilli(at).Sub(now))
+		}
+		j, err := r.claim(ctx, kind, now)
+		if err != nil {
+			return min(wait, r.trouble(ctx, err))
+		}
+		if j == nil {
+			r.turn.skip(kind)
 			return min(wait, raceWait)
 		}
-		for _, j := range jobs {
-			r.busy++
-			go func() {
-				defer func() { r.ended <- struct{}{} }()
-				r.attempt(ctx, j)
-			}()
-		}
+		r.turn.begin(kind)
+		go func() {
+			defer func() { r.ended <- kind }()
+			r.attempt(ctx, *j)
+		}()
 	}
 	return wait // until a run ends
 }
@@ -159,18 +155,15 @@ type claimed struct {
 	held held
 }
 
-func (r *Runner) claim(ctx context.Context, now time.Time) ([]claimed, error) {
+// claim takes a job of a kind, or returns nil when others have taken them.
+func (r *Runner) claim(ctx context.Context, kind string, now time.Time) (*claimed, error) {
 	r.claims++
-	c := claim{
-		owner: r.id + "/" + strconv.Itoa(r.claims), kinds: r.kinds, limit: r.cfg.Workers - r.busy,
-		now: now.UnixMilli(), until: now.Add(r.cfg.Lease).UnixMilli(),
-	}
-	var out []claimed
+	c := claim{owner: r.id + "/" + strconv.Itoa(r.claims), kind: kind, now: now.UnixMilli(), until: now.Add(r.cfg.Lease).UnixMilli()}
+	var out *claimed
 	err := r.s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
-		rows, err := claimDue(ctx, tx, r.s.cfg.DB.Dialect(), c)
-		out = make([]claimed, len(rows))
-		for i, row := range rows {
-			out[i] = claimed{row: row, held: held{nid: row.nid, owner: c.owner}}
+		row, err := claimDue(ctx, tx, r.s.cfg.DB.Dialect(), c)
+		if out = nil; row != nil {
+			out = &claimed{row: row, held: held{nid: row.nid, owner: c.owner}}
 		}
 		return err
 	})
