@@ -106,6 +106,10 @@ func TestCalls(t *testing.T) {
 			_, err := c.Events.Changes(ctx, client.ChangesQuery{After: 3, Limit: 2, Types: []string{"key.*", "job.failed"}, Filter: "eq(subject,a)"})
 			return err
 		}, request{Method: "GET", Path: "/v1/changes", Query: "after=3&filter=eq%28subject%2Ca%29&limit=2&types=key.%2A%2Cjob.failed"}},
+		"event types": {func(ctx context.Context, c *client.Client) error {
+			_, err := c.Events.Types(ctx)
+			return err
+		}, request{Method: "GET", Path: "/v1/events/types"}},
 		"audit": {func(ctx context.Context, c *client.Client) error {
 			_, err := c.Events.AuditPage(ctx, client.AuditQuery{Actor: "did:x", Subject: "s", Type: "key.*", Since: day, Limit: 1})
 			return err

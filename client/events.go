@@ -53,9 +53,27 @@ func (q ChangesQuery) values() url.Values {
 
 // Changes reads one page of events. Codes: EVENTS_EXPIRED when events after
 // the position are no longer kept, EVENTS_AHEAD when the position is past the
-// end, INVALID_FILTER, UNKNOWN_FIELD.
+// end, INVALID_TYPE_FILTER, INVALID_FILTER, UNKNOWN_FIELD.
 func (e Events) Changes(ctx context.Context, q ChangesQuery, opts ...Option) (*Changes, error) {
 	return do[Changes](ctx, e.c, get("/v1/changes", q.values()), opts)
+}
+
+// EventType is a type of events there is.
+type EventType struct {
+	Type        string `json:"type"` // such as key.created
+	Description string `json:"description"`
+}
+
+// Types lists the types of events there are: what ChangesQuery.Types and the
+// Events of webhooks can name.
+func (e Events) Types(ctx context.Context, opts ...Option) ([]EventType, error) {
+	p, err := do[struct {
+		Items []EventType `json:"items"`
+	}](ctx, e.c, get("/v1/events/types", nil), opts)
+	if err != nil {
+		return nil, err
+	}
+	return p.Items, nil
 }
 
 // List walks over the events from q on to the newest there is now. An error

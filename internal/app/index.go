@@ -8,12 +8,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/rql"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -53,7 +56,7 @@ type limits struct {
 	ChangesItems      span           `json:"changesItems" doc:"limit of /v1/changes."`
 	BodyBytes         int64          `json:"bodyBytes" doc:"Of the body of a request under /v1, unless bodies has its route." example:"1048576"`
 	Bodies            []bodyLimit    `json:"bodies" doc:"Routes that take other bodies."`
-	BatchItems        map[string]int `json:"batchItems" doc:"Items of one request, by route."`
+	BatchItems        map[string]int `json:"batchItems" doc:"Items of one request, or rows of its file, by route."`
 	Filter            filterLimits   `json:"filter"`
 	EventsScanned     int            `json:"eventsScanned" doc:"Events that a filtered page of /v1/changes looks at." example:"2000"`
 	StreamsPerKey     int            `json:"streamsPerKey" doc:"Open streams of events." example:"20"`
@@ -150,9 +153,13 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 		bytes, items := r.Doc.MaxBody, 0
 		switch r.Method + " " + r.Path { // what handlers hold to by themselves
 		case "POST /v1/imports":
-			bytes = bulk.MaxImport
+			bytes, items = bulk.MaxImport, sheet.MaxRows
 		case "PUT /v1/attachments/{sha256}":
 			bytes = media.MaxBytes
+		case "POST /v1/templates:import":
+			bytes = template.MaxFile
+		case "POST /v1/devices/{did}/readings":
+			items = device.MaxReadings
 		case "POST /v1/entities:batch":
 			items = batch.MaxOperations
 		case "POST /v1/responses:batch":

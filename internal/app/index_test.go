@@ -84,12 +84,14 @@ func TestIndexSaysWhatThereIs(t *testing.T) {
 	if l.PageItems.Max != 1000 || l.BodyBytes != 1<<20 {
 		t.Errorf("limits = %+v", l)
 	}
-	for _, path := range []string{"/v1/entities:batch", "/v1/responses:batch", "/v1/surveys/{surveyId}/households"} {
-		if l.BatchItems[path] == 0 {
-			t.Errorf("batchItems = %v, want %s in it", l.BatchItems, path)
+	for path, want := range map[string]int{
+		"/v1/entities:batch": 1000, "/v1/responses:batch": 500, "/v1/surveys/{surveyId}/households": 1000, "/v1/devices/{did}/readings": 5000, "/v1/imports": 1_000_000,
+	} {
+		if l.BatchItems[path] != want {
+			t.Errorf("batchItems = %v, want %d for %s", l.BatchItems, want, path)
 		}
 	}
-	for _, want := range []string{"POST /v1/imports", "PUT /v1/attachments/{sha256}", "POST /v1/entities:batch"} {
+	for _, want := range []string{"POST /v1/imports", "PUT /v1/attachments/{sha256}", "POST /v1/entities:batch", "POST /v1/devices/{did}/readings", "POST /v1/templates:import"} {
 		found := false
 		for _, b := range l.Bodies {
 			found = found || b.Method+" "+b.Path == want && b.Bytes > l.BodyBytes

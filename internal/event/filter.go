@@ -1,6 +1,7 @@
 package event
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,6 +36,10 @@ func (f Filter) Check(pointer string, c *fault.Checks) {
 	for i, p := range f {
 		if !validPattern(p) {
 			c.Add(pointer, "invalid", `A pattern is a type such as entity.created, a prefix such as entity.*, or *.`)
+			return
+		}
+		if !known(p) {
+			c.Add(pointer, "unknown", fmt.Sprintf("There is no event %s. %s. GET /v1/events/types has them all.", p, instead(p)))
 			return
 		}
 		if slices.Contains(f[:i], p) {

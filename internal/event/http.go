@@ -25,11 +25,15 @@ func (l *Log) Routes(a *web.API) {
 			"An id without data moves your position past events that were left out. With curl follow it with curl -N.\n\n" + aboutFilter(),
 		Query: []web.Param{
 			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},
-			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* is all that begin with key. All types without it."},
+			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* is all that begin with key; GET /v1/events/types lists them. All types without it."},
 			{Name: "filter", Doc: "See above.", Example: filterExample},
 			{Name: "Last-Event-ID", Header: true, Doc: "Number of the last event you have. Browsers send it by themselves when they connect again."},
 		},
 		Codes: []string{"TOO_MANY_STREAMS", "SHUTTING_DOWN", "INVALID_TYPE_FILTER", "INVALID_FILTER", "UNKNOWN_FIELD", "KEY_RESTRICTED"},
+	})
+	web.Get(a, "/v1/events/types", serveTypes, web.Doc{
+		Summary: "List the types of events", Scope: "events:read", Tag: "events",
+		Description: "What events are called, in streams, lists and webhooks: give a type to types or events, or the part before the dot and .* for all of an area. A pattern that no type fits is refused.",
 	})
 	web.Get(a, "/v1/audit", l.serveAudit, web.Doc{
 		Summary: "Read who did what, newest first", Scope: "audit:read", Tag: "events",
@@ -49,7 +53,7 @@ const filterExample = `and(like(type,entity.*),eq(data.status,active))`
 type changesInput struct {
 	After  web.Number `query:"after" doc:"Answer events after this number." example:"0"`
 	Limit  web.Number `query:"limit" doc:"Events in one answer, 1 to 1000; 100 by default." example:"100"`
-	Types  string     `query:"types" doc:"Comma-separated types, such as key.*,job.failed: key.* is all that begin with key. All types without it."`
+	Types  string     `query:"types" doc:"Comma-separated types, such as key.*,job.failed: key.* is all that begin with key; GET /v1/events/types lists them. All types without it."`
 	Filter given      `query:"filter" doc:"See above." example:"and(like(type,entity.*),eq(data.status,active))"`
 }
 

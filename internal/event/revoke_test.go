@@ -62,7 +62,7 @@ func TestSlowCatchUpEndsAtTheRevocation(t *testing.T) {
 				}
 			}
 		}
-		fill(450, "a.old")
+		fill(450, "job.failed")
 		var dial net.Dialer
 		conn, err := dial.DialContext(t.Context(), "tcp", s.Listener.Addr().String())
 		if err != nil {
@@ -70,19 +70,19 @@ func TestSlowCatchUpEndsAtTheRevocation(t *testing.T) {
 		}
 		defer conn.Close()
 		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-		if _, err := fmt.Fprint(conn, "GET /v1/events?after=0&types=a.* HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ws owner\r\nConnection: close\r\n\r\n"); err != nil {
+		if _, err := fmt.Fprint(conn, "GET /v1/events?after=0&types=job.* HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ws owner\r\nConnection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		old, fresh, end := 0, 0, ""
 		for lines := bufio.NewScanner(conn); lines.Scan(); {
 			switch text := lines.Text(); {
-			case strings.HasPrefix(text, "event: a.old"):
+			case strings.HasPrefix(text, "event: job.failed"):
 				if old++; old == 1 { // most of the catch-up is still ahead
 					fill(1, "key.revoked")
 					revoked.Store(true)
-					fill(1, "a.fresh")
+					fill(1, "job.finished")
 				}
-			case strings.HasPrefix(text, "event: a.fresh"):
+			case strings.HasPrefix(text, "event: job.finished"):
 				fresh++
 			case strings.HasPrefix(text, `data: {"reason"`):
 				end = text

@@ -136,6 +136,7 @@ func TestStreamRefuses(t *testing.T) {
 		{"?after=1&after=2", "", "owner", 400, "repeated"},
 		{"?since=1", "", "owner", 400, "query/since"},
 		{"?types=X", "", "owner", 400, "INVALID_TYPE_FILTER"},
+		{"?types=entitty.*", "", "owner", 400, "The nearest is entity.*."},
 		{"?filter=eq(kind,x)", "", "owner", 400, "UNKNOWN_FIELD"},
 		{"?filter=eq(type", "", "owner", 400, "INVALID_FILTER"},
 		{"?filter=", "", "owner", 400, "query/filter"},
@@ -316,19 +317,19 @@ func TestStreamAsksBeforeItSends(t *testing.T) {
 				return nil
 			}
 		})
-		s := eventtest.Open(t, serve(t, l)+"?types=a.*", "ws", "owner", nil)
+		s := eventtest.Open(t, serve(t, l)+"?types=job.*", "ws", "owner", nil)
 		if anew := <-asked; !anew {
 			t.Error("the stream began without a look at the key")
 		}
-		eventtest.Append(t, d, l, "ws", "a.done")
-		wantEvent(t, s, "1", "a.done")
+		eventtest.Append(t, d, l, "ws", "job.finished")
+		wantEvent(t, s, "1", "job.finished")
 		if anew := <-asked; anew {
 			t.Error("an ordinary event had the key looked up")
 		}
 		revoked.Store(true)
 		ctx := eventtest.Context(t.Context(), "ws")
 		err := d.InTx(ctx, func(tx *db.Tx) error {
-			return errors.Join(l.Append(ctx, tx, event.Event{Type: "key.revoked"}), l.Append(ctx, tx, event.Event{Type: "a.done"}))
+			return errors.Join(l.Append(ctx, tx, event.Event{Type: "key.revoked"}), l.Append(ctx, tx, event.Event{Type: "job.finished"}))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -401,7 +402,7 @@ func TestSlowReaderIsDropped(t *testing.T) {
 	}()
 	for range n {
 		err := d.InTx(ctx, func(tx *db.Tx) error {
-			return l.Append(ctx, tx, event.Event{Type: "a.done", Data: map[string]string{"x": strings.Repeat("y", 4000)}})
+			return l.Append(ctx, tx, event.Event{Type: "job.finished", Data: map[string]string{"x": strings.Repeat("y", 4000)}})
 		})
 		if err != nil {
 			t.Fatal(err)

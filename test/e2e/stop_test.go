@@ -32,7 +32,7 @@ func TestStop(t *testing.T) {
 			<-release
 		}))
 		defer slow.Close()
-		hook, err := c.Webhooks.Create(t.Context(), client.WebhookDraft{URL: slow.URL, Events: []string{"none.such"}})
+		hook, err := c.Webhooks.Create(t.Context(), client.WebhookDraft{URL: slow.URL, Events: []string{"webhook.disabled"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -155,12 +155,6 @@ func unknownField(pointer, detail string) error {
 		With(fault.Field{Pointer: pointer, Code: "unknown_field", Detail: detail})
 }
 
-// Limits of fields=.
-const (
-	maxFields     = 50
-	maxFieldsText = 2000 // bytes
-)
-
 // Fields keeps only some members of a record: names of members, or paths with
 // dots, with commas between them. did is always kept, and withheld. There are the properties
 // that protocols of the workspace of r declare. Faults: UNKNOWN_FIELD,
@@ -180,31 +174,16 @@ func keep(body []byte, fields string, known func(rql.Path) (rql.Kind, error)) ([
 
 // wanted reads fields=; nil is all of the record.
 func wanted(fields string, known func(rql.Path) (rql.Kind, error)) (tree, error) {
-	if fields == "" {
-		return nil, nil
+	t, err := rql.ParseFields(fields, known, "did", "withheld")
+	var e *rql.Error
+	switch {
+	case !errors.As(err, &e):
+		return tree(t), err
+	case e.Code == "unknown_field":
+		return nil, unknownField("query/fields", fmt.Sprintf("At character %d: %s", e.Pos, e.Detail))
 	}
-	names := strings.Split(fields, ",")
-	if len(names) > maxFields || len(fields) > maxFieldsText {
-		return nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: fmt.Sprintf("At most %d fields in %d bytes.", maxFields, maxFieldsText)})
-	}
-	t := tree{"did": nil, "withheld": nil}
-	at := 1
-	for _, name := range names {
-		path, ok := rql.ParsePath(strings.TrimSpace(name))
-		err := rql.ErrUnknown
-		if ok {
-			_, err = known(path)
-		}
-		if errors.Is(err, rql.ErrUnknown) {
-			return nil, unknownField("query/fields", fmt.Sprintf("At character %d: There is no field %q.", at, strings.TrimSpace(name)))
-		} else if err != nil {
-			return nil, err
-		}
-		t.add(path)
-		at += len([]rune(name)) + 1
-	}
-	return t, nil
+	return nil, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+		With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: e.Detail})
 }
 
 // keep appends to dst what is wanted of v.
@@ -229,7 +208,7 @@ func (t tree) keep(dst []byte, v string) []byte {
 		}
 		first = false
 		dst = append(append(append(dst, '"'), name...), '"', ':')
-		dst = below.keep(dst, v[from:to])
+		dst = tree(below).keep(dst, v[from:to])
 		return true
 	})
 	return append(dst, '}')

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
 // Records are JSON we have written ourselves, and a page may have to look into
@@ -139,25 +141,10 @@ func plain(name string) string {
 	return out
 }
 
-// tree is a set of paths: the members that are wanted, and below each those
-// wanted of it. A nil tree wants all.
-type tree map[string]tree
+// tree is what is wanted of a record.
+type tree rql.Tree
 
-// add enters a path.
-func (t tree) add(path []string) {
-	below, known := t[path[0]]
-	switch {
-	case known && below == nil: // all of it is wanted already
-	case len(path) == 1:
-		t[path[0]] = nil
-	default:
-		if below == nil {
-			below = tree{}
-			t[path[0]] = below
-		}
-		below.add(path[1:])
-	}
-}
+func (t tree) add(path []string) { rql.Tree(t).Add(path) }
 
 // decode reads the wanted members of the object b.
 func (t tree) decode(b string) map[string]any {
@@ -171,7 +158,7 @@ func (t tree) decode(b string) map[string]any {
 		}
 		left--
 		if value := b[from:to]; below != nil && value[0] == '{' {
-			out[name] = below.decode(value)
+			out[name] = tree(below).decode(value)
 		} else if v, ok := decode(value); ok {
 			out[name] = v
 		}

@@ -72,7 +72,7 @@ func cut(doc map[string]any, want tree) map[string]any {
 			continue
 		}
 		if m, isObject := v.(map[string]any); isObject && below != nil {
-			v = cut(m, below)
+			v = cut(m, tree(below))
 		}
 		out[name] = v
 	}
@@ -87,8 +87,8 @@ func TestScanOfNonsense(t *testing.T) {
 	} {
 		for _, name := range []string{"a", "b"} {
 			_ = member(text, name)
-			_ = (tree{"a": tree{"b": nil}}).decode(text)
-			_ = (tree{"a": tree{"b": nil}}).keep(nil, text)
+			_ = (tree{"a": {"b": nil}}).decode(text)
+			_ = (tree{"a": {"b": nil}}).keep(nil, text)
 		}
 		elements(text, func(string) {})
 	}

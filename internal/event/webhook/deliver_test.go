@@ -80,7 +80,7 @@ func TestRestartLosesNone(t *testing.T) {
 			return nil, context.Canceled
 		}))
 		r := newReceiver(t, ok)
-		h := stuck.create(t, "ws", r.URL, "a.done")
+		h := stuck.create(t, "ws", r.URL, "job.finished")
 		ctx, die := context.WithCancel(t.Context())
 		dead := make(chan struct{})
 		go func() {
@@ -89,7 +89,7 @@ func TestRestartLosesNone(t *testing.T) {
 		}()
 		t.Cleanup(func() { close(hang); <-dead })
 		for range total / 2 {
-			eventtest.Append(t, d, stuck.l, "ws", "a.done")
+			eventtest.Append(t, d, stuck.l, "ws", "job.finished")
 		}
 		for range 4 {
 			<-taken
@@ -105,7 +105,7 @@ func TestRestartLosesNone(t *testing.T) {
 			if i%6 == 0 {
 				stop = e.run(t)
 			}
-			eventtest.Append(t, d, e.l, "ws", "a.done")
+			eventtest.Append(t, d, e.l, "ws", "job.finished")
 			stop()
 		}
 		e.run(t)
@@ -132,7 +132,7 @@ func TestTwoDispatchersShare(t *testing.T) {
 		}
 		h := envs[0].create(t, "ws", r.URL, "*")
 		for range total - 1 {
-			eventtest.Append(t, d, envs[0].l, "ws", "a.done")
+			eventtest.Append(t, d, envs[0].l, "ws", "job.finished")
 		}
 		envs[0].run(t)
 		envs[1].run(t)
@@ -153,10 +153,10 @@ func TestSlowReceiverHoldsUpNobody(t *testing.T) {
 	slow := newReceiver(t, func(message) int { <-release; return 200 })
 	quick := newReceiver(t, ok)
 	e := newEnv(t, d, open{})
-	s, q := e.create(t, "ws", slow.URL, "a.done"), e.create(t, "ws", quick.URL, "a.done")
+	s, q := e.create(t, "ws", slow.URL, "job.finished"), e.create(t, "ws", quick.URL, "job.finished")
 	e.run(t)
 	for range 20 {
-		eventtest.Append(t, d, e.l, "ws", "a.done")
+		eventtest.Append(t, d, e.l, "ws", "job.finished")
 	}
 	e.await(t, "ws", q.ID, "delivered", 20)
 	if n := len(e.deliveries(t, "ws", s.ID, "?status=delivered")); n != 0 {
@@ -171,9 +171,9 @@ func TestGoneSwitchesOff(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newReceiver(t, func(message) int { return http.StatusGone })
 		e := newEnv(t, d, open{})
-		h := e.create(t, "ws", r.URL, "a.done")
+		h := e.create(t, "ws", r.URL, "job.finished")
 		e.run(t)
-		eventtest.Append(t, d, e.l, "ws", "a.done")
+		eventtest.Append(t, d, e.l, "ws", "job.finished")
 		dead := e.await(t, "ws", h.ID, "dead", 1)
 		if dead[0].LastStatus != 410 || dead[0].LastError != "HTTP 410 Gone" {
 			t.Errorf("dead letter = %+v, want 410", dead[0])
@@ -216,10 +216,10 @@ func TestReplaySendsAgain(t *testing.T) {
 			return http.StatusOK
 		})
 		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.MaxAttempts = 1 })
-		eventtest.Append(t, d, e.l, "ws", "a.done", "b.done") // before the webhook
-		h := e.create(t, "ws", r.URL, "a.*")
+		eventtest.Append(t, d, e.l, "ws", "job.finished", "key.created") // before the webhook
+		h := e.create(t, "ws", r.URL, "job.*")
 		e.run(t)
-		eventtest.Append(t, d, e.l, "ws", "a.done", "a.done")
+		eventtest.Append(t, d, e.l, "ws", "job.finished", "job.finished")
 		e.await(t, "ws", h.ID, "dead", 2)
 		down.Store(false)
 		got, err := e.s.Replay(eventtest.Context(t.Context(), "ws"), h.ID, webhook.Replay{From: 1})
@@ -264,10 +264,10 @@ func TestGuardRefuses(t *testing.T) {
 	if f := fault.As(err); f == nil || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, "HEARTH_OUTBOUND_ALLOW") {
 		t.Errorf("a webhook to loopback = %+v, want it refused with what an operator can do", err)
 	}
-	h := e.create(t, "ws", "http://inside.example.org:"+port+"/hidden", "a.done") // a name that leads inside
-	none := e.create(t, "ws", "http://nowhere.example.org:"+port+"/hidden", "a.done")
+	h := e.create(t, "ws", "http://inside.example.org:"+port+"/hidden", "job.finished") // a name that leads inside
+	none := e.create(t, "ws", "http://nowhere.example.org:"+port+"/hidden", "job.finished")
 	stop := e.run(t)
-	eventtest.Append(t, d, e.l, "ws", "a.done")
+	eventtest.Append(t, d, e.l, "ws", "job.finished")
 	// Whoever makes webhooks must not learn which names exist inside.
 	in, out := e.await(t, "ws", h.ID, "dead", 1)[0].LastError, e.await(t, "ws", none.ID, "dead", 1)[0].LastError
 	if in != out || !strings.Contains(in, "HEARTH_OUTBOUND_ALLOW") || strings.Contains(in, "127.0.0.1") {
@@ -298,7 +298,7 @@ func TestRotatedSecretsBothSign(t *testing.T) {
 	r := newReceiver(t, ok)
 	e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Now = clock })
 	ctx := eventtest.Context(t.Context(), "ws")
-	h := e.create(t, "ws", r.URL, "a.done")
+	h := e.create(t, "ws", r.URL, "job.finished")
 	fresh, err := e.s.Rotate(ctx, h.ID)
 	if err != nil || fresh.Value.Secret == h.Secret {
 		t.Fatalf("Rotate = %v, %v, want another secret", fresh.Value, err)
@@ -339,15 +339,15 @@ func TestRetentionOvertakes(t *testing.T) {
 			return 500
 		})
 		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Now = clock })
-		h := e.create(t, "ws", r.URL, "a.done")
+		h := e.create(t, "ws", r.URL, "job.finished")
 		stop := e.run(t)
-		eventtest.Append(t, d, e.l, "ws", "a.done") // 2: tried once, in vain
+		eventtest.Append(t, d, e.l, "ws", "job.finished") // 2: tried once, in vain
 		eventtest.Eventually(t, "the first attempt has failed", func() bool {
 			got := e.deliveries(t, "ws", h.ID, "")
 			return len(got) == 1 && got[0].LastStatus == 500
 		})
 		stop()
-		eventtest.Append(t, d, e.l, "ws", "a.done", "a.done", "a.done") // 3 to 5 while nobody looks
+		eventtest.Append(t, d, e.l, "ws", "job.finished", "job.finished", "job.finished") // 3 to 5 while nobody looks
 		if r, err := e.l.Range(t.Context(), "ws"); err != nil || r.Newest != 5 {
 			t.Fatalf("log = %v, %v, want 5 events", r, err)
 		}

@@ -54,16 +54,16 @@ func TestOneWorkspaceLeavesRoom(t *testing.T) {
 		e := newEnv(t, d, client, func(c *webhook.Config) { c.Concurrency, c.Timeout = 8, time.Minute })
 		var greedy []string
 		for range 6 {
-			greedy = append(greedy, e.create(t, "greedy", "https://silent.example.org/", "a.done").ID)
+			greedy = append(greedy, e.create(t, "greedy", "https://silent.example.org/", "job.finished").ID)
 		}
-		modest := e.create(t, "modest", "https://example.org/", "a.done")
+		modest := e.create(t, "modest", "https://example.org/", "job.finished")
 		for range 5 {
-			eventtest.Append(t, d, e.l, "greedy", "a.done")
+			eventtest.Append(t, d, e.l, "greedy", "job.finished")
 		}
 		e.run(t)
 		eventtest.Eventually(t, "the greedy workspace has its share", func() bool { return client.in.Load() == 2 })
 		for range 10 {
-			eventtest.Append(t, d, e.l, "modest", "a.done")
+			eventtest.Append(t, d, e.l, "modest", "job.finished")
 		}
 		e.await(t, "modest", modest.ID, "delivered", 10)
 		taken := 0
@@ -97,20 +97,20 @@ func TestSwitchedOffWhileWaiting(t *testing.T) {
 		return quiet(r)
 	}
 	e := newEnv(t, d, client, func(c *webhook.Config) { c.Concurrency, c.Timeout = 4, time.Minute })
-	first := e.create(t, "ws", "https://silent.example.org/", "a.done")
+	first := e.create(t, "ws", "https://silent.example.org/", "job.finished")
 	e.run(t)
-	eventtest.Append(t, d, e.l, "ws", "a.done")
+	eventtest.Append(t, d, e.l, "ws", "job.finished")
 	eventtest.Eventually(t, "the one slot is taken", func() bool { return client.in.Load() == 1 })
-	off := e.create(t, "ws", "https://example.org/off", "b.done")
-	eventtest.Append(t, d, e.l, "ws", "b.done")
+	off := e.create(t, "ws", "https://example.org/off", "key.created")
+	eventtest.Append(t, d, e.l, "ws", "key.created")
 	e.await(t, "ws", off.ID, "pending", 1)
 	if _, err := e.s.Update(eventtest.Context(t.Context(), "ws"), off.ID, "*", []byte(`{"active":false}`)); err != nil {
 		t.Fatal(err)
 	}
 	close(client.free)
 	e.await(t, "ws", first.ID, "delivered", 1)
-	last := e.create(t, "ws", "https://example.org/", "c.done")
-	eventtest.Append(t, d, e.l, "ws", "c.done")
+	last := e.create(t, "ws", "https://example.org/", "member.added")
+	eventtest.Append(t, d, e.l, "ws", "member.added")
 	e.await(t, "ws", last.ID, "delivered", 1)
 	if n := sent.Load(); n != 0 {
 		t.Errorf("%d messages to a webhook that is off, want 0", n)

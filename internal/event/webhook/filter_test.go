@@ -115,6 +115,23 @@ func TestFilterMovesThePosition(t *testing.T) {
 	})
 }
 
+// A pattern that no type fits any more hinders no other change.
+func TestPatternOfNoUse(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, dbtest.SQLite(t), open{})
+	h := e.create(t, "ws", "https://example.org/", "entity.*")
+	if _, err := e.d.Exec(t.Context(), `UPDATE webhooks SET events = $1 WHERE ws = $2 AND id = $3`, `["gone.*"]`, "ws", h.ID); err != nil { // as an upgrade would leave it
+		t.Fatal(err)
+	}
+	if got := e.patch(t, h.ID, `{"active":false}`); got.Active || !slices.Equal(got.Events, event.Filter{"gone.*"}) {
+		t.Errorf("switched off = %+v, want it off and otherwise as it was", got)
+	}
+	_, err := e.s.Update(eventtest.Context(t.Context(), "ws"), h.ID, "*", []byte(`{"events":["gone.*","key.*"]}`))
+	if fault.CodeOf(err) != "WEBHOOK_INVALID" {
+		t.Errorf("other patterns, one of no use = %v, want WEBHOOK_INVALID", err)
+	}
+}
+
 // A filter that this program does not understand any more shows, stops nothing
 // else, and loses nothing.
 func TestFilterOfNoUse(t *testing.T) {

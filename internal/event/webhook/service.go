@@ -200,7 +200,8 @@ func (s *Service) Update(ctx context.Context, id, ifMatch string, patch []byte) 
 }
 
 func (s *Service) patch(h *hook, patch []byte) error {
-	doc, err := json.Marshal(settings{h.URL, h.Events, h.Filter, h.Description, h.Active})
+	was := settings{h.URL, h.Events, h.Filter, h.Description, h.Active}
+	doc, err := json.Marshal(was)
 	if err != nil {
 		return fmt.Errorf("encode webhook: %w", err)
 	}
@@ -213,10 +214,7 @@ func (s *Service) patch(h *hook, patch []byte) error {
 		return err
 	}
 	var c fault.Checks
-	set.check(&c, s.cfg.Client)
-	if set.Filter != h.Filter { // one that is of no use any more hinders no other change
-		checkFilter(&c, set.Filter)
-	}
+	set.check(&c, s.cfg.Client, was)
 	if err := c.Err("WEBHOOK_INVALID", "The webhook is not valid."); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func storedHook(t *testing.T, d *db.DB) *hook {
 func items(n int) []event.Item {
 	out := make([]event.Item, n)
 	for i := range out {
-		out[i] = event.Item{Seq: int64(i + 1), Type: "a.done"}
+		out[i] = event.Item{Seq: int64(i + 1), Type: "job.finished"}
 	}
 	return out
 }

@@ -33,9 +33,9 @@ func TestBackoffOverThreeDays(t *testing.T) {
 			c.Chance = func() float64 { return 0 }
 			c.Sweep = 24 * time.Hour
 		})
-		h := e.create(t, "ws", "https://example.org/", "a.done")
+		h := e.create(t, "ws", "https://example.org/", "job.finished")
 		stop := e.run(t)
-		eventtest.Append(t, e.d, e.l, "ws", "a.done")
+		eventtest.Append(t, e.d, e.l, "ws", "job.finished")
 		at := <-attempts
 		for i, wait := range []time.Duration{8, 24, 72, 216, 648, 1944, 5832, 17496, 52488, 86400, 86400} {
 			next := <-attempts

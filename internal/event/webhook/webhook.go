@@ -56,7 +56,7 @@ type WithSecret struct {
 // Draft is what a webhook is made from.
 type Draft struct {
 	URL         string       `json:"url" doc:"Where events are posted; https." example:"https://example.org/hooks/hearth"`
-	Events      event.Filter `json:"events" doc:"Types to send, with entity.* and * as wildcards."`
+	Events      event.Filter `json:"events" doc:"Types to send, with entity.* and * as wildcards; GET /v1/events/types lists them."`
 	Filter      string       `json:"filter,omitzero" doc:"Only events of these types that fit it, in the language of lists over what /v1/changes shows of an event." example:"eq(data.status,active)"`
 	Secret      string       `json:"secret,omitzero" doc:"whsec_ and 24 to 64 bytes in base64; made when absent."`
 	Active      *bool        `json:"active,omitzero" doc:"true when absent."`
@@ -67,8 +67,7 @@ type Draft struct {
 // the address.
 func (d Draft) Validate(client Client) error {
 	var c fault.Checks
-	settings{d.URL, d.Events, d.Filter, d.Description, true}.check(&c, client)
-	checkFilter(&c, d.Filter)
+	settings{d.URL, d.Events, d.Filter, d.Description, true}.check(&c, client, settings{})
 	if d.Secret != "" {
 		if _, err := parseSecret(d.Secret); err != nil {
 			c.Add("/secret", "invalid", "A secret is whsec_ followed by 24 to 64 bytes in base64.")
@@ -87,9 +86,16 @@ type settings struct {
 	Active      bool         `json:"active"`
 }
 
-func (s settings) check(c *fault.Checks, client Client) {
+// check names what is wrong with what was changed. An upgrade may leave a
+// pattern or a filter of no use; then it hinders no other change.
+func (s settings) check(c *fault.Checks, client Client, was settings) {
 	checkURL(c, s.URL, client)
-	checkEvents(c, s.Events)
+	if len(s.Events) == 0 || !slices.Equal(s.Events, was.Events) {
+		checkEvents(c, s.Events)
+	}
+	if s.Filter != was.Filter {
+		checkFilter(c, s.Filter)
+	}
 	if utf8.RuneCountInString(s.Description) > maxDescription {
 		c.Add("/description", "too_long", "At most 500 characters are accepted.")
 	}

@@ -139,13 +139,13 @@ func TestLostWakeUps(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		near, far := newReceiver(t, ok), newReceiver(t, ok)
 		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Sweep = time.Hour })
-		e.create(t, "near", near.URL, "a.done")
+		e.create(t, "near", near.URL, "job.finished")
 		e.run(t)
-		eventtest.Append(t, d, e.l, "near", "a.done")
+		eventtest.Append(t, d, e.l, "near", "job.finished")
 		eventtest.Eventually(t, "the first sweep is over", func() bool { return len(near.seqs()) == 1 })
 		other := newEnv(t, d, open{}) // another instance; its wake-ups are lost
-		other.create(t, "far", far.URL, "a.done")
-		eventtest.Append(t, d, other.l, "far", "a.done")
+		other.create(t, "far", far.URL, "job.finished")
+		eventtest.Append(t, d, other.l, "far", "job.finished")
 		e.l.WakeAll()
 		eventtest.Eventually(t, "the event of the other instance is sent", func() bool { return len(far.seqs()) == 1 })
 	})
@@ -197,10 +197,10 @@ func TestExpireAndPurge(t *testing.T) {
 		r := newReceiver(t, ok)
 		down := newReceiver(t, func(message) int { return 500 })
 		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Sweep = 20 * time.Millisecond })
-		h, late := e.create(t, "ws", r.URL, "a.done"), e.create(t, "ws", down.URL, "a.done")
+		h, late := e.create(t, "ws", r.URL, "job.finished"), e.create(t, "ws", down.URL, "job.finished")
 		e.run(t)
 		for range 130 {
-			eventtest.Append(t, d, e.l, "ws", "a.done")
+			eventtest.Append(t, d, e.l, "ws", "job.finished")
 		}
 		e.await(t, "ws", h.ID, "delivered", 130)
 		e.await(t, "ws", late.ID, "pending", 130)

@@ -6,6 +6,7 @@ package fields
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -18,12 +19,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
-)
-
-// Limits of the parameter.
-const (
-	maxFields = 50
-	maxText   = 2000 // bytes
 )
 
 // Query is the parameter.
@@ -39,60 +34,34 @@ type Of struct {
 }
 
 // Set is what a request asks for. The zero value is all of a record.
-type Set struct{ wanted tree }
-
-// tree are members and what is wanted of each; nil is all of it.
-type tree map[string]tree
+type Set struct{ wanted rql.Tree }
 
 // Set reads the parameter. Faults: UNKNOWN_FIELD, INVALID_PARAMETER.
 func (q Query) Set(of Of) (Set, error) {
-	if q.Fields == "" {
-		return Set{}, nil
-	}
-	names := strings.Split(q.Fields, ",")
-	if len(names) > maxFields || len(q.Fields) > maxText {
-		return Set{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: fmt.Sprintf("At most %d fields in %d bytes.", maxFields, maxText)})
-	}
-	t := tree{}
-	for _, name := range of.Always {
-		t[name] = nil
-	}
-	at := 1
-	for _, name := range names {
-		path, ok := rql.ParsePath(strings.TrimSpace(name))
-		if !ok || !of.has(path) {
-			return Set{}, fault.New(fault.Invalid, "UNKNOWN_FIELD", "A field is not known.").
-				With(fault.Field{Pointer: "query/fields", Code: "unknown_field", Detail: fmt.Sprintf("At character %d: There is no field %q.", at, strings.TrimSpace(name))})
-		}
-		t.add(path)
-		at += len([]rune(name)) + 1
-	}
-	return Set{t}, nil
-}
-
-func (t tree) add(path []string) {
-	below, known := t[path[0]]
+	t, err := rql.ParseFields(q.Fields, of.find, of.Always...)
+	var e *rql.Error
 	switch {
-	case known && below == nil: // all of it is wanted already
-	case len(path) == 1:
-		t[path[0]] = nil
-	default:
-		if below == nil {
-			below = tree{}
-			t[path[0]] = below
-		}
-		below.add(path[1:])
+	case !errors.As(err, &e):
+		return Set{t}, err
+	case e.Code == "unknown_field":
+		return Set{}, fault.New(fault.Invalid, "UNKNOWN_FIELD", "A field is not known.").
+			With(fault.Field{Pointer: "query/fields", Code: "unknown_field", Detail: fmt.Sprintf("At character %d: %s", e.Pos, e.Detail)})
 	}
+	return Set{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+		With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: e.Detail})
 }
 
-// has tells whether records may have something at a path.
-func (o Of) has(path []string) bool {
+// find tells whether records may have something at a path. Of what kind it is
+// nobody asks.
+func (o Of) find(path rql.Path) (rql.Kind, error) {
 	if path[0] == "responses" && o.Form != nil && len(path) > 1 {
-		return slices.ContainsFunc(o.Form.Columns(), func(c form.Column) bool {
+		if !slices.ContainsFunc(o.Form.Columns(), func(c form.Column) bool {
 			n := min(len(c.Path), len(path)-1) // below a question its answer may have members
 			return slices.Equal(c.Path[:n], path[1:n+1])
-		})
+		}) {
+			return 0, rql.ErrUnknown
+		}
+		return rql.Any, nil
 	}
 	t := o.Type
 	for _, name := range path {
@@ -101,20 +70,20 @@ func (o Of) has(path []string) bool {
 		}
 		switch {
 		case t == reflect.TypeFor[form.Object](), t == reflect.TypeFor[form.Value](), t == reflect.TypeFor[jsontext.Value]():
-			return true // what is inside, nobody has said
+			return rql.Any, nil // what is inside, nobody has said
 		case t.Kind() == reflect.Map:
 			t = t.Elem()
 		case t.Kind() != reflect.Struct, t == reflect.TypeFor[time.Time]():
-			return false
+			return 0, rql.ErrUnknown
 		default:
 			f, ok := member(t, name)
 			if !ok {
-				return false
+				return 0, rql.ErrUnknown
 			}
 			t = f.Type
 		}
 	}
-	return true
+	return rql.Any, nil
 }
 
 // member finds a member of a struct by its name in JSON.
@@ -134,14 +103,14 @@ func One[T any](s Set) func(web.Reply[T], error) (web.Reply[T], error) {
 
 // Page keeps the answer with a page of records to what is asked for.
 func Page[T any](s Set) func(web.Reply[web.Page[T]], error) (web.Reply[web.Page[T]], error) {
-	t := tree{"items": s.wanted, "page": nil}
+	t := rql.Tree{"items": s.wanted, "page": nil}
 	if s.wanted == nil {
 		t = nil
 	}
 	return func(r web.Reply[web.Page[T]], err error) (web.Reply[web.Page[T]], error) { return cut(t, r, err) }
 }
 
-func cut[T any](t tree, r web.Reply[T], err error) (web.Reply[T], error) {
+func cut[T any](t rql.Tree, r web.Reply[T], err error) (web.Reply[T], error) {
 	if t == nil || err != nil {
 		return r, err
 	}
@@ -152,7 +121,7 @@ func cut[T any](t tree, r web.Reply[T], err error) (web.Reply[T], error) {
 		}
 	}
 	var out bytes.Buffer
-	if err := t.keep(jsontext.NewEncoder(&out), jsontext.NewDecoder(bytes.NewReader(body))); err != nil {
+	if err := keep(t, jsontext.NewEncoder(&out), jsontext.NewDecoder(bytes.NewReader(body))); err != nil {
 		return r, fmt.Errorf("keep fields: %w", err)
 	}
 	r.Raw = bytes.TrimSuffix(out.Bytes(), []byte("\n"))
@@ -160,7 +129,7 @@ func cut[T any](t tree, r web.Reply[T], err error) (web.Reply[T], error) {
 }
 
 // keep copies what is wanted of the next value.
-func (t tree) keep(out *jsontext.Encoder, in *jsontext.Decoder) error {
+func keep(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	switch kind := in.PeekKind(); {
 	case t == nil:
 		v, err := in.ReadValue()
@@ -169,7 +138,7 @@ func (t tree) keep(out *jsontext.Encoder, in *jsontext.Decoder) error {
 		}
 		return out.WriteValue(v)
 	case kind == '{' || kind == '[':
-		return t.keepEach(out, in)
+		return keepEach(t, out, in)
 	}
 	if err := in.SkipValue(); err != nil {
 		return err
@@ -178,7 +147,7 @@ func (t tree) keep(out *jsontext.Encoder, in *jsontext.Decoder) error {
 }
 
 // keepEach copies what is wanted of an object, or of each element of a list.
-func (t tree) keepEach(out *jsontext.Encoder, in *jsontext.Decoder) error {
+func keepEach(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	open, err := in.ReadToken()
 	if err != nil {
 		return err
@@ -205,7 +174,7 @@ func (t tree) keepEach(out *jsontext.Encoder, in *jsontext.Decoder) error {
 				return err
 			}
 		}
-		if err := below.keep(out, in); err != nil {
+		if err := keep(below, out, in); err != nil {
 			return err
 		}
 	}

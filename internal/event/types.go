@@ -1,0 +1,165 @@
+package event
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Type is a kind of event there is.
+type Type struct {
+	Type        string `json:"type" example:"entity.created"`
+	Description string `json:"description" doc:"What has happened." example:"A twin was made."`
+}
+
+// types are the events of all areas. Whoever appends an event of a new type
+// adds it here: a pattern that no type fits would be silent for ever.
+var types = []Type{
+	{"entity.created", "A twin was made."},
+	{"entity.updated", "Members of a twin were changed."},
+	{"entity.status_changed", "A twin went from one status to another."},
+	{"entity.deactivated", "A twin has ended."},
+	{"entity.transferred", "A twin has another controller or owner."},
+	{"entity.verified", "A verifier has decided about a twin."},
+	{"entity.erased", "What a twin held about a person was erased."},
+	{"relationship.added", "A twin got a relationship."},
+	{"relationship.removed", "A relationship of a twin has ended."},
+	{"member.added", "Somebody came into a group."},
+	{"member.removed", "Somebody left a group."},
+	{"protocol.created", "A draft of a protocol, or of its next version, was made."},
+	{"protocol.updated", "A draft of a protocol was changed."},
+	{"protocol.published", "A version of a protocol was published."},
+	{"protocol.deprecated", "A version of a protocol was deprecated."},
+	{"protocol.retired", "A version of a protocol was retired, or a draft given up."},
+	{"protocol.deleted", "A draft of a protocol was removed."},
+	{"protocol.migrated", "Twins were moved to another version of their protocol."},
+	{"device.readings_added", "A device has sent readings."},
+	{"device.reading_gap", "Readings of a device are missing."},
+	{"template.created", "A template, or a draft of its next version, was made."},
+	{"template.updated", "A draft of a template was changed."},
+	{"template.published", "A version of a template was published."},
+	{"template.reviewed", "A template was reviewed."},
+	{"template.deprecated", "A version of a template was deprecated."},
+	{"template.retired", "A version of a template was retired."},
+	{"template.deleted", "A draft of a template was removed."},
+	{"survey.created", "A survey was made."},
+	{"survey.updated", "The configuration of a survey was changed, or a round was opened."},
+	{"survey.ready", "A survey is ready to begin."},
+	{"survey.activated", "A survey takes responses."},
+	{"survey.paused", "A survey was paused."},
+	{"survey.resumed", "A paused survey goes on."},
+	{"survey.closed", "A survey takes no more responses."},
+	{"survey.reopened", "A closed survey takes responses again."},
+	{"survey.archived", "A survey was archived."},
+	{"survey.deleted", "A survey was removed."},
+	{"survey.households_changed", "The list of households of a survey was changed."},
+	{"survey.outcome_set", "Somebody has noted how an attempt at a household went."},
+	{"survey.quality_rules_updated", "The quality rules of a survey were changed."},
+	{"survey.back_checks_drawn", "Responses were drawn for back-checks."},
+	{"response.submitted", "A response was stored."},
+	{"response.updated", "A response was corrected."},
+	{"response.superseded", "Another response took the place of one."},
+	{"response.redacted", "Answers were taken out of a response."},
+	{"response.flagged", "Checks have found something in a response."},
+	{"response.verified", "A response was verified."},
+	{"response.rejected", "A response was rejected."},
+	{"response.verification_changed", "The verification of a response went to another state."},
+	{"response.back_checked", "A back-check of a response has an outcome."},
+	{"response.conflicted", "A response was sent again with another content, which was set aside."},
+	{"response.held", "A response came when its survey took none, and waits for somebody to decide."},
+	{"response.conflict_resolved", "Somebody has decided what becomes of a content that was set aside."},
+	{"ussd.account_created", "A customer was registered."},
+	{"ussd.account_locked", "An account was locked after wrong PINs."},
+	{"ussd.account_unlocked", "An account was unlocked."},
+	{"ussd.account_closed", "An account was closed."},
+	{"ussd.number_locked", "A number was locked after wrong tries."},
+	{"ussd.number_unlocked", "A number was unlocked."},
+	{"ussd.number_held", "A number was held: nobody logs in from it."},
+	{"ussd.number_released", "A held number was released."},
+	{"ussd.pin_changed", "A customer has changed the PIN."},
+	{"ussd.pin_reset", "A PIN was reset."},
+	{"job.finished", "A job has done its work."},
+	{"job.failed", "A job was given up."},
+	{"job.cancelled", "A job was cancelled."},
+	{"key.created", "An API key was made."},
+	{"key.rotated", "An API key was replaced."},
+	{"key.revoked", "An API key was revoked."},
+	{"workspace.created", "A workspace was made."},
+	{"webhook.created", "A webhook was made."},
+	{"webhook.updated", "A webhook was changed."},
+	{"webhook.deleted", "A webhook was removed."},
+	{"webhook.disabled", "The server has switched a webhook off."},
+	{"webhook.replayed", "Events are sent to a webhook again."},
+	{"webhook.secret_rotated", "A webhook has a new secret."},
+}
+
+// Types lists the types of events there are, those of an area together.
+func Types() []Type { return slices.Clone(types) }
+
+// typeList is the answer of /v1/events/types.
+type typeList struct {
+	Items []Type `json:"items"`
+}
+
+func serveTypes(context.Context, *struct{}) (typeList, error) { return typeList{types}, nil }
+
+// known tells whether a pattern picks any type there is.
+func known(pattern string) bool {
+	return slices.ContainsFunc(types, func(t Type) bool { return Filter{pattern}.Match(t.Type) })
+}
+
+// instead says which types there are in place of a pattern that picks none:
+// those of its area, the one it is spelt like, or the areas.
+func instead(pattern string) string {
+	area, _, _ := strings.Cut(pattern, ".")
+	var areas, own, all []string
+	for _, t := range types {
+		first, _, _ := strings.Cut(t.Type, ".")
+		if !slices.Contains(areas, first+".*") {
+			areas = append(areas, first+".*")
+		}
+		if first == area {
+			own = append(own, t.Type)
+		}
+		all = append(all, t.Type)
+	}
+	if len(own) > 0 {
+		return "There are " + strings.Join(own, ", ")
+	}
+	if best := nearest(pattern, slices.Concat(areas, all)); best != "" {
+		return "The nearest is " + best
+	}
+	return "There are " + strings.Join(areas, ", ")
+}
+
+// nearest is the name that takes the fewest changes to get from text to it, ""
+// when all take many.
+func nearest(text string, names []string) string {
+	best, least := "", len(text)/3+1
+	for _, name := range names {
+		if n := edits(text, name); n < least {
+			best, least = name, n
+		}
+	}
+	return best
+}
+
+// edits is the number of bytes to insert, delete or replace to get from a to b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := before
+			if a[i] != b[j] {
+				change++
+			}
+			before, row[j+1] = row[j+1], min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
