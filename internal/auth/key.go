@@ -185,12 +185,7 @@ func (d Draft) Validate(now time.Time) error {
 	if d.Role == member && len(d.Scopes) > 0 {
 		c.Add("/scopes", "not_allowed", "A member has the scopes its groups give and no others.")
 	}
-	checkList(&c, "/scopes", d.Scopes, func(s string) string {
-		if !KnownScope(s) {
-			return "There is no such scope. " + nearScopes(s)
-		}
-		return ""
-	})
+	checkList(&c, "/scopes", d.Scopes, WrongScope)
 	if d.Principal != "" && !validDID(d.Principal) {
 		c.Add("/principal", "not_a_did", "The value must be a DID.")
 	}

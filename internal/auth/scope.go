@@ -117,18 +117,21 @@ func KnownScope(s string) bool {
 	return r != nil && (verb == "*" || slices.Contains(r.verbs, verb) || slices.Contains(r.operator, verb))
 }
 
-// nearScopes says which scopes there are in the area of one there is not, or
-// which areas there are.
-func nearScopes(s string) string {
+// WrongScope is what to say of s to who gives it as a scope: which there are in
+// its area, or which areas there are. It is "" when s is a scope.
+func WrongScope(s string) string {
+	if KnownScope(s) {
+		return ""
+	}
 	name, _, _ := strings.Cut(s, ":")
 	if r := findResource(name); r != nil {
-		return "There are " + name + ":" + strings.Join(slices.Concat(r.verbs, r.operator), ", "+name+":") + " and " + name + ":*."
+		return "There is no such scope. There are " + name + ":" + strings.Join(slices.Concat(r.verbs, r.operator), ", "+name+":") + " and " + name + ":*."
 	}
 	names := make([]string, len(resources))
 	for i, r := range resources {
 		names[i] = r.name
 	}
-	return "A scope is *, or an area with a word, such as entities:read or entities:*. The areas are " + strings.Join(names, ", ") + "."
+	return "There is no such scope. A scope is *, or an area with a word, such as entities:read or entities:*. The areas are " + strings.Join(names, ", ") + "."
 }
 
 func findResource(name string) *resource {

@@ -68,7 +68,9 @@ func TestCredentialsShow(t *testing.T) {
 		must(t, v.judge(t, "ws", id, "unverified"))
 		must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"type":"Other","properties":{"issuer":null}}`)})))
 		v.shows(t, "of nobody", id, "Other did:key:owner suspended", claim, stove)
-		must(t, v.unrelate(t, "ws", id, edge.ID))
+		must(t, v.transit(t, "ws", id, gone))
+		v.shows(t, "gone", id, "Other did:key:owner deactivated", claim, stove)
+		must(t, v.unrelate(t, "ws", claim, edge.ID))
 		v.shows(t, "without its edge", id, "", claim, stove)
 
 		issued := v.create(t, "ws", with(draftOf("credential"), "becameFrom", claim)).DID
@@ -97,12 +99,11 @@ func TestCredentialsFollowProducers(t *testing.T) {
 		}
 		one, two := claim(), claim()
 		id := v.create(t, "ws", with(draftOf("credential"), "becameFrom", one, "becameFrom", two)).DID
-		must(t, v.transit(t, "ws", id, entity.StatusSuspended))
-		const text = "credential did:key:owner suspended"
+		must(t, v.transit(t, "ws", id, gone))
+		const text = "credential did:key:owner deactivated"
 		v.shows(t, "of two claims", id, text, one, two, stove)
 
-		i := slices.IndexFunc(v.get(t, "ws", one).Relationships, func(r entity.Relationship) bool { return r.Role == "becomes" })
-		must(t, v.unrelate(t, "ws", one, v.get(t, "ws", one).Relationships[i].ID))
+		must(t, v.unrelate(t, "ws", one, v.edgeOf(t, one, id)))
 		v.shows(t, "one claim is left", id, "", one)
 		v.shows(t, "one claim is left", id, text, two, stove)
 		v.consistent(t, "ws", one, two, stove, id)

@@ -29,27 +29,7 @@ func (s *Service) isVerified(ctx context.Context, q db.Querier, ws string, nid i
 // bench is where the caller judges claims.
 func (s *Service) bench(ctx context.Context) judge.Bench {
 	c := web.CallerFrom(ctx)
-	return judge.Bench{
-		Protocols: s.cfg.Protocols, Workspace: c.Workspace, Caller: c.DID, Now: s.cfg.Now(),
-		Controls: func(ctx context.Context, q db.Querier, nid int64) (bool, error) {
-			r, err := findByNID(ctx, q, c.Workspace, nid)
-			if err != nil {
-				return false, err
-			}
-			if err = s.MayUpdate(ctx, q, r); fault.CodeOf(err) == "NOT_CONTROLLER" {
-				return false, nil
-			}
-			return err == nil, err
-		},
-		Owns: func(ctx context.Context, q db.Querier, nid int64) (bool, error) {
-			r, err := findByNID(ctx, q, c.Workspace, nid)
-			if err != nil {
-				return false, err
-			}
-			e, err := r.Entity()
-			return err == nil && e.Owner == c.DID, err
-		},
-	}
+	return judge.Bench{Protocols: s.cfg.Protocols, Workspace: c.Workspace, Caller: c.DID, Now: s.cfg.Now()}
 }
 
 // weigh is the verification of a twin after a verdict. What a claim has become
@@ -61,6 +41,9 @@ func (s *Service) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Veri
 	}
 	e, err := r.Entity()
 	if err != nil {
+		return Verification{}, err
+	}
+	if b.As, err = s.cfg.ControlsAs(ctx, tx, b.Workspace, b.Caller); err != nil {
 		return Verification{}, err
 	}
 	next, err := b.Weigh(ctx, tx, r.NID, e, v)

@@ -171,3 +171,55 @@ func TestCredentialOfTwoClaims(t *testing.T) {
 		v.create(t, "ws", with(draftOf("credential"), "becameFrom", one))
 	})
 }
+
+// edgeOf is the id of the edge by which a claim became a credential.
+func (v *env) edgeOf(t *testing.T, claim, credential string) string {
+	t.Helper()
+	all := v.get(t, "ws", claim).Relationships
+	i := slices.IndexFunc(all, func(r entity.Relationship) bool { return r.Role == "becomes" && r.Target == credential })
+	if i < 0 {
+		t.Fatalf("%s shows no edge to %s", claim, credential)
+	}
+	return all[i].ID
+}
+
+// What a claim has become keeps it, whatever its status is, until it is
+// deactivated. A draft has become nothing yet.
+func TestOnlyDeactivatedCredentialsFreeTheirClaims(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		one, two := v.claimed(t), v.claimed(t)
+		early := v.create(t, "ws", draftOf("credential")).DID
+		wrong, err := v.relate(t, "ws", one, "becomes", early)
+		must(t, err)
+		want(t, "a draft of the wrong claim", v.unrelate(t, "ws", early, wrong.ID), "")
+
+		id := v.create(t, "ws", with(draftOf("credential"), "becameFrom", one, "becameFrom", two)).DID
+		refused := func(name string) {
+			t.Helper()
+			for _, from := range []string{one, id} {
+				err := v.unrelate(t, "ws", from, v.edgeOf(t, one, id))
+				want(t, name+", from "+from, err, taken)
+				if f := fault.As(err); f != nil && (f.Kind != fault.Conflict || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, name)) {
+					t.Errorf("%s: %+v, want its status named", name, f)
+				}
+			}
+			_, err := v.relate(t, "ws", one, "becomes", early)
+			want(t, name+": another", err, taken)
+		}
+		refused("active") // though the other claim is left
+		must(t, v.transit(t, "ws", id, entity.StatusSuspended))
+		refused("suspended")
+		must(t, v.transit(t, "ws", id, entity.StatusActive))
+		must(t, v.transit(t, "ws", id, entity.StatusCompleted))
+		refused("completed")
+		_, err = d.Exec(t.Context(), `UPDATE relationships SET until = 1 WHERE ws = 'ws' AND src_did = $1 AND role = 'becomes'`, one)
+		must(t, err)
+		refused("completed") // what has run out has counted
+		must(t, v.transit(t, "ws", id, gone))
+		want(t, "deactivated", v.unrelate(t, "ws", one, v.edgeOf(t, one, id)), "")
+		must(t, second(v.relate(t, "ws", one, "becomes", early)))
+		v.consistent(t, "ws", one, two, id, early)
+	})
+}

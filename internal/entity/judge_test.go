@@ -3,7 +3,9 @@ package entity_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -231,4 +233,73 @@ func TestClaimOfTooManyProducers(t *testing.T) {
 		must(t, second(v.relate(t, "ws", id, "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID)))
 	}
 	want(t, "101 producers", v.judge(t, "ws", id, "rejected"), "TOO_MANY_PRODUCERS")
+}
+
+// Who has had a part in a claim has one still: who has changed it, whoever has
+// since, and who controlled it, or what produces it, when it was made.
+func TestClaimantsAreRemembered(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var clock atomic.Int64 // nothing happens in the same moment
+		clock.Store(time.Now().UnixMilli())
+		v := newEnv(t, d, func(c *entity.Config) { c.Now = func() time.Time { return time.UnixMilli(clock.Add(1)) } })
+		control := func(id string, names ...string) {
+			t.Helper()
+			list := `["did:key:owner"`
+			for _, n := range names {
+				list += `,"did:key:` + n + `"`
+			}
+			must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"controllers":` + list + `]}`)})))
+		}
+		say := func(who, id, text string) {
+			t.Helper()
+			must(t, second(v.s.Patch(as(t, "ws", who), id, "*", entity.Change{Merge: []byte(`{"properties":{"kind":"` + text + `"}}`)})))
+		}
+		stove := v.create(t, "ws", draftOf("clean-cooking")).DID
+		control(stove, "gone-before")
+		control(stove, "keeper")
+		late := v.create(t, "ws", draftOf("clean-cooking")).DID
+		draft := with(draftOf("claim"), "producedBy", stove, "verifiedBy", v.create(t, "ws", draftOf("oracle")).DID)
+		draft.Controllers = []string{"did:key:owner", "did:key:silent"}
+		id := v.create(t, "ws", draft).DID
+		control(stove, "came-after")
+		control(stove)
+		control(id, "first", "last")
+		say("first", id, "a")
+		say("last", id, "b")
+		say("owner", id, "c")
+		control(id)
+		control(late, "later")
+		must(t, second(v.relate(t, "ws", late, "produces", id)))
+		control(late)
+		for who, detail := range map[string]string{
+			"first": "changed the claim", "last": "changed the claim", "silent": "controlled the claim", "keeper": "controlled what produces it", "later": "controlled what produces it",
+		} {
+			for _, status := range []string{"verified", "rejected"} {
+				err := v.judgeAs(t, who, id, status)
+				want(t, who+" says "+status, err, "VERIFIER_IS_CLAIMANT")
+				if f := fault.As(err); f != nil && (len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, detail)) {
+					t.Errorf("%s: %+v, want that it says %q", who, f.Fields, detail)
+				}
+			}
+		}
+		for _, who := range []string{"gone-before", "came-after", "second", "gone-before"} { // a verdict is no part in a claim
+			want(t, who, v.judgeAs(t, who, id, "rejected"), "")
+		}
+		want(t, "its owner hands it over", second(v.s.Transfer(as(t, "ws", "second"), id, "", entity.Transfer{Controller: "did:key:heir"})), "")
+		want(t, "who handed it over", v.judgeAs(t, "second", id, "verified"), "")
+	})
+}
+
+// A claim whose history is too long to look through is not judged.
+func TestClaimOfTooManyRevisions(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		id := v.create(t, "ws", draftOf("claim")).DID
+		_, err := d.Exec(t.Context(), `UPDATE entities SET revision = 1002, body = replace(body, '"revision":1,', '"revision":1002,') WHERE ws = 'ws' AND did = $1`, id)
+		must(t, err)
+		want(t, "1001 changes", v.judge(t, "ws", id, "rejected"), "TOO_MANY_REVISIONS")
+		want(t, "asking for a verdict", v.judge(t, "ws", id, "pending"), "")
+	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -19,7 +20,8 @@ func relationNotFound() error {
 // UnrelateTx ends an edge that a twin shows. It stays in the store for the
 // history. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_DEACTIVATED,
 // RELATIONSHIP_NOT_FOUND, MISSING_RELATIONSHIPS when an active twin needs it,
-// ORGANISATION_REQUIRES_GROUP, KEY_RESTRICTED.
+// ORGANISATION_REQUIRES_GROUP, CLAIM_ALREADY_VERIFIED, CLAIM_ALREADY_CREDENTIAL,
+// KEY_RESTRICTED.
 func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reason string) error {
 	if err := checkReason(reason); err != nil {
 		return err
@@ -41,6 +43,9 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 	}
 	pl, row, err := s.openLink(ctx, tx, self, l)
 	if err != nil {
+		return err
+	}
+	if err := judge.Kept(pl); err != nil {
 		return err
 	}
 	if err := s.checkGroupEdge(ctx, tx, pl); err != nil {

@@ -383,3 +383,47 @@ func TestImportTakenName(t *testing.T) {
 		}
 	})
 }
+
+// A dry run warns of what the real one warns of, also where a row changes the
+// twin of an earlier one, however far that is.
+func TestDryRunWarnsOfLaterChanges(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		const edge = `,"relationships":[{"role":"project","target":"did:ixo:project/a"}]`
+		home := func(who, more string) string {
+			return fmt.Sprintf(`{"type":"Household","protocol":%q,"properties":{"size":3},%s%s}`, household, who, more)
+		}
+		first := []string{
+			home(`"did":"did:ixo:home/1"`, `,"status":"suspended"`), home(`"externalIds":{"erp":"E2"}`, ""), home(`"did":"did:ixo:home/3"`, edge),
+			home(`"did":"did:ixo:home/4"`, `,"controllers":["did:x:elsewhere"]`),
+		}
+		var other []string
+		for range 120 { // more than are stored together
+			other = append(other, home(`"metadata":{}`, ""))
+		}
+		again := []string{
+			home(`"did":"did:ixo:home/1"`, `,"status":"active","owner":"did:x:else"`), home(`"did":"did:ixo:home/1"`, `,"status":"suspended","owner":"did:key:owner"`),
+			home(`"externalIds":{"erp":"E2"}`, `,"verification":{"status":"verified"},"linkedClaims":[]`), home(`"did":"did:ixo:home/3"`, `,"project":"did:ixo:project/a"`),
+			home(`"did":"did:ixo:home/3"`, `,"project":"did:ixo:project/b"`), home(`"did":"did:ixo:home/4"`, `,"controllers":["did:x:elsewhere"],"status":"draft"`),
+		}
+		project := `{"did":"did:ixo:project/a","type":"Project","protocol":"did:ixo:protocol/project"}`
+		for name, lines := range map[string][]string{"near": slices.Concat([]string{project}, first, again), "far": slices.Concat([]string{project}, first, other, again)} {
+			file := strings.ReplaceAll(strings.Join(lines, "\n"), "E2", "E2"+name)
+			file = strings.NewReplacer("home/", name+"/", "project/a", "project/"+name).Replace(file)
+			var both [][]string
+			for _, dry := range []string{"true", "false"} {
+				in := r.imported(t, r.upload(t, url.Values{"dryRun": {dry}, "mode": {"upsert"}}, ndjson, file))
+				var got []string
+				for _, row := range r.report(t, in.Links.Rows) {
+					for _, w := range row.Warnings {
+						got = append(got, fmt.Sprintln(row.Line, w.Pointer, w.Code, w.Detail))
+					}
+				}
+				both = append(both, got)
+			}
+			if diff := gocmp.Diff(both[0], both[1]); diff != "" || len(both[1]) != 7 {
+				t.Errorf("%s: %d warnings, want 7 (-dry +real):\n%s\n%s", name, len(both[1]), diff, both[1])
+			}
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -141,7 +142,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	// progress has a total, and rows may refer to later ones.
 	w := &importer{
 		s: s, run: r, p: p, file: f, st: st, pace: chunk.NewPace(s.db), resumed: resumed,
-		seen: map[uint64]bool{}, lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
+		seen: taken.New(sortedKeys(uncarried)...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
 	}
 	total, groups, err := w.count(ctx, open)
 	if err != nil {
@@ -203,10 +204,10 @@ type importer struct {
 	pace *chunk.Pace
 
 	resumed bool // an earlier attempt has stored rows
-	// seen are the names the rows so far have taken, by their hash: a dry run
-	// stores nothing that a row could clash with or refer to, and must say what
-	// the real one says.
-	seen map[uint64]bool
+	// seen are the names the rows so far have taken: a dry run stores nothing
+	// that a row could clash with or refer to, and must say what the real one
+	// says.
+	seen *taken.Names
 	// lines are the places of rows that name a DID, by the hash of it: a file
 	// may have a million.
 	lines   map[uint64]int64

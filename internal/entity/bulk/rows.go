@@ -3,7 +3,6 @@ package bulk
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"io"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -109,12 +109,12 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 		return nil
 	}
 	r, err := w.p.rowOf(rec.JSON)
-	if err != nil || len(names(&r.draft)) == 0 {
+	if err != nil || len(taken.Of(&r.draft)) == 0 {
 		return nil
 	}
 	told, err := w.told(ctx, w.s.db, rec.Line)
 	if err == nil && told.Action != chunk.Refused {
-		w.take(&r.draft)
+		w.seen.Take(&r.draft)
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *ent
 			if f := w.wrongValues(ctx, r); f != nil {
 				return chunk.Refuse(r.draft.DID, f), nil, nil, nil
 			}
-			return chunk.Step{Done: &chunk.Outcome{DID: r.draft.DID, Action: chunk.Updated}}, nil, r, nil
+			return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) { return w.again(ctx, tx, r) }}, nil, r, nil
 		}
 		clash = nil // it is the same twin
 	}
@@ -147,7 +147,7 @@ func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *ent
 	} else if err != nil {
 		return st, nil, nil, err
 	}
-	w.take(&r.draft)
+	w.seen.Take(&r.draft)
 	return st, made, r, nil
 }
 
@@ -174,37 +174,15 @@ func (w *importer) rowOf(ctx context.Context, rec sheet.Record) (*row, error) {
 	return r, err
 }
 
-// names are what a draft takes for itself.
-func names(d *entity.Draft) []string {
-	var out []string
-	if d.DID != "" {
-		out = append(out, d.DID)
-	}
-	for scheme, value := range d.ExternalIDs {
-		out = append(out, external(scheme, value))
-	}
-	return out
-}
-
-func external(scheme, value string) string { return scheme + "\x00" + value }
-
-func (w *importer) take(d *entity.Draft) {
-	for _, name := range names(d) {
-		w.seen[maphash.String(w.seed, name)] = true
-	}
-}
-
-func (w *importer) taken(name string) bool { return w.seen[maphash.String(w.seed, name)] }
-
 // clash tells of names that earlier rows of the file have taken.
 func (w *importer) clash(d *entity.Draft) *fault.Error {
 	var f *fault.Error
-	if d.DID != "" && w.taken(d.DID) {
+	if d.DID != "" && w.seen.Has(d.DID) {
 		f = fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
 			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
 	}
 	for _, scheme := range sortedKeys(d.ExternalIDs) {
-		if !w.taken(external(scheme, d.ExternalIDs[scheme])) {
+		if !w.seen.Has(taken.External(scheme, d.ExternalIDs[scheme])) {
 			continue
 		}
 		if f == nil {
@@ -232,7 +210,7 @@ func withClash(f, clash *fault.Error) *fault.Error {
 func (w *importer) pending(err error, all []entity.RelationDraft) bool {
 	switch fault.CodeOf(err) {
 	case "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND":
-		return slices.ContainsFunc(all, func(r entity.RelationDraft) bool { return w.taken(r.Target) })
+		return slices.ContainsFunc(all, func(r entity.RelationDraft) bool { return w.seen.Has(r.Target) })
 	}
 	return false
 }

@@ -61,10 +61,28 @@ func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity
 		blind := *row // what it will be is not known
 		blind.status = ""
 		o.Warnings = blind.warn(made.Body())
+		return o, w.seen.Expect(&row.draft, row.relations(), made.Body())
 	default:
 		return chunk.Outcome{DID: row.draft.DID}, err // a DID we made up names nothing
 	}
-	return o, nil
+	if w.p.DryRun && w.p.Mode == modeUpsert {
+		err = w.seen.Note(&row.draft, r.Body)
+	}
+	return o, err
+}
+
+// again says in a dry run what becomes of a row that changes the twin of an
+// earlier one, which is stored only where that found it.
+func (w *importer) again(ctx context.Context, tx *db.Tx, row *row) (chunk.Outcome, error) {
+	o := chunk.Outcome{DID: row.draft.DID, Action: chunk.Updated}
+	held, err := w.held(ctx, tx, &row.draft)
+	if held == nil {
+		held = w.seen.Twin(&row.draft)
+	}
+	if held != nil {
+		o.Warnings = row.warnHeld(held)
+	}
+	return o, err
 }
 
 // relations are the edges of a row to twins that are there when it is stored.
@@ -121,7 +139,7 @@ func (r *row) warnHeld(held *entity.Row) []fault.Field {
 	out := *r
 	out.status = ""
 	list := out.warn(held.Body)
-	if r.status != "" && r.status != held.Status {
+	if r.status != "" && held.Status != "" && r.status != held.Status {
 		detail := "The twin is " + string(held.Status) + ". An import sets the status of new twins only."
 		list = append(list, fault.Field{Pointer: "/status", Code: "not_carried_over", Detail: detail})
 	}

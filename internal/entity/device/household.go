@@ -16,7 +16,7 @@ const maxSize = 1000 // people in a household
 // HouseholdDraft is what a household is registered from.
 type HouseholdDraft struct {
 	DID         string            `json:"did,omitzero" doc:"DID of the household; made when absent."`
-	Type        string            `json:"type,omitzero" doc:"CleanCookingHousehold when absent."`
+	Type        string            `json:"type,omitzero" doc:"What it is, in your words; CleanCookingHousehold when absent."`
 	Location    entity.Object     `json:"location,omitzero" doc:"Where it is: district, density, and whatever else is known."`
 	Baseline    entity.Object     `json:"baseline,omitzero" doc:"How it cooked before: fuelType, monthlyConsumption, and whatever else is known."`
 	Name        string            `json:"name,omitzero"`

@@ -59,11 +59,13 @@ func (s *Service) householdRoutes(a *web.API) {
 	const tag = "households"
 	web.Post(a, "/v1/households", s.serveCreateHousehold, web.Doc{
 		Summary: "Register a household", Status: http.StatusCreated, Scope: "entities:write", Tag: tag, Once: true,
-		Description: "The household is a twin of did:ixo:protocol/household: change it, link it and read its history as any other.",
-		Example:     householdExample(),
-		Codes:       []string{"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
+		Description: "The household is a twin of did:ixo:protocol/household: change it, link it and read its history as any other. " +
+			"Its type is the word of who makes it, here CleanCookingHousehold unless you say another; imports and POST /v1/entities take the type they are given, such as Household. " +
+			"All of them are listed here and by protocol=did:ixo:protocol/household at /v1/entities, whatever their type.",
+		Example: householdExample(),
+		Codes:   []string{"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
 	})
-	web.Get(a, "/v1/households", s.serveHouseholds, web.Doc{Summary: "List households, newest first", Scope: "entities:read", Tag: tag, Description: "Without their devices. A page may be short although there is more. " + aboutPersonal})
+	web.Get(a, "/v1/households", s.serveHouseholds, web.Doc{Summary: "List households, newest first", Scope: "entities:read", Tag: tag, Description: "All twins of did:ixo:protocol/household, whatever their type, without their devices. A page may be short although there is more. " + aboutPersonal})
 	web.Get(a, "/v1/households/{did}", s.serveHousehold, web.Doc{Summary: "Read a household with its devices", Scope: "entities:read", Tag: tag, Description: aboutPersonal, Codes: []string{"ENTITY_NOT_FOUND"}})
 	web.Get(a, "/v1/households/{did}/stacking", s.serveStacking, web.Doc{
 		Summary: "Find stoves of a household that were used at once", Scope: "devices:read", Tag: tag, Description: aboutStacking,

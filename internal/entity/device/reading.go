@@ -15,7 +15,7 @@ import (
 
 // Bounds of a batch.
 const (
-	maxReadings = 5000
+	MaxReadings = 5000    // of a batch
 	maxBatch    = 4 << 20 // bytes of the body
 	maxChannels = 16
 	maxChannel  = 64   // characters of the name of a channel
@@ -118,7 +118,7 @@ func (b Batch) check(now time.Time) (*parcel, error) {
 	switch {
 	case len(b.Readings) == 0 && b.Status == nil:
 		c.Require(false, "/readings")
-	case len(b.Readings) > maxReadings:
+	case len(b.Readings) > MaxReadings:
 		c.Add("/readings", "too_many", "A batch has at most 5000 readings.")
 		return nil, invalid(c)
 	}

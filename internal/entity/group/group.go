@@ -98,33 +98,37 @@ func (d Draft) Validate() error {
 	case strings.ContainsFunc(d.Name, unicode.IsControl):
 		c.Add("/name", "control_character", "The text must be one line without control characters.")
 	}
-	checkEach(&c, "/scopes", d.Scopes, auth.KnownScope, "There is no such scope.")
-	checkEach(&c, "/members", d.Members, validDID, "The value must be a DID.")
+	checkEach(&c, "/scopes", d.Scopes, auth.WrongScope)
+	checkEach(&c, "/members", d.Members, wrongDID)
 	return c.Err("GROUP_INVALID", "The group cannot be made like this.")
 }
 
-func checkEach(c *fault.Checks, at string, list []string, ok func(string) bool, detail string) {
+// checkEach names each member of a list of which wrong says something.
+func checkEach(c *fault.Checks, at string, list []string, wrong func(string) string) {
 	if len(list) > maxDraft {
 		c.Add(at, "too_many", "The list must have 100 members or fewer.")
 		return
 	}
 	for i, s := range list {
-		if !ok(s) {
+		if detail := wrong(s); detail != "" {
 			c.Add(at+"/"+strconv.Itoa(i), "invalid", detail)
 		}
 	}
 }
 
-func validDID(s string) bool {
-	_, err := did.Parse(s)
-	return err == nil
+// wrongDID is what is wrong with s as a DID, "" when nothing is.
+func wrongDID(s string) string {
+	if _, err := did.Parse(s); err != nil {
+		return "The value must be a DID."
+	}
+	return ""
 }
 
 // checkDID refuses a parameter that is no DID.
 func checkDID(at, s string) error {
 	var c fault.Checks
-	if !validDID(s) {
-		c.Add(at, "not_a_did", "The value must be a DID.")
+	if wrong := wrongDID(s); wrong != "" {
+		c.Add(at, "not_a_did", wrong)
 	}
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }

@@ -27,13 +27,9 @@ const maxEnds = 100
 type Bench struct {
 	Protocols *protocol.Service
 	Workspace string
-	Caller    string // DID
+	Caller    string   // DID
+	As        []string // as whom the caller acts besides: DIDs of groups and organisations
 	Now       time.Time
-	// Controls tells whether the caller controls a twin, as itself or through
-	// a group.
-	Controls func(ctx context.Context, q db.Querier, nid int64) (bool, error)
-	// Owns tells whether a twin belongs to the caller.
-	Owns func(ctx context.Context, q db.Querier, nid int64) (bool, error)
 }
 
 // Plain is the verification of a twin after a verdict, when nobody else has a
@@ -44,14 +40,15 @@ func (b Bench) Plain(v Verdict) twin.Verification {
 
 // Weigh is the verification of a claim after a verdict: verified once as many
 // oracles agree as the protocol of what produces it asks for, pending until
-// then. Faults: VERIFIER_IS_CLAIMANT, CLAIM_TYPE_UNKNOWN, ENTITY_INVALID for a
-// reason the protocol does not know, MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
+// then. Faults: VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, TOO_MANY_REVISIONS,
+// CLAIM_TYPE_UNKNOWN, ENTITY_INVALID for a reason the protocol does not know,
+// MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
 func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v Verdict) (twin.Verification, error) {
 	next := b.Plain(v)
 	if !v.Decides() && !Vouched(claim.Verification) && claim.Verification.Status != Rejected {
 		return next, nil // nothing that others have said is taken back
 	}
-	producers, err := link.Parents(ctx, q, nid, edge.Produces, maxEnds+1)
+	producers, err := listProducers(ctx, q, nid, maxEnds+1)
 	if err != nil {
 		return next, err
 	}
@@ -89,32 +86,6 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	return next, nil
 }
 
-// independent refuses a caller who has a part in a claim: who has made it or
-// changed it, owns it, or controls it or what produces it.
-func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, producers []int64) error {
-	if err := Independent(claim, b.Caller); err != nil {
-		return err
-	}
-	if own, err := b.Controls(ctx, q, nid); err != nil {
-		return err
-	} else if own {
-		return Claimant("You control the claim.")
-	}
-	for _, p := range producers {
-		if own, err := b.Controls(ctx, q, p); err != nil {
-			return err
-		} else if own {
-			return Claimant("You control what produces it.")
-		}
-		if own, err := b.Owns(ctx, q, p); err != nil {
-			return err
-		} else if own {
-			return Claimant("What produces it belongs to you.")
-		}
-	}
-	return nil
-}
-
 // TypeOf is the type of a claim, and where it says so: its property kind, else
 // its own type.
 func TypeOf(claim *twin.Entity) (name, pointer string) {
@@ -128,10 +99,10 @@ func TypeOf(claim *twin.Entity) (name, pointer string) {
 }
 
 // rule is what the protocols of all that produce a claim say about it.
-func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []int64, v Verdict) (all claimtype.Rule, err error) {
+func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []producer, v Verdict) (all claimtype.Rule, err error) {
 	name, pointer := TypeOf(claim)
-	for _, nid := range producers {
-		p, err := b.protocolOf(ctx, q, nid)
+	for _, maker := range producers {
+		p, err := b.protocolOf(ctx, q, maker.nid)
 		if err != nil {
 			return all, err
 		}
@@ -159,9 +130,9 @@ func (b Bench) protocolOf(ctx context.Context, q db.Querier, nid int64) (*protoc
 // Warm reads the protocols Weigh needs before a transaction does: there a look
 // into the store would take a second connection.
 func (b Bench) Warm(ctx context.Context, q db.Querier, nid int64) error {
-	producers, err := link.Parents(ctx, q, nid, edge.Produces, maxEnds)
+	producers, err := listProducers(ctx, q, nid, maxEnds)
 	for _, p := range producers {
-		if _, err := b.protocolOf(ctx, q, p); err != nil {
+		if _, err := b.protocolOf(ctx, q, p.nid); err != nil {
 			return err
 		}
 	}
@@ -195,7 +166,7 @@ func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*link.End,
 		if named != "" && o.DID != named {
 			continue
 		}
-		own, err := b.Controls(ctx, q, o.NID)
+		own, err := b.controls(ctx, q, o.NID)
 		if err != nil {
 			return "", err
 		}
@@ -234,6 +205,21 @@ func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []
 func Late(pointer string) error {
 	return fault.New(fault.Conflict, "CLAIM_ALREADY_VERIFIED", "Somebody has vouched for the claim as it was produced. Take the verdict back first.").
 		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict did not know of this change."})
+}
+
+// Kept refuses to end the edge by which a claim became a credential: what the
+// claim says has counted, and does until the credential is deactivated. A draft
+// is no credential yet. Fault: CLAIM_ALREADY_CREDENTIAL.
+func Kept(p *plan.Plan) error {
+	if p.Link.Role != edge.Becomes || !p.Link.Mirror {
+		return nil
+	}
+	_, credential := p.Ends()
+	if s := twin.Status(credential.Status); s == twin.StatusDraft || s == twin.StatusDeactivated {
+		return nil
+	}
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become this credential. Deactivate the credential first.").
+		With(fault.Field{Code: "exists", Detail: "The credential is " + credential.Status + "; only one that is deactivated gives its claim free."})
 }
 
 // Repeats tells whether an oracle, or whoever spoke for one, counts twice in a

@@ -65,7 +65,7 @@ func Independent(claim *twin.Entity, who string) error {
 // Claimant is the fault of who would decide about a claim they have a part in;
 // detail says which.
 func Claimant(detail string) error {
-	return fault.New(fault.Forbidden, "VERIFIER_IS_CLAIMANT", "Somebody who has no part in a claim decides about it: nobody who has made it or changed it, owns it, or controls it or what produces it.").
+	return fault.New(fault.Forbidden, "VERIFIER_IS_CLAIMANT", "Somebody who has no part in a claim decides about it: nobody who has made it or changed it, owns it, or controls it or what produces it, or did when it was made.").
 		With(fault.Field{Code: "claimant", Detail: detail})
 }
 

@@ -38,7 +38,8 @@ func (s *Service) relationRoutes(a *web.API) {
 	})
 	web.Delete(a, "/v1/entities/{did}/relationships/{id}", s.serveUnrelate, web.Doc{
 		Summary: "Remove a relationship", Scope: writeScope, Tag: tag,
-		Codes: []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "CLAIM_ALREADY_VERIFIED"},
+		Description: "It stays in the history. What an active entity needs is not removed, nor the claim of a credential: that is free for another once the credential is deactivated, and a draft is none yet.",
+		Codes:       []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "CLAIM_ALREADY_VERIFIED", "CLAIM_ALREADY_CREDENTIAL"},
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 func TestFlat(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{
-		`{}`:  true,
+		`{}`: true,
 		` { "a" : "ü" , "b" : -1.5e3 , "c" : true , "d" : false , "e" : null , "" : 0 } `: true,
 		`{"big":9007199254740993,"small":5e-324,"zero":-0}`:                               true,
 		`{"a":"\n"}`:      false,

@@ -137,8 +137,8 @@ func (e *Entity) checkExternals(c *fault.Checks) {
 // another question.
 func CheckScopes(c *fault.Checks, at string, scopes []string) {
 	for i, s := range scopes {
-		if !auth.KnownScope(s) {
-			c.Add(fmt.Sprintf("%s/%d", at, i), "unknown_scope", "There is no such scope.")
+		if wrong := auth.WrongScope(s); wrong != "" {
+			c.Add(fmt.Sprintf("%s/%d", at, i), "unknown_scope", wrong)
 		}
 	}
 }

@@ -1,0 +1,141 @@
+// Package taken knows the names that the rows of a file have taken, and what the
+// twins are that a dry run has not stored under them.
+package taken
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+)
+
+// maxShared is how many different twins are told apart at once.
+const maxShared = 10_000
+
+// Names are the names that rows have taken, by their hash: a file may have a
+// million.
+type Names struct {
+	seed    maphash.Seed
+	twins   map[uint64]*entity.Row // nil where nothing is known of one
+	members []string
+	shared  map[string]*entity.Row // most twins are alike in these members
+}
+
+// New makes a set of names. Of twins it remembers their status and some members.
+func New(members ...string) *Names {
+	return &Names{seed: maphash.MakeSeed(), twins: map[uint64]*entity.Row{}, members: append(members, "status"), shared: map[string]*entity.Row{}}
+}
+
+// Of are the names a draft takes for itself.
+func Of(d *entity.Draft) []string {
+	var out []string
+	if d.DID != "" {
+		out = append(out, d.DID)
+	}
+	for scheme, value := range d.ExternalIDs {
+		out = append(out, External(scheme, value))
+	}
+	return out
+}
+
+// External is the name another system has for a twin.
+func External(scheme, value string) string { return scheme + "\x00" + value }
+
+func (n *Names) hash(name string) uint64 { return maphash.String(n.seed, name) }
+
+// Take takes the names of a draft.
+func (n *Names) Take(d *entity.Draft) {
+	for _, name := range Of(d) {
+		n.twins[n.hash(name)] = n.twins[n.hash(name)]
+	}
+}
+
+// Has tells whether a name is taken.
+func (n *Names) Has(name string) bool {
+	_, ok := n.twins[n.hash(name)]
+	return ok
+}
+
+// Note remembers what the twin of a draft is.
+func (n *Names) Note(d *entity.Draft, record []byte) error {
+	return n.note(d, record, func(map[string]jsontext.Value) error { return nil })
+}
+
+// Expect remembers what can be told of a twin whose edges lead to others that
+// are not stored: not its status, but the project it will be in.
+func (n *Names) Expect(d *entity.Draft, edges []entity.RelationDraft, record []byte) error {
+	return n.note(d, record, func(members map[string]jsontext.Value) (err error) {
+		delete(members, "status")
+		i := slices.IndexFunc(edges, func(r entity.RelationDraft) bool { return plan.Belongs(r.Role, "project") })
+		if i >= 0 {
+			members["project"], err = jsontext.AppendQuote(nil, edges[i].Target)
+		}
+		return err
+	})
+}
+
+func (n *Names) note(d *entity.Draft, record []byte, change func(map[string]jsontext.Value) error) error {
+	names := Of(d)
+	if len(names) == 0 {
+		return nil
+	}
+	var all map[string]jsontext.Value
+	if err := json.Unmarshal(record, &all); err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	if err := change(all); err != nil {
+		return fmt.Errorf("change outline: %w", err)
+	}
+	twin, err := n.outline(all)
+	for _, name := range names {
+		n.twins[n.hash(name)] = twin
+	}
+	return err
+}
+
+// Twin is what is remembered of the twin of a draft, with the members that are
+// in its Body; nil when nothing is.
+func (n *Names) Twin(d *entity.Draft) *entity.Row {
+	for _, name := range Of(d) {
+		if twin := n.twins[n.hash(name)]; twin != nil {
+			return twin
+		}
+	}
+	return nil
+}
+
+// outline keeps the members of a record that are remembered. Twins that are
+// alike share one.
+func (n *Names) outline(all map[string]jsontext.Value) (*entity.Row, error) {
+	some := map[string]jsontext.Value{}
+	for _, name := range n.members {
+		if v, ok := all[name]; ok {
+			some[name] = v
+		}
+	}
+	text, err := json.Marshal(some, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("write outline: %w", err)
+	}
+	if known := n.shared[string(text)]; known != nil {
+		return known, nil
+	}
+	row := &entity.Row{Body: text}
+	var said struct {
+		Status entity.Status `json:"status"`
+	}
+	if err := json.Unmarshal(text, &said); err != nil {
+		return nil, fmt.Errorf("read outline: %w", err)
+	}
+	row.Status = said.Status
+	if len(n.shared) >= maxShared {
+		clear(n.shared)
+	}
+	n.shared[string(text)] = row
+	return row, nil
+}

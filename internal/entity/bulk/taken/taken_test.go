@@ -1,0 +1,47 @@
+package taken_test
+
+import (
+	"testing"
+
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
+)
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	n := taken.New("owner")
+	one := &entity.Draft{DID: "did:x:1", ExternalIDs: map[string]string{"erp": "E1"}}
+	two, nameless := &entity.Draft{ExternalIDs: map[string]string{"erp": "E2"}}, &entity.Draft{}
+	if n.Has("did:x:1") || n.Twin(one) != nil {
+		t.Error("an empty set has names")
+	}
+	n.Take(one)
+	if !n.Has("did:x:1") || !n.Has(taken.External("erp", "E1")) || n.Has(taken.External("erp", "E2")) || n.Twin(one) != nil {
+		t.Error("one row has taken its names and nothing else is known")
+	}
+	const record = `{"did":"did:x:1","owner":"did:x:o","properties":{"a":1},"status":"active"}`
+	for _, d := range []*entity.Draft{one, two, nameless} {
+		if err := n.Note(d, []byte(record)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.Take(one) // once more
+	got := n.Twin(&entity.Draft{ExternalIDs: map[string]string{"erp": "E1"}})
+	if got == nil || got.Status != entity.StatusActive || string(got.Body) != `{"owner":"did:x:o","status":"active"}` {
+		t.Errorf("twin = %+v, want its owner and status", got)
+	}
+	if got != n.Twin(two) || n.Twin(nameless) != nil {
+		t.Error("twins that are alike are remembered once, those without a name not at all")
+	}
+	edges := []entity.RelationDraft{{Role: "peer", Target: "did:x:2"}, {Role: "project", Target: "did:x:p"}}
+	blind := taken.New("project")
+	if err := blind.Expect(one, edges, []byte(record)); err != nil {
+		t.Fatal(err)
+	}
+	if got := blind.Twin(one); got == nil || got.Status != "" || string(got.Body) != `{"project":"did:x:p"}` {
+		t.Errorf("twin = %+v, want its project and no status", got)
+	}
+	if n.Note(one, []byte(`{`)) == nil {
+		t.Error("what is no record is noted")
+	}
+}

@@ -1,0 +1,106 @@
+package judge
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+const (
+	selectProducers = `SELECT src, added_at FROM relationships WHERE mirror = $1 AND role = 'produces' AND removed_at IS NULL LIMIT $2`
+	selectRecord    = `SELECT updated_at, body FROM entities WHERE nid = $1 AND ws = $2`
+	selectRecordAt  = `SELECT body FROM entity_history WHERE nid = $1 AND at <= $2 ORDER BY at DESC, revision DESC LIMIT 1`
+	// Who judges a twin, hands it over, joins another to it or looks after many
+	// needs no control of it, and changes nothing it says.
+	selectChanged = `SELECT 1 FROM entities
+		WHERE nid = $1 AND rev_actor = $2 AND rev_action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
+		UNION ALL
+		SELECT 1 FROM (SELECT actor, action FROM entity_history WHERE nid = $1 ORDER BY revision DESC LIMIT $3) AS h
+		WHERE h.actor = $2 AND h.action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
+		LIMIT 1`
+)
+
+// producer is a twin that produces a claim.
+type producer struct {
+	nid   int64
+	since int64 // ms; when it was said to
+}
+
+// listProducers reads what produces a claim, at most limit.
+func listProducers(ctx context.Context, q db.Querier, claim int64, limit int) ([]producer, error) {
+	rows, err := q.Query(ctx, selectProducers, claim, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list producers: %w", err)
+	}
+	defer rows.Close()
+	var out []producer
+	for rows.Next() {
+		var p producer
+		if err := rows.Scan(&p.nid, &p.since); err != nil {
+			return nil, fmt.Errorf("list producers: %w", err)
+		}
+		out = append(out, p)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, fmt.Errorf("list producers: %w", err)
+	}
+	return out, nil
+}
+
+// hands are those a twin is in: its owner and its controllers.
+type hands struct {
+	Controllers []string `json:"controllers"`
+	Owner       string   `json:"owner"`
+}
+
+func handsOf(record string) (h hands, err error) {
+	if record == "" { // erased
+		return h, nil
+	}
+	if err := json.Unmarshal([]byte(record), &h); err != nil {
+		return h, fmt.Errorf("read record: %w", err)
+	}
+	return h, nil
+}
+
+// findHands tells in whose hands a twin of a workspace is, and since when that
+// revision has been the newest, in ms.
+func findHands(ctx context.Context, q db.Querier, ws string, nid int64) (h hands, since int64, err error) {
+	var record string
+	if err := q.QueryRow(ctx, selectRecord, nid, ws).Scan(&since, &record); err != nil {
+		return h, 0, fmt.Errorf("find record: %w", err)
+	}
+	h, err = handsOf(record)
+	return h, since, err
+}
+
+// findHandsAt tells in whose hands a twin was at a moment, as far as earlier
+// revisions tell. Nobody's when there was none.
+func findHandsAt(ctx context.Context, q db.Querier, nid, at int64) (hands, error) {
+	var record string
+	err := q.QueryRow(ctx, selectRecordAt, nid, at).Scan(&record)
+	if errors.Is(err, sql.ErrNoRows) {
+		return hands{}, nil
+	} else if err != nil {
+		return hands{}, fmt.Errorf("find earlier record: %w", err)
+	}
+	return handsOf(record)
+}
+
+// hasChanged tells whether somebody has made one of the newest revisions of a
+// twin and needed control of it.
+func hasChanged(ctx context.Context, q db.Querier, nid int64, who string) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectChanged, nid, who, maxRevisions).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("look through revisions: %w", err)
+	}
+	return true, nil
+}
