@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// Evidence is what a verifier looks at in a response: pictures, sounds and
-// places, without names and telephone numbers.
+// Evidence is what a verifier looks at in a response: pictures, sounds, places
+// and flags, without names and telephone numbers.
 type Evidence struct {
 	ResponseID string             `json:"responseId"`
 	RecordID   string             `json:"recordId"`
@@ -16,6 +16,7 @@ type Evidence struct {
 	Files      []EvidenceFile     `json:"files"`
 	Places     []EvidencePlace    `json:"places"`    // rounded to 0.01 degrees
 	Distances  []EvidenceDistance `json:"distances"` // exact
+	Flags      []ResponseFlag     `json:"flags"`
 	Closed     []string           `json:"closed,omitzero"`
 	Erased     bool               `json:"erased,omitzero"`
 	Links      EvidenceLinks      `json:"links"`

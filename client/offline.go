@@ -67,6 +67,14 @@ type ResponseConflict struct {
 	ResolvedBy     string               `json:"resolvedBy,omitzero"`
 	Resolution     string               `json:"resolution,omitzero"`
 	Reason         string               `json:"reason,omitzero"`
+	Links          ConflictLinks        `json:"links"`
+}
+
+// ConflictLinks are the addresses around a conflict.
+type ConflictLinks struct {
+	Self     string `json:"self"`
+	Response string `json:"response,omitzero"`
+	Resolve  string `json:"resolve"`
 }
 
 // ResponseDifference is one thing in which the contents differ.
@@ -121,6 +129,9 @@ type Attachment struct {
 	MediaType  string    `json:"mediaType"`
 	Bytes      int64     `json:"bytes"`
 	ReceivedAt time.Time `json:"receivedAt"`
+	Links      struct {
+		Self string `json:"self"`
+	} `json:"links"`
 }
 
 func attachmentPath(hash string) string { return "/v1/attachments/" + url.PathEscape(hash) }

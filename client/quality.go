@@ -271,11 +271,15 @@ type Draw struct {
 	DrawID     string          `json:"drawId"`
 	SurveyID   string          `json:"surveyId"`
 	Method     string          `json:"method"` // how to repeat it
+	Salt       string          `json:"salt"`   // made by the server when the draw was asked for
 	Population int             `json:"population"`
 	Drawn      int             `json:"drawn"`
 	Collectors []DrawCollector `json:"collectors"`
 	By         string          `json:"by"`
 	At         time.Time       `json:"at"`
+	Links      struct {
+		BackChecks string `json:"backChecks"`
+	} `json:"links"`
 }
 
 // DrawCollector is what was drawn of one collector.
@@ -299,7 +303,8 @@ type BackCheck struct {
 	SurveyID    string              `json:"surveyId"`
 	Round       int                 `json:"round"`
 	ResponseID  string              `json:"responseId"`
-	RecordID    string              `json:"recordId"` // of the response; the same in every read and export
+	RecordID    string              `json:"recordId"`             // of the response; the same in every read and export
+	HouseholdID string              `json:"householdId,omitzero"` // whom to ask; a name without the scope responses:pii; not in lists
 	Collector   string              `json:"collector"`
 	State       string              `json:"state"` // drawn, done, refused or unreachable
 	DrawnAt     time.Time           `json:"drawnAt"`
@@ -309,6 +314,14 @@ type BackCheck struct {
 	Errors      int                 `json:"errors"`
 	Questions   []BackCheckQuestion `json:"questions,omitzero"` // of one that is done
 	Ask         []BackCheckQuestion `json:"ask,omitzero"`       // of one that is not
+	Links       BackCheckLinks      `json:"links"`
+}
+
+// BackCheckLinks are the addresses around a back-check.
+type BackCheckLinks struct {
+	Self     string `json:"self"`
+	Response string `json:"response"`
+	Template string `json:"template"` // the version the survey uses
 }
 
 // BackCheckQuestion is a question that is asked again.
@@ -317,7 +330,9 @@ type BackCheckQuestion struct {
 	Class    int    `json:"class"` // 1 never changes, 2 should not, 3 may
 	Match    bool   `json:"match,omitzero"`
 	Type     string `json:"type,omitzero"`
-	Label    any    `json:"label,omitzero"` // a string, or language → string
+	Label    any    `json:"label,omitzero"`   // a string, or language → string
+	Options  []any  `json:"options,omitzero"` // values, or objects with value and label
+	Rows     []any  `json:"rows,omitzero"`    // of a matrix
 }
 
 // BackCheckOutcome is what came of asking again. The answers are compared and

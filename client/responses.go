@@ -64,6 +64,7 @@ type ResponseLinks struct {
 	Self         string `json:"self"`
 	Survey       string `json:"survey"`
 	Verification string `json:"verification"`
+	Evidence     string `json:"evidence"` // for who verifies it
 	History      string `json:"history"`
 }
 
@@ -234,6 +235,7 @@ type ResponseRevision struct {
 	Status       string         `json:"status"`
 	Verification string         `json:"verificationStatus"`
 	Changes      []AnswerChange `json:"changes,omitzero"`
+	Links        RevisionLinks  `json:"links"`
 }
 
 // AnswerChange is one answer that differs between two revisions.

@@ -64,6 +64,7 @@ type Codebook struct {
 	DefaultLanguage string           `json:"defaultLanguage"`
 	Languages       []string         `json:"languages"`
 	Missing         []CodebookCode   `json:"missing"`
+	Separator       string           `json:"separator"` // joins several values in one cell
 	Columns         []CodebookColumn `json:"columns"`
 }
 

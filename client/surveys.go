@@ -175,6 +175,10 @@ type SurveyLinks struct {
 	Households string `json:"households"`
 	Collectors string `json:"collectors"`
 	Progress   string `json:"progress"`
+	Quality    string `json:"quality"`
+	Flags      string `json:"flags"`
+	BackChecks string `json:"backChecks"`
+	Exports    string `json:"exports"`
 	History    string `json:"history"`
 }
 
@@ -197,6 +201,7 @@ type SurveyProgress struct {
 	SurveyTally
 	ByStratum map[string]SurveyTally `json:"byStratum"`
 	ByGroup   map[string]SurveyTally `json:"byGroup"`
+	Warnings  []string               `json:"warnings,omitzero"` // a sample that is larger than the list of households
 }
 
 // SurveyReport is the progress of a round in all detail.

@@ -30,6 +30,7 @@ type Progress struct {
 	Tally
 	ByStratum map[string]Tally `json:"byStratum"`
 	ByGroup   map[string]Tally `json:"byGroup"`
+	Warnings  []string         `json:"warnings,omitzero" doc:"What to look at: a sample that is larger than the list of households."`
 }
 
 // CellTally is one stratum and group.
@@ -100,13 +101,17 @@ func progressOf(ctx context.Context, q db.Querier, nid int64, v *Survey, round i
 	return p, order, nil
 }
 
-// aim fills in what is wanted.
+// aim fills in what is wanted, and warns where the list has too few.
 func (p *Progress) aim(s *plan.Sampling) {
 	if s == nil {
 		return
 	}
+	listed := p.Drawn > 0 && s.Enrolment != "open" // then others may join
 	if s.Size != nil {
 		p.Target = int64(*s.Size)
+	}
+	if listed && p.Target > p.Drawn {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the size is larger than the list of households: %d and %d", p.Target, p.Drawn))
 	}
 	for _, one := range s.Strata {
 		sum := p.ByStratum[one.Name]
@@ -114,6 +119,9 @@ func (p *Progress) aim(s *plan.Sampling) {
 			sum.Target = int64(*one.Size)
 		}
 		p.ByStratum[one.Name] = sum
+		if listed && sum.Target > sum.Drawn {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the size of the stratum %s is larger than its part of the list: %d and %d", one.Name, sum.Target, sum.Drawn))
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func TestWhatWasFound(t *testing.T) {
 				t.Errorf("row = %v, want survey s and version 1", m)
 			}
 		}
-		if all := strings.Join(found, " "); all != "r0:low_completeness r1:a; b; low_completeness r2:low_completeness r3:a; low_completeness r4:low_completeness" {
+		if all := strings.Join(found, " "); all != "r0:low_completeness r1:a;b;low_completeness r2:low_completeness r3:a;low_completeness r4:low_completeness" {
 			t.Errorf("flags = %s", all)
 		}
 	})

@@ -25,7 +25,7 @@ const tag = "exports"
 
 const exporting = "Every response as it was at asOf, or when the export was asked for, in the order of their arrival, as a file that can be read for 24 hours. Redacted responses are never in it, superseded and " +
 	"invalidated ones when verification names them. The answer is a job; the export has its id.\n\n" +
-	"wide has a row for each response. A question is the column section.question. Several choices are joined with ; in one column, and each option has a column section.question/option with 1 or 0 " +
+	"wide has a row for each response. A question is the column section.question. Several choices are joined with ; in one column, as is everything that is several values in a cell, and each option has a column section.question/option with 1 or 0 " +
 	"(in a rank its place); other words stand in section.question/other. A position is section.question/lat and /lon, a quantity has its unit in /unit, a matrix the columns section.question.row. A repeat is JSON in one cell. " +
 	"long has a row for each answer: responseId, householdId, round, section, question, index (places in the repeats and lists around it, from 1), value; several choices are several rows. " +
 	"An empty cell was not asked or not answered; dont_know and refused stand in place of a value. The codebook explains every column.\n\n" +

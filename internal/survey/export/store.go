@@ -191,7 +191,7 @@ func nameFlags(ctx context.Context, q db.Querier, s span, of []found) error {
 			continue // it came meanwhile, or is about another answer
 		}
 		if last = rule; of[i].FlagRules != "" {
-			rule = of[i].FlagRules + "; " + rule
+			rule = of[i].FlagRules + layout.Separator + rule
 		}
 		of[i].FlagRules = rule
 	}

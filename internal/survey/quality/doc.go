@@ -26,7 +26,7 @@ const checkTable = "| Check | Flags | Not looked at |\n|---|---|---|\n" +
 	"| media_missing | a photo, sound or signature that was asked for and is not there | questions that were not asked, repeats |\n" +
 	"| consent_missing, consent_refused | no answer to the question for consent; answers although it was refused | no such question |\n" +
 	"| low_completeness | fewer than half of the questions answered | templates with a completionThreshold, partial responses |\n" +
-	"| clock_skew, outside_window | dated more than 10 minutes after it arrived; outside the window of the survey | |\n" +
+	"| clock_skew, outside_window | dated more than 10 minutes after it arrived (value: seconds); outside the window of the survey | |\n" +
 	"| not_eligible, mode_not_planned, collector_not_named, household_not_listed | not what the survey plans | surveys that do not say |\n" +
 	"| outlier | a number more than 3.5 (*outlierZ*) robust standard deviations (1.4826 · MAD) from the median of the question; value: how many. Where more than half of the answers are the same and MAD is 0, it is that of the answers that differ; when fewer than 5 differ, 1.2533 times the mean deviation, and these few stand out | fewer than 20 answers (*outlierAnswers*), all answers the same, repeats, more than 200 questions |\n" +
 	"| duplicate_household | two households within 5 m (*duplicateMetres*), with the same telephone, document or serial number, or with the same answers to everything marked as direct (two or more) | no place; texts shorter than 4 letters or digits |\n" +

@@ -147,6 +147,21 @@ func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) [
 // refused tells that there was no interview.
 func (in *Interview) refused() bool { return in.Consent != nil && !*in.Consent }
 
+// maxSkew is how far the clock of a device may be ahead of ours.
+const maxSkew = 10 * time.Minute
+
+// roughly is a time in the unit people would use.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f minutes", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f hours", d.Hours())
+	default:
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	}
+}
+
 func checkTime(s Settings, in Interview, add func(Flag)) {
 	least := max(s.MinSeconds, s.SecondsPerAnswer*float64(in.Answered))
 	if in.Seconds > 0 && in.Seconds < least && !in.refused() {
@@ -159,8 +174,8 @@ func checkTime(s Settings, in Interview, add func(Flag)) {
 	if hour, known := localHour(s, in, begin); known && in.Visit && isNight(s, hour) {
 		add(Flag{Rule: NightTime, Value: float64(hour), Detail: fmt.Sprintf("The visit began at %d o'clock local time.", hour)})
 	}
-	if in.SubmittedAt.After(in.ReceivedAt.Add(10 * time.Minute)) {
-		add(Flag{Rule: ClockSkew, Value: in.SubmittedAt.Sub(in.ReceivedAt).Seconds(), Detail: "The response is dated after it arrived."})
+	if ahead := in.SubmittedAt.Sub(in.ReceivedAt); ahead > maxSkew {
+		add(Flag{Rule: ClockSkew, Value: ahead.Seconds(), Limit: maxSkew.Seconds(), Detail: "The response is dated " + roughly(ahead) + " after it arrived."})
 	}
 	if !in.From.IsZero() && in.SubmittedAt.Before(in.From) || !in.Until.IsZero() && in.SubmittedAt.After(in.Until) {
 		add(Flag{Rule: OutsideWindow, Detail: "The response is dated outside the window of the survey."})

@@ -1,6 +1,7 @@
 package rule_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -198,5 +199,30 @@ func TestConsent(t *testing.T) {
 	in.Answers = []byte(`{}`)
 	if got := planOf(t, asking).Check(rule.Settings{}, in, func([]string) bool { return false }); len(got) != 0 {
 		t.Errorf("flags = %v of a question that was not asked, want none", got)
+	}
+}
+
+// TestClockSkew says by how much.
+func TestClockSkew(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		ahead time.Duration
+		want  string
+	}{
+		{10 * time.Minute, ""},
+		{11 * time.Minute, "The response is dated 11 minutes after it arrived. 660 600"},
+		{5 * time.Hour, "The response is dated 5 hours after it arrived. 18000 600"},
+		{90 * 24 * time.Hour, "The response is dated 90 days after it arrived. 7776000 600"},
+	} {
+		in, got := noon(), ""
+		in.ReceivedAt = in.SubmittedAt.Add(-tt.ahead)
+		for _, f := range plan(t).Check(rule.Settings{}, in, nil) {
+			if f.Rule == rule.ClockSkew {
+				got = fmt.Sprintf("%s %.0f %.0f", f.Detail, f.Value, f.Limit)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%v ahead: %q, want %q", tt.ahead, got, tt.want)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 const creating = "A new template is version 1, a draft. Publish it with POST /v1/templates/{templateId}/publish; then surveys can use it. Texts are a string or an object of language to string. " +
 	"relevant, required, constraint and calculate are CEL expressions over the answers: every section is a map of its answers, and a question whose id is unique is a name of its own. " +
+	"An interview whose question of the type consent has no answer is flagged (consent_missing); where the question is required it is refused, or partial. " +
 	"Limits: 1,000 templates of 100 versions each in a workspace, 512 KiB a version, 100 sections, 1,000 questions, 1,000 options a question."
 
 const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a template in JSON; members the server decides may be in it and are not looked at. It becomes a draft: mode=create (default) makes a new template, " +

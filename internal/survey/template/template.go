@@ -47,7 +47,7 @@ const (
 	maxTemplates  = 1000      // of a workspace
 	maxVersions   = 100       // of a template
 	maxBody       = 512 << 10 // bytes of a version
-	maxFile       = 8 << 20   // bytes of a workbook
+	MaxFile       = 8 << 20   // bytes of a workbook
 	maxReason     = 1000      // characters
 	maxFindings   = 10_000    // characters
 	maxReviewDays = 3650

@@ -79,7 +79,7 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 	if err := in.check(); err != nil {
 		return err
 	}
-	body, err := web.ReadBody(w, r, maxFile)
+	body, err := web.ReadBody(w, r, MaxFile)
 	if err != nil {
 		return err
 	}

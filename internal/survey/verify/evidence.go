@@ -15,12 +15,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Evidence is what a verifier looks at in a response beside its answers:
-// pictures, sounds and places, without names and telephone numbers.
+// pictures, sounds, places and what checks have found, without names and
+// telephone numbers.
 //
 // What is marked as direct stays closed. Photos, sounds and files marked as
 // indirect are open. Places are rounded, however they are marked as long as that
@@ -34,6 +36,7 @@ type Evidence struct {
 	Files      []EvidenceFile `json:"files" doc:"Photos, sounds and files of questions that are not marked as direct, in the order of the template, then those that came with the response and are no answer; the first 100."`
 	Places     []Place        `json:"places" doc:"Where the interview was (/location) and the answers that are places and not marked as direct, rounded to 0.01 degrees (about 1 km)."`
 	Distances  []Distance     `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked as indirect; exact. Of a place without a mark there is none: everybody can read it, and several distances from it would tell where the others are. For the same reason a key that may change lists or responses gets none, unless it has responses:pii."`
+	Flags      []rule.Flag    `json:"flags" doc:"What checks have found in the response; for people to look at."`
 	Closed     []string       `json:"closed,omitzero" doc:"Pointers of files and places that are there and marked as direct, and of signatures that are marked at all: they need the scope responses:pii."`
 	Erased     bool           `json:"erased,omitzero" doc:"The household was erased: files, places and everything that was marked are gone."`
 	Links      EvidenceLinks  `json:"links"`
@@ -89,7 +92,12 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.SurveyID = o.SurveyID
+	e.SurveyID, e.Flags = o.SurveyID, []rule.Flag{}
+	if r.Flags > 0 {
+		if e.Flags, err = mark.List(ctx, s.db, r.NID); err != nil {
+			return nil, err
+		}
+	}
 	if spots, err = s.withHome(ctx, o, r, spots); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
+// Separator joins several values in one cell.
+const Separator = ";"
+
 // Codebook explains the files of a survey.
 type Codebook struct {
 	SurveyID        string    `json:"surveyId"`
@@ -16,6 +19,7 @@ type Codebook struct {
 	DefaultLanguage string    `json:"defaultLanguage" doc:"Language of plain texts."`
 	Languages       []string  `json:"languages"`
 	Missing         []Missing `json:"missing" doc:"What stands in place of a value."`
+	Separator       string    `json:"separator" doc:"Joins several values in one cell, of the files and of this codebook as a table." example:";"`
 	Columns         []Column  `json:"columns"`
 }
 
@@ -39,6 +43,7 @@ func NewCodebook(survey string, version int, f *form.Form) *Codebook {
 	t := f.Template()
 	book := &Codebook{
 		SurveyID: survey, TemplateID: t.TemplateID, TemplateVersion: version, DefaultLanguage: t.Language(), Languages: Languages(t), Missing: missingCodes(),
+		Separator: Separator,
 	}
 	levels := map[string][]Level{}
 	notes := map[string]string{}
@@ -114,7 +119,7 @@ func (l *Layout) bookRows() [][]string {
 	for _, m := range c.Missing {
 		rows = append(rows, []string{m.Code, m.Meaning})
 	}
-	return rows
+	return append(rows, nil, []string{"separator", "meaning"}, []string{Separator, "It joins several values in one cell."})
 }
 
 // table is the codebook with labels in some languages.
@@ -128,11 +133,11 @@ func (c *Codebook) table(languages []string) [][]string {
 		k := &c.Columns[i]
 		unit := k.Unit
 		if len(k.Units) > 0 {
-			unit = strings.Join(k.Units, "; ")
+			unit = strings.Join(k.Units, Separator)
 		}
 		row := []string{
-			k.Name, k.Of, k.Section, k.Question, k.Option, k.Row, k.Type, unit, k.values(), strings.Join(k.Missing, "; "), string(k.PII),
-			strings.Join(k.Indicators, "; "), joined(k.Shapes), joined(k.Levels), k.Note,
+			k.Name, k.Of, k.Section, k.Question, k.Option, k.Row, k.Type, unit, k.values(), strings.Join(k.Missing, Separator), string(k.PII),
+			strings.Join(k.Indicators, Separator), joined(k.Shapes), joined(k.Levels), k.Note,
 		}
 		for _, lang := range languages {
 			row = append(row, k.Title.In(lang, c.DefaultLanguage), k.Label.In(lang, c.DefaultLanguage), k.labels(lang, c.DefaultLanguage))
@@ -151,7 +156,7 @@ func (c *Column) values() string {
 	for i := range c.Options {
 		out = append(out, c.Options[i].Value)
 	}
-	return shorten(strings.Join(out, "; "))
+	return shorten(strings.Join(out, Separator))
 }
 
 func (c *Column) labels(lang, fallback string) string {
@@ -159,7 +164,7 @@ func (c *Column) labels(lang, fallback string) string {
 	for i := range c.Options {
 		out = append(out, c.Options[i].Value+" = "+c.labelOf(&c.Options[i]).In(lang, fallback))
 	}
-	return shorten(strings.Join(out, "; "))
+	return shorten(strings.Join(out, Separator))
 }
 
 func shorten(s string) string {
@@ -174,5 +179,5 @@ func joined[T ~string](all []T) string {
 	for i, w := range all {
 		out[i] = string(w)
 	}
-	return strings.Join(out, "; ")
+	return strings.Join(out, Separator)
 }

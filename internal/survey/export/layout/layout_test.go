@@ -3,6 +3,7 @@ package layout_test
 import (
 	"bytes"
 	"encoding/csv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -359,7 +360,7 @@ func TestBook(t *testing.T) {
 			}
 			return nil
 		})
-		if all := strings.Join(text, "|"); err != nil || !strings.Contains(all, "Wangapi?") || strings.Contains(all, "z.name") || !strings.Contains(all, "gas = Gesi") {
+		if all := strings.Join(text, "|"); err != nil || !strings.Contains(all, "Wangapi?") || strings.Contains(all, "z.name") || !strings.Contains(all, "gas = Gesi") || !strings.HasSuffix(all, "separator|meaning|;|It joins several values in one cell.") {
 			t.Errorf("codebook = %s, %v", all, err)
 		}
 		asked := map[string]string{}
@@ -370,7 +371,7 @@ func TestBook(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil || asked["surveyId"] != "s1" || asked["pii"] != "none" || asked["shape"] != string(shape) || asked["asOf"] == "" || asked["filter"] != "(it names somebody)" || asked["rounds"] != "1; 2" {
+		if err != nil || asked["surveyId"] != "s1" || asked["pii"] != "none" || asked["shape"] != string(shape) || asked["asOf"] == "" || asked["filter"] != "(it names somebody)" || asked["rounds"] != "1;2" {
 			t.Errorf("export = %v, %v", asked, err)
 		}
 	}
@@ -413,6 +414,9 @@ func TestCodebook(t *testing.T) {
 		t.Errorf("householdId = %+v", c)
 	}
 	rows := table(t, book.CSV())
+	if size := cells(t, rows, slices.IndexFunc(rows, func(r []string) bool { return r[0] == "z.size" })); book.Separator != ";" || size["missing"] != "dont_know;refused" || size["shapes"] != "wide;long" {
+		t.Errorf("separator %q, z.size = %v; want values joined by ;", book.Separator, size)
+	}
 	if got := cells(t, rows, 1)["label:sw"]; len(rows) != len(book.Columns)+1 || got == "" {
 		t.Errorf("%d rows, label %q", len(rows), got)
 	}

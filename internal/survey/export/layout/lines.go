@@ -26,7 +26,7 @@ type About struct {
 // rows is what a sheet says. A filter that names somebody is left out of what
 // names nobody.
 func (a *About) rows(l *Layout) [][]string {
-	filter, rounds := a.Filter, strings.Trim(strings.ReplaceAll(fmt.Sprint(a.Rounds), " ", "; "), "[]")
+	filter, rounds := a.Filter, strings.Trim(strings.ReplaceAll(fmt.Sprint(a.Rounds), " ", Separator), "[]")
 	if l.cfg.Level != Full && strings.Contains(filter, "did:") {
 		filter = "(it names somebody)"
 	}
@@ -38,7 +38,7 @@ func (a *About) rows(l *Layout) [][]string {
 		{"pii", string(l.cfg.Level)},
 		{"shape", string(l.cfg.Shape)},
 		{"filter", filter},
-		{"verification", strings.Join(a.Verification, "; ")},
+		{"verification", strings.Join(a.Verification, Separator)},
 		{"rounds", rounds},
 	}
 }

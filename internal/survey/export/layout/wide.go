@@ -156,7 +156,7 @@ func (l *Layout) list(n *node, p *scanner) {
 		if count == 1 {
 			all = value
 		} else {
-			all += ";" + value
+			all += Separator + value
 		}
 	}
 	l.row[n.first] = word(all)
