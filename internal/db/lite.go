@@ -59,9 +59,9 @@ func (l *lite) query(ctx context.Context, sql string, args []any) (Rows, error) 
 		return nil, err
 	}
 	r, err := c.rows(ctx, sql, args)
-	if err != nil {
+	if err = cancelled(ctx, err); err != nil {
 		l.readers.put(c, err)
-		return nil, cancelled(ctx, err)
+		return nil, err
 	}
 	return newPoolRows(ctx, l, c, r), nil
 }

@@ -116,7 +116,7 @@ func (c *liteConn) runUntil(ctx context.Context, script string) error {
 	}
 	c.dirty = true
 	defer c.interruptedBy(ctx)()
-	return mapLite(c.c.Run(script))
+	return cancelled(ctx, mapLite(c.c.Run(script)))
 }
 
 // interruptedBy lets the end of ctx interrupt what runs until the function it

@@ -140,7 +140,7 @@ func (r *poolRows) Next() bool {
 	if r.r.Next() {
 		return true
 	}
-	r.err = r.r.err
+	r.err = cancelled(r.ctx, r.r.err)
 	r.giveBack()
 	if err := r.l.w.settled(r.ctx); r.err == nil {
 		r.err = err
@@ -175,7 +175,7 @@ func (r *poolRows) Close() error {
 }
 
 func (r *poolRows) giveBack() {
-	err := r.r.Close()
+	err := cancelled(r.ctx, r.r.Close())
 	r.l.readers.put(r.c, errors.Join(r.err, err))
 	r.c = nil
 	r.stop()

@@ -168,5 +168,5 @@ func cutLog(ctx context.Context, c *liteConn) error {
 // firstRow reads the one row of a query.
 func firstRow(ctx context.Context, c *liteConn, text string, args []any, dest ...any) error {
 	rows, err := c.rows(ctx, text, args)
-	return oneRow{rows: rows, err: err}.Scan(dest...)
+	return cancelled(ctx, oneRow{rows: rows, err: err}.Scan(dest...))
 }

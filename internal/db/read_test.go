@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -208,4 +209,32 @@ func TestStatementCacheIsBounded(t *testing.T) {
 	if err != nil {
 		t.Errorf("InTx: %v", err)
 	}
+}
+
+// A read whose caller has gone ends with the error of its context, whenever that
+// happens, and keeps its connection.
+func TestCancelledReads(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) SELECT i FROM n`
+		for i := range 300 {
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				for range i % 50 {
+					runtime.Gosched()
+				}
+				cancel()
+			}()
+			rows, err := d.Query(ctx, numbers)
+			if err == nil {
+				for rows.Next() {
+				}
+				err = errors.Join(rows.Err(), rows.Close())
+			}
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Fatalf("cancelled read: %v", err)
+			}
+			cancel()
+		}
+	})
 }

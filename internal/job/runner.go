@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -111,12 +112,14 @@ func (r *Runner) Run(ctx context.Context) {
 // pass starts all it can and returns how long to wait for more.
 func (r *Runner) pass(ctx context.Context) time.Duration {
 	wait := min(idleWait, r.enqueuePeriodic(ctx))
+	held := map[string]bool{} // kinds whose jobs somebody else has in hand
 	for r.turn.busy < r.cfg.Workers && ctx.Err() == nil {
 		now := r.s.cfg.Now()
 		due, err := firstDue(ctx, r.s.cfg.DB)
 		if err != nil {
 			return min(wait, r.trouble(ctx, err))
 		}
+		maps.DeleteFunc(due, func(kind string, _ int64) bool { return held[kind] })
 		kind, at, any := r.turn.next(due, now.UnixMilli())
 		switch {
 		case !any:
@@ -129,8 +132,8 @@ func (r *Runner) pass(ctx context.Context) time.Duration {
 			return min(wait, r.trouble(ctx, err))
 		}
 		if j == nil {
-			r.turn.skip(kind)
-			return min(wait, raceWait)
+			held[kind], wait = true, min(wait, raceWait)
+			continue
 		}
 		r.turn.begin(kind)
 		go func() {

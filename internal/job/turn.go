@@ -52,11 +52,6 @@ func (t *turns) before(a string, atA int64, b string, atB int64) int {
 func (t *turns) begin(kind string) {
 	t.busy++
 	t.kinds[kind].running++
-	t.skip(kind)
-}
-
-// skip ends the turn of a kind.
-func (t *turns) skip(kind string) {
 	t.starts++
 	t.kinds[kind].last = t.starts
 }

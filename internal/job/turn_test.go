@@ -95,3 +95,38 @@ func TestKindsTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestKindInOtherHands has a job that cannot be claimed for a while, as when the
+// transaction of a run elsewhere outlives its lease: the other kinds go on.
+func TestKindInOtherHands(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Postgres(t)
+	r, st := newRig(t, d, nil), newStage()
+	r.enqueue(t, ann, job.Draft{Kind: "a"})
+	for range 3 {
+		r.enqueue(t, ann, job.Draft{Kind: "b"})
+	}
+	held, free, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- d.InTx(t.Context(), func(tx *db.Tx) error {
+			err := tx.QueryRow(t.Context(), `SELECT nid FROM jobs WHERE kind = 'a' FOR UPDATE`).Scan(new(int64))
+			close(held)
+			<-free
+			return err
+		})
+	}()
+	<-held
+	r.start(t, st.config(4, "a", "b"))
+	for range 3 {
+		if kind := st.next(t); kind != "b" {
+			t.Errorf("%s began while its row was locked", kind)
+		}
+	}
+	close(free)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if kind := st.next(t); kind != "a" {
+		t.Errorf("%s began last, want a", kind)
+	}
+}

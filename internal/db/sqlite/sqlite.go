@@ -149,7 +149,6 @@ func (c *Conn) Prepare(sql string) (*Stmt, error) {
 		return nil, &Error{code: sqlite3.SQLITE_ERROR, text: "more than one statement"}
 	}
 	s.params = int(sqlite3.Xsqlite3_bind_parameter_count(c.tls, s.p))
-	s.columns = int(sqlite3.Xsqlite3_column_count(c.tls, s.p))
 	return s, nil
 }
 

@@ -10,20 +10,20 @@ import (
 )
 
 // keepRoom is how much memory a statement keeps for the next texts it is given.
-const keepRoom = 8 << 10
+const keepRoom = 4 << 10
 
 // Stmt is a compiled statement.
 type Stmt struct {
-	c       *Conn
-	p       uintptr
-	params  int
-	columns int
-	room    uintptr // texts and blobs of the parameters, one after the other
-	size    int
+	c      *Conn
+	p      uintptr
+	params int
+	room   uintptr // texts and blobs of the parameters, one after the other
+	size   int
 }
 
-// Columns is how many columns its rows have.
-func (s *Stmt) Columns() int { return s.columns }
+// Columns is how many columns its rows have. It may change with the tables:
+// SQLite then compiles the statement anew, at its first Step.
+func (s *Stmt) Columns() int { return int(sqlite3.Xsqlite3_column_count(s.c.tls, s.p)) }
 
 // Bind sets all parameters. A value is nil, a string, int64, int, bool, float64
 // or []byte. They are copied: SQLite reads them while the statement runs, and
@@ -79,7 +79,7 @@ func (s *Stmt) makeRoom(vals []any) error {
 			need, some = need+len(v), true
 		}
 	}
-	if need > math.MaxInt32 {
+	if need >= 1<<30 {
 		return &Error{code: sqlite3.SQLITE_TOOBIG, text: "string or blob too big"}
 	}
 	if !some || need <= s.size && s.size > 0 {
