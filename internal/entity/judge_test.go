@@ -1,6 +1,7 @@
 package entity_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -224,7 +225,8 @@ func TestClaimantsHaveNoSay(t *testing.T) {
 	})
 }
 
-// A claim is judged with all that produce it, or not at all.
+// A claim is verified with all that produce it, or not at all; a word against it
+// is heard all the same.
 func TestClaimOfTooManyProducers(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
@@ -232,7 +234,8 @@ func TestClaimOfTooManyProducers(t *testing.T) {
 	for range 101 {
 		must(t, second(v.relate(t, "ws", id, "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID)))
 	}
-	want(t, "101 producers", v.judge(t, "ws", id, "rejected"), "TOO_MANY_PRODUCERS")
+	want(t, "101 producers", v.judge(t, "ws", id, "verified"), "TOO_MANY_PRODUCERS")
+	want(t, "101 producers", v.judge(t, "ws", id, "rejected"), "")
 }
 
 // Who has had a part in a claim has one still: who has changed it, whoever has
@@ -291,15 +294,55 @@ func TestClaimantsAreRemembered(t *testing.T) {
 	})
 }
 
-// A claim whose history is too long to look through is not judged.
-func TestClaimOfTooManyRevisions(t *testing.T) {
+// What its owner or a stranger does to a claim, however often, keeps nobody
+// from judging it.
+func TestManyRevisionsOfAClaim(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
-		id := v.create(t, "ws", draftOf("claim")).DID
-		_, err := d.Exec(t.Context(), `UPDATE entities SET revision = 1002, body = replace(body, '"revision":1,', '"revision":1002,') WHERE ws = 'ws' AND did = $1`, id)
+		id := v.claimed(t)
+		_, err := d.Exec(t.Context(), `UPDATE entities SET revision = 5002, body = replace(body, '"revision":', '"revision":500') WHERE ws = 'ws' AND did = $1`, id)
 		must(t, err)
-		want(t, "1001 changes", v.judge(t, "ws", id, "rejected"), "TOO_MANY_REVISIONS")
-		want(t, "asking for a verdict", v.judge(t, "ws", id, "pending"), "")
+		for _, status := range []string{"revoked", "verified", "rejected"} {
+			want(t, status, v.judgeAs(t, "second", id, status), "")
+		}
+	})
+}
+
+// Who controlled or owned what was said to produce a claim stays a part of it
+// when the edge is gone, and an owner is one through a group, too.
+func TestEarlierProducers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var clock atomic.Int64
+		clock.Store(time.Now().UnixMilli())
+		v := newEnv(t, d, func(c *entity.Config) {
+			c.Now = func() time.Time { return time.UnixMilli(clock.Add(1)) }
+			c.ControlsAs = func(_ context.Context, _ db.Querier, _, member string) ([]string, error) {
+				if member == "did:key:member" {
+					return []string{"did:ixo:group/g"}, nil
+				}
+				return nil, nil
+			}
+		})
+		control := func(id, list string) {
+			t.Helper()
+			must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"controllers":` + list + `}`)})))
+		}
+		stove, other := v.create(t, "ws", draftOf("clean-cooking")).DID, v.create(t, "ws", draftOf("clean-cooking")).DID
+		control(stove, `["did:key:owner","did:key:keeper"]`)
+		id := v.create(t, "ws", with(draftOf("claim"), "producedBy", stove, "verifiedBy", v.create(t, "ws", draftOf("oracle")).DID)).DID
+		must(t, second(v.s.Transfer(as(t, "ws", "owner"), id, "", entity.Transfer{Controller: "did:key:owner", Owner: "did:ixo:group/g"})))
+		control(stove, `["did:key:owner"]`)
+		must(t, second(v.relate(t, "ws", other, "produces", id)))
+		for _, r := range v.get(t, "ws", id).Relationships {
+			if r.Role == "producedBy" && r.Target == stove {
+				must(t, v.unrelate(t, "ws", stove, r.ID))
+			}
+		}
+		for _, who := range []string{"keeper", "member"} {
+			want(t, who, v.judgeAs(t, who, id, "verified"), "VERIFIER_IS_CLAIMANT")
+		}
+		want(t, "second", v.judgeAs(t, "second", id, "verified"), "")
 	})
 }

@@ -40,8 +40,8 @@ func (b Bench) Plain(v Verdict) twin.Verification {
 
 // Weigh is the verification of a claim after a verdict: verified once as many
 // oracles agree as the protocol of what produces it asks for, pending until
-// then. Faults: VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, TOO_MANY_REVISIONS,
-// CLAIM_TYPE_UNKNOWN, ENTITY_INVALID for a reason the protocol does not know,
+// then. Faults: VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, CLAIM_TYPE_UNKNOWN,
+// ENTITY_INVALID for a reason the protocol does not know,
 // MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
 func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v Verdict) (twin.Verification, error) {
 	next := b.Plain(v)
@@ -52,10 +52,16 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	if err != nil {
 		return next, err
 	}
-	if len(producers) > maxEnds {
-		return next, fault.New(fault.Conflict, "TOO_MANY_PRODUCERS", fmt.Sprintf("A claim that more than %d twins produce cannot be judged.", maxEnds))
+	earlier, err := listEarlier(ctx, q, nid, maxEnds+1)
+	if err != nil {
+		return next, err
 	}
-	if err := b.independent(ctx, q, nid, claim, producers); err != nil || !v.Decides() {
+	// Who vouches looks at all of them. To take a word back is never refused for
+	// their number: nobody shall make a verdict last by adding more.
+	if max(len(producers), len(earlier)) > maxEnds && v.Status == Verified {
+		return next, fault.New(fault.Conflict, "TOO_MANY_PRODUCERS", fmt.Sprintf("A claim that more than %d twins produce, or once did, cannot be verified.", maxEnds))
+	}
+	if err := b.independent(ctx, q, nid, claim, slices.Concat(producers, earlier)); err != nil || !v.Decides() {
 		return next, err
 	}
 	rule, err := b.rule(ctx, q, claim, producers, v)

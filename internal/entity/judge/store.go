@@ -13,15 +13,16 @@ import (
 
 const (
 	selectProducers = `SELECT src, added_at FROM relationships WHERE mirror = $1 AND role = 'produces' AND removed_at IS NULL LIMIT $2`
+	selectEarlier   = `SELECT src, added_at FROM relationships WHERE dst = $1 AND role = 'produces' AND removed_at IS NOT NULL LIMIT $2`
 	selectRecord    = `SELECT updated_at, body FROM entities WHERE nid = $1 AND ws = $2`
 	selectRecordAt  = `SELECT body FROM entity_history WHERE nid = $1 AND at <= $2 ORDER BY at DESC, revision DESC LIMIT 1`
-	// Who judges a twin, hands it over, joins another to it or looks after many
+	// entity_history_actor says this too. Who judges a twin, hands it over, joins another to it or looks after many
 	// needs no control of it, and changes nothing it says.
 	selectChanged = `SELECT 1 FROM entities
 		WHERE nid = $1 AND rev_actor = $2 AND rev_action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
 		UNION ALL
-		SELECT 1 FROM (SELECT actor, action FROM entity_history WHERE nid = $1 ORDER BY revision DESC LIMIT $3) AS h
-		WHERE h.actor = $2 AND h.action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
+		SELECT 1 FROM entity_history
+		WHERE nid = $1 AND actor = $2 AND action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
 		LIMIT 1`
 )
 
@@ -34,6 +35,16 @@ type producer struct {
 // listProducers reads what produces a claim, at most limit.
 func listProducers(ctx context.Context, q db.Querier, claim int64, limit int) ([]producer, error) {
 	rows, err := q.Query(ctx, selectProducers, claim, limit)
+	return scanProducers(rows, err)
+}
+
+// listEarlier reads what was once said to produce a claim, at most limit.
+func listEarlier(ctx context.Context, q db.Querier, claim int64, limit int) ([]producer, error) {
+	rows, err := q.Query(ctx, selectEarlier, claim, limit)
+	return scanProducers(rows, err)
+}
+
+func scanProducers(rows db.Rows, err error) ([]producer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list producers: %w", err)
 	}
@@ -92,11 +103,11 @@ func findHandsAt(ctx context.Context, q db.Querier, nid, at int64) (hands, error
 	return handsOf(record)
 }
 
-// hasChanged tells whether somebody has made one of the newest revisions of a
-// twin and needed control of it.
+// hasChanged tells whether somebody has made a revision of a twin and needed
+// control of it.
 func hasChanged(ctx context.Context, q db.Querier, nid int64, who string) (bool, error) {
 	var one int
-	err := q.QueryRow(ctx, selectChanged, nid, who, maxRevisions).Scan(&one)
+	err := q.QueryRow(ctx, selectChanged, nid, who).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	} else if err != nil {

@@ -30,7 +30,7 @@ func (s *Service) stepRoutes(a *web.API) {
 			"Where they name oracles or a quorum, a controller of such an oracle gives the verdict; the claim is pending, with approvals and missing, until enough have. " +
 			"One of them is enough to reject it. While somebody vouches for a claim, what produces it does not change; with other properties, dates or linked resources it is pending again.",
 		Example: entity.Verdict{Status: "verified", Evidence: "seen on site"},
-		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "TOO_MANY_REVISIONS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
+		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
 }
 
