@@ -21,6 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/secret"
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -98,7 +99,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	}
 	c.Idem = idem.New(idem.Config{DB: c.DB, Key: c.Key})
 	c.Events = event.New(event.Config{
-		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"},
+		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"}, Veil: collectors(),
 		Publish: func(workspace string) { c.publish(ctx, topicEvents, workspace) },
 	})
 	c.Auth = auth.New(auth.Config{
@@ -119,6 +120,16 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	})
 	c.listen()
 	return nil
+}
+
+// collectors are the events that would tell who is behind the name of a
+// collector or sender in responses. Who decides about one answers for it by
+// name, and has neither collected nor sent it.
+func collectors() event.Veil {
+	return event.Veil{
+		Scope: alias.PII, Types: event.Filter{"response.*", "survey.outcome_set"},
+		Open: event.Filter{"response.verified", "response.rejected", "response.verification_changed"},
+	}
 }
 
 // Topics of the bus.

@@ -18,7 +18,7 @@ import (
 const clockSlack = 24 * time.Hour
 
 type auditInput struct {
-	Actor   string    `query:"actor" doc:"Only what this principal did." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
+	Actor   string    `query:"actor" doc:"Only what this principal did, as far as you may know." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
 	Subject string    `query:"subject" doc:"Only what happened to this." example:"did:ixo:entity:0123456789abcdef0123456789abcdef"`
 	Type    string    `query:"type" doc:"Only events of this type; entity.* is all that begin with entity." example:"entity.*"`
 	Since   time.Time `query:"since" doc:"Only events at or after this time." example:"2026-01-01T00:00:00Z"`
@@ -28,13 +28,29 @@ type auditInput struct {
 
 // audit is a checked question to the audit view.
 type audit struct {
+	see                sight
 	ws, actor, subject string
 	types              Filter
 	since, until       time.Time
 	limit              int
 	before             int64 // numbers below this one
+	floor              int64 // and from this one on; 0 but for a window
+	below              bool  // the log goes on below the window
 	seek               bool  // first page: find where until is
 }
+
+// windowScans is how many scan budgets of numbers a window has.
+const windowScans = 5
+
+// byActor tells whether the index of actors has the answer.
+func (a audit) byActor() bool {
+	return a.subject == "" && a.actor != "" && (a.see.all || a.actor != withheld)
+}
+
+// blind tells whether the index of actors finds events of which the reader may
+// not know that they are this actor's. Where a page ends, and whether there is
+// another, would tell: such a search goes by windows of numbers instead.
+func (a audit) blind() bool { return a.byActor() && !a.see.knows(a.actor) }
 
 func (l *Log) serveAudit(ctx context.Context, in *auditInput) (web.Reply[web.Page[Item]], error) {
 	var none web.Reply[web.Page[Item]]
@@ -42,7 +58,7 @@ func (l *Log) serveAudit(ctx context.Context, in *auditInput) (web.Reply[web.Pag
 	if err != nil {
 		return none, err
 	}
-	a, err := in.check(ws)
+	a, err := in.check(ws, l.see(web.CallerFrom(ctx)))
 	if err != nil {
 		return none, err
 	}
@@ -60,9 +76,9 @@ func (l *Log) serveAudit(ctx context.Context, in *auditInput) (web.Reply[web.Pag
 	return web.PageOf(ctx, l.cfg.Cursors, a.limit, b.Items, next)
 }
 
-func (in *auditInput) check(ws string) (audit, error) {
+func (in *auditInput) check(ws string, see sight) (audit, error) {
 	var c fault.Checks
-	a := audit{ws: ws, actor: in.Actor, subject: in.Subject, since: in.Since, until: in.Until, before: math.MaxInt64}
+	a := audit{see: see, ws: ws, actor: in.Actor, subject: in.Subject, since: in.Since, until: in.Until, before: math.MaxInt64}
 	in.Size(&c)
 	if in.Type != "" {
 		a.types = Filter{in.Type}
@@ -71,7 +87,7 @@ func (in *auditInput) check(ws string) (audit, error) {
 	if !in.Since.IsZero() && !in.Until.IsZero() && !in.Since.Before(in.Until) {
 		c.Add("query/until", "out_of_range", "until must be after since.")
 	}
-	a.seek = in.Cursor == "" && !in.Until.IsZero() && in.Actor == "" && in.Subject == ""
+	a.seek = in.Cursor == "" && !in.Until.IsZero() && in.Subject == "" && (!a.byActor() || a.blind())
 	return a, c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
@@ -89,6 +105,11 @@ func (l *Log) audit(ctx context.Context, a audit) (Batch, error) {
 				return err
 			}
 		}
+		if a.blind() {
+			if err := l.window(ctx, q, &a); err != nil {
+				return err
+			}
+		}
 		b, err = l.auditPage(ctx, q, a)
 		return err
 	})
@@ -100,9 +121,17 @@ func (l *Log) auditPage(ctx context.Context, q db.Querier, a audit) (Batch, erro
 	if a.residual() {
 		budget = max(l.cfg.ScanBudget, a.limit)
 	}
+	if a.blind() {
+		budget = windowScans * l.cfg.ScanBudget // all there can be in a window
+	}
 	b, seen := Batch{Items: []Item{}, Next: a.before}, 0
 	rows, err := a.query(ctx, q, budget+1)
 	err = each(rows, err, func(it Item) bool {
+		a.see.show(&it)
+		fits := a.match(it)
+		if a.blind() && !fits {
+			return true // as if it was not there
+		}
 		if !a.since.IsZero() && it.Time.Before(a.since.Add(-clockSlack)) {
 			return false // nothing older can be in question
 		}
@@ -112,7 +141,7 @@ func (l *Log) auditPage(ctx context.Context, q db.Querier, a audit) (Batch, erro
 		}
 		seen++
 		b.Next = it.Seq
-		if a.match(it) {
+		if fits {
 			b.Items = append(b.Items, it)
 		}
 		return true
@@ -120,7 +149,25 @@ func (l *Log) auditPage(ctx context.Context, q db.Querier, a audit) (Batch, erro
 	if err != nil {
 		return Batch{}, err
 	}
+	if a.below && !b.HasMore {
+		b.Next, b.HasMore = a.floor, true
+	}
 	return b, nil
+}
+
+// window bounds a search to numbers that do not depend on what it finds.
+func (l *Log) window(ctx context.Context, q db.Querier, a *audit) error {
+	r, err := findRange(ctx, q, a.ws)
+	if err != nil {
+		return err
+	}
+	a.floor = max(r.Oldest, min(a.before, r.Newest+1)-int64(windowScans*l.cfg.ScanBudget))
+	if a.below = a.floor > r.Oldest; !a.below || a.since.IsZero() {
+		return nil
+	}
+	at, held, err := timeAt(ctx, q, a.ws, a.floor)
+	a.below = held && at >= a.since.Add(-clockSlack).UnixMilli() // else nothing older can be in question
+	return err
 }
 
 // query drives by the most selective name.
@@ -128,15 +175,15 @@ func (a audit) query(ctx context.Context, q db.Querier, limit int) (db.Rows, err
 	switch {
 	case a.subject != "":
 		return q.Query(ctx, selectSubjectBefore, subjectKey(a.ws, a.subject), a.ws, a.subject, a.before, limit)
-	case a.actor != "":
-		return q.Query(ctx, selectActorBefore, key(a.ws, a.actor), a.ws, a.actor, a.before, limit)
+	case a.byActor():
+		return q.Query(ctx, selectActorBefore, key(a.ws, a.actor), a.ws, a.actor, a.before, a.floor, limit)
 	}
 	return q.Query(ctx, selectBefore, a.ws, a.before, limit)
 }
 
 // residual tells whether rows are left to be compared one by one.
 func (a audit) residual() bool {
-	return len(a.types) > 0 || !a.since.IsZero() || !a.until.IsZero() || a.subject != "" && a.actor != ""
+	return len(a.types) > 0 || !a.since.IsZero() || !a.until.IsZero() || a.actor != "" && !a.byActor()
 }
 
 func (a audit) match(it Item) bool {
@@ -156,16 +203,26 @@ func seek(ctx context.Context, q db.Querier, ws string, until time.Time) (int64,
 	low, high := r.Oldest, r.Newest+1
 	for low < high {
 		mid := low + (high-low)/2
-		var at int64
-		err := q.QueryRow(ctx, selectAt, ws, mid).Scan(&at)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return 0, fmt.Errorf("search events by time: %w", err)
+		at, held, err := timeAt(ctx, q, ws, mid)
+		if err != nil {
+			return 0, err
 		}
-		if err == nil && at > young {
+		if held && at > young {
 			high = mid
 		} else {
 			low = mid + 1
 		}
 	}
 	return high, nil
+}
+
+// timeAt is when an event happened, false when it is no longer kept.
+func timeAt(ctx context.Context, q db.Querier, ws string, seq int64) (at int64, held bool, err error) {
+	err = q.QueryRow(ctx, selectAt, ws, seq).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	} else if err != nil {
+		return 0, false, fmt.Errorf("search events by time: %w", err)
+	}
+	return at, true, nil
 }

@@ -15,14 +15,14 @@ func (l *Log) Routes(a *web.API) {
 		Summary: "Read events after a number", Scope: "events:read", Tag: "events",
 		Description: "What happened in all areas of the workspace: ids and a few facts, never what people said. Poll with after set to the next of the answer before. Follow hasMore, not the number of items: a filtered page may be empty and yet go on. " +
 			"Without after, or with 0, reading begins at the oldest event that is kept. When events after the position are no longer kept the answer is EVENTS_EXPIRED and names the oldest; " +
-			"a position past the end is EVENTS_AHEAD: it comes from another store.\n\n" + aboutFilter() + fmt.Sprintf(" A page looks at %d events at most.", ScanBudget),
+			"a position past the end is EVENTS_AHEAD: it comes from another store.\n\n" + aboutFilter() + fmt.Sprintf(" A page looks at %d events at most.", ScanBudget) + l.cfg.Veil.about(),
 		Codes: []string{"EVENTS_EXPIRED", "EVENTS_AHEAD", "INVALID_TYPE_FILTER", "INVALID_FILTER", "UNKNOWN_FIELD", "KEY_RESTRICTED"},
 	})
 	a.Handle("GET", "/v1/events", l.serveStream, web.Doc{
 		Summary: "Follow events as they happen", Scope: "events:read", Tag: "events", Produces: "text/event-stream",
 		Description: "Server-sent events: id is the number, event the type, data one item as in /v1/changes. Last-Event-ID (or after) replays what came since; without either the stream begins now, and after=0 replays all that is kept. " +
 			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream; then connect again. A comment is sent every 15 seconds. " +
-			"An id without data moves your position past events that were left out. With curl follow it with curl -N.\n\n" + aboutFilter(),
+			"An id without data moves your position past events that were left out. With curl follow it with curl -N.\n\n" + aboutFilter() + l.cfg.Veil.about(),
 		Query: []web.Param{
 			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},
 			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* is all that begin with key; GET /v1/events/types lists them. All types without it."},
@@ -37,7 +37,7 @@ func (l *Log) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/audit", l.serveAudit, web.Doc{
 		Summary: "Read who did what, newest first", Scope: "audit:read", Tag: "events",
-		Description: "The log of changes as an auditor reads it. Nothing can be added, changed or removed here. Follow hasMore: a filtered page may be short or empty and yet go on.",
+		Description: "The log of changes as an auditor reads it. Nothing can be added, changed or removed here. Follow hasMore: a filtered page may be short or empty and yet go on." + l.cfg.Veil.about(),
 		Codes:       []string{"INVALID_CURSOR", "KEY_RESTRICTED"},
 	})
 }
@@ -71,9 +71,9 @@ func (l *Log) serveChanges(ctx context.Context, in *changesInput) (changes, erro
 	}
 	var c fault.Checks
 	q := Query{
-		Workspace: ws,
-		After:     in.After.In(&c, "query/after", 0, math.MaxInt64, 0),
-		Limit:     int(in.Limit.In(&c, "query/limit", 1, MaxLimit, DefaultLimit)),
+		Workspace: ws, Reader: web.CallerFrom(ctx),
+		After: in.After.In(&c, "query/after", 0, math.MaxInt64, 0),
+		Limit: int(in.Limit.In(&c, "query/limit", 1, MaxLimit, DefaultLimit)),
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return changes{}, err

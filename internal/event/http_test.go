@@ -23,7 +23,7 @@ func TestRoutes(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			dbtest.Each(t, func(t *testing.T, d *db.DB) {
-				l := newLog(d)
+				l := newLog(d, veiled)
 				eventtest.Cases(t, file, d, l, eventtest.Serve(t, l.Routes))
 			})
 		})
@@ -33,8 +33,14 @@ func TestRoutes(t *testing.T) {
 // get asks as the owner of ws and decodes the answer.
 func get(t *testing.T, h http.Handler, ws, path string, v any) {
 	t.Helper()
+	getAs(t, h, ws+" owner", path, v)
+}
+
+// getAs is get for a role of a workspace: "ws role".
+func getAs(t *testing.T, h http.Handler, who, path string, v any) {
+	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
-	r.Header.Set("Authorization", "Bearer "+ws+" owner")
+	r.Header.Set("Authorization", "Bearer "+who)
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if w.Code != http.StatusOK {

@@ -34,6 +34,7 @@ type Config struct {
 	// have been passed over: what was known about the caller may be wrong.
 	StillAllowed func(ctx context.Context, anew bool) error
 	Rights       Filter        // events after which a caller may have lost a right; none when empty
+	Veil         Veil          // events whose actor is not for everybody; none when empty
 	Heartbeat    time.Duration // of streams; 15 s
 	WriteTimeout time.Duration // for one write to a stream; 10 s
 	Streams      int           // open streams in all; 1,000

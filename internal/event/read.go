@@ -6,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Range is what the log of a workspace holds: the numbers Oldest to Newest.
@@ -28,11 +29,13 @@ func findRange(ctx context.Context, q db.Querier, ws string) (Range, error) {
 	return r, nil
 }
 
-// Query asks for events of a workspace after a number.
+// Query asks for events of a workspace after a number. Types and Where pick by
+// what the reader sees.
 type Query struct {
 	Workspace string
-	After     int64 // 0: from the oldest that is kept
-	Limit     int   // events wanted at most
+	Reader    web.Caller // nobody by default: then all is withheld that is not for everybody
+	After     int64      // 0: from the oldest that is kept
+	Limit     int        // events wanted at most
 	Types     Filter
 	Where     *Where
 }
@@ -83,7 +86,7 @@ func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
 	if q.narrowed() {
 		budget = max(l.cfg.ScanBudget, q.Limit)
 	}
-	b, seen := Batch{Items: []Item{}, Next: q.After}, 0
+	b, seen, see := Batch{Items: []Item{}, Next: q.After}, 0, l.see(q.Reader)
 	rows, err := v.Query(ctx, selectAfter, q.Workspace, q.After, budget+1)
 	err = each(rows, err, func(it Item) bool {
 		if seen == budget || len(b.Items) == q.Limit {
@@ -93,7 +96,7 @@ func (l *Log) read(ctx context.Context, v db.Querier, q Query) (Batch, error) {
 		seen++
 		b.Next = it.Seq
 		b.rights = b.rights || len(l.cfg.Rights) > 0 && l.cfg.Rights.Match(it.Type)
-		if q.picks(&it) {
+		if see.show(&it); q.picks(&it) {
 			b.Items = append(b.Items, it)
 		}
 		return true

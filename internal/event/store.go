@@ -54,7 +54,7 @@ const (
 	selectSubjectBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
 		FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
 	selectActorBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
-		FROM events WHERE actor_key = $1 AND ws = $2 AND actor = $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
+		FROM events WHERE actor_key = $1 AND ws = $2 AND actor = $3 AND seq < $4 AND seq >= $5 ORDER BY seq DESC LIMIT $6`
 )
 
 // Two probes: one min and max in a single statement would read every row.

@@ -95,7 +95,7 @@ func streamQuery(r *http.Request) (q Query, live bool, err error) {
 		return q, false, err
 	}
 	var c fault.Checks
-	q.Limit = streamChunk
+	q.Limit, q.Reader = streamChunk, web.CallerFrom(r.Context())
 	q.After = in.After.In(&c, "query/after", 0, math.MaxInt64, 0)
 	if in.LastID.Given {
 		q.After = in.LastID.In(&c, "header/Last-Event-ID", 0, math.MaxInt64, 0)

@@ -20,7 +20,7 @@ import (
 func Cursors() web.Cursors { return web.Cursors{Key: []byte("0123456789abcdef0123456789abcdef")} }
 
 // Caller makes a caller of a workspace: "owner" may everything, "reader" and
-// "reader2" only read events, "hooker" only handles webhooks,
+// "reader2" only read events, "auditor" reads what was done too, "hooker" only handles webhooks,
 // "clerk" works on twins and does not see what is personal in others', "project"
 // is limited to one.
 func Caller(ws, role string) web.Caller {
@@ -30,6 +30,8 @@ func Caller(ws, role string) web.Caller {
 		c.Scopes = []string{"*"}
 	case "reader", "reader2":
 		c.Scopes = []string{"events:read"}
+	case "auditor":
+		c.Scopes = []string{"audit:read", "events:read"}
 	case "hooker":
 		c.Scopes = []string{"webhooks:*"}
 	case "clerk":

@@ -15,7 +15,8 @@ const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), si
 	"12 attempts in all by default (HEARTH_WEBHOOK_MAX_ATTEMPTS), which is just under three days, and never later than three days after the event. 410 switches the webhook off. " +
 	"A message may come twice: drop repeats by webhook-id.\n\n" +
 	"Sent is what is of the types in events and fits the filter, if there is one: the filter of /v1/changes, over the members an event has there.\n\n" +
-	"A webhook belongs to the workspace, not to the key that made it, and is sent every event of the workspace that it names: when that key is revoked or expires it goes on. Delete it, or switch it off, to end it."
+	"A webhook belongs to the workspace, not to the key that made it, and is sent every event of the workspace that it names: when that key is revoked or expires it goes on. Delete it, or switch it off, to end it. " +
+	"It has no scopes either: whoever made it, it says withheld for every actor that takes a scope to know, without a requestId, and its filter picks by that. Read such an event by its number at /v1/changes."
 
 // Routes adds the webhook API to a.
 func (s *Service) Routes(a *web.API) {

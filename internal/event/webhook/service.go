@@ -100,7 +100,8 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(), slots: newSlots(cfg.Concurrency, cfg.PerSpace), pings: newPings()}
 }
 
-// may checks what a webhook gives away: whoever makes one reads all events.
+// may checks what a webhook gives away: whoever makes one reads all events, but
+// for what takes a scope to know. A webhook has none and reads as nobody.
 func may(ctx context.Context) (string, error) {
 	ws, err := event.WholeWorkspace(ctx)
 	if err != nil {
