@@ -20,6 +20,7 @@ type Erasure struct {
 	By       string           `json:"by"`
 	Reason   string           `json:"reason"`
 	Counts   map[string]int64 `json:"counts"` // how many things were erased
+	Stays    []string         `json:"stays"`  // what is kept, as sentences; nil in certificates of earlier versions
 }
 
 // ErasureDraft asks for an erasure. Both members are needed.

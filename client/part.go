@@ -58,7 +58,8 @@ func (e Entities) Relate(ctx context.Context, did string, d RelationshipDraft, o
 }
 
 // Unrelate removes a relationship and returns it as it was. Codes:
-// RELATIONSHIP_NOT_FOUND, MISSING_RELATIONSHIPS, ORGANISATION_REQUIRES_GROUP.
+// RELATIONSHIP_NOT_FOUND, MISSING_RELATIONSHIPS, ORGANISATION_REQUIRES_GROUP,
+// CLAIM_ALREADY_VERIFIED, CLAIM_ALREADY_CREDENTIAL.
 func (e Entities) Unrelate(ctx context.Context, did, id string, opts ...Option) (*EntityEdge, error) {
 	return do[EntityEdge](ctx, e.c, remove(relationsPath(did)+"/"+url.PathEscape(id)), opts)
 }

@@ -272,13 +272,13 @@ func (p Protocols) Validate(ctx context.Context, did, version string, s Sample, 
 
 // MigrationDraft says how to take twins to another version of their protocol.
 type MigrationDraft struct {
-	From     string            `json:"from,omitzero"` // only twins of this version; all older ones by default
-	To       string            `json:"to,omitzero"`   // the newest published one by default
-	DryRun   bool              `json:"dryRun,omitzero"`
-	Filter   string            `json:"filter,omitzero"`
-	Rename   map[string]string `json:"rename,omitzero"`   // old → new
-	Defaults Object            `json:"defaults,omitzero"` // for properties a twin does not have
-	Reason   string            `json:"reason,omitzero"`
+	From     string             `json:"from,omitzero"` // only twins of this version; all older ones by default
+	To       string             `json:"to,omitzero"`   // the newest published one by default
+	DryRun   bool               `json:"dryRun,omitzero"`
+	Filter   string             `json:"filter,omitzero"`
+	Rename   map[string]*string `json:"rename,omitzero"`   // old → new; nil drops the property
+	Defaults Object             `json:"defaults,omitzero"` // for properties a twin does not have
+	Reason   string             `json:"reason,omitzero"`
 }
 
 // Migrate begins a migration. Wait for it with Jobs.Wait and read what became

@@ -212,7 +212,7 @@ type QualityFlag struct {
 	Rule         string    `json:"rule"`
 	Question     string    `json:"question,omitzero"`
 	Detail       string    `json:"detail"`
-	Value        float64   `json:"value,omitzero"`
+	Value        float64   `json:"value,omitzero"` // 0 for distances that this key may not read
 	Limit        float64   `json:"limit,omitzero"`
 	Source       string    `json:"source"`
 	At           time.Time `json:"at"`

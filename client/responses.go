@@ -55,7 +55,7 @@ type ResponseFlag struct {
 	Rule     string  `json:"rule"`
 	Question string  `json:"question,omitzero"`
 	Detail   string  `json:"detail"`
-	Value    float64 `json:"value,omitzero"`
+	Value    float64 `json:"value,omitzero"` // 0 for distances that this key may not read
 	Limit    float64 `json:"limit,omitzero"`
 }
 

@@ -244,7 +244,7 @@ func TestProtocolCalls(t *testing.T) {
 			return only(c.Protocols.Validate(ctx, id, "", client.Sample{Properties: client.Object{}}))
 		},
 		"migrate": func(ctx context.Context, c *client.Client) error {
-			return only(c.Protocols.Migrate(ctx, id, client.MigrationDraft{DryRun: true, Rename: map[string]string{"a": "b"}}))
+			return only(c.Protocols.Migrate(ctx, id, client.MigrationDraft{DryRun: true, Rename: map[string]*string{"a": new("b")}}))
 		},
 		"migration": func(ctx context.Context, c *client.Client) error { return only(c.Migrations.Get(ctx, "job_1")) },
 		"migration rows": func(ctx context.Context, c *client.Client) error {

@@ -61,7 +61,7 @@ func (a *App) tables(places []place) map[string][]*web.API {
 	}
 	talk := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
 	a.mind.routes(talk)
-	ref, refAPI := &reference{}, a.newAPI("reference", web.Nest)
+	ref, refAPI := &reference{oracle: a.identity.DID.String()}, a.newAPI("reference", web.Nest)
 	ref.routes(refAPI)
 	ops := a.newAPI("operations", web.Nest)
 	sys.operator(ops)

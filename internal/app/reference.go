@@ -34,12 +34,15 @@ var referenceScript []byte
 // Everything is in the binary: no request leaves for anywhere. The document is
 // written when somebody first asks for it, not while the server starts.
 type reference struct {
+	oracle     string // DID of the server's own twin, which is there from the first start
 	json, yaml func() ([]byte, error)
 }
 
 // describe fills the reference with what tables say, its own included.
 func (s *reference) describe(version string, apis ...*web.API) {
-	document := sync.OnceValue(func() *huma.OpenAPI { return explain(web.Document("Hearth", version, apis...)) })
+	document := sync.OnceValue(func() *huma.OpenAPI {
+		return examples{oracle: s.oracle}.explain(web.Document("Hearth", version, apis...))
+	})
 	s.json = sync.OnceValues(func() ([]byte, error) { return web.DocumentJSON(document()) })
 	s.yaml = sync.OnceValues(func() ([]byte, error) { return document().YAML() })
 }
@@ -91,6 +94,8 @@ func (s *reference) serveFile(w http.ResponseWriter, r *http.Request) error {
 	case "reference.js":
 		send(w, "text/javascript; charset=utf-8", referenceScript)
 		return nil
+	case importFile:
+		return serveImportFile(w)
 	case "errors":
 		send(w, "text/html; charset=utf-8", markdownPage("Error codes", docs.Errors))
 		return nil

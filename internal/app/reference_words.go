@@ -1,11 +1,5 @@
 package app
 
-import (
-	"strings"
-
-	"github.com/danielgtaylor/huma/v2"
-)
-
 // tagText says what the routes of a group in the reference are for. The areas
 // name the groups; only here all of them are known.
 func tagText(name string) string {
@@ -64,73 +58,4 @@ func tagText(name string) string {
 		return "These pages, and the document behind them."
 	}
 	return ""
-}
-
-// sample is an example of a value in a path, for routes that give none. What
-// comes after the collection decides what kind of name it is.
-func sample(path, name string) string {
-	collection, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
-	switch {
-	case name == "gateway":
-		return "africastalking"
-	case name == "sessionId" && strings.HasPrefix(path, "/api/ussd/"):
-		return "ATUid_1"
-	case name == "sessionId":
-		return "$P8H_w19FVNSqnneNKK3V0LyHv_UM4wLy4q0-28BErKo"
-	case name == "runId":
-		return "run_01a1df6d-395d-716b-80cb-7f9588fe173c"
-	case name == "member":
-		return "did:ixo:person/amina"
-	case name == "file":
-		return "errors"
-	case name == "templateId":
-		return "baseline-v1"
-	case name == "version" && collection == "templates":
-		return "1"
-	case name == "surveyId":
-		return "srv_7310428377145344"
-	case name == "exportId":
-		return "01890a5d-ac96-774b-bcce-b302099a8057"
-	case name == "responseId":
-		return "resp_789"
-	case name == "sha256":
-		return "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-	case name == "id" && collection == "api-keys":
-		return "key_01890a5d-ac96-774b-bcce-b302099a8057"
-	case name == "id" && collection == "erasures":
-		return "erasure_7310428377145344"
-	case name == "id":
-		return "01890a5d-ac96-774b-bcce-b302099a8057"
-	case name != "did":
-		return ""
-	}
-	switch collection {
-	case "protocols":
-		return "did:ixo:protocol/clean-cooking"
-	case "devices":
-		return "did:ixo:device/sum789"
-	case "households":
-		return "did:ixo:household/123"
-	}
-	return "did:ixo:entity:175d7824ba25002e4ec206365e206236"
-}
-
-// explain fills what the tables of the areas leave open in the document.
-func explain(doc *huma.OpenAPI) *huma.OpenAPI {
-	for _, t := range doc.Tags {
-		t.Description = tagText(t.Name)
-	}
-	for path, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Patch, item.Delete} {
-			if op == nil {
-				continue
-			}
-			for _, p := range op.Parameters {
-				if text := sample(path, p.Name); p.In == "path" && p.Example == nil && text != "" {
-					p.Example = text
-				}
-			}
-		}
-	}
-	return doc
 }

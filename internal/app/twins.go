@@ -69,7 +69,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	})
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
-		Erasers:   slices.Concat([]erase.Eraser{{Name: "memberships", Erase: t.groups.Forget}, {Name: "keys", Erase: a.Auth.Forget}}, a.surveys.erasers(), a.lineErasers()),
+		Erasers:   slices.Concat(t.erasers(a), a.surveys.erasers(), a.lineErasers()),
 		Certified: erasure.Record,
 		Copies:    append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
 	})
@@ -82,6 +82,14 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	}
 	a.twins = t
 	return nil
+}
+
+// erasers are what area A, and who looks after keys, do to forget somebody.
+func (t *twins) erasers(a *App) []erase.Eraser {
+	return []erase.Eraser{
+		{Name: "memberships", Erase: t.groups.Forget, Stays: []string{"That it was a member of groups stays in the events about them, as a DID."}},
+		{Name: "keys", Erase: a.Auth.Forget, Stays: []string{"Its API keys stay with id, scopes and times, revoked and without their names, for whoever reads what they did."}},
+	}
 }
 
 // routes enters area A into a table.

@@ -82,19 +82,21 @@ func (s *Service) present(ctx context.Context, id string, taken error) error {
 // replaceBy is replace for a document that may repeat what the server
 // decides.
 func replaceBy(e *Entity, stored, doc []byte, checks *fault.Checks) error {
-	free := func(name string) bool {
-		switch name {
-		case "did", "protocol", "protocolVersion", "relationships", "groups":
-			return true // replace compares them as a draft has them
-		}
-		return editable(name)
-	}
-	wrong := check.Unchanged(check.Edited{Stored: stored, Changed: doc, Free: free, Known: atTimes, Partly: true})
 	var n document
 	err := web.DecodeStrict(doc, &n, false)
 	if err != nil && !misfit.Is(err) {
 		return err
 	}
+	free := func(name string) bool {
+		switch name {
+		case "did", "protocol", "protocolVersion", "groups":
+			return true // replace compares them as a draft has them
+		case "relationships":
+			return n.Relationships == nil || len(n.Relationships) > 0 // so here; none repeats nothing
+		}
+		return editable(name)
+	}
+	wrong := check.Unchanged(check.Edited{Stored: stored, Changed: doc, Free: free, Known: atTimes, Partly: true})
 	d := Draft{
 		DID: n.DID, Protocol: n.Protocol, ProtocolVersion: n.ProtocolVersion, Controller: n.Controller, Controllers: n.Controllers, Groups: n.Groups,
 	}

@@ -102,11 +102,12 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	if err := s.reindex(ctx, q, rev, &before, e); err != nil {
 		return nil, err
 	}
-	if act.edges || e.ProtocolVersion != before.ProtocolVersion {
+	moved := e.ProtocolVersion != before.ProtocolVersion
+	if act.edges || moved || plan.Timed(e) {
 		if e.MissingRelationships, err = s.missingOf(ctx, q, e, r.NID); err != nil {
 			return nil, err
 		}
-		if !act.edges && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
+		if moved && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
 			return nil, plan.Lacking(e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}

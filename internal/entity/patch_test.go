@@ -199,6 +199,7 @@ func TestPut(t *testing.T) {
 		for _, bad := range []string{
 			`{"type":"Lamp"}`, `{"type":"Lamp","protocol":"did:ixo:protocol/asset"}`, `{"type":"Lamp","protocol":"did:ixo:protocol/clean-cooking","protocolVersion":"2.0.0"}`,
 			`{"type":"Lamp","protocol":"did:ixo:protocol/clean-cooking","relationships":[{"role":"peer","target":"did:ixo:x:2"}]}`,
+			`{"type":"Lamp","protocol":"did:ixo:protocol/clean-cooking","relationships":[]}`,
 			`{"type":"Lamp","protocol":"did:ixo:protocol/clean-cooking","groups":[{"name":"x"}]}`,
 			`{"type":"Lamp","protocol":"did:ixo:protocol/clean-cooking","did":"did:ixo:device/8"}`,
 		} {

@@ -270,18 +270,42 @@ func parameters(reg huma.Registry, op *huma.Operation, r Route) {
 	}
 }
 
-// bodyContent describes a body in each of its media types. A JSON patch has no
-// example of its own: the one of the merge patch is what tests send.
+// bodyContent describes a body in each of its media types. The example of a
+// JSON patch does what that of the merge patch does.
 func bodyContent(reg huma.Registry, op *huma.Operation, d Doc, t reflect.Type) map[string]*huma.MediaType {
 	content := map[string]*huma.MediaType{}
 	for _, name := range (bodyRules{patch: d.Patch, jsonPatch: d.JSONPatch}).media() {
 		if name == mediaJSONPatch {
-			content[name] = &huma.MediaType{Schema: reg.Schema(reflect.TypeFor[[]PatchOp](), true, "JSONPatch")}
+			content[name] = &huma.MediaType{Schema: reg.Schema(reflect.TypeFor[[]PatchOp](), true, "JSONPatch"), Example: patchExample(d.Example)}
 			continue
 		}
 		content[name] = &huma.MediaType{Schema: reg.Schema(t, true, operationTypeHint(op)), Example: d.Example}
 	}
 	return content
+}
+
+// patchExample writes a merge patch as a JSON patch: each of its values is added
+// at its place, which replaces what stands there.
+func patchExample(merge any) any {
+	text, err := json.Marshal(merge, json.Deterministic(true))
+	if err != nil || merge == nil {
+		return nil
+	}
+	root, err := parseNode(text)
+	if err != nil {
+		return nil
+	}
+	return addAll(nil, root, "")
+}
+
+func addAll(ops []map[string]any, n *node, at string) []map[string]any {
+	if !n.isObject() {
+		return append(ops, map[string]any{"op": "add", "path": at, "value": n.raw})
+	}
+	for _, m := range n.members {
+		ops = addAll(ops, m.value, at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(m.name))
+	}
+	return ops
 }
 
 func operationTypeHint(op *huma.Operation) string { return op.OperationID + "-body" }

@@ -80,8 +80,8 @@ func TestJSONPatchIsDocumented(t *testing.T) {
 	_, a := newPatchHandler(t)
 	doc := web.Document("Hearth", "1", a)
 	content := doc.Paths["/v1/both/{id}"].Patch.RequestBody.Content
-	if len(content) != 2 || content["application/merge-patch+json"].Example == nil || content["application/json-patch+json"].Schema == nil {
-		t.Errorf("content = %v, want a merge patch with its example and a JSON patch", content)
+	if len(content) != 2 || content["application/merge-patch+json"].Example == nil || content["application/json-patch+json"].Schema == nil || content["application/json-patch+json"].Example == nil {
+		t.Errorf("content = %v, want a merge patch and a JSON patch with their examples", content)
 	}
 	if got := doc.Paths["/v1/merge/{id}"].Patch.RequestBody.Content; len(got) != 1 {
 		t.Errorf("content of a route without JSON patches = %v, want one", got)

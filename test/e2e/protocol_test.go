@@ -112,7 +112,7 @@ func TestProtocolMigration(t *testing.T) {
 		if d := must(c.Protocols.Diff(ctx, p.DID, "1.0.0", "2.0.0"))(t); d.Compatible || d.Suggested != "major" || len(d.Changes) == 0 {
 			t.Errorf("diff = %+v, want a breaking one", d)
 		}
-		how := client.MigrationDraft{To: "2.0.0", Rename: map[string]string{"sn": "serial"}, Defaults: client.Object{"power": 1.5}, Reason: "second programme", DryRun: true}
+		how := client.MigrationDraft{To: "2.0.0", Rename: map[string]*string{"sn": new("serial")}, Defaults: client.Object{"power": 1.5}, Reason: "second programme", DryRun: true}
 		for _, how.DryRun = range []bool{true, false} {
 			job := must(c.Protocols.Migrate(ctx, p.DID, how))(t)
 			if job = must(c.Jobs.Wait(ctx, job.ID))(t); job.Status != "succeeded" {

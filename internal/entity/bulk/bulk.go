@@ -17,7 +17,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -42,7 +41,6 @@ const (
 	MaxFiles   = 100      // a workspace has at once
 	FileLife   = 24 * time.Hour
 	maxMapping = 4 << 10 // bytes of the mapping of an import
-	maxRenames = 100     // of a migration, and as many defaults
 	ChunkRows  = chunk.Rows
 )
 
@@ -109,11 +107,6 @@ func mayAll(ctx context.Context, scopes ...string) error {
 		}
 	}
 	return nil
-}
-
-// escape makes a name part of a JSON pointer.
-func escape(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 func decodeJSON(text string, v any) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -42,7 +43,7 @@ const exporting = "Every twin that matches, in the order of their making, as a f
 	"formula has an apostrophe before it. XLSX has at most 1,048,575 twins and 32,767 characters in a cell, tables 1,000 columns: what does not fit fails the export with a reason. " +
 	"Without the scope `entities:pii` twins you do not control come without their personal properties. The scope `entities:read` is needed too."
 
-const migrating = "Takes every twin of the protocol that is older than the target version to it. Properties are renamed, then defaults fill what is missing, then the twin is checked; one that does not fit stays as it is and is in the report. " +
+const migrating = "Takes every twin of the protocol that is older than the target version to it. Properties are renamed or dropped, then defaults fill what is missing (those given, then those the target has for what it requires), then the twin is checked; one that does not fit stays as it is and is in the report. " +
 	"Twins of a version after the target and deactivated ones are skipped. A dry run changes nothing and reports the twins that would not fit; its target may be a draft, which is published when all fit. " +
 	"The answer is a job; what became of every twin is at /v1/migrations/{id}/rows, with the id of the job: links.rows. The scope `entities:write` is needed too, and control of the twins, or `entities:transfer` and sight of all they have (`entities:pii`)."
 
@@ -314,7 +315,11 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 	if err := d.validate(); err != nil {
 		return web.Reply[Accepted]{}, err
 	}
-	if err := s.checkColumns(ctx, d.Columns); err != nil {
+	err := table.CheckColumns(d.Columns, func(field string) error {
+		_, err := s.cfg.Search.Fields(ctx, &entity.Row{Workspace: web.CallerFrom(ctx).Workspace}, []byte("{}"), field)
+		return err
+	})
+	if err != nil {
 		return web.Reply[Accepted]{}, err
 	}
 	if err := s.tryQuery(ctx, d.query()); err != nil {

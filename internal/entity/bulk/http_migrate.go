@@ -19,7 +19,7 @@ func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Repl
 	if err := mayAll(ctx, "entities:write"); err != nil {
 		return none, err
 	}
-	ws, p := web.CallerFrom(ctx).Workspace, migrationJob{Protocol: in.DID, MigrationDraft: in.Body}
+	ws, p := web.CallerFrom(ctx).Workspace, migrationJob{Protocol: in.DID, Draft: in.Body}
 	target, err := s.target(ctx, &p)
 	if err != nil {
 		return none, err
@@ -29,7 +29,7 @@ func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Repl
 			return none, err
 		}
 	}
-	if err := p.validate(target); err != nil {
+	if err := p.Validate(target); err != nil {
 		return none, err
 	}
 	p.To = target.Version

@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -142,7 +143,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	// progress has a total, and rows may refer to later ones.
 	w := &importer{
 		s: s, run: r, p: p, file: f, st: st, pace: chunk.NewPace(s.db), resumed: resumed,
-		seen: taken.New(sortedKeys(uncarried)...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
+		seen: taken.New(check.Keys(uncarried)...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
 	}
 	total, groups, err := w.count(ctx, open)
 	if err != nil {

@@ -2,22 +2,17 @@ package bulk
 
 import (
 	"context"
-	"fmt"
-	"slices"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/migration"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/version"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -26,138 +21,13 @@ import (
 const dryPage = 500
 
 // MigrationDraft is what a migration is made from.
-type MigrationDraft struct {
-	From     string            `json:"from,omitzero" doc:"Only twins of this version; of all older ones without it."`
-	To       string            `json:"to,omitzero" doc:"Version twins are taken to; the newest published one by default." example:"1.0.0"`
-	DryRun   bool              `json:"dryRun,omitzero" doc:"Check every twin and change none."`
-	Filter   string            `json:"filter,omitzero" doc:"Only these twins; as in the list of twins."`
-	Rename   map[string]string `json:"rename,omitzero" doc:"Properties that have another name in the target: old → new, at most 100."`
-	Defaults entity.Object     `json:"defaults,omitzero" doc:"Values for properties a twin does not have, at most 100."`
-	Reason   string            `json:"reason,omitzero" doc:"Why, for the history; at most 500 characters."`
-}
+type MigrationDraft = migration.Draft
 
 // migrationJob is what a migration was asked for, with all that was left open
 // settled.
 type migrationJob struct {
 	Protocol string `json:"protocol"`
-	MigrationDraft
-}
-
-// validate holds a draft against the target version.
-func (d *MigrationDraft) validate(target *protocol.Protocol) error {
-	var c fault.Checks
-	if len(d.Rename) > maxRenames {
-		c.Add("/rename", "too_many", fmt.Sprintf("At most %d properties are renamed.", maxRenames))
-	}
-	defaults, err := d.defaults()
-	if err != nil {
-		c.Add("/defaults", "wrong_type", "The value must be an object.")
-	}
-	if len(defaults) > maxRenames {
-		c.Add("/defaults", "too_many", fmt.Sprintf("At most %d defaults are given.", maxRenames))
-	}
-	if len([]rune(d.Reason)) > 500 {
-		c.Add("/reason", "too_long", "At most 500 characters are accepted.")
-	}
-	if d.From != "" && d.From == target.Version {
-		c.Add("/from", "invalid", "Twins of the target version are where they are to go.")
-	}
-	taken := map[string]bool{}
-	for _, old := range sortedKeys(d.Rename) {
-		name := d.Rename[old]
-		switch {
-		case target.Kind(name) == "" && !target.Open():
-			c.Add("/rename/"+escape(old), "unknown_property", "The target does not declare this property.")
-		case taken[name]:
-			c.Add("/rename/"+escape(old), "duplicate", "Another property gets this name.")
-		}
-		taken[name] = true
-	}
-	for _, name := range sortedKeys(defaults) {
-		if target.Kind(name) == "" && !target.Open() {
-			c.Add("/defaults/"+escape(name), "unknown_property", "The target does not declare this property.")
-		}
-	}
-	return c.Err("MIGRATION_INVALID", "The migration is not valid.")
-}
-
-// defaults are the values for properties a twin does not have.
-func (d *MigrationDraft) defaults() (map[string]jsontext.Value, error) {
-	var m map[string]jsontext.Value
-	if d.Defaults.IsZero() {
-		return nil, nil
-	}
-	err := json.Unmarshal(d.Defaults.Value, &m)
-	return m, err
-}
-
-// change is the merge patch that takes properties to the target. A property
-// that would take the place of another is a fault.
-func (d *MigrationDraft) change(props map[string]jsontext.Value) (map[string]jsontext.Value, error) {
-	patch := map[string]jsontext.Value{}
-	var c fault.Checks
-	for _, old := range sortedKeys(d.Rename) {
-		v, has := props[old]
-		if !has {
-			continue
-		}
-		name := d.Rename[old]
-		if _, there := props[name]; there && d.Rename[name] == "" {
-			c.Add("/properties/"+escape(name), "exists", "The twin has both the old property and the new one.")
-			continue
-		}
-		if _, set := patch[old]; !set {
-			patch[old] = jsontext.Value("null")
-		}
-		patch[name] = v
-	}
-	defaults, err := d.defaults()
-	if err != nil {
-		return nil, fmt.Errorf("read defaults: %w", err)
-	}
-	for name, v := range defaults {
-		_, there := props[name]
-		if set, ok := patch[name]; ok && string(set) != "null" || there && !ok {
-			continue
-		}
-		patch[name] = v
-	}
-	return patch, c.Err("PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.")
-}
-
-// properties are those of a record in the target version. The fault names all
-// that does not fit.
-func (d *MigrationDraft) properties(target *protocol.Protocol, e *entity.Entity) (entity.Object, error) {
-	var props map[string]jsontext.Value
-	if err := json.Unmarshal(e.Properties.Value, &props); err != nil {
-		return entity.Object{}, fmt.Errorf("read properties of %s: %w", e.DID, err)
-	}
-	patch, err := d.change(props)
-	if err != nil {
-		return entity.Object{}, err
-	}
-	next := []byte(e.Properties.Value)
-	if len(patch) > 0 {
-		text, err := web.Encode(patch)
-		if err != nil {
-			return entity.Object{}, err
-		}
-		if next, err = web.MergePatch(next, text); err != nil {
-			return entity.Object{}, err
-		}
-	}
-	var values any
-	if err := json.Unmarshal(next, &values); err != nil {
-		return entity.Object{}, fmt.Errorf("read properties of %s: %w", e.DID, err)
-	}
-	if fields := target.Check(values); len(fields) > 0 {
-		return entity.Object{}, fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").With(fields...)
-	}
-	if !target.Fits(e.Type) {
-		return entity.Object{}, fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").
-			With(fault.Field{Pointer: "/type", Code: "not_applicable", Detail: "The protocol is not for twins of this type."})
-	}
-	return entity.Object{Value: jsontext.Value(next)}, nil
+	migration.Draft
 }
 
 // migrationState is where a migration goes on.
@@ -388,7 +258,7 @@ func (m *migrator) may(ctx context.Context, q db.Querier, r *entity.Row) error {
 
 // change takes a record to the target version.
 func (m *migrator) change(e *entity.Entity) error {
-	props, err := m.p.properties(m.target, e)
+	props, err := m.p.Properties(m.target, e)
 	if err != nil {
 		return err
 	}
@@ -416,13 +286,4 @@ func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (chunk.Out
 		return o, err
 	}
 	return chunk.Outcome{DID: id, Revision: next.Revision, Action: chunk.Migrated, Bytes: len(next.Body)}, nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -246,6 +246,33 @@ func TestMigrationRights(t *testing.T) {
 	}
 }
 
+// What the target has no more is dropped where the draft says so, and what it
+// requires takes its default, in the dry run and in the real one.
+func TestMigrationDrops(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.start(t)
+		r.stoves(t, 3)
+		r.do(t, call{method: "POST", path: stovePath + "/versions", body: map[string]any{
+			"version": "3.0.0", "required": []string{"serial", "fuel", "state"},
+			"properties": map[string]any{
+				"power": nil, "fuel": map[string]any{"type": "string", "default": "wood"}, "state": map[string]any{"type": "object", "default": map[string]any{"ok": true}},
+				"colour": map[string]any{"type": "string", "default": "red"},
+			},
+		}}, 201, nil)
+		r.do(t, call{method: "POST", path: stovePath + "/publish"}, 200, nil)
+		if kept := r.migrate(t, map[string]any{"dryRun": true, "rename": map[string]any{"sn": "serial"}}); kept.Counts.Refused != 3 {
+			t.Errorf("with power = %+v, want all refused", kept.Counts)
+		}
+		for _, dry := range []bool{true, false} {
+			d := map[string]any{"dryRun": dry, "rename": map[string]any{"sn": "serial", "power": nil, "absent": nil}, "defaults": map[string]any{"fuel": "charcoal"}}
+			if m := r.migrate(t, d); m.Counts.Migrated != 3 {
+				t.Fatalf("dry %v = %+v, rows %+v", dry, m.Counts, r.report(t, m.Links.Rows))
+			}
+		}
+		r.checkStove(t, "S1", `{"fuel":"charcoal","serial":"S1","state":{"ok":true}}`, "3.0.0", 2)
+	})
+}
+
 // BenchmarkMigrationDryRun says how long 100,000 twins take.
 func BenchmarkMigrationDryRun(b *testing.B) {
 	r := newRig(b, dbtest.SQLite(b))

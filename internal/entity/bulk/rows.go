@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -137,7 +138,8 @@ func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *ent
 			if f := w.wrongValues(ctx, r); f != nil {
 				return chunk.Refuse(r.draft.DID, f), nil, nil, nil
 			}
-			return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) { return w.again(ctx, tx, r) }}, nil, r, nil
+			st, err := w.repeat(ctx, r)
+			return st, nil, r, err
 		}
 		clash = nil // it is the same twin
 	}
@@ -148,7 +150,10 @@ func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *ent
 		return st, nil, nil, err
 	}
 	w.seen.Take(&r.draft)
-	return st, made, r, nil
+	if w.p.DryRun && w.p.Mode == modeUpsert {
+		st, err = w.rehearse(st, r, nil)
+	}
+	return st, made, r, err
 }
 
 // rowOf reads a row with all that the file as a whole says about it.
@@ -181,14 +186,14 @@ func (w *importer) clash(d *entity.Draft) *fault.Error {
 		f = fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
 			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
 	}
-	for _, scheme := range sortedKeys(d.ExternalIDs) {
+	for _, scheme := range check.Keys(d.ExternalIDs) {
 		if !w.seen.Has(taken.External(scheme, d.ExternalIDs[scheme])) {
 			continue
 		}
 		if f == nil {
 			f = fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "An earlier row has this external id.")
 		}
-		f = f.With(fault.Field{Pointer: "/externalIds/" + escape(scheme), Code: "exists", Detail: "An earlier row has this external id."})
+		f = f.With(fault.Field{Pointer: "/externalIds/" + check.Escape(scheme), Code: "exists", Detail: "An earlier row has this external id."})
 	}
 	return f
 }

@@ -71,20 +71,6 @@ func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity
 	return o, err
 }
 
-// again says in a dry run what becomes of a row that changes the twin of an
-// earlier one, which is stored only where that found it.
-func (w *importer) again(ctx context.Context, tx *db.Tx, row *row) (chunk.Outcome, error) {
-	o := chunk.Outcome{DID: row.draft.DID, Action: chunk.Updated}
-	held, err := w.held(ctx, tx, &row.draft)
-	if held == nil {
-		held = w.seen.Twin(&row.draft)
-	}
-	if held != nil {
-		o.Warnings = row.warnHeld(held)
-	}
-	return o, err
-}
-
 // relations are the edges of a row to twins that are there when it is stored.
 func (r *row) relations() []entity.RelationDraft {
 	return slices.Concat(r.draft.Relationships, r.after)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -18,7 +19,7 @@ const (
 	aboutEvents = "An event begins with a reading at or above the threshold. It goes on while no two readings in a row are more than three sampling intervals apart and it is not below " +
 		"the threshold for longer than two, counted from the first colder reading. It ends at the next reading after its last hot one, at most one interval later, so six hot readings " +
 		"five minutes apart are 1800 seconds. An event belongs to the range it begins in and is followed up to a day past its end. Nothing is stored: events follow from the " +
-		"readings alone. A range is at most 92 days; a page looks at no more than 100,000 readings."
+		"readings alone. Without from it is the 7 days before to, as from and to of the answer say. A range is at most 92 days; a page looks at no more than 100,000 readings."
 	aboutStacking = "Compares the cooking events of the 20 devices that were linked last. Two monitors on one stove are one stove. Days are days of UTC. " +
 		"A range is at most 92 days and 100,000 readings."
 	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
@@ -31,9 +32,9 @@ func (s *Service) Routes(a *web.API) {
 	const tag = "devices"
 	web.Post(a, "/v1/devices", s.serveCreateDevice, web.Doc{
 		Summary: "Register a device", Status: http.StatusCreated, Scope: "entities:write", Tag: tag, Once: true, Also: []int{http.StatusOK},
-		Description: "The device is a twin. A serial number names one device: the same registration again answers 200 with the device there is, another one 409.",
+		Description: "The device is a twin. A serial number names one device: the same registration again answers 200 with the device there is, another one 409, and so does any under the number of a deactivated device.",
 		Example:     deviceExample(),
-		Codes:       []string{"ENTITY_INVALID", "PROTOCOL_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "DEVICE_DATA_CONFLICT", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
+		Codes:       []string{"ENTITY_INVALID", "PROTOCOL_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "DEVICE_DATA_CONFLICT", "DEVICE_DEACTIVATED", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
 	})
 	web.Get(a, "/v1/devices", s.serveDevices, web.Doc{
 		Summary: "List devices, newest first", Scope: "devices:read", Tag: tag, Codes: []string{"INVALID_PARAMETER"},
@@ -127,14 +128,14 @@ func (s *Service) serveHouseholds(ctx context.Context, in *struct{ web.Paging })
 
 func (s *Service) serveStacking(ctx context.Context, in *struct {
 	home
-	period
+	month
 	MinDuration    web.Number `query:"minDuration" doc:"Shortest cooking event in seconds; that of each device by default." example:"1800"`
 	MinTemperature Decimal    `query:"minTemperature" doc:"Threshold in °C; that of each device by default." example:"60"`
 	StoveTypes     []string   `query:"stoveTypes" doc:"Only stoves whose twins have one of these types, separated by commas." example:"traditional,improved"`
 },
 ) (*Stacking, error) {
 	var c fault.Checks
-	from, to := in.bounds(&c, s.cfg.Now(), 30*24*time.Hour)
+	from, to := in.bounds(&c, s.cfg.Now())
 	q := StackingQuery{From: from, To: to, StoveTypes: in.StoveTypes, Ask: ask(&c, in.MinTemperature, "query/minTemperature", in.MinDuration)}
 	if err := wrong(c); err != nil {
 		return nil, err
@@ -179,12 +180,15 @@ func (s *Service) serveAdd(ctx context.Context, in *struct {
 	one
 	OnConflict string `query:"onConflict" doc:"What to do with readings that differ from stored ones: refuse the batch, or skip them." enum:"refuse,skip"`
 	Body       Batch
+	Misfit     error // named with all else that is wrong
 },
 ) (web.Reply[Outcome], error) {
+	var c fault.Checks
 	if in.OnConflict != "" && in.OnConflict != "refuse" && in.OnConflict != "skip" {
-		var c fault.Checks
 		c.Add("query/onConflict", "invalid", "The value is refuse or skip.")
-		return web.Reply[Outcome]{}, wrong(c)
+	}
+	if err := check.Together(in.Misfit, wrong(c)); err != nil {
+		return web.Reply[Outcome]{}, s.refused(ctx, in.DID, in.Body, err)
 	}
 	return s.Add(ctx, in.DID, in.Body, in.OnConflict == "skip")
 }
@@ -198,6 +202,7 @@ func (s *Service) serveReadings(ctx context.Context, in *struct {
 	var none web.Reply[web.Page[Reading]]
 	var c fault.Checks
 	from, to := in.open(&c)
+	in.Size(&c)
 	if err := wrong(c); err != nil {
 		return none, err
 	}
@@ -215,13 +220,14 @@ func (s *Service) serveReadings(ctx context.Context, in *struct {
 
 func (s *Service) serveGaps(ctx context.Context, in *struct {
 	one
-	period
+	week
 	web.Paging
 },
-) (web.Reply[web.Page[Gap]], error) {
-	var none web.Reply[web.Page[Gap]]
+) (web.Reply[Within[Gap]], error) {
+	var none web.Reply[Within[Gap]]
 	var c fault.Checks
-	from, to := in.bounds(&c, s.cfg.Now(), 7*24*time.Hour)
+	from, to := in.bounds(&c, s.cfg.Now())
+	in.Size(&c)
 	if err := wrong(c); err != nil {
 		return none, err
 	}
@@ -234,21 +240,23 @@ func (s *Service) serveGaps(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+	return within(in.week, m.To, page), err
 }
 
 func (s *Service) serveEvents(ctx context.Context, in *struct {
 	one
-	period
+	week
 	MinDuration web.Number `query:"minDuration" doc:"Shortest event in seconds; that of the device by default." example:"300"`
 	Threshold   Decimal    `query:"threshold" doc:"From how many °C on it is cooking; that of the device by default." example:"60"`
 	web.Paging
 },
-) (web.Reply[web.Page[CookingEvent]], error) {
-	var none web.Reply[web.Page[CookingEvent]]
+) (web.Reply[Within[CookingEvent]], error) {
+	var none web.Reply[Within[CookingEvent]]
 	var c fault.Checks
-	from, to := in.bounds(&c, s.cfg.Now(), 7*24*time.Hour)
+	from, to := in.bounds(&c, s.cfg.Now())
 	a := ask(&c, in.Threshold, "query/threshold", in.MinDuration)
+	in.Size(&c)
 	if err := wrong(c); err != nil {
 		return none, err
 	}
@@ -261,7 +269,8 @@ func (s *Service) serveEvents(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, m.next(next))
+	return within(in.week, m.To, page), err
 }
 
 func (s *Service) serveStatus(ctx context.Context, in *one) (*Status, error) {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -35,11 +38,8 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 	if !c.May("entities:write") && !controls(c, t.e) {
 		return none, fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and those who may change twins send its readings.")
 	}
-	if err := b.names(t); err != nil {
-		return none, err
-	}
 	p, err := b.check(now)
-	if err != nil {
+	if err := check.Together(b.names(t), err); err != nil {
 		return none, err
 	}
 	st := &storing{s: s, t: t, p: p, skip: skip, now: now, interval: configurationOf(t.e).interval()}
@@ -47,6 +47,25 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 		out, err := st.run(ctx, tx)
 		return web.Reply[Outcome]{Value: out, Status: http.StatusOK}, err
 	})
+}
+
+// refused is why a batch is not read, and whatever else is wrong with it and can
+// be seen. What misses in the readings that misfit names is not known.
+func (s *Service) refused(ctx context.Context, id string, b Batch, misfit error) error {
+	t, err := s.find(ctx, s.db, id, deviceIs)
+	if err != nil {
+		return err
+	}
+	_, err = b.check(s.cfg.Now())
+	more := fault.As(check.Together(b.names(t), err))
+	if more == nil {
+		return misfit
+	}
+	why := fault.As(misfit).Fields
+	more.Fields = slices.DeleteFunc(slices.Clone(more.Fields), func(f fault.Field) bool {
+		return slices.ContainsFunc(why, func(w fault.Field) bool { return strings.HasPrefix(w.Pointer, f.Pointer+"/") })
+	})
+	return check.Together(misfit, more)
 }
 
 // names checks that the batch is of this device: a mix-up of two devices would

@@ -83,7 +83,8 @@ func (s *Service) CreateHousehold(ctx context.Context, d HouseholdDraft) (web.Re
 
 // CreateDevice makes the twin of a device. A serial number names one device:
 // sending the same registration again gives the device there is, another one
-// under the same serial number is the fault DEVICE_DATA_CONFLICT.
+// under the same serial number is the fault DEVICE_DATA_CONFLICT, any under that
+// of a deactivated one DEVICE_DEACTIVATED.
 func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device], error) {
 	var none web.Reply[*Device]
 	if err := d.Validate(); err != nil {
@@ -155,6 +156,12 @@ func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists
 	e, err := s.seen(ctx, s.db, row)
 	if err != nil {
 		return none, err
+	}
+	if e.Status == entity.StatusDeactivated {
+		return none, fault.New(fault.Conflict, "DEVICE_DEACTIVATED", "The device under this serial number is deactivated. That is final.").With(fault.Field{
+			Pointer: "/serial", Code: "deactivated",
+			Detail: "The device " + e.DID + " has this serial number for good. Register this one under another, such as " + d.serial() + "-2.",
+		})
 	}
 	if fields := d.differs(draft, e); len(fields) > 0 {
 		return none, taken.With(fields...)

@@ -3,6 +3,7 @@ package erase
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -261,8 +262,12 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 			fresh = false
 			return nil
 		}
+		stays, err := s.stays(r, all, last)
+		if err != nil {
+			return err
+		}
 		body, err = web.Encode(Certificate{
-			ID: idOf(nid), Subject: r.DID, ErasedAt: now, By: web.CallerFrom(ctx).DID, Reason: d.Reason, Counts: all,
+			ID: idOf(nid), Subject: r.DID, ErasedAt: now, By: web.CallerFrom(ctx).DID, Reason: d.Reason, Counts: all, Stays: stays,
 		})
 		if err != nil {
 			return err
@@ -276,6 +281,29 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 		return nil, false, err
 	}
 	return body, fresh, nil
+}
+
+// stays lists what is kept. A part has kept something when it has erased
+// something, now or before last, the certificate before this one.
+func (s *Service) stays(r *entity.Row, counts map[string]int64, last []byte) ([]string, error) {
+	var before Certificate
+	if last != nil {
+		if err := json.Unmarshal(last, &before); err != nil {
+			return nil, err
+		}
+	}
+	var out []string
+	if r.NID != 0 {
+		out = ofTwin(r.DomainType)
+	}
+	for _, e := range s.cfg.Erasers {
+		for _, sentence := range e.Stays {
+			if counts[e.Name]+before.Counts[e.Name] > 0 || slices.Contains(before.Stays, sentence) {
+				out = append(out, sentence)
+			}
+		}
+	}
+	return append(out, ofAll()...), nil
 }
 
 // forget takes the subject out of everything but its own revisions.

@@ -262,16 +262,7 @@ func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, e
 		if w, err = s.see(ctx, q, r); err != nil {
 			return err
 		}
-		if b = newest(r); to != "" {
-			if b, err = when(ctx, q, r, to, "query/to"); err != nil {
-				return err
-			}
-		}
-		start := from
-		if start == "" {
-			start = strconv.FormatInt(max(1, b.number-1), 10)
-		}
-		if a, err = when(ctx, q, r, start, "query/from"); err != nil {
+		if a, b, err = ends(ctx, q, r, from, to); err != nil {
 			return err
 		}
 		steps, err = between(ctx, q, r, min(a.number, b.number), max(a.number, b.number))
@@ -293,6 +284,28 @@ func (s *Service) Diff(ctx context.Context, id, from, to string) (*Difference, e
 		d.Steps = append(d.Steps, w.entry(id, v, steps[i].hash))
 	}
 	return d, nil
+}
+
+// ends finds the two revisions of a diff. What cannot be read of both is named
+// at once.
+func ends(ctx context.Context, q db.Querier, r *entity.Row, from, to string) (a, b revision, err error) {
+	if b = newest(r); to != "" {
+		b, err = when(ctx, q, r, to, "query/to")
+	}
+	if from == "" {
+		from = strconv.FormatInt(max(1, b.number-1), 10)
+	}
+	if err != nil && fault.KindOf(err) != fault.Invalid {
+		return a, b, err
+	}
+	a, more := when(ctx, q, r, from, "query/from")
+	switch {
+	case err == nil:
+		return a, b, more
+	case fault.KindOf(more) == fault.Invalid:
+		return a, b, fault.As(err).With(fault.As(more).Fields...)
+	}
+	return a, b, err
 }
 
 // patch compares two revisions as far as the caller sees them.

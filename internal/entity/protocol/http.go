@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -108,11 +109,12 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 ) (web.Reply[web.Page[Record]], error) {
 	var none web.Reply[web.Page[Record]]
 	var at spot
+	f := Filter{Status: Status(in.Status), Class: in.Class, Name: in.Name}
 	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
-	if err != nil {
+	if err := check.Together(err, f.check()); err != nil {
 		return none, err
 	}
-	items, next, err := s.List(ctx, Filter{Status: Status(in.Status), Class: in.Class, Name: in.Name}, at, limit)
+	items, next, err := s.List(ctx, f, at, limit)
 	if err != nil {
 		return none, err
 	}

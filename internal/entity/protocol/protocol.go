@@ -192,6 +192,20 @@ func (p *Protocol) Kind(name string) string {
 	return ""
 }
 
+// Defaults are the values its required properties have by default, those that
+// have one.
+func (p *Protocol) Defaults() map[string]any {
+	out := map[string]any{}
+	for _, name := range p.set.Required {
+		if d, ok := p.set.Properties[name]; ok {
+			if v, given := d.Doc["default"]; given {
+				out[name] = v
+			}
+		}
+	}
+	return out
+}
+
 // Names lists the declared properties, sorted.
 func (p *Protocol) Names() []string {
 	return slices.Sorted(maps.Keys(p.set.Properties))

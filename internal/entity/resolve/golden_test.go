@@ -97,10 +97,12 @@ func TestOwnNames(t *testing.T) {
 			if w.Code != 200 || !strings.Contains(w.Body.String(), `"id":"`+tt.want+`"`) {
 				t.Errorf("%q: GET %s = %d %s, want the document of %s", tt.base, tt.path, w.Code, w.Body, tt.want)
 			}
-			// The same document, asked for by its name.
-			again := ask(e.handler(t), "/1.0/identifiers/"+url.PathEscape(tt.want), "Accept", "application/did+json")
-			if again.Body.String() != w.Body.String() {
-				t.Errorf("resolved = %s, want %s", again.Body, w.Body)
+			// The same document, asked for by its name, encoded or as it is.
+			for _, name := range []string{url.PathEscape(tt.want), tt.want} {
+				again := ask(e.handler(t), "/1.0/identifiers/"+name, "Accept", "application/did+json")
+				if again.Body.String() != w.Body.String() {
+					t.Errorf("%s resolved = %s, want %s", name, again.Body, w.Body)
+				}
 			}
 		}
 	})

@@ -27,7 +27,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/dids/{did}", s.serveResolve, web.Doc{
 		Summary: "Resolve a DID", Tag: "dids", Scope: "entities:read",
 		Description: "did:key by itself, did:web from its host (kept for a minute), any other among the entities of the workspace. " +
-			"Percent-encode DIDs that hold a percent sign.",
+			"Percent-encode DIDs that hold a percent sign; a did:web of this server is found without that too.",
 		Codes: []string{codeInvalid, codeNotFound, codeMethod, codeOptions, "DID_RESOLVER_BUSY"},
 	})
 	a.Handle("GET", "/1.0/identifiers/{did}", s.servePublic, web.Doc{
@@ -79,7 +79,7 @@ type (
 		version
 	}
 	webIn struct {
-		ID string `path:"id" doc:"Last part of a minted DID: 32 hexadecimal digits." example:"175d7824ba25002e4ec206365e206236"`
+		ID string `path:"id" doc:"Last part of a minted DID: 32 hexadecimal digits."`
 	}
 )
 

@@ -139,7 +139,7 @@ func (s *Service) Resolve(ctx context.Context, text string, v Version) (*Result,
 	case "key":
 		return s.resolveKey(id, v)
 	case "web":
-		return s.resolveWeb(ctx, id, v)
+		return s.resolveWeb(ctx, s.asWritten(id), v)
 	}
 	row, err := s.cfg.Entities.Find(ctx, s.db, text)
 	if fault.KindOf(err) == fault.NotFound {
@@ -165,7 +165,7 @@ func (s *Service) ResolvePublic(ctx context.Context, text string, v Version) (*R
 	case "key":
 		return s.resolveKey(id, v)
 	case "web":
-		return s.resolveOwnWeb(ctx, id, v)
+		return s.resolveOwnWeb(ctx, s.asWritten(id), v)
 	}
 	row, err := s.findPublic(ctx, id)
 	if err != nil {

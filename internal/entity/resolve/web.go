@@ -43,6 +43,17 @@ func (s *Service) ownWeb(id did.DID) string {
 	return twin.String()
 }
 
+// asWritten is a did:web of this server as its documents write it. A path
+// decodes what it holds once, so the port of a DID that was copied into one
+// arrives with a bare colon.
+func (s *Service) asWritten(id did.DID) did.DID {
+	rest, ours := strings.CutPrefix(id.String(), strings.ReplaceAll(s.self.String(), "%3A", ":"))
+	if own := did.DID(s.self.String() + rest); s.self != "" && ours && s.ownWeb(own) != "" {
+		return own
+	}
+	return id
+}
+
 // resolveOwnWeb finds the twin behind a did:web of this server.
 func (s *Service) resolveOwnWeb(ctx context.Context, id did.DID, v Version) (*Result, error) {
 	if s.self == "" {

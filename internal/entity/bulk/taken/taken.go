@@ -22,13 +22,14 @@ const maxShared = 10_000
 type Names struct {
 	seed    maphash.Seed
 	twins   map[uint64]*entity.Row // nil where nothing is known of one
+	told    map[uint64]Past
 	members []string
 	shared  map[string]*entity.Row // most twins are alike in these members
 }
 
 // New makes a set of names. Of twins it remembers their status and some members.
 func New(members ...string) *Names {
-	return &Names{seed: maphash.MakeSeed(), twins: map[uint64]*entity.Row{}, members: append(members, "status"), shared: map[string]*entity.Row{}}
+	return &Names{seed: maphash.MakeSeed(), twins: map[uint64]*entity.Row{}, told: map[uint64]Past{}, members: append(members, "status"), shared: map[string]*entity.Row{}}
 }
 
 // Of are the names a draft takes for itself.
@@ -54,6 +55,17 @@ func (n *Names) Take(d *entity.Draft) {
 		n.twins[n.hash(name)] = n.twins[n.hash(name)]
 	}
 }
+
+// Free gives the names of a draft back: nothing came of it.
+func (n *Names) Free(d *entity.Draft) {
+	for _, name := range Of(d) {
+		delete(n.twins, n.hash(name))
+		delete(n.told, n.hash(name))
+	}
+}
+
+// Hash is that of Past.Said.
+func (n *Names) Hash(says []byte) uint64 { return maphash.Bytes(n.seed, says) }
 
 // Has tells whether a name is taken.
 func (n *Names) Has(name string) bool {

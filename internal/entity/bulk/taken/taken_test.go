@@ -45,3 +45,31 @@ func TestNames(t *testing.T) {
 		t.Error("what is no record is noted")
 	}
 }
+
+// TestPast: what rows did to a twin is known by each of their names.
+func TestPast(t *testing.T) {
+	t.Parallel()
+	n := taken.New()
+	both := &entity.Draft{DID: "did:x:1", ExternalIDs: map[string]string{"erp": "E1"}}
+	named := &entity.Draft{ExternalIDs: map[string]string{"erp": "E1"}}
+	check := func(what string, d *entity.Draft, want taken.Past) {
+		t.Helper()
+		if got := n.Past(d); got != want {
+			t.Errorf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	check("nothing", both, taken.Past{})
+	n.Take(both)
+	check("taken, and nothing known", both, taken.Past{Taken: true, Changed: true})
+	n.Tell(both, false, []byte("a"))
+	check("unchanged", both, taken.Past{Taken: true, Said: n.Hash([]byte("a"))})
+	n.Tell(both, true, []byte("a"))
+	check("by another name", named, taken.Past{Taken: true, Changed: true, Said: n.Hash([]byte("a"))})
+	n.Tell(named, true, []byte("b"))
+	check("by two names", both, taken.Past{Taken: true, Changed: true})
+	check("by the last name", named, taken.Past{Taken: true, Changed: true, Said: n.Hash([]byte("b"))})
+	n.Free(both)
+	if check("freed", both, taken.Past{}); n.Has("did:x:1") {
+		t.Error("a name that was given back is taken")
+	}
+}

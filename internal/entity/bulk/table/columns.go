@@ -1,0 +1,45 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/sheet"
+)
+
+// CheckColumns names every column of an export that no record can have, by the
+// rules of fields= in the list of twins. find is what looks for such a field.
+func CheckColumns(columns []string, find func(field string) error) error {
+	var c fault.Checks
+	for i, path := range columns {
+		err := find(fieldOf(sheet.SplitPath(path)))
+		switch fault.CodeOf(err) {
+		case "UNKNOWN_FIELD", "INVALID_PARAMETER": // too long to be one
+			c.Add(fmt.Sprintf("/columns/%d", i), "unknown_field", fmt.Sprintf("There is no field %q.", path))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.Err("UNKNOWN_FIELD", "A field is not known.")
+}
+
+// fieldOf is a pointer that fields= takes.
+func fieldOf(names []string) string {
+	var out jsontext.Pointer
+	for _, name := range names {
+		// fields= has commas between fields and skips white space around them. No
+		// member of ours has either, and what is inside metadata may have any name.
+		out = out.AppendToken(strings.Map(func(r rune) rune {
+			if r == ',' || r <= ' ' {
+				return '-'
+			}
+			return r
+		}, name))
+	}
+	return string(out)
+}
