@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -63,15 +64,18 @@ func (a *App) buildSurveys(ctx context.Context) {
 	s.responses = response.New(response.Config{
 		DB: a.DB, Surveys: s.surveys, Vault: s.vault, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Key: a.Key,
 		Log: a.log, Self: a.identity.DID.String(), Settings: s.rules.Settings,
+		Stored:   func(ctx context.Context, tx *db.Tx, p *response.Prepared) error { return s.offline.Settle(ctx, tx, p) },
 		Redacted: func(ctx context.Context, o *survey.Open) error { return s.exports.ForgetSurvey(ctx, o) },
 	})
 	s.offline = offline.New(offline.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
-	s.verify = verify.New(verify.Config{DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors})
+	s.verify = verify.New(verify.Config{
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors, ActsFor: a.actsFor,
+	})
 	s.quality = quality.New(quality.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Templates: s.templates, Rules: s.rules, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem,
-		Cursors: a.cursors, Log: a.log,
+		Cursors: a.cursors, Log: a.log, ActsFor: a.actsFor,
 	})
 	s.exports = export.New(export.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Jobs: a.Jobs, Idem: a.Idem, Log: a.log, Filter: responseFilter,
@@ -117,6 +121,20 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 	return true, end.DomainType == "project", nil
 }
 
+// actsFor lists the groups the caller of ctx belongs to, whatever these give it,
+// and also those its key does not see because it is limited to some projects.
+// Not their organisations: one group of it may well judge what another does.
+func (a *App) actsFor(ctx context.Context) ([]string, error) {
+	c := web.CallerFrom(ctx)
+	c.Projects = nil
+	of, err := a.twins.groups.Of(web.WithCaller(ctx, c), c.DID)
+	var out []string
+	for _, m := range of.Groups {
+		out = append(out, m.Group)
+	}
+	return out, err
+}
+
 // beginOf is when a workspace was made.
 func (a *App) beginOf(ctx context.Context, _ db.Querier, ws string) (time.Time, error) {
 	w, err := a.Auth.GetWorkspace(ctx, ws)
@@ -147,8 +165,8 @@ func (s *surveys) jobs(c *job.RunnerConfig) {
 // erasers are what area B does to forget a household.
 func (s *surveys) erasers() []erase.Eraser {
 	return []erase.Eraser{
-		{Name: "survey lists", Erase: s.surveys.Erase},
-		{Name: "answers", Erase: s.responses.Erase},
+		{Name: "survey lists", Erase: s.surveys.Erase, Stays: erasure.StaysOnLists()},
+		{Name: "answers", Erase: s.responses.Erase, Stays: erasure.StaysOfAnswers()},
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *Service) moveRoutes(a *web.API, scope web.Scope) {
 		{"resume", "Resume a paused survey", "The window must not be over."},
 		{"close", "Close a survey", "No responses are taken any more."},
 		{"reopen", "Open a closed survey again", "A reason must be given, and the window must not be over."},
-		{"archive", "Archive a closed survey", "Final."},
+		{"archive", "Archive a closed survey", "Final. Not while held or conflicting interviews wait: see GET /v1/surveys/{surveyId}/conflicts."},
 	} {
 		web.Post(a, "/v1/surveys/{surveyId}/"+one.name, s.serveMove(one.name), web.Doc{
 			Summary: one.summary, Scope: scope, Tag: tag, Once: true, Example: Move{Reason: "As planned."}, Description: one.description,

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
+	"github.com/hearth-dmrv/hearth/internal/survey/waiting"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -50,7 +51,7 @@ const transitionCode = "STATE_TRANSITION_INVALID"
 func (s *Service) Move(ctx context.Context, id, name, ifMatch string, m Move) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
 	mv := moves[name]
-	if err := mv.checkReason(m.Reason); err != nil {
+	if err := plan.CheckReason("/reason", m.Reason, mv.reason); err != nil {
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
@@ -66,13 +67,6 @@ func (s *Service) Move(ctx context.Context, id, name, ifMatch string, m Move) (w
 		}
 		return s.move(ctx, r, old, mv, m.Reason)
 	})
-}
-
-func (m move) checkReason(reason string) error {
-	var c fault.Checks
-	plan.Short(&c, "/reason", reason, plan.MaxReason)
-	c.Require(!m.reason || reason != "", "/reason")
-	return c.Err("INVALID_PARAMETER", "The request is not valid.")
 }
 
 func (m move) allows(from Status) error {
@@ -115,10 +109,14 @@ func (s *Service) move(ctx context.Context, r *Row, old *Survey, m move, reason 
 	}
 	st := step{change: change{m.action, reason}, event: m.event, body: body, check: func(tx *db.Tx) error {
 		all := c // a copy: this may run twice
+		var err error
 		if m.starts {
-			if err := checkSample(ctx, tx, r.NID, old.Sampling, &all); err != nil {
-				return err
-			}
+			err = checkSample(ctx, tx, r.NID, old.Sampling, &all)
+		} else if m.to == StatusArchived {
+			err = waiting.Check(ctx, tx, r.NID, r.SurveyID, &all)
+		}
+		if err != nil {
+			return err
 		}
 		return unmet(&all, m.to)
 	}}

@@ -117,7 +117,7 @@ type patched plan.Draft
 // edit makes a new revision of a campaign.
 func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn func(plan.Draft) (plan.Draft, error)) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
-	if err := checkReason(ch.reason); err != nil {
+	if err := plan.CheckReason("query/reason", ch.reason, false); err != nil {
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
@@ -145,12 +145,6 @@ func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn fu
 		}
 		return s.store(ctx, r, v, ch, "survey.updated")
 	})
-}
-
-func checkReason(reason string) error {
-	var c fault.Checks
-	plan.Short(&c, "query/reason", reason, plan.MaxReason)
-	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
 // revise is the record after old with the configuration d.

@@ -127,3 +127,17 @@ func ContentID(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "b" + strings.ToLower(cidText.EncodeToString(append([]byte{0x01, 0x55, 0x12, 0x20}, sum[:]...)))
 }
+
+// IsPrivate tells whether an answer holds anything about a person.
+func IsPrivate(f *form.Form, pointer string) bool {
+	for _, c := range f.Columns() {
+		if !c.PII.Private() {
+			continue
+		}
+		at := "/responses/" + strings.Join(c.Path, "/")
+		if at == pointer || strings.HasPrefix(at, pointer+"/") || strings.HasPrefix(pointer, at+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -107,6 +107,11 @@ const (
 	seeConflict = "It was sent again when the survey took responses: see "
 )
 
+// Settle is settle for a response that came by itself and is stored.
+func (s *Service) Settle(ctx context.Context, tx *db.Tx, p *response.Prepared) error {
+	return s.settle(ctx, tx, p, nowStored)
+}
+
 // settle ends the wait of a held content whose sender has sent it again since,
 // when the survey took it: nothing is left to decide.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, reason string) error {

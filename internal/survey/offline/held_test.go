@@ -105,11 +105,33 @@ func TestHeldByTemplate(t *testing.T) {
 	if words(got) != "held SURVEY_CLOSED" {
 		t.Errorf("results = %s", words(got))
 	}
-	v.must(t, "owner", "POST /v1/surveys/s/archive", `{}`)
-	w := v.send(t, "mia", "POST /v1/surveys/s/conflicts/"+got.Results[0].ConflictID+"/resolve", `{"keep":"sent"}`)
-	if w.Code != 409 || !strings.Contains(w.Body.String(), "SURVEY_ARCHIVED") {
-		t.Errorf("taken into an archived survey = %d %s, want SURVEY_ARCHIVED", w.Code, w.Body)
-	}
+}
+
+// TestWaitingIsNotArchived: a survey does not end for good while interviews wait
+// that could not be taken after it.
+func TestWaitingIsNotArchived(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t)
+		conflict := v.take(t, "ann", item("a", "1", `"size":4`), item("a", "1", `"size":5`)).Results[1]
+		v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
+		held := v.take(t, "ann", item("b", "2", `"size":6`)).Results[0]
+		refused := func(n string) {
+			t.Helper()
+			w := v.send(t, "owner", "POST /v1/surveys/s/archive", `{}`)
+			for _, word := range []string{"STATE_TRANSITION_INVALID", `"conflicts_waiting"`, ": " + n + ".", "/v1/surveys/s/conflicts?resolved=false"} {
+				if w.Code != 409 || !strings.Contains(w.Body.String(), word) {
+					t.Errorf("archive = %d %s, want 409 with %s", w.Code, w.Body, word)
+				}
+			}
+		}
+		refused("2")
+		v.must(t, "mia", "POST /v1/surveys/s/conflicts/"+conflict.ConflictID+"/resolve", `{"keep":"stored"}`)
+		refused("1")
+		v.must(t, "mia", "POST /v1/surveys/s/conflicts/"+held.ConflictID+"/resolve", `{"keep":"sent"}`)
+		v.must(t, "owner", "POST /v1/surveys/s/archive", `{}`)
+	})
 }
 
 // TestHeldInACrowd: the same batch many times at once is kept once.
@@ -197,8 +219,9 @@ func TestHeldAndSentAgain(t *testing.T) {
 		v.take(t, "ann", item("old", "1", `"size":4`))
 		v.must(t, "owner", "POST /v1/surveys/s/pause", `{}`)
 		late := []offline.Item{item("a", "2", `"size":5`), item("b", "3", `"fuel":["wood"]`), item("c", "1", `"size":7`), item("d", "1", `"size":8`, `"supersedes":"old"`), item("e", "5", `"size":6`)}
-		held := v.take(t, "ann", late...)
-		if held.Held != 5 {
+		one := item("f", "6", `"size":7`)
+		held := v.take(t, "ann", append(late, one)...)
+		if held.Held != 6 {
 			t.Fatalf("results = %s", words(held))
 		}
 		v.must(t, "owner", "POST /v1/surveys/s/resume", `{}`)
@@ -211,15 +234,21 @@ func TestHeldAndSentAgain(t *testing.T) {
 				t.Errorf("held %d = %s, want it ended: %s", i, c.text, why)
 			}
 		}
-		// One that came by itself leaves no second decision either.
-		v.must(t, "ann", "POST /v1/responses", string(late[4].Value.Value))
-		path := "POST /v1/surveys/s/conflicts/" + held.Results[4].ConflictID + "/resolve"
-		if w := v.send(t, "lead", path, `{"keep":"stored","reason":"Too late."}`); w.Code != 400 || !strings.Contains(w.Body.String(), `"/keep"`) {
-			t.Errorf("refuse what is stored = %d %s", w.Code, w.Body)
+		// One that came by itself leaves nothing to decide either, but with other content it does.
+		id := held.Results[4].ConflictID
+		if w := v.send(t, "ann", "POST /v1/responses", strings.Replace(string(late[4].Value.Value), `"size":6`, `"size":9`, 1)); w.Code != 201 {
+			t.Fatalf("other content = %d %s", w.Code, w.Body)
 		}
-		v.must(t, "lead", path, `{"keep":"sent"}`)
+		if c := v.conflict(t, "mia", id); c.Kept != "" {
+			t.Errorf("held = %s, want it open: it says something else", c.text)
+		}
+		v.must(t, "ann", "POST /v1/responses", string(one.Value.Value))
+		if c := v.conflict(t, "mia", held.Results[5].ConflictID); c.Kept != "sent" || c.By != "did:key:ann" || !strings.Contains(c.Reason, "is stored") {
+			t.Errorf("held = %s, want it ended", c.text)
+		}
+		v.must(t, "lead", "POST /v1/surveys/s/conflicts/"+id+"/resolve", `{"keep":"stored","reason":"Too late."}`)
 		open, _, err := v.s.List(as(t, "mia"), "s", false, offline.Place{}, 10)
-		if err != nil || len(open) != 1 || v.count(t, "responses") != 5 {
+		if err != nil || len(open) != 1 || v.count(t, "responses") != 6 {
 			t.Errorf("%d are open, %v, of %d responses", len(open), err, v.count(t, "responses"))
 		}
 	})

@@ -278,6 +278,15 @@ func Short(c *fault.Checks, pointer, value string, most int) {
 	}
 }
 
+// CheckReason refuses why something is done when that is too long, or is needed
+// and missing. The fault is INVALID_PARAMETER.
+func CheckReason(pointer, reason string, needed bool) error {
+	var c fault.Checks
+	Short(&c, pointer, reason, MaxReason)
+	c.Require(!needed || reason != "", pointer)
+	return c.Err("INVALID_PARAMETER", "The reason is not valid.")
+}
+
 func readOnly(c *fault.Checks, pointer string) {
 	c.Add(pointer, "read_only", "The server makes this member; leave it out.")
 }

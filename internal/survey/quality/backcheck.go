@@ -22,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -137,7 +138,7 @@ func askedAgain(f *form.Form) []Asked {
 				walk(at, q.Questions)
 			}
 			if q.BackCheckClass > 0 && q.Type != form.Group && q.Type != form.Repeat && q.Type != form.Note {
-				out = append(out, Asked{Question: pointerOf(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, Options: q.Options, Rows: q.Rows, path: at})
+				out = append(out, Asked{Question: column.Pointer(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, Options: q.Options, Rows: q.Rows, path: at})
 			}
 		}
 	}
@@ -248,7 +249,7 @@ func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *
 	if err != nil {
 		return nil, err
 	}
-	if err := mayAsk(web.CallerFrom(ctx), d.By, r); err != nil {
+	if err := s.mayAsk(ctx, d.By, r); err != nil {
 		return nil, err
 	}
 	switch {
@@ -269,23 +270,29 @@ func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *
 	if !whole.Erased && s.cfg.Responses.Sight(ctx, o).All() {
 		hidden = nil
 	}
-	return compareAll(ask, answersOf(whole.Answers), answersOf(d.Responses.Value), hidden), nil
+	return compareAll(ask, column.Read(whole.Answers), column.Read(d.Responses.Value), hidden), nil
 }
 
 // mayAsk wants somebody else than who has collected or sent the response, both
-// as the one who asked and as the one who says so.
-func mayAsk(caller web.Caller, by string, r *response.Row) error {
-	for _, who := range []string{by, caller.DID} {
-		if who == r.Collector || who == r.Sender {
-			return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response cannot ask again.").
-				With(fault.Field{Pointer: "/by", Code: "collector", Detail: "Somebody else must ask."})
-		}
+// as the one who asked and as the one who says so. Who may not name others is
+// told nothing about them: it would learn who the collector is.
+func (s *Service) mayAsk(ctx context.Context, by string, r *response.Row) error {
+	caller := web.CallerFrom(ctx)
+	as, err := s.cfg.ActsFor(ctx)
+	if err != nil {
+		return err
 	}
-	if by != caller.DID && !caller.May("imports:write") {
+	own := func(who string) bool { return who == r.Collector || who == r.Sender }
+	switch {
+	case own(caller.DID) || slices.ContainsFunc(as, own):
+	case by != caller.DID && !caller.May("imports:write"):
 		return fault.New(fault.Forbidden, "SCOPE_MISSING", "To say that somebody else has asked needs the scope imports:write.").
 			With(fault.Field{Pointer: "/by", Code: "scope_missing", Detail: "Leave it out, or use a key with the scope imports:write."})
+	case !own(by):
+		return nil
 	}
-	return nil
+	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response, or belongs to the group that has, cannot ask again.").
+		With(fault.Field{Pointer: "/by", Code: "collector", Detail: "Somebody else must ask."})
 }
 
 // checkAgain refuses answers to questions that are not asked again, and those
@@ -303,7 +310,7 @@ func checkAgain(f *form.Form, ask []Asked, stored, given jsontext.Value, now tim
 	for section, questions := range sent {
 		for question, v := range questions {
 			if !slices.ContainsFunc(ask, func(a Asked) bool { return a.path[0] == section && a.path[1] == question }) {
-				c.Add(pointerOf([]string{section, question}), "not_asked_again", "The template gives this question no backCheckClass.")
+				c.Add(column.Pointer([]string{section, question}), "not_asked_again", "The template gives this question no backCheckClass.")
 				continue
 			}
 			if old[section] == nil {
@@ -330,10 +337,10 @@ func checkAgain(f *form.Form, ask []Asked, stored, given jsontext.Value, now tim
 // compareAll compares what was asked again. What was not asked is left out, and
 // what is hidden: it was erased, or who asks may not read it and could guess
 // until an answer matches. hidden lists pointers.
-func compareAll(ask []Asked, then, now answers, hidden []byte) []Compared {
+func compareAll(ask []Asked, then, now column.Answers, hidden []byte) []Compared {
 	out := []Compared{}
 	for _, q := range ask {
-		a, b := then.at(q.path), now.at(q.path)
+		a, b := then.At(q.path), now.At(q.path)
 		if b == nil || strings.Contains(string(hidden), `"`+q.Question) {
 			continue
 		}
@@ -348,7 +355,7 @@ const sameMetres = 100 // two measurements of one place
 func same(q Asked, a, b any) bool {
 	switch q.Type {
 	case form.FreeText, form.Barcode:
-		return plain(a) == plain(b)
+		return column.Plain(a) == column.Plain(b)
 	case form.MultipleChoice:
 		x, isList := a.([]any)
 		y, also := b.([]any)
@@ -356,8 +363,8 @@ func same(q Asked, a, b any) bool {
 			return len(x) == len(y) && !slices.ContainsFunc(x, func(v any) bool { return !slices.ContainsFunc(y, func(w any) bool { return reflect.DeepEqual(v, w) }) })
 		}
 	case form.Geo:
-		c := columns{geo: []column{{path: []string{"at"}}}}
-		p, r := c.place(answers{"at": a}), c.place(answers{"at": b})
+		c := column.Set{Geo: []column.Column{{Path: []string{"at"}}}}
+		p, r := c.Place(column.Answers{"at": a}), c.Place(column.Answers{"at": b})
 		if p != nil && r != nil {
 			return stat.Metres(*p, *r) <= sameMetres
 		}

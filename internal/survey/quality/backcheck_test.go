@@ -228,7 +228,9 @@ func (v *env) wrongAnswers(t *testing.T, id string) {
 		{"vera", `{"outcome":"asleep"}`, "BACK_CHECK_INVALID"},
 		{"vera", `{"outcome":"refused","responses":{"home":{"size":1}}}`, "BACK_CHECK_INVALID"},
 		{"vera", `{"responses":{"home":{"size":5}},"by":"nobody"}`, "BACK_CHECK_INVALID"},
-		{"vera", `{"responses":{"home":{"size":5}},"by":"did:key:ann"}`, "VERIFIER_IS_COLLECTOR"},
+		{"vera", `{"responses":{"home":{"size":5}},"by":"did:key:ann"}`, "SCOPE_MISSING"}, // as anybody else: who collected it is not told
+		{"owner", `{"responses":{"home":{"size":5}},"by":"did:key:ann"}`, "VERIFIER_IS_COLLECTOR"},
+		{"member", `{"responses":{"home":{"size":5}}}`, "VERIFIER_IS_COLLECTOR"},
 		{"ann", `{"responses":{"home":{"size":5}}}`, "VERIFIER_IS_COLLECTOR"},
 		{"ann", `{"responses":{"home":{"size":5}},"by":"did:key:nobody"}`, "VERIFIER_IS_COLLECTOR"},
 		{"vera", `{"responses":{"home":{"size":5}},"by":"did:key:nobody"}`, "SCOPE_MISSING"},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
@@ -20,6 +21,7 @@ const (
 	maxCells      = 1_000_000 // answers in all of those
 	maxCollectors = 500       // that are looked at one by one
 	maxEffects    = 200       // that are reported
+	maxNumbers    = 200       // questions for numbers, each unit of a quantity by itself
 )
 
 // interview is a response as the checks over many see it.
@@ -28,14 +30,14 @@ type interview struct {
 	household string
 	collector string
 	at        int64 // ms
-	public    answers
-	whole     answers // with what is about a person
+	public    column.Answers
+	whole     column.Answers // with what is about a person
 	place     *stat.Point
 }
 
 // series are the answers to the questions for numbers.
 type series struct {
-	questions []column
+	questions []column.Column
 	index     map[string]int // question and unit
 	labels    []string       // pointers of the questions
 	samples   []*stat.Sample
@@ -43,26 +45,26 @@ type series struct {
 	full      bool // there are more questions than were looked at
 }
 
-func newSeries(questions []column) *series {
+func newSeries(questions []column.Column) *series {
 	return &series{questions: questions, index: map[string]int{}}
 }
 
 // each calls f for every number of an interview.
-func (n *series) each(a answers, f func(i int, c column, v float64)) {
+func (n *series) each(a column.Answers, f func(i int, c column.Column, v float64)) {
 	for _, c := range n.questions {
-		v, unit, ok := a.number(c)
+		v, unit, ok := a.Number(c)
 		if !ok {
 			continue
 		}
-		i, known := n.index[c.pointer+"\x1f"+unit]
+		i, known := n.index[c.Pointer+"\x1f"+unit]
 		if !known {
 			if len(n.samples) == maxNumbers {
 				n.full = true
 				continue
 			}
 			i = len(n.samples)
-			n.index[c.pointer+"\x1f"+unit] = i
-			n.labels = append(n.labels, c.pointer)
+			n.index[c.Pointer+"\x1f"+unit] = i
+			n.labels = append(n.labels, c.Pointer)
 			n.samples = append(n.samples, &stat.Sample{Size: sampleSize, Seed: stat.Mix(uint64(i))})
 		}
 		f(i, c, v)
@@ -70,7 +72,7 @@ func (n *series) each(a answers, f func(i int, c column, v float64)) {
 }
 
 func (n *series) add(in *interview) {
-	n.each(in.public, func(i int, _ column, v float64) { n.samples[i].Add(in.nid, v) })
+	n.each(in.public, func(i int, _ column.Column, v float64) { n.samples[i].Add(in.nid, v) })
 }
 
 // settle finds the centres once all answers were seen.
@@ -85,14 +87,14 @@ func (n *series) settle() {
 // outliers flags answers that stand out.
 func (n *series) outliers(in *interview, rules *Rules) []rule.Flag {
 	var out []rule.Flag
-	n.each(in.public, func(i int, c column, v float64) {
+	n.each(in.public, func(i int, c column.Column, v float64) {
 		if i >= len(n.centers) || n.centers[i].Count < int64(rules.OutlierAnswers) {
 			return
 		}
 		center := n.centers[i]
 		if z := center.Z(v); math.Abs(z) > rules.OutlierZ {
 			out = append(out, rule.Flag{
-				Rule: Outlier, Question: c.pointer, Value: stat.Round(math.Abs(z)), Limit: rules.OutlierZ,
+				Rule: Outlier, Question: c.Pointer, Value: stat.Round(math.Abs(z)), Limit: rules.OutlierZ,
 				Detail: fmt.Sprintf("The answer %g is %.1f robust standard deviations from the median %g of %d answers.", v, math.Abs(z), center.Median, center.Count),
 			})
 		}
@@ -103,7 +105,7 @@ func (n *series) outliers(in *interview, rules *Rules) []rule.Flag {
 // twins finds households that were counted twice: interviews in one place, or
 // with the same telephone number, of different households.
 type twins struct {
-	cols   *columns
+	cols   *column.Set
 	grid   stat.Grid
 	twice  *stat.Twice
 	seed   maphash.Seed
@@ -131,9 +133,9 @@ type nearby struct {
 	metres float64
 }
 
-func newTwins(cols *columns, metres float64, about int64) *twins {
+func newTwins(cols *column.Set, metres float64, about int64) *twins {
 	return &twins{
-		cols: cols, grid: stat.Grid{Metres: metres}, twice: stat.NewTwice(about * int64(2+len(cols.unique))), seed: maphash.MakeSeed(),
+		cols: cols, grid: stat.Grid{Metres: metres}, twice: stat.NewTwice(about * int64(2+len(cols.Unique))), seed: maphash.MakeSeed(),
 		spots: map[uint64][]*spot{},
 	}
 }
@@ -145,7 +147,7 @@ func (w *twins) add(in *interview) {
 	if in.place != nil {
 		w.twice.Add(w.grid.Of(*in.place).Key(placeSeed))
 	}
-	w.cols.keys(in.whole, w.seed, func(key uint64, _ string) { w.twice.Add(key) })
+	w.cols.Keys(in.whole, w.seed, func(key uint64, _ string) { w.twice.Add(key) })
 }
 
 // find looks for twins among the interviews that were found before this one,
@@ -159,7 +161,7 @@ func (w *twins) find(in *interview) []match {
 			out = append(out, m)
 		}
 	}
-	w.cols.keys(in.whole, w.seed, func(key uint64, question string) {
+	w.cols.Keys(in.whole, w.seed, func(key uint64, question string) {
 		if w.twice.Seen(key) < 2 {
 			return
 		}

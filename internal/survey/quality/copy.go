@@ -3,6 +3,7 @@ package quality
 import (
 	"math"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
@@ -14,7 +15,7 @@ import (
 // it first learns how often interviews of two collectors agree in each question,
 // and wants more agreement than chance gives.
 type copies struct {
-	cols  *columns
+	cols  *column.Set
 	young map[string][]*vector
 	old   map[string][]*vector
 	cells int // answers held in young
@@ -42,14 +43,14 @@ const fewAnswers = 10
 // to one pair in a million or so.
 const rareBits = 20
 
-func newCopies(cols *columns) *copies {
-	n := len(cols.public)
+func newCopies(cols *column.Set) *copies {
+	n := len(cols.Public)
 	return &copies{cols: cols, young: map[string][]*vector{}, asked: make([]float64, n), equal: make([]float64, n)}
 }
 
 // learn sees every interview once before the first is looked for.
 func (c *copies) learn(in *interview) {
-	answers, _ := c.cols.vector(in.public)
+	answers, _ := c.cols.Vector(in.public)
 	if in.collector != c.last.collector {
 		c.other = c.last
 	}
@@ -78,7 +79,7 @@ func (c *copies) bits(a, b []uint32) (sum float64) {
 // find gives the interview this one is a copy of, if any, and how much of it
 // is the same.
 func (c *copies) find(in *interview, rules *Rules) (*vector, float64) {
-	answers, n := c.cols.vector(in.public)
+	answers, n := c.cols.Vector(in.public)
 	if n < fewAnswers {
 		return nil, 0
 	}

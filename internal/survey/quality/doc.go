@@ -21,7 +21,7 @@ const reporting = "Flags by check and collector, lengths of interviews, refusals
 const checkTable = "| Check | Flags | Not looked at |\n|---|---|---|\n" +
 	"| duration_short | an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger | length not known, consent refused |\n" +
 	"| night_interview | a visit that began between 21 and 5 o'clock (*nightFrom*, *nightTo*), by *utcOffsetMinutes* or the longitude | other modes, no place and no offset |\n" +
-	"| gps_distance | a visit more than 500 m (*maxMetres*) from the listed place of the household; value: metres | one of the places not known |\n" +
+	"| gps_distance | a visit more than 500 m (*maxMetres*) from the listed place of the household; value: metres, not told to a key that may change lists or responses and has not responses:pii | one of the places not known |\n" +
 	"| straight_lining | 5 answers or more (*sameAnswers*) on one scale of a section, all the same | scales with two values: a household that has none of five things says no five times |\n" +
 	"| media_missing | a photo, sound or signature that was asked for and is not there | questions that were not asked, repeats |\n" +
 	"| consent_missing, consent_refused | no answer to the question for consent; answers although it was refused | no such question |\n" +
@@ -29,6 +29,6 @@ const checkTable = "| Check | Flags | Not looked at |\n|---|---|---|\n" +
 	"| clock_skew, outside_window | dated more than 10 minutes after it arrived (value: seconds); outside the window of the survey | |\n" +
 	"| not_eligible, mode_not_planned, collector_not_named, household_not_listed | not what the survey plans | surveys that do not say |\n" +
 	"| outlier | a number more than 3.5 (*outlierZ*) robust standard deviations (1.4826 · MAD) from the median of the question; value: how many. Where more than half of the answers are the same and MAD is 0, it is that of the answers that differ; when fewer than 5 differ, 1.2533 times the mean deviation, and these few stand out | fewer than 20 answers (*outlierAnswers*), all answers the same, repeats, more than 200 questions |\n" +
-	"| duplicate_household | two households within 5 m (*duplicateMetres*), with the same telephone, document or serial number, or with the same answers to everything marked as direct (two or more) | no place; texts shorter than 4 letters or digits |\n" +
+	"| duplicate_household | two households within 5 m (*duplicateMetres*; value: metres, told to whom those of gps_distance are), with the same telephone, document or serial number, or with the same answers to everything marked as direct (two or more) | no place; texts shorter than 4 letters or digits |\n" +
 	"| copied_answers | 95 % (*copiedShare*) of the answers those of another interview of the same collector within 24 h (*copiedHours*), if chance gives that to fewer than one pair in a million (20 bits, by how often interviews of different collectors agree in each question) | fewer than 10 answers, interviews before the last 100 of the collector |\n" +
 	"| enumerator_effect | all responses of a collector who stands out; see below | fewer than 20 answers of a collector (*effectInterviews*), fewer than 3 collectors |"

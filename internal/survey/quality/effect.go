@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
@@ -11,7 +12,7 @@ import (
 // effects sums the answers of each collector.
 type effects struct {
 	nums    *series
-	choices []column
+	choices []column.Column
 	first   []int // place of the first option of each choice
 	options int
 	by      map[string]*sums
@@ -27,11 +28,11 @@ type sums struct {
 }
 
 // newEffects begins once the centres are known.
-func newEffects(nums *series, choices []column) *effects {
+func newEffects(nums *series, choices []column.Column) *effects {
 	e := &effects{nums: nums, choices: choices, by: map[string]*sums{}}
 	for _, c := range choices {
 		e.first = append(e.first, e.options)
-		e.options += len(c.options)
+		e.options += len(c.Options)
 	}
 	return e
 }
@@ -54,13 +55,13 @@ func (e *effects) add(in *interview) {
 }
 
 func (e *effects) sum(s *sums, in *interview) {
-	e.nums.each(in.public, func(i int, _ column, v float64) {
+	e.nums.each(in.public, func(i int, _ column.Column, v float64) {
 		if i < len(s.numbers) {
 			s.numbers[i].Add(stat.Clip(e.nums.centers[i].Z(v)))
 		}
 	})
 	for i, c := range e.choices {
-		if in.public.chosen(c, func(option int) { s.hits[e.first[i]+option]++ }) {
+		if in.public.Chosen(c, func(option int) { s.hits[e.first[i]+option]++ }) {
 			s.asked[i]++
 		}
 	}
@@ -84,8 +85,8 @@ func (e *effects) questions(least int) []effect.Question {
 		add(effect.Question{Pointer: e.nums.labels[i], Center: center}, func(s *sums) stat.Moments { return s.numbers[i] })
 	}
 	for i, c := range e.choices {
-		for k, option := range c.options {
-			add(effect.Question{Pointer: c.pointer, Option: option}, func(s *sums) stat.Moments {
+		for k, option := range c.Options {
+			add(effect.Question{Pointer: c.Pointer, Option: option}, func(s *sums) stat.Moments {
 				hits := float64(s.hits[e.first[i]+k])
 				return stat.Moments{N: float64(s.asked[i]), Sum: hits, Squares: hits}
 			})

@@ -7,6 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
@@ -26,7 +27,7 @@ func (v Visit) interview() *interview {
 
 // Twins finds the interviews that belong to one of another household.
 func Twins(f *form.Form, metres float64, visits []Visit) []int64 {
-	w := newTwins(columnsOf(f), metres, int64(len(visits)))
+	w := newTwins(column.Of(f), metres, int64(len(visits)))
 	for _, v := range visits {
 		w.add(v.interview())
 	}
@@ -45,7 +46,7 @@ func Twins(f *form.Form, metres float64, visits []Visit) []int64 {
 // Copies finds the interviews that are copies of an earlier one, after it has
 // learned from some.
 func Copies(f *form.Form, rules Rules, from, visits []Visit) []int64 {
-	c := newCopies(columnsOf(f))
+	c := newCopies(column.Of(f))
 	rules = rules.WithDefaults()
 	for _, v := range from {
 		c.learn(v.interview())
@@ -70,7 +71,7 @@ func sortedKeys(m map[int64]bool) []int64 {
 
 // Held counts what twins and copies hold of endless interviews.
 func Held(f *form.Form, visits func(yield func(Visit) bool)) (spots, vectors int) {
-	w, c, rules := newTwins(columnsOf(f), 5, 1_000), newCopies(columnsOf(f)), Rules{}.WithDefaults()
+	w, c, rules := newTwins(column.Of(f), 5, 1_000), newCopies(column.Of(f)), Rules{}.WithDefaults()
 	for v := range visits {
 		w.add(v.interview())
 	}
@@ -95,7 +96,7 @@ const (
 )
 
 // Plain is one spelling of an answer.
-var Plain = plain
+var Plain = column.Plain
 
 // RulesOf gives what the rulebook remembers.
 func (b *Rulebook) RulesOf(ctx context.Context, o *survey.Open) (Rules, error) {
@@ -121,13 +122,13 @@ func Unready(ctx context.Context, d *db.DB) error {
 
 // Effects looks for collectors that stand out.
 func Effects(f *form.Form, rules Rules, visits []Visit) Findings {
-	cols := columnsOf(f)
-	nums := newSeries(cols.numbers)
+	cols := column.Of(f)
+	nums := newSeries(cols.Numbers)
 	for _, v := range visits {
 		nums.add(v.interview())
 	}
 	nums.settle()
-	e := newEffects(nums, cols.choices)
+	e := newEffects(nums, cols.Choices)
 	for _, v := range visits {
 		e.add(v.interview())
 	}

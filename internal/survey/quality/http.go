@@ -55,7 +55,7 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Send what was answered when it was asked again", Scope: verify, Tag: tag, Once: true,
 		Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND", backCheckInvalid, "BACK_CHECK_DONE", "VERIFIER_IS_COLLECTOR", "RESPONSE_NOT_VERIFIABLE"},
 		Description: "Answers are compared with those of the response, question by question. Whether they agree is kept, the answers are not. Of texts case, spaces and punctuation do not matter, of several choices the order, of places 100 m; " +
-			"everything else must be equal. Questions that are left out are not compared. Whoever has collected or sent the response cannot ask again.",
+			"everything else must be equal. Questions that are left out are not compared. Whoever has collected or sent the response, or belongs to the group that has, cannot ask again.",
 		Example: map[string]any{"responses": map[string]any{"socio_economic": map[string]any{"household_size": 5}}, "by": "did:ixo:agent/456"},
 	})
 }

@@ -37,6 +37,38 @@ func TestCollectorsAreNamed(t *testing.T) {
 	}
 }
 
+// TestFlagsHoldNoDistance: who can move a place does not read how far it is from
+// another.
+func TestFlagsHoldNoDistance(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	v.work(t)
+	v.Start(t, "ws", "s", 1)
+	for i := range 2 {
+		v.Submit(t, "ws", "s", surveytest.Interview{ID: []string{"here", "there"}[i], Household: i, Lat: 1 + float64(i)*0.00003, Lon: 36, Answers: surveytest.Home(nil)})
+	}
+	v.run(t)
+	for who, exact := range map[string]bool{"owner": true, "vera": true, "ann": false} {
+		var p struct {
+			Items []quality.FlagRecord `json:"items"`
+		}
+		v.Must(t, "ws "+who, "GET /v1/surveys/s/flags?rule=duplicate_household", "", &p)
+		n := 0
+		for _, f := range p.Items {
+			if f.Question != "/location" {
+				continue
+			}
+			n++
+			if strings.Contains(f.Detail, "was at most 5 m from that of response ") == exact || !exact && f.Value != 0 || f.Limit != 5 {
+				t.Errorf("%s reads %+v, want metres %v", who, f, exact)
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s reads no flag of a place: %+v", who, p.Items)
+		}
+	}
+}
+
 // TestNightFromMidnight: 0 is an hour, not the absence of one.
 func TestNightFromMidnight(t *testing.T) {
 	t.Parallel()

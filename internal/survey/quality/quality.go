@@ -32,7 +32,7 @@ const (
 	Copied    = "copied_answers"
 )
 
-// Config configures a Service. Idem, Log and Now have defaults.
+// Config configures a Service. Idem, ActsFor, Log and Now have defaults.
 type Config struct {
 	DB        *db.DB
 	Surveys   *survey.Service
@@ -45,6 +45,8 @@ type Config struct {
 	Cursors   web.Cursors
 	Log       *slog.Logger
 	Now       func() time.Time
+	// ActsFor is that of package verify.
+	ActsFor func(ctx context.Context) ([]string, error)
 }
 
 // reviews tells whether the suitability of a template was looked at in time.
@@ -65,6 +67,9 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
 		cfg.Idem = idem.Plain(cfg.DB)
+	}
+	if cfg.ActsFor == nil {
+		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -39,6 +39,12 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v.s = quality.New(quality.Config{
 		DB: d, Surveys: v.Surveys, Responses: v.Responses, Templates: v.Templates, Rules: v.book, Jobs: v.jobs, Events: v.Log, Idem: v.Idem,
 		Cursors: eventtest.Cursors(),
+		ActsFor: func(ctx context.Context) ([]string, error) {
+			if web.CallerFrom(ctx).DID == "did:key:member" {
+				return []string{"did:key:ann"}, nil
+			}
+			return nil, nil
+		},
 	})
 	v.s.Routes(v.API)
 	return v

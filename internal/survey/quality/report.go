@@ -257,7 +257,7 @@ func (s *Service) Flags(ctx context.Context, surveyID string, f FlagQuery, at fl
 			if f.Collector != "" && f.Collector != one.collector || f.Round != 0 && f.Round != one.round {
 				continue
 			}
-			record, err := one.record()
+			record, err := one.record(ctx)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -115,7 +116,7 @@ type runner struct {
 	nid     int64
 	source  string // of its flags
 	rules   Rules
-	cols    *columns
+	cols    *column.Set
 	nums    *series
 	twins   *twins
 	copies  *copies
@@ -143,7 +144,7 @@ func (s *Service) run(ctx context.Context, j *job.Run) error {
 	} else if err != nil {
 		return err
 	}
-	r := &runner{scope: p, s: s, job: j, nid: s.db.NewNID(), flagged: map[string]int{}, started: s.now(), cols: columnsOf(p.o.Form)}
+	r := &runner{scope: p, s: s, job: j, nid: s.db.NewNID(), flagged: map[string]int{}, started: s.now(), cols: column.Of(p.o.Form)}
 	r.source = fmt.Sprintf("%s%d", sourceOf(p.round), r.nid)
 	rules, err := s.cfg.Rules.of(ctx, p.o)
 	if err != nil {
@@ -203,27 +204,27 @@ func (r *runner) step(note string) {
 
 // interview reads what checks look at in a response.
 func (r *runner) interview(ctx context.Context, row *response.Row) (*interview, error) {
-	in := &interview{nid: row.NID, household: row.Household, collector: row.Collector, at: row.SubmittedAt, public: answersOf(row.Answers)}
+	in := &interview{nid: row.NID, household: row.Household, collector: row.Collector, at: row.SubmittedAt, public: column.Read(row.Answers)}
 	in.whole = in.public
 	if len(row.Sealed) > 0 && r.twins != nil {
 		w, err := r.s.cfg.Responses.Read(ctx, r.s.db, r.o.Project, row)
 		if err != nil {
 			return nil, err
 		}
-		in.whole = answersOf(w.Answers)
+		in.whole = column.Read(w.Answers)
 		if w.Location != nil {
 			in.place = &stat.Point{Lat: w.Location.Lat, Lon: w.Location.Lon}
 		}
 	}
 	if in.place == nil {
-		in.place = r.cols.place(in.whole)
+		in.place = r.cols.Place(in.whole)
 	}
 	return in, nil
 }
 
 // first sees every response once: samples, and what may have come twice.
 func (r *runner) first(ctx context.Context) error {
-	r.nums, r.copies = newSeries(r.cols.numbers), newCopies(r.cols)
+	r.nums, r.copies = newSeries(r.cols.Numbers), newCopies(r.cols)
 	if r.rules.on(Duplicate) {
 		r.twins = newTwins(r.cols, r.rules.DuplicateMetres, r.total)
 	}
@@ -245,7 +246,7 @@ func (r *runner) first(ctx context.Context) error {
 // second holds every response against what the first look has found.
 func (r *runner) second(ctx context.Context) error {
 	r.nums.settle()
-	r.effects = newEffects(r.nums, r.cols.choices)
+	r.effects = newEffects(r.nums, r.cols.Choices)
 	err := r.s.each(ctx, r.scope, func(row *response.Row) error {
 		in, err := r.interview(ctx, row)
 		if err != nil {

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 )
 
 const flagPage = 500
@@ -222,15 +220,13 @@ func findRound(ctx context.Context, q db.Querier, survey int64, round int) (roun
 	return r, absent("find round", err)
 }
 
-func (f *flagRow) record() (FlagRecord, error) {
+// record is a flag as the caller of ctx sees it.
+func (f *flagRow) record(ctx context.Context) (FlagRecord, error) {
 	out := FlagRecord{
 		ResponseID: f.responseID, RecordID: alias.Record(f.response), Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Status: f.vstatus,
 		Links: FlagLinks{Response: response.Path(f.responseID), Verification: response.Path(f.responseID) + "/verification"},
 	}
-	var flag rule.Flag
-	if err := json.Unmarshal([]byte(f.data), &flag); err != nil {
-		return out, fmt.Errorf("read flag: %w", err)
-	}
+	flag, err := mark.Read(ctx, f.data)
 	out.Rule, out.Question, out.Detail, out.Value, out.Limit = flag.Rule, flag.Question, flag.Detail, flag.Value, flag.Limit
-	return out, nil
+	return out, err
 }

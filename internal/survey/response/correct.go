@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -16,6 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -45,7 +48,7 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 		return none, err
 	}
 	// What was verified would have to be verified again.
-	if err := isReason(c.Reason, old.VStatus == Verified); err != nil {
+	if err := check.ReasonParameter(c.Reason, old.VStatus == Verified); err != nil {
 		return none, err
 	}
 	d := c.Draft
@@ -60,6 +63,11 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 	p, err := s.PrepareCorrection(ctx, o, old, d)
 	if err != nil {
 		return none, err
+	}
+	if same, err := s.changesNothing(ctx, p, c); err != nil {
+		return none, err
+	} else if same {
+		return s.answer(ctx, s.db, o, old)
 	}
 	var out web.Reply[*Record]
 	err = s.db.InTx(ctx, func(tx *db.Tx) (err error) {
@@ -106,45 +114,84 @@ func Archived() error {
 }
 
 func locked(r *Row) error {
-	state := r.VStatus
 	if r.Status == Redacted {
-		state = string(Redacted)
+		return clash.Locked(string(Redacted))
 	}
-	return fault.New(fault.Conflict, "RESPONSE_LOCKED", fmt.Sprintf("A response that is %s cannot be changed like this.", state))
+	return clash.Locked(r.VStatus)
 }
 
 // patched applies a patch to the content of a response. A JSON patch can ask what
 // is there, and copy it to where others read it: it sees what its sender may
 // read, and nothing else.
 func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, c Correction) (*Draft, error) {
-	at, apply, patch := r, web.MergePatch, c.Patch
+	at := r
 	if c.JSONPatch != nil {
-		seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
-		if err != nil {
+		var err error
+		if at, err = s.shownTo(ctx, o, r); err != nil {
 			return nil, err
 		}
-		open := *seen
-		if !web.CallerFrom(ctx).May(alias.PII) {
-			open.Sealed = nil
-		}
-		at, apply, patch = &open, web.JSONPatch, c.JSONPatch
 	}
-	d, err := s.DraftOf(ctx, s.db, o, at)
+	_, doc, err := s.apply(ctx, o, at, c)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := json.Marshal(d)
-	if err != nil {
-		return nil, fmt.Errorf("encode draft: %w", err)
-	}
-	if doc, err = apply(doc, patch); err != nil {
-		return nil, err
-	}
-	next := &Draft{}
+	next := &Draft{patched: true}
 	if err := web.DecodeStrict(doc, next, false); err != nil {
 		return nil, err
 	}
 	return s.carried(ctx, o, r, next, c)
+}
+
+// shownTo is a response with no more than its reader may read.
+func (s *Service) shownTo(ctx context.Context, o *survey.Open, r *Row) (*Row, error) {
+	seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+	if err != nil || web.CallerFrom(ctx).May(alias.PII) {
+		return seen, err
+	}
+	open := *seen
+	open.Sealed = nil
+	return &open, nil
+}
+
+// apply gives the content of a response before and after a patch.
+func (s *Service) apply(ctx context.Context, o *survey.Open, r *Row, c Correction) (was, is jsontext.Value, err error) {
+	d, err := s.DraftOf(ctx, s.db, o, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.SurveyID = o.SurveyID
+	doc, err := json.Marshal(d)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode draft: %w", err)
+	}
+	if c.JSONPatch != nil {
+		is, err = web.JSONPatch(doc, c.JSONPatch)
+	} else {
+		is, err = web.MergePatch(doc, c.Patch)
+	}
+	return doc, is, err
+}
+
+// changesNothing tells whether a correction says what is stored. Of what its
+// sender may not read it does not: they would learn that a guess was right.
+func (s *Service) changesNothing(ctx context.Context, p *Prepared, c Correction) (bool, error) {
+	stored, err := s.Version(ctx, s.db, p.open.Project, p.old)
+	if err != nil {
+		return false, err
+	}
+	same := slices.EqualFunc(members(stored), members(Version{p.head, p.whole}), func(a, b member) bool { return bytes.Equal(a.text, b.text) })
+	if !same || p.head.Status != p.old.Status || len(form.Compare(stored.Whole.Answers, p.whole.Answers)) > 0 {
+		return false, nil
+	}
+	if c.Draft != nil || web.CallerFrom(ctx).May(alias.PII) {
+		return p.old.Knows(ctx) && (len(p.old.Sealed) == 0 || web.CallerFrom(ctx).May(alias.PII)), nil
+	}
+	seen, err := s.shownTo(ctx, p.open, p.old)
+	if err != nil {
+		return false, err
+	}
+	was, is, err := s.apply(ctx, p.open, seen, c)
+	return err == nil && was.Canonicalize() == nil && is.Canonicalize() == nil && bytes.Equal(was, is), err
 }
 
 // carried is a draft with what the caller could not have read: else whoever
@@ -235,9 +282,9 @@ func (s *Service) PrepareCorrection(ctx context.Context, o *survey.Open, old *Ro
 		{"/round", d.Round == old.Round, d.Round != 0},
 		{"/collector", d.Collector == old.Collector, d.Collector != ""},
 		{"/supersedes", d.Supersedes == h.Supersedes, d.Supersedes != ""},
-		{"/verification", false, d.Verification != nil},
+		{"/verification", d.Verification == nil, true},
 	} {
-		if m.set && !m.same {
+		if (m.set || d.patched) && !m.same {
 			c.Add(m.pointer, "read_only", "A correction cannot change this.")
 		}
 	}

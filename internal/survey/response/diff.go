@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -79,7 +78,7 @@ func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) 
 		}
 	}
 	for _, ch := range form.Compare(stored.Whole.Answers, sent.Whole.Answers) {
-		add(ch.Pointer, ch.Old, ch.New, isPrivate(o.Form, ch.Pointer))
+		add(ch.Pointer, ch.Old, ch.New, answer.IsPrivate(o.Form, ch.Pointer))
 	}
 	if !knows {
 		// Always the same: who could see what differs could guess it all.
@@ -128,20 +127,6 @@ func textOf(v any) jsontext.Value {
 		return nil
 	}
 	return text
-}
-
-// isPrivate tells whether an answer holds anything about a person.
-func isPrivate(f *form.Form, pointer string) bool {
-	for _, c := range f.Columns() {
-		if !c.PII.Private() {
-			continue
-		}
-		at := "/responses/" + strings.Join(c.Path, "/")
-		if at == pointer || strings.HasPrefix(at, pointer+"/") || strings.HasPrefix(pointer, at+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 // conflict says how a draft differs from what is stored under its id. Of a

@@ -6,23 +6,19 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
 )
 
 // Limits of a response.
 const (
 	maxMetadata    = 16 << 10 // bytes
 	maxAttachments = 50
-	maxName        = 200 // characters, as below
-	maxReason      = 500
 )
 
 // Draft is a response as a collector sends it.
@@ -45,6 +41,8 @@ type Draft struct {
 	Supersedes   string        `json:"supersedes,omitzero" doc:"Response of the household in this round that this one replaces."`
 	Metadata     form.Object   `json:"metadata,omitzero" doc:"Anything else; name nobody in it."`
 	Partial      bool          `json:"partial,omitzero" doc:"Take it although required answers are missing."`
+
+	patched bool // made of what is stored: what it lacks was taken out
 }
 
 var (
@@ -59,11 +57,11 @@ func (d *Draft) check(c *fault.Checks) {
 		c.Add("/responseId", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer.")
 	}
 	c.Require(d.HouseholdID != "", "/householdId")
-	isDID(c, "/householdId", d.HouseholdID)
-	isDID(c, "/collector", d.Collector)
+	check.DID(c, "/householdId", d.HouseholdID)
+	check.DID(c, "/collector", d.Collector)
 	c.Require(!d.Timestamp.IsZero(), "/timestamp")
-	inCalendar(c, "/timestamp", d.Timestamp)
-	inCalendar(c, "/startedAt", d.StartedAt)
+	check.InCalendar(c, "/timestamp", d.Timestamp)
+	check.InCalendar(c, "/startedAt", d.StartedAt)
 	if !d.StartedAt.IsZero() && d.StartedAt.After(d.Timestamp) {
 		c.Add("/startedAt", "after_end", "An interview cannot begin after it has ended.")
 	}
@@ -76,9 +74,9 @@ func (d *Draft) check(c *fault.Checks) {
 	if d.Mode != "" && !slices.Contains(modes, d.Mode) {
 		c.Add("/mode", "unknown", "The value must be one of "+strings.Join(modes, ", ")+".")
 	}
-	isShort(c, "/deviceId", d.DeviceID)
-	isShort(c, "/language", d.Language)
-	isShort(c, "/supersedes", d.Supersedes)
+	check.Short(c, "/deviceId", d.DeviceID)
+	check.Short(c, "/language", d.Language)
+	check.Short(c, "/supersedes", d.Supersedes)
 	d.checkParts(c)
 }
 
@@ -102,8 +100,8 @@ func (d *Draft) checkParts(c *fault.Checks) {
 		if !hashForm.MatchString(a.SHA256) {
 			c.Add(at+"/sha256", "invalid", "The value must be 64 hex digits in lower case.")
 		}
-		isShort(c, at+"/mediaType", a.MediaType)
-		isShort(c, at+"/name", a.Name)
+		check.Short(c, at+"/mediaType", a.MediaType)
+		check.Short(c, at+"/name", a.Name)
 	}
 	c.Require(!d.Responses.IsZero() && d.Responses.Kind() != 'n', "/responses") // how large they may be is for the form to say
 	if !d.Metadata.IsZero() && d.Metadata.Kind() != '{' {
@@ -125,52 +123,10 @@ func (v *Verification) check(c *fault.Checks) {
 		c.Add("/verification/status", "unknown", "The value must be one of "+strings.Join(decided, ", ")+".")
 	}
 	c.Require(v.Verifier != "", "/verification/verifier")
-	isDID(c, "/verification/verifier", v.Verifier)
+	check.DID(c, "/verification/verifier", v.Verifier)
 	c.Require(!v.Timestamp.IsZero(), "/verification/timestamp")
-	inCalendar(c, "/verification/timestamp", v.Timestamp)
-	checkReason(c, "/verification/reason", v.Reason, NeedsReason(v.Status))
-}
-
-// checkReason notes what is wrong with why something is done.
-func checkReason(c *fault.Checks, pointer, reason string, needed bool) {
-	switch {
-	case needed && strings.TrimSpace(reason) == "":
-		c.Require(false, pointer)
-	case utf8.RuneCountInString(reason) > maxReason:
-		c.Add(pointer, "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxReason))
-	case strings.ContainsFunc(reason, unicode.IsControl):
-		c.Add(pointer, "control_character", "The text must be one line without control characters.")
-	}
-}
-
-// isReason is checkReason of the parameter of a change. The fault is
-// INVALID_PARAMETER.
-func isReason(reason string, needed bool) error {
-	var c fault.Checks
-	checkReason(&c, "query/reason", reason, needed)
-	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
-}
-
-func isDID(c *fault.Checks, pointer, v string) {
-	if v == "" {
-		return
-	}
-	if _, err := did.Parse(v); err != nil {
-		c.Add(pointer, "not_a_did", "The value must be a DID.")
-	}
-}
-
-func isShort(c *fault.Checks, pointer, v string) {
-	if utf8.RuneCountInString(v) > maxName {
-		c.Add(pointer, "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxName))
-	}
-}
-
-// inCalendar refuses times nobody can have meant.
-func inCalendar(c *fault.Checks, pointer string, t time.Time) {
-	if !t.IsZero() && (t.Year() < 1970 || t.Year() > 2199) {
-		c.Add(pointer, "out_of_range", "The year must be 1970 to 2199.")
-	}
+	check.InCalendar(c, "/verification/timestamp", v.Timestamp)
+	check.Reason(c, "/verification/reason", v.Reason, NeedsReason(v.Status))
 }
 
 // content is what makes two drafts the same: everything but the decision, the

@@ -25,7 +25,7 @@ type Revision struct {
 	At           time.Time     `json:"at"`
 	Action       string        `json:"action" example:"corrected"`
 	By           string        `json:"by" doc:"DID of who did it."`
-	RequestID    string        `json:"requestId,omitzero"`
+	RequestID    string        `json:"requestId,omitzero" doc:"For keys with the scope responses:pii and for who has collected or sent the response: events of the same request would tell others who that is."`
 	Reason       string        `json:"reason,omitzero"`
 	Status       Status        `json:"status" enum:"complete,partial,refused,redacted"`
 	Verification string        `json:"verificationStatus" doc:"State of the verification then."`
@@ -125,10 +125,14 @@ func (s *Service) History(ctx context.Context, id string, before int64, limit in
 }
 
 func (r *Row) revision() Revision {
-	return Revision{
+	out := Revision{
 		Revision: r.Revision, At: time.UnixMilli(r.UpdatedAt).UTC(), Action: r.Action, By: r.Actor, RequestID: r.RequestID, Reason: r.Reason,
 		Status: r.Status, Verification: r.VStatus, Links: RevisionLinks{Path(r.ResponseID) + "?at=" + strconv.FormatInt(r.Revision, 10)},
 	}
+	if r.veiled {
+		out.RequestID = ""
+	}
+	return out
 }
 
 // changes are the answers in which two revisions differ, as far as the caller

@@ -36,7 +36,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/responses", s.serveSubmitAny, web.Doc{
 		Summary: "Send a response", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true,
-		Description: "surveyId names the survey, or a template that one active survey uses. " + submitting, Example: example("baseline-v1"),
+		Description: "surveyId names the survey, or a template that one active survey uses; a response that is stored is found again by its template whatever the surveys of that do since. " + submitting, Example: example("baseline-v1"),
 		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...), Refusal: clash.Members{},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/responses", s.serveList, web.Doc{

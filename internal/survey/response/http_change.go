@@ -7,11 +7,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/fields"
+	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 const correcting = "What was decided about the response before is open again, and checks are made anew. Only who has collected or sent it may, or a key with the scope surveys:write, " +
-	"which a verified one needs, with a reason. Its id, survey, household, round and collector stay. " +
+	"which a verified one needs, with a reason. Its id, survey, household, round, collector and what it supersedes stay. A correction that changes nothing makes no revision, unless it sends what the key may not read. " +
 	"In a list whose entries have answers about a person that the key may not read, it changes the others where they stand, and these stay with their place unless they are sent: " +
 	"to add, remove or move entries, or to take the list out, needs the scope responses:pii (ENTRIES_WITHHELD). An entry has nothing but its place to tell whose it is: send them in the order you have read."
 
@@ -143,7 +144,7 @@ func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	if strings.HasPrefix(in.Household, "hh_") {
 		c.Add("query/householdId", "pseudonym", "Nobody is found by the name of a household here. Filter the list of a survey by it.")
 	} else {
-		isDID(&c, "query/householdId", in.Household)
+		check.DID(&c, "query/householdId", in.Household)
 	}
 	if caller := web.CallerFrom(ctx); c.OK() && !caller.May(alias.PII) && !caller.May("responses:write") {
 		c.Add("query/householdId", "scope_missing", "This key knows households by their names only. To ask by a DID needs the scope responses:pii.")

@@ -126,7 +126,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, project string, r, see
 
 // shown is a response that was just stored as its sender sees it.
 func (p *Prepared) shown(ctx context.Context, waiting []string) ([]byte, error) {
-	x := extras{flags: p.flags, masked: p.row.Masked, waiting: waiting}
+	x := extras{flags: mark.AllSeen(ctx, p.flags), masked: p.row.Masked, waiting: waiting}
 	if x.masked == nil || web.CallerFrom(ctx).May(alias.PII) {
 		x.masked = nil
 		return p.row.show(p.whole, x)

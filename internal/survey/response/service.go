@@ -18,7 +18,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. Media, Idem, Settings, Log and Now have defaults.
+// Config configures a Service. Media, Idem, Settings, Stored, Redacted, Log and
+// Now have defaults.
 type Config struct {
 	DB      *db.DB
 	Surveys *survey.Service
@@ -33,6 +34,9 @@ type Config struct {
 	Now     func() time.Time
 	// Settings are the limits of checks in a survey; the defaults when nil.
 	Settings func(ctx context.Context, o *survey.Open) (rule.Settings, error)
+	// Stored is told of what was sent and is stored, now or before, in the
+	// transaction: nothing is left to decide about the same content that waits.
+	Stored func(ctx context.Context, tx *db.Tx, p *Prepared) error
 	// Redacted drops copies of responses of a survey, such as files of exports:
 	// one of them was taken out.
 	Redacted func(ctx context.Context, o *survey.Open) error
@@ -63,6 +67,9 @@ func New(cfg Config) *Service {
 	}
 	if cfg.Settings == nil {
 		cfg.Settings = func(context.Context, *survey.Open) (rule.Settings, error) { return rule.Settings{}, nil }
+	}
+	if cfg.Stored == nil {
+		cfg.Stored = func(context.Context, *db.Tx, *Prepared) error { return nil }
 	}
 	if cfg.Redacted == nil {
 		cfg.Redacted = func(context.Context, *survey.Open) error { return nil }

@@ -50,6 +50,9 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []byte) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
 	done, err := s.StoreTx(ctx, tx, p)
+	if err == nil {
+		err = s.cfg.Stored(ctx, tx, p)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -72,8 +75,9 @@ func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []b
 }
 
 // Pick finds the survey a draft is for: the one of the path, or the one the
-// draft names by itself or by its template. Faults: SURVEY_NOT_FOUND,
-// AMBIGUOUS_SURVEY, RESPONSE_INVALID.
+// draft names by itself or by its template. A draft that was stored by its
+// template is for that survey. Faults: SURVEY_NOT_FOUND, AMBIGUOUS_SURVEY,
+// RESPONSE_INVALID.
 func (s *Service) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.Open, error) {
 	name := surveyID
 	if name == "" {
@@ -98,7 +102,7 @@ func (s *Service) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.
 	if surveyID != "" || fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
 		return nil, err
 	}
-	return s.pickByTemplate(ctx, name, d.HouseholdID, err)
+	return s.pickByTemplate(ctx, name, d, err)
 }
 
 // orTemplate refuses a survey whose id is also that of a template other active
@@ -109,14 +113,43 @@ func (s *Service) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*su
 		return nil, err
 	}
 	others = slices.DeleteFunc(others, func(other *survey.Open) bool { return other.NID == o.NID })
-	if len(others) > 0 {
-		return nil, Ambiguous(append(others, o))
+	if len(others) == 0 && o.SurveyID != o.TemplateID {
+		return o, nil
+	}
+	if stored, err := s.pickStored(ctx, o.SurveyID, d); stored != nil || err != nil {
+		return stored, err
+	}
+	if len(others) == 0 {
+		return o, nil
+	}
+	return nil, Ambiguous(append(others, o))
+}
+
+// pickStored finds the survey that the response of a draft is stored in, if that
+// uses the template or has its name: whoever repeats a response means what they
+// meant before, whatever other surveys of the template do since. nil for none,
+// and for one the caller may not know: it would learn of it.
+func (s *Service) pickStored(ctx context.Context, template string, d *Draft) (*survey.Open, error) {
+	if d.ResponseID == "" {
+		return nil, nil
+	}
+	r, o, err := s.Find(ctx, s.db, d.ResponseID)
+	switch {
+	case fault.CodeOf(err) == "RESPONSE_NOT_FOUND":
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !r.Knows(ctx), o.TemplateID != template && o.SurveyID != template:
+		return nil, nil
 	}
 	return o, nil
 }
 
-func (s *Service) pickByTemplate(ctx context.Context, template, household string, missing error) (*survey.Open, error) {
-	all, err := s.cfg.Surveys.ByTemplate(ctx, template, household)
+func (s *Service) pickByTemplate(ctx context.Context, template string, d *Draft, missing error) (*survey.Open, error) {
+	if stored, err := s.pickStored(ctx, template, d); stored != nil || err != nil {
+		return stored, err
+	}
+	all, err := s.cfg.Surveys.ByTemplate(ctx, template, d.HouseholdID)
 	switch {
 	case err != nil:
 		return nil, err

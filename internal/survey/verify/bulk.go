@@ -111,12 +111,16 @@ func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, 
 	if err != nil {
 		return nil, err
 	}
+	as, err := s.cfg.ActsFor(ctx)
+	if err != nil {
+		return nil, err
+	}
 	// Whoever holds several responses takes them in this order.
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.nid, b.nid) })
 	for part := range slices.Chunk(all, bulkChunk) {
 		var items []Item
 		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
-			items, err = s.bulkTx(ctx, tx, o, part, b.Draft)
+			items, err = s.bulkTx(ctx, tx, o, part, order{as: as, Draft: b.Draft})
 			return err
 		})
 		if err != nil {
@@ -142,16 +146,17 @@ func (o *Outcome) count() {
 }
 
 // bulkTx decides about a few responses.
-func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []candidate, d Draft) ([]Item, error) {
+func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []candidate, want order) ([]Item, error) {
 	items := make([]Item, len(part))
 	var deltas []survey.Delta
 	for i, one := range part {
-		r, more, err := s.decideTx(ctx, tx, o, order{id: one.id, Draft: d})
+		want.id = one.id
+		r, more, err := s.decideTx(ctx, tx, o, want)
 		f := fault.As(err)
 		if err != nil && f == nil {
 			return nil, err
 		}
-		items[i] = itemOf(ctx, one.id, r, d, f)
+		items[i] = itemOf(ctx, one.id, r, want.Draft, f)
 		deltas = append(deltas, more...)
 	}
 	if len(deltas) == 0 {

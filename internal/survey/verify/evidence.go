@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Evidence is what a verifier looks at in a response beside its answers:
@@ -35,7 +34,7 @@ type Evidence struct {
 	Revision   int64          `json:"revision" doc:"Of the response."`
 	Files      []EvidenceFile `json:"files" doc:"Photos, sounds and files of questions that are not marked as direct, in the order of the template, then those that came with the response and are no answer; the first 100."`
 	Places     []Place        `json:"places" doc:"Where the interview was (/location) and the answers that are places and not marked as direct, rounded to 0.01 degrees (about 1 km)."`
-	Distances  []Distance     `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked as indirect; exact. Of a place without a mark there is none: everybody can read it, and several distances from it would tell where the others are. For the same reason a key that may change lists or responses gets none, unless it has responses:pii."`
+	Distances  []Distance     `json:"distances" doc:"Between the place of the interview, the household as the survey lists it, and answers that are places and marked as indirect; exact. Of a place without a mark there is none: everybody can read it, and several distances from it would tell where the others are. For the same reason a key that may change lists or responses gets none, nor metres in flags, unless it has responses:pii."`
 	Flags      []rule.Flag    `json:"flags" doc:"What checks have found in the response; for people to look at."`
 	Closed     []string       `json:"closed,omitzero" doc:"Pointers of files and places that are there and marked as direct, and of signatures that are marked at all: they need the scope responses:pii."`
 	Erased     bool           `json:"erased,omitzero" doc:"The household was erased: files, places and everything that was marked are gone."`
@@ -102,7 +101,7 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 		return nil, err
 	}
 	e.Distances = []Distance{}
-	if c := web.CallerFrom(ctx); c.May("responses:pii") || !c.May("surveys:write") && !c.May("responses:write") {
+	if mark.Exact(ctx) {
 		e.Distances = distances(spots)
 	}
 	return e, s.receive(ctx, r.Workspace, e.Files)

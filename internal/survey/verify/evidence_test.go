@@ -120,6 +120,30 @@ func TestEvidence(t *testing.T) {
 	})
 }
 
+// TestFlagsHoldNoDistance: nobody who can move a place reads in a flag how far
+// it is from another, which the evidence does not say either.
+func TestFlagsHoldNoDistance(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.prove(t)
+		for who, exact := range map[string]bool{"vera": true, "owner": true, "ben": false, "ann": false} {
+			for _, path := range []string{"/v1/responses/r1/evidence", "/v1/responses/r1", "/v1/surveys/p/responses", "/v1/responses/r1?fields=flags"} {
+				text := v.Send(t, "ws "+who, "GET "+path, "").Body.String()
+				if !strings.Contains(text, `"gps_distance"`) || strings.Contains(text, "1378") != exact || strings.Contains(text, "more than 500 m") == exact {
+					t.Errorf("%s reads %s: %s, want metres %v", who, path, text, exact)
+				}
+			}
+		}
+		const again = `{"responseId":"r2","householdId":"did:ixo:household/1","round":1,"timestamp":"2026-03-03T09:00:00Z","supersedes":"r1",
+			"location":{"lat":-1.2987654,"lon":36.8287654},"responses":{"consent":{"agree":true}}}`
+		w := v.Send(t, "ws ann", "POST /v1/surveys/p/responses", again)
+		if text := w.Body.String(); w.Code != 201 || !strings.Contains(text, `"gps_distance"`) || strings.Contains(text, "1378") {
+			t.Errorf("who sends a response reads %d %s, want no metres", w.Code, text)
+		}
+	})
+}
+
 // evidenceGoes: nothing is left of what is erased or taken out, and other
 // workspaces see nothing.
 func (v *env) evidenceGoes(t *testing.T) {

@@ -20,7 +20,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/responses/{responseId}/verification", s.serveDecide, web.Doc{
 		Summary: "Decide about a response", Scope: write, Tag: tag, Once: true, Codes: codes,
 		Example: Draft{Status: response.Verified, Reason: "Photo and receipt agree.", Notes: "Called back on Monday."},
-		Description: "Who has collected, sent or corrected a response cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
+		Description: "Who has collected, sent or corrected a response, or belongs to the group that has collected or sent it, cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
 			"any other decision and any correction in between starts the count again. A partial response, and one that refuses consent, can be sent back or rejected, not verified. " +
 			"One whose question for consent has no answer is flagged (consent_missing) and can be verified; to rule that out, mark the question as required in the template. If-Match is optional. " +
 			"An invalidated response counts nowhere, and its household may be asked again.",
@@ -35,7 +35,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/responses/{responseId}/evidence", s.serveEvidence, web.Doc{
 		Summary: "Read what a verifier looks at in a response", Scope: write, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
 		Description: "Pictures, sounds, places and flags, without the scope responses:pii. Files of questions without a mark or marked as indirect are open; what is marked as direct, and signatures that are marked, stay closed. " +
-			"Places are rounded to 0.01 degrees (about 1 km); those marked as direct are not shown. Distances between the interview, the household as the survey lists it and answers that are places and marked are exact, also of those that are closed. " +
+			"Places are rounded to 0.01 degrees (about 1 km); those marked as direct are not shown. Distances between the interview, the household as the survey lists it and answers that are places and marked are exact, also of those that are closed; a key that may change lists or responses gets none, and flags without metres, unless it has responses:pii. " +
 			"Names, telephone numbers and all other answers marked as personal are in none of it.",
 	})
 	a.Handle(http.MethodGet, "/v1/responses/{responseId}/evidence/{sha256}", s.serveFile, web.Doc{

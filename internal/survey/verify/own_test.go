@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ import (
 // correct corrects a response, and tells the status and the body of the answer.
 func (v *env) correct(t testing.TB, who, id, reason string) (int, string) {
 	t.Helper()
-	w := v.Send(t, "ws "+who, "PATCH /v1/responses/"+id+"?reason="+reason, `{"responses":{"home":{"cost":77}}}`,
+	w := v.Send(t, "ws "+who, "PATCH /v1/responses/"+id+"?reason="+reason, `{"responses":{"home":{"cost":`+strconv.Itoa(len(who))+`}}}`,
 		"Content-Type", "application/merge-patch+json", "If-Match", web.ETag(v.state(t, id).Revision))
 	return w.Code, w.Body.String()
 }

@@ -1,7 +1,7 @@
 // Package verify decides about responses: who has looked at one, what they
 // made of it and why. A decision is kept for ever; the response shows the last
-// one. Nobody decides about what they have collected, sent or corrected, and
-// where a survey asks for two reviewers the second is somebody else.
+// one. Nobody decides about what they, or a group they belong to, have collected
+// or sent, nor about what they have corrected; where a survey asks for two reviewers the second is somebody else.
 package verify
 
 import (

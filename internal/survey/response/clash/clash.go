@@ -107,3 +107,15 @@ func Ambiguous(ids []string) error {
 	}
 	return f.Showing(Members{Candidates: all})
 }
+
+// Locked refuses to change a response in a state, and says who can or what helps
+// instead.
+func Locked(state string) error {
+	how := map[string]string{
+		"verified":    "To change it needs a key with the scope surveys:write, and a reason.",
+		"superseded":  "Another has replaced it: correct the one that its supersededBy names.",
+		"invalidated": "That is final. The household may be asked again: send a new response.",
+		"redacted":    "Its content was taken out for good. The household may be asked again: send a new response.",
+	}[state]
+	return fault.New(fault.Conflict, "RESPONSE_LOCKED", fmt.Sprintf("A response that is %s cannot be changed like this. %s", state, how))
+}

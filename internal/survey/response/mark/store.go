@@ -56,6 +56,15 @@ func encode(f rule.Flag) (string, error) {
 	return string(data), nil
 }
 
+// Read reads a stored flag as the caller of ctx sees it.
+func Read(ctx context.Context, data string) (rule.Flag, error) {
+	var f rule.Flag
+	if err := json.Unmarshal([]byte(data), &f); err != nil {
+		return f, fmt.Errorf("read flag: %w", err)
+	}
+	return Seen(ctx, f), nil
+}
+
 // Remove removes the flags of one source.
 func Remove(ctx context.Context, tx *db.Tx, response int64, source string) error {
 	if _, err := tx.Exec(ctx, deleteFlags, response, source); err != nil {
@@ -64,7 +73,7 @@ func Remove(ctx context.Context, tx *db.Tx, response int64, source string) error
 	return nil
 }
 
-// List lists the flags of a response, at most 200.
+// List lists the flags of a response as the caller of ctx sees them, at most 200.
 func List(ctx context.Context, q db.Querier, response int64) ([]rule.Flag, error) {
 	rows, err := q.Query(ctx, selectFlags, response)
 	if err != nil {
@@ -74,12 +83,12 @@ func List(ctx context.Context, q db.Querier, response int64) ([]rule.Flag, error
 	var out []rule.Flag
 	for rows.Next() {
 		var data string
-		var f rule.Flag
 		if err := rows.Scan(&data); err != nil {
 			return nil, fmt.Errorf("list flags: %w", err)
 		}
-		if err := json.Unmarshal([]byte(data), &f); err != nil {
-			return nil, fmt.Errorf("read flag: %w", err)
+		f, err := Read(ctx, data)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, f)
 	}

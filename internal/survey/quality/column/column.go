@@ -1,4 +1,6 @@
-package quality
+// Package column knows which questions of a form the checks over many responses
+// look at, and reads the answers to them.
+package column
 
 import (
 	"hash/maphash"
@@ -12,67 +14,65 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
-// Bounds of what a run looks at in a form, and with that of its memory.
-const (
-	maxNumbers = 200   // questions for numbers, each unit of a quantity by itself
-	maxOptions = 1_000 // of all choices
-)
+// maxOptions is how many options of all choices are looked at.
+const maxOptions = 1_000
 
-// column is a question a check looks at.
-type column struct {
-	path    []string
-	pointer string
-	typ     form.Type
-	options []string // of choices
+// Column is a question a check looks at.
+type Column struct {
+	Path    []string
+	Pointer string
+	Type    form.Type
+	Options []string // of choices
 }
 
-// columns are the questions of a form by what checks do with them. Answers in
+// Set is the questions of a form by what checks do with them. Answers in
 // repeats are left out: they are no answers of the household.
-type columns struct {
-	numbers  []column
-	choices  []column
-	public   []column // all that make two interviews alike
-	identity []column // who somebody is, all together
-	unique   []column // what no two households have: telephone, serial number
-	geo      []column
+type Set struct {
+	Numbers  []Column
+	Choices  []Column
+	Public   []Column // all that make two interviews alike
+	Identity []Column // who somebody is, all together
+	Unique   []Column // what no two households have: telephone, serial number
+	Geo      []Column
 }
 
-func columnsOf(f *form.Form) *columns {
-	out, options := &columns{}, 0
+// Of sorts the questions of a form.
+func Of(f *form.Form) *Set {
+	out, options := &Set{}, 0
 	for _, c := range f.Columns() {
 		if c.Repeat {
 			continue
 		}
-		one := column{path: c.Path, pointer: pointerOf(c.Path), typ: c.Type}
+		one := Column{Path: c.Path, Pointer: Pointer(c.Path), Type: c.Type}
 		for _, o := range c.Options {
-			one.options = append(one.options, o.Value)
+			one.Options = append(one.Options, o.Value)
 		}
 		if c.Type == form.Boolean {
-			one.options = []string{"true"}
+			one.Options = []string{"true"}
 		}
 		if isUnique(c) {
-			out.unique = append(out.unique, one)
+			out.Unique = append(out.Unique, one)
 		}
 		if c.Type == form.Geo {
-			out.geo = append(out.geo, one)
+			out.Geo = append(out.Geo, one)
 		}
 		if c.PII == form.PIIDirect && slices.Contains([]form.Type{form.FreeText, form.Barcode, form.Date, form.Integer}, c.Type) {
-			out.identity = append(out.identity, one)
+			out.Identity = append(out.Identity, one)
 		}
 		if c.PII.Private() {
 			continue
 		}
 		switch c.Type {
 		case form.Number, form.Integer, form.Quantity:
-			out.numbers = append(out.numbers, one)
+			out.Numbers = append(out.Numbers, one)
 		case form.SingleChoice, form.MultipleChoice, form.Boolean:
-			if options += len(one.options); options <= maxOptions {
-				out.choices = append(out.choices, one)
+			if options += len(one.Options); options <= maxOptions {
+				out.Choices = append(out.Choices, one)
 			}
 		case form.Calculate, form.Consent, form.Photo, form.Audio, form.File, form.Signature:
 			continue
 		}
-		out.public = append(out.public, one)
+		out.Public = append(out.Public, one)
 	}
 	return out
 }
@@ -94,21 +94,23 @@ func isUnique(c form.Column) bool {
 	return false
 }
 
-func pointerOf(path []string) string { return "/responses/" + strings.Join(path, "/") }
+// Pointer is the place of an answer in a response.
+func Pointer(path []string) string { return "/responses/" + strings.Join(path, "/") }
 
-// answers are those of one response by section and question.
-type answers map[string]any
+// Answers are those of one response by section and question.
+type Answers map[string]any
 
-func answersOf(text []byte) answers {
-	var out answers
+// Read decodes the answers of a response.
+func Read(text []byte) Answers {
+	var out Answers
 	if json.Unmarshal(text, &out) != nil {
 		return nil // nothing was answered
 	}
 	return out
 }
 
-// at follows a path; nil when there is no answer.
-func (a answers) at(path []string) any {
+// At follows a path; nil when there is no answer.
+func (a Answers) At(path []string) any {
 	var v any = map[string]any(a)
 	for _, name := range path {
 		m, ok := v.(map[string]any)
@@ -120,9 +122,9 @@ func (a answers) at(path []string) any {
 	return v
 }
 
-// number is an answer that is a number, with its unit.
-func (a answers) number(c column) (v float64, unit string, ok bool) {
-	switch x := a.at(c.path).(type) {
+// Number is an answer that is a number, with its unit.
+func (a Answers) Number(c Column) (v float64, unit string, ok bool) {
+	switch x := a.At(c.Path).(type) {
 	case float64:
 		return x, "", true
 	case map[string]any:
@@ -133,18 +135,18 @@ func (a answers) number(c column) (v float64, unit string, ok bool) {
 	return 0, "", false
 }
 
-// chosen calls f for each option that was chosen, by its place.
-func (a answers) chosen(c column, f func(option int)) (answered bool) {
+// Chosen calls f for each option that was chosen, by its place.
+func (a Answers) Chosen(c Column, f func(option int)) (answered bool) {
 	pick := func(v any) {
 		text, ok := v.(string)
 		if b, isBool := v.(bool); isBool && b {
 			text, ok = "true", true
 		}
-		if at := slices.Index(c.options, text); ok && at >= 0 {
+		if at := slices.Index(c.Options, text); ok && at >= 0 {
 			f(at)
 		}
 	}
-	switch x := a.at(c.path).(type) {
+	switch x := a.At(c.Path).(type) {
 	case nil:
 		return false
 	case map[string]any:
@@ -159,8 +161,8 @@ func (a answers) chosen(c column, f func(option int)) (answered bool) {
 	return true
 }
 
-// plain is an answer that people write in different ways, in one of them.
-func plain(v any) string {
+// Plain is an answer that people write in different ways, in one of them.
+func Plain(v any) string {
 	text, ok := v.(string)
 	if !ok {
 		if v == nil {
@@ -188,19 +190,19 @@ func plain(v any) string {
 	return string(letters)
 }
 
-// keys are what must not be found in two households: hashes under a seed that
+// Keys are what must not be found in two households: hashes under a seed that
 // nobody else has and that is gone with the run. question is "" for all that
 // tells who somebody is, together.
-func (c *columns) keys(a answers, seed maphash.Seed, found func(key uint64, question string)) {
-	for _, one := range c.unique {
-		if text := plain(a.at(one.path)); len(text) >= 4 {
-			found(maphash.String(seed, one.pointer+"\x1f"+text), one.pointer)
+func (c *Set) Keys(a Answers, seed maphash.Seed, found func(key uint64, question string)) {
+	for _, one := range c.Unique {
+		if text := Plain(a.At(one.Path)); len(text) >= 4 {
+			found(maphash.String(seed, one.Pointer+"\x1f"+text), one.Pointer)
 		}
 	}
 	var b strings.Builder
 	n := 0
-	for _, one := range c.identity {
-		text := plain(a.at(one.path))
+	for _, one := range c.Identity {
+		text := Plain(a.At(one.Path))
 		if text != "" {
 			n++
 		}
@@ -211,10 +213,10 @@ func (c *columns) keys(a answers, seed maphash.Seed, found func(key uint64, ques
 	}
 }
 
-// place is where an interview was: the first place among the answers.
-func (c *columns) place(a answers) *stat.Point {
-	for _, one := range c.geo {
-		m, _ := a.at(one.path).(map[string]any)
+// Place is where an interview was: the first place among the answers.
+func (c *Set) Place(a Answers) *stat.Point {
+	for _, one := range c.Geo {
+		m, _ := a.At(one.Path).(map[string]any)
 		lat, ok := m["lat"].(float64)
 		lon, also := m["lon"].(float64)
 		if ok && also {
@@ -224,12 +226,12 @@ func (c *columns) place(a answers) *stat.Point {
 	return nil
 }
 
-// vector is the answers of an interview as numbers, 0 where there is none, and
+// Vector is the answers of an interview as numbers, 0 where there is none, and
 // how many there are.
-func (c *columns) vector(a answers) (out []uint32, answered int) {
-	out = make([]uint32, len(c.public))
-	for i, one := range c.public {
-		v := a.at(one.path)
+func (c *Set) Vector(a Answers) (out []uint32, answered int) {
+	out = make([]uint32, len(c.Public))
+	for i, one := range c.Public {
+		v := a.At(one.Path)
 		if v == nil {
 			continue
 		}
