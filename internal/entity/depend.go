@@ -60,8 +60,7 @@ func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) err
 }
 
 // hasParent tells whether a twin has the parent it needs, one that is not
-// deactivated, by an edge that fills the role. On PostgreSQL nobody deactivates
-// that one until tx ends.
+// deactivated, by an edge that holds. On PostgreSQL nobody deactivates that one until tx ends.
 func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
 	role, words := edge.Leans(domain)
 	if role == "" {

@@ -137,15 +137,12 @@ func scanAll(rows db.Rows) ([]Link, error) {
 	return out, wrap("list relationships", errors.Join(rows.Err(), rows.Close()))
 }
 
-// An edge holds from its since on and until its until, where it has them. One
-// that holds and has no until fills a role that must be filled: an active twin
-// would lose the other without anybody's doing. The number of the place is that
-// of the moment.
+// An edge holds from its since on and until its until, where it has them. The
+// number of the place is that of the moment.
 const (
-	fills4  = ` AND (since IS NULL OR since <= $4) AND until IS NULL`
-	fillsO3 = ` AND (o.since IS NULL OR o.since <= $3) AND o.until IS NULL`
-	fillsO4 = ` AND (o.since IS NULL OR o.since <= $4) AND o.until IS NULL`
+	holds4  = ` AND (since IS NULL OR since <= $4) AND (until IS NULL OR until > $4)`
 	holdsO3 = ` AND (o.since IS NULL OR o.since <= $3) AND (o.until IS NULL OR o.until > $3)`
+	holdsO4 = ` AND (o.since IS NULL OR o.since <= $4) AND (o.until IS NULL OR o.until > $4)`
 	holdsR4 = ` AND (r.since IS NULL OR r.since <= $4) AND (r.until IS NULL OR r.until > $4)`
 )
 
@@ -155,17 +152,13 @@ func Holds(since, until, now time.Time) bool {
 	return !since.After(now) && (until.IsZero() || until.After(now))
 }
 
-// Fills tells whether an edge with these times fills a role that must be filled
-// from a moment on.
-func Fills(since, until, now time.Time) bool { return !since.After(now) && until.IsZero() }
-
 const (
 	countOut    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL ORDER BY dst_did LIMIT $3) AS t`
-	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL` + fills4 + ` ORDER BY dst_did LIMIT $3) AS t`
+	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` ORDER BY dst_did LIMIT $3) AS t`
 	// An incoming edge of the domain model: a twin has few that are not the
 	// one it needs.
 	countIn    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3) AS t`
-	countInNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + fills4 + ` LIMIT $3) AS t`
+	countInNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` LIMIT $3) AS t`
 	// The order is that of the index by source and role.
 	selectOtherGroup = `SELECT r.dst FROM relationships r JOIN entities g ON g.nid = r.dst
 		WHERE r.src = $1 AND r.role = 'contains' AND r.removed_at IS NULL AND r.dst <> $2 AND g.domain_type = 'group' AND g.status = 'active'
@@ -177,7 +170,7 @@ const (
 type Count struct {
 	Role string
 	Most int
-	Now  int64 // ms; only edges that fill a role then, 0 for all
+	Now  int64 // ms; only edges that hold then, 0 for all
 }
 
 // Out counts the current edges from a twin.

@@ -11,28 +11,25 @@ import (
 
 // A project needs an organisation, an asset a project and a credential a claim,
 // as long as they are active: one that is not deactivated, or one that is not
-// held here, by an edge that fills the role. The first statements find such a
-// parent, by edges to the twin and by edges it has made itself, and all by edges
-// that hold. The others list the active twins that have no parent but one, in
-// the order of an index. Most edges of a large parent lead to twins that have gone:
+// held here, by an edge that holds. The first statements find such a parent, by
+// edges to the twin and by edges it has made itself. The others list the active twins that have no parent but one, in the
+// order of an index. Most edges of a large parent lead to twins that have gone:
 // $3 is their key in the index of statuses, which is dense where rows are not.
 // The range keeps SQLite from going to the row instead.
 const (
 	selectParent = `SELECT p.nid FROM relationships o JOIN entities p ON p.nid = o.src
-		WHERE o.mirror = $1 AND o.role = $2 AND o.removed_at IS NULL AND p.status <> 'deactivated'` + fillsO3 + ` LIMIT 1`
-	selectNamedParent = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
-		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')` + fillsO3 + `
-		ORDER BY o.dst_did LIMIT 1`
-	selectHolding = `SELECT p.nid FROM relationships o JOIN entities p ON p.nid = o.src
 		WHERE o.mirror = $1 AND o.role = $2 AND o.removed_at IS NULL AND p.status <> 'deactivated'` + holdsO3 + ` LIMIT $4`
+	selectNamedParent = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
+		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
+		ORDER BY o.dst_did LIMIT 1`
 
 	selectProjectsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
 		WHERE r.src = $1 AND r.role = 'implements' AND r.removed_at IS NULL` + holdsR4 + `
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
 			AND c.status = 'active' AND c.domain_type = 'project'
 			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
-				WHERE o.mirror = c.nid AND o.role = 'implements' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + fillsO4 + `)
-			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = c.nid AND o.role = 'implementedBy' AND o.removed_at IS NULL` + fillsO4 + `)
+				WHERE o.mirror = c.nid AND o.role = 'implements' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + holdsO4 + `)
+			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = c.nid AND o.role = 'implementedBy' AND o.removed_at IS NULL` + holdsO4 + `)
 		ORDER BY r.dst_did LIMIT $2`
 	selectAssetsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
 		WHERE r.src = $1 AND r.role = 'generates' AND r.removed_at IS NULL` + holdsR4 + `
@@ -56,10 +53,10 @@ const (
 		ORDER BY r.dst_did LIMIT 1`
 	noOtherProject = `
 			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
-				WHERE o.mirror = c.nid AND o.role = 'generates' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + fillsO4 + `)
+				WHERE o.mirror = c.nid AND o.role = 'generates' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + holdsO4 + `)
 			AND NOT EXISTS (SELECT 1 FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
 				WHERE o.src = c.nid AND o.role IN ('generatedBy', 'project') AND o.removed_at IS NULL AND o.dst <> $1
-					AND (p.status IS NULL OR p.status <> 'deactivated')` + fillsO4 + `)`
+					AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO4 + `)`
 )
 
 // Dependant is a twin that needs another one.
@@ -128,13 +125,13 @@ func scanDependants(rows db.Rows, err error) ([]Dependant, error) {
 type Need struct {
 	Role  string
 	Words []string
-	Now   int64 // ms
+	Now   int64 // ms; the edge holds then
 }
 
-// Parent finds a parent of a twin that is not deactivated, by an edge that fills
-// the role. nid is 0 for a parent that is not held here.
+// Parent finds a parent of a twin that is not deactivated. nid is 0 for a
+// parent that is not held here.
 func (n Need) Parent(ctx context.Context, q db.Querier, child int64) (nid int64, found bool, err error) {
-	all, err := scanNIDs(q.Query(ctx, selectParent, child, n.Role, n.Now))
+	all, err := n.Parents(ctx, q, child, 1)
 	if err != nil || len(all) > 0 {
 		return append(all, 0)[0], err == nil, err
 	}
@@ -148,7 +145,7 @@ func (n Need) Parent(ctx context.Context, q db.Querier, child int64) (nid int64,
 }
 
 // Parents lists at most limit parents of a twin that are not deactivated, by
-// edges of the role that hold.
+// edges of the role.
 func (n Need) Parents(ctx context.Context, q db.Querier, child int64, limit int) ([]int64, error) {
-	return scanNIDs(q.Query(ctx, selectHolding, child, n.Role, n.Now, limit))
+	return scanNIDs(q.Query(ctx, selectParent, child, n.Role, n.Now, limit))
 }

@@ -29,9 +29,6 @@ func TestHolds(t *testing.T) {
 		if got := link.Holds(tt.since, tt.until, now); got != tt.want {
 			t.Errorf("Holds(%v, %v) = %v, want %v", tt.since, tt.until, got, tt.want)
 		}
-		if got, want := link.Fills(tt.since, tt.until, now), tt.want && tt.until.IsZero(); got != want {
-			t.Errorf("Fills(%v, %v) = %v, want %v", tt.since, tt.until, got, want)
-		}
 	}
 }
 
@@ -52,7 +49,7 @@ func store(t *testing.T, d *db.DB, all ...link.Link) {
 	}
 }
 
-// The store counts what fills a role as Fills does.
+// The store counts what holds as Holds does.
 func TestCountNow(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -66,17 +63,17 @@ func TestCountNow(t *testing.T) {
 				NID: n + 1, Src: 10, SrcDID: "did:a:a", Dst: 20 + n, DstDID: fmt.Sprint("did:b:", i), Role: "contains", Mirror: true,
 				Since: link.Millis(x[0]), Until: link.Millis(x[1]),
 			})
-			fills := 0
-			if link.Fills(x[0], x[1], at(100)) {
-				fills = 1
+			holds := 0
+			if link.Holds(x[0], x[1], at(100)) {
+				holds = 1
 			}
-			want += fills
-			if in, err := (link.Count{Role: "contains", Most: 5, Now: 100}).In(ctx, d, 20+n); in != fills || err != nil {
-				t.Errorf("%d: %d edges count, %v, want %d", i, in, err, fills)
+			want += holds
+			if in, err := (link.Count{Role: "contains", Most: 5, Now: 100}).In(ctx, d, 20+n); in != holds || err != nil {
+				t.Errorf("%d: %d edges hold, %v, want %d", i, in, err, holds)
 			}
 		}
-		if n, err := (link.Count{Role: "contains", Most: 10, Now: 100}).Out(ctx, d, 10); n != want || want != 2 || err != nil {
-			t.Errorf("%d edges count, %v, want %d", n, err, want)
+		if n, err := (link.Count{Role: "contains", Most: 10, Now: 100}).Out(ctx, d, 10); n != want || want != 3 || err != nil {
+			t.Errorf("%d edges hold, %v, want %d", n, err, want)
 		}
 		if n, err := (link.Count{Role: "contains", Most: 10}).Out(ctx, d, 10); n != len(times) || err != nil {
 			t.Errorf("%d edges, %v, want %d", n, err, len(times))

@@ -12,7 +12,7 @@ import (
 
 // Missing lists the roles that must be filled before a twin can be active:
 // those its protocol asks for and the one the domain model does. count tells
-// how many edges under a word fill a role.
+// how many edges that hold it shows under a word.
 func Missing(p *protocol.Protocol, domain string, count func(word string) int) []string {
 	out := []string{}
 	for _, r := range p.Roles() {
@@ -28,12 +28,12 @@ func Missing(p *protocol.Protocol, domain string, count func(word string) int) [
 	return out
 }
 
-// Counter counts the edges a record shows that fill a role at a moment.
+// Counter counts the edges a record shows that hold at a moment.
 func Counter(e *twin.Entity, now time.Time) func(word string) int {
 	return func(word string) int {
 		n := 0
 		for _, r := range e.Relationships {
-			if r.Role == word && link.Fills(r.Since, r.Until, now) {
+			if r.Role == word && link.Holds(r.Since, r.Until, now) {
 				n++
 			}
 		}

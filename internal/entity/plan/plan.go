@@ -206,7 +206,7 @@ func TargetGone(at string) error {
 func Lacking(roles []string, message string) error {
 	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
 	for _, r := range roles {
-		f = f.With(fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + r + " must be filled. A relationship that has not begun or has an until does not fill it."})
+		f = f.With(fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + r + " must be filled."})
 	}
 	return f
 }

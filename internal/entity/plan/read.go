@@ -33,8 +33,8 @@ func First(ctx context.Context, q db.Querier, nid int64) ([]twin.Relationship, b
 	return list, more, nil
 }
 
-// CountAll counts the edges of a twin that fill a role at a moment, in ms, under
-// words it needs, each up to what is enough.
+// CountAll counts the edges of a twin that hold at a moment, in ms, under words
+// it needs, each up to what is enough.
 func CountAll(ctx context.Context, q db.Querier, nid int64, words map[string]int, now int64) (map[string]int, error) {
 	out := map[string]int{}
 	for word, least := range words {

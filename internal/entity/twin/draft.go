@@ -82,7 +82,7 @@ type RelationDraft struct {
 	Role   string    `json:"role" doc:"A role of the protocol, a word of the domain model (implements or implementedBy, generates, produces, verifies, becomes, contains), or a word of your own." example:"operator"`
 	Target string    `json:"target" doc:"DID of the other twin." example:"did:ixo:org/stoves"`
 	Since  time.Time `json:"since,omitzero" doc:"From when on it holds; at once when absent."`
-	Until  time.Time `json:"until,omitzero" doc:"When it ends. A relationship that ends by itself fills no role that must be filled: leave it out there, and remove the relationship when another fills the role."`
+	Until  time.Time `json:"until,omitzero" doc:"When it ends. From then on it fills no role; an active twin that lacks one it needs is in /v1/invariants, and cannot become active again without."`
 }
 
 // GroupDraft is a membership group an organisation is created with.

@@ -60,7 +60,7 @@ type Entity struct {
 	Services             []Endpoint        `json:"services" doc:"Where to reach it. Stored, never called."`
 	Relationships        []Relationship    `json:"relationships" doc:"The first 100 relationships; links.relationships has all."`
 	MoreRelationships    bool              `json:"moreRelationships,omitzero" doc:"There are more than are shown here."`
-	MissingRelationships []string          `json:"missingRelationships" doc:"Roles that must be filled before the twin can be active, by relationships that have begun and have no until. As of this revision."`
+	MissingRelationships []string          `json:"missingRelationships" doc:"Roles that must be filled before the twin can be active, by relationships that hold. As of this revision."`
 	VerifiableCredential []Credential      `json:"verifiableCredential" doc:"The first 100 credentials about it: of a claim those it became, of what produces claims those of its claims. The status follows the credential: active, suspended, completed, deactivated, revoked or expired."`
 	MoreCredentials      bool              `json:"moreCredentials,omitzero" doc:"There are, or have been, more credentials than are shown here."`
 	LinkedResources      []LinkedResource  `json:"linkedResources"`
