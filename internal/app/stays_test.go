@@ -42,17 +42,18 @@ func TestStays(t *testing.T) {
 	group := made("/v1/entities/"+org+"/groups", `{"name":"x","members":["`+subject+`"]}`)["did"].(string)
 	key := made("/v1/api-keys", `{"name":"hers","principal":"`+subject+`","scopes":["entities:read"]}`)["id"].(string)
 	// What may differ afterwards, by path; everything else stays.
+	home, conflict := survey+"/households/"+subject, survey+"/conflicts/"+h.ids["conflict"]
 	gone := map[string][]string{
-		survey + "/households/" + subject: {"area", "location", "attributes", "collector", "erased", "revision", "updated"},
-		answer:                            {"metadata", "deviceId", "location", "masked", "erased", "missingAttachments"},
-		answer + "/verification":          {"reason", "notes", "decisions"},
-		survey + "/conflicts/" + h.ids["conflict"]:     {"sent", "stored", "storedRevision", "reason", "differences"},
-		survey + "/back-checks/" + h.ids["back-check"]: nil,
-		survey + "/progress":                           nil,
-		"/v1/api-keys/" + key:                          {"name", "revokedAt", "revision", "status", "updated"},
-		answer + "/history":                            nil,
-		answer + "/verification/history":               nil,
+		home:                             {"area", "location", "attributes", "collector", "erased", "revision", "updated"},
+		answer:                           {"metadata", "deviceId", "location", "masked", "erased", "missingAttachments"},
+		answer + "/verification":         {"reason", "notes", "decisions"},
+		conflict:                         {"sent", "stored", "storedRevision", "reason", "differences"},
+		survey + "/progress":             nil,
+		"/v1/api-keys/" + key:            {"name", "revokedAt", "revision", "status", "updated"},
+		answer + "/history":              nil,
+		answer + "/verification/history": nil,
 	}
+	gone[survey+"/back-checks/"+h.ids["back-check"]] = nil
 	before := map[string]map[string]any{}
 	for path := range gone {
 		before[path] = h.record(t, path)

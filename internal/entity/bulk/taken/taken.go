@@ -14,7 +14,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 )
 
-// maxShared is how many different twins are told apart at once.
+// maxShared is how many different twins are told apart: a file may have a
+// million of them.
 const maxShared = 10_000
 
 // Names are the names that rows have taken, by their hash: a file may have a
@@ -137,6 +138,9 @@ func (n *Names) outline(all map[string]jsontext.Value) (*entity.Row, error) {
 	if known := n.shared[string(text)]; known != nil {
 		return known, nil
 	}
+	if len(n.shared) >= maxShared {
+		return nil, nil // nothing is known of this one
+	}
 	row := &entity.Row{Body: text}
 	var said struct {
 		Status entity.Status `json:"status"`
@@ -145,9 +149,6 @@ func (n *Names) outline(all map[string]jsontext.Value) (*entity.Row, error) {
 		return nil, fmt.Errorf("read outline: %w", err)
 	}
 	row.Status = said.Status
-	if len(n.shared) >= maxShared {
-		clear(n.shared)
-	}
 	n.shared[string(text)] = row
 	return row, nil
 }

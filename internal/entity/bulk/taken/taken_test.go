@@ -1,6 +1,7 @@
 package taken_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -71,5 +72,24 @@ func TestPast(t *testing.T) {
 	n.Free(both)
 	if check("freed", both, taken.Past{}); n.Has("did:x:1") {
 		t.Error("a name that was given back is taken")
+	}
+}
+
+// Of more different twins than are told apart nothing is known but their names.
+func TestOutlinesAreBounded(t *testing.T) {
+	t.Parallel()
+	n := taken.New("project")
+	draft := func(i int) *entity.Draft { return &entity.Draft{DID: fmt.Sprint("did:ixo:device/", i)} }
+	const most = 10_000
+	for i := range most + 1 {
+		if err := n.Note(draft(i), fmt.Appendf(nil, `{"status":"active","project":"did:ixo:project/%d"}`, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n.Twin(draft(0)) == nil || n.Twin(draft(most-1)) == nil {
+		t.Error("the first ones are forgotten")
+	}
+	if n.Twin(draft(most)) != nil || !n.Has("did:ixo:device/10000") {
+		t.Error("the last one is remembered, or its name is not taken")
 	}
 }
