@@ -67,3 +67,12 @@ func (b *Built) OracleDID() did.DID { return b.identity.DID }
 
 // Tools are what the oracle can look up here.
 func (b *Built) Tools() []tool.Tool { return b.serverTools() }
+
+// Erasers names what forgets somebody.
+func (b *Built) Erasers() []string {
+	var out []string
+	for _, e := range b.erasers() {
+		out = append(out, e.Name)
+	}
+	return out
+}

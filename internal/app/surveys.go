@@ -165,8 +165,8 @@ func (s *surveys) jobs(c *job.RunnerConfig) {
 // erasers are what area B does to forget a household.
 func (s *surveys) erasers() []erase.Eraser {
 	return []erase.Eraser{
-		{Name: "survey lists", Erase: s.surveys.Erase, Stays: erasure.StaysOnLists()},
-		{Name: "answers", Erase: s.responses.Erase, Stays: erasure.StaysOfAnswers()},
+		{Name: erasure.PartLists, Erase: s.surveys.Erase},
+		{Name: erasure.PartAnswers, Erase: s.responses.Erase},
 	}
 }
 

@@ -67,9 +67,14 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Jobs: a.Jobs, Idem: a.Idem,
 		Cursors: a.cursors, Log: a.log,
 	})
+	personal, err := Personal()
+	if err != nil {
+		return fmt.Errorf("registry of personal data: %w", err)
+	}
+	a.twins = t
 	t.erase = erase.New(erase.Config{
-		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors,
-		Erasers:   slices.Concat(t.erasers(a), a.surveys.erasers(), a.lineErasers()),
+		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Personal: personal,
+		Erasers:   a.erasers(),
 		Certified: erasure.Record,
 		Copies:    append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
 	})
@@ -80,16 +85,15 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("build resolver: %w", err)
 	}
-	a.twins = t
 	return nil
 }
 
-// erasers are what area A, and who looks after keys, do to forget somebody.
-func (t *twins) erasers(a *App) []erase.Eraser {
-	return []erase.Eraser{
-		{Name: "memberships", Erase: t.groups.Forget, Stays: []string{"That it was a member of groups stays in the events about them, as a DID."}},
-		{Name: "keys", Erase: a.Auth.Forget, Stays: []string{"Its API keys stay with id, scopes and times, revoked and without their names, for whoever reads what they did."}},
-	}
+// erasers are what all parts do to forget somebody.
+func (a *App) erasers() []erase.Eraser {
+	return slices.Concat([]erase.Eraser{
+		{Name: "memberships", Erase: a.twins.groups.Forget},
+		{Name: "keys", Erase: a.Auth.Forget},
+	}, a.surveys.erasers(), a.lineErasers())
 }
 
 // routes enters area A into a table.

@@ -259,7 +259,7 @@ func (a *App) lineErasers() []erase.Eraser {
 	if !a.cfg.HasArea("c") {
 		return nil
 	}
-	return []erase.Eraser{{Name: "USSD account", Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+	return []erase.Eraser{{Name: ussd.PartAccount, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
 		return a.line.accounts.Erase(ctx, tx, ws, did)
 	}}}
 }

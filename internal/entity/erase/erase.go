@@ -47,7 +47,6 @@ import (
 type Eraser struct {
 	Name  string // in the counts of the certificate: "memberships"
 	Erase func(ctx context.Context, tx *db.Tx, ws, id string) (int64, error)
-	Stays []string // what that part keeps where it has erased something, as sentences
 }
 
 // Certificate says that somebody's data was erased.
@@ -59,30 +58,6 @@ type Certificate struct {
 	Reason   string           `json:"reason"`
 	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, and what other parts kept."`
 	Stays    []string         `json:"stays,omitzero" doc:"What is kept, as sentences: of the twin, of what each part had that has erased something, and of copies made before. Absent in certificates of earlier versions." example:"[\"Backups made before the erasure stay as they are: erase again after restoring one.\"]"`
-}
-
-// ofTwin says what stays of a twin.
-func ofTwin(domain string) []string {
-	edges := "Its relationships to twins held here stay, also ended ones, without the reason why they ended."
-	if people(domain) {
-		edges = "Its relationships to projects, devices and other twins that are not about people stay; those to people and households have ended, but for any that an active twin cannot do without or that the key of the caller does not reach. That they were there stays, as DIDs."
-	}
-	return []string{
-		"Its twin stays as a deactivated DID with type, protocol, owner, controllers, project, when and by whom it was made and changed, and whether it was verified.",
-		"Its revisions stay with number, time, hash and who made them, without what they said and why.",
-		edges,
-		"Readings of its devices stay; they name nobody.",
-	}
-}
-
-// ofAll says what stays of everybody.
-func ofAll() []string {
-	return []string{
-		"Events about it stay with type, time and who caused them, without their data. Events about others may name its DID.",
-		"What was written about it in the records of others stays, such as the reason for a change of its project.",
-		"Backups made before the erasure stay as they are: erase again after restoring one.",
-		"This certificate stays, and its DID among those that surveys store nothing new about.",
-	}
 }
 
 // Draft asks for an erasure.

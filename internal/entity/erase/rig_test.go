@@ -17,6 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
@@ -49,8 +50,13 @@ func newRig(t testing.TB, d *db.DB, more ...erase.Eraser) *rig {
 	r.protocols = protocols
 	r.entities = entity.New(entity.Config{DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, Idem: answers, ControlsAs: group.ControlsAs})
 	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Idem: answers})
+	others := []privacy.Table{{Name: "lists", Rules: []privacy.Rule{privacy.Kept("Lists", "Lists stay.", "data")}}, {Name: "answers", Rules: []privacy.Rule{privacy.Kept("Answers", "Answers stay.", "data")}}}
+	personal, err := privacy.Join(erase.Personal(), event.Personal(), others)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.erase = erase.New(erase.Config{
-		DB: d, Entities: r.entities, Protocols: protocols, Events: r.events, Cursors: cursors,
+		DB: d, Entities: r.entities, Protocols: protocols, Events: r.events, Cursors: cursors, Personal: personal,
 		Erasers: append([]erase.Eraser{{Name: "memberships", Erase: r.groups.Forget}, {Name: "keys", Erase: r.auth.Forget}}, more...),
 	})
 	if _, err := r.auth.Bootstrap(t.Context(), strings.Repeat("owner", 8)); err != nil {

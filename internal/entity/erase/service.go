@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,7 +27,8 @@ type Config struct {
 	Events    *event.Log
 	Cursors   web.Cursors
 	Now       func() time.Time
-	Erasers   []Eraser // what other parts do to forget somebody
+	Personal  privacy.Registry // what certificates say about what stays
+	Erasers   []Eraser         // what other parts do to forget somebody
 	// Certified tells other parts whom a workspace has erased, in the transaction
 	// that stores the certificate; nil for nobody.
 	Certified func(ctx context.Context, tx *db.Tx, ws, subject string) error
@@ -292,18 +294,17 @@ func (s *Service) stays(r *entity.Row, counts map[string]int64, last []byte) ([]
 			return nil, err
 		}
 	}
-	var out []string
-	if r.NID != 0 {
-		out = ofTwin(r.DomainType)
-	}
-	for _, e := range s.cfg.Erasers {
-		for _, sentence := range e.Stays {
-			if counts[e.Name]+before.Counts[e.Name] > 0 || slices.Contains(before.Stays, sentence) {
-				out = append(out, sentence)
-			}
+	return s.cfg.Personal.Stays(func(part, sentence string) bool {
+		switch part {
+		case privacy.Twin:
+			return r.NID != 0
+		case privacy.Person:
+			return r.NID != 0 && people(r.DomainType)
+		case privacy.Thing:
+			return r.NID != 0 && !people(r.DomainType)
 		}
-	}
-	return append(out, ofAll()...), nil
+		return counts[part]+before.Counts[part] > 0 || slices.Contains(before.Stays, sentence)
+	}), nil
 }
 
 // forget takes the subject out of everything but its own revisions.

@@ -86,7 +86,7 @@ func TestStaysOfParts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		found := map[string]int64{}
 		part := func(name string) erase.Eraser {
-			return erase.Eraser{Name: name, Stays: []string{name + " stay."}, Erase: func(context.Context, *db.Tx, string, string) (int64, error) { return found[name], nil }}
+			return erase.Eraser{Name: name, Erase: func(context.Context, *db.Tx, string, string) (int64, error) { return found[name], nil }}
 		}
 		r := newRig(t, d, part("Lists"), part("Answers"))
 		ctx := r.owner(t)

@@ -60,23 +60,3 @@ func Lists(ctx context.Context, tx *db.Tx, ws, household string, now time.Time) 
 	}
 	return n, nil
 }
-
-// StaysOnLists says what Lists leaves, for the certificate.
-func StaysOnLists() []string {
-	return []string{
-		"It stays on lists of surveys with its DID, stratum, group and last outcome, marked as erased.",
-	}
-}
-
-// StaysOfAnswers says what is left of the responses of a household, for the
-// certificate.
-func StaysOfAnswers() []string {
-	return []string{
-		"Its responses stay with their ids and revisions, its DID, survey, round, stratum and group, how and when they were given and by whom collected and sent, and their status.",
-		"Answers that the template does not mark as personal stay.",
-		"Decisions about its responses stay: who decided what and when, without reason and note. So does what checks and back-checks have found.",
-		"Of files that came with its responses the hash stays; the file itself only where a response of somebody else has the same.",
-		"Of contents that clashed with a stored response stays that they came, when and from whom.",
-		"It stays counted in the progress of surveys.",
-	}
-}

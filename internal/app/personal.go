@@ -1,0 +1,25 @@
+package app
+
+import (
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/entity/erase"
+	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/oracle"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+	"github.com/hearth-dmrv/hearth/internal/ussd"
+)
+
+// Personal is the registry of personal data of all tables, whichever areas
+// this server runs: they share one store.
+func Personal() (privacy.Registry, error) {
+	return privacy.Join(
+		erase.Personal(), auth.Personal(), erasure.Personal(), ussd.Personal(), oracle.Personal(),
+		event.Personal(), job.Personal(), idem.Personal(), file.Personal(), []privacy.Table{
+			{Name: "schema_migrations", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name checksum")}},
+		},
+	)
+}

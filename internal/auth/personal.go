@@ -1,0 +1,19 @@
+package auth
+
+import "github.com/hearth-dmrv/hearth/internal/privacy"
+
+// Personal says what the tables of this package can hold about a person.
+func Personal() []privacy.Table {
+	const keys = "Its API keys stay with id, scopes and times, revoked and without their names, for whoever reads what they did."
+	return []privacy.Table{
+		{Name: "workspaces", Rules: []privacy.Rule{privacy.None(privacy.Program, "id name"), privacy.Kept("", privacy.Acts, "created_by")}},
+		{Name: "principals", Rules: []privacy.Rule{
+			privacy.None(privacy.Ours, "workspace kind"), privacy.Erased("keys", "name"), privacy.Kept("keys", keys, "did"),
+		}},
+		{Name: "api_keys", Rules: []privacy.Rule{
+			privacy.Erased("keys", "name"), privacy.Kept("keys", keys, "id principal prefix scopes projects networks replaces replaced_by"),
+			privacy.Kept("", privacy.Acts, "created_by"), privacy.None(privacy.Ours, "workspace hash"),
+		}},
+		{Name: "server_proof", Rules: []privacy.Rule{privacy.None(privacy.Keyed, "sealed")}},
+	}
+}

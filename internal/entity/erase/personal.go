@@ -1,0 +1,52 @@
+package erase
+
+import "github.com/hearth-dmrv/hearth/internal/privacy"
+
+// Personal says what the tables of area A can hold about a person.
+func Personal() []privacy.Table {
+	const (
+		twin      = "Its twin stays as a deactivated DID with type, protocol, owner, controllers, project, when and by whom it was made and changed, and whether it was verified."
+		revisions = "Its revisions stay with number, time, hash and who made them, without what they said and why."
+		peoples   = "Its relationships to projects, devices and other twins that are not about people stay; those to people and households have ended, but for any that an active twin cannot do without or that the key of the caller does not reach. That they were there stays, as DIDs."
+		things    = "Its relationships to twins held here stay, also ended ones, without the reason why they ended."
+		readings  = "Readings of its devices stay; they name nobody."
+		member    = "That it was a member of groups stays in the events about them, as a DID."
+		this      = "This certificate stays, and its DID among those that surveys store nothing new about."
+		reports   = "Reports of imports and migrations that name its DID stay until they expire."
+		backups   = "Backups made before the erasure stay as they are: erase again after restoring one."
+	)
+	return []privacy.Table{
+		{Name: "entities", Rules: []privacy.Rule{
+			privacy.Erased("revisions", "name rev_reason body"), privacy.Kept("", privacy.Elsewhere, "name rev_reason body"),
+			privacy.Kept(privacy.Twin, twin, "did type class domain_type protocol protocol_version project status rev_action rev_actor"),
+			privacy.Kept(privacy.Twin, revisions, "rev_hash"),
+			privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
+		}},
+		{Name: "entity_history", Rules: []privacy.Rule{
+			privacy.Erased("revisions", "reason body"), privacy.Kept("", privacy.Elsewhere, "reason body"),
+			privacy.Kept(privacy.Twin, revisions, "action actor hash"), privacy.None(privacy.Request, "request"),
+		}},
+		{Name: "entity_props", Rules: []privacy.Rule{privacy.Erased("revisions", "val")}},
+		{Name: "entity_externals", Rules: []privacy.Rule{privacy.Erased("revisions", "value"), privacy.None(privacy.Program, "ws scheme")}},
+		{Name: "relationships", Rules: []privacy.Rule{
+			privacy.Erased("relationships", "reason"), privacy.Kept("", privacy.Elsewhere, "reason"),
+			privacy.Kept(privacy.Person, peoples, "src_did dst_did role"), privacy.Kept(privacy.Thing, things, "src_did dst_did role"),
+			privacy.Kept("", privacy.Acts, "added_by removed_by"), privacy.None(privacy.Ours, "ws source"),
+		}},
+		{Name: "device_readings", Rules: []privacy.Rule{privacy.Kept(privacy.Twin, readings, "temperature data")}},
+		{Name: "device_status", Rules: []privacy.Rule{privacy.Kept(privacy.Twin, readings, "battery signal")}},
+		{Name: "group_members", Rules: []privacy.Rule{
+			privacy.Erased("memberships", "member"), privacy.Kept("memberships", member, "member"),
+			privacy.Kept("", privacy.Acts, "added_by"), privacy.None(privacy.Ours, "ws"),
+		}},
+		{Name: "group_counts", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws kind"), privacy.Kept("memberships", member, "did")}},
+		{Name: "protocols", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws did version class domain")}},
+		{Name: "protocol_versions", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws did version status body")}},
+		{Name: "protocol_properties", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws property did kind")}},
+		{Name: "transfers", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job ws kind file counts"), privacy.Erased(privacy.Copies, "settings")}},
+		{Name: "transfer_rows", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job"), privacy.Kept("", reports, "data")}},
+		{Name: "batch_results", Rules: []privacy.Rule{privacy.None(privacy.Ours, "batch"), privacy.Kept("", reports, "data")}},
+		{Name: "", Rules: []privacy.Rule{privacy.Kept("", backups, "")}},
+		{Name: "erasures", Rules: []privacy.Rule{privacy.Kept("", this, "subject body"), privacy.None(privacy.Ours, "ws")}},
+	}
+}

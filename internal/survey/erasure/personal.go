@@ -1,0 +1,71 @@
+package erasure
+
+import "github.com/hearth-dmrv/hearth/internal/privacy"
+
+// Parts of area B that erase, as certificates count them.
+const (
+	PartLists   = "survey lists"
+	PartAnswers = "answers"
+)
+
+// Personal says what the tables of area B can hold about a person.
+func Personal() []privacy.Table {
+	const (
+		listed     = "It stays on lists of surveys with its DID, stratum, group and last outcome, marked as erased."
+		responses  = "Its responses stay with their ids and revisions, its DID, survey, round, stratum and group, how and when they were given and by whom collected and sent, and their status."
+		unmarked   = "Answers that the template does not mark as personal stay."
+		decisions  = "Decisions about its responses stay: who decided what and when, without reason and note. So does what checks and back-checks have found."
+		files      = "Of files that came with its responses the hash stays; the file itself only where a response of somebody else has the same."
+		clashes    = "Of contents that clashed with a stored response stays that they came, when and from whom."
+		counted    = "It stays counted in the progress of surveys."
+		certified  = "This certificate stays, and its DID among those that surveys store nothing new about."
+		numbersFor = "what checks over many responses have found, in numbers and DIDs of collectors"
+	)
+	kept := func(sentence, columns string) privacy.Rule { return privacy.Kept(PartAnswers, sentence, columns) }
+	return []privacy.Table{
+		{Name: "templates", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws template_id summary")}},
+		{Name: "template_versions", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws template_id status body")}},
+		{Name: "template_reviews", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws template_id"), privacy.Kept("", privacy.Elsewhere, "body")}},
+		{Name: "surveys", Rules: []privacy.Rule{
+			privacy.None(privacy.Program, "ws survey_id project stage template_id status rev_action"), privacy.None(privacy.Request, "rev_request"),
+			privacy.Kept("", privacy.Acts, "rev_actor"), privacy.Kept("", privacy.Elsewhere, "rev_reason body"),
+		}},
+		{Name: "survey_history", Rules: []privacy.Rule{
+			privacy.None(privacy.Ours, "action"), privacy.None(privacy.Request, "request"),
+			privacy.Kept("", privacy.Acts, "actor"), privacy.Kept("", privacy.Elsewhere, "reason body"),
+		}},
+		{Name: "survey_households", Rules: []privacy.Rule{
+			privacy.Erased(PartLists, "area collector lat lon attributes"), privacy.Kept(PartLists, listed, "household stratum"),
+		}},
+		{Name: "survey_counts", Rules: []privacy.Rule{kept(counted, "stratum")}},
+		{Name: "responses", Rules: []privacy.Rule{
+			privacy.Erased(PartAnswers, "rev_reason first_hash hash body sealed"), kept(unmarked, "answers"),
+			kept(responses, "response_id household stratum grp status collector sender rev_action rev_actor masked body imported_by"),
+			kept(decisions, "vstatus verifier"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
+		}},
+		{Name: "response_history", Rules: []privacy.Rule{
+			privacy.Erased(PartAnswers, "reason body sealed"), kept(unmarked, "answers"), kept(responses, "action actor status masked body imported_by"),
+			kept(decisions, "vstatus verifier"), privacy.None(privacy.Request, "request"),
+		}},
+		{Name: "response_flags", Rules: []privacy.Rule{kept(decisions, "rule question source data")}},
+		{Name: "response_decisions", Rules: []privacy.Rule{
+			privacy.Erased(PartAnswers, "reason notes"), kept(decisions, "from_st to_st verifier"), privacy.None(privacy.Request, "request"),
+		}},
+		{Name: "response_conflicts", Rules: []privacy.Rule{
+			privacy.Erased(PartAnswers, "reason hash sealed"), kept(clashes, "response_id sent_id household code sender resolved_by resolution"), privacy.None(privacy.Ours, "ws"),
+		}},
+		{Name: "attachments", Rules: []privacy.Rule{kept(files, "sha256 media_type"), privacy.Kept("", privacy.Acts, "sender"), privacy.None(privacy.Ours, "ws")}},
+		{Name: "attachment_files", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws")}},
+		{Name: "attachment_pieces", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "data"), kept(files, "data")}},
+		{Name: "attachment_uses", Rules: []privacy.Rule{kept(files, "sha256"), privacy.None(privacy.Ours, "ws")}},
+		{Name: "survey_project_keys", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws project"), privacy.None(privacy.Keyed, "sealed")}},
+		{Name: "survey_household_keys", Rules: []privacy.Rule{privacy.Erased(PartAnswers, "household sealed"), privacy.None(privacy.Ours, "ws project")}},
+		{Name: "quality_rules", Rules: []privacy.Rule{privacy.None(privacy.Program, "data"), privacy.Kept("", privacy.Acts, "actor")}},
+		{Name: "quality_rounds", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job"), privacy.None(numbersFor, "data")}},
+		{Name: "back_check_draws", Rules: []privacy.Rule{privacy.None(privacy.Program, "seed data"), privacy.Kept("", privacy.Acts, "actor")}},
+		{Name: "back_checks", Rules: []privacy.Rule{kept(decisions, "response_id state data"), privacy.Kept("", privacy.Acts, "collector checker")}},
+		{Name: "back_check_counts", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},
+		{Name: "survey_exports", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job ws file counts"), privacy.Erased(privacy.Copies, "settings")}},
+		{Name: "survey_erased", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", certified, "household")}},
+	}
+}
