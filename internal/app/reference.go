@@ -16,7 +16,6 @@ import (
 	"github.com/swaggest/swgui/v5/static"
 
 	"github.com/hearth-dmrv/hearth/docs"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -117,7 +116,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) error {
 	}
 	packed, err := static.FS.ReadFile(name + ".gz")
 	if err != nil {
-		return fault.New(fault.NotFound, "ROUTE_NOT_FOUND", "Cannot "+r.Method+" "+r.URL.EscapedPath())
+		return web.NoRoute(r)
 	}
 	w.Header().Set("Cache-Control", "public, max-age=3600")
 	w.Header().Set("Vary", "Accept-Encoding")

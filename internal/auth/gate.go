@@ -47,7 +47,7 @@ func (s *Service) admitOperator(r *http.Request) (web.Caller, error) {
 		return web.Caller{}, err
 	}
 	if err != nil || !May(c, scope) {
-		return web.Caller{}, fault.New(fault.NotFound, "ROUTE_NOT_FOUND", "Cannot "+r.Method+" "+r.URL.EscapedPath())
+		return web.Caller{}, web.NoRoute(r)
 	}
 	return c, nil
 }

@@ -74,10 +74,14 @@ func (e *Error) Wrap(err error) *Error {
 	return &c
 }
 
-// With returns a copy of e that names fields.
+// With returns a copy of e that names fields. Their pointers are cut as
+// Pointer cuts them.
 func (e *Error) With(fields ...Field) *Error {
 	c := *e
 	c.Fields = append(append([]Field(nil), e.Fields...), fields...)
+	for i := len(e.Fields); i < len(c.Fields); i++ {
+		c.Fields[i].Pointer = Pointer(c.Fields[i].Pointer)
+	}
 	return &c
 }
 
@@ -127,9 +131,9 @@ func CodeOf(err error) string {
 // of them at once. The zero value is ready.
 type Checks struct{ fields []Field }
 
-// Add notes one wrong field.
+// Add notes one wrong field. Its pointer is cut as Pointer cuts it.
 func (c *Checks) Add(pointer, code, detail string) {
-	c.fields = append(c.fields, Field{Pointer: pointer, Code: code, Detail: detail})
+	c.fields = append(c.fields, Field{Pointer: Pointer(pointer), Code: code, Detail: detail})
 }
 
 // Require notes a missing value unless ok.

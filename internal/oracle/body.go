@@ -47,7 +47,7 @@ func (s *Service) readBody(w http.ResponseWriter, r *http.Request) (members, []b
 		return members{}, raw, nil
 	}
 	if set := params["charset"]; set != "" && !strings.EqualFold(set, "utf-8") {
-		return nil, nil, fault.New(fault.Unsupported, "UNSUPPORTED_CHARSET", "unsupported charset \""+strings.ToUpper(set)+"\"")
+		return nil, nil, fault.New(fault.Unsupported, "UNSUPPORTED_CHARSET", "unsupported charset \""+fault.Echo(strings.ToUpper(set))+"\"")
 	}
 	var m members
 	if media == "application/json" {

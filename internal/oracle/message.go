@@ -125,7 +125,7 @@ func (m *message) readInvocations(o *object) {
 	for name, value := range each {
 		var text string
 		if value.Kind() != '"' || json.Unmarshal(value, &text) != nil {
-			o.wrong("mcpInvocations", "type", "mcpInvocations."+short(name)+mustBeText)
+			o.wrong("mcpInvocations", "type", "mcpInvocations."+fault.Echo(name)+mustBeText)
 			continue
 		}
 		m.Invocations[name] = text

@@ -47,18 +47,9 @@ func newObject(path string, have members, bad *fault.Checks, known ...string) *o
 		if wrong++; wrong > maxWrongNames {
 			break
 		}
-		o.bad.Add("/"+name, "unknown", path+"property "+short(name)+mustNotExist)
+		o.bad.Add("/"+name, "unknown", path+"property "+fault.Echo(name)+mustNotExist)
 	}
 	return o
-}
-
-// short keeps a name that is no name from filling the answer.
-func short(name string) string {
-	const most = 100
-	if utf8.RuneCountInString(name) > most {
-		return string([]rune(name)[:most]) + "…"
-	}
-	return name
 }
 
 func (o *object) wrong(name, code, text string) { o.bad.Add("/"+name, code, o.path+text) }

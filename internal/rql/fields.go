@@ -57,7 +57,7 @@ func ParseFields(text string, known func(Path) (Kind, error), always ...string) 
 			_, err = known(path)
 		}
 		if errors.Is(err, ErrUnknown) {
-			return nil, &Error{Code: "unknown_field", Pos: at, Detail: fmt.Sprintf("There is no field %q.", strings.TrimSpace(name)), Field: path}
+			return nil, &Error{Code: "unknown_field", Pos: at, Detail: "There is no field " + quoted(strings.TrimSpace(name)) + ".", Field: path}
 		} else if err != nil {
 			return nil, err
 		}

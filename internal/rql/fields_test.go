@@ -81,3 +81,18 @@ func FuzzParseFields(f *testing.F) {
 		}
 	})
 }
+
+// A field nobody knows is repeated once and cut.
+func TestUnknownFieldsAreCut(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("n", 1500)
+	unknown := func(rql.Path) (rql.Kind, error) { return 0, rql.ErrUnknown }
+	_, fields := rql.ParseFields("a."+name, unknown)
+	_, filter := rql.Parse("eq("+name+",1)", rql.Schema{Field: unknown})
+	for what, err := range map[string]error{"fields": fields, "filter": filter} {
+		var e *rql.Error
+		if !errors.As(err, &e) || e.Code != "unknown_field" || !strings.Contains(e.Detail, "nn…") || len(e.Detail) > 150 {
+			t.Errorf("%s: %v, want unknown_field in at most 150 bytes", what, err)
+		}
+	}
+}

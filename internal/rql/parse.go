@@ -269,7 +269,7 @@ func (p *parser) field(e *Expr, a arg) error {
 	}
 	kind, err := p.schema.Field(path)
 	if errors.Is(err, ErrUnknown) {
-		return &Error{Code: "unknown_field", Pos: p.pos(a.at), Detail: "There is no field " + strconv.Quote(path.String()) + ".", Field: path}
+		return &Error{Code: "unknown_field", Pos: p.pos(a.at), Detail: "There is no field " + quoted(path.String()) + ".", Field: path}
 	}
 	e.Kind = kind
 	if err == nil && kind == Object && e.Op != Exists && e.Op != Near && e.Op != Within {

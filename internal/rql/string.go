@@ -76,3 +76,13 @@ func quote(b *strings.Builder, text string) {
 	}
 	b.WriteByte('"')
 }
+
+// quoted is a text of the client's as an error repeats it: in quotes, and at
+// most its first 100 characters.
+func quoted(text string) string {
+	const most = 100
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return strconv.Quote(text)
+}

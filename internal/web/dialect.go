@@ -60,10 +60,11 @@ func Status(k fault.Kind) int {
 // Problem is the dialect of areas A and B: RFC 9457 with the members that
 // documented clients of this kind look for.
 func Problem(w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	f = f.Brief()
 	status := Status(f.Kind)
 	p := problemBody{problem: problem{
 		Type: "/docs/errors#" + f.Code, Title: http.StatusText(status), Status: status,
-		Detail: f.Message, Instance: r.URL.EscapedPath(), Code: f.Code, Message: f.Message,
+		Detail: f.Message, Instance: fault.Pointer(r.URL.EscapedPath()), Code: f.Code, Message: f.Message,
 		RequestID: RequestID(r.Context()), Error: problemError{Code: f.Code, Message: f.Message},
 	}}
 	for _, d := range f.Fields {
@@ -123,8 +124,18 @@ type problemDetail struct {
 	Error string `json:"error"`
 }
 
-// dotted turns "/sampling/size" into "sampling.size".
+// dotted turns "/sampling/size" into "sampling.size". A name that was cut
+// stands in the pointer, and only there.
 func dotted(pointer string) string {
+	if strings.Contains(pointer, fault.Cut) {
+		names := strings.Split(pointer, "/")
+		for i, name := range names {
+			if strings.HasSuffix(name, fault.Cut) {
+				names[i] = fault.Cut
+			}
+		}
+		pointer = strings.Join(names, "/")
+	}
 	s := strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
 }
@@ -132,6 +143,7 @@ func dotted(pointer string) string {
 // Nest is the dialect of area D: the body its published client reads, with
 // the status inside. Errors of the framework's raw kind carry no "error".
 func Nest(w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	f = f.Brief()
 	n := nest{StatusCode: Status(f.Kind), Message: f.Message}
 	if f.Kind == fault.WrongMethod {
 		n.StatusCode = http.StatusNotFound // its clients know no 405

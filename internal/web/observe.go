@@ -92,10 +92,21 @@ func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request,
 			}
 		}
 		if allow == "" {
-			write(w, r, fault.New(fault.NotFound, "ROUTE_NOT_FOUND", "Cannot "+r.Method+" "+r.URL.EscapedPath()))
+			write(w, r, NoRoute(r))
 			return
 		}
 		w.Header().Set("Allow", allow[2:])
-		write(w, r, fault.New(fault.WrongMethod, "METHOD_NOT_ALLOWED", "Cannot "+r.Method+" "+r.URL.EscapedPath()))
+		write(w, r, fault.New(fault.WrongMethod, "METHOD_NOT_ALLOWED", cannot(r)))
 	}
+}
+
+// NoRoute is the fault of a path that leads nowhere, or nowhere that the caller
+// may know of: ROUTE_NOT_FOUND.
+func NoRoute(r *http.Request) *fault.Error {
+	return fault.New(fault.NotFound, "ROUTE_NOT_FOUND", cannot(r))
+}
+
+// cannot is what clients of area D know a refused route by.
+func cannot(r *http.Request) string {
+	return "Cannot " + fault.Echo(r.Method) + " " + fault.Pointer(r.URL.EscapedPath())
 }

@@ -118,7 +118,7 @@ func notFound() error {
 }
 
 func noMethod(method string) error {
-	return fault.New(fault.Invalid, codeMethod, "DIDs of the method "+method+" are not resolved here.")
+	return fault.New(fault.Invalid, codeMethod, "DIDs of the method "+fault.Echo(method)+" are not resolved here.")
 }
 
 // noName says why nothing is found under the did:web of a server without one.

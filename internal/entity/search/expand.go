@@ -62,7 +62,7 @@ func expansions(expand string) ([]string, error) {
 	for i, k := range kinds {
 		kinds[i] = strings.TrimSpace(k)
 		if kinds[i] != "relationships" && kinds[i] != "protocol" {
-			return nil, unknownField("query/expand", fmt.Sprintf("At character %d: %q cannot be expanded; relationships and protocol can.", at, kinds[i]))
+			return nil, unknownField("query/expand", fmt.Sprintf("At character %d: %q cannot be expanded; relationships and protocol can.", at, fault.Echo(kinds[i])))
 		}
 		at += len([]rune(k)) + 1
 	}

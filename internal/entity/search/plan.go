@@ -314,7 +314,7 @@ func (s *Service) sortBy(ctx context.Context, p *plan, q Query) error {
 		return err
 	}
 	if len(declared) == 0 {
-		return unknownField("query/sort", fmt.Sprintf("There is no field %q.", name))
+		return unknownField("query/sort", fmt.Sprintf("There is no field %q.", fault.Echo(name)))
 	}
 	of := p.protocol()
 	if of == "" {

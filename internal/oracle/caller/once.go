@@ -76,10 +76,7 @@ func (s *Service) Invocations(ctx context.Context, callerDID string, tokens map[
 // pathOf is the name of a member in the words of a validation text. It does
 // not repeat texts that are too long to be the name of a tool.
 func pathOf(name string) string {
-	if len(name) > 128 {
-		name = name[:128]
-	}
-	return "mcpInvocations." + name
+	return "mcpInvocations." + fault.Echo(name)
 }
 
 func (s *Service) invocation(ctx context.Context, who did.DID, text string) (*ucan.Grant, error) {

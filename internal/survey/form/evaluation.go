@@ -280,7 +280,7 @@ func (b *block) at(n *node) string {
 
 func (ev *evaluation) wrong(pointer, code, detail string) {
 	if len(ev.r.Wrong) < MaxProblems {
-		ev.r.Wrong = append(ev.r.Wrong, fault.Field{Pointer: pointer, Code: code, Detail: detail})
+		ev.r.Wrong = append(ev.r.Wrong, fault.Field{Pointer: fault.Pointer(pointer), Code: code, Detail: detail})
 	}
 }
 

@@ -23,7 +23,6 @@ const (
 	maxMetadata    = 64 << 10  // bytes
 	maxExpressions = 256 << 10 // bytes of all expressions of a template
 	maxReviewDays  = 3650
-	maxPointer     = 400     // bytes of the pointer of broken JSON
 	maxCost        = 300_000 // units of all expressions of one check, about 30 ms
 )
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -68,20 +67,12 @@ func (ev *evaluation) read(answers jsontext.Value) {
 	pointer, code, detail := "/responses", "syntax", "The JSON is broken here."
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
-		pointer += cut(string(syntax.JSONPointer))
+		pointer += string(syntax.JSONPointer)
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			code, detail = "duplicate", "This member appears twice in its object."
 		}
 	}
 	ev.wrong(pointer, code, detail)
-}
-
-// cut shortens a pointer that repeats a long name.
-func cut(pointer string) string {
-	if len(pointer) > maxPointer {
-		return strings.ToValidUTF8(pointer[:maxPointer], "") + "…"
-	}
-	return pointer
 }
 
 // sections reads the outermost object.

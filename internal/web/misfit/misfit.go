@@ -110,6 +110,7 @@ func (w *walker) shape(t reflect.Type) *shape {
 }
 
 func (w *walker) note(f fault.Field) error {
+	f.Pointer = fault.Pointer(f.Pointer)
 	w.wrong = append(w.wrong, f)
 	if len(w.wrong) == maxWrong {
 		return errEnough

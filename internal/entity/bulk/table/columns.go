@@ -18,7 +18,7 @@ func CheckColumns(columns []string, find func(field string) error) error {
 		err := find(fieldOf(sheet.SplitPath(path)))
 		switch fault.CodeOf(err) {
 		case "UNKNOWN_FIELD", "INVALID_PARAMETER": // too long to be one
-			c.Add(fmt.Sprintf("/columns/%d", i), "unknown_field", fmt.Sprintf("There is no field %q.", path))
+			c.Add(fmt.Sprintf("/columns/%d", i), "unknown_field", fmt.Sprintf("There is no field %q.", fault.Echo(path)))
 			continue
 		}
 		if err != nil {
