@@ -92,7 +92,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	Project  string `query:"projectId" doc:"Only surveys of this project."`
 	Status   string `query:"status" doc:"Only surveys in this status." enum:"draft,ready,active,paused,closed,archived"`
 	Stage    string `query:"stage" doc:"Only surveys of this stage." enum:"baseline,follow-up,monitoring"`
-	Template string `query:"templateId" doc:"Only surveys of this template."`
+	Template string `query:"templateId" minLength:"1" doc:"Only surveys of this template."`
 	fields.Query
 	web.Paging
 },

@@ -78,7 +78,7 @@ func (s *Service) serveHouseholds(ctx context.Context, in *struct {
 	Group     string `query:"group" doc:"Only households of this group." enum:"adopter,comparison"`
 	Area      string `query:"area" doc:"Only households of this area."`
 	Outcome   string `query:"outcome" doc:"Only households with this outcome in the open round." enum:"listed,contacted,completed,refused,unreachable"`
-	Collector string `query:"collector" doc:"Only households this collector is to visit."`
+	Collector string `query:"collector" minLength:"1" doc:"Only households this collector is to visit."`
 	web.Paging
 },
 ) (web.Reply[web.Page[*Household]], error) {

@@ -45,6 +45,7 @@ type binder struct {
 
 type param struct {
 	in, name, doc string
+	full          bool // not "" when it is given
 	index         []int
 }
 
@@ -74,7 +75,7 @@ func newBinder(t reflect.Type, rules bodyRules, path string) *binder {
 			if in == "query" {
 				b.known = append(b.known, name)
 			}
-			b.params = append(b.params, param{in: in, name: name, doc: f.Tag.Get("doc"), index: f.Index})
+			b.params = append(b.params, param{in: in, name: name, doc: f.Tag.Get("doc"), full: f.Tag.Get("minLength") != "", index: f.Index})
 		}
 	}
 	if rules.jsonPatch && b.raw == nil {
@@ -101,6 +102,10 @@ func (b *binder) bind(w http.ResponseWriter, r *http.Request, in reflect.Value) 
 		}
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			c.Add(p.in+"/"+p.name, "not_text", "The value must be UTF-8 text without U+0000.")
+			continue
+		}
+		if text == "" && p.full {
+			c.Add(p.in+"/"+p.name, "empty", "The value must not be empty. Leave the parameter out instead.")
 			continue
 		}
 		if detail := setText(in.FieldByIndex(p.index), text); detail != "" {

@@ -24,8 +24,10 @@ const maxDepth = 64
 // the wrong case, invalid UTF-8, data after the end and nesting past 64 are
 // each refused with a code of their own. Members v does not have are refused
 // unless lenient, when only those that differ from a known name by case are.
-// Every unknown member and every value of the wrong type is named at once, up
-// to 50; when v has a method Validate, with what it says about the others.
+// Optional members with the tag minLength are refused when they are given as
+// "". Every unknown or empty member and every value of the wrong type is named
+// at once, up to 50; when v has a method Validate, with what it says about the
+// others.
 func DecodeStrict(body []byte, v any, lenient bool) error {
 	deepest, nul := Survey(body)
 	if deepest > maxDepth {
@@ -36,7 +38,7 @@ func DecodeStrict(body []byte, v any, lenient bool) error {
 	}
 	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
 	if err == nil {
-		return nil
+		return notEmpty(body, v, lenient)
 	}
 	if lenient && errors.Is(err, json.ErrUnknownName) {
 		return decodeLenient(body, v)
@@ -53,7 +55,19 @@ func decodeLenient(body []byte, v any) error {
 	if err := json.Unmarshal(body, v); err != nil {
 		return everything(body, v, true, jsonFault(body, err))
 	}
-	return nil
+	return notEmpty(body, v, true)
+}
+
+// notEmpty refuses "" where it would pass for a member that is not there.
+func notEmpty(body []byte, v any, lenient bool) error {
+	if !bytes.Contains(body, []byte(`""`)) || !misfit.MayBeEmpty(v) {
+		return nil
+	}
+	fields := misfit.All(body, reflect.New(reflect.TypeOf(v).Elem()).Interface(), lenient)
+	if fields == nil {
+		return nil
+	}
+	return fault.New(fault.Invalid, "EMPTY_MEMBER", "A member of the body is empty. Give it a value, or leave it out.").With(fields...)
 }
 
 // caseVariant finds a member of the outermost object whose name differs from

@@ -173,3 +173,43 @@ func FuzzDecodeNames(f *testing.F) {
 		}
 	})
 }
+
+// An optional text with minLength is not "" when it is given; others may be.
+func TestEmptyMembers(t *testing.T) {
+	t.Parallel()
+	type part struct {
+		Name string `json:"name,omitzero" minLength:"1"`
+	}
+	type body struct {
+		ID    string          `json:"id,omitzero" minLength:"1"`
+		Note  string          `json:"note,omitzero"`
+		Title string          `json:"title" minLength:"1"` // required: its own rules say so
+		Parts []part          `json:"parts,omitzero"`
+		ByKey map[string]part `json:"byKey,omitzero"`
+	}
+	for _, tt := range []struct{ in, want string }{
+		{`{"id":"x","note":"","title":""}`, ""},
+		{`{"note":""}`, ""},
+		{`{"id":null,"note":""}`, ""},
+		{`{"id":""}`, "EMPTY_MEMBER: /id empty"},
+		{`{"id":"","parts":[{"name":"a"},{"name":""}],"byKey":{"":{"name":""}}}`, "EMPTY_MEMBER: /id empty, /parts/1/name empty, /byKey//name empty"},
+		{`{"id":"","other":1}`, "UNKNOWN_MEMBER: /id empty, /other unknown"},
+		{`{"id":"","note":1}`, "WRONG_TYPE: /id empty, /note wrong_type"},
+	} {
+		for _, lenient := range []bool{false, true} {
+			var b body
+			err := web.DecodeStrict([]byte(tt.in), &b, lenient)
+			got := strings.TrimSuffix(fault.CodeOf(err)+": "+strings.Join(fieldsOf(err), ", "), ": ")
+			want := tt.want
+			if lenient && strings.HasPrefix(want, "UNKNOWN") {
+				want = "EMPTY_MEMBER: /id empty"
+			}
+			if got != want {
+				t.Errorf("%s, lenient %v = %q, want %q", tt.in, lenient, got, want)
+			}
+			if err == nil && strings.Contains(tt.in, "x") && b.ID != "x" {
+				t.Errorf("%s = %+v", tt.in, b)
+			}
+		}
+	}
+}

@@ -16,7 +16,7 @@ type Content struct {
 	Name               string       `json:"name,omitzero" example:"Baseline 2026"`
 	Description        string       `json:"description,omitzero"`
 	Template           *Flags       `json:"template,omitzero" doc:"Which parts of the template are asked; what carries no flag is always asked."`
-	TemplateID         string       `json:"templateId,omitzero" doc:"A template; the standard one of the stage by default." example:"baseline-v1"`
+	TemplateID         string       `json:"templateId,omitzero" minLength:"1" doc:"A template; the standard one of the stage by default." example:"baseline-v1"`
 	TemplateVersion    int          `json:"templateVersion,omitzero" doc:"Pinned; the newest published one by default." example:"1"`
 	Sections           []string     `json:"sections,omitzero" doc:"Sections to ask, in place of flags; all by default."`
 	Methodology        *Methodology `json:"methodology,omitzero"`

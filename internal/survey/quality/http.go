@@ -122,7 +122,7 @@ func (s *Service) servePutRules(ctx context.Context, in *struct {
 func (s *Service) serveFlags(ctx context.Context, in *struct {
 	ofSurvey
 	Rule      string `query:"rule" doc:"Only those of one check." example:"duration_short"`
-	Collector string `query:"collector" doc:"Only those of one collector, as it is shown to you."`
+	Collector string `query:"collector" minLength:"1" doc:"Only those of one collector, as it is shown to you."`
 	Round     int    `query:"round" doc:"Only those of one round."`
 	web.Paging
 },

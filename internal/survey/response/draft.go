@@ -23,14 +23,14 @@ const (
 
 // Draft is a response as a collector sends it.
 type Draft struct {
-	ResponseID   string        `json:"responseId,omitzero" doc:"Your name for it; sending it twice stores it once. Made here when absent: then a retry needs an Idempotency-Key." example:"resp_789"`
+	ResponseID   string        `json:"responseId,omitzero" minLength:"1" doc:"Your name for it; sending it twice stores it once. Made here when absent: then a retry needs an Idempotency-Key." example:"resp_789"`
 	SurveyID     string        `json:"surveyId,omitzero" doc:"Survey, or template when one active survey uses it." example:"baseline-v1"`
 	HouseholdID  string        `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
 	Timestamp    time.Time     `json:"timestamp" doc:"When the answers were given."`
 	Responses    form.Object   `json:"responses" doc:"Section to question to answer."`
 	Verification *Verification `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is no part of the content: one that comes with a response that is stored already is not made, and a warning says so."`
 	Round        int           `json:"round,omitzero" doc:"The open round by default."`
-	Collector    string        `json:"collector,omitzero" doc:"DID of who asked; you by default. Somebody else needs the scope surveys:write."`
+	Collector    string        `json:"collector,omitzero" minLength:"1" doc:"DID of who asked; you by default. Somebody else needs the scope surveys:write."`
 	Mode         string        `json:"mode,omitzero" enum:"visit,phone,ussd,web,chat,import" doc:"The first mode of the survey by default."`
 	DeviceID     string        `json:"deviceId,omitzero"`
 	StartedAt    time.Time     `json:"startedAt,omitzero"`

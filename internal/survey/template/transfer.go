@@ -51,7 +51,7 @@ type Imported struct {
 
 // importIn is how a file is to be taken.
 type importIn struct {
-	TemplateID string `query:"templateId"`
+	TemplateID string `query:"templateId" minLength:"1"`
 	Mode       string `query:"mode"`
 	IfMatch    string `header:"If-Match"`
 }

@@ -34,7 +34,7 @@ type Filter struct {
 	Status    string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed" doc:"The state they are in."`
 	Flagged   *bool  `json:"flagged,omitzero" doc:"Only those that checks have flagged, or only the others."`
 	Rule      string `json:"rule,omitzero" doc:"Only those that this check has flagged." example:"duration_short"`
-	Collector string `json:"collector,omitzero" doc:"Only those of one collector, as responses show it to you: a DID, or its name without the scope responses:pii."`
+	Collector string `json:"collector,omitzero" minLength:"1" doc:"Only those of one collector, as responses show it to you: a DID, or its name without the scope responses:pii."`
 	Round     int    `json:"round,omitzero" doc:"Only those of one round."`
 	After     string `json:"after,omitzero" doc:"Id of a response to go on after: next of the call before."`
 	Limit     int    `json:"limit,omitzero" doc:"How many at most, 1 to 500; 500 by default."`

@@ -44,11 +44,11 @@ func All(body []byte, v any, lenient bool) []fault.Field {
 	return w.wrong
 }
 
-// Is tells whether err names all members of a body that are not known or of
-// the wrong type: whoever decoded it has the others.
+// Is tells whether err names all members of a body that are not known, of the
+// wrong type or empty: whoever decoded it has the others.
 func Is(err error) bool {
 	f := fault.As(err)
-	return f != nil && (f.Code == "UNKNOWN_MEMBER" || f.Code == "WRONG_TYPE") && len(f.Fields) < maxWrong
+	return f != nil && (f.Code == "UNKNOWN_MEMBER" || f.Code == "WRONG_TYPE" || f.Code == "EMPTY_MEMBER") && len(f.Fields) < maxWrong
 }
 
 // Join adds fields to those that are wrong, except where one of these, or what
@@ -95,6 +95,7 @@ type walker struct {
 type shape struct {
 	whole bool // it reads its own JSON
 	known map[string][]int
+	full  map[string]bool // optional members that are not "" when they are given
 }
 
 func (w *walker) shape(t reflect.Type) *shape {
@@ -103,6 +104,7 @@ func (w *walker) shape(t reflect.Type) *shape {
 		s = &shape{whole: ownWords(t)}
 		if !s.whole && t.Kind() == reflect.Struct {
 			s.known = membersOf(t)
+			s.full = fullOf(t, s.known)
 		}
 		w.shapes[t] = s
 	}
@@ -189,10 +191,14 @@ func (w *walker) inside(end jsontext.Kind, each func(name string) error) error {
 }
 
 func (w *walker) members(v reflect.Value) error {
-	known := w.shape(v.Type()).known
+	known, full := w.shape(v.Type()).known, w.shape(v.Type()).full
 	return w.inside('}', func(name string) error {
 		if index, ok := known[name]; ok {
-			return w.value(at(v, index))
+			text := w.dec.PeekKind() == '"'
+			if err := w.value(at(v, index)); err != nil || !text || !full[name] || !at(v, index).IsZero() {
+				return err
+			}
+			return w.note(fault.Field{Pointer: string(w.dec.StackPointer()), Code: "empty", Detail: "The value must not be empty. Leave the member out instead."})
 		}
 		if err := w.dec.SkipValue(); err != nil {
 			return err
@@ -242,6 +248,44 @@ func addMembers(out map[string][]int, t reflect.Type, above []int) {
 			}
 		}
 	}
+}
+
+// fullOf lists the members that may be left out and, when they are given, must
+// not be "": texts with the tag minLength that are left out when empty.
+func fullOf(t reflect.Type, known map[string][]int) map[string]bool {
+	out := map[string]bool{}
+	for name, index := range known {
+		f := t.FieldByIndex(index)
+		if f.Type.Kind() == reflect.String && f.Tag.Get("minLength") != "" && strings.HasSuffix(f.Tag.Get("json"), ",omitzero") {
+			out[name] = true
+		}
+	}
+	return out
+}
+
+// MayBeEmpty tells whether v, a pointer, has such a member anywhere.
+func MayBeEmpty(v any) bool {
+	w := &walker{shapes: map[reflect.Type]*shape{}}
+	return w.mayBeEmpty(reflect.TypeOf(v).Elem())
+}
+
+func (w *walker) mayBeEmpty(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || w.shapes[t] != nil {
+		return false
+	}
+	s := w.shape(t)
+	if len(s.full) > 0 {
+		return true
+	}
+	for _, index := range s.known {
+		if w.mayBeEmpty(t.FieldByIndex(index).Type) {
+			return true
+		}
+	}
+	return false
 }
 
 // at is a field of v; embedded pointers on the way are filled.

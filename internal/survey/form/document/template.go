@@ -10,7 +10,7 @@ import (
 
 // Template is a questionnaire as its author writes it.
 type Template struct {
-	TemplateID         string      `json:"templateId,omitzero" doc:"Identifier of the template; its versions share it." example:"my-baseline"`
+	TemplateID         string      `json:"templateId,omitzero" minLength:"1" doc:"Identifier of the template; its versions share it." example:"my-baseline"`
 	Title              Text        `json:"title,omitzero"`
 	Description        Text        `json:"description,omitzero"`
 	Stage              string      `json:"stage,omitzero" enum:"baseline,follow-up,monitoring" doc:"The survey stage the template is made for."`
