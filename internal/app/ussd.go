@@ -72,7 +72,7 @@ func (c *Core) Accounts(ctx context.Context, cfg *config.Config, h AccountHooks)
 func (c *Core) sender(s config.SMS) sms.Sender {
 	switch s.Provider {
 	case "webhook":
-		return &sms.Webhook{Client: c.outbound, URL: s.WebhookURL, Secret: []byte(s.WebhookSecret.Reveal())}
+		return &sms.Webhook{Client: c.outbound, URL: s.WebhookURL.Reveal(), Secret: []byte(s.WebhookSecret.Reveal())}
 	case "africastalking":
 		return &sms.AfricasTalking{Client: c.outbound, Base: s.ATURL, Username: s.ATUsername, APIKey: s.ATKey.Reveal(), From: s.ATSender}
 	}

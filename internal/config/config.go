@@ -136,7 +136,7 @@ type USSD struct {
 // SMS says how short messages leave.
 type SMS struct {
 	Provider      string // off, webhook or africastalking
-	WebhookURL    string
+	WebhookURL    Secret // its path is a key at many services
 	WebhookSecret Secret
 	ATUsername    string
 	ATKey         Secret

@@ -190,6 +190,18 @@ func httpURL() kind[string] {
 	}
 }
 
+// hookURL is an httpURL whose path may let in whoever knows it.
+func hookURL() kind[Secret] {
+	address := httpURL()
+	return kind[Secret]{
+		name: kindURL, want: address.want, format: Secret.Reveal,
+		parse: func(s string) (Secret, error) {
+			s, err := address.parse(s)
+			return Secret(s), err
+		},
+	}
+}
+
 // postgresURL is empty or a PostgreSQL address.
 func postgresURL() kind[Secret] {
 	return kind[Secret]{

@@ -67,7 +67,7 @@ func shown(s Setting, text string) string {
 		return mask
 	}
 	if s.value.kind == kindURL || strings.Contains(text, "@") {
-		text = maskURLs(text)
+		text = maskURLs(s, text)
 	}
 	if r := []rune(text); len(r) > 200 {
 		text = string(r[:200]) + "…"
@@ -83,18 +83,18 @@ func quoted(s Setting, text string) string {
 	return fmt.Sprintf("%q", shown(s, text))
 }
 
-// maskURLs hides user data and query values in a comma separated list of
-// addresses. What cannot be read as an address is hidden whole: it may be one
+// maskURLs hides user data, query values and what may be a key in the path of a
+// comma separated list of addresses. What cannot be read as an address is hidden whole: it may be one
 // with a stray character in the password.
-func maskURLs(text string) string {
+func maskURLs(s Setting, text string) string {
 	parts := strings.Split(text, ",")
 	for i, part := range parts {
-		parts[i] = maskURL(strings.TrimSpace(part))
+		parts[i] = maskURL(s, strings.TrimSpace(part))
 	}
 	return strings.Join(parts, ",")
 }
 
-func maskURL(text string) string {
+func maskURL(s Setting, text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" { // not an address: a password may stand anywhere in it
 		return mask
@@ -106,6 +106,9 @@ func maskURL(text string) string {
 			u.User = url.User(mask) // a token stands where the user name does
 		}
 	}
+	if u.Scheme == "http" || u.Scheme == "https" {
+		u.Path, u.RawPath = maskPath(u.Path, s.Secret), ""
+	}
 	query := u.Query()
 	for name := range query {
 		if name != "sslmode" {
@@ -113,8 +116,30 @@ func maskURL(text string) string {
 		}
 	}
 	u.RawQuery = query.Encode()
+	if u.Fragment != "" {
+		u.Fragment, u.RawFragment = mask, ""
+	}
 	// The mask is plain text for people; %2A would only puzzle them.
 	return strings.ReplaceAll(u.String(), "%2A", "*")
+}
+
+// maskPath hides the path of an address: all of it, or the parts too long to be
+// words. Many services put a key there.
+func maskPath(path string, whole bool) string {
+	if strings.Trim(path, "/") == "" {
+		return path
+	}
+	if whole {
+		return "/" + mask
+	}
+	const word = 16 // characters
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if len(part) > word {
+			parts[i] = mask
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // suggest is the known name nearest to name, "" when none is near.

@@ -85,9 +85,9 @@ func smsSettings() []Setting {
 			value: at(func(c *Config) *string { return &c.USSD.SMS.Provider }, oneOf("off", "webhook", "africastalking")),
 		},
 		{
-			Env: "SMS_WEBHOOK_URL", Key: "sms.webhookUrl", Default: "",
+			Env: "SMS_WEBHOOK_URL", Key: "sms.webhookUrl", Default: "", Secret: true,
 			Doc:   "Where messages are posted with SMS_PROVIDER=webhook.",
-			value: at(func(c *Config) *string { return &c.USSD.SMS.WebhookURL }, httpURL()),
+			value: at(func(c *Config) *Secret { return &c.USSD.SMS.WebhookURL }, hookURL()),
 		},
 		{
 			Env: "SMS_WEBHOOK_SECRET", Key: "sms.webhookSecret", Default: "", Secret: true,

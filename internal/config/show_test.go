@@ -53,6 +53,57 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 }
 
+// Whatever part of an address holds a key, nobody reads it: not in the printed
+// configuration, and not in what is said about a wrong one.
+func TestEveryAddressIsMasked(t *testing.T) {
+	t.Parallel()
+	for _, s := range config.Settings() {
+		if s.Kind() != "url" {
+			if strings.Contains(s.Env, "URL") {
+				t.Errorf("%s is of the kind %s, want url", s.Env, s.Kind())
+			}
+			continue
+		}
+		scheme := "https"
+		switch s.Env {
+		case "DATABASE_URL":
+			scheme = "postgres"
+		case "NATS_URL":
+			scheme = "nats"
+		}
+		for _, address := range []string{
+			scheme + "://host.example/v1?key=" + canary, scheme + "://user:" + canary + "@host.example/v1", scheme + "://host.example/v1/" + canary + "/x",
+			scheme + "://host.example/v1#" + canary, scheme + "://host.example:" + canary, canary,
+		} {
+			if scheme != "https" && strings.HasSuffix(address, "/x") {
+				continue // the name of a database, or nothing
+			}
+			var b strings.Builder
+			c, err := config.Load(config.Input{Env: []string{s.Env + "=" + address}})
+			if err != nil {
+				b.WriteString(err.Error())
+			} else if err := c.Print(&b); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(b.String(), canary) {
+				t.Errorf("%s=%s is shown:\n%s", s.Env, address, b.String())
+			}
+			if err == nil && !strings.Contains(b.String(), "host.example") {
+				t.Errorf("%s: the host is not shown:\n%s", s.Env, b.String())
+			}
+		}
+	}
+	c := load(t, "SMS_WEBHOOK_URL=https://hooks.example/T0/k?a=b", "LLM_BASE_URL=https://llm.example/api/v1")
+	for _, s := range config.Settings() {
+		if want := map[string]string{"SMS_WEBHOOK_URL": "https://hooks.example/****?a=****", "LLM_BASE_URL": "https://llm.example/api/v1"}[s.Env]; want != "" && c.Shown(s) != want {
+			t.Errorf("%s is shown as %s, want %s", s.Env, c.Shown(s), want)
+		}
+	}
+	if text := fmt.Sprintf("%v %+v", c.USSD, c.USSD.SMS); strings.Contains(text, "T0") {
+		t.Errorf("the address is shown: %s", text)
+	}
+}
+
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
