@@ -99,8 +99,13 @@ func (s *Service) limited(w http.ResponseWriter, g *wire.Gateway, v web.Verdict)
 }
 
 // admit tells whether r comes from a known gateway. Everybody else is refused
-// when only gateways may call: the fault is GATEWAY_ONLY.
+// when only gateways may call: the fault is GATEWAY_ONLY. What a page of
+// another site has a browser send is refused whatever network it comes from:
+// no gateway is a browser, and a browser may stand in a gateway's network.
 func (s *Service) admit(r *http.Request) (known bool, err error) {
+	if !web.SameOrigin(r) {
+		return false, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "A page of another site sent this.")
+	}
 	if s.known(r, web.ClientAddr(r.Context())) {
 		return true, nil
 	}

@@ -168,7 +168,7 @@ func peerAddr(r *http.Request) netip.Addr {
 // opens could reach operator routes, by a cross-site call or by a DNS name
 // that points to 127.0.0.1.
 func IsDirectLoopback(r *http.Request) bool {
-	return peerAddr(r).IsLoopback() && !proxied(r.Header) && localHost(r.Host) && sameOrigin(r)
+	return peerAddr(r).IsLoopback() && !proxied(r.Header) && localHost(r.Host) && SameOrigin(r)
 }
 
 func proxied(h http.Header) bool {
@@ -195,7 +195,10 @@ func localHost(host string) bool {
 	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || hostAddr(host).IsValid()
 }
 
-func sameOrigin(r *http.Request) bool {
+// SameOrigin tells whether no page of another site made a browser send r: it
+// comes from a page of ours, from what a person typed, or from a program that
+// is no browser.
+func SameOrigin(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":
 	default:
