@@ -10,7 +10,7 @@ func (s *Service) SetTrip(f func() error) { s.trip = f }
 
 // Waiting is how many wait for a request that is at work.
 func (s *Service) Waiting(session, phone, text string) int {
-	t := ticket{newKey(session, phone, "").id, text}
+	t := ticket{newKey(session, phone, "", "*2233#").id, text}
 	p := s.flights.part(&t)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -148,7 +148,7 @@ func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
 	if m != wire.Latest && strings.Count(q.Text, "*") > maxParts {
 		return request{Request: q}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text holds too many answers.")
 	}
-	return request{Request: q, key: newKey(q.SessionID, q.Phone, g.Name), mode: modeFrom(m)}, nil
+	return request{Request: q, key: newKey(q.SessionID, q.Phone, g.Name, q.ServiceCode), mode: modeFrom(m)}, nil
 }
 
 func modeFrom(m wire.Mode) mode {
@@ -252,19 +252,19 @@ func readBody(r *http.Request, dst []byte) ([]byte, error) {
 
 func tooLarge() error { return fault.New(fault.TooLarge, "BODY_TOO_LARGE", "The body is too large.") }
 
-// hangUp ends the sessions that an event is about: those of any number when it
-// names none.
+// hangUp ends the sessions that an event is about: those of any number and code
+// when it names none.
 func (s *Service) hangUp(ctx context.Context, tx *db.Tx, e *wire.Event, now int64) error {
-	if e.Phone != "" {
-		return expireNow(ctx, tx, newKey(e.SessionID, e.Phone, e.Gateway).id, now)
-	}
 	from, to := keysOf(e.SessionID)
+	if e.Phone != "" {
+		from, to = keysOf(e.SessionID, e.Phone, e.Gateway)
+	}
 	rows, err := within(ctx, tx, from, to, maxSame)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		if readKey(r.id).gateway != e.Gateway {
+		if k := readKey(r.id); k.gateway != e.Gateway || e.ServiceCode != "" && k.code != wire.WholeCode(e.ServiceCode) {
 			continue
 		}
 		if err := expireNow(ctx, tx, r.id, now); err != nil {

@@ -33,7 +33,7 @@ func full() *record {
 
 func TestRecordRoundTrip(t *testing.T) {
 	t.Parallel()
-	k, moved := newKey("s1", "+254700000001", "hubtel"), newKey("s2", "+254700000001", "hubtel")
+	k, moved := newKey("s1", "+254700000001", "hubtel", "*1#"), newKey("s2", "+254700000001", "hubtel", "*1#")
 	for name, want := range map[string]*record{"full": full(), "empty": {trail: []byte{}}, "clock set back": {started: 10, updated: 5, trail: []byte{}}} {
 		data := want.appendTo(nil, &k, testBox(t))
 		got, err := readRecord(data, &k, testBox(t))
@@ -156,7 +156,7 @@ func TestTrail(t *testing.T) {
 // nothing.
 func TestRecordWithoutProof(t *testing.T) {
 	t.Parallel()
-	k := newKey("s1", "+254700000001", "hubtel")
+	k := newKey("s1", "+254700000001", "hubtel", "*1#")
 	want := full()
 	want.state.Proof, want.effects = "", want.effects[:1]
 	want.effects[0].result.Proof = ""

@@ -120,11 +120,16 @@ func (q *request) serviceCode(v *values) (string, error) {
 	if !ok || s == "" {
 		s = q.fixedCode
 	}
-	s = "*" + strings.TrimSuffix(strings.TrimPrefix(s, "*"), "#") + "#"
+	s = WholeCode(s)
 	if !isCode(s, 8) {
 		return "", refuse("serviceCode", "form")
 	}
 	return s, nil
+}
+
+// WholeCode is a service code with its star and hash.
+func WholeCode(s string) string {
+	return "*" + strings.TrimSuffix(strings.TrimPrefix(s, "*"), "#") + "#"
 }
 
 func (q *request) sessionID(v *values, phone string) (string, error) {
