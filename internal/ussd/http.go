@@ -230,9 +230,6 @@ func (s *Service) write(w http.ResponseWriter, g *wire.Gateway, q wire.Request, 
 
 // readBody reads a body into dst.
 func readBody(r *http.Request, dst []byte) ([]byte, error) {
-	if r.ContentLength > maxBody {
-		return dst, tooLarge()
-	}
 	for {
 		if len(dst) == cap(dst) {
 			dst = slices.Grow(dst, 512)

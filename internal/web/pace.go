@@ -21,7 +21,8 @@ type Pace struct {
 // Middleware times the body of a request and each write of its answer. A body
 // must arrive within ReadBase plus the time its bytes take at MinRate, checked
 // as they come. Each write and flush of the answer has a deadline of its own,
-// so a stream lives as long as its reader reads.
+// so a stream lives as long as its reader reads. The rest of a body that a
+// handler has given up is read and dropped: see drop.
 func (p Pace) Middleware(next http.Handler) http.Handler {
 	p.ReadBase = orDefault(p.ReadBase, 10*time.Second)
 	p.WriteBase = orDefault(p.WriteBase, 30*time.Second)
@@ -39,6 +40,7 @@ func (p Pace) Middleware(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(pw, r)
 		if !pw.hijacked {
+			pw.drop(r)
 			pw.arm(0) // for what net/http still reads and writes
 		}
 	})
@@ -60,13 +62,18 @@ type pacedBody struct {
 	waited time.Duration
 	read   int64
 	ended  bool
-	late   bool // the client has fallen behind: it gets no second chance
+	late   bool      // the client has fallen behind: it gets no second chance
+	until  time.Time // nothing is read after it; zero: no such end
 }
 
 // Read reads on, until the client has fallen behind.
 func (b *pacedBody) Read(p []byte) (int, error) {
 	start := time.Now()
-	b.deadline(start.Add(b.pace.ReadBase + b.pace.transfer(b.read) - b.waited))
+	end := start.Add(b.pace.ReadBase + b.pace.transfer(b.read) - b.waited)
+	if !b.until.IsZero() && b.until.Before(end) {
+		end = b.until
+	}
+	b.deadline(end)
 	n, err := b.ReadCloser.Read(p)
 	b.waited += time.Since(start)
 	b.read += int64(n)
@@ -91,6 +98,37 @@ type pacedWriter struct {
 	streams  bool      // HTTP/2: a deadline is that of a stream, and ends it
 	armed    time.Time // when the write deadline that stands was set
 	paid     int       // bytes it gives time for
+	status   int       // of the answer; 0 before it begins
+}
+
+// How much of a body is read, and for how long, after its handler has refused
+// it.
+const (
+	dropBytes = 16 << 20
+	dropTime  = 5 * time.Second
+)
+
+// drop reads what is left of a body that its handler began and gave up, or
+// found too large by its length. A client that sends all before it reads would
+// otherwise find the connection reset in place of the answer, which is still in
+// the buffer of net/http. Who waits for "100 Continue" has sent nothing yet.
+// Under HTTP/2 a stream ends without taking its answer along.
+func (w *pacedWriter) drop(r *http.Request) {
+	b := w.body
+	if b == nil || b.ended || b.late || w.streams {
+		return
+	}
+	if b.read == 0 && (w.status != http.StatusRequestEntityTooLarge || r.Header["Expect"] != nil) {
+		return
+	}
+	b.until = time.Now().Add(dropTime)
+	_, _ = io.CopyN(io.Discard, b, dropBytes) // a client that has left is not told
+}
+
+// WriteHeader notes the status.
+func (w *pacedWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // arm starts the clock for a write of n bytes, and for the rest of the body:

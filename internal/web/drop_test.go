@@ -1,0 +1,121 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// refusing has a route of each kind, with bodies of at most 1,000 bytes: one
+// that reads a body as a whole, and one that reads it as it comes.
+func refusing(write web.ErrorWriter) http.Handler {
+	a := web.NewAPI(web.APIConfig{Name: "things", Errors: write, Gate: gate{}, MaxBody: 1000})
+	web.Post(a, "/typed", func(context.Context, *struct{ Body draft }) (string, error) { return "", nil }, web.Doc{Summary: "Typed", Scope: web.Public})
+	a.Handle("POST", "/plain", func(w http.ResponseWriter, r *http.Request) error {
+		if _, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1000)); err != nil {
+			return fault.New(fault.TooLarge, "BODY_TOO_LARGE", "Too large.").Wrap(err)
+		}
+		return nil
+	}, web.Doc{Summary: "Plain", Scope: web.Public})
+	mux := http.NewServeMux()
+	a.Mount(mux)
+	return mux
+}
+
+const upload = "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+
+// A client that sends all of a body before it reads is answered in every
+// dialect, whether it says how long the body is or not.
+func TestTooLargeIsAnswered(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 8<<20)
+	known := "Content-Length: 8388608\r\n\r\n" + large
+	chunked := "Transfer-Encoding: chunked\r\n\r\n800000\r\n" + large + "\r\n0\r\n\r\n"
+	for name, dialect := range map[string]struct {
+		write  web.ErrorWriter
+		status int
+		text   string
+	}{
+		"problem": {web.Problem, 413, "BODY_TOO_LARGE"}, "nest": {web.Nest, 413, `"statusCode":413`}, "end": {web.End, 200, "END Invalid input."},
+	} {
+		for _, path := range []string{"/typed", "/plain"} {
+			for what, body := range map[string]string{"known": known, "chunked": chunked} {
+				if name == "end" && path == "/typed" && what == "known" {
+					continue // the line has no such routes
+				}
+				synctest.Test(t, func(t *testing.T) {
+					c := served(t, web.Pace{}, refusing(dialect.write).ServeHTTP)
+					if _, err := io.WriteString(c, strings.Replace(upload, "%s", path, 1)+body); err != nil {
+						t.Errorf("%s %s %s: the body cannot be sent: %v", name, path, what, err)
+						return
+					}
+					answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+					if err != nil {
+						t.Errorf("%s %s %s: no answer: %v", name, path, what, err)
+						return
+					}
+					text, err := io.ReadAll(answer.Body)
+					if err != nil || answer.StatusCode != dialect.status || !strings.Contains(string(text), dialect.text) {
+						t.Errorf("%s %s %s = %d %s (%v), want %d %s", name, path, what, answer.StatusCode, text, err, dialect.status, dialect.text)
+					}
+				})
+			}
+		}
+	}
+}
+
+// What is dropped has an end: 16 MiB, or 5 s. A client that waits to be asked
+// for its body is not asked.
+func TestLittleIsDropped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := served(t, web.Pace{}, refusing(web.Problem).ServeHTTP)
+		send(t, c, strings.Replace(upload, "%s", "/plain", 1)+"Content-Length: 1000000000\r\n\r\n"+strings.Repeat("x", 2000))
+		start := time.Now()
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != 413 || time.Since(start) != 5*time.Second {
+			t.Errorf("a client that stalls is answered %v (%v) after %v, want 413 after 5 s", answer, err, time.Since(start))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := served(t, web.Pace{}, refusing(web.Problem).ServeHTTP)
+		send(t, c, strings.Replace(upload, "%s", "/plain", 1)+"Content-Length: 1000000000\r\n\r\n")
+		sent, piece := 0, make([]byte, 64<<10)
+		got := make(chan int)
+		go func() {
+			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Errorf("no answer: %v", err)
+				got <- 0
+				return
+			}
+			got <- answer.StatusCode
+		}()
+		for {
+			n, err := c.Write(piece)
+			if sent += n; err != nil {
+				break
+			}
+		}
+		if status := <-got; status != 413 || sent < 16<<20 || sent > 17<<20 {
+			t.Errorf("%d after %d bytes, want 413 after 16 MiB and what is in buffers", status, sent)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := served(t, web.Pace{}, refusing(web.Problem).ServeHTTP)
+		start := time.Now()
+		send(t, c, strings.Replace(upload, "%s", "/typed", 1)+"Expect: 100-continue\r\nContent-Length: 1000000000\r\n\r\n")
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != 413 || time.Since(start) != 0 {
+			t.Errorf("a client that waits to be asked is answered %v (%v) after %v, want 413 at once", answer, err, time.Since(start))
+		}
+	})
+}
