@@ -88,11 +88,12 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	return nil
 }
 
-// erasers are what all parts do to forget somebody.
+// erasers are what all parts do to forget somebody. Keys come first: whether they
+// may end depends on what the groups give.
 func (a *App) erasers() []erase.Eraser {
 	return slices.Concat([]erase.Eraser{
+		{Name: "keys", Erase: a.Auth.Forget, May: a.Auth.MayForget},
 		{Name: "memberships", Erase: a.twins.groups.Forget},
-		{Name: "keys", Erase: a.Auth.Forget},
 	}, a.surveys.erasers(), a.lineErasers())
 }
 

@@ -26,12 +26,13 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, keysPath+"/{id}", s.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
 	web.Post(a, keysPath+"/{id}/rotate", s.serveRotate, web.Doc{
 		Summary: "Replace a key by a new one", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
-		Description: "The old key works until the grace period ends. Rotating takes every scope the key has.",
-		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope},
+		Description: "The old key works until the grace period ends. Rotating takes every scope the key has. The successor has the limits and the end of the key that rotates it, so the last key with `*` and neither is not rotated by one that has any.",
+		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope, codeLast},
 	})
 	web.Delete(a, keysPath+"/{id}", s.serveRevoke, web.Doc{
 		Summary: "Revoke a key", Tag: "keys", Scope: "keys:write",
-		Description: "It stops working at once. Revoking it again changes nothing.", Codes: []string{"KEY_NOT_FOUND", "STALE_REVISION"},
+		Description: "It stops working at once. Revoking it again changes nothing. The last key of the workspace with `*` and no expiry, project or network limit stays: make another one first.",
+		Codes:       []string{"KEY_NOT_FOUND", "STALE_REVISION", codeScope, codeLast},
 	})
 	web.Post(a, workspacesPath, s.serveCreateWorkspace, web.Doc{
 		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write", Once: true,

@@ -117,6 +117,14 @@ const (
 // byGroups tells whether the key takes its rights from groups.
 func (k *Key) byGroups() bool { return slices.Contains(k.Scopes, member) }
 
+// lasting reports whether the key is an owner's in the whole workspace, from
+// anywhere and without an end. Each workspace keeps one, or nobody could make
+// the next.
+func (k *Key) lasting() bool {
+	return slices.Contains(k.Scopes, all) && len(k.Projects) == 0 && len(k.Networks) == 0 &&
+		k.until().IsZero() && k.RevokedAt.IsZero() && k.ReplacedBy == ""
+}
+
 // until is the moment from which the key is expired; zero is never.
 func (k *Key) until() time.Time { return earlier(k.ExpiresAt, k.GraceUntil) }
 

@@ -94,11 +94,11 @@ func principalFor(c web.Caller, d Draft, now time.Time) (Principal, error) {
 }
 
 // restrict holds a new key inside the restrictions of the key that makes it.
-func (s *Service) restrict(ctx context.Context, tx *db.Tx, c web.Caller, k *Key) error {
+func (s *Service) restrict(ctx context.Context, q db.Querier, c web.Caller, k *Key) error {
 	maker := &Key{Projects: c.Projects}
 	if c.Key != "" {
 		var err error
-		if maker, err = findKey(ctx, tx, c.Workspace, c.Key); err != nil {
+		if maker, err = findKey(ctx, q, c.Workspace, c.Key); err != nil {
 			return err
 		}
 		if st := maker.at(s.now()).Status; st == Revoked || st == Expired {
@@ -172,7 +172,9 @@ func (s *Service) List(ctx context.Context, after string, limit int) (keys []Key
 // Rotate replaces a key by a new one with the same rights. The old one works
 // until the grace period ends. Whoever rotates a key learns its successor, so
 // it takes all the scopes the key has. A key that no longer works or has been
-// replaced cannot be rotated: KEY_NOT_ACTIVE.
+// replaced cannot be rotated: KEY_NOT_ACTIVE. A successor takes over the end and
+// the limits of the key that makes it, so the last owner key is not rotated by
+// one that has any: LAST_OWNER.
 func (s *Service) Rotate(ctx context.Context, id string, r Rotation) (Issued, error) {
 	step, err := s.rotation(ctx, id, r)
 	if err != nil {
@@ -190,6 +192,9 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 	var fresh Key
 	s.stampKey(&fresh, text, now)
 	return func(tx *db.Tx) (Issued, error) {
+		if err := lockKeys(ctx, tx, c.Workspace); err != nil {
+			return Issued{}, err
+		}
 		old, err := s.lockSuccessor(ctx, tx, c, id)
 		if err != nil {
 			return Issued{}, err
@@ -204,6 +209,11 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 		if c.Key != old.ID {
 			// A short-lived key cannot live on in one it rotates.
 			if err := s.restrict(ctx, tx, c, &k); err != nil {
+				return Issued{}, err
+			}
+		}
+		if !k.lasting() {
+			if err := leaveOwner(ctx, tx, old); err != nil {
 				return Issued{}, err
 			}
 		}
@@ -227,25 +237,37 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 // allowed no more than the caller and sees no more.
 func (s *Service) lockOwned(ctx context.Context, tx *db.Tx, c web.Caller, id string) (*Key, error) {
 	k, err := lockKey(ctx, tx, c.Workspace, id)
-	if err != nil || k.ID == c.Key {
-		return k, err
-	}
-	scopes, err := s.rights(ctx, tx, k)
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckGrant(c, "path/id", scopes); err != nil {
+	if err := s.decides(ctx, tx, c, k, "path/id"); err != nil {
 		return nil, err
+	}
+	return k, nil
+}
+
+// decides reports whether the caller may decide about a key. A fault names the
+// scopes it lacks under pointer.
+func (s *Service) decides(ctx context.Context, q db.Querier, c web.Caller, k *Key, pointer string) error {
+	if k.ID == c.Key {
+		return nil
+	}
+	scopes, err := s.rights(ctx, q, k)
+	if err != nil {
+		return err
+	}
+	if err := CheckGrant(c, pointer, scopes); err != nil {
+		return err
 	}
 	narrowed := *k
 	narrowed.ExpiresAt = time.Time{} // how long it lives does not matter here
-	if err := s.restrict(ctx, tx, c, &narrowed); err != nil {
-		return nil, err
+	if err := s.restrict(ctx, q, c, &narrowed); err != nil {
+		return err
 	}
 	if len(narrowed.Projects) != len(k.Projects) || len(narrowed.Networks) != len(k.Networks) {
-		return nil, fault.New(fault.Forbidden, "RESTRICTION_EXCEEDED", "This key is less restricted than your own.")
+		return fault.New(fault.Forbidden, "RESTRICTION_EXCEEDED", "This key is less restricted than your own.")
 	}
-	return k, nil
+	return nil
 }
 
 // lockSuccessor is lockOwned for whoever will learn the text of the key's
@@ -272,10 +294,25 @@ func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id
 }
 
 // Revoke ends a key at once, in every process. Revoking it again changes
-// nothing. ifMatch, when given, must name the current revision.
+// nothing. ifMatch, when given, must name the current revision. The last owner
+// key of a workspace stays: LAST_OWNER.
 func (s *Service) Revoke(ctx context.Context, id, ifMatch string) (*Key, error) {
+	return s.revoke(ctx, id, ifMatch, leaveOwner)
+}
+
+// RevokeAny is Revoke for whoever runs the machine: it ends the last owner key
+// too.
+func (s *Service) RevokeAny(ctx context.Context, id string) (*Key, error) {
+	return s.revoke(ctx, id, "", func(context.Context, db.Querier, *Key) error { return nil })
+}
+
+// revoke ends a key that may says can go.
+func (s *Service) revoke(ctx context.Context, id, ifMatch string, may func(context.Context, db.Querier, *Key) error) (*Key, error) {
 	now, c := s.moment(), web.CallerFrom(ctx)
 	return inTx(ctx, s, func(tx *db.Tx) (*Key, error) {
+		if err := lockKeys(ctx, tx, c.Workspace); err != nil {
+			return nil, err
+		}
 		k, err := s.lockOwned(ctx, tx, c, id)
 		if err != nil {
 			return nil, err
@@ -287,6 +324,9 @@ func (s *Service) Revoke(ctx context.Context, id, ifMatch string) (*Key, error) 
 			if err := web.CheckMatch(ifMatch, k.Revision); err != nil {
 				return nil, err
 			}
+		}
+		if err := may(ctx, tx, k); err != nil {
+			return nil, err
 		}
 		k.RevokedAt, k.Revision = now, k.Revision+1
 		if err := updateKey(ctx, tx, k); err != nil {

@@ -38,35 +38,3 @@ func (s *Service) asMember(ctx context.Context, tx *db.Tx, c web.Caller, princip
 	return fault.New(fault.Forbidden, codeScope, "This takes an owner, or a key with the role member of the same principal.").
 		With(fault.Field{Pointer: "/principal", Code: "scope_missing", Detail: "The groups of this principal may give more than your key has."})
 }
-
-// Forget takes a person out of the keys of a workspace, in the transaction that
-// erases her data: keys that speak for her stop working and lose their names.
-// It returns how many there were.
-func (s *Service) Forget(ctx context.Context, tx *db.Tx, workspace, principal string) (int64, error) {
-	ids, err := listOwned(ctx, tx, workspace, principal)
-	if err != nil {
-		return 0, err
-	}
-	now := s.moment()
-	for _, id := range ids {
-		k, err := lockKey(ctx, tx, workspace, id)
-		if err != nil {
-			return 0, err
-		}
-		ended := k.RevokedAt.IsZero()
-		if ended {
-			k.RevokedAt = now
-		}
-		k.Revision++
-		if err := updateKey(ctx, tx, k); err != nil {
-			return 0, err
-		}
-		if !ended {
-			continue
-		}
-		if err := s.record(ctx, tx, "key.revoked", k.ID, k.Revision); err != nil {
-			return 0, err
-		}
-	}
-	return int64(len(ids)), unname(ctx, tx, workspace, principal)
-}

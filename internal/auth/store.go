@@ -20,10 +20,15 @@ const keyColumns = `id, workspace, principal, name, prefix, hash, scopes, projec
 const (
 	insertKeySQL = `INSERT INTO api_keys(` + keyColumns + `)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
-	findKeySQL   = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id = $2`
-	findHashSQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = $1`
-	listKeysSQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3`
-	lockKeySQL   = `UPDATE api_keys SET revision = revision WHERE workspace = $1 AND id = $2 RETURNING ` + keyColumns
+	findKeySQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id = $2`
+	findHashSQL = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = $1`
+	listKeysSQL = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3`
+	lockKeySQL  = `UPDATE api_keys SET revision = revision WHERE workspace = $1 AND id = $2 RETURNING ` + keyColumns
+	// hasLastingSQL asks what Key.lasting does, of all keys but one and but those
+	// of a principal.
+	hasLastingSQL = `SELECT count(*) FROM (SELECT 1 FROM api_keys WHERE workspace = $1 AND id <> $2 AND principal <> $3
+		AND scopes LIKE '%"*"%' AND projects = '[]' AND networks = '[]'
+		AND expires_at IS NULL AND grace_until IS NULL AND revoked_at IS NULL AND replaced_by IS NULL LIMIT 1) AS lasting`
 	listOwnedSQL = `SELECT id FROM api_keys
 		WHERE workspace = $1 AND principal = $2 AND (revoked_at IS NULL OR name <> 'erased') ORDER BY id`
 	updateKeySQL = `UPDATE api_keys SET revoked_at = $3, grace_until = $4, replaced_by = $5, revision = $6 WHERE workspace = $1 AND id = $2`
@@ -54,6 +59,25 @@ func findKey(ctx context.Context, q db.Querier, workspace, id string) (*Key, err
 // databases know.
 func lockKey(ctx context.Context, tx *db.Tx, workspace, id string) (*Key, error) {
 	return oneKey(tx.QueryRow(ctx, lockKeySQL, workspace, id))
+}
+
+// lockKeys has whoever ends keys of a workspace do so one after the other, so
+// that each sees what the one before has left. It comes before any lock of a key.
+func lockKeys(ctx context.Context, tx *db.Tx, workspace string) error {
+	if _, err := tx.Exec(ctx, `UPDATE workspaces SET revision = revision WHERE id = $1`, workspace); err != nil {
+		return fmt.Errorf("lock keys of workspace: %w", err)
+	}
+	return nil
+}
+
+// hasLasting reports whether a workspace has a lasting key besides one and
+// besides those of a principal.
+func hasLasting(ctx context.Context, q db.Querier, workspace, id, principal string) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, hasLastingSQL, workspace, id, principal).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for an owner key: %w", err)
+	}
+	return n > 0, nil
 }
 
 // findHash finds a key by the digest of its text, nil when there is none.

@@ -113,6 +113,19 @@ func TestKeysLifeCycle(t *testing.T) {
 			t.Errorf("keys list shows no %s %s:\n%s", want, key, out)
 		}
 	}
+	// The last owner key goes only by force.
+	var owner string
+	for line := range strings.Lines(out) {
+		if lineHas(line, "*", "owner") {
+			owner = strings.Fields(line)[0]
+		}
+	}
+	if code, _, errs = run(t, dir, "keys", "revoke", owner); code != 1 || !strings.Contains(errs, "LAST_OWNER") {
+		t.Errorf("revoke of the last owner key = %d, %s, want LAST_OWNER", code, errs)
+	}
+	if code, _, errs = run(t, dir, "keys", "revoke", owner, "--force"); code != 0 {
+		t.Errorf("revoke --force = %d, %s", code, errs)
+	}
 	if code, out, _ = run(t, dir, "workspaces", "create", "kitui"); code != 0 || !strings.Contains(out, "hearth_") {
 		t.Errorf("workspaces create = %d, %s", code, out)
 	}

@@ -11,7 +11,7 @@ func commands() []command {
 		{name: "keys create", summary: "Make an API key and show it once", run: keysCreate, flags: keysCreateFlags},
 		{name: "keys list", summary: "List the API keys of a workspace", run: keysList, flags: workspaceFlag},
 		{name: "keys rotate", args: "<id>", summary: "Replace an API key by a new one", run: keysRotate, flags: keysRotateFlags},
-		{name: "keys revoke", args: "<id>", summary: "Make an API key invalid at once", run: keysRevoke, flags: workspaceFlag},
+		{name: "keys revoke", args: "<id>", summary: "Make an API key invalid at once", run: keysRevoke, flags: keysRevokeFlags},
 		{name: "workspaces create", args: "<id>", summary: "Make a workspace and its owner key", run: workspacesCreate, flags: workspacesCreateFlags},
 		{name: "workspaces list", summary: "List the workspaces", run: workspacesList},
 		{name: "backup create", args: "[file]", summary: "Copy the store while it is in use", run: backupCreate},

@@ -162,13 +162,31 @@ func keysRotate(ctx context.Context, c *call) error {
 	})
 }
 
+type revokeFlags struct {
+	workspaceOf
+	force bool
+}
+
+func keysRevokeFlags(fs *flag.FlagSet) any {
+	r := &revokeFlags{}
+	fs.StringVar(&r.workspace, "workspace", auth.OperatorWorkspace, "`id` of the workspace")
+	fs.BoolVar(&r.force, "force", false, "revoke the last owner key too; until keys create makes another, only this machine can")
+	return r
+}
+
 func keysRevoke(ctx context.Context, c *call) error {
 	id, err := c.one("key id")
 	if err != nil {
 		return err
 	}
-	return asOwner(ctx, c, c.own.(*workspaceOf).workspace, func(ctx context.Context, s *auth.Service) error {
-		if _, err := s.Revoke(ctx, id, ""); err != nil {
+	r := c.own.(*revokeFlags)
+	return asOwner(ctx, c, r.workspace, func(ctx context.Context, s *auth.Service) error {
+		if r.force {
+			_, err = s.RevokeAny(ctx, id)
+		} else {
+			_, err = s.Revoke(ctx, id, "")
+		}
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(c.out, "%s is revoked.\n", id)

@@ -45,7 +45,9 @@ import (
 // were, 0 when there is nothing (any more). It runs in the transaction that
 // makes the certificate, so it must be quick.
 type Eraser struct {
-	Name  string // in the counts of the certificate: "memberships"
+	Name string // in the counts of the certificate: "memberships"
+	// May refuses an erasure before anything has changed; nil refuses none.
+	May   func(ctx context.Context, q db.Querier, ws, id string) error
 	Erase func(ctx context.Context, tx *db.Tx, ws, id string) (int64, error)
 }
 

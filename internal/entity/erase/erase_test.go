@@ -407,3 +407,39 @@ func TestNeededEdgeStays(t *testing.T) {
 		}
 	})
 }
+
+// TestPrincipal: entities:erase alone takes nobody's keys or groups away, and a
+// refusal leaves everything as it is, also of somebody without a twin.
+func TestPrincipal(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		ctx := r.owner(t)
+		person := `{"type":"x","protocol":"did:ixo:protocol/person","properties":{"name":"A"}}`
+		holder, member, outside := r.create(ctx, t, person), r.create(ctx, t, person), "did:ixo:entity:outside"
+		for _, id := range []string{holder, outside} {
+			if _, err := r.auth.Create(ctx, auth.Draft{Name: "x", Role: "device", Principal: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		org := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/organisation","properties":{"name":"x"}}`)
+		if _, err := r.groups.Create(ctx, org, group.Draft{Name: "x", Scopes: []string{"entities:read"}, Members: []string{member}}); err != nil {
+			t.Fatal(err)
+		}
+		clerk := func(scopes ...string) context.Context {
+			return web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: amina, Scopes: append(scopes, "entities:erase")})
+		}
+		for _, id := range []string{holder, member, outside} {
+			seen := newest(t, r)
+			_, _, err := r.erase.Erase(clerk("keys:write"), erase.Draft{Subject: id, Reason: "x"})
+			wantCode(t, id, err, "SCOPE_MISSING")
+			if got := since(t, r, seen); len(got) != 0 {
+				t.Errorf("a refused erasure of %s has done %q", id, got)
+			}
+			_, _, err = r.erase.Erase(clerk("keys:write", "devices:*", "entities:read"), erase.Draft{Subject: id, Reason: "x"})
+			wantCode(t, id, err, "")
+		}
+		_, _, err := r.erase.Erase(ctx, erase.Draft{Subject: web.CallerFrom(ctx).DID, Reason: "x"})
+		wantCode(t, "the owner", err, "LAST_OWNER")
+	})
+}

@@ -57,7 +57,7 @@ func newRig(t testing.TB, d *db.DB, more ...erase.Eraser) *rig {
 	}
 	r.erase = erase.New(erase.Config{
 		DB: d, Entities: r.entities, Protocols: protocols, Events: r.events, Cursors: cursors, Personal: personal,
-		Erasers: append([]erase.Eraser{{Name: "memberships", Erase: r.groups.Forget}, {Name: "keys", Erase: r.auth.Forget}}, more...),
+		Erasers: append([]erase.Eraser{{Name: "keys", Erase: r.auth.Forget, May: r.auth.MayForget}, {Name: "memberships", Erase: r.groups.Forget}}, more...),
 	})
 	if _, err := r.auth.Bootstrap(t.Context(), strings.Repeat("owner", 8)); err != nil {
 		t.Fatal(err)

@@ -58,8 +58,9 @@ func New(cfg Config) *Service {
 // the twin itself: whoever has the scope answers for the workspace. A second
 // call finishes what a crash left, erases what came since, and otherwise gives
 // the same certificate again; fresh is false then. Faults: ERASURE_INVALID,
-// ENTITY_NOT_FOUND, NOT_PERSONAL, those of entity.MayEnd, and STORE_UNAVAILABLE when old bytes are
-// still in the log of the store: call it again.
+// ENTITY_NOT_FOUND, NOT_PERSONAL, those of entity.MayEnd and of Eraser.May, and
+// STORE_UNAVAILABLE when old bytes are still in the log of the store: call it
+// again.
 func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, err error) {
 	if err := d.Validate(); err != nil {
 		return nil, false, err
@@ -71,6 +72,9 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 		return nil, false, err
 	}
 	if err := s.checkPersonal(ctx, r); err != nil {
+		return nil, false, err
+	}
+	if err := s.may(ctx, r); err != nil {
 		return nil, false, err
 	}
 	// What has begun goes on when the caller leaves: half of it helps nobody.
@@ -105,6 +109,9 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (body []byte, fresh bool, err error) {
 	ctx = context.WithoutCancel(ctx)
 	r := &entity.Row{Workspace: web.CallerFrom(ctx).Workspace, DID: d.Subject}
+	if err := s.may(ctx, r); err != nil {
+		return nil, false, err
+	}
 	counts := map[string]int64{}
 	if counts["events"], err = s.cfg.Events.Forget(ctx, r.Workspace, r.DID); err != nil {
 		return nil, false, err
@@ -121,6 +128,21 @@ func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (bod
 		}
 	}
 	return body, fresh, s.db.Scrub(ctx)
+}
+
+// may asks all parts whether the caller may have somebody forgotten.
+func (s *Service) may(ctx context.Context, r *entity.Row) error {
+	return s.db.View(ctx, func(q db.Querier) error {
+		for _, e := range s.cfg.Erasers {
+			if e.May == nil {
+				continue
+			}
+			if err := e.May(ctx, q, r.Workspace, r.DID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // checkPersonal refuses twins that are about nobody.
