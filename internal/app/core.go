@@ -38,6 +38,7 @@ type Core struct {
 	Idem     *idem.Store
 
 	outbound *outbound.Client
+	hooks    *outbound.Client                        // of webhooks alone: silent receivers hold up nothing else at their host
 	ucan     func(*http.Request) (web.Caller, error) // nil without area D
 	cursors  web.Cursors
 	log      *slog.Logger
@@ -110,12 +111,16 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 		DB: c.DB, Cursors: c.cursors, Log: c.log, Record: c.record,
 		Publish: func(id string) { c.publish(ctx, topicJobs, id) },
 	})
-	c.outbound, err = outbound.New(outbound.Config{Allow: cfg.Events.OutboundAllow, Timeout: cfg.Events.WebhookTimeout, MaxRedirects: -1})
-	if err != nil {
+	out := outbound.Config{Allow: cfg.Events.OutboundAllow, Timeout: cfg.Events.WebhookTimeout, MaxRedirects: -1}
+	if c.outbound, err = outbound.New(out); err != nil {
+		return err
+	}
+	out.MaxPerHost = webhook.Connections
+	if c.hooks, err = outbound.New(out); err != nil {
 		return err
 	}
 	c.Webhooks = webhook.New(webhook.Config{
-		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: c.outbound, Idem: c.Idem,
+		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: c.hooks, Idem: c.Idem,
 		Timeout: cfg.Events.WebhookTimeout, MaxAttempts: cfg.Events.WebhookMaxAttempts,
 	})
 	c.listen()
@@ -213,8 +218,10 @@ func unlimited(n int) int {
 
 // Close closes what was opened, last first; of a core that is half built too.
 func (c *Core) Close() error {
-	if c.outbound != nil {
-		c.outbound.Close()
+	for _, client := range []*outbound.Client{c.outbound, c.hooks} {
+		if client != nil {
+			client.Close()
+		}
 	}
 	if c.Bus != nil {
 		c.Bus.Close()

@@ -15,6 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -78,6 +79,44 @@ func TestOneWorkspaceLeavesRoom(t *testing.T) {
 		close(client.free)
 		for _, id := range greedy {
 			e.await(t, "greedy", id, "delivered", 5)
+		}
+	})
+}
+
+// Two workspaces send to one host. One of them has many receivers there, all
+// silent: what the other sends arrives.
+func TestOneHostOfTwoWorkspaces(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		free := make(chan struct{})
+		var in atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/silent" {
+				in.Add(1)
+				<-free
+			}
+		}))
+		t.Cleanup(server.Close)
+		t.Cleanup(sync.OnceFunc(func() { close(free) }))
+		client, err := outbound.New(outbound.Config{Allow: []string{"127.0.0.1"}, MaxPerHost: webhook.Connections, HeaderTimeout: time.Minute, Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		e := newEnv(t, d, client, func(c *webhook.Config) { c.Timeout = time.Minute })
+		for range 45 {
+			e.create(t, "greedy", server.URL+"/silent", "job.finished")
+		}
+		modest := e.create(t, "modest", server.URL+"/", "job.finished")
+		eventtest.Append(t, d, e.l, "greedy", "job.finished")
+		e.run(t)
+		eventtest.Eventually(t, "the greedy workspace has its share", func() bool { return in.Load() == 16 })
+		for range 10 {
+			eventtest.Append(t, d, e.l, "modest", "job.finished")
+		}
+		e.await(t, "modest", modest.ID, "delivered", 10)
+		if n := in.Load(); n != 16 {
+			t.Errorf("the greedy workspace has %d attempts at the host, want a quarter of 64", n)
 		}
 	})
 }

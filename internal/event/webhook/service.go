@@ -22,6 +22,13 @@ import (
 // oldSecretLife is how long a secret still signs after it was replaced.
 const oldSecretLife = 24 * time.Hour
 
+// concurrency is how many attempts may be under way when nobody says.
+const concurrency = 64
+
+// Connections is how many connections to one host a Client must be able to
+// have, so that no attempt or ping waits for one that a silent receiver keeps.
+const Connections = concurrency + pingsAll
+
 // Client sends requests. The guarded outbound client is one.
 type Client interface {
 	Do(*http.Request) (*http.Response, error)
@@ -49,6 +56,7 @@ type Config struct {
 	PerHook     int           // attempts of one webhook at once; 4
 	Concurrency int           // attempts in all at once; 64
 	PerSpace    int           // attempts of one workspace at once; a quarter of all
+	PerHost     int           // attempts at one host at once; all but a quarter
 	Sweep       time.Duration // between looks at all webhooks; 60 s
 }
 
@@ -71,8 +79,9 @@ func (c Config) withDefaults() Config {
 	c.Timeout = positive(c.Timeout, 10*time.Second)
 	c.MaxAttempts = positive(c.MaxAttempts, 12)
 	c.PerHook = positive(c.PerHook, 4)
-	c.Concurrency = positive(c.Concurrency, 64)
+	c.Concurrency = positive(c.Concurrency, concurrency)
 	c.PerSpace = positive(c.PerSpace, max(c.Concurrency/4, 1))
+	c.PerHost = positive(c.PerHost, c.Concurrency-c.Concurrency/4)
 	c.Sweep = positive(c.Sweep, time.Minute)
 	return c
 }
@@ -97,7 +106,8 @@ type Service struct {
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(), slots: newSlots(cfg.Concurrency, cfg.PerSpace), pings: newPings()}
+	s := newSlots(limits{all: cfg.Concurrency, perSpace: cfg.PerSpace, perHost: cfg.PerHost})
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(), slots: s, pings: newPings()}
 }
 
 // may checks what a webhook gives away: whoever makes one reads all events, but

@@ -2,119 +2,135 @@ package webhook
 
 import (
 	"context"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
 )
 
-// slots are the attempts that may be under way at once, in all and by
-// workspace. Who has to wait is served by workspace: the one with the fewest
-// under way comes first, so that nobody's silent receivers hold up others.
+// seat is what an attempt takes a slot for: a workspace, and the host that is
+// called.
+type seat struct{ ws, host string }
+
+// seatOf is the seat of a webhook. Ports and spellings of a host are one.
+func seatOf(h *hook) seat {
+	u, err := url.Parse(h.URL)
+	if err != nil { // stored by another version: it has a seat of its own
+		return seat{h.ws, h.URL}
+	}
+	return seat{h.ws, strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))}
+}
+
+// limits are how many attempts may be under way at once.
+type limits struct {
+	all      int
+	perSpace int
+	perHost  int // more than perSpace: no workspace has all of a host
+}
+
+// slots are the attempts that may be under way at once: in all, by workspace
+// and by host. Those that have to wait are served by workspace: the one with
+// the fewest under way comes first, so that nobody's silent receivers hold up
+// others, at the same host or elsewhere.
 type slots struct {
-	mu        sync.Mutex
-	all, each int // limits
-	used      int
-	spaces    map[string]*space // of those who have or want one
-	line      []*space          // those with somebody waiting, the longest first
+	mu     sync.Mutex
+	limits limits
+	used   int
+	spaces map[string]int
+	hosts  map[string]int
+	line   []*waiter // the longest first
 }
 
-// space is one workspace at the slots.
-type space struct {
-	used  int
-	queue []chan struct{} // closed when a slot is theirs
+// waiter is one that waits for a slot.
+type waiter struct {
+	seat
+	mine chan struct{} // closed when a slot is its own
 }
 
-func newSlots(all, each int) *slots {
-	return &slots{all: all, each: each, spaces: map[string]*space{}}
+func newSlots(l limits) *slots {
+	return &slots{limits: l, spaces: map[string]int{}, hosts: map[string]int{}}
 }
 
 // take gives up to want slots, as many as are free; when none is it waits for
 // one. Give them back with give.
-func (s *slots) take(ctx context.Context, ws string, want int) (n int, waited bool, err error) {
+func (s *slots) take(ctx context.Context, p seat, want int) (n int, waited bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, false, err
 	}
 	s.mu.Lock()
-	sp := s.spaces[ws]
-	if sp == nil {
-		sp = &space{}
-		s.spaces[ws] = sp
-	}
 	// While somebody waits whom a slot would suit there is none free.
-	if n := min(s.all-s.used, s.each-sp.used, want); n > 0 {
-		s.used += n
-		sp.used += n
+	if n := min(s.room(p), want); n > 0 {
+		s.add(p, n)
 		s.mu.Unlock()
 		return n, false, nil
 	}
-	mine := make(chan struct{})
-	if sp.queue = append(sp.queue, mine); len(sp.queue) == 1 {
-		s.line = append(s.line, sp)
-	}
+	w := &waiter{p, make(chan struct{})}
+	s.line = append(s.line, w)
 	s.mu.Unlock()
 	select {
-	case <-mine:
+	case <-w.mine:
 		return 1, true, nil
 	case <-ctx.Done():
-		s.leave(ws, mine)
+		s.leave(w)
 		return 0, true, ctx.Err()
 	}
 }
 
-// leave takes one who waits out of the line, or gives back what it just got.
-func (s *slots) leave(ws string, mine chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sp := s.spaces[ws]
-	if i := slices.Index(sp.queue, mine); i < 0 {
-		s.free(ws, 1)
-		return
-	} else if sp.queue = slices.Delete(sp.queue, i, i+1); len(sp.queue) == 0 {
-		s.line = slices.DeleteFunc(s.line, func(o *space) bool { return o == sp })
+// room is how many slots a seat may still have.
+func (s *slots) room(p seat) int {
+	return min(s.limits.all-s.used, s.limits.perSpace-s.spaces[p.ws], s.limits.perHost-s.hosts[p.host])
+}
+
+// add counts n more slots of a seat, or fewer when n is negative.
+func (s *slots) add(p seat, n int) {
+	s.used += n
+	tally(s.spaces, p.ws, n)
+	tally(s.hosts, p.host, n)
+}
+
+// tally adds to a number and keeps none that is 0.
+func tally(m map[string]int, k string, n int) {
+	if m[k] += n; m[k] == 0 {
+		delete(m, k)
 	}
-	s.forget(ws)
 }
 
-// give takes n slots of a workspace back.
-func (s *slots) give(ws string, n int) {
+// leave takes a waiter out of the line, or gives back what it just got.
+func (s *slots) leave(w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free(ws, n)
-}
-
-func (s *slots) free(ws string, n int) {
-	s.used -= n
-	s.spaces[ws].used -= n
-	for s.used < s.all {
-		i := s.next()
-		if i < 0 {
-			break
-		}
-		sp := s.line[i]
+	if i := slices.Index(s.line, w); i >= 0 {
 		s.line = slices.Delete(s.line, i, i+1)
-		close(sp.queue[0])
-		if sp.queue = sp.queue[1:]; len(sp.queue) > 0 {
-			s.line = append(s.line, sp)
-		}
-		s.used++
-		sp.used++
+		return
 	}
-	s.forget(ws)
+	s.free(w.seat, 1)
 }
 
-// next is the place in line of whose turn it is, -1 when all are at their
-// limit.
+// give takes n slots of a seat back.
+func (s *slots) give(p seat, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free(p, n)
+}
+
+func (s *slots) free(p seat, n int) {
+	s.add(p, -n)
+	for i := s.next(); i >= 0; i = s.next() {
+		w := s.line[i]
+		s.line = slices.Delete(s.line, i, i+1)
+		s.add(w.seat, 1)
+		close(w.mine)
+	}
+}
+
+// next is the place in line of whose turn it is, -1 when there is no slot for
+// anybody who waits.
 func (s *slots) next() int {
 	best := -1
-	for i, sp := range s.line {
-		if sp.used < s.each && (best < 0 || sp.used < s.line[best].used) {
+	for i, w := range s.line {
+		if s.room(w.seat) > 0 && (best < 0 || s.spaces[w.ws] < s.spaces[s.line[best].ws]) {
 			best = i
 		}
 	}
 	return best
-}
-
-func (s *slots) forget(ws string) {
-	if sp := s.spaces[ws]; sp.used == 0 && len(sp.queue) == 0 {
-		delete(s.spaces, ws)
-	}
 }

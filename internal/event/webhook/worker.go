@@ -104,17 +104,18 @@ func (s *Service) turn(ctx context.Context, w *worker, h *hook) (time.Time, erro
 
 // room takes slots for attempts, and waits when there is none: a lease must
 // not run while its attempt waits. It returns the webhook as it is afterwards,
-// and no slots when it was switched off meanwhile.
+// and no slots when it was switched off or moved to another host meanwhile.
 func (s *Service) room(ctx context.Context, w *worker, h *hook) (*hook, int, error) {
-	n, waited, err := s.slots.take(ctx, w.ws, s.cfg.PerHook-w.busy)
+	p := seatOf(h)
+	n, waited, err := s.slots.take(ctx, p, s.cfg.PerHook-w.busy)
 	if err != nil || !waited {
 		return h, n, err
 	}
 	h, err = find(ctx, s.db, w.ws, w.id)
-	if err == nil && h.Active {
+	if err == nil && h.Active && seatOf(h) == p {
 		return h, n, nil
 	}
-	s.slots.give(w.ws, n)
+	s.slots.give(p, n)
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}
@@ -129,7 +130,8 @@ func (s *Service) start(ctx context.Context, w *worker, h *hook, n int) error {
 	jobs, err := claim(ctx, s.db, lease{
 		hook: h.ID, owner: db.NewID(), now: now, until: now.Add(s.cfg.Timeout + leaseSpare), limit: n,
 	})
-	s.slots.give(w.ws, n-len(jobs))
+	p := seatOf(h)
+	s.slots.give(p, n-len(jobs))
 	if err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (s *Service) start(ctx context.Context, w *worker, h *hook, n int) error {
 		w.busy++
 		go func() {
 			defer func() {
-				s.slots.give(w.ws, 1)
+				s.slots.give(p, 1)
 				w.done <- struct{}{}
 			}()
 			s.deliver(ctx, h, j)
