@@ -8,8 +8,10 @@
 // is lost, and it goes on where Run.State says. Clients see a job at
 // /v1/jobs/{id} and may cancel it.
 //
-// Kinds of jobs take turns, and one kind never has all workers: nobody waits
-// for the queue of another kind. Within a kind jobs begin in order of time.
+// Workspaces take turns, and within one its kinds of jobs: the workspace with
+// the fewest at work is next, and none has all workers, so that nobody waits
+// for the queue of another. Jobs of one workspace and kind begin in order of
+// time.
 //
 // Payload, state and result are small JSON documents and hold no secrets.
 package job

@@ -18,14 +18,14 @@ const claimColumns = `nid, id, ws, kind, payload, state, attempts, max_attempts,
 const (
 	claimSQLite = `UPDATE jobs SET status = 'running', owner = $1, due_at = $4, attempts = attempts + 1,
 		started_at = coalesce(started_at, $3), revision = revision + 1
-		WHERE nid = (SELECT nid FROM jobs WHERE kind = $2 AND due_at <= $3 ORDER BY due_at LIMIT 1)
+		WHERE nid = (SELECT nid FROM jobs WHERE ws = $5 AND kind = $2 AND due_at <= $3 ORDER BY due_at LIMIT 1)
 		RETURNING ` + claimColumns
 
 	// SKIP LOCKED lets instances claim at the same time without waiting for, or
 	// getting, each other's jobs. The common table is MATERIALIZED so that the
 	// planner cannot run it twice and lock more than one.
 	claimPostgres = `WITH due AS MATERIALIZED (
-			SELECT nid AS due_nid FROM jobs WHERE kind = $2 AND due_at <= $3
+			SELECT nid AS due_nid FROM jobs WHERE ws = $5 AND kind = $2 AND due_at <= $3
 			ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
 		UPDATE jobs SET status = 'running', owner = $1, due_at = $4, attempts = attempts + 1,
 		started_at = coalesce(started_at, $3), revision = revision + 1
@@ -34,19 +34,19 @@ const (
 
 // claim is one look for work.
 type claim struct {
+	line
 	owner      string // unique to this claim
-	kind       string
 	now, until int64
 }
 
-// claimDue takes the job of a kind whose time came, or whose lease ran out,
+// claimDue takes the job of a line whose time came, or whose lease ran out,
 // first. It returns nil when there is none.
 func claimDue(ctx context.Context, tx *db.Tx, dialect db.Dialect, c claim) (*row, error) {
 	var found db.Row
 	if dialect == db.Postgres {
-		found = tx.QueryRow(ctx, claimPostgres, c.owner, c.kind, c.now, c.until)
+		found = tx.QueryRow(ctx, claimPostgres, c.owner, c.kind, c.now, c.until, c.ws)
 	} else {
-		found = tx.QueryRow(ctx, claimSQLite, c.owner, c.kind, c.now, c.until)
+		found = tx.QueryRow(ctx, claimSQLite, c.owner, c.kind, c.now, c.until, c.ws)
 	}
 	r := &row{}
 	err := found.Scan(&r.nid, &r.id, &r.ws, &r.kind, &r.payload, &r.state, &r.attempts, &r.max, &r.cancel,
@@ -59,34 +59,22 @@ func claimDue(ctx context.Context, tx *db.Tx, dialect db.Dialect, c claim) (*row
 	return r, nil
 }
 
-// openKinds steps from one kind that has open jobs to the next, so that it
-// reads a row for each kind, however many jobs wait.
-const openKinds = `WITH RECURSIVE open(kind) AS (
-		SELECT '' UNION ALL
-		SELECT (SELECT min(jobs.kind) FROM jobs WHERE jobs.due_at IS NOT NULL AND jobs.kind > open.kind) FROM open WHERE open.kind IS NOT NULL)
-	SELECT open.kind, (SELECT min(jobs.due_at) FROM jobs WHERE jobs.due_at IS NOT NULL AND jobs.kind = open.kind) FROM open WHERE open.kind > ''`
+// turnPostgres is the lock of who claims. It is held until the claim is stored,
+// so that the next instance counts it.
+const turnPostgres = `SELECT pg_advisory_xact_lock($1)`
 
-// firstDue is when the first job of each kind may be claimed, for the kinds
-// that have any.
-func firstDue(ctx context.Context, q db.Querier) (map[string]int64, error) {
-	rows, err := q.Query(ctx, openKinds)
-	if err != nil {
-		return nil, fmt.Errorf("find kinds of jobs: %w", err)
+// turnLock names that lock: "heartjob".
+const turnLock int64 = 0x68656172746a6f62
+
+// takeTurn waits until no other instance is claiming. SQLite has one writer.
+func takeTurn(ctx context.Context, tx *db.Tx, dialect db.Dialect) error {
+	if dialect != db.Postgres {
+		return nil
 	}
-	defer rows.Close()
-	due := map[string]int64{}
-	for rows.Next() {
-		var kind string
-		var at int64
-		if err := rows.Scan(&kind, &at); err != nil {
-			return nil, fmt.Errorf("find kinds of jobs: %w", err)
-		}
-		due[kind] = at
+	if _, err := tx.Exec(ctx, turnPostgres, turnLock); err != nil {
+		return fmt.Errorf("wait for the turn to claim: %w", err)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("find kinds of jobs: %w", err)
-	}
-	return due, nil
+	return nil
 }
 
 // held names a job and the claim on it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 type RunnerConfig struct {
 	Handlers map[string]Handler // by kind; others' jobs are left alone
 	Every    []Every            // enqueued by time
-	Workers  int                // jobs run at once here; 4 by default; one kind has all but one at most
+	Workers  int                // jobs run at once here; 5 by default; a workspace has all but one at most
 	Lease    time.Duration      // how long a silent run keeps its job; 30 s by default
 	Grace    time.Duration      // how long runs may go on when the server stops; 8 s by default
 	Beat     time.Duration      // how often a run renews its lease; a third of it by default
@@ -41,14 +40,14 @@ type Runner struct {
 	turn turns // for the goroutine of Run only, as is claims
 
 	claims int
-	ended  chan string // a run of this kind has ended
+	ended  chan line // a run of this line has ended
 }
 
 // NewRunner makes the Runner of the service's jobs. There is one per service:
 // a wake-up reaches one only.
 func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 	if cfg.Workers <= 0 {
-		cfg.Workers = 4
+		cfg.Workers = 5
 	}
 	if cfg.Lease <= 0 {
 		cfg.Lease = 30 * time.Second
@@ -76,7 +75,7 @@ func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 	if err := errors.Join(bad...); err != nil {
 		return nil, err
 	}
-	return &Runner{s: s, cfg: cfg, id: db.NewID(), turn: newTurns(cfg), ended: make(chan string, cfg.Workers)}, nil
+	return &Runner{s: s, cfg: cfg, id: db.NewID(), turn: newTurns(cfg), ended: make(chan line, cfg.Workers)}, nil
 }
 
 // Run works until ctx ends. Then it claims nothing more, lets runs go on for
@@ -100,8 +99,8 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-r.s.wake:
-		case kind := <-r.ended:
-			r.turn.end(kind)
+		case l := <-r.ended:
+			r.turn.end(l)
 		}
 	}
 	for r.turn.busy > 0 {
@@ -112,32 +111,30 @@ func (r *Runner) Run(ctx context.Context) {
 // pass starts all it can and returns how long to wait for more.
 func (r *Runner) pass(ctx context.Context) time.Duration {
 	wait := min(idleWait, r.enqueuePeriodic(ctx))
-	held := map[string]bool{} // kinds whose jobs somebody else has in hand
+	clear(r.turn.held)
 	for r.turn.busy < r.cfg.Workers && ctx.Err() == nil {
 		now := r.s.cfg.Now()
-		due, err := firstDue(ctx, r.s.cfg.DB)
+		next, err := r.turn.choose(ctx, r.s.cfg.DB, now.UnixMilli())
 		if err != nil {
 			return min(wait, r.trouble(ctx, err))
 		}
-		maps.DeleteFunc(due, func(kind string, _ int64) bool { return held[kind] })
-		kind, at, any := r.turn.next(due, now.UnixMilli())
 		switch {
-		case !any:
+		case !next.any:
 			return wait
-		case at > now.UnixMilli():
-			return min(wait, time.UnixMilli(at).Sub(now))
+		case next.at > now.UnixMilli():
+			return min(wait, time.UnixMilli(next.at).Sub(now))
 		}
-		j, err := r.claim(ctx, kind, now)
+		j, l, err := r.claim(ctx, now)
 		if err != nil {
 			return min(wait, r.trouble(ctx, err))
 		}
 		if j == nil {
-			held[kind], wait = true, min(wait, raceWait)
+			r.turn.held[l], wait = struct{}{}, min(wait, raceWait)
 			continue
 		}
-		r.turn.begin(kind)
+		r.turn.begin(l)
 		go func() {
-			defer func() { r.ended <- kind }()
+			defer func() { r.ended <- l }()
 			r.attempt(ctx, *j)
 		}()
 	}
@@ -158,20 +155,30 @@ type claimed struct {
 	held held
 }
 
-// claim takes a job of a kind, or returns nil when others have taken them.
-func (r *Runner) claim(ctx context.Context, kind string, now time.Time) (*claimed, error) {
+// claim takes a job of the line that is next, or returns nil when somebody else
+// has those of the line in hand. Instances claim one after the other, and each
+// looks again whose turn it is: what was read before may have changed.
+func (r *Runner) claim(ctx context.Context, now time.Time) (*claimed, line, error) {
 	r.claims++
-	c := claim{owner: r.id + "/" + strconv.Itoa(r.claims), kind: kind, now: now.UnixMilli(), until: now.Add(r.cfg.Lease).UnixMilli()}
+	c := claim{owner: r.id + "/" + strconv.Itoa(r.claims), now: now.UnixMilli(), until: now.Add(r.cfg.Lease).UnixMilli()}
 	var out *claimed
 	err := r.s.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		out = nil
+		if err := takeTurn(ctx, tx, r.s.cfg.DB.Dialect()); err != nil {
+			return err
+		}
+		next, err := r.turn.choose(ctx, tx, c.now)
+		if c.line = next.line; err != nil || !next.any || next.at > c.now {
+			return err
+		}
 		row, err := claimDue(ctx, tx, r.s.cfg.DB.Dialect(), c)
-		if out = nil; row != nil {
+		if row != nil {
 			out = &claimed{row: row, held: held{nid: row.nid, owner: c.owner}}
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, line{}, err
 	}
-	return out, nil
+	return out, c.line, nil
 }

@@ -1,63 +1,140 @@
 package job
 
-import "cmp"
+import (
+	"cmp"
+	"context"
+	"maps"
 
-// turns chooses the kind whose job begins next, so that a long queue of one
-// kind holds up no other.
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// line is where a job waits: behind those of its workspace and kind. Jobs of
+// no workspace have lines of their own, under "".
+type line struct{ ws, kind string }
+
+// turns chooses the line whose job begins next, so that nobody waits for the
+// queue of another workspace, or of another kind.
 type turns struct {
-	most   int // jobs of one kind at once: a worker is left for the others
+	perSpace int // jobs of a workspace at once: a worker is left for the others
+	perLine  int // jobs of a kind in a workspace: one of its share is left for its other kinds
+	handled  func(kind string) bool
+
 	busy   int
 	starts int
-	kinds  map[string]*standing // of the handlers
+	last   string             // the workspace of the last start
+	spaces map[string]int     // jobs at work here
+	lines  map[line]*standing // of those that began a job here
+	held   map[line]struct{}  // whose jobs somebody else has in hand, for this pass
 }
 
-// standing is what a kind has had.
+// standing is what a line has had.
 type standing struct {
 	running int
-	last    int // the number of its last start; 0 before the first
+	last    int // the number of its last start
 }
+
+// manyLines is how many lines that have nothing at work are remembered. One
+// that is forgotten has its turn by time.
+const manyLines = 1000
 
 func newTurns(cfg RunnerConfig) turns {
-	t := turns{most: max(1, cfg.Workers-1), kinds: map[string]*standing{}}
-	for kind := range cfg.Handlers {
-		t.kinds[kind] = &standing{}
+	space := max(1, cfg.Workers-1)
+	return turns{
+		perSpace: space, perLine: max(1, space-1), handled: func(kind string) bool { return cfg.Handlers[kind] != nil },
+		spaces: map[string]int{}, lines: map[line]*standing{}, held: map[line]struct{}{},
 	}
-	return t
 }
 
-// next chooses from the kinds that have room and open jobs. Of those that are
-// due it is the one with the fewest jobs at work, and of these the one that
-// began one longest ago: a kind with none at work is next after as many starts
-// as there are kinds. When none is due it is the one that will be first.
-func (t *turns) next(due map[string]int64, now int64) (kind string, at int64, any bool) {
-	for k, d := range due {
-		s := t.kinds[k]
-		if s == nil || s.running >= t.most {
+// choice is the line that is next, and when its first job may begin.
+type choice struct {
+	line
+	at   int64
+	work int // of its workspace
+	any  bool
+}
+
+// choose reads who waits and says who is next: of the workspaces whose jobs are
+// due the one with the fewest at work, on all instances; of these the one that
+// follows the last to begin, in the order of their names and round again; and
+// of its kinds the one with the fewest at work, then the one that began one
+// longest ago. When no job is due it is the one that will be first.
+func (t *turns) choose(ctx context.Context, q db.Querier, now int64) (choice, error) {
+	work, err := atWork(ctx, q, now)
+	if err != nil {
+		return choice{}, err
+	}
+	inSpace := map[string]int{}
+	for l, n := range work {
+		inSpace[l.ws] += n
+	}
+	var best choice
+	err = circle(ctx, q, t.last, func(ws string, open []waiting) bool {
+		next := t.ofSpace(open, work, now)
+		next.work = inSpace[ws]
+		if next.any && (!best.any || cmp.Or(cmp.Compare(max(next.at, now), max(best.at, now)), cmp.Compare(next.work, best.work)) < 0) {
+			best = next
+		}
+		return !best.any || best.at > now || best.work > 0 // nobody comes before one with nothing at work
+	})
+	return best, err
+}
+
+// ofSpace chooses from the lines of one workspace that have room.
+func (t *turns) ofSpace(open []waiting, work map[line]int, now int64) choice {
+	var best choice
+	for _, w := range open {
+		_, held := t.held[w.line]
+		if held || !t.handled(w.kind) || t.spaces[w.ws] >= t.perSpace || t.running(w.line) >= t.perLine {
 			continue
 		}
-		if !any || t.before(k, max(d, now), kind, max(at, now)) < 0 {
-			kind, at, any = k, d, true
+		if !best.any || cmp.Or(
+			cmp.Compare(max(w.due, now), max(best.at, now)),
+			cmp.Compare(work[w.line], work[best.line]),
+			cmp.Compare(t.began(w.line), t.began(best.line)),
+			cmp.Compare(w.due, best.at),
+		) < 0 {
+			best = choice{line: w.line, at: w.due, any: true}
 		}
 	}
-	return kind, at, any
+	return best
 }
 
-// before compares two kinds by when they may begin, and then by their turn.
-func (t *turns) before(a string, atA int64, b string, atB int64) int {
-	x, y := t.kinds[a], t.kinds[b]
-	return cmp.Or(cmp.Compare(atA, atB), cmp.Compare(x.running, y.running), cmp.Compare(x.last, y.last), cmp.Compare(a, b))
+func (t *turns) running(l line) int {
+	if s := t.lines[l]; s != nil {
+		return s.running
+	}
+	return 0
 }
 
-// begin notes that a job of a kind has begun.
-func (t *turns) begin(kind string) {
+// began is the number of the last start of a line, 0 before the first.
+func (t *turns) began(l line) int {
+	if s := t.lines[l]; s != nil {
+		return s.last
+	}
+	return 0
+}
+
+// begin notes that a job of a line has begun.
+func (t *turns) begin(l line) {
+	if len(t.lines) >= manyLines {
+		maps.DeleteFunc(t.lines, func(_ line, s *standing) bool { return s.running == 0 })
+	}
+	if t.lines[l] == nil {
+		t.lines[l] = &standing{}
+	}
 	t.busy++
-	t.kinds[kind].running++
 	t.starts++
-	t.kinds[kind].last = t.starts
+	t.spaces[l.ws]++
+	t.lines[l].running++
+	t.lines[l].last = t.starts
+	t.last = l.ws
 }
 
-// end notes that a job of a kind has ended.
-func (t *turns) end(kind string) {
+// end notes that a job of a line has ended.
+func (t *turns) end(l line) {
 	t.busy--
-	t.kinds[kind].running--
+	t.lines[l].running--
+	if t.spaces[l.ws]--; t.spaces[l.ws] == 0 {
+		delete(t.spaces, l.ws)
+	}
 }
