@@ -56,6 +56,7 @@ var rows = []row{
 	{"submit", "a response, checked, stored once and counted, at 64 connections", (*bench).submits},
 	{"responses", "pages of responses, from 10^4 to 10^6 of them", (*bench).responsePages},
 	{"export", "10^6 responses to CSV against a bare SELECT and encoding/csv", (*bench).exports},
+	{"behind", "a small export behind a hundred of another workspace", (*bench).behind},
 	{"graph", "a subgraph of a hub against the bare SQL of its edges", (*bench).graphs},
 	{"ussd", "a first dial and a step of a handset session", (*bench).ussd},
 	{"turn", "a streamed answer of the oracle, with a model that needs no time", (*bench).turnCosts},
@@ -111,7 +112,7 @@ func (b *bench) flags() (only, bare string) {
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, gc, boot")
+	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, gc, boot")
 	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {

@@ -53,14 +53,13 @@ func (b *bench) submits(ctx context.Context) error {
 func openSurvey(ctx context.Context, s *server.Server) error {
 	c := s.Client(1)
 	defer c.Close()
-	for _, call := range []struct{ path, body string }{{"/v1/surveys", benchSurvey}, {"/v1/surveys/bench/activate", `{}`}} {
-		a, err := c.Do(ctx, "POST", call.path, []byte(call.body))
-		if err != nil {
-			return err
-		}
-		if a.Status >= 300 {
-			return fmt.Errorf("POST %s: status %d: %s", call.path, a.Status, a.Body)
-		}
+	return startSurvey(ctx, c)
+}
+
+func startSurvey(ctx context.Context, c *server.Client) error {
+	if _, err := post(ctx, c, "/v1/surveys", benchSurvey); err != nil {
+		return err
 	}
-	return nil
+	_, err := post(ctx, c, "/v1/surveys/bench/activate", `{}`)
+	return err
 }
