@@ -1,0 +1,353 @@
+package app_test
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+)
+
+// The model states who gave which right to whom, from the rules and not from
+// the code: a right comes from a key or from a group, nothing else gives one,
+// whoever gives a right has it, and a right that ends, ends everywhere.
+
+// rights is a set of scopes: bit i is auth.Scopes()[i].
+type rights uint64
+
+// scopeNames are all scopes, in the order of the bits of rights.
+var scopeNames = auth.Scopes()
+
+// operatorsOnly are worth nothing outside the operators' workspace.
+var operatorsOnly = scopesOf("operations:read", "operations:write", "workspaces:write")
+
+// scopesOf reads scopes and wildcards.
+func scopesOf(scopes ...string) rights {
+	var out rights
+	for _, s := range scopes {
+		area, wild := strings.CutSuffix(s, "*")
+		for i, name := range scopeNames {
+			if name == s || wild && strings.HasPrefix(name, area) {
+				out |= 1 << i
+			}
+		}
+	}
+	return out
+}
+
+// in is what rights are worth in a workspace.
+func (r rights) in(ws string) rights {
+	if ws != operators {
+		return r &^ operatorsOnly
+	}
+	return r
+}
+
+// covers reports whether r has all of other.
+func (r rights) covers(other rights) bool { return other&^r == 0 }
+
+func (r rights) String() string {
+	if r == scopesOf("*") {
+		return "*"
+	}
+	var out []string
+	for i, name := range scopeNames {
+		if r&(1<<i) != 0 {
+			out = append(out, name)
+		}
+	}
+	return "[" + strings.Join(out, " ") + "]"
+}
+
+// roleRights is what a key of a role has. Managers run a programme; they do not
+// take over what others control.
+func roleRights(role string) rights {
+	for _, r := range auth.Roles() {
+		if r.Name == role && role == "manager" && !skip("role") {
+			return scopesOf(r.Scopes...) &^ scopesOf("entities:transfer")
+		} else if r.Name == role {
+			return scopesOf(r.Scopes...)
+		}
+	}
+	return 0
+}
+
+// uncured are the rules that the server does not keep yet.
+var uncured = []string{"role", "become", "admit", "bound", "stream", "cached", "erase", "owner", "doc", "oracle", "revive"}
+
+func skip(rule string) bool { return slices.Contains(uncured, rule) }
+
+// operators is the workspace of those who run the server.
+const operators = auth.OperatorWorkspace
+
+// modelKey is an API key.
+type modelKey struct {
+	name, ws, id, text string
+	principal          string
+	given              rights // what it was made with
+	byGroups           bool   // it has what the groups of its principal give
+	bound              []string
+	ended              bool
+	inside             bool // works from one network only
+	narrow             bool // works in one project only
+	short              bool // ends by itself
+}
+
+// unlimited reports whether the key is one an owner can rely on for ever.
+func (k *modelKey) unlimited() bool {
+	return !k.ended && !k.byGroups && len(k.bound) == 0 && !k.inside && !k.narrow && !k.short && k.given.covers(scopesOf("*").in(k.ws))
+}
+
+// modelTwin is a record of a twin. The one its DID was minted for speaks for
+// it; others are copies.
+type modelTwin struct {
+	name, ws, did, kind string
+	copied              bool
+	keys                map[string]*placed // by the name of who has the private key
+	had                 map[string]bool    // who had one
+	ended               bool
+	status              string
+	maker               string // who made it, by name
+}
+
+// placed is how a key came to a twin.
+type placed struct {
+	by      rights // what the caller who put it there had, where the twin is
+	byProof bool   // the twin itself put it there, by a key of its own
+	signed  bool   // it has signed something here
+}
+
+// modelGroup is a membership group.
+type modelGroup struct {
+	name, ws, did string
+	parent        string // name of the organisation
+	gives         rights
+	status        string
+	maker         string
+	members       map[string]map[string]bool // by DID: who has a private key it admits
+}
+
+// ledger is everything somebody was given.
+type ledger struct {
+	keys   map[string]*modelKey
+	twins  map[string]*modelTwin
+	groups map[string]*modelGroup
+	hands  map[string]string // the did:key of each holder of a private key
+	names  map[string]string // what a DID is called
+}
+
+// caller is somebody who can send a request: who knows the text of a key, or
+// has a private key and speaks as a DID.
+type caller struct {
+	key  *modelKey
+	as   string // a DID, by UCAN
+	hand string // who has the private key
+}
+
+func (c caller) ws() string {
+	if c.key != nil {
+		return c.key.ws
+	}
+	return operators // UCANs count there only
+}
+
+func (c caller) did() string {
+	if c.key != nil {
+		return c.key.principal
+	}
+	return c.as
+}
+
+// bound are the DIDs whose groups the caller's rights come from: what it makes
+// is worth no more than these have.
+func (c caller) bound() []string {
+	switch {
+	case c.key == nil:
+		return []string{c.as}
+	case c.key.byGroups:
+		return append([]string{c.key.principal}, c.key.bound...)
+	}
+	return c.key.bound
+}
+
+// byGroups is what the groups of a DID give. With a hand it is what they give
+// to that private key.
+func (m *ledger) byGroups(ws, did, hand string) rights {
+	var out rights
+	for _, g := range m.groups {
+		admitted, member := g.members[did]
+		if g.ws != ws || !member || !skip("admit") && hand != "" && !admitted[hand] && m.hands[hand] != did {
+			continue
+		}
+		if m.inForce(g) {
+			out |= g.gives
+		}
+	}
+	return out.in(ws)
+}
+
+// inForce reports whether a group and its organisation are active.
+func (m *ledger) inForce(g *modelGroup) bool {
+	org := m.twins[g.parent]
+	return g.status == "active" && (org == nil || org.status == "active")
+}
+
+// has is what a caller may do, at most.
+func (m *ledger) has(c caller) rights {
+	if c.key != nil {
+		return m.ofKey(c.key)
+	}
+	if m.hands[c.hand] == c.as {
+		return m.byGroups(operators, c.as, c.hand)
+	}
+	t := m.home(c.as)
+	if t == nil || !skip("cached") && (t.ended || t.keys[c.hand] == nil) {
+		return 0
+	}
+	return m.byGroups(operators, c.as, c.hand)
+}
+
+func (m *ledger) ofKey(k *modelKey) rights {
+	if k.ended {
+		return 0
+	}
+	out := k.given
+	if k.byGroups {
+		out = m.byGroups(k.ws, k.principal, "")
+	}
+	for _, did := range k.bound {
+		if skip("bound") {
+			break
+		}
+		out &= m.byGroups(k.ws, did, "")
+	}
+	return out.in(k.ws)
+}
+
+// home is the twin a DID was minted for.
+func (m *ledger) home(did string) *modelTwin {
+	for _, t := range m.twins {
+		if t.did == did && !t.copied {
+			return t
+		}
+	}
+	return nil
+}
+
+// record is the record of a DID in a workspace.
+func (m *ledger) record(ws, did string) *modelTwin {
+	for _, t := range m.twins {
+		if t.did == did && t.ws == ws {
+			return t
+		}
+	}
+	return nil
+}
+
+// ofPrincipal is all that a DID can do in a workspace: by its groups and by its
+// keys.
+func (m *ledger) ofPrincipal(ws, did string) rights {
+	out := m.byGroups(ws, did, "")
+	for _, k := range m.keys {
+		if k.ws == ws && k.principal == did {
+			out |= m.ofKey(k)
+		}
+	}
+	return out
+}
+
+// mayBecome reports whether a caller may change who speaks for a DID: it proves
+// to be it, or has everything the DID has where the record is. Of another
+// workspace the record has nothing to say: memberships there admit keys.
+func (m *ledger) mayBecome(c caller, did string) bool {
+	has := m.has(c)
+	return c.key == nil && c.as == did && has == m.byGroups(operators, did, "") || has.covers(m.ofPrincipal(c.ws(), did))
+}
+
+// place notes that a caller put a key on a twin: which memberships it counts
+// for is decided now.
+func (m *ledger) place(c caller, t *modelTwin, hand string) {
+	if t.keys[hand] != nil {
+		return
+	}
+	p := &placed{byProof: c.key == nil && c.as == t.did}
+	if c.ws() == operators {
+		p.by = m.has(c)
+	}
+	t.keys[hand] = p
+	if t.copied {
+		return
+	}
+	for _, g := range m.groups {
+		admitted, member := g.members[t.did]
+		if g.ws != operators || !member {
+			continue
+		}
+		proved := p.byProof && admitted[c.hand]
+		if proved || c.ws() == operators && p.by.covers(g.gives) {
+			admitted[hand] = true
+		}
+	}
+}
+
+// unplace notes that a key was taken from a twin.
+func (m *ledger) unplace(t *modelTwin, hand string) {
+	delete(t.keys, hand)
+	if t.had == nil {
+		t.had = map[string]bool{}
+	}
+	t.had[hand] = true
+	if t.copied {
+		return
+	}
+	for _, g := range m.groups {
+		if admitted := g.members[t.did]; admitted != nil {
+			delete(admitted, hand)
+		}
+	}
+}
+
+// admit notes that a caller who has all a group gives has made a DID a member:
+// with the keys it has named and no others, or with those that callers with as
+// much put there and those that have signed here.
+func (m *ledger) admit(g *modelGroup, did string, named []string) {
+	if g.members[did] == nil || len(named) > 0 {
+		g.members[did] = map[string]bool{}
+	}
+	t := m.home(did)
+	if t == nil {
+		return
+	}
+	for hand, p := range t.keys {
+		if slices.Contains(named, hand) || len(named) == 0 && (p.signed || p.byProof || p.by.covers(g.gives)) {
+			g.members[did][hand] = true
+		}
+	}
+}
+
+// forget notes that a DID was erased in a workspace.
+func (m *ledger) forget(ws, did string) {
+	for _, g := range m.groups {
+		if g.ws == ws {
+			delete(g.members, did)
+		}
+	}
+	for _, k := range m.keys {
+		if k.ws == ws && k.principal == did {
+			k.ended = true
+		}
+	}
+	if t := m.record(ws, did); t != nil {
+		t.ended, t.status, t.keys = true, "deactivated", map[string]*placed{}
+	}
+}
+
+// owned reports whether a workspace has a key that may everything and never
+// ends by itself.
+func (m *ledger) owned(ws string) bool {
+	for _, k := range m.keys {
+		if k.ws == ws && k.unlimited() {
+			return true
+		}
+	}
+	return false
+}

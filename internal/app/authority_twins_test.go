@@ -1,0 +1,327 @@
+package app_test
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/job"
+)
+
+// protocols of the twins that are made here.
+var kinds = map[string]string{"Person": "did:ixo:protocol/person", "Organisation": "did:ixo:protocol/organisation", "Device": "did:ixo:protocol/template"}
+
+// didKeys are the did:keys of hands.
+func (w *world) didKeys(names []string) []string {
+	out := []string{}
+	for _, n := range names {
+		out = append(out, w.hands[n])
+	}
+	return out
+}
+
+// draft is a twin that somebody wants to make.
+func (w *world) draft(kind, name string, keys []string) object {
+	d := object{"type": kind, "protocol": kinds[kind], "alsoKnownAs": w.didKeys(keys)}
+	if kind == "Device" {
+		d["services"] = []object{{"id": "#x", "type": "X", "endpoint": "https://" + name + ".example.org/"}}
+	} else {
+		d["properties"] = object{"name": name}
+	}
+	return d
+}
+
+// doTwin makes a twin: How is its kind, List who has its keys, To whom it is
+// controlled by besides the caller.
+func (w *world) doTwin(c caller, s step) (rights, bool) {
+	kind, way, _ := strings.Cut(s.How, " ")
+	d := w.draft(kind, s.New, s.List)
+	if s.To != "" {
+		d["controllers"] = []string{c.did(), w.idOf(s.To)}
+		if w.idOf(s.To) == "" {
+			return 0, false
+		}
+	}
+	r := request{method: "POST", path: "/v1/entities", body: text(d)}
+	if way == "batch" {
+		r.path, r.body = "/v1/entities:batch", text(object{"atomic": true, "operations": []object{{"op": "create", "entity": d}}})
+	}
+	out := w.send(c, r)
+	if !done(out) {
+		return 0, false
+	}
+	id := read[struct {
+		DID string `json:"did"`
+	}](out).DID
+	if way == "batch" {
+		id = read[struct {
+			Results []struct {
+				DID string `json:"did"`
+			} `json:"results"`
+		}](out).Results[0].DID
+	}
+	t := &modelTwin{name: s.New, ws: c.ws(), did: id, kind: kind, keys: map[string]*placed{}, status: "active", maker: s.Who}
+	w.twins[s.New], w.names[id] = t, s.New
+	for _, hand := range s.List {
+		w.place(c, t, hand)
+	}
+	return scopesOf("entities:write"), true
+}
+
+// patch sends a change of a twin in one of the ways there are.
+func (w *world) patch(c caller, id, way string, change object) bool {
+	r := request{method: "PATCH", path: at(id), body: text(change), media: "application/merge-patch+json"}
+	switch way {
+	case "json":
+		var ops []object
+		for name, v := range change {
+			if m, ok := v.(object); ok { // one property
+				for inner, v := range m {
+					ops = append(ops, object{"op": "add", "path": "/" + name + "/" + inner, "value": v})
+				}
+				continue
+			}
+			ops = append(ops, object{"op": "add", "path": "/" + name, "value": v})
+		}
+		r.body, r.media = text(ops), "application/json-patch+json"
+	case "batch":
+		r = request{method: "POST", path: "/v1/entities:batch", body: text(object{"atomic": true, "operations": []object{{"op": "patch", "did": id, "ifMatch": "*", "patch": change}}})}
+	case "import":
+		row := object{"did": id}
+		for name, v := range change {
+			row[name] = v
+		}
+		return w.carry(c, "upsert", row)
+	}
+	return done(w.send(c, r))
+}
+
+// doKeys adds a key to a twin (To) or takes all of them away (no To).
+func (w *world) doKeys(c caller, s step) (rights, bool) {
+	t := w.seen(c, s.On)
+	if t == nil {
+		return 0, false
+	}
+	var next []string
+	for _, hand := range hands {
+		if t.keys[hand] != nil && s.To != "" && s.How != "only" || hand == s.To {
+			next = append(next, hand)
+		}
+	}
+	may, ok := w.mayBecome(c, t.did), false
+	if s.How == "put" {
+		ok = done(w.send(c, request{method: "PUT", path: at(t.did), body: text(w.draft(t.kind, t.name, next))}))
+	} else {
+		ok = w.patch(c, t.did, s.How, object{"alsoKnownAs": w.didKeys(next)})
+	}
+	if !ok {
+		return 0, false
+	}
+	changed := len(next) != len(t.keys)
+	for _, hand := range hands {
+		switch listed := slices.Contains(next, hand); {
+		case listed && t.keys[hand] == nil:
+			w.place(c, t, hand)
+			changed = true
+		case !listed && t.keys[hand] != nil:
+			w.unplace(t, hand)
+			changed = true
+		}
+	}
+	if changed && !may && !t.copied && !skip("become") {
+		w.fail("%s changed the keys of %s, who can do more", s, s.On)
+	}
+	return scopesOf("entities:write"), true
+}
+
+// seen finds the record a caller sees under the name of a twin.
+func (w *world) seen(c caller, name string) *modelTwin {
+	t := w.twins[name]
+	if t == nil {
+		return nil
+	}
+	return w.record(c.ws(), t.did)
+}
+
+// doControl adds a controller (To) to a twin.
+func (w *world) doControl(c caller, s step) (rights, bool) {
+	id, to := w.idOf(s.On), w.idOf(s.To)
+	if id == "" || to == "" {
+		return 0, false
+	}
+	may := w.mayBecome(c, id)
+	r := request{method: "PUT", path: at(id, "controllers", to)}
+	if s.How == "remove" {
+		r.method = "DELETE"
+	}
+	if s.How == "patch" {
+		r = request{method: "PATCH", path: at(id), body: text(object{"controllers": []string{to}}), media: "application/merge-patch+json"}
+	}
+	if !done(w.send(c, r)) {
+		return 0, false
+	}
+	if t := w.seen(c, s.On); !may && t != nil && !t.copied && !skip("become") && s.How != "remove" {
+		w.fail("%s changed the controllers of %s, who can do more", s, s.On)
+	}
+	return scopesOf("entities:write"), true
+}
+
+func (w *world) doTransfer(c caller, s step) (rights, bool) {
+	id, to := w.idOf(s.On), w.idOf(s.To)
+	if id == "" || to == "" {
+		return 0, false
+	}
+	may := w.mayBecome(c, id)
+	if !done(w.send(c, request{method: "POST", path: at(id, "transfer"), body: text(object{"controller": to})})) {
+		return 0, false
+	}
+	if t := w.seen(c, s.On); !may && t != nil && !t.copied && !skip("become") {
+		w.fail("%s took over %s, who can do more", s, s.On)
+	}
+	return scopesOf("entities:transfer"), true
+}
+
+// doStatus takes a twin or a group to a status.
+func (w *world) doStatus(c caller, s step) (rights, bool) {
+	id := w.idOf(s.On)
+	if id == "" {
+		return 0, false
+	}
+	r := request{method: "POST", path: at(id, "transitions"), body: text(object{"to": s.How})}
+	if s.To == "batch" {
+		r = request{method: "POST", path: "/v1/entities:batch", body: text(object{"atomic": true, "operations": []object{{"op": "transition", "did": id, "to": s.How}}})}
+	}
+	if !done(w.send(c, r)) {
+		return 0, false
+	}
+	need := scopesOf("entities:write")
+	if g := w.groups[s.On]; g != nil {
+		if g.status = s.How; s.How == "active" {
+			need |= g.gives
+		}
+	} else if t := w.seen(c, s.On); t != nil {
+		if t.status, t.ended = s.How, s.How == "deactivated"; s.How == "active" {
+			for _, g := range w.groups { // they give something again
+				if g.parent == t.name && !skip("revive") {
+					need |= w.given(g)
+				}
+			}
+		}
+	}
+	return need, true
+}
+
+// doErase erases a person: whoever takes keys away so could revoke them.
+func (w *world) doErase(c caller, s step) (rights, bool) {
+	id := w.idOf(s.On)
+	if id == "" {
+		return 0, false
+	}
+	need := scopesOf("entities:erase")
+	for _, k := range w.keys {
+		if k.ws == c.ws() && k.principal == id && !k.ended && !skip("erase") {
+			need |= scopesOf("keys:write") | w.grantedTo(k)
+		}
+	}
+	if !done(w.send(c, request{method: "POST", path: "/v1/erasures", body: text(object{"subject": id, "reason": "asked to"})})) {
+		return 0, false
+	}
+	w.forget(c.ws(), id)
+	return need, true
+}
+
+// doCopy makes a record under the DID of another, with keys and services of the
+// caller's choice: How is import, upsert, create or put.
+func (w *world) doCopy(c caller, s step) (rights, bool) {
+	id := w.idOf(s.On)
+	if id == "" || w.record(c.ws(), id) != nil {
+		return 0, false
+	}
+	kind := "Person"
+	if t := w.twins[s.On]; t != nil {
+		kind = t.kind
+	}
+	d := w.draft(kind, s.New, s.List)
+	d["did"] = id
+	ok := false
+	switch s.How {
+	case "import":
+		ok = w.carry(c, "create", d)
+	case "upsert":
+		ok = w.carry(c, "upsert", d)
+	default:
+		ok = done(w.send(c, request{method: "POST", path: "/v1/entities", body: text(d)}))
+	}
+	if !ok {
+		return 0, false
+	}
+	t := &modelTwin{name: s.New, ws: c.ws(), did: id, kind: kind, copied: true, keys: map[string]*placed{}, status: "active", maker: s.Who}
+	for _, hand := range s.List {
+		t.keys[hand] = &placed{}
+	}
+	w.twins[s.New] = t
+	return scopesOf("entities:write"), true
+}
+
+// carry imports a row and waits until it is stored. It is false when the row
+// was refused.
+func (w *world) carry(c caller, mode string, row object) bool {
+	out := w.send(c, request{method: "POST", path: "/v1/imports?format=ndjson&mode=" + mode, body: text(row) + "\n", media: "application/x-ndjson"})
+	if !done(out) {
+		return false
+	}
+	id := read[struct {
+		ID string `json:"id"`
+	}](out).ID
+	ctx, err := w.h.Auth.AsOwner(w.t.Context(), c.ws())
+	for err == nil {
+		var j job.Job
+		if j, err = w.h.Jobs.Get(ctx, id); err == nil && j.Status.Final() {
+			var counts struct{ Created, Updated, Incomplete int }
+			if b, err := json.Marshal(j.Result); err == nil {
+				_ = json.Unmarshal(b, &counts, json.MatchCaseInsensitiveNames(true)) // nothing was stored when it failed
+			}
+			return counts.Created+counts.Updated > 0
+		}
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+	w.fail("wait for an import: %v", err)
+	return false
+}
+
+// doService gives a twin an address.
+func (w *world) doService(c caller, s step) (rights, bool) {
+	id := w.idOf(s.On)
+	if id == "" {
+		return 0, false
+	}
+	r := w.send(c, request{method: "PUT", path: at(id, "services", "x"), body: text(object{"type": "X", "endpoint": "https://" + s.On + ".example.org/"})})
+	return scopesOf("entities:write"), done(r)
+}
+
+// doOracle changes the twin of the server's own oracle.
+func (w *world) doOracle(c caller, s step) (rights, bool) {
+	id := w.h.OracleDID().String()
+	r := request{method: "POST", path: at(id, "transfer"), body: text(object{"controller": c.did()})}
+	switch s.How {
+	case "keys":
+		r = request{method: "PATCH", path: at(id), body: text(object{"alsoKnownAs": w.didKeys(s.List)}), media: "application/merge-patch+json"}
+	case "control":
+		r = request{method: "PUT", path: at(id, "controllers", c.did())}
+	case "service":
+		r = request{method: "PUT", path: at(id, "services", s.To), body: text(object{"type": "oracleService", "endpoint": "https://elsewhere.example.org/"})}
+	}
+	if !done(w.send(c, r)) {
+		return 0, false
+	}
+	if s.How == "service" || skip("oracle") {
+		return scopesOf("entities:write"), true // the address in the document is checked at the end
+	}
+	return scopesOf("operations:write"), true
+}
