@@ -1,11 +1,15 @@
 package app_test
 
 import (
+	"crypto/ed25519"
+	"crypto/sha256"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -58,6 +62,116 @@ func TestRoutesTimesCallers(t *testing.T) {
 			h.checkForeign(t, r, path)
 		})
 	}
+}
+
+// TestRoutesTimesTokens is made from the same table: every route of areas A and
+// B is called with UCANs of callers whose rights have ended, were taken away or
+// are all but the one it takes.
+func TestRoutesTimesTokens(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	g := &tokenGroups{h: h, path: "/v1/entities/" + h.ids["organisation"] + "/groups"}
+	full := g.member(t, "full", "*")
+	soon, past := time.Now().Add(10*time.Minute), time.Now().Add(-time.Second)
+	ended := g.token(t, full, everything, past)
+	narrow := g.token(t, full, ucan.Capability{Can: "entities/read", With: "ixo:entities"}, soon)
+	wide := g.token(t, full, everything, soon)
+	removed := g.member(t, "removed", "*")
+	gone := g.token(t, removed, everything, soon)
+	suspended := g.token(t, g.member(t, "suspended", "*"), everything, soon)
+	for _, token := range []string{gone, suspended} { // known before they lose what they have
+		if w := h.sendAs(t, web.Route{Method: "GET", Path: "/v1/api-keys"}, bearerToken(token)); w.Code != http.StatusOK {
+			t.Fatalf("a member: %d %s", w.Code, w.Body)
+		}
+	}
+	if w := h.as(owner, "DELETE", "/v1/entities/"+g.dids["removed"]+"/members/"+removed.DID().String(), ""); w.Code != http.StatusOK {
+		t.Fatalf("remove: %d %s", w.Code, w.Body)
+	}
+	if w := h.post("/v1/entities/"+g.dids["suspended"]+"/transitions", `{"to":"suspended"}`); w.Code != http.StatusOK {
+		t.Fatalf("suspend: %d %s", w.Code, w.Body)
+	}
+	n := 0
+	for _, r := range h.Routes {
+		scope := string(r.Doc.Scope)
+		if ofOracle(r) || r.Doc.Scope == web.Public {
+			continue
+		}
+		n++
+		refused, lost := is(401), is(403)
+		if r.Doc.Scope == web.Operator {
+			refused, lost, scope = is(404), is(404), "operations:read"
+		}
+		t.Run(r.Method+r.Path, func(t *testing.T) {
+			want(t, "ended", h.sendAs(t, r, bearerToken(ended)).Code, refused)
+			want(t, "a delegation that has ended", h.sendAs(t, r, []string{"X-Ucan-Delegation", ended, "X-Auth-Type", "ucan"}).Code, refused)
+			want(t, "a delegation of one thing", h.sendAs(t, r, []string{"X-Ucan-Delegation", narrow, "X-Auth-Type", "ucan"}).Code, refused)
+			if r.Doc.Scope == web.Signed {
+				want(t, "removed", h.sendAs(t, r, bearerToken(gone)).Code, rule{"known", func(got int) bool { return got != 401 && got < 500 }})
+				return
+			}
+			want(t, "removed", h.sendAs(t, r, bearerToken(gone)).Code, lost)
+			want(t, "suspended", h.sendAs(t, r, bearerToken(suspended)).Code, lost)
+			want(t, "all but "+scope, h.sendAs(t, r, bearerToken(g.allBut(t, scope, soon))).Code, lost)
+			if r.Method == http.MethodGet {
+				want(t, "a member", h.sendAs(t, r, bearerToken(wide)).Code, allowed)
+			}
+		})
+	}
+	if n < 150 {
+		t.Errorf("%d routes were called", n)
+	}
+}
+
+// tokenGroups are the groups of callers by UCAN, each with one member.
+type tokenGroups struct {
+	h      *house
+	path   string
+	dids   map[string]string // of groups, by name
+	tokens map[string]string // of who has all but a scope
+}
+
+// member makes a group that gives scopes, and its member.
+func (g *tokenGroups) member(t *testing.T, name string, scopes ...string) *ucan.Signer {
+	t.Helper()
+	seed := sha256.Sum256([]byte(name))
+	s, err := ucan.NewSigner("", ed25519.NewKeyFromSeed(seed[:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := g.h.post(g.path, text(object{"name": "tokens of " + name, "scopes": scopes, "members": []string{s.DID().String()}}))
+	if w.Code != http.StatusCreated {
+		t.Fatalf("make a group: %d %s", w.Code, w.Body)
+	}
+	if g.dids == nil {
+		g.dids, g.tokens = map[string]string{}, map[string]string{}
+	}
+	g.dids[name] = read[struct {
+		DID string `json:"did"`
+	}](w).DID
+	return s
+}
+
+func (g *tokenGroups) token(t *testing.T, s *ucan.Signer, c ucan.Capability, expires time.Time) string {
+	t.Helper()
+	u, err := s.Mint(ucan.Draft{Audience: g.h.OracleDID(), Expires: expires, Capabilities: []ucan.Capability{c}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Text()
+}
+
+// allBut is the token of somebody who has every scope but one.
+func (g *tokenGroups) allBut(t *testing.T, scope string, expires time.Time) string {
+	t.Helper()
+	if g.tokens[scope] == "" {
+		g.tokens[scope] = g.token(t, g.member(t, "all but "+scope, names(scopesOf("*")&^scopesOf(scope))...), everything, expires)
+	}
+	return g.tokens[scope]
+}
+
+// bearerToken are the headers of an invocation.
+func bearerToken(token string) []string {
+	return []string{"Authorization", "Bearer " + token, "X-Auth-Type", "ucan"}
 }
 
 // checkForeign holds promise 3: what belongs to others looks exactly like

@@ -186,14 +186,25 @@ func body(t *testing.T, r web.Route) string {
 	return string(b)
 }
 
-// send calls a route as the bearer of key. Every call comes from an address
-// of its own, none of them ours.
+// send calls a route as the bearer of key.
 func (h *house) send(t *testing.T, r web.Route, path, key string) *httptest.ResponseRecorder {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	req := h.request(t, r, path)
+	switch {
+	case ofOracle(r):
+		h.asOracleUser(t, req, key)
+	case key != "":
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	return h.answer(r, req)
+}
+
+// request is a request to a route with its example, from nobody. Every one comes
+// from an address of its own, none of them ours.
+func (h *house) request(t *testing.T, r web.Route, path string) *http.Request {
+	t.Helper()
 	text := body(t, r)
-	req := httptest.NewRequest(r.Method, path, strings.NewReader(text)).WithContext(ctx)
+	req := httptest.NewRequest(r.Method, path, strings.NewReader(text)).WithContext(t.Context())
 	n := h.calls.Add(1)
 	req.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(2 + n>>8), byte(n)}), 1234).String()
 	if text != "" {
@@ -211,12 +222,14 @@ func (h *house) send(t *testing.T, r web.Route, path, key string) *httptest.Resp
 	if isWrite(r) {
 		req.Header.Set("If-Match", "*")
 	}
-	switch {
-	case ofOracle(r):
-		h.asOracleUser(t, req, key)
-	case key != "":
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
+	return req
+}
+
+// answer is what a route says to a request; of a stream, how it begins.
+func (h *house) answer(r web.Route, req *http.Request) *httptest.ResponseRecorder {
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	req = req.WithContext(ctx)
 	w := httptest.NewRecorder()
 	if strings.HasPrefix(r.Doc.Produces, "text/event-stream") {
 		h.Handler.ServeHTTP(leaver{w, cancel}, req)

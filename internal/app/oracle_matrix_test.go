@@ -3,7 +3,6 @@ package app_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -27,19 +26,14 @@ func minted(t *testing.T, user byte, audience did.DID, expires time.Time) string
 	return u.Text()
 }
 
-// sendAs calls a route of the oracle with headers, given in pairs.
+// sendAs calls a route with headers, given in pairs.
 func (h *house) sendAs(t *testing.T, r web.Route, headers []string) *httptest.ResponseRecorder {
 	t.Helper()
-	req := httptest.NewRequest(r.Method, h.path(r), strings.NewReader(body(t, r))).WithContext(t.Context())
-	n := h.calls.Add(1)
-	req.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(2 + n>>8), byte(n)}), 1234).String()
-	req.Header.Set("Content-Type", "application/json")
+	req := h.request(t, r, h.path(r))
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	w := httptest.NewRecorder()
-	h.Handler.ServeHTTP(w, req)
-	return w
+	return h.answer(r, req)
 }
 
 // TestOracleRoutesTimesCallers is made from the table of routes: every route of
