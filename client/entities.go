@@ -187,7 +187,9 @@ type Verdict struct {
 	Oracle   string `json:"oracle,omitzero"` // DID of the oracle you speak for; one of yours when absent
 }
 
-// Verify says whether a twin is what it claims to be.
+// Verify says whether a twin is what it claims to be. IfRevision names the
+// revision you have judged, and is needed. Codes: STALE_REVISION when the twin
+// says something else since, REVISION_UNKNOWN, PRECONDITION_REQUIRED.
 func (e Entities) Verify(ctx context.Context, did string, d Verdict, opts ...Option) (*Entity, error) {
 	return do[Entity](ctx, e.c, post(entityPath(did)+"/verification", d), opts)
 }

@@ -121,6 +121,7 @@ type Verification struct {
 	Verifier  string    `json:"verifier,omitzero"`
 	Timestamp time.Time `json:"timestamp,omitzero"`
 	Evidence  string    `json:"evidence,omitzero"`
+	Revision  int64     `json:"revision,omitzero"` // that was judged
 
 	Approvals []Approval `json:"approvals,omitzero"` // of oracles, where the protocol says which or how many verify a claim
 	Missing   int        `json:"missing,omitzero"`   // how many more must
@@ -131,6 +132,7 @@ type Approval struct {
 	Oracle    string    `json:"oracle"`   // DID
 	Verifier  string    `json:"verifier"` // DID of who spoke for it
 	Timestamp time.Time `json:"timestamp"`
+	Revision  int64     `json:"revision,omitzero"` // that it is about
 }
 
 // EntityLinks are the addresses of a twin.

@@ -22,6 +22,7 @@ type PageInfo struct {
 	Limit      int    `json:"limit"`
 	NextCursor string `json:"nextCursor"` // give it as Cursor to read on
 	HasMore    bool   `json:"hasMore"`
+	AsOf       int64  `json:"asOf,omitzero"` // of responses: for BulkFilter
 }
 
 // PageQuery asks for a part of a list.

@@ -25,8 +25,11 @@ func TestQualityCalls(t *testing.T) {
 			return first(v.List(ctx, "r1"))
 		}, `GET /v1/responses/r1/verification/history `},
 		{"bulk", func(ctx context.Context, v Verifications, _ Quality) error {
-			return fails(v.Bulk(ctx, "s", BulkDecision{DecisionDraft: DecisionDraft{Status: "verified"}, Filter: &BulkFilter{Status: "pending", Flagged: &yes, After: "r1"}}))
-		}, `POST /v1/surveys/s/verification:bulk {"status":"verified","filter":{"status":"pending","flagged":true,"after":"r1"}}`},
+			return fails(v.Bulk(ctx, "s", BulkDecision{DecisionDraft: DecisionDraft{Status: "verified"}, Filter: &BulkFilter{Status: "pending", AsOf: 7, Flagged: &yes, After: "r1"}}))
+		}, `POST /v1/surveys/s/verification:bulk {"status":"verified","filter":{"status":"pending","asOf":7,"flagged":true,"after":"r1"}}`},
+		{"bulk of some", func(ctx context.Context, v Verifications, _ Quality) error {
+			return fails(v.Bulk(ctx, "s", BulkDecision{DecisionDraft: DecisionDraft{Status: "verified"}, Responses: []JudgedResponse{{"r1", 3}}}))
+		}, `POST /v1/surveys/s/verification:bulk {"status":"verified","responses":[{"responseId":"r1","revision":3}]}`},
 		{"evidence", func(ctx context.Context, v Verifications, _ Quality) error { return fails(v.Evidence(ctx, "rec~1")) }, `GET /v1/responses/rec~1/evidence `},
 		{"file of the evidence", func(ctx context.Context, v Verifications, _ Quality) error {
 			return fails(v.EvidenceFile(ctx, "r1", "abc"))

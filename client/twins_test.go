@@ -94,7 +94,7 @@ func TestEntityCalls(t *testing.T) {
 			return only(c.Entities.Transfer(ctx, house, client.Transfer{Controller: "did:x:y", Reason: "r"}))
 		},
 		"verify": func(ctx context.Context, c *client.Client) error {
-			return only(c.Entities.Verify(ctx, house, client.Verdict{Status: "verified"}))
+			return only(c.Entities.Verify(ctx, house, client.Verdict{Status: "verified"}, client.IfRevision(3)))
 		},
 		"batch": func(ctx context.Context, c *client.Client) error {
 			return only(c.Entities.Batch(ctx, client.Batch{Atomic: true, Operations: []client.Operation{{Op: "relate", DID: "$0", Relationship: &client.RelationshipDraft{Role: "r", Target: "$1"}}}}))

@@ -31,7 +31,8 @@ type Decision struct {
 	Notes      string    `json:"notes,omitzero"`
 	Reviews    int64     `json:"reviews,omitzero"` // how many had approved the response with it
 	Imported   bool      `json:"imported,omitzero"`
-	Revision   int64     `json:"revision"` // of the response that shows it
+	Revision   int64     `json:"revision"`        // of the response that shows it
+	Judged     int64     `json:"judged,omitzero"` // revision of the response that was judged
 }
 
 // ResponseState is how a response stands.
@@ -55,10 +56,12 @@ type VerificationLinks struct {
 	Evidence string `json:"evidence"`
 }
 
-// Decide decides about a response. IfRevision makes sure that it is the one
-// you have looked at. Codes: RESPONSE_NOT_FOUND, VERIFICATION_INVALID,
-// VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE, STATE_TRANSITION_INVALID,
-// SECOND_REVIEWER_REQUIRED, STALE_REVISION.
+// Decide decides about a response. IfRevision names the revision you have
+// judged, and is needed; what others have decided since is no hindrance, and the
+// same decision again is stored once. Codes: RESPONSE_NOT_FOUND,
+// VERIFICATION_INVALID, VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE,
+// STATE_TRANSITION_INVALID, SECOND_REVIEWER_REQUIRED, STALE_REVISION,
+// REVISION_UNKNOWN, PRECONDITION_REQUIRED.
 func (v Verifications) Decide(ctx context.Context, responseID string, d DecisionDraft, opts ...Option) (*ResponseState, error) {
 	return do[ResponseState](ctx, v.c, post(verificationPath(responseID), d), opts)
 }
@@ -83,13 +86,20 @@ func (v Verifications) List(ctx context.Context, responseID string, opts ...Opti
 // or those a filter chooses.
 type BulkDecision struct {
 	DecisionDraft
-	ResponseIDs []string    `json:"responseIds,omitzero"`
-	Filter      *BulkFilter `json:"filter,omitzero"`
+	Responses []JudgedResponse `json:"responses,omitzero"`
+	Filter    *BulkFilter      `json:"filter,omitzero"`
+}
+
+// JudgedResponse is a response as you have judged it.
+type JudgedResponse struct {
+	ResponseID string `json:"responseId"` // or its recordId
+	Revision   int64  `json:"revision"`
 }
 
 // BulkFilter chooses responses of a survey.
 type BulkFilter struct {
 	Status    string `json:"status"` // the state they are in
+	AsOf      int64  `json:"asOf"`   // Page.AsOf of the list you have read: what has changed since is skipped
 	Flagged   *bool  `json:"flagged,omitzero"`
 	Rule      string `json:"rule,omitzero"`
 	Collector string `json:"collector,omitzero"`
@@ -104,13 +114,14 @@ type BulkOutcome struct {
 	Changed   int        `json:"changed"`
 	Unchanged int        `json:"unchanged"`
 	Refused   int        `json:"refused"`
+	Skipped   int        `json:"skipped"`       // changed since they were read
 	Next      string     `json:"next,omitzero"` // there may be more
 }
 
 // BulkItem is what became of one of them.
 type BulkItem struct {
 	ResponseID string `json:"responseId"`
-	Result     string `json:"result"` // changed, unchanged or refused
+	Result     string `json:"result"` // changed, unchanged, refused or skipped
 	Status     string `json:"status,omitzero"`
 	Revision   int64  `json:"revision,omitzero"`
 	Code       string `json:"code,omitzero"`
@@ -119,7 +130,7 @@ type BulkItem struct {
 
 // Bulk makes one decision about many responses of a survey; each has its own
 // result. To repeat it does no harm. Codes: SURVEY_NOT_FOUND,
-// VERIFICATION_INVALID, RESPONSE_NOT_FOUND.
+// VERIFICATION_INVALID, RESPONSE_NOT_FOUND, PRECONDITION_REQUIRED.
 func (v Verifications) Bulk(ctx context.Context, surveyID string, b BulkDecision, opts ...Option) (*BulkOutcome, error) {
 	k := call{method: http.MethodPost, path: surveyPath(surveyID) + "/verification:bulk", body: b, safe: true}
 	return do[BulkOutcome](ctx, v.c, k, opts)

@@ -47,10 +47,10 @@ func TestGroupDoesNotJudgeItself(t *testing.T) {
 		made("/v1/surveys/zq.responses/responses", `{"responseId":"`+id+`","householdId":"did:ixo:household/`+id+`","timestamp":"2024-02-20T10:00:00Z","collector":"`+collector+`",`+
 			`"responses":{"eligibility":{"current_cooking":["wood"]}}}`)
 		path := "/v1/responses/" + url.PathEscape(id) + "/verification"
-		if w := h.as(inside, "POST", path, `{"status":"flagged"}`); strings.Contains(w.Body.String(), "VERIFIER_IS_COLLECTOR") != mine || !mine && w.Code >= 300 {
+		if w := h.as(inside, "POST", path, `{"status":"flagged","revision":1}`); strings.Contains(w.Body.String(), "VERIFIER_IS_COLLECTOR") != mine || !mine && w.Code >= 300 {
 			t.Errorf("%s by a member = %d %s, refused is to be %v", id, w.Code, w.Body, mine)
 		}
-		if w := h.as(outside, "POST", path, `{"status":"verified"}`); w.Code >= 300 {
+		if w := h.as(outside, "POST", path, `{"status":"verified","revision":1}`); w.Code >= 300 {
 			t.Errorf("%s by somebody else = %d %s", id, w.Code, w.Body)
 		}
 	}

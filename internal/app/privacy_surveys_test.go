@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -69,7 +70,7 @@ func TestLogNamesNoCollector(t *testing.T) {
 	}
 	for path, done := range map[string][2]string{
 		"/v1/surveys/zq.outcome/households/" + url.PathEscape(listed) + "/outcome": {"collector", `{"outcome":"contacted"}`},
-		"/v1/responses/zq.answer/verification":                                     {"verifier", `{"status":"rejected","reason":"the picture is of another stove"}`},
+		"/v1/responses/zq.answer/verification":                                     {"verifier", fmt.Sprintf(`{"status":"rejected","reason":"the picture is of another stove","revision":%v}`, h.record(t, "/v1/responses/zq.answer")["revision"])},
 	} {
 		if w := h.as(keys[done[0]], "POST", path, done[1]); w.Code >= 300 {
 			t.Fatalf("POST %s = %d %s", path, w.Code, w.Body)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -261,7 +262,7 @@ func TestWritersLearnNothing(t *testing.T) {
 		path, body string
 		status     int
 	}{
-		{"/v1/entities/" + household + "/verification", `{"status":"verified","evidence":"seen"}`, 200},
+		{"/v1/entities/" + household + "/verification", fmt.Sprintf(`{"status":"verified","evidence":"seen","revision":%v}`, h.record(t, "/v1/entities/"+household)["revision"]), 200},
 		{"/v1/entities/" + household + "/transfer", `{"controller":"did:ixo:org/else"}`, 200},
 		{"/v1/entities/" + device + "/transitions", `{"to":"suspended"}`, 403},
 		{"/v1/devices", guess(canary), 409},

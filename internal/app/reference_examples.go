@@ -178,7 +178,7 @@ func (e examples) did(read bool, collection, path string) string {
 		return ownOrg
 	case strings.HasSuffix(path, "/transitions"): // of a twin that is no draft
 		return ownHousehold
-	case strings.HasSuffix(path, "/transfer"): // of one that no example changes later
+	case strings.HasSuffix(path, "/transfer"), strings.HasSuffix(path, "/verification"): // of one that no example changes later
 		return ownDevice
 	case strings.HasSuffix(path, "/relationships/{id}"):
 		return ownTwin

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -37,7 +38,7 @@ func TestStays(t *testing.T) {
 		return out
 	}
 	made(survey+"/households", `{"items":[{"householdId":"`+subject+`","area":"Kitui","location":{"lat":-1.3,"lon":38.1},"attributes":{"a":"b"}}]}`)
-	made(answer+"/verification", `{"status":"in_review","reason":"to be called","notes":"on Monday"}`)
+	made(answer+"/verification", fmt.Sprintf(`{"status":"in_review","reason":"to be called","notes":"on Monday","revision":%v}`, h.record(t, answer)["revision"]))
 	org := made("/v1/entities", `{"type":"x","protocol":"did:ixo:protocol/organisation","properties":{"name":"x"}}`)["did"].(string)
 	group := made("/v1/entities/"+org+"/groups", `{"name":"x","members":["`+subject+`"]}`)["did"].(string)
 	key := made("/v1/api-keys", `{"name":"hers","principal":"`+subject+`","scopes":["entities:read"]}`)["id"].(string)

@@ -71,7 +71,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
 	s.verify = verify.New(verify.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Idem: a.Idem, Cursors: a.cursors, ActsFor: a.actsFor,
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: a.actsFor,
 	})
 	s.quality = quality.New(quality.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Templates: s.templates, Rules: s.rules, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem,

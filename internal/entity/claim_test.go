@@ -134,7 +134,7 @@ func TestNobodyVerifiesTheirOwnClaim(t *testing.T) {
 			"owner": "made", "editor": "changed", "heir": "belongs to you", "keeper": "control the claim", "operator": "control what produces it", "member": "control what produces it",
 		} {
 			for _, status := range []string{"verified", "rejected"} {
-				err := second(v.s.Verify(as(t, "ws", who), id, "", entity.Verdict{Status: status}))
+				err := second(v.s.Verify(as(t, "ws", who), id, v.tag(t, "ws", id), entity.Verdict{Status: status}))
 				want(t, who+" says "+status, err, "VERIFIER_IS_CLAIMANT")
 				if f := fault.As(err); f != nil && (f.Kind != fault.Forbidden || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, detail)) {
 					t.Errorf("%s: %+v, want that it says %q", who, f, detail)
@@ -151,7 +151,7 @@ func TestNobodyVerifiesTheirOwnClaim(t *testing.T) {
 // judgeAs says something about a twin of ws.
 func (v *env) judgeAs(t *testing.T, who, id, status string) error {
 	t.Helper()
-	return second(v.s.Verify(as(t, "ws", who), id, "", entity.Verdict{Status: status}))
+	return second(v.s.Verify(as(t, "ws", who), id, v.tag(t, "ws", id), entity.Verdict{Status: status}))
 }
 
 // A claim is not taken back while its credential comes.

@@ -268,10 +268,16 @@ func (v *env) verify(t testing.TB, ws, claim string) {
 	must(t, v.judge(t, ws, claim, "verified"))
 }
 
+// tag is the ETag of a twin as it is.
+func (v *env) tag(t testing.TB, ws, id string) string {
+	t.Helper()
+	return web.ETag(v.get(t, ws, id).Revision)
+}
+
 // judge says something about a twin of the owner, as somebody else.
 func (v *env) judge(t testing.TB, ws, id, status string) error {
 	t.Helper()
-	return second(v.s.Verify(as(t, ws, "second"), id, "", entity.Verdict{Status: status}))
+	return second(v.s.Verify(as(t, ws, "second"), id, v.tag(t, ws, id), entity.Verdict{Status: status}))
 }
 
 // events lists the types of events of a workspace after a number.

@@ -42,7 +42,7 @@ func TestIdempotency(t *testing.T) {
 			{"POST /v1/entities", `{"type":"o","protocol":"did:ixo:protocol/organisation"}`},
 			{"POST /v1/domains", `{"type":"o","protocol":"did:ixo:protocol/project"}`},
 			{"POST /v1/entities/did:ixo:x:1/relationships", `{"role":"peer","target":"did:ixo:x:2"}`},
-			{"POST /v1/entities/did:ixo:x:1/verification", `{"status":"verified"}`},
+			{"POST /v1/entities/did:ixo:x:1/verification", `{"status":"verified","revision":2}`},
 			{"POST /v1/entities/did:ixo:x:1/transitions", `{"to":"suspended"}`},
 			{"POST /v1/entities/did:ixo:x:1/transfer", `{"controller":"did:key:owner"}`},
 		} {

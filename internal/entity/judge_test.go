@@ -58,7 +58,7 @@ func (c *court) say(t *testing.T, claim, text string) error {
 	if w[3] != "" {
 		v.Oracle = "did:ixo:oracle/" + w[3]
 	}
-	return second(c.s.Verify(as(t, "ws", w[0]), claim, "", v))
+	return second(c.s.Verify(as(t, "ws", w[0]), claim, c.tag(t, "ws", claim), v))
 }
 
 // stands wants a verification: its status, how many more must agree, and the
@@ -301,7 +301,7 @@ func TestManyRevisionsOfAClaim(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.claimed(t)
-		_, err := d.Exec(t.Context(), `UPDATE entities SET revision = 5002, body = replace(body, '"revision":', '"revision":500') WHERE ws = 'ws' AND did = $1`, id)
+		_, err := d.Exec(t.Context(), `UPDATE entities SET revision = 5003, body = replace(body, '"revision":', '"revision":500') WHERE ws = 'ws' AND did = $1`, id)
 		must(t, err)
 		for _, status := range []string{"revoked", "verified", "rejected"} {
 			want(t, status, v.judgeAs(t, "second", id, status), "")

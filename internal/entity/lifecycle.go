@@ -257,22 +257,32 @@ func (s *Service) inUse(ctx context.Context, tx *db.Tx, id, ifMatch string) (*Ro
 	return r, nil
 }
 
-// VerifyTx notes what the caller says about a twin. Faults: ENTITY_NOT_FOUND,
-// ENTITY_INVALID, STALE_REVISION, ENTITY_DEACTIVATED, and of a claim
-// ACTIVE_DEPENDANTS and those of judge.Bench.
+// VerifyTx notes what the caller says about a twin. The verdict names the
+// revision it is about, by ifMatch or by itself; other verdicts since are no
+// hindrance. The same verdict again leaves everything as it is. Faults:
+// ENTITY_NOT_FOUND, ENTITY_INVALID, ENTITY_DEACTIVATED, those of web.Judged, and
+// of a claim ACTIVE_DEPENDANTS and those of judge.Bench.
 func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
 	if err := v.Validate(); err != nil {
 		return nil, err
 	}
-	r, err := s.inUse(ctx, tx, id, ifMatch)
+	r, err := s.inUse(ctx, tx, id, "")
 	if err != nil {
 		return nil, err
+	}
+	judged, err := web.Judged{IfMatch: ifMatch, Revision: v.Revision}.Check(r.stated, r.Revision)
+	if err != nil {
+		return nil, err
+	}
+	v.Revision = &judged
+	if said, err := s.bench(ctx).Said(ctx, tx, r.NID, v); err != nil || said {
+		return r, err
 	}
 	next, err := s.weigh(ctx, tx, r, v)
 	if err != nil {
 		return nil, err
 	}
-	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}}
+	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}, aside: true}
 	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
 		e.Verification = next
 		return nil

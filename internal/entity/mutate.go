@@ -32,6 +32,7 @@ type Action struct {
 	Unchecked bool
 
 	edges bool // the relationships have changed
+	aside bool // what the twin says stays: a verdict about it, or what follows from one
 }
 
 // Entity decodes the record.
@@ -121,7 +122,9 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	s.follow(ctx, r, e, &before)
 	rev.certifies = proof.Changed(&before, e)
 	next := *r
-	rev.next = &next
+	if rev.next = &next; !act.aside {
+		next.stated = e.Revision
+	}
 	return rev, next.render(ctx, e, act, r.Hash)
 }
 

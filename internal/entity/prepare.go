@@ -235,7 +235,8 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	h.Write(body)
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
 	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, index.Cut(e.Name(), maxName)
-	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0
+	// Whoever judges a claim learns of every edge, also of those it has no room for.
+	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && e.DomainType != "claim"
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
 	r.RequestID, r.Hash, r.Body = web.RequestID(ctx), h.Sum(nil), body
 	return nil

@@ -256,12 +256,14 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 	if row.crowded && !plan.Places(row.Project, other, edges) {
 		return nil, nil
 	}
-	next, err := s.mutate(ctx, tx, row, related("relationship.added", edges[0]), func(e *Entity) error {
+	act := related("relationship.added", edges[0])
+	act.aside = !slices.ContainsFunc(edges, func(r Relationship) bool { return !judging(r) })
+	next, err := s.mutate(ctx, tx, row, act, func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
 		for _, r := range edges {
 			plan.Show(e, r, other)
 		}
-		if !full || e.Project != project {
+		if !full || e.Project != project || row.DomainType == "claim" && !act.aside {
 			return nil
 		}
 		missing, err := s.missingOf(ctx, tx, e, row.NID)
@@ -289,7 +291,14 @@ func related(typ string, r Relationship) Action {
 	if typ == "relationship.removed" {
 		name = "unrelate"
 	}
-	return Action{Name: name, Event: typ, Data: edgeData(r), edges: true}
+	return Action{Name: name, Event: typ, Data: edgeData(r), edges: true, aside: judging(r)}
+}
+
+// judging tells of an edge that it is about verdicts and changes nothing its
+// twin says: who verifies a claim, and what the claim has become. What a
+// credential became from is what that says.
+func judging(r Relationship) bool {
+	return r.Role == edge.Verifies || r.Role == edge.VerifiedBy || r.Role == edge.Becomes
 }
 
 func edgeData(r Relationship) any {

@@ -35,19 +35,20 @@ type Row struct {
 	Hash            []byte
 	Body            []byte
 
-	crowded bool // a further edge would not change the record
+	crowded bool  // a further edge would not change the record
+	stated  int64 // the last revision that changed what the twin says: no verdict, nor what follows from one
 }
 
 // The columns of a whole row, in the order scan reads them.
 const (
 	selectEntity = `SELECT nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
-			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, stated, body
 		FROM entities WHERE did = $1 AND ws = $2`
 	selectEntityForUpdatePostgres = `SELECT nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
-			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, stated, body
 		FROM entities WHERE did = $1 AND ws = $2 FOR UPDATE`
 	selectEntityByNID = `SELECT nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded,
-			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+			created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, stated, body
 		FROM entities WHERE nid = $1 AND ws = $2`
 )
 
@@ -87,11 +88,14 @@ func scan(row db.Row) (*Row, error) {
 	var body string
 	var crowded int64
 	err := row.Scan(&r.NID, &r.Workspace, &r.DID, &r.Type, &r.Class, &r.DomainType, &r.Protocol, &r.ProtocolVersion, &r.Project, &r.Name, &r.Status,
-		&r.Revision, &crowded, &r.CreatedAt, &r.UpdatedAt, &r.Action, &r.Actor, &r.RequestID, &r.Reason, &r.Hash, &body)
+		&r.Revision, &crowded, &r.CreatedAt, &r.UpdatedAt, &r.Action, &r.Actor, &r.RequestID, &r.Reason, &r.Hash, &r.stated, &body)
 	if err != nil {
 		return nil, err
 	}
 	r.Body, r.crowded = stored.Body(body), crowded != 0
+	if r.stated == 0 { // as it was made, or before this was kept: nothing is known of verdicts since
+		r.stated = r.Revision
+	}
 	return &r, nil
 }
 
@@ -144,12 +148,12 @@ const (
 		FROM entities WHERE nid = $1 AND revision = $2
 		ON CONFLICT (nid, revision) DO NOTHING`
 	updateBody = `UPDATE entities SET revision = $3, crowded = $4, name = $5, updated_at = $6, rev_action = $7, rev_actor = $8, rev_request = $9,
-			rev_reason = $10, rev_hash = $11, body = $12
+			rev_reason = $10, rev_hash = $11, body = $12, stated = $13
 		WHERE nid = $1 AND revision = $2`
 	updateAll = `UPDATE entities SET revision = $3, crowded = $4, name = $5, updated_at = $6, rev_action = $7, rev_actor = $8, rev_request = $9,
-			rev_reason = $10, rev_hash = $11, body = $12,
-			type = $13, class = $14, domain_type = $15, protocol_version = $16, project = $17, status = $18,
-			type_key = $19, project_key = $20, status_key = $21
+			rev_reason = $10, rev_hash = $11, body = $12, stated = $13,
+			type = $14, class = $15, domain_type = $16, protocol_version = $17, project = $18, status = $19,
+			type_key = $20, project_key = $21, status_key = $22
 		WHERE nid = $1 AND revision = $2`
 )
 
@@ -162,7 +166,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	}
 	args := []any{
 		old.NID, old.Revision, next.Revision, flag(next.crowded), next.Name, next.UpdatedAt, next.Action, next.Actor, next.RequestID,
-		next.Reason, next.Hash, stored.Text(next.Body),
+		next.Reason, next.Hash, stored.Text(next.Body), next.stated,
 	}
 	if old.sameKeys(next) { // most changes: no index but one has to be touched
 		n, err = tx.Exec(ctx, updateBody, args...)

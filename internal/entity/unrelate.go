@@ -187,7 +187,8 @@ func (s *Service) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relation
 			return nil, err
 		}
 	}
-	if slices.Equal(list, e.Relationships) && more == e.MoreRelationships && project == e.Project {
+	unseen := slices.Equal(list, e.Relationships) && more == e.MoreRelationships && project == e.Project
+	if unseen && (row.DomainType != "claim" || judging(gone)) {
 		return nil, s.stillComplete(ctx, tx, e, row.NID, gone)
 	}
 	act := related("relationship.removed", gone)

@@ -41,7 +41,7 @@ func (l *Log) number(ctx context.Context, ws string) error {
 		if err != nil || !fresh {
 			return err
 		}
-		if err := l.numberOnce(ctx, ws); err != nil {
+		if _, err := l.numberOnce(ctx, ws); err != nil {
 			return fmt.Errorf("number events: %w", err)
 		}
 	}
@@ -59,33 +59,48 @@ func (l *Log) hasFresh(ctx context.Context, ws string) (bool, error) {
 	return true, nil
 }
 
-// numberOnce numbers up to one chunk. READ COMMITTED matters: the statement
+// numberAll is number for whoever must know that nothing which was committed
+// before has no number, however much that is.
+func (l *Log) numberAll(ctx context.Context, ws string) error {
+	if l.db.Dialect() == db.SQLite {
+		return nil
+	}
+	for n := int64(numberChunk); n == numberChunk; {
+		var err error
+		if n, err = l.numberOnce(ctx, ws); err != nil {
+			return fmt.Errorf("number events: %w", err)
+		}
+	}
+	return nil
+}
+
+// numberOnce numbers up to one chunk, and tells how many. READ COMMITTED matters: the statement
 // after the lock sees everything the holder before us has numbered.
-func (l *Log) numberOnce(ctx context.Context, ws string) error {
+func (l *Log) numberOnce(ctx context.Context, ws string) (n int64, err error) {
 	gate := l.gates.of(ws)
 	select {
 	case gate <- struct{}{}:
 		defer func() { <-gate }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 	// A crowd of readers woken together waits at the gate, not with a
 	// connection each; all but the first find nothing left to do.
 	if fresh, err := l.hasFresh(ctx, ws); err != nil || !fresh {
-		return err
+		return 0, err
 	}
-	return l.db.InTx(ctx, func(tx *db.Tx) error {
+	err = l.db.InTx(ctx, func(tx *db.Tx) error {
 		var last int64
 		if err := tx.QueryRow(ctx, lockCounter, ws).Scan(&last); err != nil {
 			return err
 		}
-		n, err := tx.Exec(ctx, numberFresh, ws, last, numberChunk)
-		if err != nil || n == 0 {
+		if n, err = tx.Exec(ctx, numberFresh, ws, last, numberChunk); err != nil || n == 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, raiseCounter, ws, n)
 		return err
 	})
+	return n, err
 }
 
 // TakeTurn makes the transactions that call it for one workspace wait for each

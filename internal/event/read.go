@@ -29,6 +29,26 @@ func findRange(ctx context.Context, q db.Querier, ws string) (Range, error) {
 	return r, nil
 }
 
+// Since tells which of some subjects have an event of some types after a number.
+// Everything that was committed when it is called counts.
+func (l *Log) Since(ctx context.Context, ws string, after int64, types Filter, subjects []string) (map[string]bool, error) {
+	if err := l.numberAll(ctx, ws); err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for _, name := range subjects {
+		rows, err := l.db.Query(ctx, selectSubjectAfter, subjectKey(ws, name), ws, name, after)
+		err = each(rows, err, func(it Item) bool {
+			out[name] = out[name] || types.Match(it.Type)
+			return !out[name]
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Query asks for events of a workspace after a number. Types and Where pick by
 // what the reader sees.
 type Query struct {

@@ -53,6 +53,8 @@ const (
 		FROM events WHERE ws = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3`
 	selectSubjectBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
 		FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq < $4 ORDER BY seq DESC LIMIT $5`
+	selectSubjectAfter = `SELECT seq, type, subject, revision, actor, request_id, at, data
+		FROM events WHERE subject_key = $1 AND ws = $2 AND subject = $3 AND seq > $4 ORDER BY seq`
 	selectActorBefore = `SELECT seq, type, subject, revision, actor, request_id, at, data
 		FROM events WHERE actor_key = $1 AND ws = $2 AND actor = $3 AND seq < $4 AND seq >= $5 ORDER BY seq DESC LIMIT $6`
 )

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -83,8 +84,7 @@ func CheckMatch(ifMatch string, revision int64) error {
 	}
 	t, ok := parseTags(ifMatch)
 	if !ok {
-		return fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: field, Code: "invalid", Detail: `The header must be * or a list of entity tags such as "7".`})
+		return invalidParameter(field, "invalid", `The header must be * or a list of entity tags such as "7".`)
 	}
 	if revision > 0 && (t.any || t.has(ETag(revision), false)) {
 		return nil
@@ -113,6 +113,82 @@ type Current struct {
 // stale are the members of STALE_REVISION.
 type stale struct {
 	Current Current `json:"current,omitzero" doc:"Of STALE_REVISION: the stored revision, where it is known."`
+}
+
+// Judged is how a verdict names what it is about: by the ETag of what was read,
+// or by the number of the revision in the body.
+type Judged struct {
+	IfMatch  string
+	Revision *int64 // in the body
+}
+
+// Check is the revision that was judged. A verdict is about what a resource
+// says: any revision will do from stated, the last one that changed that, to the
+// newest. Faults: PRECONDITION_REQUIRED when none is named, and "*" names none;
+// STALE_REVISION when the resource says something else since; REVISION_UNKNOWN
+// for one there never was; INVALID_PARAMETER. Call it in the transaction that
+// stores the verdict.
+func (j Judged) Check(stated, newest int64) (int64, error) {
+	now := stale{Current{ETag: ETag(newest), Revision: newest}}
+	named, at, err := j.named()
+	switch {
+	case err != nil:
+		return 0, err
+	case at == "":
+		return 0, Overtaken().Showing(now)
+	case named < 1 || named > newest:
+		return 0, fault.New(fault.Stale, "REVISION_UNKNOWN", fmt.Sprintf("There is no revision %d: the newest is %d. Read it, then name the revision you have read.", named, newest)).
+			With(fault.Field{Pointer: at, Code: "unknown", Detail: fmt.Sprintf("Revisions are counted from 1; the newest is %d.", newest)}).Showing(now)
+	case named < stated:
+		return 0, fault.New(fault.Stale, "STALE_REVISION", "What you have judged was changed since. Read it again.").
+			With(fault.Field{Pointer: at, Code: "stale", Detail: fmt.Sprintf("Revision %d has changed what it says.", stated)}).Showing(now)
+	}
+	return named, nil
+}
+
+// named is the revision that is named, and where; at is "" for a tag that is not
+// the one of a revision.
+func (j Judged) named() (revision int64, at string, err error) {
+	const header = "header/If-Match"
+	text := strings.TrimSpace(j.IfMatch)
+	if text == "*" {
+		text = ""
+	}
+	switch {
+	case text == "" && j.Revision == nil:
+		return 0, "", Unnamed(header, "Send the ETag of what you have read, or revision in the body; * names no revision.")
+	case text == "":
+		return *j.Revision, "/revision", nil
+	}
+	t, ok := parseTags(text)
+	if !ok || len(t.list) != 1 {
+		return 0, "", invalidParameter(header, "invalid", `The header must be the one entity tag of what you have judged, such as "7".`)
+	}
+	if revision, ok = t.list[0].revision(); !ok {
+		return 0, "", nil
+	}
+	if j.Revision != nil && *j.Revision != revision {
+		return 0, "", invalidParameter("/revision", "conflict", "If-Match names another revision.")
+	}
+	return revision, header, nil
+}
+
+// Unnamed is the fault of a verdict that does not name what it is about; pointer
+// is where it would.
+func Unnamed(pointer, detail string) error {
+	return fault.New(fault.Unconditional, "PRECONDITION_REQUIRED", "A verdict names the revision it is about.").
+		With(fault.Field{Pointer: pointer, Code: "required", Detail: detail})
+}
+
+func invalidParameter(pointer, code, detail string) *fault.Error {
+	return fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
+		With(fault.Field{Pointer: pointer, Code: code, Detail: detail})
+}
+
+// revision is the number in the strong tag of one.
+func (t tag) revision() (int64, bool) {
+	n, err := strconv.ParseInt(strings.Trim(t.value, `"`), 10, 64)
+	return n, err == nil && !t.weak && ETag(n) == t.value
 }
 
 // CheckAbsent serves "If-None-Match: *" on a PUT: create, but never replace.

@@ -115,3 +115,55 @@ func FuzzCheckMatch(f *testing.F) {
 		}
 	})
 }
+
+func TestJudged(t *testing.T) {
+	t.Parallel()
+	is := func(n int64) *int64 { return &n }
+	for _, tt := range []struct {
+		name, header string
+		body         *int64
+		want         int64 // of a resource whose revision 5 is the last that changed what it says, and 7 the newest
+		code, at     string
+	}{
+		{"the newest", `"7"`, nil, 7, "", ""},
+		{"a verdict since", `"6"`, nil, 6, "", ""},
+		{"the content itself", `"5"`, nil, 5, "", ""},
+		{"in the body", "", is(5), 5, "", ""},
+		{"in both", `"6"`, is(6), 6, "", ""},
+		{"any, and one in the body", "*", is(6), 6, "", ""},
+		{"before the content", `"4"`, nil, 0, "STALE_REVISION", "header/If-Match"},
+		{"before the content, in the body", "", is(1), 0, "STALE_REVISION", "/revision"},
+		{"none", "", nil, 0, "PRECONDITION_REQUIRED", "header/If-Match"},
+		{"blank", " ", nil, 0, "PRECONDITION_REQUIRED", "header/If-Match"},
+		{"any", " * ", nil, 0, "PRECONDITION_REQUIRED", "header/If-Match"},
+		{"to come", `"8"`, nil, 0, "REVISION_UNKNOWN", "header/If-Match"},
+		{"to come, in the body", "", is(8), 0, "REVISION_UNKNOWN", "/revision"},
+		{"below 1", "", is(0), 0, "REVISION_UNKNOWN", "/revision"},
+		{"negative", `"-1"`, nil, 0, "REVISION_UNKNOWN", "header/If-Match"},
+		{"no number", `"x"`, nil, 0, "STALE_REVISION", "header/If-Match"},
+		{"other spelling", `"07"`, nil, 0, "STALE_REVISION", "header/If-Match"},
+		{"too large", `"99999999999999999999"`, nil, 0, "STALE_REVISION", "header/If-Match"},
+		{"weak", `W/"7"`, nil, 0, "STALE_REVISION", "header/If-Match"},
+		{"all there are", `"4","5","6","7"`, nil, 0, "INVALID_PARAMETER", "header/If-Match"},
+		{"no tag", `7`, nil, 0, "INVALID_PARAMETER", "header/If-Match"},
+		{"two of them", `"6"`, is(7), 0, "INVALID_PARAMETER", "/revision"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := web.Judged{IfMatch: tt.header, Revision: tt.body}.Check(5, 7)
+			if got != tt.want || fault.CodeOf(err) != tt.code {
+				t.Fatalf("Check() = %d, %v, want %d and code %q", got, err, tt.want, tt.code)
+			}
+			if err == nil {
+				return
+			}
+			f := fault.As(err)
+			if len(f.Fields) != 1 || f.Fields[0].Pointer != tt.at {
+				t.Errorf("fields = %+v, want one at %s", f.Fields, tt.at)
+			}
+			if tells := f.Kind == fault.Stale; tells != (f.Members != nil) {
+				t.Errorf("members = %+v, want the current revision %v", f.Members, tells)
+			}
+		})
+	}
+}

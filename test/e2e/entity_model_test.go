@@ -68,10 +68,16 @@ func TestEntityDomainModel(t *testing.T) {
 			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},
 		})
 		refused(t, "a credential of a claim nobody has verified", "CLAIM_NOT_VERIFIED", err)
-		_, err = c.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"})
+		_, err = c.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}, client.IfRevision(claim.Revision))
 		refused(t, "a verdict about a claim of one's own", "VERIFIER_IS_CLAIMANT", err)
 		key := must(c.Keys.Create(ctx, client.KeyDraft{Name: "judge", Role: "verifier", Principal: "did:ixo:agent/judge"}))(t)
-		must(with(t, s.URL, key.Text).Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}))(t)
+		judge := with(t, s.URL, key.Text)
+		_, err = judge.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"})
+		refused(t, "a verdict that does not say about what", "PRECONDITION_REQUIRED", err)
+		must(c.Entities.Patch(ctx, claim.DID, client.Object{"properties": map[string]any{"kind": "12,000 kg of wood"}}, client.IfMatch("*")))(t)
+		_, err = judge.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}, client.IfRevision(claim.Revision))
+		refused(t, "a verdict about what was read before a change", "STALE_REVISION", err)
+		must(judge.Entities.Verify(ctx, claim.DID, client.Verdict{Status: "verified"}, client.IfRevision(must(judge.Entities.Get(ctx, claim.DID))(t).Revision)))(t)
 		issued := named(t, c, "credential", "12 kg of wood, verified", client.RelationshipDraft{Role: "becameFrom", Target: claim.DID})
 		_, err = c.Entities.Create(ctx, client.EntityDraft{
 			Type: "credential", Protocol: "did:ixo:protocol/credential", Relationships: []client.RelationshipDraft{{Role: "becameFrom", Target: claim.DID}},

@@ -71,9 +71,9 @@ func TestSurvey(t *testing.T) {
 		_, err = tablet.Responses.Submit(ctx, second)
 		refused(t, "a second response of the household", "DUPLICATE_HOUSEHOLD_RESPONSE", err)
 
-		_, err = tablet.Verifications.Decide(ctx, "resp_789", client.DecisionDraft{Status: "verified"})
+		_, err = tablet.Verifications.Decide(ctx, "resp_789", client.DecisionDraft{Status: "verified"}, client.IfRevision(1))
 		refused(t, "a decision by a collector", "SCOPE_MISSING", err)
-		must(judge.Verifications.Decide(ctx, "resp_789", client.DecisionDraft{Status: "verified", Reason: "seen"}))(t)
+		must(judge.Verifications.Decide(ctx, "resp_789", client.DecisionDraft{Status: "verified", Reason: "seen"}, client.IfRevision(must(judge.Responses.Get(ctx, "resp_789"))(t).Revision)))(t)
 		if r = must(auditor.Responses.Get(ctx, "resp_789"))(t); r.Verification.Status != "verified" || r.Verification.Verifier != "did:ixo:agent/456" {
 			t.Errorf("verification = %+v, want verified by agent 456", r.Verification)
 		}

@@ -55,7 +55,7 @@ func (r *rig) world(t *testing.T) {
 	r.do(t, call{method: "POST", path: "/v1/entities:batch", body: map[string]any{"atomic": true, "operations": []any{map[string]any{
 		"op": "relate", "did": "did:ixo:project/draft", "relationship": map[string]any{"role": "implementedBy", "target": "did:ixo:org/a"},
 	}}}}, 200, nil) // and it stays a draft
-	_, err := r.ents.Verify(ctx, "did:ixo:stove/1", "", entity.Verdict{Status: "verified", Evidence: "seen"})
+	_, err := r.ents.Verify(ctx, "did:ixo:stove/1", `"1"`, entity.Verdict{Status: "verified", Evidence: "seen"})
 	check(err)
 	to("did:ixo:home/paused", "suspended")
 	to("did:ixo:project/done", "completed")

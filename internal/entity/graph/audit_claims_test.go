@@ -20,7 +20,7 @@ func (w *world) prove(t testing.TB, ws string) {
 	w.make(t, ws, made{"did:x:claim", "claim", `{"kind":"fuel-saved"}`, []string{"producedBy", "did:x:asset", "verifiedBy", "did:x:oracle"}})
 	judge := callerIn(ws)
 	judge.DID = "did:x:judge"
-	if _, err := w.entities.Verify(as(t.Context(), judge), "did:x:claim", "", entity.Verdict{Status: "verified"}); err != nil {
+	if _, err := w.entities.Verify(as(t.Context(), judge), "did:x:claim", `"1"`, entity.Verdict{Status: "verified"}); err != nil {
 		t.Fatal(err)
 	}
 	w.make(t, ws, made{"did:x:credential", "credential", `{"kind":"fuel-saved"}`, []string{"becameFrom", "did:x:claim"}})

@@ -35,7 +35,7 @@ type Bench struct {
 // Plain is the verification of a twin after a verdict, when nobody else has a
 // say in it.
 func (b Bench) Plain(v Verdict) twin.Verification {
-	return twin.Verification{Status: v.Status, Verifier: b.Caller, Timestamp: b.Now.UTC().Truncate(time.Millisecond), Evidence: v.Evidence}
+	return twin.Verification{Status: v.Status, Verifier: b.Caller, Timestamp: b.Now.UTC().Truncate(time.Millisecond), Evidence: v.Evidence, Revision: v.about()}
 }
 
 // Weigh is the verification of a claim after a verdict: verified once as many
@@ -90,6 +90,13 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 		next.Status = Pending
 	}
 	return next, nil
+}
+
+// Said tells whether the last verdict of the caller about a twin, since the
+// revision it names, is this one: it was sent twice.
+func (b Bench) Said(ctx context.Context, q db.Querier, nid int64, v Verdict) (bool, error) {
+	was, reason, err := findSaid(ctx, q, nid, v.about(), b.Caller)
+	return was != nil && v.Repeated(*was, reason), err
 }
 
 // TypeOf is the type of a claim, and where it says so: its property kind, else
@@ -203,7 +210,7 @@ func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []
 			next.Approvals = append(next.Approvals, a)
 		}
 	}
-	next.Approvals = append(next.Approvals, twin.Approval{Oracle: oracle, Verifier: b.Caller, Timestamp: next.Timestamp})
+	next.Approvals = append(next.Approvals, twin.Approval{Oracle: oracle, Verifier: b.Caller, Timestamp: next.Timestamp, Revision: next.Revision})
 }
 
 // Late is the fault of a change in what produces a claim that somebody has

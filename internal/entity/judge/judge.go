@@ -25,6 +25,7 @@ type Verdict struct {
 	Evidence string `json:"evidence,omitzero" doc:"What it rests on: words or a link; at most 2000 characters."`
 	Reason   string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters. Of a claim one of the reasonCodes of its protocol, where those are listed."`
 	Oracle   string `json:"oracle,omitzero" doc:"DID of the oracle you speak for, where the protocol says which oracles verify a claim, or how many; one that you control when absent."`
+	Revision *int64 `json:"revision,omitzero" doc:"The revision you have judged, as the entity shows it; in place of If-Match." example:"1"`
 }
 
 // Validate names everything that is wrong with a verdict, in a fault
@@ -45,6 +46,26 @@ func (v Verdict) Validate() error {
 // Decides tells whether a verdict says that a twin is what it claims to be, or
 // that it is not.
 func (v Verdict) Decides() bool { return v.Status == Verified || v.Status == Rejected }
+
+// about is the revision a verdict names, 0 for none.
+func (v Verdict) about() int64 {
+	if v.Revision == nil {
+		return 0
+	}
+	return *v.Revision
+}
+
+// Repeated tells whether what somebody has said about a twin, for a reason, is
+// the same verdict about the same revision.
+func (v Verdict) Repeated(was twin.Verification, reason string) bool {
+	i := slices.IndexFunc(was.Approvals, func(a twin.Approval) bool { return a.Verifier == was.Verifier && a.Revision == was.Revision })
+	status := was.Status
+	if i >= 0 {
+		status = Verified // and yet pending, while others are missing
+	}
+	return was.Revision == v.about() && status == v.Status && was.Evidence == v.Evidence && reason == v.Reason &&
+		(v.Oracle == "" || i >= 0 && was.Approvals[i].Oracle == v.Oracle)
+}
 
 // Independent refuses who has a part in a claim, as far as its record tells.
 // The fault is VERIFIER_IS_CLAIMANT.

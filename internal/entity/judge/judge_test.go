@@ -96,3 +96,35 @@ func TestRepeats(t *testing.T) {
 		}
 	}
 }
+
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	about := func(n int64) *int64 { return &n }
+	was := twin.Verification{Status: "verified", Verifier: "did:x:v", Evidence: "seen", Revision: 3}
+	half := twin.Verification{
+		Status: "pending", Verifier: "did:x:v", Revision: 3, Missing: 1,
+		Approvals: []twin.Approval{{Oracle: "did:x:o", Verifier: "did:x:v", Revision: 3}},
+	}
+	for _, tt := range []struct {
+		name   string
+		v      judge.Verdict
+		was    twin.Verification
+		reason string
+		want   bool
+	}{
+		{"the same", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Revision: about(3)}, was, "r", true},
+		{"another status", judge.Verdict{Status: "rejected", Evidence: "seen", Reason: "r", Revision: about(3)}, was, "r", false},
+		{"other evidence", judge.Verdict{Status: "verified", Evidence: "heard", Reason: "r", Revision: about(3)}, was, "r", false},
+		{"another reason", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "s", Revision: about(3)}, was, "r", false},
+		{"another revision", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Revision: about(4)}, was, "r", false},
+		{"for an oracle", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Oracle: "did:x:o", Revision: about(3)}, was, "r", false},
+		{"half of a quorum", judge.Verdict{Status: "verified", Revision: about(3)}, half, "", true},
+		{"for the same oracle", judge.Verdict{Status: "verified", Oracle: "did:x:o", Revision: about(3)}, half, "", true},
+		{"for another oracle", judge.Verdict{Status: "verified", Oracle: "did:x:p", Revision: about(3)}, half, "", false},
+		{"pending after half of a quorum", judge.Verdict{Status: "pending", Revision: about(3)}, half, "", false},
+	} {
+		if got := tt.v.Repeated(tt.was, tt.reason); got != tt.want {
+			t.Errorf("%s = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 const (
@@ -24,6 +25,10 @@ const (
 		SELECT 1 FROM entity_history
 		WHERE nid = $1 AND actor = $2 AND action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
 		LIMIT 1`
+	// Those after a revision that somebody judged are few: a twin that says something else has to be judged anew.
+	selectSaid       = `SELECT rev_reason, body FROM entities WHERE nid = $1 AND revision > $2 AND rev_actor = $3 AND rev_action = 'verify'`
+	selectSaidBefore = `SELECT reason, body FROM entity_history WHERE nid = $1 AND revision > $2 AND actor = $3 AND action = 'verify'
+		ORDER BY revision DESC LIMIT 1`
 )
 
 // producer is a twin that produces a claim.
@@ -114,4 +119,26 @@ func hasChanged(ctx context.Context, q db.Querier, nid int64, who string) (bool,
 		return false, fmt.Errorf("look through revisions: %w", err)
 	}
 	return true, nil
+}
+
+// findSaid reads the last verdict of somebody about a twin that came after a
+// revision, and why; nil when there is none, or it was erased.
+func findSaid(ctx context.Context, q db.Querier, nid, after int64, who string) (*twin.Verification, string, error) {
+	var reason, record string
+	err := q.QueryRow(ctx, selectSaid, nid, after, who).Scan(&reason, &record)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = q.QueryRow(ctx, selectSaidBefore, nid, after, who).Scan(&reason, &record)
+	}
+	if errors.Is(err, sql.ErrNoRows) || err == nil && record == "" {
+		return nil, "", nil
+	} else if err != nil {
+		return nil, "", fmt.Errorf("find verdict: %w", err)
+	}
+	var said struct {
+		Verification twin.Verification `json:"verification"`
+	}
+	if err := json.Unmarshal([]byte(record), &said); err != nil {
+		return nil, "", fmt.Errorf("read record: %w", err)
+	}
+	return &said.Verification, reason, nil
 }

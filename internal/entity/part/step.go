@@ -23,18 +23,21 @@ func (s *Service) stepRoutes(a *web.API) {
 	})
 	web.Post(a, "/v1/entities/{did}/verification", s.serveVerify, web.Doc{
 		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify", Tag: tag, Once: true,
-		Description: "A claim is verified once an oracle verifies it, and stays so as long as an active credential became of it. " +
+		Description: "A verdict names the revision it is about, by If-Match or revision: a reader may have seen another one than is stored by now. " +
+			"It is refused with 412 when the entity says something else since; verdicts of others in between, the oracles that verify a claim and the credential it becomes change nothing it says. " +
+			"The same verdict again is answered with 200 and stored once. A claim is verified once an oracle verifies it, and stays so as long as an active credential became of it. " +
 			"Who says verified or rejected of a claim, or takes that back, has no part in it: whoever has made it or ever changed it, owns or controls it or what produces it " +
 			"(as themselves or through a group), or did when the claim was made or said to be produced by it, is refused, whatever their key may do. Make a key for somebody else. " +
 			"What produces a claim is made from a protocol, whose claimTypes say how it is verified: by which oracles, how many, and for which reasons. " +
 			"Where they name oracles or a quorum, a controller of such an oracle gives the verdict; the claim is pending, with approvals and missing, until enough have. " +
 			"One of them is enough to reject it. While somebody vouches for a claim, what produces it does not change; with other properties, dates or linked resources it is pending again.",
-		Example: entity.Verdict{Status: "verified", Evidence: "seen on site"},
-		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
+		Example: entity.Verdict{Status: "verified", Evidence: "seen on site", Revision: new(int64(1))},
+		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION", "REVISION_UNKNOWN", "PRECONDITION_REQUIRED"},
 	})
 }
 
-// stepping is what these routes share. They do not need the revision.
+// stepping is what these routes share. Those that judge nothing do not need the
+// revision.
 type stepping struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; any when absent."`
@@ -57,8 +60,9 @@ func (s *Service) serveTransfer(ctx context.Context, in *struct {
 }
 
 func (s *Service) serveVerify(ctx context.Context, in *struct {
-	stepping
-	Body entity.Verdict
+	one
+	IfMatch string `header:"If-Match" doc:"ETag of the revision you have judged; revision in the body will do as well, * will not."`
+	Body    entity.Verdict
 },
 ) (web.Reply[*entity.Entity], error) {
 	return s.entities.Verify(ctx, in.DID, in.IfMatch, in.Body)

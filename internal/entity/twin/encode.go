@@ -120,11 +120,17 @@ func (w *recordWriter) tail(e *Entity) {
 	w.Some(`"verifier":`, e.Verification.Verifier)
 	w.Moment(`"timestamp":`, e.Verification.Timestamp)
 	w.Some(`"evidence":`, e.Verification.Evidence)
+	if e.Verification.Revision != 0 {
+		w.Number(`"revision":`, e.Verification.Revision)
+	}
 	if e.Verification.Approvals != nil {
 		render.Each(&w.Writer, `"approvals":`, e.Verification.Approvals, func(x *Approval) {
 			w.Text(`"oracle":`, x.Oracle)
 			w.Text(`"verifier":`, x.Verifier)
 			w.Time(`"timestamp":`, x.Timestamp)
+			if x.Revision != 0 {
+				w.Number(`"revision":`, x.Revision)
+			}
 		})
 	}
 	if e.Verification.Missing != 0 {

@@ -154,6 +154,7 @@ type Verification struct {
 	Verifier  string    `json:"verifier,omitzero" doc:"DID."`
 	Timestamp time.Time `json:"timestamp,omitzero"`
 	Evidence  string    `json:"evidence,omitzero"`
+	Revision  int64     `json:"revision,omitzero" doc:"The revision the verifier has judged."`
 
 	Approvals []Approval `json:"approvals,omitzero" doc:"Of a claim whose protocol says which oracles verify it, or how many: those that have."`
 	Missing   int        `json:"missing,omitzero" doc:"How many more oracles must verify the claim; it is pending until then."`
@@ -164,6 +165,7 @@ type Approval struct {
 	Oracle    string    `json:"oracle" doc:"DID of the oracle."`
 	Verifier  string    `json:"verifier" doc:"DID of who spoke for it."`
 	Timestamp time.Time `json:"timestamp"`
+	Revision  int64     `json:"revision,omitzero" doc:"The revision it is about."`
 }
 
 // Links are the addresses of a twin.

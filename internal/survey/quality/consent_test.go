@@ -20,7 +20,7 @@ func consentEnv(t *testing.T, d *db.DB, question, policy string) *env {
 	t.Helper()
 	v := newEnv(t, d)
 	verify.New(verify.Config{
-		DB: d, Surveys: v.Surveys, Responses: v.Responses, Media: media.New(media.Config{DB: d, Key: v.Key}), Idem: v.Idem, Cursors: eventtest.Cursors(),
+		DB: d, Surveys: v.Surveys, Responses: v.Responses, Media: media.New(media.Config{DB: d, Key: v.Key}), Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(),
 	}).Routes(v.API)
 	v.Must(t, "ws owner", "POST /v1/templates", `{"templateId":"asking","title":"Asking","sections":[{"id":"consent","questions":[`+question+`]},
 		{"id":"home","questions":[{"id":"size","type":"integer"}]}]}`, nil)
@@ -48,7 +48,7 @@ func TestConsentMissing(t *testing.T) {
 		if len(e.Flags) != 1 || e.Flags[0].Rule != "consent_missing" || e.Flags[0].Question != "/responses/consent/agree" {
 			t.Errorf("evidence has the flags %+v, want consent_missing", e.Flags)
 		}
-		v.Must(t, "ws vera", "POST /v1/responses/r1/verification", `{"status":"verified","reason":"Consent is on paper."}`, nil)
+		v.Must(t, "ws vera", "POST /v1/responses/r1/verification", `{"status":"verified","reason":"Consent is on paper.","revision":1}`, nil)
 	})
 }
 
@@ -67,7 +67,7 @@ func TestConsentRequired(t *testing.T) {
 		if r.Status != response.Partial {
 			t.Errorf("status = %s, want partial", r.Status)
 		}
-		w = v.Send(t, "ws vera", "POST /v1/responses/r1/verification", `{"status":"verified","reason":"Looks well."}`)
+		w = v.Send(t, "ws vera", "POST /v1/responses/r1/verification", `{"status":"verified","reason":"Looks well.","revision":1}`)
 		if w.Code != 409 || !strings.Contains(w.Body.String(), "RESPONSE_NOT_VERIFIABLE") {
 			t.Errorf("verify = %d %s, want that it is not verifiable", w.Code, w.Body)
 		}

@@ -277,19 +277,22 @@ func TestRunAmongDecisions(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
-		decisions := verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Cursors: eventtest.Cursors()})
+		decisions := verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Events: v.Log, Cursors: eventtest.Cursors()})
 		v.Start(t, "ws", "s", 1)
 		var ids []string
+		var named []verify.Named
 		for i := range 60 { // all in one place
 			ids = append(ids, fmt.Sprintf("r%d", i))
 			v.Submit(t, "ws", "s", surveytest.Interview{ID: ids[i], Household: i, Lat: 1, Lon: 1, Answers: surveytest.Home(nil)})
 		}
-		slices.Reverse(ids)
+		for _, id := range slices.Backward(ids) {
+			named = append(named, verify.Named{ResponseID: id, Revision: new(int64(1))})
+		}
 		v.work(t)
 		var wg sync.WaitGroup
 		for i := range 3 {
 			wg.Go(func() {
-				b := verify.Bulk{Draft: verify.Draft{Status: []string{"verified", "in_review", "flagged"}[i]}, ResponseIDs: ids}
+				b := verify.Bulk{Draft: verify.Draft{Status: []string{"verified", "in_review", "flagged"}[i]}, Responses: named}
 				if _, err := decisions.Bulk(surveytest.As(t.Context(), "ws", fmt.Sprintf("v%d", i)), "s", b); err != nil {
 					t.Error(err)
 				}
@@ -297,7 +300,7 @@ func TestRunAmongDecisions(t *testing.T) {
 		}
 		v.run(t)
 		wg.Wait()
-		if _, err := decisions.Bulk(surveytest.As(t.Context(), "ws", "vera"), "s", verify.Bulk{Draft: verify.Draft{Status: "verified"}, ResponseIDs: ids}); err != nil {
+		if _, err := decisions.Bulk(surveytest.As(t.Context(), "ws", "vera"), "s", verify.Bulk{Draft: verify.Draft{Status: "verified"}, Responses: named}); err != nil {
 			t.Fatal(err)
 		}
 		p, err := v.Surveys.Progress(surveytest.As(t.Context(), "ws", "owner"), "s", 0)

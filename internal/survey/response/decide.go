@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
@@ -51,9 +52,16 @@ func NeedsReason(to string) bool {
 // for package verify to say.
 type Move struct {
 	To      string // state of the verification
+	Judged  int64  // revision it is about
 	Reviews int64  // how many have approved the response with it
 	Reason  string
 	Notes   string
+}
+
+// ContentEvents are the events of what changes the content of a response, or
+// makes it one.
+func ContentEvents() event.Filter {
+	return event.Filter{"response.submitted", "response.updated", "response.redacted", "response.superseded"}
 }
 
 // event names what a decision is called in events and in the history.
@@ -80,6 +88,7 @@ type movedData struct {
 func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Row, m Move) (*Row, []survey.Delta, error) {
 	next := *old
 	s.sign(ctx, &next, m.event(), m.Reason)
+	next.Stated = old.Stated
 	next.VStatus, next.Verifier, next.VerifiedAt, next.Reviews, next.ImportedBy = m.To, next.Actor, next.UpdatedAt, m.Reviews, ""
 	if m.To == Invalidated {
 		next.Slot = old.NID // the household may be asked again
@@ -91,7 +100,7 @@ func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Ro
 	}
 	err := decision.Add(ctx, tx, decision.Decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: m.To, Verifier: next.Actor, At: next.UpdatedAt, Reason: m.Reason, Notes: m.Notes,
-		Revision: next.Revision, RequestID: next.RequestID, Reviews: m.Reviews,
+		Revision: next.Revision, RequestID: next.RequestID, Reviews: m.Reviews, Judged: m.Judged,
 	})
 	if err != nil {
 		return nil, nil, err

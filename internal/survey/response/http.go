@@ -41,7 +41,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/responses", s.serveList, web.Doc{
 		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
-		Description: "A filter examines 2,000 responses a page: a page may be short, follow hasMore. Answers about a person cannot be filtered by. Without the scope responses:pii households, collectors, senders and devices have the names of pseudonymised exports, in filters too, but in responses you have collected or sent.",
+		Description: "A filter examines 2,000 responses a page: a page may be short, follow hasMore. asOf is the moment of the list, for a decision about many. Answers about a person cannot be filtered by. Without the scope responses:pii households, collectors, senders and devices have the names of pseudonymised exports, in filters too, but in responses you have collected or sent.",
 	})
 	s.changeRoutes(a)
 	s.cfg.Media.Routes(a, s.sees)
@@ -78,6 +78,7 @@ func (s *Service) serveSubmitAny(ctx context.Context, in *struct{ Body Draft }) 
 // place is where a list of responses goes on.
 type place struct {
 	Before int64 `json:"b"`
+	AsOf   int64 `json:"a,omitzero"`
 }
 
 func (s *Service) serveList(ctx context.Context, in *struct {
@@ -112,15 +113,24 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
+	if at.AsOf == 0 { // before it is read: what comes between counts as changed since
+		held, err := s.cfg.Events.Range(ctx, o.Workspace)
+		if err != nil {
+			return none, err
+		}
+		at.AsOf = held.Newest
+	}
 	items, next, err := s.List(ctx, o, f, at.Before, limit)
 	if err != nil {
 		return none, err
 	}
-	keep := fields.Page[Item](set)
-	if next == 0 {
-		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
+	var on any
+	if next != 0 {
+		on = place{Before: next, AsOf: at.AsOf}
 	}
-	return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next}))
+	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, on)
+	page.Value.Page.AsOf = at.AsOf
+	return fields.Page[Item](set)(page, err)
 }
 
 // known are the fields of a response; without a form it may have any answers.

@@ -129,7 +129,7 @@ func (s *Service) serveHistory(ctx context.Context, in *struct {
 	if next == 0 {
 		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next})
+	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{Before: next})
 }
 
 func (s *Service) serveOfHousehold(ctx context.Context, in *struct {

@@ -46,6 +46,7 @@ type Row struct {
 	Answers     []byte // those anybody may read
 	Masked      []byte // JSON list of pointers, nil when nothing is sealed
 	Sealed      []byte
+	Stated      int64 // the last revision that changed the content, and no decision about it
 
 	veiled bool              // names stand for who is who
 	home   *survey.Household // whose outcome it changes, when it is listed
@@ -73,7 +74,7 @@ func insert(ctx context.Context, tx *db.Tx, r *Row) (bool, error) {
 
 // selectRow has the columns of a whole row, in the order scan reads them.
 const selectRow = `SELECT nid, ws, response_id, survey, round, household, slot, stratum, grp, status, vstatus, verifier, verified_at, imported_by, reviews, flags, files,
-	collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed`
+	collector, sender, submitted_at, received_at, updated_at, revision, rev_action, rev_actor, rev_request, rev_reason, first_hash, hash, body, answers, masked, sealed, stated`
 
 const (
 	selectResponse                  = selectRow + ` FROM responses WHERE ws = $1 AND response_id = $2`
@@ -91,11 +92,14 @@ func scan(row db.Row) (*Row, error) {
 	var body, answers, masked string
 	err := row.Scan(&r.NID, &r.Workspace, &r.ResponseID, &r.Survey, &r.Round, &r.Household, &r.Slot, &r.Stratum, &r.Group, &r.Status, &r.VStatus, &r.Verifier,
 		&r.VerifiedAt, &r.ImportedBy, &r.Reviews, &r.Flags, &r.Files, &r.Collector, &r.Sender, &r.SubmittedAt, &r.ReceivedAt, &r.UpdatedAt, &r.Revision, &r.Action, &r.Actor,
-		&r.RequestID, &r.Reason, &r.FirstHash, &r.Hash, &body, &answers, &masked, &r.Sealed)
+		&r.RequestID, &r.Reason, &r.FirstHash, &r.Hash, &body, &answers, &masked, &r.Sealed, &r.Stated)
 	if err != nil {
 		return nil, err
 	}
 	r.Body, r.Answers = []byte(body), []byte(answers)
+	if r.Stated == 0 { // as it was sent, or before this was kept: nothing is known of decisions since
+		r.Stated = r.Revision
+	}
 	if masked != "" {
 		r.Masked = []byte(masked)
 	}
@@ -171,7 +175,7 @@ const (
 		ON CONFLICT (response, revision) DO NOTHING`
 	updateResponse = `UPDATE responses SET revision = $3, slot = $4, status = $5, vstatus = $6, verifier = $7, verified_at = $8, reviews = $9, flags = $10,
 			submitted_at = $11, updated_at = $12, rev_action = $13, rev_actor = $14, rev_request = $15, rev_reason = $16, hash = $17, body = $18, answers = $19,
-			masked = $20, sealed = $21, files = $22, imported_by = $23
+			masked = $20, sealed = $21, files = $22, imported_by = $23, stated = $24
 		WHERE nid = $1 AND revision = $2`
 )
 
@@ -187,7 +191,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	}
 	n, err = tx.Exec(ctx, updateResponse, old.NID, old.Revision, next.Revision, next.Slot, string(next.Status), next.VStatus, next.Verifier, next.VerifiedAt,
 		next.Reviews, next.Flags, next.SubmittedAt, next.UpdatedAt, next.Action, next.Actor, next.RequestID, next.Reason, next.Hash, string(next.Body),
-		string(next.Answers), string(next.Masked), next.Sealed, next.Files, next.ImportedBy)
+		string(next.Answers), string(next.Masked), next.Sealed, next.Files, next.ImportedBy, next.Stated)
 	if err != nil {
 		return false, fmt.Errorf("update response: %w", err)
 	}

@@ -327,7 +327,7 @@ func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *R
 	if p.decision != nil {
 		d := decision.Decision{
 			NID: s.db.NewNID(), Response: row.NID, From: Pending, To: row.VStatus, Verifier: row.Verifier, At: row.VerifiedAt,
-			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID, Reviews: row.Reviews,
+			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID, Reviews: row.Reviews, Judged: row.Revision,
 		}
 		if d.Reason = p.decision.Reason; !p.imported {
 			d.Reason = "verified by the server: no flag"

@@ -105,9 +105,11 @@ func (s *Service) retire(ctx context.Context, tx *db.Tx, p *Prepared, old *Row) 
 	return s.tell(ctx, tx, &next, "response.superseded", nil)
 }
 
-// sign says who makes the next revision of a row, when and why.
+// sign says who makes the next revision of a row, when and why. It is one that
+// changes the content, unless its maker says otherwise.
 func (s *Service) sign(ctx context.Context, r *Row, action, reason string) {
 	r.Revision++
+	r.Stated = r.Revision
 	r.UpdatedAt = max(s.now().UnixMilli(), r.UpdatedAt)
 	r.Action, r.Actor, r.RequestID, r.Reason = action, web.CallerFrom(ctx).DID, web.RequestID(ctx), reason
 }

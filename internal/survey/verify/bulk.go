@@ -25,13 +25,20 @@ const (
 // Bulk is one decision about many responses: those named, or those chosen.
 type Bulk struct {
 	Draft
-	ResponseIDs []string `json:"responseIds,omitzero" doc:"Ids or recordIds, at most 500."`
-	Filter      *Filter  `json:"filter,omitzero" doc:"In place of responseIds."`
+	Responses []Named `json:"responses,omitzero" doc:"At most 500."`
+	Filter    *Filter `json:"filter,omitzero" doc:"In place of responses."`
+}
+
+// Named is a response as somebody has judged it.
+type Named struct {
+	ResponseID string `json:"responseId" doc:"Its id or recordId." example:"resp_789"`
+	Revision   *int64 `json:"revision" doc:"The revision you have judged." example:"1"`
 }
 
 // Filter chooses responses of a survey.
 type Filter struct {
 	Status    string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed" doc:"The state they are in."`
+	AsOf      *int64 `json:"asOf" doc:"The moment of the list you have read: page.asOf of the responses of the survey. What has changed or come since is skipped." example:"4711"`
 	Flagged   *bool  `json:"flagged,omitzero" doc:"Only those that checks have flagged, or only the others."`
 	Rule      string `json:"rule,omitzero" doc:"Only those that this check has flagged." example:"duration_short"`
 	Collector string `json:"collector,omitzero" minLength:"1" doc:"Only those of one collector, as responses show it to you: a DID, or its name without the scope responses:pii."`
@@ -40,20 +47,23 @@ type Filter struct {
 	Limit     int    `json:"limit,omitzero" doc:"How many at most, 1 to 500; 500 by default."`
 }
 
+const staleCode = "STALE_REVISION"
+
 // The results of one response of a bulk.
 const (
 	Changed   = "changed"
 	Unchanged = "unchanged"
 	Refused   = "refused"
+	Skipped   = "skipped"
 )
 
 // Item is what became of one response.
 type Item struct {
 	ResponseID string `json:"responseId"`
-	Result     string `json:"result" enum:"changed,unchanged,refused" doc:"unchanged: it was what was asked for already."`
+	Result     string `json:"result" enum:"changed,unchanged,refused,skipped" doc:"unchanged: it was what was asked for already. skipped: it has changed since it was read."`
 	Status     string `json:"status,omitzero" doc:"State it is in now."`
 	Revision   int64  `json:"revision,omitzero"`
-	Code       string `json:"code,omitzero" doc:"Why it was refused." example:"STATE_TRANSITION_INVALID"`
+	Code       string `json:"code,omitzero" doc:"Why it was refused or skipped." example:"STATE_TRANSITION_INVALID"`
 	Detail     string `json:"detail,omitzero"`
 }
 
@@ -63,6 +73,7 @@ type Outcome struct {
 	Changed   int    `json:"changed"`
 	Unchanged int    `json:"unchanged"`
 	Refused   int    `json:"refused"`
+	Skipped   int    `json:"skipped" doc:"How many have changed since they were read. Read them again."`
 	Next      string `json:"next,omitzero" doc:"There may be more: send it as filter.after."`
 }
 
@@ -70,10 +81,10 @@ func (b *Bulk) check() error {
 	var c fault.Checks
 	b.Draft.check(&c)
 	switch {
-	case (len(b.ResponseIDs) > 0) == (b.Filter != nil):
-		c.Add("/responseIds", "one_of", "Send either responseIds or filter.")
-	case len(b.ResponseIDs) > maxBulk:
-		c.Add("/responseIds", "too_many", fmt.Sprintf("There may be %d ids at most.", maxBulk))
+	case (len(b.Responses) > 0) == (b.Filter != nil):
+		c.Add("/responses", "one_of", "Send either responses or filter.")
+	case len(b.Responses) > maxBulk:
+		c.Add("/responses", "too_many", fmt.Sprintf("There may be %d responses at most.", maxBulk))
 	}
 	if f := b.Filter; f != nil {
 		if len(moves[f.Status]) == 0 {
@@ -86,13 +97,23 @@ func (b *Bulk) check() error {
 			c.Add("/filter/round", "out_of_range", "Rounds are counted from 1.")
 		}
 	}
-	return c.Err(invalidCode, "The decision is not valid.")
+	if err := c.Err(invalidCode, "The decision is not valid."); err != nil {
+		return err
+	}
+	if b.Filter != nil && b.Filter.AsOf == nil {
+		return web.Unnamed("/filter/asOf", "Send page.asOf of the list of responses you have read.")
+	}
+	if i := slices.IndexFunc(b.Responses, func(n Named) bool { return n.Revision == nil }); i >= 0 {
+		return web.Unnamed(fmt.Sprintf("/responses/%d/revision", i), "Send the revision of the response you have judged.")
+	}
+	return nil
 }
 
 // Bulk makes one decision about many responses of a survey, a few in each
 // transaction: what is stored stays when the call breaks off, and to repeat the
 // call does no harm. Each response has its own result. Faults:
-// VERIFICATION_INVALID, SURVEY_NOT_FOUND, RESPONSE_NOT_FOUND for filter.after.
+// VERIFICATION_INVALID, PRECONDITION_REQUIRED, SURVEY_NOT_FOUND,
+// RESPONSE_NOT_FOUND for filter.after.
 func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, error) {
 	if err := b.check(); err != nil {
 		return nil, err
@@ -106,7 +127,7 @@ func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, 
 	if b.Filter != nil {
 		all, out.Next, err = s.choose(ctx, o, b.Filter)
 	} else {
-		all, err = s.named(ctx, o, b.ResponseIDs)
+		all, err = s.named(ctx, o, b.Responses)
 	}
 	if err != nil {
 		return nil, err
@@ -139,6 +160,8 @@ func (o *Outcome) count() {
 			o.Changed++
 		case Unchanged:
 			o.Unchanged++
+		case Skipped:
+			o.Skipped++
 		default:
 			o.Refused++
 		}
@@ -150,13 +173,20 @@ func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []
 	items := make([]Item, len(part))
 	var deltas []survey.Delta
 	for i, one := range part {
-		want.id = one.id
+		if one.changed {
+			items[i] = Item{ResponseID: one.id, Result: Skipped, Code: staleCode, Detail: "It has changed, or come, since the list was read."}
+			continue
+		}
+		want.id, want.about = one.id, web.Judged{Revision: one.revision}
 		r, more, err := s.decideTx(ctx, tx, o, want)
 		f := fault.As(err)
 		if err != nil && f == nil {
 			return nil, err
 		}
 		items[i] = itemOf(ctx, one.id, r, want.Draft, f)
+		if f == nil && len(more) == 0 {
+			items[i].Result = Unchanged
+		}
 		deltas = append(deltas, more...)
 	}
 	if len(deltas) == 0 {
@@ -174,6 +204,8 @@ func itemOf(ctx context.Context, id string, r *response.Row, d Draft, f *fault.E
 	case f == nil:
 	case f.Code == "STATE_TRANSITION_INVALID" && r.VStatus == d.Status && r.Verifier == web.CallerFrom(ctx).DID:
 		it.Result = Unchanged
+	case f.Code == staleCode:
+		it.Result, it.Code, it.Detail = Skipped, f.Code, f.Message
 	default:
 		it.Result, it.Code, it.Detail = Refused, f.Code, f.Message
 	}
@@ -182,14 +214,15 @@ func itemOf(ctx context.Context, id string, r *response.Row, d Draft, f *fault.E
 
 // named looks responses up by their ids, each once. One that is not there is
 // refused in its turn.
-func (s *Service) named(ctx context.Context, o *survey.Open, ids []string) ([]candidate, error) {
+func (s *Service) named(ctx context.Context, o *survey.Open, list []Named) ([]candidate, error) {
 	seen := map[string]bool{}
 	var out []candidate
-	for _, id := range ids {
-		c, err := s.candidate(ctx, o, id)
+	for _, one := range list {
+		c, err := s.candidate(ctx, o, one.ResponseID)
 		if err != nil {
 			return nil, err
 		}
+		c.revision = one.Revision
 		if !seen[c.id] {
 			seen[c.id] = true
 			out = append(out, c)
@@ -212,9 +245,40 @@ func (s *Service) candidate(ctx context.Context, o *survey.Open, id string) (can
 	return candidate{nid: nid, id: id}, err
 }
 
-// choose finds responses by a filter, oldest first. next is "" when all were
-// looked at.
+// choose finds responses by a filter, oldest first, and those among them that
+// are not as the list showed them. next is "" when all were looked at.
 func (s *Service) choose(ctx context.Context, o *survey.Open, f *Filter) (out []candidate, next string, err error) {
+	if out, next, err = s.pick(ctx, o, f); err != nil {
+		return nil, "", err
+	}
+	held, err := s.cfg.Events.Range(ctx, o.Workspace)
+	if err != nil {
+		return nil, "", err
+	}
+	var c fault.Checks
+	switch asOf := *f.AsOf; {
+	case asOf < 0 || asOf > held.Newest:
+		c.Add("/filter/asOf", "ahead", "The value must be page.asOf of a list of responses.")
+	case asOf < held.Oldest-1:
+		c.Add("/filter/asOf", "expired", "Nobody knows any more what has changed since. Read the list again.")
+	}
+	if err := c.Err(invalidCode, "The decision is not valid."); err != nil {
+		return nil, "", err
+	}
+	ids := make([]string, len(out))
+	for i := range out {
+		ids[i] = out[i].id
+	}
+	// A change up to now is in the log; a later one has another revision than was picked.
+	changed, err := s.cfg.Events.Since(ctx, o.Workspace, *f.AsOf, response.ContentEvents(), ids)
+	for i := range out {
+		out[i].changed = changed[out[i].id]
+	}
+	return out, next, err
+}
+
+// pick is choose, without a look at what has changed.
+func (s *Service) pick(ctx context.Context, o *survey.Open, f *Filter) (out []candidate, next string, err error) {
 	limit, after, x := cmp.Or(f.Limit, maxBulk), int64(0), s.cfg.Responses.Sight(ctx, o)
 	if f.After != "" {
 		if after, err = nidOf(ctx, s.db, o.Workspace, o.NID, f.After); err != nil {

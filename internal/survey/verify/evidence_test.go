@@ -176,12 +176,13 @@ func TestDecideByRecord(t *testing.T) {
 		v.fill(t, "ws", 1, 3)
 		s := v.state(t, "r0")
 		var got verify.State
-		v.Must(t, "ws vera", "POST /v1/responses/"+s.RecordID+"/verification", `{"status":"verified"}`, &got)
+		v.Must(t, "ws vera", "POST /v1/responses/"+s.RecordID+"/verification", `{"status":"verified","revision":1}`, &got)
 		if got.ResponseID != "r0" || got.RecordID != s.RecordID || got.Verification.Status != "verified" {
 			t.Errorf("decision = %+v", got)
 		}
 		var out verify.Outcome
-		v.Must(t, "ws vera", "POST /v1/surveys/s/verification:bulk", `{"status":"verified","responseIds":["`+v.state(t, "r1").RecordID+`","r1","r2","rec~1"]}`, &out)
+		v.Must(t, "ws vera", "POST /v1/surveys/s/verification:bulk", `{"status":"verified","responses":[{"responseId":"`+v.state(t, "r1").RecordID+
+			`","revision":1},{"responseId":"r1","revision":1},{"responseId":"r2","revision":1},{"responseId":"rec~1","revision":1}]}`, &out)
 		if out.Changed != 2 || out.Refused != 1 || len(out.Items) != 3 {
 			t.Errorf("bulk = %+v", out)
 		}

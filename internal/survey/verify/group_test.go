@@ -18,7 +18,7 @@ func TestWorkOfAGroup(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := &env{Env: surveytest.New(t, d)}
 		v.s = verify.New(verify.Config{
-			DB: d, Surveys: v.Surveys, Responses: v.Responses, Idem: v.Idem,
+			DB: d, Surveys: v.Surveys, Responses: v.Responses, Events: v.Log, Idem: v.Idem,
 			ActsFor: func(ctx context.Context) ([]string, error) {
 				if web.CallerFrom(ctx).DID == "did:key:vera" {
 					return []string{"did:ixo:group/other", "did:key:ann"}, nil
@@ -32,7 +32,7 @@ func TestWorkOfAGroup(t *testing.T) {
 				t.Errorf("%s = %q, want VERIFIER_IS_COLLECTOR", to, got)
 			}
 		}
-		out := v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "verified"}, ResponseIDs: []string{"r0", "r1"}})
+		out := v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "verified"}, Responses: v.named(t, "r0", "r1")})
 		if out.Refused != 2 || out.Items[0].Code != "VERIFIER_IS_COLLECTOR" {
 			t.Errorf("many at once = %+v", out)
 		}

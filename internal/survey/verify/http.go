@@ -11,7 +11,7 @@ import (
 const tag = "responses"
 
 var codes = []string{
-	"RESPONSE_NOT_FOUND", "SURVEY_ARCHIVED", invalidCode, "VERIFIER_IS_COLLECTOR", "RESPONSE_NOT_VERIFIABLE", "STATE_TRANSITION_INVALID", "SECOND_REVIEWER_REQUIRED", "STALE_REVISION",
+	"RESPONSE_NOT_FOUND", "SURVEY_ARCHIVED", invalidCode, "VERIFIER_IS_COLLECTOR", "RESPONSE_NOT_VERIFIABLE", "STATE_TRANSITION_INVALID", "SECOND_REVIEWER_REQUIRED", "STALE_REVISION", "REVISION_UNKNOWN", "PRECONDITION_REQUIRED",
 }
 
 // Routes adds the verification API to a.
@@ -19,10 +19,11 @@ func (s *Service) Routes(a *web.API) {
 	const read, write = "responses:read", "responses:verify"
 	web.Post(a, "/v1/responses/{responseId}/verification", s.serveDecide, web.Doc{
 		Summary: "Decide about a response", Scope: write, Tag: tag, Once: true, Codes: codes,
-		Example: Draft{Status: response.Verified, Reason: "Photo and receipt agree.", Notes: "Called back on Monday."},
-		Description: "Who has collected, sent or corrected a response, or belongs to the group that has collected or sent it, cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
+		Example: Verdict{Draft{Status: response.Verified, Reason: "Photo and receipt agree.", Notes: "Called back on Monday."}, new(int64(1))},
+		Description: "A decision names the revision it is about, by If-Match or revision. It is refused with 412 when the content has changed since; what others have decided in between changes no content. The same decision again is answered with 200 and stored once. " +
+			"Who has collected, sent or corrected a response, or belongs to the group that has collected or sent it, cannot decide about it. Where the survey asks for two reviewers, the first approval leaves the response in review and a second, by somebody else, verifies it; " +
 			"any other decision and any correction in between starts the count again. A partial response, and one that refuses consent, can be sent back or rejected, not verified. " +
-			"One whose question for consent has no answer is flagged (consent_missing) and can be verified; to rule that out, mark the question as required in the template. If-Match is optional. " +
+			"One whose question for consent has no answer is flagged (consent_missing) and can be verified; to rule that out, mark the question as required in the template. " +
 			"An invalidated response counts nowhere, and its household may be asked again.",
 	})
 	web.Get(a, "/v1/responses/{responseId}/verification", s.serveGet, web.Doc{
@@ -43,9 +44,10 @@ func (s *Service) Routes(a *web.API) {
 		Description: "One of the files of the evidence of a response. HEAD tells whether it has arrived.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/verification:bulk", s.serveBulk, web.Doc{
-		Summary: "Make one decision about many responses", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "RESPONSE_NOT_FOUND"},
-		Example: map[string]any{"status": response.InReview, "filter": map[string]any{"status": response.Pending, "flagged": true}},
-		Description: "Every response has its own result: the call succeeds when some are refused. A filter looks at 2,000 responses in one call; go on with next. " +
+		Summary: "Make one decision about many responses", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "RESPONSE_NOT_FOUND", "PRECONDITION_REQUIRED"},
+		Example: map[string]any{"status": response.InReview, "responses": []map[string]any{{"responseId": "resp_789", "revision": 1}}},
+		Description: "Every response has its own result: the call succeeds when some are refused. Name the responses with the revisions you have judged, or give a filter with asOf, the moment of the list you have read: " +
+			"what has changed since, and what came since, is skipped and named. A filter looks at 2,000 responses in one call; go on with next. " +
 			"The call is made in parts and can be repeated: what was decided by you already is unchanged.",
 	})
 }
@@ -56,11 +58,11 @@ type one struct {
 
 func (s *Service) serveDecide(ctx context.Context, in *struct {
 	one
-	IfMatch string `header:"If-Match" doc:"ETag of the response you have looked at."`
-	Body    Draft
+	IfMatch string `header:"If-Match" doc:"ETag of the response you have judged; revision in the body will do as well, * will not."`
+	Body    Verdict
 },
 ) (web.Reply[*State], error) {
-	return s.Decide(ctx, in.ID, in.IfMatch, in.Body)
+	return s.Decide(ctx, in.ID, web.Judged{IfMatch: in.IfMatch, Revision: in.Body.Revision}, in.Body.Draft)
 }
 
 func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*State], error) {

@@ -39,7 +39,7 @@ func TestOwnWork(t *testing.T) {
 						t.Errorf("%s, %s = %q, want VERIFIER_IS_COLLECTOR", when, to, got)
 					}
 				}
-				out := v.bulk(t, "owner", verify.Bulk{Draft: verify.Draft{Status: "verified"}, ResponseIDs: []string{"r0"}})
+				out := v.bulk(t, "owner", verify.Bulk{Draft: verify.Draft{Status: "verified"}, Responses: v.named(t, "r0")})
 				if out.Refused != 1 || out.Items[0].Code != "VERIFIER_IS_COLLECTOR" {
 					t.Errorf("%s, many at once = %+v", when, out)
 				}
@@ -108,7 +108,7 @@ func TestArchivedIsFinal(t *testing.T) {
 		if got := codeOf(v.decide(t, "vera", "r0", "verified")); got != "SURVEY_ARCHIVED" {
 			t.Errorf("decide = %q, want SURVEY_ARCHIVED", got)
 		}
-		out := v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "verified"}, ResponseIDs: []string{"r0"}})
+		out := v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "verified"}, Responses: v.named(t, "r0")})
 		if out.Refused != 1 || out.Items[0].Code != "SURVEY_ARCHIVED" {
 			t.Errorf("bulk = %+v, want it refused", out)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -21,6 +22,7 @@ type Config struct {
 	Surveys   *survey.Service
 	Responses *response.Service
 	Media     *media.Store
+	Events    *event.Log
 	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
 	// ActsFor lists the DIDs of groups the caller of ctx
@@ -45,11 +47,12 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 
-// Decide stores what the caller decides about a response. ifMatch may be "":
-// then the state alone must allow it, and of two who decide at once the second
-// meets what the first has made of it. Faults: VERIFICATION_INVALID,
-// RESPONSE_NOT_FOUND, SURVEY_ARCHIVED, those of decide, and STALE_REVISION.
-func (s *Service) Decide(ctx context.Context, id, ifMatch string, d Draft) (web.Reply[*State], error) {
+// Decide stores what the caller decides about the content of a response that it
+// names. What others have decided since is no hindrance: of two who decide at
+// once the second meets what the first has made of it. The same decision again
+// leaves everything as it is. Faults: VERIFICATION_INVALID, RESPONSE_NOT_FOUND,
+// SURVEY_ARCHIVED, those of decide, and those of web.Judged.
+func (s *Service) Decide(ctx context.Context, id string, about web.Judged, d Draft) (web.Reply[*State], error) {
 	var none web.Reply[*State]
 	var c fault.Checks
 	d.check(&c)
@@ -65,13 +68,13 @@ func (s *Service) Decide(ctx context.Context, id, ifMatch string, d Draft) (web.
 		return none, err
 	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*State], error) {
-		r, deltas, err := s.decideTx(ctx, tx, o, order{id: found.ResponseID, ifMatch: ifMatch, as: as, Draft: d})
+		r, deltas, err := s.decideTx(ctx, tx, o, order{id: found.ResponseID, about: about, as: as, Draft: d})
 		if err != nil {
 			return none, err
 		}
 		out, err := s.state(ctx, tx, o, r)
-		if err != nil {
-			return none, err
+		if err != nil || len(deltas) == 0 {
+			return out, err
 		}
 		return out, s.cfg.Surveys.Count(ctx, tx, o, deltas...)
 	})
@@ -79,12 +82,14 @@ func (s *Service) Decide(ctx context.Context, id, ifMatch string, d Draft) (web.
 
 // order is a decision to be about one response.
 type order struct {
-	id, ifMatch string
-	as          []string // for whom the verifier acts besides
+	id    string
+	about web.Judged
+	as    []string // for whom the verifier acts besides
 	Draft
 }
 
 // decideTx makes a decision. The counters are the caller's: they come last.
+// Without any the decision was made before.
 func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, want order) (*response.Row, []survey.Delta, error) {
 	r, err := s.cfg.Responses.FindForUpdate(ctx, tx, o, want.id)
 	if err != nil {
@@ -93,19 +98,22 @@ func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, want 
 	if o.Status == survey.StatusArchived {
 		return r, nil, response.Archived()
 	}
-	if want.ifMatch != "" {
-		if err := web.CheckMatch(want.ifMatch, r.Revision); err != nil {
-			return nil, nil, err
-		}
+	judged, err := want.about.Check(r.Stated, r.Revision)
+	if err != nil {
+		return r, nil, err
 	}
 	if slices.Contains(want.as, r.Collector) || slices.Contains(want.as, r.Sender) {
 		return r, nil, response.OwnWork()
 	}
 	verifier := web.CallerFrom(ctx).DID
+	if again, err := decided(ctx, tx, r.NID, Decision{Verifier: verifier, Judged: judged}, want.Draft); err != nil || again {
+		return r, nil, err
+	}
 	m, err := decide(r, want.Draft, verifier, o.Policy.MinReviewers)
 	if err != nil {
 		return r, nil, err
 	}
+	m.Judged = judged
 	if err := mayJudge(ctx, tx, r, verifier); err != nil {
 		return r, nil, err
 	}

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
 const (
-	selectDecisions = `SELECT nid, from_st, to_st, verifier, at, reason, notes, imported, revision, reviews
+	selectDecisions = `SELECT nid, from_st, to_st, verifier, at, reason, notes, imported, revision, reviews, judged
 		FROM response_decisions WHERE response = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
-	selectInState = `SELECT nid, response_id, round, collector, flags FROM responses WHERE survey = $1 AND vstatus = $2 AND nid > $3 ORDER BY nid LIMIT $4`
+	selectDecided = `SELECT to_st, reason, notes, reviews FROM response_decisions WHERE response = $1 AND verifier = $2 AND judged = $3 ORDER BY nid DESC LIMIT 1`
+	selectInState = `SELECT nid, response_id, round, collector, flags, revision FROM responses WHERE survey = $1 AND vstatus = $2 AND nid > $3 ORDER BY nid LIMIT $4`
 	selectNID     = `SELECT nid FROM responses WHERE ws = $1 AND response_id = $2 AND survey = $3`
 	selectName    = `SELECT response_id FROM responses WHERE nid = $1 AND survey = $2`
 	selectHasFlag = `SELECT response FROM response_flags WHERE response = $1 AND rule = $2 LIMIT 1`
@@ -35,7 +37,7 @@ func listDecisions(ctx context.Context, q db.Querier, response, before int64, li
 	for rows.Next() {
 		var d Decision
 		var at, imported int64
-		if err := rows.Scan(&d.nid, &d.From, &d.To, &d.Verifier, &at, &d.Reason, &d.Notes, &imported, &d.Revision, &d.Reviews); err != nil {
+		if err := rows.Scan(&d.nid, &d.From, &d.To, &d.Verifier, &at, &d.Reason, &d.Notes, &imported, &d.Revision, &d.Reviews, &d.Judged); err != nil {
 			return nil, fmt.Errorf("list decisions: %w", err)
 		}
 		d.DecisionID, d.Timestamp, d.Imported = "dec_"+strconv.FormatInt(d.nid, 10), time.UnixMilli(at).UTC(), imported != 0
@@ -47,6 +49,23 @@ func listDecisions(ctx context.Context, q db.Querier, response, before int64, li
 	return out, nil
 }
 
+// decided tells whether the last decision of a verifier about a revision is this
+// one: it was sent twice.
+func decided(ctx context.Context, q db.Querier, nid int64, by Decision, d Draft) (bool, error) {
+	var to, reason, notes string
+	var reviews int64
+	err := q.QueryRow(ctx, selectDecided, nid, by.Verifier, by.Judged).Scan(&to, &reason, &notes, &reviews)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("find decision: %w", err)
+	}
+	if reviews > 0 {
+		to = response.Verified // and yet in review, while a second reviewer is missing
+	}
+	return to == d.Status && reason == d.Reason && notes == d.Notes, nil
+}
+
 // candidate is a response that a filter may choose.
 type candidate struct {
 	nid       int64
@@ -54,6 +73,8 @@ type candidate struct {
 	round     int
 	collector string
 	flags     int64
+	revision  *int64 // that is judged
+	changed   bool   // since the list that was read
 }
 
 // inState reads responses of a survey in one state, oldest first.
@@ -65,8 +86,8 @@ func inState(ctx context.Context, q db.Querier, survey int64, state string, afte
 	defer rows.Close()
 	var out []candidate
 	for rows.Next() {
-		var c candidate
-		if err := rows.Scan(&c.nid, &c.id, &c.round, &c.collector, &c.flags); err != nil {
+		c := candidate{revision: new(int64)}
+		if err := rows.Scan(&c.nid, &c.id, &c.round, &c.collector, &c.flags, c.revision); err != nil {
 			return nil, fmt.Errorf("list responses in a state: %w", err)
 		}
 		out = append(out, c)

@@ -1,6 +1,6 @@
 // Package verify decides about responses: who has looked at one, what they
 // made of it and why. A decision is kept for ever; the response shows the last
-// one. Nobody decides about what they, or a group they belong to, have collected
+// one. A decision names the revision of the response it is about. Nobody decides about what they, or a group they belong to, have collected
 // or sent, nor about what they have corrected; where a survey asks for two reviewers the second is somebody else.
 package verify
 
@@ -54,6 +54,12 @@ func (d *Draft) check(c *fault.Checks) {
 	}
 }
 
+// Verdict is a decision about one response.
+type Verdict struct {
+	Draft
+	Revision *int64 `json:"revision,omitzero" doc:"The revision you have judged, as the response, its evidence and exports show it; in place of If-Match." example:"1"`
+}
+
 // Decision is one step of a verification.
 type Decision struct {
 	DecisionID string    `json:"decisionId" example:"dec_7310428377145344"`
@@ -66,6 +72,7 @@ type Decision struct {
 	Reviews    int64     `json:"reviews,omitzero" doc:"How many had approved the response with this decision."`
 	Imported   bool      `json:"imported,omitzero" doc:"It was made elsewhere and came with the response."`
 	Revision   int64     `json:"revision" doc:"Revision of the response that shows it."`
+	Judged     int64     `json:"judged,omitzero" doc:"Revision of the response that was judged."`
 
 	nid int64
 }

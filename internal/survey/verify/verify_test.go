@@ -34,7 +34,7 @@ type env struct {
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
 	v := &env{Env: surveytest.New(t, d)}
-	v.s = verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Media: media.New(media.Config{DB: d, Key: v.Key}), Idem: v.Idem, Cursors: eventtest.Cursors()})
+	v.s = verify.New(verify.Config{DB: d, Surveys: v.Surveys, Responses: v.Responses, Media: media.New(media.Config{DB: d, Key: v.Key}), Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors()})
 	v.s.Routes(v.API)
 	return v
 }
@@ -50,8 +50,36 @@ func (v *env) fill(t testing.TB, ws string, reviewers, n int) {
 
 func (v *env) decide(t testing.TB, who, id, status string) error {
 	t.Helper()
-	_, err := v.s.Decide(surveytest.As(t.Context(), "ws", who), id, "", verify.Draft{Status: status, Reason: "because"})
+	_, err := v.s.Decide(surveytest.As(t.Context(), "ws", who), id, v.seen(t, id), verify.Draft{Status: status, Reason: "because"})
 	return err
+}
+
+// seen names a response as it is; the first revision of what is not there.
+func (v *env) seen(t testing.TB, id string) web.Judged {
+	t.Helper()
+	n := int64(1)
+	if r, err := v.s.Get(surveytest.As(t.Context(), "ws", "owner"), id); err == nil {
+		n = r.Value.Revision
+	}
+	return web.Judged{Revision: &n}
+}
+
+// named are responses as they are.
+func (v *env) named(t testing.TB, ids ...string) []verify.Named {
+	t.Helper()
+	var out []verify.Named
+	for _, id := range ids {
+		out = append(out, verify.Named{ResponseID: id, Revision: v.seen(t, id).Revision})
+	}
+	return out
+}
+
+// asOf is the moment of the list of responses that somebody reads now.
+func (v *env) asOf(t testing.TB) *int64 {
+	t.Helper()
+	var list web.Page[response.Record]
+	v.Must(t, "ws owner", "GET /v1/surveys/s/responses?limit=1", "", &list)
+	return &list.Page.AsOf
 }
 
 func (v *env) state(t testing.TB, id string) *verify.State {
@@ -183,21 +211,21 @@ func TestCorrectionResets(t *testing.T) {
 	})
 }
 
-// Of many who decide at once one wins, with and without If-Match; the counters
-// and the trail agree with it.
+// Of many who decide at once about what they all have read one wins; the
+// counters and the trail agree with it.
 func TestRace(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 1, 2)
-		for id, match := range map[string]string{"r0": "", "r1": web.ETag(1)} {
+		for id, about := range map[string]web.Judged{"r0": {Revision: new(int64(1))}, "r1": {IfMatch: web.ETag(1)}} {
 			var mu sync.Mutex
 			got := map[string]int{}
 			var wg sync.WaitGroup
 			for i := range 12 {
 				wg.Go(func() {
 					ctx := surveytest.As(t.Context(), "ws", fmt.Sprintf("v%d", i))
-					_, err := v.s.Decide(ctx, id, match, verify.Draft{Status: []string{"verified", "rejected"}[i%2], Reason: "because"})
+					_, err := v.s.Decide(ctx, id, about, verify.Draft{Status: []string{"verified", "rejected"}[i%2], Reason: "because"})
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil && codeOf(err) == "" {
@@ -207,9 +235,8 @@ func TestRace(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			want := map[string]string{"r0": "STATE_TRANSITION_INVALID", "r1": "STALE_REVISION"}[id]
-			if got[""] != 1 || got[want] != 11 {
-				t.Errorf("%s: %v, want one and 11 %s", id, got, want)
+			if got[""] != 1 || got["STATE_TRANSITION_INVALID"] != 11 {
+				t.Errorf("%s: %v, want one and 11 that come too late", id, got)
 			}
 			if s := v.state(t, id); len(s.Decisions) != 1 || s.Revision != 2 {
 				t.Errorf("%s: %+v", id, s)
@@ -239,7 +266,8 @@ func TestBulk(t *testing.T) {
 		v.Submit(t, "ws", "s", surveytest.Interview{ID: "bens", Household: 101, Collector: "ben", Answers: surveytest.Home(nil)})
 		ids := []string{"r1", "r0", "r1", "missing", "bens"}
 		approve := verify.Draft{Status: "verified"}
-		out := v.bulk(t, "ben", verify.Bulk{Draft: approve, ResponseIDs: ids})
+		named := v.named(t, ids...)
+		out := v.bulk(t, "ben", verify.Bulk{Draft: approve, Responses: named})
 		if out.Changed != 2 || out.Refused != 2 || out.Unchanged != 0 {
 			t.Errorf("outcome = %+v", out)
 		}
@@ -249,11 +277,11 @@ func TestBulk(t *testing.T) {
 				t.Errorf("%+v, want code %q", it, want)
 			}
 		}
-		if out = v.bulk(t, "ben", verify.Bulk{Draft: approve, ResponseIDs: ids}); out.Unchanged != 2 || out.Changed != 0 || out.Refused != 2 {
+		if out = v.bulk(t, "ben", verify.Bulk{Draft: approve, Responses: named}); out.Unchanged != 2 || out.Changed != 0 || out.Refused != 2 {
 			t.Errorf("again = %+v", out)
 		}
 		flagged := true
-		out = v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "flagged"}, Filter: &verify.Filter{Status: "pending", Flagged: &flagged, Rule: "duration_short"}})
+		out = v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "flagged"}, Filter: &verify.Filter{Status: "pending", AsOf: v.asOf(t), Flagged: &flagged, Rule: "duration_short"}})
 		if out.Changed != 1 || out.Items[0].ResponseID != "short" || out.Next != "" {
 			t.Errorf("flagged = %+v", out)
 		}
@@ -261,7 +289,7 @@ func TestBulk(t *testing.T) {
 		if got := v.tally(t); got.Verified != 31 || got.Completed != 32 {
 			t.Errorf("tally = %+v", got)
 		}
-		_, err := v.s.Bulk(surveytest.As(t.Context(), "ws", "stranger"), "s", verify.Bulk{Draft: approve, ResponseIDs: ids})
+		_, err := v.s.Bulk(surveytest.As(t.Context(), "ws", "stranger"), "s", verify.Bulk{Draft: approve, Responses: named})
 		if codeOf(err) != "SURVEY_NOT_FOUND" {
 			t.Errorf("another project = %v", err)
 		}
@@ -271,7 +299,7 @@ func TestBulk(t *testing.T) {
 // walk verifies all that is pending, ten at a time.
 func (v *env) walk(t testing.TB) {
 	t.Helper()
-	f, changed := verify.Filter{Status: "pending", Limit: 10}, 0
+	f, changed := verify.Filter{Status: "pending", AsOf: v.asOf(t), Limit: 10}, 0
 	for range 10 {
 		out := v.bulk(t, "vera", verify.Bulk{Draft: verify.Draft{Status: "verified"}, Filter: &f})
 		if changed += out.Changed; out.Next == "" {
@@ -298,9 +326,9 @@ func TestBulkRace(t *testing.T) {
 		slices.Reverse(turned)
 		outs := make([]*verify.Outcome, 2)
 		var wg sync.WaitGroup
-		for i, list := range [][]string{ids, turned} {
+		for i, list := range [][]verify.Named{v.named(t, ids...), v.named(t, turned...)} {
 			wg.Go(func() {
-				out, err := v.s.Bulk(surveytest.As(t.Context(), "ws", fmt.Sprintf("v%d", i)), "s", verify.Bulk{Draft: verify.Draft{Status: "verified"}, ResponseIDs: list})
+				out, err := v.s.Bulk(surveytest.As(t.Context(), "ws", fmt.Sprintf("v%d", i)), "s", verify.Bulk{Draft: verify.Draft{Status: "verified"}, Responses: list})
 				if err != nil {
 					t.Error(err)
 					out = &verify.Outcome{}
@@ -423,7 +451,7 @@ func TestCollectorsAreNamed(t *testing.T) {
 			}
 		}
 		for collector, want := range map[string]int{name("did:key:ann"): 1, "did:key:ann": 0} {
-			out, err := v.s.Bulk(surveytest.As(t.Context(), "ws", "zoe"), "s", verify.Bulk{Draft: verify.Draft{Status: response.Pending}, Filter: &verify.Filter{Status: response.InReview, Collector: collector}})
+			out, err := v.s.Bulk(surveytest.As(t.Context(), "ws", "zoe"), "s", verify.Bulk{Draft: verify.Draft{Status: response.Pending}, Filter: &verify.Filter{Status: response.InReview, AsOf: v.asOf(t), Collector: collector}})
 			if err != nil || out.Changed != want {
 				t.Errorf("all of %s = %+v, %v, want %d", collector, out, err, want)
 			}

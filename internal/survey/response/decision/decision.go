@@ -12,7 +12,8 @@ type Decision struct {
 	Reason    string
 	Notes     string
 	Imported  bool
-	Revision  int64 // of the response that was looked at
+	Revision  int64 // of the response that shows it
 	RequestID string
 	Reviews   int64 // how many have approved with it
+	Judged    int64 // the revision it is about; 0 where nobody named one
 }

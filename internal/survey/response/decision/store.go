@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	insertDecision = `INSERT INTO response_decisions (nid, response, from_st, to_st, verifier, at, reason, notes, imported, revision, request, reviews)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+	insertDecision = `INSERT INTO response_decisions (nid, response, from_st, to_st, verifier, at, reason, notes, imported, revision, request, reviews, judged)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 	selectImported = `SELECT count(*) FROM response_decisions WHERE response = $1 AND verifier = $2 AND at = $3 AND imported = 1`
 )
 
@@ -29,7 +29,7 @@ func Add(ctx context.Context, tx *db.Tx, d Decision) error {
 	if d.Imported {
 		imported = 1
 	}
-	_, err := tx.Exec(ctx, insertDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID, d.Reviews)
+	_, err := tx.Exec(ctx, insertDecision, d.NID, d.Response, d.From, d.To, d.Verifier, d.At, d.Reason, d.Notes, imported, d.Revision, d.RequestID, d.Reviews, d.Judged)
 	if err != nil {
 		return fmt.Errorf("insert decision: %w", err)
 	}
