@@ -87,6 +87,13 @@ func authorityCases() []authorityCase {
 		}},
 		{"owner", "nor revoked", []step{{Who: "tenant", Do: "revoke", On: "tenant", How: "refused"}}},
 		{"owner", "nor given an end", []step{{Who: "tenant", Do: "key", How: "owner+short", New: "short"}, {Who: "short", Do: "rotate", On: "tenant", New: "next", How: "at once"}}},
+		{"bound", "nor left to somebody who may go", []step{
+			{Who: "tenant", Do: "group", On: "shop.org", List: []string{"*"}, New: "owners"},
+			{Who: "tenant", Do: "join", On: "owners", To: "bob"},
+			{Who: "tenant", Do: "key", How: "member", To: "bob", New: "badge"},
+			{Who: "badge", Do: "key", How: "owner", New: "his"},
+			{Who: "his", Do: "revoke", On: "tenant"},
+		}},
 		{"doc", "a document that is replaced", []step{
 			{Who: "tenant", Do: "twin", How: "Device", List: []string{"ann"}, New: "device"}, {Who: "boss", Do: "copy", On: "device", List: []string{"mal"}, How: "upsert", New: "squatter"},
 		}},

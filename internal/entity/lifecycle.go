@@ -25,7 +25,8 @@ type Transition struct {
 // active, active → completed, any → deactivated. ifMatch "" does not look at
 // the revision. Faults: ENTITY_NOT_FOUND, STALE_REVISION, NOT_CONTROLLER,
 // STATE_TRANSITION_INVALID, MISSING_RELATIONSHIPS, CLAIM_NOT_VERIFIED,
-// CLAIM_ALREADY_CREDENTIAL, ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
+// CLAIM_ALREADY_CREDENTIAL, ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS, and
+// of groups that would give something again SCOPE_MISSING and KEY_RESTRICTED.
 func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch string, t Transition) (*Row, error) {
 	var c fault.Checks
 	if t.To.Code() < 0 {
@@ -76,10 +77,51 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 		}
 		e.Status = t.To
 		if t.To == StatusActive { // a group gives its scopes from now on
-			return s.checkGrant(ctx, e, nil)
+			return s.checkGiving(ctx, tx, r, e)
 		}
 		return nil
 	})
+}
+
+// checkGiving is checkGrant for a twin that becomes active: the active groups
+// inside an organisation or a group give their scopes again with it.
+func (s *Service) checkGiving(ctx context.Context, tx *db.Tx, r *Row, e *Entity) error {
+	if r.DomainType != "organisation" && r.DomainType != "group" {
+		return nil
+	}
+	if err := s.checkGrant(ctx, e, nil); err != nil {
+		return err
+	}
+	const page = 100
+	for after := int64(0); ; {
+		edges, err := link.Out.List(ctx, tx, r.NID, after, page)
+		if err != nil {
+			return err
+		}
+		for i := range edges {
+			after = edges[i].NID
+			if edges[i].Role != edge.Contains || edges[i].Dst == 0 {
+				continue
+			}
+			g, err := findByNID(ctx, tx, r.Workspace, edges[i].Dst)
+			if err != nil {
+				return err
+			}
+			if g.DomainType != "group" || g.Status != StatusActive {
+				continue
+			}
+			inner, err := g.Entity()
+			if err != nil {
+				return err
+			}
+			if err := s.checkGiving(ctx, tx, g, inner); err != nil {
+				return err
+			}
+		}
+		if len(edges) < page {
+			return nil
+		}
+	}
 }
 
 // checkComplete refuses to make a twin active that misses relationships today,

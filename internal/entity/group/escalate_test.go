@@ -208,6 +208,35 @@ func TestNarrowKey(t *testing.T) {
 	})
 }
 
+// TestRevived: an organisation that was suspended gives nobody anything again by
+// the hand of a controller who lacks what its groups give, however deep.
+func TestRevived(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		org := r.organisation(t, baraka)
+		outer := r.make(t, org, group.Draft{Name: "outer", Scopes: []string{"entities:read"}})
+		r.make(t, outer, group.Draft{Name: "inner", Scopes: []string{"keys:write"}, Members: []string{amina}})
+		lacking := r.as(t, baraka, "entities:read", "entities:write")
+		holding := r.as(t, baraka, "entities:read", "entities:write", "keys:write")
+		for _, id := range []string{org, outer} {
+			if id == outer { // of which only the owner is a controller
+				lacking = r.as(t, web.CallerFrom(r.owner(t)).DID, "entities:read", "entities:write")
+				holding = r.owner(t)
+			}
+			r.move(t, id, entity.StatusSuspended)
+			wantCode(t, "without keys:write", r.tryMove(lacking, id, entity.StatusActive), "SCOPE_MISSING")
+			if got := r.scopes(t, amina); got != "" {
+				t.Errorf("scopes of a member = %q, want none", got)
+			}
+			wantCode(t, "with it", r.tryMove(holding, id, entity.StatusActive), "")
+			if got := r.scopes(t, amina); got != "keys:write" {
+				t.Errorf("scopes of a member = %q, want keys:write", got)
+			}
+		}
+	})
+}
+
 // TestTenantGroups: in a workspace of a tenant a group gives nothing of the
 // operator's, whatever it says.
 func TestTenantGroups(t *testing.T) {

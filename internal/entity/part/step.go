@@ -11,9 +11,9 @@ import (
 func (s *Service) stepRoutes(a *web.API) {
 	web.Post(a, "/v1/entities/{did}/transitions", s.serveTransition, web.Doc{
 		Summary: "Take an entity to another status", Scope: writeScope, Tag: tag, Once: true,
-		Description: "draft → active → suspended → active, active → completed, any → deactivated. Active needs all of missingRelationships.",
+		Description: "draft → active → suspended → active, active → completed, any → deactivated. Active needs all of missingRelationships; of an organisation or a group, that you have every scope its groups give.",
 		Example:     entity.Transition{To: entity.StatusSuspended, Reason: "in repair"},
-		Codes:       []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "CLAIM_NOT_VERIFIED", "CLAIM_ALREADY_CREDENTIAL", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
+		Codes:       []string{"NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "CLAIM_NOT_VERIFIED", "CLAIM_ALREADY_CREDENTIAL", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
 	web.Post(a, "/v1/entities/{did}/transfer", s.serveTransfer, web.Doc{
 		Summary: "Give an entity another controller and owner", Scope: "entities:transfer", Tag: tag, Once: true,
