@@ -32,6 +32,7 @@ type GroupDraft struct {
 type Member struct {
 	Group   string    `json:"group"`  // DID
 	Member  string    `json:"member"` // DID
+	Keys    []string  `json:"keys"`   // did:keys of the member that the group admits
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	AddedBy string    `json:"addedBy,omitzero"`
 }
@@ -87,9 +88,17 @@ func memberPath(group, member string) string {
 
 // Add makes a DID a member of a group, with its scopes from the next request
 // on. Adding it again changes nothing. Codes: NOT_A_GROUP, NOT_CONTROLLER,
-// SCOPE_MISSING, GROUP_CLOSED, GROUP_FULL.
+// SCOPE_MISSING, GROUP_CLOSED, GROUP_FULL, and KEYS_UNCONFIRMED when AddWith
+// has to say which keys of the DID are to be admitted.
 func (g Groups) Add(ctx context.Context, group, member string, opts ...Option) (*Member, error) {
 	return do[Member](ctx, g.c, put(memberPath(group, member), nil), opts)
+}
+
+// AddWith is Add with the did:keys of the member that the group admits, and no
+// others: keys that the member has shown to the caller. The code
+// MEMBER_KEYS_INVALID says that one of them does not speak for the DID.
+func (g Groups) AddWith(ctx context.Context, group, member string, keys []string, opts ...Option) (*Member, error) {
+	return do[Member](ctx, g.c, put(memberPath(group, member), map[string][]string{"keys": keys}), opts)
 }
 
 // Remove takes a DID out of a group.

@@ -213,15 +213,26 @@ func (a *App) twinKeys(ctx context.Context, id did.DID) ([]ed25519.PublicKey, er
 		return nil, err
 	}
 	var keys []ed25519.PublicKey
-	for _, name := range e.AlsoKnownAs {
-		if key, err := did.DID(name).Ed25519(); err == nil {
-			keys = append(keys, key)
+	for _, name := range e.Keys() {
+		key, err := did.DID(name).Ed25519()
+		if err != nil {
+			return nil, err
 		}
+		keys = append(keys, key)
 	}
 	if len(keys) == 0 || e.Status == entity.StatusDeactivated {
 		return nil, ucan.ErrUnknownDID
 	}
 	return keys, nil
+}
+
+// publishedKeys are the did:keys of a DID that is not held here, from the
+// indexer, if there is one.
+func (a *App) publishedKeys(ctx context.Context, id string) ([]string, error) {
+	if a.mind == nil {
+		return nil, nil
+	}
+	return a.mind.callers.Published(ctx, did.DID(id))
 }
 
 // callerByToken is who calls area A or B with a UCAN, with what their groups
@@ -234,7 +245,7 @@ func (a *App) callerByToken(r *http.Request) (web.Caller, error) {
 	case !ok:
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_MISSING", "X-Auth-Type says ucan, but there is no token: Authorization: Bearer <invocation>.")
 	}
-	return a.callerOf(r.Context(), who)
+	return a.callerOf(r.Context(), who.DID, who.Signer)
 }
 
 // measureMind shows what the oracle does.

@@ -56,20 +56,20 @@ func (a *App) readTool(name, scope, about, schema string, do func(context.Contex
 	}
 }
 
-// callerOf is a DID as a caller of the operator's workspace, with what its
-// groups give.
-func (a *App) callerOf(ctx context.Context, did string) (web.Caller, error) {
-	scopes, err := group.ScopesOf(ctx, a.DB, auth.OperatorWorkspace, did)
-	if err != nil {
-		return web.Caller{}, err
-	}
-	return web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Scopes: scopes}, nil
+// callerOf is a DID as a caller of the operator's workspace, with what the
+// groups give that have admitted the key it signed with.
+func (a *App) callerOf(ctx context.Context, did, signer string) (web.Caller, error) {
+	c := web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Signer: signer}
+	var err error
+	c.Scopes, err = group.ScopesBy(ctx, a.DB, c)
+	return c, err
 }
 
 // asUser has what follows done by the user of a run, who needs a scope for it.
 // What it does only reads: rights may be a second old, see tool.Context.Caller.
 func (a *App) asUser(ctx context.Context, scope string) (context.Context, error) {
-	c, err := tool.From(ctx).Caller(ctx, a.callerOf)
+	run := tool.From(ctx)
+	c, err := run.Caller(ctx, func(ctx context.Context, user string) (web.Caller, error) { return a.callerOf(ctx, user, run.Signer) })
 	if err != nil {
 		return nil, err
 	}

@@ -13,24 +13,26 @@ import (
 )
 
 // oracleTwin makes the twin of the oracle in the operator's workspace, on the
-// first start, and keeps its address right. The owner must exist already.
+// first start. The owner must exist already.
 func (a *App) oracleTwin(ctx context.Context, dids *resolve.Service) error {
 	ctx, err := a.Auth.AsOwner(ctx, auth.OperatorWorkspace)
 	if err != nil {
 		return err
 	}
-	o := resolve.Oracle{DID: a.identity.DID.String(), Name: a.cfg.Oracle.Name, Base: a.cfg.Server.PublicURL}
-	if o.Base == "" {
-		scheme := "http"
-		if a.tls != nil {
-			scheme = "https"
-		}
-		// Several instances on one store each have a port of their own, and a
-		// port the system chose is another one with every start.
-		o.Base, o.Guessed = fmt.Sprintf("%s://localhost:%d", scheme, a.mainPort()), true
-		o.Once = a.cfg.Postgres() || a.cfg.Server.Port == 0
+	return dids.EnsureOracle(ctx, a.cfg.Oracle.Name)
+}
+
+// address is where clients reach this server: the name it was given, or this
+// machine.
+func (a *App) address() string {
+	if a.cfg.Server.PublicURL != "" {
+		return a.cfg.Server.PublicURL
 	}
-	return dids.EnsureOracle(ctx, o)
+	scheme := "http"
+	if a.tls != nil {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://localhost:%d", scheme, a.mainPort())
 }
 
 // oracleKeys knows the one key this server has: that of its oracle.

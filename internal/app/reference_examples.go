@@ -117,7 +117,7 @@ func (e examples) sample(method, path, name string) string {
 			return "name"
 		}
 	case "id":
-		return e.id(read, collection, path)
+		return e.id(collection, path)
 	case "gateway":
 		return "africastalking"
 	case "sessionId":
@@ -180,7 +180,7 @@ func (e examples) did(read bool, collection, path string) string {
 		return ownHousehold
 	case strings.HasSuffix(path, "/transfer"), strings.HasSuffix(path, "/verification"): // of one that no example changes later
 		return ownDevice
-	case strings.HasSuffix(path, "/relationships/{id}"):
+	case strings.HasSuffix(path, "/relationships/{id}"), strings.HasSuffix(path, "/services/{id}"):
 		return ownTwin
 	case read:
 		return e.oracle
@@ -190,10 +190,8 @@ func (e examples) did(read bool, collection, path string) string {
 
 // id is another name in a path. Those the server makes have to be read from
 // the answer that made them.
-func (e examples) id(read bool, collection, path string) string {
+func (e examples) id(collection, path string) string {
 	switch {
-	case strings.HasSuffix(path, "/services/{id}") && read:
-		return "api"
 	case strings.HasPrefix(path, "/entities/"):
 		return e.oracle[strings.LastIndexByte(e.oracle, ':')+1:]
 	case collection == "entities", collection == "workspaces":

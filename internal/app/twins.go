@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -21,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -55,13 +57,14 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key, Mask: masked})
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
-		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, GroupChanged: a.Auth.RightsChanged,
+		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs,
+		Speakers: &group.Speakers{Held: a.Auth.HeldBy, Talks: chat.Talks, Oracle: a.identity.DID.String(), Now: time.Now}, GroupChanged: a.Auth.RightsChanged,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
 	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
-	t.groups = group.New(group.Config{DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Changed: a.Auth.RightsChanged})
+	t.groups = group.New(group.Config{DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Published: a.publishedKeys, Changed: a.Auth.RightsChanged})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Jobs: a.Jobs, Idem: a.Idem,
@@ -79,7 +82,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		Copies:    append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
 	})
 	t.resolve, err = resolve.New(resolve.Config{
-		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(),
+		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(), Address: a.address,
 		Keys: oracleKeys(a.identity), At: history.At, Web: fetchDocument(a.outbound),
 	})
 	if err != nil {

@@ -38,3 +38,28 @@ func (s *Service) asMember(ctx context.Context, tx *db.Tx, c web.Caller, princip
 	return fault.New(fault.Forbidden, codeScope, "This takes an owner, or a key with the role member of the same principal.").
 		With(fault.Field{Pointer: "/principal", Code: "scope_missing", Detail: "The groups of this principal may give more than your key has."})
 }
+
+// HeldBy gives the scopes of the keys that speak for a principal and work now,
+// and reports whether there is one. What groups give a key with the role member
+// is not among them.
+func (s *Service) HeldBy(ctx context.Context, q db.Querier, workspace, principal string) (scopes []string, holds bool, err error) {
+	ids, err := listOwned(ctx, q, workspace, principal)
+	if err != nil {
+		return nil, false, err
+	}
+	now := s.moment()
+	for _, id := range ids {
+		k, err := findKey(ctx, q, workspace, id)
+		if err != nil {
+			return nil, false, err
+		}
+		if status := k.at(now).Status; status != Active && status != Rotated {
+			continue
+		}
+		holds = true
+		if !k.byGroups() {
+			scopes = append(scopes, k.Scopes...)
+		}
+	}
+	return scopes, holds, nil
+}

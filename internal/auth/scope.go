@@ -64,7 +64,7 @@ var roles = []Role{
 	{"owner", []string{all}},
 	{"manager", []string{
 		"analytics:*", "audit:read", "claims:read", "claims:write", "credentials:read", "credentials:write", "devices:*",
-		"entities:pii", "entities:read", "entities:write", "entities:transfer", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
+		"entities:pii", "entities:read", "entities:write", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*",
 		"jobs:*", "keys:*", "oracle:*", "protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:*",
 		"sessions:*", "surveys:*", "templates:*", "ussd:*", "webhooks:*",
 	}},

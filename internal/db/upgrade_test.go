@@ -5,8 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -66,4 +70,86 @@ func TestUpgradeKeepsWhoWasErased(t *testing.T) {
 			t.Errorf("erased = %q, error %v; want %q", got, rows.Err(), want)
 		}
 	})
+}
+
+// TestUpgradeAdmitsKeys: members keep their rights with the keys of today, and
+// keys that were made with the role manager no longer take twins over.
+func TestUpgradeAdmitsKeys(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 31)) // 0000 to 0030
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		manager, err := json.Marshal(slices.Sorted(slices.Values(append(managerScopes(), "entities:transfer"))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(text string, args ...any) {
+			t.Helper()
+			if _, err := d.Exec(t.Context(), text, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		twin := func(nid int, did string, chosen int, body string) {
+			run(`INSERT INTO entities(nid, ws, did, type, class, domain_type, protocol, protocol_version, project, status, name, revision, crowded,
+				type_key, protocol_key, project_key, status_key, created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body, chosen)
+				VALUES ($1, 'default', $2, 'Person', 'physical', 'person', 'p', '1.0.0', '', 'active', '', 1, 0, 0, 0, 0, 0, 1, 1, '', '', '', '', $3, $4, $5)`,
+				nid, did, []byte{1}, body, chosen)
+		}
+		twin(1, "did:x:made", 0, `{"did":"did:x:made","alsoKnownAs":["did:key:z1","https://example.org","did:key:z2"]}`)
+		twin(4, "did:x:odd", 0, `{"did":"did:x:odd","metadata":{"name":"\u0000"}}`)
+		twin(2, "did:x:chosen", 1, `{"did":"did:x:chosen","alsoKnownAs":["did:key:z3"]}`)
+		twin(3, "did:x:plain", 0, `{"did":"did:x:plain"}`)
+		for _, who := range []string{"did:x:made", "did:x:chosen", "did:x:plain", "did:x:odd", "did:x:elsewhere"} {
+			run(`INSERT INTO group_members(ws, member, grp, added_at, added_by) VALUES ('default', $1, 9, 1, 'x')`, who)
+		}
+		run(`INSERT INTO workspaces(id, name, created_by, created_at, revision) VALUES ('default', 'd', 'x', 1, 1)`)
+		run(`INSERT INTO principals(workspace, did, kind, name, created_at) VALUES ('default', 'p', 'service', 'n', 1)`)
+		for id, scopes := range map[string]string{"manager": string(manager), "named": `["entities:transfer"]`} {
+			run(`INSERT INTO api_keys(id, workspace, principal, name, prefix, hash, scopes, projects, networks, created_by, created_at, revision)
+				VALUES ($1, 'default', 'p', 'n', $1, $2, $3, '[]', '[]', 'x', 1, 1)`, id, []byte(id), scopes)
+		}
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		if got := texts(t, d, `SELECT member || ' ' || key FROM group_keys ORDER BY key`); got != "did:x:made did:key:z1, did:x:made did:key:z2" {
+			t.Errorf("admitted keys = %s", got)
+		}
+		if got := texts(t, d, `SELECT id || CASE WHEN scopes LIKE '%entities:transfer%' THEN ' takes over' ELSE ' does not' END FROM api_keys ORDER BY id`); got != "manager does not, named takes over" {
+			t.Errorf("keys = %s", got)
+		}
+	})
+}
+
+// managerScopes are those of the role manager as this version stores them.
+func managerScopes() []string {
+	return []string{
+		"analytics:*", "audit:read", "claims:read", "claims:write", "credentials:read", "credentials:write", "devices:*", "entities:pii",
+		"entities:read", "entities:write", "evaluations:read", "events:read", "exports:*", "groups:*", "imports:*", "jobs:*", "keys:*", "oracle:*",
+		"protocols:*", "responses:pii", "responses:read", "responses:write", "sampling:*", "sessions:*", "surveys:*", "templates:*", "ussd:*", "webhooks:*",
+	}
+}
+
+// texts reads a column of texts.
+func texts(t *testing.T, d *db.DB, query string) string {
+	t.Helper()
+	rows, err := d.Query(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(out, ", ")
 }

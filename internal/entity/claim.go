@@ -43,7 +43,8 @@ func (s *Service) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Veri
 	if err != nil {
 		return Verification{}, err
 	}
-	if b.As, err = s.cfg.ControlsAs(ctx, tx, b.Workspace, b.Caller); err != nil {
+	// By name: a judge has no part in the claim, whatever key they come with.
+	if b.As, err = s.cfg.ControlsAs(ctx, tx, web.Caller{Workspace: b.Workspace, DID: b.Caller}); err != nil {
 		return Verification{}, err
 	}
 	next, err := b.Weigh(ctx, tx, r.NID, e, v)

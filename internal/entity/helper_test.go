@@ -83,7 +83,8 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*entity.Config)) *env {
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: eventtest.Cursors(), Taken: link.Held})
 	cfg := entity.Config{
 		DB: d, Protocols: p, Events: l, Idem: idem.New(idem.Config{DB: d, Key: key}), Cursors: eventtest.Cursors(), Relayer: "did:key:server",
-		ControlsAs: func(_ context.Context, _ db.Querier, _, member string) ([]string, error) {
+		ControlsAs: func(_ context.Context, _ db.Querier, c web.Caller) ([]string, error) {
+			member := c.DID
 			if member == "did:key:member" {
 				return []string{"did:ixo:group/of-member"}, nil
 			}

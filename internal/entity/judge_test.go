@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // court is a stove whose protocol says how its claims are verified, and four
@@ -318,7 +319,8 @@ func TestEarlierProducers(t *testing.T) {
 		clock.Store(time.Now().UnixMilli())
 		v := newEnv(t, d, func(c *entity.Config) {
 			c.Now = func() time.Time { return time.UnixMilli(clock.Add(1)) }
-			c.ControlsAs = func(_ context.Context, _ db.Querier, _, member string) ([]string, error) {
+			c.ControlsAs = func(_ context.Context, _ db.Querier, c web.Caller) ([]string, error) {
+				member := c.DID
 				if member == "did:key:member" {
 					return []string{"did:ixo:group/g"}, nil
 				}

@@ -86,6 +86,7 @@ type revision struct {
 	added, dropped []index.Prop
 	named, unnamed []index.Name
 	certifies      bool // others show the twin, which is a credential, and must show it anew
+	speaks         *Speaking
 }
 
 // revise makes the next revision of a twin. It only reads.
@@ -121,6 +122,10 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	rev.named, rev.unnamed = index.Difference(index.NamesOf(e.ExternalIDs), index.NamesOf(before.ExternalIDs))
 	s.follow(ctx, r, e, &before)
 	rev.certifies = proof.Changed(&before, e)
+	rev.speaks = speakingOf(r.Workspace, &before, e)
+	if err := s.maySpeak(ctx, q, rev); err != nil {
+		return nil, err
+	}
 	next := *r
 	if rev.next = &next; !act.aside {
 		next.stated = e.Revision
@@ -199,12 +204,18 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 	tx.AfterCommit(func() {
 		s.records.Set(cache.Name{Workspace: next.Workspace, DID: next.DID}, next.cached())
 	})
+	if err := s.maySpeak(ctx, tx, rev); err != nil {
+		return err // somebody has become a principal since it was prepared
+	}
 	stored, err := update(ctx, tx, rev.old, rev.next)
 	if err != nil {
 		return err
 	}
 	if !stored {
 		return web.Overtaken()
+	}
+	if err := s.noteSpeakers(ctx, tx, rev.speaks); err != nil {
+		return err
 	}
 	if err := index.DropProps(ctx, tx, next.NID, rev.dropped); err != nil {
 		return err

@@ -37,10 +37,13 @@ type Config struct {
 	Relayer    string // DID of this server, for relayerNode
 	StrictRefs bool   // refuse references to twins that are not held here
 
-	// ControlsAs tells as whom a member may act besides itself: the DIDs of
+	// ControlsAs names as whom a caller may act besides itself: the DIDs of
 	// its groups whose scopes cover entities:write, and of their
 	// organisations. Without it callers act as themselves only.
-	ControlsAs func(ctx context.Context, q db.Querier, ws, member string) ([]string, error)
+	ControlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
+	// Speakers looks after the keys that speak for twins. Without it they are
+	// a list like any other.
+	Speakers Speakers
 	// GroupChanged is called after a commit that changed a group, an
 	// organisation, or an edge between them. It must not block.
 	GroupChanged func()
@@ -67,7 +70,7 @@ func (c Config) withDefaults() Config {
 		c.NewDID = did.NewEntity
 	}
 	if c.ControlsAs == nil {
-		c.ControlsAs = func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil }
+		c.ControlsAs = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }
 	}
 	return c
 }
@@ -168,7 +171,7 @@ func (s *Service) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
 	if caller.DID != "" && slices.Contains(controllers, caller.DID) {
 		return nil
 	}
-	as, err := s.cfg.ControlsAs(ctx, q, r.Workspace, caller.DID)
+	as, err := s.cfg.ControlsAs(ctx, q, caller)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ var types = []Type{
 	{"relationship.added", "A twin got a relationship."},
 	{"relationship.removed", "A relationship of a twin has ended."},
 	{"member.added", "Somebody came into a group."},
+	{"member.keys_changed", "A group admits other keys of a member."},
 	{"member.removed", "Somebody left a group."},
 	{"protocol.created", "A draft of a protocol, or of its next version, was made."},
 	{"protocol.updated", "A draft of a protocol was changed."},

@@ -38,6 +38,7 @@ type row struct {
 // job may do what the caller may, and no more.
 type owner struct {
 	Key      string   `json:"key,omitzero"`
+	Signer   string   `json:"signer,omitzero"`
 	Scopes   []string `json:"scopes,omitempty"`
 	Projects []string `json:"projects,omitempty"`
 }
@@ -47,7 +48,7 @@ func (r *row) asCaller() (web.Caller, error) {
 	if err := json.Unmarshal([]byte(r.caller), &o); err != nil {
 		return web.Caller{}, fmt.Errorf("decode caller of job %s: %w", r.id, err)
 	}
-	return web.Caller{Workspace: r.ws, DID: r.createdBy, Key: o.Key, Scopes: o.Scopes, Projects: o.Projects}, nil
+	return web.Caller{Workspace: r.ws, DID: r.createdBy, Key: o.Key, Signer: o.Signer, Scopes: o.Scopes, Projects: o.Projects}, nil
 }
 
 // job is the row as readers see it.

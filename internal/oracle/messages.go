@@ -149,7 +149,7 @@ func (s *Service) about(r *http.Request, q *request, m *message) tool.Context {
 		home = ""
 	}
 	return tool.Context{
-		User: q.who.DID, SessionID: r.PathValue("sessionId"), HomeServer: home, Metadata: m.Metadata,
+		User: q.who.DID, Signer: q.who.Signer, SessionID: r.PathValue("sessionId"), HomeServer: home, Metadata: m.Metadata,
 		Timezone: zone(m.Timezone, r.Header.Get("X-Timezone")), MatrixToken: tool.NewToken(r.Header.Get("X-Matrix-Access-Token")),
 		Delegation: s.delegated(q.who.DID, q.who.DelegationText),
 	}

@@ -18,6 +18,7 @@ type walk struct {
 	now          int64
 	tokens       map[codec.CID]*Token
 	signers      map[codec.CID]ed25519.PublicKey // tokens whose time and signature are good
+	first        ed25519.PublicKey               // of the token that was sent, which is looked at before its proofs
 	keys         map[did.DID][]ed25519.PublicKey
 	checked      map[codec.CID]int64 // the effective end of whole chains that are good
 	dead         map[step]bool       // steps that lead to no root
@@ -74,6 +75,9 @@ func (w *walk) valid(ctx context.Context, t *Token) (ed25519.PublicKey, error) {
 	key, err := w.signer(ctx, t)
 	if err != nil {
 		return nil, err
+	}
+	if w.first == nil {
+		w.first = key
 	}
 	if len(t.Proofs) > 0 || len(w.tokens) > 0 {
 		if w.signers == nil {

@@ -79,6 +79,7 @@ func New(c Config) *Checker {
 // Grant is what a good token says. Grants are shared; do not change one.
 type Grant struct {
 	Issuer       did.DID
+	Signer       did.DID // did:key of the one key of the issuer that signed
 	Audience     did.DID
 	CID          string
 	Capabilities []Capability
@@ -263,7 +264,7 @@ func (c *Checker) check(ctx context.Context, w *walk, text string, decide judge)
 		return nil, 0, fmt.Errorf("token %s of %s: %w", t.CID, t.Issuer, err)
 	}
 	g := &Grant{
-		Issuer: t.Issuer, Audience: t.Audience, CID: t.CID.String(), Capabilities: t.Capabilities,
+		Issuer: t.Issuer, Signer: did.FromEd25519(w.first), Audience: t.Audience, CID: t.CID.String(), Capabilities: t.Capabilities,
 		Facts: t.Facts(), Expires: moment(end),
 	}
 	signed, err := t.signed()

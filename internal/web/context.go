@@ -15,6 +15,7 @@ type Caller struct {
 	Workspace string   // every query carries it
 	DID       string   // the principal
 	Key       string   // public id of the API key; "" for other credentials
+	Signer    string   // did:key that signed the token of a UCAN caller; "" for other credentials
 	Scopes    []string // what the caller may do: "entities:read", "entities:*", "*"
 	Projects  []string // when not empty, only these projects exist for the caller
 }

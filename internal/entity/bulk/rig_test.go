@@ -73,7 +73,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.log, Cursors: cursors, Idem: store})
 	r.ents = entity.New(entity.Config{
 		DB: d, Protocols: protocols, Events: r.log, Idem: store, Cursors: cursors, NewDID: r.newDID, Now: r.entityClock,
-		ControlsAs: func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil },
+		ControlsAs: func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil },
 	})
 	find := search.New(search.Config{DB: d, Protocols: protocols, Cursors: cursors, Key: key})
 	r.Service = bulk.New(bulk.Config{

@@ -201,7 +201,7 @@ func TestNarrowKey(t *testing.T) {
 		}
 		c := web.CallerFrom(owner)
 		c.Projects = []string{project}
-		_, err := v.groups.Add(web.WithCaller(owner, c), v.weak, "did:key:me")
+		_, err := v.groups.Add(web.WithCaller(owner, c), v.weak, "did:key:me", nil)
 		wantCode(t, "by a key of the project", err, "KEY_RESTRICTED")
 		_, err = v.groups.Create(web.WithCaller(owner, c), v.weak, group.Draft{Name: "x", Scopes: []string{"entities:read"}})
 		wantCode(t, "a group by a key of the project", err, "KEY_RESTRICTED")

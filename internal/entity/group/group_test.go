@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 func TestRoutes(t *testing.T) {
@@ -108,7 +109,7 @@ func TestControlsAs(t *testing.T) {
 		readers := r.make(t, org, group.Draft{Name: "readers", Scopes: []string{"entities:read"}, Members: []string{amina}})
 		get := func() []string {
 			t.Helper()
-			as, err := group.ControlsAs(t.Context(), d, auth.OperatorWorkspace, amina)
+			as, err := group.ControlsAs(t.Context(), d, web.Caller{Workspace: auth.OperatorWorkspace, DID: amina})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +156,7 @@ func TestLimits(t *testing.T) {
 		set("group", g, 99_999)
 		r.add(t, g, amina)
 		r.add(t, g, amina) // counts once
-		_, err := r.groups.Add(ctx, g, baraka)
+		_, err := r.groups.Add(ctx, g, baraka, nil)
 		wantCode(t, "one too many", err, "GROUP_FULL")
 		for range 2 {
 			if _, err := r.groups.Remove(ctx, g, amina); err != nil {
@@ -164,7 +165,7 @@ func TestLimits(t *testing.T) {
 		}
 		r.add(t, g, baraka) // there is one place again
 		set("member", amina, 100)
-		_, err = r.groups.Add(ctx, r.make(t, org, group.Draft{Name: "y"}), amina)
+		_, err = r.groups.Add(ctx, r.make(t, org, group.Draft{Name: "y"}), amina, nil)
 		wantCode(t, "in too many groups", err, "TOO_MANY_GROUPS")
 		_, err = r.groups.Create(ctx, org, group.Draft{Name: "z", Members: []string{amina}})
 		wantCode(t, "made with somebody in too many", err, "TOO_MANY_GROUPS")
@@ -186,7 +187,7 @@ func TestRaces(t *testing.T) {
 				<-start
 				for n := range 8 {
 					member := fmt.Sprintf("did:key:m%d", n%3)
-					_, err := r.groups.Add(ctx, g, member)
+					_, err := r.groups.Add(ctx, g, member, nil)
 					if i%2 == 1 && err == nil {
 						_, err = r.groups.Remove(ctx, g, member)
 					}
@@ -204,7 +205,7 @@ func TestRaces(t *testing.T) {
 		})
 		close(start)
 		wg.Wait()
-		_, err := r.groups.Add(ctx, g, amina)
+		_, err := r.groups.Add(ctx, g, amina, nil)
 		wantCode(t, "after the end", err, "GROUP_CLOSED")
 		members, _, err := r.groups.Members(ctx, g, "", 10)
 		if err != nil {

@@ -27,8 +27,11 @@ func (s *Service) Routes(a *web.API) {
 	web.Put(a, "/v1/entities/{did}/members/{member}", s.serveAdd, web.Doc{
 		Summary: "Add a member to a group", Scope: "groups:write", Tag: tag,
 		Description: "A member is any DID: of a person, a device, a service. It has the scopes of the group from its next request on, with a key of the role member. " +
-			"You must control the group and have all its scopes. Adding a member again changes nothing.",
-		Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "GROUP_CLOSED", "GROUP_FULL", "TOO_MANY_GROUPS"},
+			"You must control the group and have all its scopes. Adding a member again changes nothing but the keys. " +
+			"A membership is given to keys: the answer lists the did:keys of the member that the group admits, and a UCAN signed by any other has nothing from it. " +
+			"A key that was put there by somebody who has less than the group gives is refused with 409 until you repeat the request with keys, which you have from the member. " +
+			"A key that comes to the DID later is admitted when a key that is admitted signed for it, or when its adder has all that the group gives.",
+		Example: Confirmation{}, Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "GROUP_CLOSED", "GROUP_FULL", "TOO_MANY_GROUPS", "KEYS_UNCONFIRMED", "MEMBER_KEYS_INVALID"},
 	})
 	web.Delete(a, "/v1/entities/{did}/members/{member}", s.serveRemove, web.Doc{
 		Summary: "Remove a member from a group", Scope: "groups:write", Tag: tag,
@@ -59,8 +62,16 @@ func (s *Service) serveCreate(ctx context.Context, in *struct {
 	return s.Create(ctx, in.DID, in.Body)
 }
 
-func (s *Service) serveAdd(ctx context.Context, in *pair) (*Member, error) {
-	return s.Add(ctx, in.DID, in.Member)
+func (s *Service) serveAdd(ctx context.Context, in *struct {
+	pair
+	Body *Confirmation
+},
+) (*Member, error) {
+	var keys []string
+	if in.Body != nil {
+		keys = in.Body.Keys
+	}
+	return s.Add(ctx, in.DID, in.Member, keys)
 }
 
 func (s *Service) serveRemove(ctx context.Context, in *pair) (*Member, error) {

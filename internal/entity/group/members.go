@@ -15,16 +15,23 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Add makes a DID a member of a group. Adding it again changes nothing. The
-// caller needs the right to change the group and every scope it gives. Faults:
-// NOT_A_GROUP, NOT_CONTROLLER, SCOPE_MISSING, KEY_RESTRICTED, GROUP_CLOSED,
-// GROUP_FULL, TOO_MANY_GROUPS.
-func (s *Service) Add(ctx context.Context, id, member string) (*Member, error) {
+// Add makes a DID a member of a group, with the keys that speak for it. keys
+// are those the caller knows to be the member's; nil admits all that somebody
+// put there who has what the group gives. Adding a member again changes nothing
+// but that. The caller needs the right to change the group and every scope it
+// gives. Faults: NOT_A_GROUP, NOT_CONTROLLER, SCOPE_MISSING, KEY_RESTRICTED,
+// GROUP_CLOSED, GROUP_FULL, TOO_MANY_GROUPS, KEYS_UNCONFIRMED,
+// MEMBER_KEYS_INVALID.
+func (s *Service) Add(ctx context.Context, id, member string, keys []string) (*Member, error) {
 	if err := checkDID("path/member", member); err != nil {
 		return nil, err
 	}
+	published, err := s.publishedKeys(ctx, member)
+	if err != nil {
+		return nil, err
+	}
 	var m *Member
-	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
 		r, err := s.changeable(ctx, tx, id)
 		if err != nil {
 			return err
@@ -39,7 +46,11 @@ func (s *Service) Add(ctx context.Context, id, member string) (*Member, error) {
 		if err := checkGrant(ctx, "path/did", p.Scopes); err != nil {
 			return err
 		}
-		m, err = s.join(ctx, tx, r, member)
+		a := admission{scopes: p.Scopes, published: published}
+		if keys != nil {
+			a.confirmed = tidy(keys)
+		}
+		m, err = s.join(ctx, tx, r, member, a)
 		return err
 	})
 	if err != nil {
@@ -72,15 +83,17 @@ func (s *Service) changeable(ctx context.Context, tx *db.Tx, id string) (*entity
 }
 
 // join stores a member of a group that everything was checked of.
-func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member string) (*Member, error) {
+func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member string, a admission) (*Member, error) {
 	m := &Member{Group: r.DID, Member: member, AddedAt: s.cfg.Now().UTC().Truncate(time.Millisecond), AddedBy: web.CallerFrom(ctx).DID}
 	fresh, err := insert(ctx, tx, r.Workspace, r.NID, m)
 	if err != nil {
 		return nil, err
 	}
 	if !fresh {
-		_, err := find(ctx, tx, r.Workspace, r.NID, m)
-		return m, err
+		if _, err := find(ctx, tx, r.Workspace, r.NID, m); err != nil {
+			return nil, err
+		}
+		return m, s.admitAgain(ctx, tx, r, m, a)
 	}
 	switch n, err := bump(ctx, tx, membersOf(r.Workspace, r.DID), 1); {
 	case err != nil:
@@ -94,7 +107,19 @@ func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member str
 	case n > maxGroups:
 		return nil, fault.New(fault.Conflict, "TOO_MANY_GROUPS", fmt.Sprintf("A member is in at most %d groups.", maxGroups))
 	}
-	return m, s.announce(ctx, tx, "member.added", r.DID, member)
+	if err := s.admitKeys(ctx, tx, r, m, a); err != nil {
+		return nil, err
+	}
+	return m, s.announce(ctx, tx, "member.added", r.DID, m)
+}
+
+// admitAgain looks at the keys of somebody who is a member already.
+func (s *Service) admitAgain(ctx context.Context, tx *db.Tx, r *entity.Row, m *Member, a admission) error {
+	before := m.Keys
+	if err := s.admitKeys(ctx, tx, r, m, a); err != nil || slices.Equal(before, m.Keys) {
+		return err
+	}
+	return s.announce(ctx, tx, "member.keys_changed", r.DID, m)
 }
 
 // Remove takes a DID out of a group. One that is no member stays none. The
@@ -134,7 +159,7 @@ func (s *Service) leave(ctx context.Context, tx *db.Tx, ws string, g Membership,
 	if err := unbump(ctx, tx, groupsOf(ws, member)); err != nil {
 		return err
 	}
-	return s.announce(ctx, tx, "member.removed", g.Group, member)
+	return s.announce(ctx, tx, "member.removed", g.Group, &Member{Member: member})
 }
 
 // Forget takes a DID out of all its groups, in the transaction that erases its
@@ -153,8 +178,12 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int
 	return int64(len(all)), nil
 }
 
-// announce tells of a change of members.
-func (s *Service) announce(ctx context.Context, tx *db.Tx, typ, group, member string) error {
+// announce tells of a change of members, and of the keys that are admitted.
+func (s *Service) announce(ctx context.Context, tx *db.Tx, typ, group string, m *Member) error {
 	tx.AfterCommit(s.cfg.Changed)
-	return s.cfg.Events.Append(ctx, tx, event.Event{Type: typ, Subject: group, Data: map[string]string{"member": member}})
+	data := map[string]any{"member": m.Member}
+	if len(m.Keys) > 0 {
+		data["keys"] = m.Keys
+	}
+	return s.cfg.Events.Append(ctx, tx, event.Event{Type: typ, Subject: group, Data: data})
 }

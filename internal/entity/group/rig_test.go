@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -50,6 +51,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.events, Cursors: cursors})
 	r.entities = entity.New(entity.Config{
 		DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, ControlsAs: group.ControlsAs, GroupChanged: r.auth.RightsChanged,
+		Speakers: &group.Speakers{Held: r.auth.HeldBy, Oracle: "did:ixo:entity:00000000000000000000000000000001", Now: time.Now},
 	})
 	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Changed: r.auth.RightsChanged})
 	a := web.NewAPI(web.APIConfig{Name: "groups", Gate: r.auth, Log: dbtest.Log(t)})
@@ -132,7 +134,7 @@ func (r *rig) make(t testing.TB, in string, d group.Draft) string {
 // add adds a member as the owner.
 func (r *rig) add(t testing.TB, in, member string) {
 	t.Helper()
-	if _, err := r.groups.Add(r.owner(t), in, member); err != nil {
+	if _, err := r.groups.Add(r.owner(t), in, member, nil); err != nil {
 		t.Fatalf("Add(%s) = %v", member, err)
 	}
 }

@@ -14,29 +14,46 @@ import (
 // of active organisations together, cut to what they are worth in the
 // workspace. It is what auth.Config.Groups asks for.
 func ScopesOf(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
-	all, err := memberships(ctx, q, ws, member)
+	return ScopesBy(ctx, q, web.Caller{Workspace: ws, DID: member})
+}
+
+// ScopesBy are the scopes a caller has from its groups: of a UCAN caller those
+// that have admitted the key it has signed with.
+func ScopesBy(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
+	all, err := membershipsOf(ctx, q, c)
 	if err != nil {
 		return nil, err
 	}
-	return given(ws, all), nil
+	return given(c.Workspace, all), nil
 }
 
-// ControlsAs tells as whom a member may change twins besides itself: the DIDs
+// ControlsAs names as whom a caller may change twins besides itself: the DIDs
 // of its groups that are in force and give entities:write, and of their
 // organisations. It is what entity.Config.ControlsAs asks for.
-func ControlsAs(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
-	all, err := memberships(ctx, q, ws, member)
+func ControlsAs(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
+	all, err := membershipsOf(ctx, q, c)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, m := range all {
-		c := web.Caller{Workspace: ws, Scopes: auth.Effective(ws, m.Scopes)}
-		if m.InForce && auth.May(c, "entities:write") {
+		as := web.Caller{Workspace: c.Workspace, Scopes: auth.Effective(c.Workspace, m.Scopes)}
+		if m.InForce && auth.May(as, "entities:write") {
 			out = append(out, m.Group, m.Organisation)
 		}
 	}
 	return tidy(out), nil
+}
+
+// membershipsOf are the groups of a caller: of a UCAN caller only those that
+// have admitted the key it has signed with.
+func membershipsOf(ctx context.Context, q db.Querier, c web.Caller) ([]Membership, error) {
+	all, err := memberships(ctx, q, c.Workspace, c.DID)
+	if err != nil || len(all) == 0 || c.Signer == "" || c.Signer == c.DID {
+		return all, err
+	}
+	admitted, err := admittedTo(ctx, q, c)
+	return slices.DeleteFunc(all, func(m Membership) bool { return !admitted[m.nid] }), err
 }
 
 // memberships reads the groups of a member and finds out which are in force.

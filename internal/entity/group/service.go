@@ -26,6 +26,9 @@ type Config struct {
 	Idem     *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors  web.Cursors
 	Now      func() time.Time
+	// Published finds the did:keys of a DID that is not held here, where others
+	// publish them. Nil: such a DID has none.
+	Published func(ctx context.Context, id string) ([]string, error)
 	// Changed is called after a member came or went: what is known about keys
 	// must be forgotten. auth.Service.RightsChanged is one.
 	Changed func()
@@ -71,6 +74,12 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 	if err != nil {
 		return web.Reply[Group]{}, err
 	}
+	published := map[string][]string{}
+	for _, m := range d.Members {
+		if published[m], err = s.publishedKeys(ctx, m); err != nil {
+			return web.Reply[Group]{}, err
+		}
+	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Group], error) {
 		if _, err := s.home(ctx, tx, in); err != nil { // as it is now
 			return web.Reply[Group]{}, err
@@ -84,7 +93,7 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 		}
 		members := tidy(d.Members)
 		for _, m := range members {
-			if _, err := s.join(ctx, tx, r, m); err != nil {
+			if _, err := s.join(ctx, tx, r, m, admission{scopes: tidy(d.Scopes), published: published[m]}); err != nil {
 				return web.Reply[Group]{}, err
 			}
 		}
@@ -175,8 +184,10 @@ func (s *Service) Members(ctx context.Context, id, after string, limit int) (mem
 		if err != nil {
 			return err
 		}
-		members, err = listMembers(ctx, q, r.NID, after, limit+1)
-		return err
+		if members, err = listMembers(ctx, q, r.NID, after, limit+1); err != nil {
+			return err
+		}
+		return addKeys(ctx, q, r.NID, members)
 	})
 	if err != nil {
 		return nil, false, err
@@ -220,7 +231,11 @@ func (s *Service) Of(ctx context.Context, member string) (Memberships, error) {
 	}
 	var all []Membership
 	err := s.db.View(ctx, func(q db.Querier) (err error) {
-		all, err = memberships(ctx, q, c.Workspace, member)
+		who := web.Caller{Workspace: c.Workspace, DID: member}
+		if member == c.DID {
+			who.Signer = c.Signer
+		}
+		all, err = membershipsOf(ctx, q, who)
 		return err
 	})
 	if err != nil {

@@ -37,6 +37,9 @@ func find(ctx context.Context, q db.Querier, ws string, grp int64, m *Member) (b
 		return false, fmt.Errorf("find member: %w", err)
 	}
 	m.AddedAt = time.UnixMilli(at).UTC()
+	if m.Keys, err = listAdmitted(ctx, q, ws, m.Member, grp); err != nil {
+		return false, err
+	}
 	return true, nil
 }
 
@@ -46,7 +49,7 @@ func remove(ctx context.Context, tx *db.Tx, ws, member string, grp int64) (bool,
 	if err != nil {
 		return false, fmt.Errorf("remove member: %w", err)
 	}
-	return n > 0, nil
+	return n > 0, replaceAdmitted(ctx, tx, grp, speaker{ws, member, ""})
 }
 
 // tally is a count that is kept.
@@ -89,7 +92,7 @@ func listMembers(ctx context.Context, q db.Querier, grp int64, after string, lim
 		var m Member
 		var at int64
 		err := rows.Scan(&m.Member, &at, &m.AddedBy)
-		m.AddedAt = time.UnixMilli(at).UTC()
+		m.AddedAt, m.Keys = time.UnixMilli(at).UTC(), ownKey(m.Member)
 		return m, err
 	})
 }

@@ -36,14 +36,14 @@ type Protocols interface {
 // Mask is what callers do not see. It is safe for many goroutines.
 type Mask struct {
 	protocols  Protocols
-	controlsAs func(ctx context.Context, q db.Querier, ws, member string) ([]string, error)
+	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 }
 
 // New makes a Mask. controlsAs tells as whom a member may act besides itself,
 // as entity.Config has it; nil: as nobody.
-func New(p Protocols, controlsAs func(ctx context.Context, q db.Querier, ws, member string) ([]string, error)) *Mask {
+func New(p Protocols, controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)) *Mask {
 	if controlsAs == nil {
-		controlsAs = func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil }
+		controlsAs = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }
 	}
 	return &Mask{protocols: p, controlsAs: controlsAs}
 }
@@ -130,7 +130,7 @@ func (s *Sight) hidden(ctx context.Context, q db.Querier, names, controllers []s
 		return nil, nil
 	}
 	if !s.asked && s.c.DID != "" {
-		as, err := s.m.controlsAs(ctx, q, s.c.Workspace, s.c.DID)
+		as, err := s.m.controlsAs(ctx, q, s.c)
 		if err != nil {
 			return nil, err
 		}

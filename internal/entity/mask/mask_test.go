@@ -58,7 +58,8 @@ const masked = `{"did":"did:x:1","controllers":["did:x:ann","did:x:org"],"protoc
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	m := mask.New(protocols, func(_ context.Context, _ db.Querier, _, member string) ([]string, error) {
+	m := mask.New(protocols, func(_ context.Context, _ db.Querier, c web.Caller) ([]string, error) {
+		member := c.DID
 		asked++
 		if member == "did:x:lost" {
 			return nil, errLost
@@ -106,7 +107,7 @@ func TestRecord(t *testing.T) {
 func TestSightRemembers(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	m := mask.New(protocols, func(context.Context, db.Querier, string, string) ([]string, error) {
+	m := mask.New(protocols, func(context.Context, db.Querier, web.Caller) ([]string, error) {
 		asked++
 		return nil, nil
 	})

@@ -22,7 +22,7 @@ const (
 	writeScope = web.Scope("entities:write")
 )
 
-const aboutControl = "Only controllers of the entity may change it. If-Match names the revision you have read; * takes whatever there is."
+const aboutControl = "Only controllers of the entity may change it; who speaks for a DID that has rights of its own (its did:keys in alsoKnownAs, its controllers) only itself, or a caller who has every scope it has. If-Match names the revision you have read; * takes whatever there is."
 
 // Config configures a Service. All of it is needed.
 type Config struct {
@@ -65,7 +65,7 @@ type changing struct {
 
 // codes are those of every change.
 func codes(more ...string) []string {
-	return append(more, "NOT_CONTROLLER", "ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION", "PRECONDITION_REQUIRED")
+	return append(more, "NOT_CONTROLLER", "PRINCIPAL_PROTECTED", "ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION", "PRECONDITION_REQUIRED")
 }
 
 // read gives a twin and its record.

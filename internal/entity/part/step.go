@@ -17,9 +17,10 @@ func (s *Service) stepRoutes(a *web.API) {
 	})
 	web.Post(a, "/v1/entities/{did}/transfer", s.serveTransfer, web.Doc{
 		Summary: "Give an entity another controller and owner", Scope: "entities:transfer", Tag: tag, Once: true,
-		Description: "Whoever controls it now: this is how control that was lost comes back, or what was given away by mistake. It shows in the history and as an event.",
-		Example:     entity.Transfer{Controller: "did:ixo:org/stoves", Reason: "handed over to the operator"},
-		Codes:       []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION"},
+		Description: "Whoever controls it now: this is how control that was lost comes back, or what was given away by mistake. It shows in the history and as an event. " +
+			"A DID that has rights of its own (a member of a group, a holder of keys) is handed over by itself, with a UCAN, or by a caller who has every scope it has.",
+		Example: entity.Transfer{Controller: "did:ixo:org/stoves", Reason: "handed over to the operator"},
+		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "PRINCIPAL_PROTECTED", "STALE_REVISION"},
 	})
 	web.Post(a, "/v1/entities/{did}/verification", s.serveVerify, web.Doc{
 		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify", Tag: tag, Once: true,

@@ -22,7 +22,7 @@ func TestGolden(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		e.fill(t)
-		if err := e.dids.EnsureOracle(owner(t.Context(), "default"), resolve.Oracle{DID: oracleDID, Name: "Hearth", Base: publicURL}); err != nil {
+		if err := e.dids.EnsureOracle(owner(t.Context(), "default"), "Hearth"); err != nil {
 			t.Fatal(err)
 		}
 		h := e.handler(t)

@@ -60,7 +60,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*resolve.Config)) *env {
 		NewDID: func() did.DID { return e.next },
 	})
 	cfg := resolve.Config{
-		DB: d, Entities: e.entities, Log: dbtest.Log(t), PublicURL: publicURL, Oracle: oracleDID, At: history.At,
+		DB: d, Entities: e.entities, Log: dbtest.Log(t), PublicURL: publicURL, Oracle: oracleDID, Address: func() string { return publicURL }, At: history.At,
 		Keys: func(id string) ed25519.PublicKey {
 			if id == oracleDID {
 				return oracleKey()

@@ -90,6 +90,7 @@ func TestSquatters(t *testing.T) {
 		draft.Services = at("squatter.example")
 		e.create(t, "evil", draft)
 		e.patch(t, "evil", minted, `{"metadata":{"name":"mine"}}`)
+		e.create(t, "default", draft) // a copy of the operator's, too
 		for _, target := range []string{"/1.0/identifiers/" + minted, "/entities/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/did.json"} {
 			if w := ask(h, target); w.Code != 200 || !strings.Contains(w.Body.String(), "first.example") || strings.Contains(w.Body.String(), "squatter") {
 				t.Errorf("%s = %d %s, want the first holder's", target, w.Code, w.Body)

@@ -28,6 +28,8 @@ type Config struct {
 	PublicURL string
 	// Oracle is the DID of the oracle, whose document is that of the server.
 	Oracle string
+	// Address is where clients reach the oracle: PublicURL, or a guess.
+	Address func() string
 	// Keys finds the key of a DID that is ours; nil, or a nil key: none.
 	Keys func(id string) ed25519.PublicKey
 	// At reads an earlier revision of a twin, by number or by time. Without it
@@ -180,14 +182,16 @@ func (s *Service) ResolvePublic(ctx context.Context, text string, v Version) (*R
 	return s.show(ctx, row, v, view{id: text, public: true, key: s.cfg.Keys(text)})
 }
 
-// findPublic finds the twin that speaks for a DID: the operator's, else the one
-// the DID was made for; nil when there is neither.
+// findPublic finds the twin that speaks for a DID: the one it was made for,
+// else, for a DID that was not made here, the operator's; nil when there is
+// neither. A copy of a twin in another workspace stays private.
 func (s *Service) findPublic(ctx context.Context, id did.DID) (*entity.Row, error) {
-	row, err := findNamed(ctx, s.db, id.String(), auth.OperatorWorkspace)
-	if _, minted := id.EntityID(); err == nil && row == nil && minted {
-		return findMinted(ctx, s.db, id.String())
+	if _, minted := id.EntityID(); minted {
+		if row, err := findMinted(ctx, s.db, id.String()); err != nil || row != nil {
+			return row, err
+		}
 	}
-	return row, err
+	return findNamed(ctx, s.db, id.String(), auth.OperatorWorkspace)
 }
 
 // resolveKey has one version only, and no moment it was made.
@@ -225,6 +229,7 @@ func (s *Service) show(ctx context.Context, row *entity.Row, v Version, how view
 	if at != "" {
 		meta.Updated = r.Updated.UTC().Format(timeFormat)
 	}
+	r.Services = s.served(row.DID, r.Services)
 	how.private = how.public && (private(row.DomainType) || private(r.DomainType))
 	return result(r.document(how), meta)
 }

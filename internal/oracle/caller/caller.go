@@ -86,6 +86,8 @@ func New(c Config) *Service {
 // Identity is a caller who is known.
 type Identity struct {
 	DID string
+	// Signer is the did:key that signed the token: one of the keys of DID.
+	Signer string
 	// Expires is the end of the token the caller came with.
 	Expires time.Time
 	// Delegation is what the caller lets the oracle do for them, and
@@ -107,7 +109,7 @@ func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity,
 		return nil, s.Refuse(ctx, err)
 	}
 	return &Identity{
-		DID: login.Caller.Issuer.String(), Expires: login.Caller.Expires,
+		DID: login.Caller.Issuer.String(), Signer: login.Caller.Signer.String(), Expires: login.Caller.Expires,
 		Delegation: login.Delegation, DelegationText: login.DelegationText, Invoked: login.Caller != login.Delegation,
 	}, nil
 }
@@ -127,22 +129,22 @@ func (s *Service) Handshake(ctx context.Context, invocation, delegation string) 
 	return s.Identify(ctx, in)
 }
 
-// Principal is the DID behind the tokens of r, for routes that take other
+// Principal is who is behind the tokens of r, for routes that take other
 // credentials too. ok is false when r does not claim to carry UCAN tokens.
-func (s *Service) Principal(r *http.Request) (id string, ok bool, err error) {
+func (s *Service) Principal(r *http.Request) (who *Identity, ok bool, err error) {
 	if !strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") && r.Header.Get("X-Ucan-Delegation") == "" {
-		return "", false, nil
+		return nil, false, nil
 	}
-	who, err := s.Request(r)
+	who, err = s.Request(r)
 	if err != nil {
-		return "", true, err
+		return nil, true, err
 	}
 	// A delegation is handed around to let others do one thing. Here it counts
 	// as its issuer only when it gives everything, as an invocation does.
 	if !who.Invoked && !who.Delegation.Covers("*", ucan.DefaultResource) {
-		return "", true, s.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
+		return nil, true, s.Refuse(r.Context(), &ucan.Error{Kind: ucan.NotCapable, Detail: "the delegation does not give everything"})
 	}
-	return who.DID, true, nil
+	return who, true, nil
 }
 
 // Delegation checks a delegation to the oracle. The error is a *ucan.Error.

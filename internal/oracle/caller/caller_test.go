@@ -141,7 +141,14 @@ func TestPrincipal(t *testing.T) {
 		{"invocation", []string{"Authorization", "Bearer " + good, "X-Auth-Type", "ucan"}, string(user.DID()), true, ""},
 		{"bad one", []string{"Authorization", "Bearer x", "X-Auth-Type", "ucan"}, "", true, "UCAN_INVALID"},
 	} {
-		id, ok, err := s.Principal(from(t, home, tt.headers...))
+		who, ok, err := s.Principal(from(t, home, tt.headers...))
+		id := ""
+		if who != nil {
+			id = who.DID
+			if who.Signer != id {
+				t.Errorf("%s: signed by %s, want the did:key itself", tt.name, who.Signer)
+			}
+		}
 		if id != tt.id || ok != tt.ok || fault.CodeOf(err) != tt.code {
 			t.Errorf("%s: got %q %v %v, want %q %v %q", tt.name, id, ok, err, tt.id, tt.ok, tt.code)
 		}

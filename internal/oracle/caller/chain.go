@@ -62,6 +62,23 @@ func (c *chain) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, e
 	return c.outside.Resolve(ctx, id)
 }
 
+// Published gives the did:keys of a DID as the indexer publishes them; none
+// when nobody knows it. The fault is UCAN_KEYS_UNAVAILABLE.
+func (s *Service) Published(ctx context.Context, id did.DID) ([]string, error) {
+	keys, err := (&indexer{s.cfg}).Resolve(ctx, id)
+	switch {
+	case errors.Is(err, ucan.ErrUnknownDID):
+		return nil, nil
+	case err != nil:
+		return nil, s.Refuse(ctx, &ucan.Error{Kind: ucan.Unavailable, Detail: "keys of " + id.String(), Err: err})
+	}
+	out := make([]string, len(keys))
+	for i, key := range keys {
+		out[i] = did.FromEd25519(key).String()
+	}
+	return out, nil
+}
+
 // Resolve asks the indexer, if there is one.
 func (c *indexer) Resolve(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
 	if c.cfg.Indexer == "" || c.cfg.Client == nil || id.Method() != "ixo" {

@@ -101,6 +101,12 @@ func countOf(ctx context.Context, q db.Querier, user string) (int64, error) {
 	return n, wrap("count sessions", err)
 }
 
+// Talks reports whether a DID has conversations.
+func Talks(ctx context.Context, q db.Querier, user string) (bool, error) {
+	n, err := countOf(ctx, q, user)
+	return n > 0, err
+}
+
 func insertSession(ctx context.Context, tx *db.Tx, r *sessionRow) error {
 	_, err := tx.Exec(ctx, insertSessionText, r.nid, r.user, r.id, r.title, r.created)
 	return wrap("insert session", err)

@@ -56,6 +56,7 @@ type Delegation struct {
 // Context is what a tool may know about the turn that calls it.
 type Context struct {
 	User        string // DID of the caller, who alone gives a tool its rights
+	Signer      string // did:key of theirs that signed the request
 	SessionID   string
 	RequestID   string
 	RunID       string

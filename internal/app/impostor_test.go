@@ -1,0 +1,267 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
+)
+
+// ask sends a request with a credential: the text of a key, or "ucan " and a
+// token. It returns the answer and its body as an object.
+func (h *house) ask(t *testing.T, credential, method, path, body string) (*httptest.ResponseRecorder, map[string]any) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if token, ok := strings.CutPrefix(credential, "ucan "); ok {
+		r.Header.Set("X-Auth-Type", "ucan")
+		credential = token
+	}
+	r.Header.Set("Authorization", "Bearer "+credential)
+	r.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	if method != http.MethodGet {
+		r.Header.Set("If-Match", "*")
+	}
+	w := httptest.NewRecorder()
+	h.Handler.ServeHTTP(w, r)
+	var out map[string]any
+	_ = json.Unmarshal(w.Body.Bytes(), &out) // an answer that is none shows in the status
+	return w, out
+}
+
+// guest is a caller of the house.
+type guest struct {
+	*testing.T
+	house      *house
+	credential string
+}
+
+func (h *house) guest(t *testing.T, credential string) guest {
+	t.Helper()
+	return guest{t, h, credential}
+}
+
+// wants sends a request, "GET /v1", and checks the answer, "404 CODE" or "200".
+func (g guest) wants(what, line, body, want string) map[string]any {
+	g.Helper()
+	method, path, _ := strings.Cut(line, " ")
+	w, out := g.house.ask(g.T, g.credential, method, path, body)
+	code, _ := out["code"].(string)
+	if got := strings.TrimSpace(fmt.Sprint(w.Code, " ", code)); got != want {
+		g.Errorf("%s: %s = %d %s, want %s", what, line, w.Code, w.Body, want)
+	}
+	return out
+}
+
+// made sends a POST that must succeed and returns the DID of what it made.
+func (h *house) made(t *testing.T, credential, path, body string) string {
+	t.Helper()
+	w, out := h.ask(t, credential, http.MethodPost, path, body)
+	id, _ := out["did"].(string)
+	if w.Code >= 300 || id == "" {
+		t.Fatalf("POST %s %s = %d %s", path, body, w.Code, w.Body)
+	}
+	return id
+}
+
+// keyOf is the text of a new key.
+func (h *house) keyOf(t *testing.T, d auth.Draft) string {
+	t.Helper()
+	ctx, err := h.Auth.AsOwner(t.Context(), auth.OperatorWorkspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Name = "test"
+	k, err := h.Auth.Create(ctx, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Text
+}
+
+// by is a fresh token signed by the key of seed, in the name of id.
+func (h *house) by(t *testing.T, id, seed string) string {
+	t.Helper()
+	u, err := signer(t, did.DID(id), seed).Mint(ucan.Draft{
+		Audience: h.OracleDID(), Expires: time.Now().Add(time.Minute + time.Duration(h.calls.Add(1))*time.Second), Capabilities: []ucan.Capability{everything},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "ucan " + u.Text()
+}
+
+// keyDID is the did:key of seed.
+func keyDID(t *testing.T, seed string) string { return signer(t, "", seed).DID().String() }
+
+// entityPath is the path of something of a twin.
+func entityPath(id string, more ...string) string {
+	path := "/v1/entities/" + url.PathEscape(id)
+	for _, m := range more {
+		path += "/" + url.PathEscape(m)
+	}
+	return path
+}
+
+// group makes an organisation with one group that gives scopes, and returns both.
+func (h *house) group(t *testing.T, scopes ...string) (org, group string) {
+	t.Helper()
+	org = h.made(t, owner, "/v1/entities", `{"type":"Organisation","protocol":"did:ixo:protocol/organisation","properties":{"name":"Org"}}`)
+	list, _ := json.Marshal(scopes) // texts
+	return org, h.made(t, owner, entityPath(org, "groups"), `{"name":"g","scopes":`+string(list)+`}`)
+}
+
+// person is the draft of a person with keys, and controllers unless its maker.
+func person(keys, controllers []string) string {
+	draft := map[string]any{"type": "Person", "protocol": "did:ixo:protocol/person", "properties": map[string]string{"name": "x"}, "alsoKnownAs": keys}
+	if controllers != nil {
+		draft["controllers"] = controllers
+	}
+	b, _ := json.Marshal(draft) // texts
+	return string(b)
+}
+
+// managerOfBefore are the scopes of a key that was made with the role manager
+// when it could take twins over.
+var managerOfBefore = []string{"entities:read", "entities:write", "entities:transfer", "groups:*", "keys:*"}
+
+// TestTransferIsNotIdentity: a key that may take twins over took over the twin
+// of an owner, put its own key there, and was that owner.
+func TestTransferIsNotIdentity(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, all := h.group(t, "*")
+	boss := h.made(t, owner, "/v1/entities", person([]string{keyDID(t, "b")}, nil))
+	h.guest(t, owner).wants("the owner admits her own", "PUT "+entityPath(all, "members", boss), `{}`, "200")
+	h.guest(t, h.by(t, boss, "b")).wants("she is let in", "GET /v1/api-keys", "", "200")
+
+	manager := h.keyOf(t, auth.Draft{Role: "manager"})
+	h.guest(t, manager).wants("a manager takes nothing over", "POST "+entityPath(boss, "transfer"), `{"controller":"did:key:evil"}`, "403 SCOPE_MISSING")
+	old := h.keyOf(t, auth.Draft{Scopes: managerOfBefore, Principal: "did:ixo:agent/evil"})
+	h.guest(t, old).wants("nor who has the scope", "POST "+entityPath(boss, "transfer"), `{"controller":"did:ixo:agent/evil"}`, "403 PRINCIPAL_PROTECTED")
+	h.guest(t, h.by(t, boss, "e")).wants("and the key does not count", "GET /v1/api-keys", "", "401 UCAN_INVALID")
+
+	// The way back after a lost phone: somebody with every scope of hers.
+	h.guest(t, owner).wants("an owner puts a new key there", "PATCH "+entityPath(boss), `{"alsoKnownAs":["`+keyDID(t, "n")+`"]}`, "200")
+	h.guest(t, h.by(t, boss, "n")).wants("which counts", "GET /v1/api-keys", "", "200")
+	h.guest(t, h.by(t, boss, "b")).wants("and the old one does not", "GET /v1/api-keys", "", "401 UCAN_INVALID")
+
+	// What stands for nobody changes hands as before.
+	twin := h.made(t, owner, "/v1/entities", person(nil, nil))
+	h.guest(t, old).wants("any other twin", "POST "+entityPath(twin, "transfer"), `{"controller":"did:ixo:agent/evil"}`, "200")
+}
+
+// TestPlantedKey: a clerk who makes the twin of a person could put a key of
+// their own there, and had whatever groups the person was given later.
+func TestPlantedKey(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, all := h.group(t, "*")
+	clerk := h.keyOf(t, auth.Draft{Scopes: []string{"entities:read", "entities:write"}, Principal: "did:ixo:agent/clerk"})
+	planted, hers := keyDID(t, "p"), keyDID(t, "h")
+	boss := h.made(t, clerk, "/v1/entities", person([]string{planted, hers}, nil))
+	// To sign with it shows who holds it, not whose it is.
+	h.guest(t, h.by(t, boss, "p")).wants("the clerk signs", "GET /v1/memberships", "", "200")
+	member := entityPath(all, "members", boss)
+	refused := h.guest(t, owner).wants("two keys nobody vouches for", "PUT "+member, `{}`, "409 KEYS_UNCONFIRMED")
+	names, _ := refused["keys"].([]any)
+	if got := fmt.Sprint(names); len(names) != 2 || !strings.Contains(got, planted) || !strings.Contains(got, hers) {
+		t.Errorf("the refusal names %s, want both keys", got)
+	}
+	h.guest(t, h.by(t, boss, "p")).wants("nothing was stored", "GET /v1/api-keys", "", "403 SCOPE_MISSING")
+	h.guest(t, owner).wants("a key she has not", "PUT "+member, `{"keys":["`+keyDID(t, "x")+`"]}`, "400 MEMBER_KEYS_INVALID")
+	admitted := h.guest(t, owner).wants("the one she has shown", "PUT "+member, `{"keys":["`+hers+`"]}`, "200")
+	if got := fmt.Sprint(admitted["keys"]); got != "["+hers+"]" {
+		t.Errorf("admitted %s, want hers", got)
+	}
+	h.guest(t, h.by(t, boss, "h")).wants("hers counts", "GET /v1/api-keys", "", "200")
+	h.guest(t, h.by(t, boss, "p")).wants("the planted one does not", "GET /v1/api-keys", "", "403 SCOPE_MISSING")
+	if got := h.guest(t, h.by(t, boss, "p")).wants("nor shows it her groups", "GET /v1/memberships", "", "200"); fmt.Sprint(got["scopes"]) != "[]" {
+		t.Errorf("memberships by the planted key = %v, want none", got)
+	}
+	for _, patch := range []string{
+		`{"alsoKnownAs":["` + hers + `","` + keyDID(t, "q") + `"]}`, `{"alsoKnownAs":["` + planted + `"]}`, `{"controllers":["did:key:evil"]}`,
+	} {
+		h.guest(t, clerk).wants("and the clerk changes no more", "PATCH "+entityPath(boss), patch, "403 PRINCIPAL_PROTECTED")
+	}
+	h.guest(t, clerk).wants("nor ends her", "POST "+entityPath(boss, "transitions"), `{"to":"deactivated"}`, "403 PRINCIPAL_PROTECTED")
+	h.guest(t, clerk).wants("but writes what is no key", "PATCH "+entityPath(boss), `{"alsoKnownAs":["`+planted+`","`+hers+`","https://example.org/her"]}`, "200")
+	listed := h.guest(t, owner).wants("the list of members", "GET "+entityPath(all, "members"), "", "200")
+	if got := fmt.Sprint(listed["items"]); !strings.Contains(got, "keys:["+hers+"]") {
+		t.Errorf("members = %s, want her key in it", got)
+	}
+}
+
+// TestOrganisationThatControls: the twin of a person that an organisation
+// controls too. Its members change the record, and never who she is.
+func TestOrganisationThatControls(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	org, writers := h.group(t, "entities:read", "entities:write")
+	_, strong := h.group(t, "entities:*", "keys:read", "groups:read")
+	her := h.made(t, owner, "/v1/entities", person([]string{keyDID(t, "1")}, nil))
+	h.guest(t, owner).wants("she and her organisation control it", "PATCH "+entityPath(her), `{"controllers":["`+her+`","`+org+`"]}`, "200")
+	h.guest(t, owner).wants("she is in the strong group", "PUT "+entityPath(strong, "members", her), ``, "200")
+	colleague := signer(t, "", "c").DID().String()
+	h.guest(t, owner).wants("a colleague writes for the organisation", "PUT "+entityPath(writers, "members", colleague), `{}`, "200")
+	theirs := func() string { return h.by(t, "", "c") }
+	h.guest(t, theirs()).wants("what she is called", "PATCH "+entityPath(her), `{"properties":{"name":"y"}}`, "200")
+	h.guest(t, theirs()).wants("a key of the colleague", "PATCH "+entityPath(her), `{"alsoKnownAs":["`+keyDID(t, "1")+`","`+colleague+`"]}`, "403 PRINCIPAL_PROTECTED")
+	batch := h.guest(t, theirs()).wants("in a batch", "POST /v1/entities:batch", `{"operations":[{"op":"patch","did":"`+her+`","ifMatch":"*","patch":{"alsoKnownAs":["`+colleague+`"]}}]}`, "200")
+	if got := fmt.Sprint(batch["results"]); !strings.Contains(got, "PRINCIPAL_PROTECTED") {
+		t.Errorf("in a batch = %s, want PRINCIPAL_PROTECTED", got)
+	}
+	h.guest(t, theirs()).wants("only the organisation", "DELETE "+entityPath(her, "controllers", her), "", "403 PRINCIPAL_PROTECTED")
+
+	// Her own proof: a UCAN of a key she has.
+	h.guest(t, h.by(t, her, "1")).wants("a second phone", "PATCH "+entityPath(her), `{"alsoKnownAs":["`+keyDID(t, "1")+`","`+keyDID(t, "2")+`"]}`, "200")
+	h.guest(t, h.by(t, her, "2")).wants("has her rights", "GET /v1/api-keys", "", "200")
+	h.guest(t, h.by(t, her, "2")).wants("and the first is lost", "PATCH "+entityPath(her), `{"alsoKnownAs":["`+keyDID(t, "2")+`"]}`, "200")
+	h.guest(t, h.by(t, her, "1")).wants("so it ends", "GET /v1/api-keys", "", "401 UCAN_INVALID")
+	// A key that is limited is not her proof, though it speaks for her.
+	limited := h.keyOf(t, auth.Draft{Scopes: []string{"entities:read", "entities:write"}, Principal: her})
+	h.guest(t, limited).wants("a limited key of hers", "PATCH "+entityPath(her), `{"alsoKnownAs":["`+colleague+`"]}`, "403 PRINCIPAL_PROTECTED")
+}
+
+// TestOwnTwinOfTheOracle: who took over the twin of the server's oracle sent
+// its clients to another host.
+func TestOwnTwinOfTheOracle(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	id := h.OracleDID().String()
+	old := h.keyOf(t, auth.Draft{Scopes: slices.Concat(managerOfBefore, []string{"entities:*"}), Principal: "did:ixo:agent/evil"})
+	h.guest(t, old).wants("transfer", "POST "+entityPath(id, "transfer"), `{"controller":"did:ixo:agent/evil"}`, "403 SCOPE_MISSING")
+	h.guest(t, owner).wants("an operator", "POST "+entityPath(id, "transfer"), `{"controller":"did:ixo:agent/evil"}`, "200")
+	h.guest(t, old).wants("its services", "PATCH "+entityPath(id), `{"services":[{"id":"#api","type":"oracleService","endpoint":"https://evil.example"},{"id":"#ws","type":"wsService","endpoint":"https://evil.example"}]}`, "200")
+	w, _ := h.ask(t, owner, "GET", "/1.0/identifiers/"+id, "")
+	if strings.Contains(w.Body.String(), "evil.example") || strings.Count(w.Body.String(), `"serviceEndpoint":"https://hearth.example.org"`) != 2 {
+		t.Errorf("the document of the oracle = %s, want the address of the server", w.Body)
+	}
+	h.guest(t, old).wants("its keys", "PATCH "+entityPath(id), `{"alsoKnownAs":["`+keyDID(t, "e")+`"]}`, "403 SCOPE_MISSING")
+}
+
+// TestConversationsAreHers: who speaks for a DID reads what it said to the
+// oracle, which no scope gives. So only its own key, or an owner, changes that.
+func TestConversationsAreHers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	clerk := h.keyOf(t, auth.Draft{Scopes: []string{"entities:read", "entities:write"}, Principal: "did:ixo:agent/clerk"})
+	her := h.made(t, clerk, "/v1/entities", person([]string{keyDID(t, "h")}, nil))
+	h.guest(t, clerk).wants("before she talks", "PATCH "+entityPath(her), `{"alsoKnownAs":["`+keyDID(t, "h")+`","`+keyDID(t, "i")+`"]}`, "200")
+	if w, _ := h.ask(t, h.by(t, her, "h"), "POST", "/sessions", `{}`); w.Code != http.StatusCreated {
+		t.Fatalf("a session: %d %s", w.Code, w.Body)
+	}
+	h.guest(t, clerk).wants("after", "PATCH "+entityPath(her), `{"alsoKnownAs":["`+keyDID(t, "e")+`"]}`, "403 PRINCIPAL_PROTECTED")
+}

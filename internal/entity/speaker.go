@@ -1,0 +1,65 @@
+package entity
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Speakers decides who may change which keys speak for a twin. Control of a
+// twin is the right to change its record, never to be whom it describes.
+type Speakers interface {
+	// MayChange is nil when the caller may change who speaks for a twin.
+	MayChange(ctx context.Context, q db.Querier, ws, id string) error
+	// Changed is told, in its transaction, of a change.
+	Changed(ctx context.Context, tx *db.Tx, c Speaking) error
+}
+
+// Speaking is how a revision changes who speaks for a twin.
+type Speaking struct {
+	Workspace, DID string
+	Came, Gone     []string // did:keys
+}
+
+// speakingOf compares two revisions; nil when the same keys, controllers and
+// owner speak for both. A deactivated twin has lost its voice.
+func speakingOf(ws string, before, e *Entity) *Speaking {
+	was, now := before.Keys(), e.Keys()
+	p := &Speaking{Workspace: ws, DID: e.DID, Came: without(now, was), Gone: without(was, now)}
+	same := len(p.Came)+len(p.Gone) == 0 && before.Owner == e.Owner &&
+		len(without(e.Controllers, before.Controllers))+len(without(before.Controllers, e.Controllers)) == 0 &&
+		(e.Status == StatusDeactivated) == (before.Status == StatusDeactivated)
+	if same {
+		return nil
+	}
+	return p
+}
+
+// without lists the members of a that b lacks.
+func without(a, b []string) []string {
+	var out []string
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// maySpeak holds a revision that changes who speaks for a twin against who the
+// caller is. Who may erase somebody is decided where that is done.
+func (s *Service) maySpeak(ctx context.Context, q db.Querier, rev *revision) error {
+	if s.cfg.Speakers == nil || rev.speaks == nil || rev.act.Event == "entity.erased" {
+		return nil
+	}
+	return s.cfg.Speakers.MayChange(ctx, q, rev.old.Workspace, rev.old.DID)
+}
+
+// noteSpeakers notes the keys that came and went with a revision.
+func (s *Service) noteSpeakers(ctx context.Context, tx *db.Tx, p *Speaking) error {
+	if p == nil || s.cfg.Speakers == nil || len(p.Came)+len(p.Gone) == 0 {
+		return nil
+	}
+	return s.cfg.Speakers.Changed(ctx, tx, *p)
+}
