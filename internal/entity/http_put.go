@@ -61,22 +61,13 @@ func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Rep
 	}
 	a, err := s.Create(ctx, d)
 	if fault.CodeOf(err) == "ENTITY_EXISTS" {
-		return none, s.present(ctx, id, err)
+		return none, fault.New(fault.Stale, "ENTITY_EXISTS", "This DID is taken. Use another one.").
+			With(fault.Field{Pointer: "header/If-None-Match", Code: "exists", Detail: "This DID is taken."})
 	}
 	if err == nil {
 		a.Status = http.StatusCreated
 	}
 	return a, err
-}
-
-// present turns the fault of a DID that is taken into that of If-None-Match,
-// unless what has it is no twin the caller could name.
-func (s *Service) present(ctx context.Context, id string, taken error) error {
-	if _, err := s.Find(ctx, s.db, id); err != nil {
-		return taken
-	}
-	return fault.New(fault.Stale, "ENTITY_EXISTS", "An entity with this DID exists already.").
-		With(fault.Field{Pointer: "header/If-None-Match", Code: "exists", Detail: "The entity this header asks not to have is there."})
 }
 
 // replaceBy is replace for a document that may repeat what the server

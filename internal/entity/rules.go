@@ -52,15 +52,14 @@ func (s *Service) checkFree(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
-	taken, err := s.cfg.Protocols.Holds(ctx, web.CallerFrom(ctx).Workspace, id)
+	held, err := s.cfg.Protocols.Holds(ctx, web.CallerFrom(ctx).Workspace, id)
 	if err != nil {
 		return err
 	}
-	if !taken {
+	if !held {
 		return s.warmAwaited(ctx, id, link.Page{Limit: maxJoined})
 	}
-	return fault.New(fault.Conflict, "ENTITY_EXISTS", "A protocol has this DID.").
-		With(fault.Field{Pointer: "/did", Code: "exists", Detail: "This DID is taken."})
+	return taken()
 }
 
 func deactivated() error {

@@ -112,10 +112,16 @@ func insert(ctx context.Context, tx *db.Tx, columns []any) error {
 		return fmt.Errorf("insert entity: %w", err)
 	}
 	if n == 0 {
-		return fault.New(fault.Conflict, "ENTITY_EXISTS", "An entity with this DID exists already.").
-			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "This DID is taken."})
+		return taken()
 	}
 	return nil
+}
+
+// taken refuses a DID that is taken. It reads the same whatever has it: a
+// protocol, a twin the caller knows, or one it does not.
+func taken() error {
+	return fault.New(fault.Conflict, "ENTITY_EXISTS", "This DID is taken. Use another one.").
+		With(fault.Field{Pointer: "/did", Code: "exists", Detail: "This DID is taken."})
 }
 
 func flag(b bool) int64 {
