@@ -2,11 +2,13 @@ package entity
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -16,8 +18,8 @@ const maxDependants = 10
 
 // MayEnd tells whether a twin may be deactivated as far as others go: the last
 // active group of an organisation may not, nor may an organisation, a project
-// or a claim that active twins need. Faults: ORGANISATION_REQUIRES_GROUP,
-// ACTIVE_DEPENDANTS.
+// or a claim that active twins need, nor what fills a role they cannot do
+// without. Faults: ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
 func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
 	if err := s.checkLeaving(ctx, tx, r, StatusDeactivated); err != nil {
 		return err
@@ -27,8 +29,27 @@ func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
 		if err := s.cfg.Events.TakeTurn(ctx, tx, r.Workspace); err != nil {
 			return err
 		}
+	} else if named, err := s.isNamed(ctx, tx, r); err != nil {
+		return err
+	} else if named {
+		if err := s.cfg.Events.TakeTurn(ctx, tx, r.Workspace); err != nil {
+			return err
+		}
 	}
-	return s.checkDependants(ctx, tx, r)
+	return s.checkEnding(ctx, tx, r)
+}
+
+// checkEnding is checkDependants for a twin that is to be deactivated: then it
+// fills no role of a protocol any more.
+func (s *Service) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
+	if err := s.checkDependants(ctx, q, r); err != nil {
+		return err
+	}
+	all, err := s.roleDependants(ctx, q, r)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return needed(ctx, all, "is active and nothing else fills a role that its protocol requires")
 }
 
 // checkDependants refuses when active twins need this one. It names those the
@@ -40,11 +61,15 @@ func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) err
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	f := fault.New(fault.Conflict, "ACTIVE_DEPENDANTS", "Active entities need this one. Suspend, complete or deactivate them, or give them another first.")
-	why := "is active and has no other " + r.DomainType
 	if r.DomainType == "claim" {
-		why = "is active and became of this claim"
+		return needed(ctx, all, "is active and became of this claim")
 	}
+	return needed(ctx, all, "is active and has no other "+r.DomainType)
+}
+
+// needed is the fault of a twin that others need.
+func needed(ctx context.Context, all []link.Dependant, why string) error {
+	f := fault.New(fault.Conflict, "ACTIVE_DEPENDANTS", "Active entities need this one. Suspend, complete or deactivate them, or give them another first.")
 	caller, hidden := web.CallerFrom(ctx), false
 	for i, d := range all {
 		if i == maxDependants || !inside(caller, d.Project) {
@@ -57,6 +82,121 @@ func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) err
 		f = f.With(fault.Field{Pointer: "", Code: "needed", Detail: "More entities need it."})
 	}
 	return f
+}
+
+// maxNamers is how many active twins that name another are looked at. One that
+// more name than these is not ended: they cannot all be asked.
+const maxNamers = 10_000
+
+// roleDependants lists active twins whose protocol requires a role that nothing
+// but this twin fills.
+func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]link.Dependant, error) {
+	search := link.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 200}
+	var all []link.Dependant
+	for _, search.From = range []bool{false, true} {
+		search.After = 0
+		for seen := 0; ; {
+			page, err := link.Namers(ctx, q, r.NID, search)
+			if err != nil {
+				return nil, err
+			}
+			for _, n := range page {
+				search.After = n.Edge
+				word := n.Role
+				if search.From {
+					word = edge.Inverse(n.Role)
+				}
+				needs, err := s.needsTarget(ctx, q, r, &n, word)
+				if err != nil {
+					return nil, err
+				}
+				if needs {
+					all = append(all, n.Dependant)
+				}
+				if len(all) > maxDependants {
+					return all, nil
+				}
+			}
+			if seen += len(page); len(page) < search.Limit {
+				break
+			} else if seen >= maxNamers {
+				return append(all, page[len(page)-1].Dependant), nil
+			}
+		}
+	}
+	return all, nil
+}
+
+// needsTarget tells whether a role of an active twin is required, and not filled
+// without a target.
+func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *link.Namer, word string) (bool, error) {
+	p, err := s.cfg.Protocols.FindAnyIn(ctx, q, r.Workspace, n.Protocol, n.Version)
+	if err != nil {
+		return false, err
+	}
+	role, declared := p.Role(word)
+	if !declared || role.RequiredFor != "active" || role.Min == 0 {
+		return false, nil
+	}
+	left, err := s.targets(ctx, q, n.NID, word, role.Min+1)
+	if err != nil {
+		return false, err
+	}
+	left = slices.DeleteFunc(left, func(nid int64) bool { return nid == r.NID })
+	return len(left) < role.Min, nil
+}
+
+// isNamed tells whether an active twin shows an edge to a twin.
+func (s *Service) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, error) {
+	search := link.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 1}
+	for _, search.From = range []bool{false, true} {
+		if some, err := link.Namers(ctx, q, r.NID, search); err != nil || len(some) > 0 {
+			return len(some) > 0, err
+		}
+	}
+	return false, nil
+}
+
+// targets lists at most limit twins that fill a role of a twin and are not
+// deactivated.
+func (s *Service) targets(ctx context.Context, q db.Querier, nid int64, word string, limit int) ([]int64, error) {
+	need := link.Need{Words: []string{word}, Now: s.cfg.Now().UnixMilli()}
+	if rule, inverse, ok := edge.Of(word); ok && inverse {
+		need.Role = rule.Role
+	}
+	return need.Targets(ctx, q, nid, limit)
+}
+
+// unfilled lists the roles the protocol of a twin requires that too few twins
+// which are not deactivated fill. On PostgreSQL nobody deactivates those until
+// tx ends.
+func (s *Service) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.Protocol) ([]string, error) {
+	var out []string
+	for _, role := range p.Roles() {
+		if role.RequiredFor != "active" || role.Min == 0 {
+			continue
+		}
+		all, err := s.targets(ctx, tx, r.NID, role.Name, role.Min)
+		if err != nil {
+			return nil, err
+		}
+		alive := 0
+		for _, nid := range all {
+			e := &link.End{NID: nid, Shared: true}
+			if nid != 0 && s.db.Dialect() == db.Postgres {
+				if err := link.Lock(ctx, tx, e); err != nil {
+					return nil, err
+				}
+			}
+			if Status(e.Status) != StatusDeactivated {
+				alive++
+			}
+		}
+		if alive < role.Min {
+			out = append(out, role.Name)
+		}
+	}
+	return out, nil
 }
 
 // hasParent tells whether a twin has the parent it needs, one that is not

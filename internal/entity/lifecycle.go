@@ -125,12 +125,21 @@ func (s *Service) checkGiving(ctx context.Context, tx *db.Tx, r *Row, e *Entity)
 }
 
 // checkComplete refuses to make a twin active that misses relationships today,
-// or whose organisation, project or claim has gone.
+// or whose organisation, project, claim or filler of a required role has gone.
 func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entity) (err error) {
 	if e.MissingRelationships, err = s.missingOf(ctx, tx, e, r.NID); err != nil {
 		return err
 	}
 	missing := e.MissingRelationships
+	if len(missing) == 0 {
+		p, err := s.cfg.Protocols.FindAnyIn(ctx, tx, r.Workspace, e.Protocol, e.ProtocolVersion)
+		if err != nil {
+			return err
+		}
+		if missing, err = s.unfilled(ctx, tx, r, p); err != nil {
+			return err
+		}
+	}
 	if len(missing) == 0 {
 		ok, err := s.hasParent(ctx, tx, r.NID, r.DomainType)
 		if err != nil {
@@ -167,7 +176,7 @@ func (s *Service) refuseEarly(ctx context.Context, id, ifMatch string) error {
 	if s.MayUpdate(ctx, s.db, r) != nil {
 		return nil
 	}
-	return s.checkDependants(ctx, s.db, r)
+	return s.checkEnding(ctx, s.db, r)
 }
 
 // lockAround locks, on PostgreSQL and before the twin itself, what a step in

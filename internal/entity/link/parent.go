@@ -46,6 +46,24 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
 			AND c.status = 'active'
 		ORDER BY r.dst_did LIMIT $2`
+	// The active twins that show an edge to one under a role of their protocol,
+	// and those that an edge of the domain model from it gives a role to.
+	selectNamers = `SELECT r.nid, c.nid, c.did, c.project, c.protocol, c.protocol_version, r.role FROM relationships r JOIN entities c ON c.nid = r.src
+		WHERE r.dst = $1 AND r.removed_at IS NULL AND r.source = 'protocol'` + holdsR4 + `
+			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.src AND r.src)
+			AND c.status = 'active' AND r.nid > $5
+		ORDER BY r.nid LIMIT $2`
+	selectNamed = `SELECT r.nid, c.nid, c.did, c.project, c.protocol, c.protocol_version, r.role FROM relationships r JOIN entities c ON c.nid = r.dst
+		WHERE r.src = $1 AND r.removed_at IS NULL AND r.mirror IS NOT NULL` + holdsR4 + `
+			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
+			AND c.status = 'active' AND r.nid > $5
+		ORDER BY r.nid LIMIT $2`
+	// What is at the other end of the edges of a role and is not deactivated; 0
+	// for what is not held here.
+	selectTargets = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
+		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
+		ORDER BY o.dst_did LIMIT $4`
+
 	// Whatever its times are, the edge may come to hold, or what rests on it has
 	// counted. Few credentials of one claim are deactivated.
 	selectOtherCredential = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
@@ -67,6 +85,11 @@ type Search struct {
 	Gone  int64 // status key of deactivated twins
 	Now   int64 // ms; edges that do not hold then do not count
 	Limit int
+
+	// Of Namers: list what is past an edge, and those whom edges from the twin
+	// give a role.
+	After int64
+	From  bool
 }
 
 // Dependants lists active twins that cannot do without a twin of a domain type:
@@ -91,6 +114,40 @@ func Dependants(ctx context.Context, q db.Querier, p *End, s Search) ([]Dependan
 		return scanDependants(rows, err)
 	}
 	return nil, nil
+}
+
+// Namer is an active twin that shows an edge to another one.
+type Namer struct {
+	Edge, NID int64
+	Dependant
+	Protocol, Version string
+	Role              string // as it is stored
+}
+
+// Namers lists active twins that show an edge which holds to a twin: by a role
+// of their protocol or, with From, by an edge of the domain model from the twin.
+func Namers(ctx context.Context, q db.Querier, nid int64, s Search) ([]Namer, error) {
+	args := []any{nid, s.Limit, s.Gone, s.Now, s.After}
+	var rows db.Rows
+	var err error
+	if s.From {
+		rows, err = q.Query(ctx, selectNamed, args...)
+	} else {
+		rows, err = q.Query(ctx, selectNamers, args...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list dependants: %w", err)
+	}
+	defer rows.Close()
+	var all []Namer
+	for rows.Next() {
+		var n Namer
+		if err := rows.Scan(&n.Edge, &n.NID, &n.DID, &n.Project, &n.Protocol, &n.Version, &n.Role); err != nil {
+			return nil, fmt.Errorf("list dependants: %w", err)
+		}
+		all = append(all, n)
+	}
+	return all, wrap("list dependants", errors.Join(rows.Err(), rows.Close()))
 }
 
 // OtherCredential finds a credential that rests on a claim, besides one, and is
@@ -148,4 +205,23 @@ func (n Need) Parent(ctx context.Context, q db.Querier, child int64) (nid int64,
 // edges of the role.
 func (n Need) Parents(ctx context.Context, q db.Querier, child int64, limit int) ([]int64, error) {
 	return scanNIDs(q.Query(ctx, selectParent, child, n.Role, n.Now, limit))
+}
+
+// Targets lists at most limit twins that fill a role of a twin and are not
+// deactivated: by edges it has made under each of the words, and by edges of the
+// role to it. 0 stands for each that is not held here.
+func (n Need) Targets(ctx context.Context, q db.Querier, child int64, limit int) ([]int64, error) {
+	var all []int64
+	for _, w := range n.Words {
+		some, err := scanNIDs(q.Query(ctx, selectTargets, child, w, n.Now, limit))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	if n.Role == "" || len(all) >= limit {
+		return all, nil
+	}
+	some, err := n.Parents(ctx, q, child, limit)
+	return append(all, some...), err
 }
