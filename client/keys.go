@@ -32,6 +32,7 @@ type Key struct {
 	GraceUntil time.Time `json:"graceUntil,omitzero"` // until when a replaced key still works
 	Replaces   string    `json:"replaces,omitempty"`
 	ReplacedBy string    `json:"replacedBy,omitempty"`
+	BoundTo    []string  `json:"boundTo,omitempty"`
 	Revision   int64     `json:"revision"`
 }
 

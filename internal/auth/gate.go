@@ -86,7 +86,7 @@ func (s *Service) identifyUCAN(r *http.Request) (web.Caller, error) {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_NOT_ACCEPTED", "UCAN invocations are not accepted here. Send an API key.")
 	}
 	c, err := s.cfg.UCAN(r)
-	c.Scopes = Effective(c.Workspace, c.Scopes)
+	c.Scopes, c.Through = Effective(c.Workspace, c.Scopes), []string{c.DID}
 	return c, err
 }
 
@@ -170,7 +170,7 @@ func keyExpired() *fault.Error {
 }
 
 // load looks a key up and keeps its grant. It returns nil for a text nobody
-// knows and for a key that was revoked.
+// knows and for a key that has ended.
 func (s *Service) load(ctx context.Context, hash Digest, now time.Time) (*grant, error) {
 	era := s.cache.begin()
 	k, err := findHash(ctx, s.db, hash)
@@ -180,17 +180,22 @@ func (s *Service) load(ctx context.Context, hash Digest, now time.Time) (*grant,
 	return s.keep(ctx, k, era, now)
 }
 
-// keep puts the grant of a key that was looked up in an era into the cache.
+// keep puts the grant of a key that was looked up in an era into the cache. It
+// returns nil for a key that is bound to groups which give it nothing: it has
+// ended with them.
 func (s *Service) keep(ctx context.Context, k *Key, era int64, now time.Time) (*grant, error) {
 	scopes, err := s.rights(ctx, s.db, k)
 	if err != nil {
 		return nil, err
 	}
+	if len(scopes) == 0 && len(k.BoundTo) > 0 {
+		return nil, nil //nolint:nilnil // a key that has ended has no grant
+	}
 	g := &grant{
 		hash: k.hash, networks: parsed(k.Networks), until: k.until(), loaded: now, era: era,
 		caller: web.Caller{
 			Workspace: k.Workspace, DID: k.Principal, Key: k.ID,
-			Scopes: slices.Clip(Effective(k.Workspace, scopes)), Projects: slices.Clip(k.Projects),
+			Scopes: slices.Clip(Effective(k.Workspace, scopes)), Projects: slices.Clip(k.Projects), Through: slices.Clip(k.through()),
 		},
 	}
 	s.cache.put(g)
@@ -221,6 +226,8 @@ func (s *Service) StillValid(ctx context.Context, anew bool) error {
 		}
 		if g, err = s.keep(ctx, k, era, now); err != nil {
 			return err
+		} else if g == nil {
+			return keyInvalid()
 		}
 	}
 	if g.expired(now) {

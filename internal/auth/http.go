@@ -17,9 +17,9 @@ const (
 func (s *Service) Routes(a *web.API) {
 	web.Post(a, keysPath, s.serveCreate, web.Doc{
 		Summary: "Make an API key", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
-		Description: "The answer holds the key's text, this once. A key cannot make one that is allowed more than itself.",
+		Description: "The answer holds the key's text, this once. A key cannot make one that is allowed more than itself. A caller who acts through groups makes keys that are bound to them: `boundTo` names the caller, and at each use such a key is worth at most what the groups give then.",
 		Example:     Draft{Name: "tablet of the Kitui team", Role: "collector"},
-		Codes:       []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED"},
+		Codes:       []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED", "KEY_CHAIN_TOO_LONG"},
 	})
 	web.Get(a, keysPath, s.serveList, web.Doc{Summary: "List the keys of the workspace", Tag: "keys", Scope: "keys:read"})
 	web.Get(a, keysPath+"/current", s.serveCurrent, web.Doc{Summary: "Read the key this request uses", Tag: "keys", Scope: web.Signed})

@@ -98,6 +98,7 @@ type Key struct {
 	GraceUntil time.Time `json:"graceUntil,omitzero" doc:"Until when a replaced key still works."`
 	Replaces   string    `json:"replaces,omitempty" doc:"The key this one was rotated from."`
 	ReplacedBy string    `json:"replacedBy,omitempty" doc:"The key that was made when this one was rotated."`
+	BoundTo    []string  `json:"boundTo,omitempty" doc:"DIDs of those who made or rotated it with rights of their groups. At each use the key is worth at most what the groups of each of them give then; when they give it nothing, it does not work."`
 	Revision   int64     `json:"revision"`
 
 	hash Digest
@@ -118,11 +119,11 @@ const (
 func (k *Key) byGroups() bool { return slices.Contains(k.Scopes, member) }
 
 // lasting reports whether the key is an owner's in the whole workspace, from
-// anywhere and without an end. Each workspace keeps one, or nobody could make
+// anywhere, without an end and whatever happens to groups. Each workspace keeps one, or nobody could make
 // the next.
 func (k *Key) lasting() bool {
 	return slices.Contains(k.Scopes, all) && len(k.Projects) == 0 && len(k.Networks) == 0 &&
-		k.until().IsZero() && k.RevokedAt.IsZero() && k.ReplacedBy == ""
+		k.until().IsZero() && k.RevokedAt.IsZero() && k.ReplacedBy == "" && len(k.BoundTo) == 0
 }
 
 // until is the moment from which the key is expired; zero is never.

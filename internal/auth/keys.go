@@ -16,7 +16,8 @@ import (
 // restriction or a later expiry than its own key's (RESTRICTION_EXCEEDED);
 // what the draft leaves out is taken from the caller's key. To speak for
 // another principal than oneself or a new one takes an owner. A member key
-// gives nothing by itself; see asMember for who makes one.
+// gives nothing by itself; see asMember for who makes one. A key made with rights
+// of groups depends on them for as long as it lives; see bind.
 func (s *Service) Create(ctx context.Context, d Draft) (Issued, error) {
 	step, err := s.creation(ctx, d)
 	if err != nil {
@@ -43,6 +44,9 @@ func (s *Service) creation(ctx context.Context, d Draft) (func(*db.Tx) (Issued, 
 	k := Key{
 		Workspace: c.Workspace, Principal: p.DID.String(), Name: d.Name, Scopes: d.scopes(), Projects: tidy(d.Projects),
 		Networks: tidyNetworks(d.Networks), CreatedBy: c.DID, ExpiresAt: d.ExpiresAt.UTC().Truncate(time.Millisecond),
+	}
+	if err := bind(&k, c.Through); err != nil {
+		return nil, err
 	}
 	text := newText()
 	s.stampKey(&k, text, now)
@@ -169,7 +173,8 @@ func (s *Service) List(ctx context.Context, after string, limit int) (keys []Key
 	return keys, more, nil
 }
 
-// Rotate replaces a key by a new one with the same rights. The old one works
+// Rotate replaces a key by a new one with the same rights, which depends on the
+// groups the old one did and on those of whoever rotates it. The old one works
 // until the grace period ends. Whoever rotates a key learns its successor, so
 // it takes all the scopes the key has. A key that no longer works or has been
 // replaced cannot be rotated: KEY_NOT_ACTIVE. A successor takes over the end and
@@ -206,6 +211,9 @@ func (s *Service) rotation(ctx context.Context, id string, r Rotation) (func(*db
 		k.Workspace, k.Principal, k.Name, k.Scopes = old.Workspace, old.Principal, old.Name, old.Scopes
 		k.Projects, k.Networks, k.ExpiresAt = old.Projects, old.Networks, old.ExpiresAt
 		k.CreatedBy, k.Replaces = c.DID, old.ID
+		if err := bind(&k, slices.Concat(old.BoundTo, c.Through)); err != nil {
+			return Issued{}, err
+		}
 		if c.Key != old.ID {
 			// A short-lived key cannot live on in one it rotates.
 			if err := s.restrict(ctx, tx, c, &k); err != nil {

@@ -3,23 +3,61 @@ package auth
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// rights are the scopes a key has at this moment: its own, or those that the
-// groups of its principal give.
-func (s *Service) rights(ctx context.Context, q db.Querier, k *Key) ([]string, error) {
-	if !k.byGroups() {
-		return k.Scopes, nil
+// maxChain is how many DIDs a key can be bound to. Each is a membership that
+// somebody gave to a key made by the one before.
+const maxChain = 16
+
+// bind has a key depend on the groups of those its rights come from: whoever
+// made it, and whoever made what it was made with. A member key depends on the
+// groups of its principal anyway.
+func bind(k *Key, through []string) error {
+	k.BoundTo = slices.DeleteFunc(tidy(through), func(id string) bool { return k.byGroups() && id == k.Principal })
+	if len(k.BoundTo) > maxChain {
+		return fault.New(fault.Conflict, "KEY_CHAIN_TOO_LONG", "This key would depend on the groups of too many others. Have an owner make it.")
 	}
-	scopes, err := s.cfg.Groups(ctx, q, k.Workspace, k.Principal)
-	if err != nil {
-		return nil, fmt.Errorf("find scopes of groups: %w", err)
+	return nil
+}
+
+// through are the DIDs whose groups give a key its rights.
+func (k *Key) through() []string {
+	if k.byGroups() {
+		return append(slices.Clip(k.BoundTo), k.Principal)
+	}
+	return k.BoundTo
+}
+
+// rights are the scopes a key has at this moment: its own, or those that the
+// groups of its principal give, and no more than the groups of each of those it
+// is bound to.
+func (s *Service) rights(ctx context.Context, q db.Querier, k *Key) ([]string, error) {
+	scopes := k.Scopes
+	for i, id := range slices.Backward(k.through()) {
+		given, err := s.cfg.Groups(ctx, q, k.Workspace, id)
+		if err != nil {
+			return nil, fmt.Errorf("find scopes of groups: %w", err)
+		}
+		if i == len(k.BoundTo) { // its own principal: the word member is no scope
+			scopes = given
+			continue
+		}
+		scopes = meet(scopes, given)
 	}
 	return scopes, nil
+}
+
+// meet are the scopes that both lists give.
+func meet(a, b []string) []string {
+	within := func(list, outer []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !web.Caller{Scopes: outer}.May(s) })
+	}
+	return tidy(slices.Concat(within(a, b), within(b, a)))
 }
 
 // asMember tells whether c may hold a member key of a principal: all its groups

@@ -12,7 +12,7 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "api_keys", Rules: []privacy.Rule{
 			privacy.Erased("keys", "name"), privacy.Kept("keys", keys, "id principal prefix scopes projects networks replaces replaced_by"),
-			privacy.Kept("", privacy.Acts, "created_by"), privacy.None(privacy.Ours, "workspace hash"),
+			privacy.Kept("", privacy.Acts, "created_by bound_to"), privacy.None(privacy.Ours, "workspace hash"),
 		}},
 		{Name: "server_proof", Rules: []privacy.Rule{privacy.None(privacy.Keyed, "sealed")}},
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 const keyColumns = `id, workspace, principal, name, prefix, hash, scopes, projects, networks, created_by, created_at,
-	expires_at, revoked_at, last_used_at, grace_until, replaces, replaced_by, revision`
+	expires_at, revoked_at, last_used_at, grace_until, replaces, replaced_by, revision, bound_to`
 
 const (
 	insertKeySQL = `INSERT INTO api_keys(` + keyColumns + `)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 	findKeySQL  = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id = $2`
 	findHashSQL = `SELECT ` + keyColumns + ` FROM api_keys WHERE hash = $1`
 	listKeysSQL = `SELECT ` + keyColumns + ` FROM api_keys WHERE workspace = $1 AND id > $2 ORDER BY id LIMIT $3`
@@ -28,20 +28,20 @@ const (
 	// of a principal.
 	hasLastingSQL = `SELECT count(*) FROM (SELECT 1 FROM api_keys WHERE workspace = $1 AND id <> $2 AND principal <> $3
 		AND scopes LIKE '%"*"%' AND projects = '[]' AND networks = '[]'
-		AND expires_at IS NULL AND grace_until IS NULL AND revoked_at IS NULL AND replaced_by IS NULL LIMIT 1) AS lasting`
+		AND expires_at IS NULL AND grace_until IS NULL AND revoked_at IS NULL AND replaced_by IS NULL AND bound_to = '[]' LIMIT 1) AS lasting`
 	listOwnedSQL = `SELECT id FROM api_keys
 		WHERE workspace = $1 AND principal = $2 AND (revoked_at IS NULL OR name <> 'erased') ORDER BY id`
 	updateKeySQL = `UPDATE api_keys SET revoked_at = $3, grace_until = $4, replaced_by = $5, revision = $6 WHERE workspace = $1 AND id = $2`
 )
 
 func insertKey(ctx context.Context, q db.Querier, k *Key) error {
-	lists, err := encodeLists(k.Scopes, k.Projects, k.Networks)
+	lists, err := encodeLists(k.Scopes, k.Projects, k.Networks, k.BoundTo)
 	if err != nil {
 		return err
 	}
 	_, err = q.Exec(ctx, insertKeySQL, k.ID, k.Workspace, k.Principal, k.Name, k.Prefix, k.hash[:], lists[0], lists[1], lists[2],
 		k.CreatedBy, k.CreatedAt.UnixMilli(), millis(k.ExpiresAt), millis(k.RevokedAt), millis(k.LastUsedAt), millis(k.GraceUntil),
-		optional(k.Replaces), optional(k.ReplacedBy), k.Revision)
+		optional(k.Replaces), optional(k.ReplacedBy), k.Revision, lists[3])
 	if err != nil {
 		return fmt.Errorf("insert key: %w", err)
 	}
@@ -266,12 +266,12 @@ func scanWorkspace(row db.Row) (*Workspace, error) {
 func scanKey(row db.Row) (*Key, error) {
 	var k Key
 	var hash []byte
-	var scopes, projects, networks string
+	var scopes, projects, networks, bound string
 	var created int64
 	var expires, revoked, used, grace *int64
 	var replaces, replacedBy *string
 	err := row.Scan(&k.ID, &k.Workspace, &k.Principal, &k.Name, &k.Prefix, &hash, &scopes, &projects, &networks, &k.CreatedBy, &created,
-		&expires, &revoked, &used, &grace, &replaces, &replacedBy, &k.Revision)
+		&expires, &revoked, &used, &grace, &replaces, &replacedBy, &k.Revision, &bound)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func scanKey(row db.Row) (*Key, error) {
 	for _, l := range []struct {
 		text string
 		list *[]string
-	}{{scopes, &k.Scopes}, {projects, &k.Projects}, {networks, &k.Networks}} {
+	}{{scopes, &k.Scopes}, {projects, &k.Projects}, {networks, &k.Networks}, {bound, &k.BoundTo}} {
 		if err := json.Unmarshal([]byte(l.text), l.list); err != nil {
 			return nil, fmt.Errorf("decode list of key %s: %w", k.ID, err)
 		}

@@ -18,6 +18,9 @@ type Caller struct {
 	Signer    string   // did:key that signed the token of a UCAN caller; "" for other credentials
 	Scopes    []string // what the caller may do: "entities:read", "entities:*", "*"
 	Projects  []string // when not empty, only these projects exist for the caller
+	// Through are the DIDs whose groups the rights come from: the caller's own, or
+	// of those who made its key. It is empty when a key has rights of its own.
+	Through []string
 }
 
 // May tells whether one of the caller's scopes covers scope.
