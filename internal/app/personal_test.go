@@ -83,7 +83,7 @@ func TestRegistryNamesRealParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := r.Parts()
-	there := []string{privacy.Twin, privacy.Person, privacy.Thing, privacy.Copies, "revisions", "relationships", "events"}
+	there := []string{privacy.Twin, privacy.Person, privacy.Thing, privacy.Copies, "revisions", "relationships", "events", "shared household"}
 	h := newHouse(t)
 	there = append(there, h.Erasers()...)
 	for _, p := range parts {

@@ -77,9 +77,9 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	a.twins = t
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Personal: personal,
-		Erasers:   a.erasers(),
-		Certified: erasure.Record,
-		Copies:    append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
+		Erasers:    a.erasers(),
+		Companions: a.companions, Certified: erasure.Record,
+		Copies: append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
 	})
 	t.resolve, err = resolve.New(resolve.Config{
 		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(), Address: a.address,

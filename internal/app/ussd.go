@@ -92,10 +92,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
 		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
 	}
-	forget := func(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
-		return l.sessions.Forget(ctx, tx, phone)
-	}
-	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{a.makeTwins, forget}); err != nil {
+	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{a.makeTwins, ussd.Forget}); err != nil {
 		return err
 	}
 	seen, dropped, err := a.measureSteps()
@@ -254,14 +251,41 @@ func (l *line) retentions(e config.Events) []retention {
 	}
 }
 
-// erasers are what area C does to forget a person.
-func (a *App) lineErasers() []erase.Eraser {
-	if !a.cfg.HasArea("c") {
-		return nil
+// customers are the accounts of the store. A server that does not run area C
+// has them too, to erase from: it opens no PIN.
+func (a *App) customers() (*account.Service, error) {
+	if a.line != nil {
+		return a.line.accounts, nil
 	}
+	out := sms.New(sms.Config{DB: a.DB, Jobs: a.Jobs, Key: a.Key, Log: a.log})
+	return account.New(account.Config{DB: a.DB, Events: a.Events, Jobs: a.Jobs, SMS: out, Key: a.Key, Log: a.log, Forget: ussd.Forget})
+}
+
+// lineErasers are what area C does to forget a person.
+func (a *App) lineErasers() []erase.Eraser {
 	return []erase.Eraser{{Name: ussd.PartAccount, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-		return a.line.accounts.Erase(ctx, tx, ws, did)
+		customers, err := a.customers()
+		if err != nil {
+			return 0, err
+		}
+		return customers.Erase(ctx, tx, ws, did)
 	}}}
+}
+
+// companions are the twins that makeTwins has made for somebody beside her own.
+func (a *App) companions(ctx context.Context, ws, did string) ([]erase.Companion, error) {
+	customers, err := a.customers()
+	if err != nil {
+		return nil, err
+	}
+	h, err := customers.HouseholdOf(ctx, ws, did)
+	if err != nil || h.DID == "" {
+		return nil, err
+	}
+	return []erase.Companion{{
+		DID: h.DID, Shared: h.Shared,
+		Properties: map[string]string{"phone": h.Phone}, External: map[string]string{"ussd-household": h.CustomerID},
+	}}, nil
 }
 
 // wait has steps stored that were answered before they were.

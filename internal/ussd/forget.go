@@ -10,7 +10,7 @@ import (
 // its draft, what gateways said about its calls, and its sessions. It tells how
 // many rows there were. Sessions have no index by number, so it looks
 // at all of them: there are as many as calls in some minutes.
-func (s *Service) Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
+func Forget(ctx context.Context, tx *db.Tx, phone string) (int64, error) {
 	drafts, err := removeDraft(ctx, tx, phone)
 	if err != nil {
 		return 0, err

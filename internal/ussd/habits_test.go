@@ -364,7 +364,7 @@ func TestForget(t *testing.T) {
 		l.post("/api/ussd/africastalking/events", "application/x-www-form-urlencoded", "sessionId=s9&status=Success&phoneNumber="+url.QueryEscape(phone1))
 		var n int64
 		err := d.InTx(t.Context(), func(tx *db.Tx) (err error) {
-			n, err = l.Forget(t.Context(), tx, phone1)
+			n, err = ussd.Forget(t.Context(), tx, phone1)
 			return err
 		})
 		if err != nil || n != 4 {

@@ -13,11 +13,12 @@ func Personal() []privacy.Table {
 		member    = "That it was a member of groups stays in the events about them, as a DID."
 		this      = "This certificate stays, and its DID among those that surveys store nothing new about."
 		reports   = "Reports of imports and migrations that name its DID stay until they expire."
+		household = "The household that was registered with it stays for others who are linked to it, without its telephone number and customer id and without earlier revisions."
 		backups   = "Backups made before the erasure stay as they are: erase again after restoring one."
 	)
 	return []privacy.Table{
 		{Name: "entities", Rules: []privacy.Rule{
-			privacy.Erased("revisions", "name rev_reason body"), privacy.Kept("", privacy.Elsewhere, "name rev_reason body"),
+			privacy.Erased("revisions", "name rev_reason body"), privacy.Kept("", privacy.Elsewhere, "name rev_reason body"), privacy.Kept(shared, household, "body"),
 			privacy.Kept(privacy.Twin, twin, "did type class domain_type protocol protocol_version project status rev_action rev_actor"),
 			privacy.Kept(privacy.Twin, revisions, "rev_hash"),
 			privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),

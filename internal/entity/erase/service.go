@@ -29,6 +29,9 @@ type Config struct {
 	Now       func() time.Time
 	Personal  privacy.Registry // what certificates say about what stays
 	Erasers   []Eraser         // what other parts do to forget somebody
+	// Companions lists the twins that were made for somebody; nil for none. It is
+	// asked before other parts forget her.
+	Companions func(ctx context.Context, ws, subject string) ([]Companion, error)
 	// Certified tells other parts whom a workspace has erased, in the transaction
 	// that stores the certificate; nil for nobody.
 	Certified func(ctx context.Context, tx *db.Tx, ws, subject string) error
@@ -65,6 +68,10 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	if err := d.Validate(); err != nil {
 		return nil, false, err
 	}
+	return s.erase(ctx, d)
+}
+
+func (s *Service) erase(ctx context.Context, d Draft) (body []byte, fresh bool, err error) {
 	r, err := s.cfg.Entities.Find(ctx, s.db, d.Subject)
 	if fault.CodeOf(err) == "ENTITY_NOT_FOUND" && len(web.CallerFrom(ctx).Projects) == 0 {
 		return s.eraseOutside(ctx, d, err)
@@ -83,6 +90,11 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	if err := s.blankTwin(ctx, d.Subject); err != nil {
 		return nil, false, err
 	}
+	with, stripped, err := s.companions(ctx, r.Workspace, d)
+	if err != nil {
+		return nil, false, err
+	}
+	counts[shared] = stripped
 	if counts["relationships"], err = s.endEdges(ctx, r); err != nil {
 		return nil, false, err
 	}
@@ -92,7 +104,7 @@ func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	if counts["events"], err = s.cfg.Events.Forget(ctx, r.Workspace, r.DID); err != nil {
 		return nil, false, err
 	}
-	if body, fresh, err = s.certify(ctx, r, d, counts); err != nil {
+	if body, fresh, err = s.certify(ctx, r, d, Certificate{Counts: counts, With: with}); err != nil {
 		return nil, false, err
 	}
 	for _, drop := range s.cfg.Copies {
@@ -113,10 +125,15 @@ func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (bod
 		return nil, false, err
 	}
 	counts := map[string]int64{}
+	with, stripped, err := s.companions(ctx, r.Workspace, d)
+	if err != nil {
+		return nil, false, err
+	}
+	counts[shared] = stripped
 	if counts["events"], err = s.cfg.Events.Forget(ctx, r.Workspace, r.DID); err != nil {
 		return nil, false, err
 	}
-	if body, fresh, err = s.certify(ctx, r, d, counts); err != nil {
+	if body, fresh, err = s.certify(ctx, r, d, Certificate{Counts: counts, With: with}); err != nil {
 		return nil, false, err
 	}
 	if body == nil {
@@ -258,9 +275,13 @@ func (s *Service) blankPast(ctx context.Context, nid int64) (int64, error) {
 	}
 }
 
-// certify has everybody else forget the subject and writes the certificate. It
-// gives the last one when there was nothing to do.
-func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts map[string]int64) (body []byte, fresh bool, err error) {
+// shared counts companions that have stayed for others.
+const shared = "shared household"
+
+// certify has everybody else forget the subject and writes the certificate,
+// which begins with what was erased so far. It gives the last one when there was
+// nothing to do.
+func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, begun Certificate) (body []byte, fresh bool, err error) {
 	now := s.cfg.Now().UTC().Truncate(time.Millisecond)
 	nid := s.db.NewNID()
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
@@ -270,7 +291,7 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 				return err
 			}
 		}
-		all := maps.Clone(counts)
+		all := maps.Clone(begun.Counts)
 		if err := s.forget(ctx, tx, r, all); err != nil {
 			return err
 		}
@@ -291,7 +312,7 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, counts ma
 			return err
 		}
 		body, err = web.Encode(Certificate{
-			ID: idOf(nid), Subject: r.DID, ErasedAt: now, By: web.CallerFrom(ctx).DID, Reason: d.Reason, Counts: all, Stays: stays,
+			ID: idOf(nid), Subject: r.DID, ErasedAt: now, By: web.CallerFrom(ctx).DID, Reason: d.Reason, With: begun.With, Counts: all, Stays: stays,
 		})
 		if err != nil {
 			return err

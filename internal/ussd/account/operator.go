@@ -209,6 +209,27 @@ func operator(ctx context.Context) context.Context {
 	return web.WithCaller(ctx, c)
 }
 
+// Household is what was made for a customer: the DID of her household, whether
+// somebody else has it too, and what it has of her. The zero value is for a DID
+// that is no customer's, or one without a household.
+type Household struct {
+	DID, Phone, CustomerID string
+	Shared                 bool
+}
+
+// HouseholdOf finds the household of the customer a DID names.
+func (s *Service) HouseholdOf(ctx context.Context, ws, did string) (Household, error) {
+	if ws != workspace {
+		return Household{}, nil
+	}
+	a, err := findByDID(ctx, s.db, did)
+	if err != nil || a == nil || a.household == "" {
+		return Household{}, err
+	}
+	n, err := living(ctx, s.db, a.household)
+	return Household{DID: a.household, Phone: a.phone, CustomerID: a.customer, Shared: n > 1}, err
+}
+
 // Erase forgets the customer, or the household, that a DID names: the account
 // with its locks and codes, its messages, and what others keep about its
 // number. It is an erase.Eraser.

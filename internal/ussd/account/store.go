@@ -20,6 +20,7 @@ const (
 	selectByCustomer = `SELECT ` + columns + ` FROM ussd_accounts WHERE customer_id = $1`
 	selectByDID      = `SELECT ` + columns + ` FROM ussd_accounts WHERE did = $1`
 	countNumber      = `SELECT count(*) FROM (SELECT id FROM ussd_accounts WHERE phone = $1 AND status = 'active' LIMIT $2) AS held`
+	countLiving      = `SELECT count(*) FROM (SELECT id FROM ussd_accounts WHERE household_did = $1 LIMIT 2) AS living`
 	updatePIN        = `UPDATE ussd_accounts SET pin = $2, pin_key = $3, pin_legacy = '', pin_until = $4, revision = revision + 1, updated_at = $5 WHERE id = $1`
 	updateLanguage   = `UPDATE ussd_accounts SET lang = $2, revision = revision + 1, updated_at = $3 WHERE id = $1`
 	updateHousehold  = `UPDATE ussd_accounts SET district = $2, size = $3, household_did = $4, revision = revision + 1, updated_at = $5 WHERE id = $1 AND status = 'active'`
@@ -85,6 +86,13 @@ func held(ctx context.Context, q db.Querier, phone string, limit int) (int, erro
 		return 0, fmt.Errorf("count accounts: %w", err)
 	}
 	return n, nil
+}
+
+// living counts the accounts that name a household, at most 2.
+func living(ctx context.Context, q db.Querier, household string) (int, error) {
+	var n int
+	err := q.QueryRow(ctx, countLiving, household).Scan(&n)
+	return n, doing("count accounts of a household", err)
 }
 
 // sealed is a PIN as it is stored.

@@ -1,0 +1,164 @@
+package erase
+
+import (
+	"context"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Companion is a twin that was made for somebody, such as the household of her
+// registration over USSD. It goes with her, or loses what it has of her when
+// others are linked to it.
+type Companion struct {
+	DID        string
+	Shared     bool              // another part knows somebody else who belongs to it
+	Properties map[string]string // hers, by name: those that still have the value go
+	External   map[string]string // hers, by scheme
+}
+
+// companions erases what was made for a subject, before the part that knows of
+// it forgets her, and lists what has gone. stripped is how many have stayed for
+// others without what they had of her.
+func (s *Service) companions(ctx context.Context, ws string, d Draft) (gone []string, stripped int64, err error) {
+	if s.cfg.Companions == nil {
+		return nil, 0, nil
+	}
+	all, err := s.cfg.Companions(ctx, ws, d.Subject)
+	if err != nil {
+		return nil, 0, err
+	}
+	c := web.CallerFrom(ctx)
+	c.Projects = nil // whoever may erase her may erase what was made for her
+	ctx = web.WithCaller(ctx, c)
+	for _, one := range all {
+		went, err := s.companion(ctx, one, d)
+		if err != nil {
+			return nil, 0, err
+		}
+		if went {
+			gone = append(gone, one.DID)
+		} else {
+			stripped++
+		}
+	}
+	return gone, stripped, nil
+}
+
+func (s *Service) companion(ctx context.Context, c Companion, d Draft) (gone bool, err error) {
+	r, err := s.cfg.Entities.Find(ctx, s.db, c.DID)
+	missing := fault.CodeOf(err) == "ENTITY_NOT_FOUND"
+	if err != nil && !missing {
+		return false, err
+	}
+	shared := c.Shared
+	if !shared && !missing {
+		if shared, err = s.hasOthers(ctx, r, d.Subject); err != nil {
+			return false, err
+		}
+	}
+	if !shared {
+		switch _, _, err := s.erase(ctx, Draft{Subject: c.DID, Reason: d.Reason}); {
+		case err == nil:
+			return true, nil
+		case missing && fault.CodeOf(err) == "ENTITY_NOT_FOUND":
+			return true, nil // nobody knows it
+		case fault.KindOf(err) != fault.Conflict: // an active twin cannot do without it
+			return false, err
+		}
+	}
+	if missing {
+		return false, nil
+	}
+	return false, s.strip(ctx, r, c)
+}
+
+// hasOthers reports whether a person or a household other than subject is
+// linked to a twin and still there.
+func (s *Service) hasOthers(ctx context.Context, r *entity.Row, subject string) (bool, error) {
+	for _, side := range []link.Side{link.Out, link.In} {
+		for after := int64(0); ; {
+			list, err := side.List(ctx, s.db, r.NID, after, edgePage)
+			if err != nil {
+				return false, err
+			}
+			for i := range list {
+				after = list[i].NID
+				far := list[i].Dst
+				if far == r.NID {
+					far = list[i].Src
+				}
+				if far == 0 {
+					continue // held elsewhere: nobody here speaks for it
+				}
+				other, err := link.EndByNID(ctx, s.db, r.Workspace, far)
+				if err != nil {
+					return false, err
+				}
+				if other != nil && other.DID != subject && people(other.DomainType) && entity.Status(other.Status) != entity.StatusDeactivated {
+					return true, nil
+				}
+			}
+			if len(list) < edgePage {
+				break
+			}
+		}
+	}
+	return false, nil
+}
+
+// strip takes what a companion has of somebody out of it. Its earlier revisions
+// and the data of its events go whole: they had it too.
+func (s *Service) strip(ctx context.Context, r *entity.Row, c Companion) error {
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		r, err := s.cfg.Entities.FindForUpdate(ctx, tx, c.DID)
+		if err != nil {
+			return err
+		}
+		_, err = s.cfg.Entities.Mutate(ctx, tx, r, entity.Action{Name: "erase", Event: "entity.erased"}, func(e *entity.Entity) error {
+			for scheme, value := range c.External {
+				if e.ExternalIDs[scheme] == value {
+					delete(e.ExternalIDs, scheme)
+				}
+			}
+			var err error
+			e.Properties, err = without(e.Properties, c.Properties)
+			return err
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := s.blankPast(ctx, r.NID); err != nil {
+		return err
+	}
+	_, err = s.cfg.Events.Forget(ctx, r.Workspace, r.DID)
+	return err
+}
+
+// without leaves out members that have a value.
+func without(o entity.Object, values map[string]string) (entity.Object, error) {
+	if bare(o) {
+		return o, nil
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(o.Value, &members); err != nil {
+		return o, err
+	}
+	for name, value := range values {
+		var have string
+		if json.Unmarshal(members[name], &have) == nil && have == value {
+			delete(members, name)
+		}
+	}
+	text, err := json.Marshal(members, json.Deterministic(true))
+	return entity.Object{Value: slices.Clip(text)}, err
+}
