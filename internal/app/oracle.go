@@ -12,8 +12,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
@@ -75,6 +77,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	})
 	self := a.identity.DID.String()
 	m.chats = chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log, OracleName: o.Name, OracleDID: self, OracleEntityDID: self})
+	m.chats.Attach(a.blanked())
 	rc := run.Config{DB: a.DB, Chat: m.chats, Log: a.log, Alone: !a.cfg.Postgres(), PerCaller: o.RunsPerCaller, Lifetime: o.RunTimeout, Total: modelConns - spareConns}
 	if a.cfg.Postgres() {
 		rc.Publish = func(ctx context.Context, payload string) { a.publish(ctx, topicRuns, payload) }
@@ -140,6 +143,38 @@ func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *li
 		hub.Greet()
 	}
 	return hub
+}
+
+// chats are the conversations of the store. A server that does not run area D
+// has them too, to erase from.
+func (a *App) chats() *chat.Store {
+	if a.mind != nil {
+		return a.mind.chats
+	}
+	c := chat.New(chat.Config{DB: a.DB, Key: a.Key, Log: a.log})
+	c.Attach(run.Part())
+	c.Attach(a.blanked())
+	return c
+}
+
+// blanked has other instances forget what they remember of a conversation that
+// was blanked.
+func (a *App) blanked() chat.Part {
+	if !a.cfg.Postgres() {
+		return chat.Part{}
+	}
+	return chat.Part{Blanked: func(ctx context.Context, session int64) { a.publish(ctx, topicRuns, run.Gone(session)) }}
+}
+
+// mindErasers are what area D does to forget a person: its users are those of
+// the operator's workspace, and what its tools read is in there.
+func (a *App) mindErasers() []erase.Eraser {
+	return []erase.Eraser{{Name: oracle.PartConversations, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+		if ws != auth.OperatorWorkspace {
+			return 0, nil
+		}
+		return a.chats().Erase(ctx, tx, did)
+	}}}
 }
 
 // model is who answers: a server, or the built-in one.

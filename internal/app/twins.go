@@ -97,7 +97,7 @@ func (a *App) erasers() []erase.Eraser {
 	return slices.Concat([]erase.Eraser{
 		{Name: "keys", Erase: a.Auth.Forget, May: a.Auth.MayForget},
 		{Name: "memberships", Erase: a.twins.groups.Forget},
-	}, a.surveys.erasers(), a.lineErasers())
+	}, a.surveys.erasers(), a.lineErasers(), a.mindErasers())
 }
 
 // routes enters area A into a table.

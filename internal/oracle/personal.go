@@ -2,19 +2,29 @@ package oracle
 
 import "github.com/hearth-dmrv/hearth/internal/privacy"
 
+// PartConversations is what certificates count of area D.
+const PartConversations = "conversations"
+
 // Personal says what the tables of area D can hold about a person.
 func Personal() []privacy.Table {
-	const talk = "Conversations with the oracle stay with those who had them, also where they were about it."
+	const (
+		talk  = "Of conversations with the oracle that came to know of it stays who had them and when; what was said from there on is blanked, with what tools gave."
+		words = "Conversations with the oracle in which no tool returned it and nobody wrote its DID stay, and those it had under another DID, such as a did:key."
+		known = "That it was erased stays with its DID, so that an answer in the making does not bring it back."
+	)
+	erased := func(columns string) privacy.Rule { return privacy.Erased(PartConversations, columns) }
+	kept := func(columns string) privacy.Rule { return privacy.Kept(PartConversations, talk, columns) }
 	return []privacy.Table{
-		{Name: "chat_users", Rules: []privacy.Rule{privacy.Kept("", talk, "user_did")}},
-		{Name: "chat_sessions", Rules: []privacy.Rule{privacy.Kept("", talk, "user_did title"), privacy.None(privacy.Ours, "id run before")}},
-		{Name: "chat_messages", Rules: []privacy.Rule{privacy.Kept("", talk, "body hidden")}},
-		{Name: "chat_declared", Rules: []privacy.Rule{privacy.Kept("", talk, "body")}},
-		{Name: "chat_delegations", Rules: []privacy.Rule{privacy.Kept("", talk, "user_did"), privacy.None(privacy.Keyed, "sealed")}},
+		{Name: "chat_users", Rules: []privacy.Rule{erased("user_did")}},
+		{Name: "chat_sessions", Rules: []privacy.Rule{erased("user_did title"), kept("user_did"), privacy.Kept("", words, "title"), privacy.None(privacy.Ours, "id run before")}},
+		{Name: "chat_messages", Rules: []privacy.Rule{erased("body hidden"), kept("body"), privacy.Kept("", words, "body hidden")}},
+		{Name: "chat_declared", Rules: []privacy.Rule{erased("body")}},
+		{Name: "chat_delegations", Rules: []privacy.Rule{erased("user_did sealed")}},
+		{Name: "oracle_about", Rules: []privacy.Rule{erased("did"), privacy.Kept(PartConversations, known, "did")}},
 		{Name: "oracle_runs", Rules: []privacy.Rule{
-			privacy.Kept("", talk, "user_did idem"), privacy.None(privacy.Ours, "id owner status abort hash usage"), privacy.None(privacy.Request, "request_id"),
+			erased("user_did idem"), kept("user_did"), privacy.None(privacy.Ours, "id owner status abort hash usage"), privacy.None(privacy.Request, "request_id"),
 		}},
-		{Name: "oracle_frames", Rules: []privacy.Rule{privacy.Kept("", talk, "data")}},
+		{Name: "oracle_frames", Rules: []privacy.Rule{erased("data")}},
 		{Name: "oracle_instances", Rules: []privacy.Rule{privacy.None(privacy.Ours, "id")}},
 		{Name: "oracle_used_tokens", Rules: []privacy.Rule{privacy.None("hashes of tokens", "hash bound")}},
 	}

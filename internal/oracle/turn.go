@@ -94,6 +94,7 @@ func (s *Service) answer(ctx context.Context, t *turn, r *run.Run, mark ids) (ag
 	tools := s.withTickets(s.cfg.Tools.ForRun(ctx), t.tickets)
 	tools = append(tools, s.pageTools(t.declared, tools)...)
 	k := &sink{s: s, run: r, ids: mark, names: map[string]string{}, words: emoji.New(r.Text)}
+	k.note = func(texts ...string) error { return r.Note(context.WithoutCancel(ctx), texts...) } // what was read is stored, also by a run that is stopped
 	for _, one := range tools {
 		if p, ok := one.(*pageTool); ok {
 			k.names[p.spec.Name] = p.name
@@ -135,6 +136,7 @@ type sink struct {
 	ids   ids
 	names map[string]string // what pages call their tools
 	words *emoji.Writer     // the answer on its way out
+	note  func(texts ...string) error
 }
 
 var _ agent.Sink = (*sink)(nil)
@@ -155,6 +157,9 @@ func (k *sink) ToolStart(c tool.Call, s tool.Spec) error {
 
 // ToolEnd tells what a tool gave.
 func (k *sink) ToolEnd(c tool.Call, s tool.Spec, o tool.Output, _ string) error {
+	if err := k.note(string(c.Args), string(o.Data), o.Text, o.Err); err != nil { // before anything of it is stored
+		return err
+	}
 	return k.tell(c, s, &o)
 }
 

@@ -129,6 +129,11 @@ type Part struct {
 	// Shrink removes at most limit of the part's rows of a deleted session and
 	// tells how many.
 	Shrink func(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, error)
+	// Blank takes what the part keeps of a session from a turn on out of it, in
+	// the transaction that erases somebody.
+	Blank func(ctx context.Context, tx *db.Tx, from Begun) error
+	// Blanked is called after that transaction.
+	Blanked func(ctx context.Context, session int64)
 }
 
 // Store keeps conversations. It is safe for use by many goroutines.

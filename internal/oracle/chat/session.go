@@ -116,18 +116,23 @@ func (s *Store) DeleteSession(ctx context.Context, user, id string) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // it is gone for all, whether its client waits for that or not
-	s.Forget(nid)
-	for _, p := range s.attached() {
-		if p.Deleted != nil {
-			p.Deleted(ctx, Gone{User: user, Session: id, Number: nid})
-		}
-	}
+	s.gone(ctx, Gone{User: user, Session: id, Number: nid})
 	// The caller has what it asked for; what cannot be removed now is the
 	// sweep's.
 	if err := s.empty(ctx, nid, chunk); err != nil {
 		s.cfg.Log.WarnContext(ctx, "rows of a deleted session are left for the sweep", "err", err)
 	}
 	return nil
+}
+
+// gone tells everybody that a session was deleted.
+func (s *Store) gone(ctx context.Context, g Gone) {
+	s.Forget(g.Number)
+	for _, p := range s.attached() {
+		if p.Deleted != nil {
+			p.Deleted(ctx, g)
+		}
+	}
 }
 
 // Forget drops from memory, and from that of all parts, a session that was

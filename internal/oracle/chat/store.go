@@ -65,7 +65,8 @@ const (
 		WHERE s.user_did = $1 AND s.id = $2 AND m.turn = $3 AND m.n > 0 ORDER BY m.n DESC LIMIT 1`
 	insertMessageText = `INSERT INTO chat_messages(session, turn, n, body, hidden) VALUES ($1, $2, $3, $4, $5)`
 	keepFilesText     = `UPDATE chat_messages SET hidden = $4 WHERE turn = $3 AND n = 0 AND session =
-		(SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $2) RETURNING session`
+		(SELECT nid FROM chat_sessions WHERE user_did = $1 AND id = $2)
+		AND NOT EXISTS (SELECT 1 FROM oracle_runs r WHERE r.session = chat_messages.session AND r.turn = $3 AND r.erased = 1) RETURNING session`
 	beginTurnText = `UPDATE chat_sessions SET turns = turns + 1, before = run, run = $3, updated_at = $4
 		WHERE user_did = $1 AND id = $2 RETURNING nid, turns, before`
 	touchText = `UPDATE chat_sessions SET updated_at = $2 WHERE nid = $1`
@@ -182,6 +183,9 @@ func shrinkMessages(ctx context.Context, tx *db.Tx, nid, limit int64) (int64, er
 func removeTraces(ctx context.Context, tx *db.Tx, nid int64) (int64, error) {
 	if _, err := tx.Exec(ctx, removeDeclaredText, nid); err != nil {
 		return 0, wrap("remove declared tools", err)
+	}
+	if _, err := tx.Exec(ctx, forgetAboutText, nid); err != nil {
+		return 0, wrap("forget DIDs", err)
 	}
 	n, err := tx.Exec(ctx, removeTrashText, nid)
 	return n, wrap("forget removed session", err)

@@ -40,7 +40,7 @@ func (t trouble) at(r *Run) trouble {
 // statusOf says how a run ends whose work was stopped for a reason, or not.
 func statusOf(cause error, failed bool) Status {
 	switch {
-	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrReplaced), errors.Is(cause, ErrDeleted):
+	case errors.Is(cause, ErrAborted), errors.Is(cause, ErrReplaced), errors.Is(cause, ErrDeleted), errors.Is(cause, ErrErased):
 		return Aborted
 	case errors.Is(cause, ErrClosing), errors.Is(cause, ErrLost):
 		return Interrupted
@@ -178,15 +178,21 @@ func (m *Manager) pause(d time.Duration) {
 
 // storeEnding stores an ending in one transaction.
 func storeEnding(ctx context.Context, tx *db.Tx, h holder, b chat.Begun, e ending) error {
-	if err := endRun(ctx, tx, h, e); err != nil {
+	erased, err := endRun(ctx, tx, h, e)
+	if err != nil {
 		return err
+	}
+	if erased {
+		if e, err = e.bare(); err != nil {
+			return err
+		}
 	}
 	for _, row := range e.rows {
 		if err := insertLast(ctx, tx, h.nid, row); err != nil {
 			return err
 		}
 	}
-	_, err := chat.Answer(ctx, tx, b, e.said, e.now)
+	_, err = chat.Answer(ctx, tx, b, e.said, e.now)
 	return err
 }
 

@@ -32,6 +32,7 @@ type Run struct {
 	user      string
 	session   string
 	requestID string
+	since     int64 // ms: when it began
 	stopWork  context.CancelCauseFunc
 	kick      chan struct{} // cap 1: there is something to store
 	done      chan struct{} // closed when the run has ended or is lost

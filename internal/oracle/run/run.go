@@ -157,7 +157,7 @@ func New(ctx context.Context, c Config) (*Manager, error) {
 	if err := errors.Join(m.beat(ctx), m.forgetDead(ctx)); err != nil {
 		return nil, err
 	}
-	c.Chat.Attach(chat.Part{Deleted: m.sessionDeleted, Shrink: shrink})
+	c.Chat.Attach(chat.Part{Deleted: m.sessionDeleted, Shrink: shrink, Blank: blank})
 	return m, nil
 }
 

@@ -16,6 +16,10 @@ import (
 // errTooLong ends the work of a run whose answer has no end.
 var errTooLong = errors.New("the answer is too long")
 
+// noneSince is far in the future: what a user says today about somebody who was
+// erased is not from before.
+const noneSince = 1 << 40
+
 // errRaced says that another Start with the same key was faster.
 var errRaced = errors.New("the key was taken meanwhile")
 
@@ -68,7 +72,7 @@ func joined(old *Started) Started {
 func (m *Manager) newRun(s Start, stop context.CancelCauseFunc) *Run {
 	r := &Run{
 		m: m, nid: m.cfg.DB.NewNID(), id: "run_" + uuid.Must(uuid.NewV7()).String(), user: s.User, session: s.Session, requestID: s.RequestID,
-		stopWork: stop, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
+		since: m.cfg.Now().UnixMilli(), stopWork: stop, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
 	}
 	return r
 }
@@ -94,6 +98,9 @@ func (m *Manager) begin(ctx context.Context, r *Run, s Start, said chat.Entry) (
 			return err
 		} else if !ok {
 			return errRaced // and leave no turn behind
+		}
+		if _, err := chat.Note(ctx, tx, begun, now+noneSince, chat.DIDs(s.Message.Content)); err != nil {
+			return err
 		}
 		return chat.Say(ctx, tx, begun, said, s.Declared)
 	})

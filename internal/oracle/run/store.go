@@ -50,16 +50,17 @@ const (
 	// FOR SHARE has whoever takes the run over wait for this row, and this row
 	// for them.
 	insertFramesSQLite = `INSERT INTO oracle_frames(run, seq, upto, data)
-		SELECT nid, $3, $4, $5 FROM oracle_runs WHERE nid = $1 AND owner = $2`
+		SELECT nid, $3, $4, $5 FROM oracle_runs WHERE nid = $1 AND owner = $2 AND erased = 0`
 	insertFramesPostgres = `INSERT INTO oracle_frames(run, seq, upto, data)
-		SELECT nid, $3::bigint, $4::bigint, $5::text FROM oracle_runs WHERE nid = $1 AND owner = $2 FOR SHARE`
+		SELECT nid, $3::bigint, $4::bigint, $5::text FROM oracle_runs WHERE nid = $1 AND owner = $2 AND erased = 0 FOR SHARE`
 	insertLastText = `INSERT INTO oracle_frames(run, seq, upto, data) VALUES ($1, $2, $3, $4)`
 	listFramesText = `SELECT seq, upto, octet_length(data), substr(data, 1, $4) FROM oracle_frames WHERE run = $1
 		AND seq >= coalesce((SELECT max(seq) FROM oracle_frames WHERE run = $1 AND seq <= $2), 0) AND upto >= $2 ORDER BY seq LIMIT $3`
 	framePieceText = `SELECT substr(data, $3, $4) FROM oracle_frames WHERE run = $1 AND seq = $2`
 	endRunText     = `UPDATE oracle_runs SET status = $3, last_seq = $4, end_seq = $5, usage = $6, ended_at = $7, owner = ''
-		WHERE nid = $1 AND owner = $2`
-	statusText = `SELECT status FROM oracle_runs WHERE nid = $1`
+		WHERE nid = $1 AND owner = $2 RETURNING erased`
+	endBareText = `UPDATE oracle_runs SET end_seq = last_seq WHERE nid = $1`
+	statusText  = `SELECT status FROM oracle_runs WHERE nid = $1`
 
 	takeOverText  = `UPDATE oracle_runs SET owner = $3, status = 'recovering' WHERE nid = $1 AND owner = $2`
 	nextOwnerText = `SELECT owner FROM oracle_runs WHERE owner <> '' AND owner > $1 ORDER BY owner LIMIT 1`
@@ -210,21 +211,27 @@ func framePiece(ctx context.Context, q db.Querier, p piece) (data []byte, err er
 	return data, wrap("read frames", err)
 }
 
-// endRun ends a run, unless it is lost or gone.
-func endRun(ctx context.Context, tx *db.Tx, h holder, e ending) error {
-	n, err := tx.Exec(ctx, endRunText, h.nid, h.owner, e.status, e.lastSeq, e.endSeq, e.usage, e.now)
-	if err != nil || n > 0 {
-		return wrap("end run", err)
+// endRun ends a run, unless it is lost or gone. It reports whether its turn was
+// blanked meanwhile.
+func endRun(ctx context.Context, tx *db.Tx, h holder, e ending) (erased bool, err error) {
+	var mark int64
+	err = tx.QueryRow(ctx, endRunText, h.nid, h.owner, e.status, e.lastSeq, e.endSeq, e.usage, e.now).Scan(&mark)
+	switch {
+	case err == nil && mark != 0:
+		_, err = tx.Exec(ctx, endBareText, h.nid)
+		return true, wrap("end run", err)
+	case !errors.Is(err, sql.ErrNoRows):
+		return false, wrap("end run", err)
 	}
 	var status Status
 	err = tx.QueryRow(ctx, statusText, h.nid).Scan(&status)
 	switch {
 	case err == nil && status == deleted, errors.Is(err, sql.ErrNoRows):
-		return errGone
+		return false, errGone
 	case err != nil:
-		return wrap("end run", err)
+		return false, wrap("end run", err)
 	}
-	return ErrLost
+	return false, ErrLost
 }
 
 // takeOver gives a run of a dead instance to another one.

@@ -1,0 +1,313 @@
+package chat
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"hash/fnv"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Erased stands in the place of what was said about somebody who was erased.
+const Erased = "[erased]"
+
+// slack is how far the clocks of two instances may be apart, in ms.
+const slack = 2000
+
+// maxDIDs is how many DIDs of one text are noted.
+const maxDIDs = 1000
+
+var didInText = regexp.MustCompile(`did:[a-z0-9]+:[A-Za-z0-9._:%/-]*[A-Za-z0-9]`)
+
+// DIDs finds the DIDs in texts, each once. In JSON a whole value that begins as
+// one is one, whatever is in it.
+func DIDs(texts ...string) []string {
+	seen := map[string]bool{}
+	for _, text := range texts {
+		if !strings.Contains(text, "did:") {
+			continue
+		}
+		for _, id := range didInText.FindAllString(text, maxDIDs) {
+			seen[id] = true
+		}
+		if d := jsontext.NewDecoder(strings.NewReader(text)); jsontext.Value(text).IsValid() {
+			for len(seen) < maxDIDs {
+				t, err := d.ReadToken()
+				if err != nil {
+					break
+				}
+				if t.Kind() == '"' && strings.HasPrefix(t.String(), "did:") {
+					seen[t.String()] = true
+				}
+			}
+		}
+	}
+	out := make([]string, 0, len(seen))
+	for id := range seen {
+		out = append(out, id)
+	}
+	slices.Sort(out)
+	return out
+}
+
+const (
+	guardAboutPostgres = `SELECT pg_advisory_xact_lock_shared(k::bigint) FROM jsonb_array_elements_text($1::jsonb) AS k`
+	beginErasePostgres = `SELECT pg_advisory_xact_lock($1)`
+	insertAboutText    = `INSERT INTO oracle_about(did, session, turn) VALUES ($1, $2, $3) ON CONFLICT (did, session) DO NOTHING`
+	putErasedText      = `INSERT INTO oracle_about(did, session, turn) VALUES ($1, 0, $2) ON CONFLICT (did, session) DO UPDATE SET turn = excluded.turn`
+	findErasedText     = `SELECT turn FROM oracle_about WHERE did = $1 AND session = 0`
+	listAboutText      = `SELECT session, turn FROM oracle_about WHERE did = $1 AND session > 0 ORDER BY session`
+	removeAboutText    = `DELETE FROM oracle_about WHERE did = $1 AND session > 0`
+	forgetAboutText    = `DELETE FROM oracle_about WHERE session = $1`
+	blankTitleText     = `UPDATE chat_sessions SET title = '` + Erased + `' WHERE nid = $1 AND title <> '` + Erased + `'`
+	listToBlankText    = `SELECT turn, n, body FROM chat_messages WHERE session = $1 AND (turn, n) > ($2, $3) ORDER BY turn, n LIMIT 100`
+	blankMessageText   = `UPDATE chat_messages SET body = $4, hidden = NULL WHERE session = $1 AND turn = $2 AND n = $3`
+	listOwnText        = `SELECT nid, id FROM chat_sessions WHERE user_did = $1 LIMIT 100`
+	removeUserText     = `DELETE FROM chat_users WHERE user_did = $1`
+)
+
+// door is the lock of a DID on PostgreSQL: whoever notes it and whoever erases
+// it do not miss each other.
+func door(id string) int64 {
+	h := fnv.New64a()
+	h.Write([]byte("oracle about\n" + id))
+	return int64(h.Sum64() >> 1)
+}
+
+// Note notes that a turn, which has begun at since (ms), knows of DIDs. It
+// reports true when one of them was erased since: what the turn knows may be
+// from before.
+func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (erased bool, err error) {
+	if len(dids) == 0 {
+		return false, nil
+	}
+	if tx.Dialect() == db.Postgres {
+		keys := make([]int64, len(dids))
+		for i, id := range dids {
+			keys[i] = door(id)
+		}
+		slices.Sort(keys)
+		list, err := json.Marshal(slices.Compact(keys))
+		if err != nil {
+			return false, err
+		}
+		if _, err := tx.Exec(ctx, guardAboutPostgres, string(list)); err != nil {
+			return false, wrap("keep an erasure waiting", err)
+		}
+	}
+	for _, id := range dids {
+		if _, err := tx.Exec(ctx, insertAboutText, id, b.Session, b.Turn); err != nil {
+			return false, wrap("note DIDs", err)
+		}
+		var at int64
+		err := tx.QueryRow(ctx, findErasedText, id).Scan(&at)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return false, wrap("look for an erasure", err)
+		}
+		erased = erased || err == nil && at+slack >= since
+	}
+	return erased, nil
+}
+
+// Erase forgets somebody: her own conversations go, and what others said, and
+// were told, from the turn on that first knew of her is blanked. It returns how
+// many conversations and messages these were. Sweep removes the rest of her own.
+func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error) {
+	if tx.Dialect() == db.Postgres {
+		if _, err := tx.Exec(ctx, beginErasePostgres, door(did)); err != nil {
+			return 0, wrap("begin an erasure", err)
+		}
+	}
+	if _, err := tx.Exec(ctx, putErasedText, did, s.now()); err != nil {
+		return 0, wrap("note an erasure", err)
+	}
+	sum, err := s.eraseOwn(ctx, tx, did)
+	if err != nil {
+		return 0, err
+	}
+	all, err := listAbout(ctx, tx, did)
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range all {
+		n, err := s.Blank(ctx, tx, b)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	_, err = tx.Exec(ctx, removeAboutText, did)
+	return sum, wrap("forget DID", err)
+}
+
+// eraseOwn removes the conversations of a user, and what she let the oracle do.
+func (s *Store) eraseOwn(ctx context.Context, tx *db.Tx, user string) (int64, error) {
+	var sum int64
+	for {
+		own, err := listOwn(ctx, tx, user)
+		if err != nil {
+			return 0, err
+		}
+		if len(own) == 0 {
+			break
+		}
+		for _, g := range own {
+			if _, err := removeSession(ctx, tx, user, g.Session); err != nil {
+				return 0, err
+			}
+			if err := insertTrash(ctx, tx, g.Number, s.now()); err != nil {
+				return 0, err
+			}
+			tx.AfterCommit(func() { s.gone(context.WithoutCancel(ctx), g) })
+			sum++
+		}
+	}
+	n, err := tx.Exec(ctx, removeDelegationText, user)
+	if err != nil {
+		return 0, wrap("remove delegation", err)
+	}
+	_, err = tx.Exec(ctx, removeUserText, user)
+	return sum + n, wrap("remove user", err)
+}
+
+// Blank blanks what was said in a session from a turn on, and its title, and
+// has all parts do the same. It returns how many messages had something in them.
+func (s *Store) Blank(ctx context.Context, tx *db.Tx, from Begun) (int64, error) {
+	var sum int64
+	for turn, n := from.Turn, int64(-1); ; {
+		rows, err := listToBlank(ctx, tx, from.Session, turn, n)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range rows {
+			turn, n = r.turn, r.n
+			body, err := blankBody(r.body)
+			if err != nil {
+				return 0, err
+			}
+			if body == r.body {
+				continue
+			}
+			if _, err := tx.Exec(ctx, blankMessageText, from.Session, r.turn, r.n, body); err != nil {
+				return 0, wrap("blank message", err)
+			}
+			sum++
+		}
+		if len(rows) == 0 {
+			break
+		}
+	}
+	if _, err := tx.Exec(ctx, blankTitleText, from.Session); err != nil {
+		return 0, wrap("blank title", err)
+	}
+	if _, err := tx.Exec(ctx, removeDeclaredText, from.Session); err != nil {
+		return 0, wrap("remove declared tools", err)
+	}
+	for _, p := range s.attached() {
+		if p.Blank != nil {
+			if err := p.Blank(ctx, tx, from); err != nil {
+				return 0, err
+			}
+		}
+	}
+	tx.AfterCommit(func() { s.changed(context.WithoutCancel(ctx), from.Session) })
+	return sum, nil
+}
+
+// changed has everybody read a session anew.
+func (s *Store) changed(ctx context.Context, session int64) {
+	s.Forget(session)
+	for _, p := range s.attached() {
+		if p.Blanked != nil {
+			p.Blanked(ctx, session)
+		}
+	}
+}
+
+// BlankAll blanks entries that are not stored yet.
+func BlankAll(said []Entry) ([]Entry, error) {
+	out := slices.Clone(said)
+	for i := range out {
+		body, err := blankBody(out[i].body)
+		if err != nil {
+			return nil, err
+		}
+		out[i].body, out[i].hidden = body, nil
+	}
+	return out, nil
+}
+
+// blankBody takes everything out of a message but whose it was, and when.
+func blankBody(body string) (string, error) {
+	var m Message
+	if err := json.Unmarshal([]byte(body), &m); err != nil {
+		return "", wrap("decode message", err)
+	}
+	m = Message{ID: m.ID, Type: m.Type, Content: Erased, IsComplete: true, CreatedAt: m.CreatedAt, Aborted: m.Aborted, Interrupted: m.Interrupted}
+	e, err := entry(m, hidden{})
+	return e.body, err
+}
+
+func listAbout(ctx context.Context, q db.Querier, did string) ([]Begun, error) {
+	rows, err := q.Query(ctx, listAboutText, did)
+	if err != nil {
+		return nil, wrap("find conversations", err)
+	}
+	defer rows.Close()
+	var out []Begun
+	for rows.Next() {
+		var b Begun
+		if err := rows.Scan(&b.Session, &b.Turn); err != nil {
+			return nil, wrap("find conversations", err)
+		}
+		out = append(out, b)
+	}
+	return out, wrap("find conversations", rows.Err())
+}
+
+func listOwn(ctx context.Context, q db.Querier, user string) ([]Gone, error) {
+	rows, err := q.Query(ctx, listOwnText, user)
+	if err != nil {
+		return nil, wrap("list sessions", err)
+	}
+	defer rows.Close()
+	var out []Gone
+	for rows.Next() {
+		g := Gone{User: user}
+		if err := rows.Scan(&g.Number, &g.Session); err != nil {
+			return nil, wrap("list sessions", err)
+		}
+		out = append(out, g)
+	}
+	return out, wrap("list sessions", rows.Err())
+}
+
+// toBlank is a message that may have to be blanked.
+type toBlank struct {
+	turn, n int64
+	body    string
+}
+
+func listToBlank(ctx context.Context, q db.Querier, session, turn, n int64) ([]toBlank, error) {
+	rows, err := q.Query(ctx, listToBlankText, session, turn, n)
+	if err != nil {
+		return nil, wrap("read messages", err)
+	}
+	defer rows.Close()
+	var out []toBlank
+	for rows.Next() {
+		var r toBlank
+		if err := rows.Scan(&r.turn, &r.n, &r.body); err != nil {
+			return nil, wrap("read messages", err)
+		}
+		out = append(out, r)
+	}
+	return out, wrap("read messages", rows.Err())
+}

@@ -1,0 +1,111 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
+)
+
+// ErrErased stops a run that knows of somebody who was erased meanwhile.
+var ErrErased = errors.New("somebody the run knows of was erased")
+
+const (
+	listToBlankText  = `SELECT nid, status, last_seq, ended_at FROM oracle_runs WHERE session = $1 AND turn >= $2 AND erased = 0 ORDER BY nid`
+	markErasedText   = `UPDATE oracle_runs SET erased = 1, end_seq = last_seq WHERE nid = $1`
+	removeFramesText = `DELETE FROM oracle_frames WHERE run = $1`
+)
+
+// Part is what runs keep of conversations, for a store of conversations
+// without a Manager: what must go with them.
+func Part() chat.Part { return chat.Part{Shrink: shrink, Blank: blank} }
+
+// Gone is the payload that has other instances forget what they have in memory
+// of a session; they Receive it.
+func Gone(session int64) string { return wordGone + " " + strconv.FormatInt(session, 10) }
+
+// Note notes the DIDs in what a tool of the run was given and has returned,
+// before anything of it is stored. It ends the run with ErrErased when one of
+// them was erased since the run began.
+func (r *Run) Note(ctx context.Context, texts ...string) error {
+	dids := chat.DIDs(texts...)
+	if len(dids) == 0 {
+		return nil
+	}
+	var erased bool
+	err := r.m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		if erased, err = chat.Note(ctx, tx, r.begun, r.since, dids); err != nil || !erased {
+			return err
+		}
+		_, err = r.m.cfg.Chat.Blank(ctx, tx, r.begun)
+		return err
+	})
+	if err == nil && erased {
+		r.stop(ErrErased)
+		return ErrErased
+	}
+	return err
+}
+
+// blank takes the frames of the runs of a session from a turn on away. What is
+// left of one that has ended says how; one at work stores nothing any more but
+// its end.
+func blank(ctx context.Context, tx *db.Tx, from chat.Begun) error {
+	all, err := listToBlank(ctx, tx, from)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if _, err := tx.Exec(ctx, markErasedText, r.nid); err != nil {
+			return wrap("mark run", err)
+		}
+		if _, err := tx.Exec(ctx, removeFramesText, r.nid); err != nil {
+			return wrap("remove frames", err)
+		}
+		if !r.ended {
+			continue
+		}
+		if err := insertLast(ctx, tx, r.nid, lastRow(r.lastSeq, r.status)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastRow is the end of a run without anything it said.
+func lastRow(seq int64, s Status) row {
+	payload, err := encode(frameDone, doneOf(s, ""))
+	if err != nil {
+		payload = []byte("{}") // cannot be: it holds words of ours
+	}
+	data := append(append(appendHead(nil, seq, frameDone), payload...), frameEnding...)
+	return row{seq: seq, upto: seq, data: string(data)}
+}
+
+// bare is an ending without anything the run said.
+func (e ending) bare() (ending, error) {
+	said, err := chat.BlankAll(e.said)
+	e.said, e.rows, e.endSeq = said, []row{lastRow(e.lastSeq, e.status)}, e.lastSeq
+	return e, err
+}
+
+func listToBlank(ctx context.Context, tx *db.Tx, from chat.Begun) ([]runRow, error) {
+	rows, err := tx.Query(ctx, listToBlankText, from.Session, from.Turn)
+	if err != nil {
+		return nil, wrap("list runs", err)
+	}
+	defer rows.Close()
+	var out []runRow
+	for rows.Next() {
+		var r runRow
+		var ended *int64
+		if err := rows.Scan(&r.nid, &r.status, &r.lastSeq, &ended); err != nil {
+			return nil, wrap("list runs", err)
+		}
+		r.ended = ended != nil
+		out = append(out, r)
+	}
+	return out, wrap("list runs", rows.Err())
+}

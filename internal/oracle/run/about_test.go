@@ -1,0 +1,186 @@
+package run_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+)
+
+// her is somebody who is erased in these tests, and what a tool says of her.
+const (
+	her    = "did:ixo:entity:0123456789abcdef0123456789abcdef"
+	output = `{"did":"` + her + `","properties":{"name":"Amina Canary"}}`
+)
+
+func (g *rig) erase(did string) int64 {
+	g.t.Helper()
+	var n int64
+	err := g.db.InTx(g.t.Context(), func(tx *db.Tx) (err error) {
+		n, err = g.chat.Erase(g.t.Context(), tx, did)
+		return err
+	})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return n
+}
+
+// canaries counts rows that name her.
+func (g *rig) canaries() int {
+	g.t.Helper()
+	n := 0
+	err := g.db.QueryRow(g.t.Context(), `SELECT (SELECT count(*) FROM chat_messages WHERE body LIKE '%Canary%' OR hidden LIKE '%Canary%')
+		+ (SELECT count(*) FROM oracle_frames WHERE data LIKE '%Canary%') + (SELECT count(*) FROM chat_sessions WHERE title LIKE '%Canary%')
+		+ (SELECT count(*) FROM chat_declared WHERE body LIKE '%Canary%')`).Scan(&n)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return n
+}
+
+// reads is the work of a run that looks somebody up and tells of her.
+func reads(s *script) {
+	s.end = func() run.Result {
+		return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: "She is Amina Canary."}}}
+	}
+}
+
+// TestEraseBlanksWhatKnewOfHer: the turn whose tool returned her, and those
+// that follow it, are blanked; the ones before are not.
+func TestEraseBlanksWhatKnewOfHer(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g := newRig(t, d)
+		session, other := g.session(ann), g.session(ann)
+		turn := func(session, text, answer string, notes ...string) string {
+			t.Helper()
+			s := newScript()
+			s.end = func() run.Result {
+				return run.Result{Messages: []llm.Message{{Role: llm.Assistant, Content: answer}}}
+			}
+			st := g.start(g.m, message(ann, session, text), s.work)
+			<-s.began
+			err := s.do(func(r *run.Run) error {
+				if err := r.Note(t.Context(), notes...); err != nil {
+					return err
+				}
+				return r.Text(answer)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			close(s.steps)
+			g.follow(g.m, st.RunID)
+			return st.RunID
+		}
+		turn(session, "hello", "Hello.")
+		asked := turn(session, "who is it? Canary?", "She is Amina Canary.", output)
+		turn(session, "again", "Amina Canary, as I said.")
+		turn(other, "by "+her, "Amina Canary")
+		turn(g.session(ann), "x", "nobody", `{"did":"did:ixo:entity:other"}`)
+		if _, err := g.chat.SetTitle(t.Context(), ann, session, "About Amina Canary"); err != nil {
+			t.Fatal(err)
+		}
+		if g.canaries() == 0 {
+			t.Fatal("nothing was planted")
+		}
+		if n := g.erase(her); n != 6 {
+			t.Errorf("Erase() = %d, want 6 messages", n)
+		}
+		if n := g.canaries(); n != 0 {
+			t.Errorf("%d rows still name her", n)
+		}
+		said := g.history(ann, session)
+		if len(said) != 6 || said[1].Content != "Hello." || said[2].Content != "[erased]" || said[3].Content != "[erased]" || said[5].Content != "[erased]" || said[2].CreatedAt == "" {
+			t.Errorf("history = %+v", said)
+		}
+		again := g.follow(g.m, asked)
+		if end := last(t, again); end["status"] != "finished" || strings.Contains(show(again), "Canary") {
+			t.Errorf("frames = %s, want the end alone", show(again))
+		}
+		if n := g.erase(her); n != 0 {
+			t.Errorf("Erase() again = %d, want 0", n)
+		}
+		turn(session, "later "+her, "Nothing is known of "+her)
+		if said := g.history(ann, session); said[7].Content == "[erased]" {
+			t.Errorf("what was said after the erasure is %+v", said[7])
+		}
+	})
+}
+
+// TestEraseDuringARun: an answer in the making stores nothing of her, whether
+// it had read her before the erasure was stored or notes so afterwards.
+func TestEraseDuringARun(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		for _, late := range []bool{false, true} {
+			g := newRig(t, d)
+			session := g.session(ann)
+			s := newScript()
+			reads(s)
+			st := g.start(g.m, message(ann, session, "who?"), s.work)
+			<-s.began
+			note := func(r *run.Run) error { return r.Note(t.Context(), output) }
+			if !late {
+				if err := s.do(note); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.erase(her)
+			if late {
+				if err := s.do(note); !errors.Is(err, run.ErrErased) {
+					t.Errorf("Note() = %v, want %v", err, run.ErrErased)
+				}
+			} else {
+				_ = s.do(text("She is Amina Canary.")) // it may hear of it already
+				close(s.steps)
+			}
+			f := g.join(g.m, ann, st.RunID, 0)
+			g.clock.until(t, "the run has ended", 10*time.Second, f.ended)
+			g.closeAll(g.m)
+			if n := g.canaries(); n != 0 {
+				t.Errorf("late %v: %d rows name her", late, n)
+			}
+			if said := g.history(ann, session); len(said) != 2 || said[0].Content != "[erased]" || said[1].Content != "[erased]" {
+				t.Errorf("late %v: history = %+v", late, said)
+			}
+		}
+	})
+}
+
+// TestEraseUser: whoever talked to the oracle goes with her conversations.
+func TestEraseUser(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		g := newRig(t, d)
+		for range 3 {
+			session := g.session(ann)
+			s := newScript()
+			reads(s)
+			st := g.start(g.m, message(ann, session, "I am Amina Canary"), s.finish)
+			g.follow(g.m, st.RunID)
+		}
+		kept := g.session(bob)
+		if n := g.erase(ann); n != 3 {
+			t.Errorf("Erase() = %d, want 3 conversations", n)
+		}
+		for n := 1; n > 0; {
+			var err error
+			if n, err = g.chat.Sweep(t.Context(), 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if g.canaries() != 0 || g.count("oracle_runs") != 0 || g.count("chat_sessions") != 1 || g.count("chat_users") != 1 {
+			t.Errorf("left: %d canaries, %d runs, %d sessions", g.canaries(), g.count("oracle_runs"), g.count("chat_sessions"))
+		}
+		if said := g.history(bob, kept); len(said) != 0 {
+			t.Errorf("another user's = %+v", said)
+		}
+	})
+}
