@@ -19,8 +19,16 @@ type Erasure struct {
 	ErasedAt time.Time        `json:"erasedAt"`
 	By       string           `json:"by"`
 	Reason   string           `json:"reason"`
+	With     []string         `json:"with"`   // DIDs of twins that were made for it and went with it
 	Counts   map[string]int64 `json:"counts"` // how many things were erased
+	Bytes    ErasedBytes      `json:"bytes"`  // where the bytes of what was erased are; Get it again until they are gone
 	Stays    []string         `json:"stays"`  // what is kept, as sentences; nil in certificates of earlier versions
+}
+
+// ErasedBytes says where the bytes of what was erased are.
+type ErasedBytes struct {
+	State string    `json:"state"` // pending, gone, or released: PostgreSQL overwrites them when it needs the space
+	At    time.Time `json:"at"`    // zero while they are pending
 }
 
 // ErasureDraft asks for an erasure. Both members are needed.

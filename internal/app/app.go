@@ -20,6 +20,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -49,9 +50,10 @@ type App struct {
 	runner   *job.Runner
 	twins    *twins
 	surveys  *surveys
-	line     *line  // nil without area C
-	mind     *mind  // nil without area D
-	owner    string // the owner key, on the first start only
+	line     *line         // nil without area C
+	mind     *mind         // nil without area D
+	sending  *file.Flights // see flights
+	owner    string        // the owner key, on the first start only
 	open     []*listener
 	stopping atomic.Bool
 }
@@ -218,7 +220,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 			g.Go(func() error { return f(ctx) })
 		}
 	}
-	start(&work, working, slices.Concat(a.line.work(), a.mind.work(), []func(context.Context) error{a.Webhooks.Run, quiet(a.runner.Run)})...)
+	start(&work, working, slices.Concat(a.line.work(), a.mind.work(), []func(context.Context) error{a.twins.erase.Run, a.Webhooks.Run, quiet(a.runner.Run)})...)
 	start(&back, life, quiet(a.watchStamp), quiet(a.Auth.Run), a.tracer.Run,
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {

@@ -21,7 +21,13 @@ type programme struct{ *app.Built }
 
 func newProgramme(t *testing.T, change func(*config.Config)) *programme {
 	t.Helper()
-	p := &programme{app.Build(t, owner, change)}
+	return startProgramme(t, app.Build(t, owner, change))
+}
+
+// startProgramme runs the jobs of a server.
+func startProgramme(t *testing.T, b *app.Built) *programme {
+	t.Helper()
+	p := &programme{b}
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() { defer close(over); p.RunJobs(ctx) }()
@@ -68,19 +74,21 @@ func (p *programme) want(t *testing.T, method, path, body string, into any) {
 }
 
 // customer is somebody who has registered over USSD.
-type customer struct{ did, household, id string }
+type customer struct {
+	did, household, id      string
+	phone, name, email, pin string
+}
 
 // register makes an account from a handset, and waits for its twins.
-func (p *programme) register(t *testing.T, phone, name, email, pin string) customer {
+func (p *programme) register(t *testing.T, c customer) customer {
 	t.Helper()
-	screen := p.dial(t, "reg"+phone, phone, strings.Join([]string{"2", "2", name, email, pin, pin}, "*"))
+	screen := p.dial(t, "reg"+c.phone, c.phone, strings.Join([]string{"2", "2", c.name, c.email, c.pin, c.pin}, "*"))
 	if !strings.HasPrefix(screen, "CON ") && !strings.HasPrefix(screen, "END ") {
 		t.Fatalf("registering = %q", screen)
 	}
-	var c customer
-	p.until(t, "the twins of "+name+" are there", func() bool {
+	p.until(t, "the twins of "+c.name+" are there", func() bool {
 		var twins string
-		err := p.DB.QueryRow(t.Context(), `SELECT did, household_did, customer_id, twins FROM ussd_accounts WHERE phone = $1 AND name = $2`, phone, name).
+		err := p.DB.QueryRow(t.Context(), `SELECT did, household_did, customer_id, twins FROM ussd_accounts WHERE phone = $1 AND name = $2`, c.phone, c.name).
 			Scan(&c.did, &c.household, &c.id, &twins)
 		return err == nil && twins == "ready"
 	})
@@ -88,20 +96,20 @@ func (p *programme) register(t *testing.T, phone, name, email, pin string) custo
 }
 
 // settleIn has her register her household, and waits for its twin.
-func (p *programme) settleIn(t *testing.T, phone, name, email, pin, district string) {
+func (p *programme) settleIn(t *testing.T, c customer, district string) {
 	t.Helper()
-	walk := strings.Join([]string{"2", "2", name, email, pin, pin, "1", pin, "3"}, "*")
-	p.dial(t, "reg"+phone, phone, walk)
+	walk := strings.Join([]string{"2", "2", c.name, c.email, c.pin, c.pin, "1", c.pin, "3"}, "*")
+	p.dial(t, "reg"+c.phone, c.phone, walk)
 	for _, more := range []string{"1", district, "5"} {
 		walk += "*" + more
-		if screen := p.dial(t, "reg"+phone, phone, walk); !strings.HasPrefix(screen, "CON ") {
+		if screen := p.dial(t, "reg"+c.phone, c.phone, walk); !strings.HasPrefix(screen, "CON ") {
 			t.Fatalf("%s = %q", walk, screen)
 		}
 	}
 	p.until(t, "the household has its district", func() bool {
 		var n int
 		err := p.DB.QueryRow(t.Context(), `SELECT count(*) FROM entities e JOIN ussd_accounts a ON a.household_did = e.did
-			WHERE a.phone = $1 AND a.twins = 'ready' AND e.body LIKE '%' || $2 || '%'`, phone, district).Scan(&n)
+			WHERE a.phone = $1 AND a.twins = 'ready' AND e.body LIKE '%' || $2 || '%'`, c.phone, district).Scan(&n)
 		return err == nil && n > 0
 	})
 }
@@ -144,7 +152,7 @@ func TestHouseholdGoesWithTheCustomer(t *testing.T) {
 	t.Parallel()
 	p := newProgramme(t, nil)
 	const phone = "+254711223344"
-	c := p.register(t, phone, "Wanjiru Kimani", "wanjiru@example.org", "48213")
+	c := p.register(t, customer{phone: phone, name: "Wanjiru Kimani", email: "wanjiru@example.org", pin: "48213"})
 	if got := p.twin(t, c.household); !strings.Contains(got, phone) || !strings.Contains(got, c.id) {
 		t.Fatalf("household = %s, want phone and customer id", got)
 	}
@@ -172,8 +180,8 @@ func TestSharedHouseholdStays(t *testing.T) {
 	t.Parallel()
 	p := newProgramme(t, nil)
 	const phone = "+254711223355"
-	c := p.register(t, phone, "Achieng Otieno", "00", "48213")
-	p.settleIn(t, phone, "Achieng Otieno", "00", "48213", "Kisumu")
+	c := p.register(t, customer{phone: phone, name: "Achieng Otieno", email: "00", pin: "48213"})
+	p.settleIn(t, c, "Kisumu")
 	var other struct {
 		DID string `json:"did"`
 	}
@@ -205,7 +213,7 @@ func TestSharedHouseholdStays(t *testing.T) {
 func TestErasureReachesAreasThatAreOff(t *testing.T) {
 	t.Parallel()
 	p := newProgramme(t, nil)
-	c := p.register(t, "+254711223366", "Njeri", "00", "48213")
+	c := p.register(t, customer{phone: "+254711223366", name: "Njeri", email: "00", pin: "48213"})
 	p.Shut()
 	q := &programme{app.Build(t, owner, func(cfg *config.Config) {
 		cfg.Data.Dir, cfg.Server.Areas = p.Dir(), []string{"a", "b"}

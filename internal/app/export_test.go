@@ -25,6 +25,12 @@ type Built struct {
 // Build makes a server on a fresh folder. Its owner key is ownerKey.
 func Build(t testing.TB, ownerKey string, change func(*config.Config)) *Built {
 	t.Helper()
+	return BuildTo(t, ownerKey, io.Discard, change)
+}
+
+// BuildTo is Build with a log.
+func BuildTo(t testing.TB, ownerKey string, out io.Writer, change func(*config.Config)) *Built {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Data.Dir = t.TempDir()
 	cfg.Auth.OwnerKey = config.Secret(ownerKey)
@@ -34,7 +40,7 @@ func Build(t testing.TB, ownerKey string, change func(*config.Config)) *Built {
 	if change != nil {
 		change(cfg)
 	}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	a := &App{cfg: cfg, log: log, opt: Options{Version: "test", Out: io.Discard, Err: io.Discard}}
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &Built{App: a}
@@ -75,4 +81,11 @@ func (b *Built) Erasers() []string {
 		out = append(out, e.Name)
 	}
 	return out
+}
+
+// Settle has the bytes of what was erased go, as the server does beside the
+// requests. No other instance sends a file in these tests.
+func (b *Built) Settle(ctx context.Context) (left bool, err error) {
+	b.flights().Grace = 0
+	return b.twins.erase.Settle(ctx)
 }

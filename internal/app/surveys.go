@@ -78,7 +78,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Cursors: a.cursors, Log: a.log, ActsFor: a.actsFor,
 	})
 	s.exports = export.New(export.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Jobs: a.Jobs, Idem: a.Idem, Log: a.log, Filter: responseFilter,
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Jobs: a.Jobs, Idem: a.Idem, Log: a.log, Filter: responseFilter, Flights: a.flights(),
 	})
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
@@ -168,11 +168,6 @@ func (s *surveys) erasers() []erase.Eraser {
 		{Name: erasure.PartLists, Erase: s.surveys.Erase},
 		{Name: erasure.PartAnswers, Erase: s.responses.Erase},
 	}
-}
-
-// copies are what area B holds of a workspace beside its records.
-func (s *surveys) copies() []func(context.Context, string) error {
-	return []func(context.Context, string) error{s.media.Sweep, s.exports.Forget}
 }
 
 // retentions are what area B keeps for a while.

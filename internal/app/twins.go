@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
@@ -21,6 +22,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
@@ -68,7 +70,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Jobs: a.Jobs, Idem: a.Idem,
-		Cursors: a.cursors, Log: a.log,
+		Cursors: a.cursors, Log: a.log, Flights: a.flights(),
 	})
 	personal, err := Personal()
 	if err != nil {
@@ -78,8 +80,9 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Personal: personal,
 		Erasers:    a.erasers(),
-		Companions: a.companions, Certified: erasure.Record,
-		Copies: append([]func(context.Context, string) error{t.bulk.Forget, a.Idem.Forget}, a.surveys.copies()...),
+		Companions: a.companions, Certified: erasure.Record, Names: a.surveys.responses.NamesOf, Log: a.log,
+		Condemn: []func(context.Context, *db.Tx, string) error{t.bulk.Condemn, a.surveys.exports.Condemn},
+		Copies:  a.copies(),
 	})
 	t.resolve, err = resolve.New(resolve.Config{
 		DB: a.DB, Entities: t.entities, Log: a.log, PublicURL: a.cfg.Server.PublicURL, Oracle: a.identity.DID.String(), Address: a.address,
@@ -99,6 +102,46 @@ func (a *App) erasers() []erase.Eraser {
 		{Name: "memberships", Erase: a.twins.groups.Forget},
 	}, a.surveys.erasers(), a.lineErasers(), a.mindErasers())
 }
+
+// copies remove what may hold copies of records about somebody: files, stored
+// answers, and conversations that were deleted.
+func (a *App) copies() []func(context.Context, string, []string) (bool, error) {
+	return []func(context.Context, string, []string) (bool, error){
+		func(ctx context.Context, ws string, _ []string) (bool, error) { return a.twins.bulk.Forget(ctx, ws) },
+		func(ctx context.Context, ws string, _ []string) (bool, error) {
+			return false, a.surveys.exports.Forget(ctx, ws)
+		},
+		func(ctx context.Context, ws string, _ []string) (bool, error) { return a.surveys.media.Sweep(ctx, ws) },
+		func(ctx context.Context, ws string, names []string) (bool, error) {
+			return false, a.Idem.Forget(ctx, ws, names)
+		},
+		func(ctx context.Context, _ string, _ []string) (bool, error) {
+			for chats := a.chats(); ; {
+				if n, err := chats.Sweep(ctx, sweepRows); n == 0 || err != nil {
+					return false, err
+				}
+			}
+		},
+	}
+}
+
+// sentElsewhere is how long other instances may take to send a file that was
+// condemned here.
+const sentElsewhere = 10 * time.Minute
+
+// flights are the files this server sends.
+func (a *App) flights() *file.Flights {
+	if a.sending == nil {
+		a.sending = &file.Flights{}
+		if a.cfg.Postgres() {
+			a.sending.Grace = sentElsewhere
+		}
+	}
+	return a.sending
+}
+
+// sweepRows is how many rows of deleted conversations go in one transaction.
+const sweepRows = 100
 
 // routes enters area A into a table.
 func (t *twins) routes(api *web.API) {

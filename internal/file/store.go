@@ -30,8 +30,8 @@ type File struct {
 const (
 	countFilesText   = `SELECT count(*) FROM (SELECT 1 FROM transfer_files WHERE ws = $1 LIMIT $2) AS n`
 	insertFileText   = `INSERT INTO transfer_files(id, ws, kind, job, bytes, sha256, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	updateFileText   = `UPDATE transfer_files SET kind = $2, job = $3, bytes = $4, sha256 = $5, at = $6 WHERE id = $1`
-	findFileText     = `SELECT ws, kind, job, bytes, sha256, at FROM transfer_files WHERE id = $1`
+	updateFileText   = `UPDATE transfer_files SET kind = $2, job = $3, bytes = $4, sha256 = $5, at = $6 WHERE id = $1 AND kind <> 'condemned'`
+	findFileText     = `SELECT ws, kind, job, bytes, sha256, at FROM transfer_files WHERE id = $1 AND kind <> 'condemned'`
 	oldestFileText   = `SELECT id FROM transfer_files WHERE kind = $1 AND at < $2 ORDER BY at, id LIMIT 1`
 	listFilesText    = `SELECT id, ws, job, at FROM transfer_files WHERE kind = $1 AND (at, id) > ($2, $3) ORDER BY at, id LIMIT 100`
 	listWholeText    = `SELECT id FROM transfer_files WHERE ws = $1 AND kind = $2 AND sha256 <> ''`

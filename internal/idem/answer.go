@@ -63,3 +63,27 @@ func errLost() *fault.Error {
 
 // bind ties a sealed answer to its row.
 func (n name) bind() string { return n.ws + "\n" + string(n.key[:]) + string(n.request[:]) }
+
+// names reports whether an answer has one of names in it, whole: not as the
+// beginning of a longer one.
+func (a *answer) names(names []string) bool {
+	for _, text := range [][]byte{a.body, []byte(a.Location), []byte(a.Link)} {
+		for _, n := range names {
+			for rest := text; n != ""; {
+				i := bytes.Index(rest, []byte(n))
+				if i < 0 {
+					break
+				}
+				if rest = rest[i+len(n):]; len(rest) == 0 || !partOfName(rest[0]) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// partOfName reports whether a name may go on with c.
+func partOfName(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.' || c == ':' || c == '%'
+}

@@ -231,22 +231,38 @@ func errBusy() *fault.Error {
 // forgetChunk is how many answers one transaction blanks.
 const forgetChunk = 100
 
-// Forget blanks every answer of a workspace: somebody's data was erased and
-// may be in them. What was done stays done: who sends such a request again gets
-// IDEMPOTENCY_ANSWER_LOST, and no second effect.
-func (s *Store) Forget(ctx context.Context, ws string) error {
-	last := []byte{}
-	for last != nil {
-		after := last
-		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
-			last, err = blankSome(ctx, tx, ws, after, forgetChunk)
+// Forget blanks the answers of a workspace that name one of names, such as the
+// DID of somebody who was erased. Their keys stay: a request that is sent again
+// is told that its answer is gone, and not done twice. All answers are looked
+// at, so it is for work beside requests.
+func (s *Store) Forget(ctx context.Context, ws string, names []string) error {
+	for after := []byte{}; ; {
+		some, err := nextAnswers(ctx, s.db, ws, after, forgetChunk)
+		if err != nil || len(some) == 0 {
 			return err
+		}
+		var gone []name
+		for _, k := range some {
+			after = k.name.key[:]
+			if a, err := s.open(k.name, k.sealed); err == nil && a.names(names) {
+				gone = append(gone, k.name)
+			}
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		err = s.db.InTx(ctx, func(tx *db.Tx) error {
+			for _, n := range gone {
+				if err := update(ctx, tx, n, []byte(blank)); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // Expire removes at most limit answers stored before a time, the oldest

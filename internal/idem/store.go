@@ -54,29 +54,34 @@ func remove(ctx context.Context, q db.Querier, before int64, limit int) (int, er
 // blank stands for an answer that was forgotten. It opens to nothing.
 const blank = "\x00"
 
-const (
-	nextKeys     = `SELECT key_hash FROM idem WHERE ws = $1 AND key_hash > $2 ORDER BY key_hash LIMIT $3`
-	blankAnswers = `UPDATE idem SET answer = $4 WHERE ws = $1 AND key_hash > $2 AND key_hash <= $3`
-)
+const nextKeys = `SELECT key_hash, request_hash, answer FROM idem WHERE ws = $1 AND key_hash > $2 AND answer IS NOT NULL ORDER BY key_hash LIMIT $3`
 
-// blankSome blanks at most limit answers of a workspace after a key, and gives
-// the last of them; nil when there are no more.
-func blankSome(ctx context.Context, tx *db.Tx, ws string, after []byte, limit int) ([]byte, error) {
-	rows, err := tx.Query(ctx, nextKeys, ws, after, limit)
+// stored is an answer with its name.
+type stored struct {
+	name   name
+	sealed []byte
+}
+
+// nextAnswers lists at most limit answers of a workspace after a key.
+func nextAnswers(ctx context.Context, q db.Querier, ws string, after []byte, limit int) ([]stored, error) {
+	rows, err := q.Query(ctx, nextKeys, ws, after, limit)
 	if err != nil {
-		return nil, fmt.Errorf("list idempotency keys: %w", err)
+		return nil, fmt.Errorf("list answers: %w", err)
 	}
-	var last []byte
+	defer rows.Close()
+	var out []stored
 	for rows.Next() {
-		if err := rows.Scan(&last); err != nil {
-			return nil, errors.Join(err, rows.Close())
+		var key, request, sealed []byte
+		if err := rows.Scan(&key, &request, &sealed); err != nil {
+			return nil, fmt.Errorf("list answers: %w", err)
 		}
+		k := stored{name: name{ws: ws}, sealed: sealed}
+		copy(k.name.key[:], key)
+		copy(k.name.request[:], request)
+		out = append(out, k)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil || last == nil {
-		return nil, err
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list answers: %w", err)
 	}
-	if _, err := tx.Exec(ctx, blankAnswers, ws, after, last, []byte(blank)); err != nil {
-		return nil, fmt.Errorf("blank answers: %w", err)
-	}
-	return last, nil
+	return out, nil
 }

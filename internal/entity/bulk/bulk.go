@@ -29,6 +29,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -54,6 +55,7 @@ const (
 // Config configures a Service. DB, Entities, Protocols, Search, Events, Jobs
 // and Cursors are needed.
 type Config struct {
+	Flights   *file.Flights // nil where nobody is told of an erasure
 	DB        *db.DB
 	Entities  *entity.Service
 	Protocols *protocol.Service

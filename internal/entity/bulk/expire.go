@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/kept"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -18,6 +19,10 @@ import (
 
 // uploadLife is how long a file may arrive before what is there of it goes.
 const uploadLife = 6 * time.Hour
+
+// condemnedLife is how long a condemned file stays for those who are being sent
+// it, if nobody buries it before.
+const condemnedLife = time.Hour
 
 // Expire removes at most limit rows of the reports of transfers that were asked
 // for before a time, the oldest first, and tells how many. Call it until it
@@ -46,7 +51,7 @@ func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int,
 // uploads that were broken off. It removes at most limit pieces, and tells how
 // much went. Call it until it removes none.
 func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) (int, error) {
-	for kind, old := range map[string]time.Time{file.Export: before, file.Upload: s.cfg.Now().Add(-uploadLife)} {
+	for kind, old := range map[string]time.Time{file.Export: before, file.Upload: s.cfg.Now().Add(-uploadLife), file.Condemned: s.cfg.Now().Add(-condemnedLife)} {
 		id, err := file.Oldest(ctx, s.db, kind, old.UnixMilli())
 		if err != nil {
 			return 0, err
@@ -83,32 +88,66 @@ func (s *Service) ExpireBatches(ctx context.Context, before time.Time, limit int
 	return kept.Expire(ctx, s.db, before.UnixMilli(), limit)
 }
 
-// Forget removes the files of all finished exports of a workspace, and what its
-// finished exports and migrations looked for: somebody's data was erased, and
-// may be in them.
-func (s *Service) Forget(ctx context.Context, ws string) error {
-	ids, err := file.Whole(ctx, s.db, ws, file.Export)
-	if err != nil {
-		return err
+// condemnExports leaves those that nobody has begun to write.
+const condemnExports = `UPDATE transfer_files SET kind = 'condemned', at = $2 WHERE ws = $1 AND kind = 'export'
+	AND (sha256 <> '' OR bytes > 0 OR EXISTS (SELECT 1 FROM jobs j WHERE j.id = transfer_files.job AND j.status = 'running'))`
+
+// Condemn has nobody find the files of exports of a workspace, in the
+// transaction that erases somebody who may be in them. An export that runs ends
+// with EXPORT_INTERRUPTED.
+func (s *Service) Condemn(ctx context.Context, tx *db.Tx, ws string) error {
+	_, err := tx.Exec(ctx, condemnExports, ws, s.cfg.Now().UnixMilli())
+	return wrap("condemn exports", err)
+}
+
+// Forget removes condemned files of a workspace, those of imports that are over,
+// and what its finished exports and migrations looked for: somebody was erased,
+// and may be in them. left says that some are still being sent.
+func (s *Service) Forget(ctx context.Context, ws string) (left bool, err error) {
+	if err := s.condemnImports(ctx, ws); err != nil {
+		return false, err
 	}
-	for _, id := range ids {
-		if err := file.Drop(ctx, s.db, id); err != nil {
-			return err
-		}
+	if left, err = file.Bury(ctx, s.db, s.cfg.Flights, ws, s.cfg.Now()); err != nil {
+		return false, err
 	}
 	after := ""
 	for {
 		some, err := listTransfers(ctx, s.db, ws, after)
 		if err != nil || len(some) == 0 {
-			return err
+			return left, err
 		}
 		for i := range some {
 			if err := s.forgetFilter(ctx, &some[i]); err != nil {
-				return err
+				return false, err
 			}
 			after = some[i].job
 		}
 	}
+}
+
+// condemnImports condemns the files of imports whose jobs are over.
+func (s *Service) condemnImports(ctx context.Context, ws string) error {
+	ids, err := file.Of(ctx, s.db, ws, file.Import)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		f, err := file.Find(ctx, s.db, id)
+		if err != nil || f == nil {
+			return err
+		}
+		over, err := s.over(ctx, ws, f.Job)
+		if err != nil {
+			return err
+		}
+		if !over {
+			continue
+		}
+		if err := file.Condemn(ctx, s.db, id, time.UnixMilli(0)); err != nil { // nobody is sent an import
+			return err
+		}
+	}
+	return nil
 }
 
 // searched are the settings of a transfer that people wrote to find twins.

@@ -102,6 +102,9 @@ func (s *Service) runExport(ctx context.Context, r *job.Run) error {
 		return err
 	}
 	err = e.export(ctx, t)
+	if errors.Is(err, file.ErrGone) {
+		return job.Permanent(fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "Somebody was erased who may be in what was written already. Export again."))
+	}
 	if fault.KindOf(err) == fault.Invalid {
 		return errors.Join(err, file.Drop(ctx, s.db, t.file))
 	}

@@ -15,8 +15,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -237,19 +239,37 @@ func TestExportRights(t *testing.T) {
 	})
 }
 
+// forget does what an erasure does to the exports of a workspace.
+func (r *rig) forget(t *testing.T, ws string, left bool) {
+	t.Helper()
+	if err := r.db.InTx(t.Context(), func(tx *db.Tx) error { return r.Condemn(t.Context(), tx, ws) }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Forget(t.Context(), ws); got != left || err != nil {
+		t.Fatalf("Forget() = %v, %v, want %v", got, err, left)
+	}
+}
+
 // Once somebody's data was erased, no finished export of the workspace has it.
 func TestForget(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		e := r.export(t, bulk.ExportDraft{Format: "ndjson"})
-		if err := r.Forget(t.Context(), "x"); err != nil {
-			t.Fatal(err)
-		}
+		r.forget(t, "x", false)
 		r.do(t, call{path: e.Links.File}, 200, nil)
-		if err := r.Forget(t.Context(), "w"); err != nil {
-			t.Fatal(err)
+		// Somebody is being sent the file: nobody else finds it, and it ends whole.
+		ids, err := file.Of(t.Context(), r.db, "w", file.Export)
+		if err != nil || len(ids) != 1 {
+			t.Fatalf("Of() = %v, %v", ids, err)
 		}
+		end := r.flights.Begin(ids[0])
+		r.forget(t, "w", true)
 		r.do(t, call{path: e.Links.File}, 404, nil)
+		if n := r.counts(t); n["transfer_files"] != 1 {
+			t.Errorf("rows = %v, want the file that is being sent", n)
+		}
+		end()
+		r.forget(t, "w", false)
 		if n := r.counts(t); n["transfer_files"]+n["transfer_pieces"] != 0 {
 			t.Errorf("rows = %v, want no file left", n)
 		}
@@ -284,9 +304,7 @@ func TestForgetFilters(t *testing.T) {
 		}
 		forget := func(ws string) {
 			t.Helper()
-			if err := r.Forget(t.Context(), ws); err != nil {
-				t.Fatal(err)
-			}
+			r.forget(t, ws, false)
 		}
 		forget("w")
 		if n := found(secret); n != 1 {
@@ -353,4 +371,28 @@ func TestExportLimits(t *testing.T) {
 	if n := r.counts(t); n["transfer_files"] != 1 {
 		t.Errorf("%d files, want that of the export that worked", n["transfer_files"])
 	}
+}
+
+// An export that somebody was erased from while it was written has no file.
+func TestErasedWhileWritten(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		var waits job.Job
+		r.do(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: "ndjson"}}, 202, &waits)
+		r.forget(t, "w", false) // nothing is written yet: it stays
+		if n := r.counts(t); n["transfer_files"] != 1 {
+			t.Errorf("rows = %v, want the file of an export that waits", n)
+		}
+		if _, err := r.db.Exec(t.Context(), `UPDATE transfer_files SET bytes = 1`); err != nil {
+			t.Fatal(err)
+		}
+		r.forget(t, "w", false)
+		r.start(t)
+		var j job.Job
+		for j.Status = ""; !j.Status.Final(); {
+			r.do(t, call{path: job.Path(waits.ID)}, 200, &j)
+		}
+		if j.Status != job.Failed || len(j.Errors) == 0 || j.Errors[0].Code != "EXPORT_INTERRUPTED" {
+			t.Errorf("job = %+v, want EXPORT_INTERRUPTED", j)
+		}
+	})
 }

@@ -426,7 +426,14 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	case e.Withheld:
 		return mask.Missing()
 	case f == nil:
-		return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
+		return expired()
+	}
+	end, there, err := s.cfg.Flights.Hold(ctx, s.db, f)
+	defer end()
+	if err != nil {
+		return err
+	} else if !there {
+		return expired()
 	}
 	etag := `"` + f.SHA256 + `"`
 	h := w.Header()
@@ -441,4 +448,9 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	web.LeavePlace(ctx)
 	_, err = file.Send(ctx, s.db, f, w) // a client that has gone is no matter
 	return err
+}
+
+// expired is the fault for an export without its file.
+func expired() error {
+	return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -45,6 +46,8 @@ type rig struct {
 	jobs *job.Service
 	ents *entity.Service
 	h    http.Handler
+
+	flights file.Flights
 
 	dids       atomic.Int64 // DIDs that were made
 	hook       atomic.Value // func(n int64), called with each
@@ -77,7 +80,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	})
 	find := search.New(search.Config{DB: d, Protocols: protocols, Cursors: cursors, Key: key})
 	r.Service = bulk.New(bulk.Config{
-		DB: d, Entities: r.ents, Protocols: protocols, Search: find, Events: r.log, Jobs: r.jobs, Idem: store, Cursors: cursors, Now: r.bulkClock,
+		DB: d, Entities: r.ents, Protocols: protocols, Search: find, Events: r.log, Jobs: r.jobs, Idem: store, Cursors: cursors, Now: r.bulkClock, Flights: &r.flights,
 	})
 	r.h = eventtest.Serve(t, protocols.Routes, r.ents.Routes, find.Routes, r.jobs.Routes, r.Routes)
 	return r

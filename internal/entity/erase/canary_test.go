@@ -159,6 +159,7 @@ func TestNothingIsLeft(t *testing.T) {
 					t.Errorf("%s was not there to be erased", id)
 				}
 			}
+			r.settle(t)
 			if found := remnants(t, dir); len(found) > 0 {
 				t.Errorf("after the erasure: %q", found)
 			}

@@ -70,7 +70,7 @@ func (s *Service) companion(ctx context.Context, c Companion, d Draft) (gone boo
 			return true, nil
 		case missing && fault.CodeOf(err) == "ENTITY_NOT_FOUND":
 			return true, nil // nobody knows it
-		case fault.KindOf(err) != fault.Conflict: // an active twin cannot do without it
+		case fault.KindOf(err) != fault.Conflict && fault.KindOf(err) != fault.Forbidden: // an active twin cannot do without it, or it has keys
 			return false, err
 		}
 	}

@@ -15,11 +15,13 @@
 // Somebody without a twin, such as a household that only answered surveys, is
 // forgotten by the other areas all the same.
 //
-// It promises that a certificate means that nothing is left in the tables, and,
-// on SQLite, in no file of the data folder either. Backups and the copies made
-// before migrations are older than the erasure and are not touched; a stored
-// answer to an Idempotency-Key is sealed and goes within a day, as do the files
-// of imports and exports; PostgreSQL overwrites the space of old rows when it
+// It promises that a certificate means that nothing is left in the tables for
+// anybody to read. Copies of records, such as files of exports and stored answers,
+// and on SQLite old bytes in the files of the store, go beside the requests: an
+// erasure takes as long as what it erases, however large the store is. The
+// certificate says when they are gone; a process that dies leaves that to the
+// next one. Backups and the copies made before migrations are older than the
+// erasure and are not touched; PostgreSQL overwrites the space of old rows when it
 // needs it.
 package erase
 
@@ -60,6 +62,7 @@ type Certificate struct {
 	Reason   string           `json:"reason"`
 	With     []string         `json:"with,omitzero" doc:"DIDs of twins that were made for it and were erased with it, each with a certificate of its own: the household of a registration over USSD. It stays, without telephone number and customer id, where others are linked to it."`
 	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, and what other parts kept."`
+	Bytes    Bytes            `json:"bytes,omitzero" doc:"Where the bytes of what was erased are. Read the certificate again until they are gone."`
 	Stays    []string         `json:"stays,omitzero" doc:"What is kept, as sentences: of the twin, of what each part had that has erased something, and of copies made before. Absent in certificates of earlier versions." example:"[\"Backups made before the erasure stay as they are: erase again after restoring one.\"]"`
 }
 

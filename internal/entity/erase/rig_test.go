@@ -25,6 +25,8 @@ const amina = "did:ixo:entity:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 // rig is a registry with everything that forgets.
 type rig struct {
+	busy func(names []string) bool // whether a copy is in use; nil: never
+
 	d        *db.DB
 	events   *event.Log
 	auth     *auth.Service
@@ -57,6 +59,9 @@ func newRig(t testing.TB, d *db.DB, more ...erase.Eraser) *rig {
 	}
 	r.erase = erase.New(erase.Config{
 		DB: d, Entities: r.entities, Protocols: protocols, Events: r.events, Cursors: cursors, Personal: personal,
+		Copies: []func(context.Context, string, []string) (bool, error){func(_ context.Context, _ string, names []string) (bool, error) {
+			return r.busy != nil && r.busy(names), nil
+		}},
 		Erasers: append([]erase.Eraser{{Name: "keys", Erase: r.auth.Forget, May: r.auth.MayForget}, {Name: "memberships", Erase: r.groups.Forget}}, more...),
 	})
 	if _, err := r.auth.Bootstrap(t.Context(), strings.Repeat("owner", 8)); err != nil {

@@ -2,6 +2,7 @@ package erase
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -35,15 +36,24 @@ type Config struct {
 	// Certified tells other parts whom a workspace has erased, in the transaction
 	// that stores the certificate; nil for nobody.
 	Certified func(ctx context.Context, tx *db.Tx, ws, subject string) error
-	// Copies drop what may hold copies of any record of a workspace, such as
-	// the files of exports. They can be made again.
-	Copies []func(ctx context.Context, ws string) error
+	// Condemn has nobody find copies of records of a workspace any more, such as
+	// the files of exports, in the transaction that stores the certificate.
+	Condemn []func(ctx context.Context, tx *db.Tx, ws string) error
+	// Copies remove them, and others that name one of names, beside requests.
+	// They report whether something is still in use.
+	Copies []func(ctx context.Context, ws string, names []string) (left bool, err error)
+	// Names are other names that records of somebody have, such as the ids of her
+	// responses; nil for none.
+	Names func(ctx context.Context, ws, subject string) ([]string, error)
+	Log   *slog.Logger // nil: silent
 }
 
 // Service erases people. It is safe for many goroutines.
 type Service struct {
-	cfg Config
-	db  *db.DB
+	cfg      Config
+	db       *db.DB
+	settling chan struct{} // cap 1: whoever is in it settles
+	wake     chan struct{} // cap 1: there is something to settle
 }
 
 // New makes a Service over a migrated store.
@@ -54,16 +64,21 @@ func New(cfg Config) *Service {
 	if cfg.Certified == nil {
 		cfg.Certified = func(context.Context, *db.Tx, string, string) error { return nil }
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
+	if cfg.Names == nil {
+		cfg.Names = func(context.Context, string, string) ([]string, error) { return nil, nil }
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{cfg: cfg, db: cfg.DB, settling: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
 // Erase takes a person or a household out of the store. It needs no right on
 // the twin itself: whoever has the scope answers for the workspace. A second
 // call finishes what a crash left, erases what came since, and otherwise gives
 // the same certificate again; fresh is false then. Faults: ERASURE_INVALID,
-// ENTITY_NOT_FOUND, NOT_PERSONAL, those of entity.MayEnd and of Eraser.May, and
-// STORE_UNAVAILABLE when old bytes are still in the log of the store: call it
-// again.
+// ENTITY_NOT_FOUND, NOT_PERSONAL, those of entity.MayEnd and of Eraser.May. Copies
+// and old bytes go beside it, see Settle.
 func (s *Service) Erase(ctx context.Context, d Draft) (body []byte, fresh bool, err error) {
 	if err := d.Validate(); err != nil {
 		return nil, false, err
@@ -107,12 +122,7 @@ func (s *Service) erase(ctx context.Context, d Draft) (body []byte, fresh bool, 
 	if body, fresh, err = s.certify(ctx, r, d, Certificate{Counts: counts, With: with}); err != nil {
 		return nil, false, err
 	}
-	for _, drop := range s.cfg.Copies {
-		if err := drop(ctx, r.Workspace); err != nil {
-			return nil, false, err
-		}
-	}
-	return body, fresh, s.db.Scrub(ctx)
+	return body, fresh, nil
 }
 
 // eraseOutside has everybody forget somebody who has no twin here, such as a
@@ -139,12 +149,7 @@ func (s *Service) eraseOutside(ctx context.Context, d Draft, missing error) (bod
 	if body == nil {
 		return nil, false, missing
 	}
-	for _, drop := range s.cfg.Copies {
-		if err := drop(ctx, r.Workspace); err != nil {
-			return nil, false, err
-		}
-	}
-	return body, fresh, s.db.Scrub(ctx)
+	return body, fresh, nil
 }
 
 // may asks all parts whether the caller may have somebody forgotten.
@@ -299,12 +304,12 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, begun Cer
 		for _, n := range all {
 			sum += n
 		}
-		last, err := findLast(ctx, tx, r.Workspace, r.DID)
+		last, doneAt, err := findLast(ctx, tx, r.Workspace, r.DID)
 		if err != nil {
 			return err
 		}
-		if body, fresh = last, last == nil || sum > 0; !fresh || r.NID == 0 && sum == 0 {
-			fresh = false
+		if fresh = last == nil || sum > 0; !fresh || r.NID == 0 && sum == 0 {
+			body, fresh = s.show(last, doneAt), false
 			return nil
 		}
 		stays, err := s.stays(r, all, last)
@@ -317,9 +322,16 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, begun Cer
 		if err != nil {
 			return err
 		}
-		if err := insert(ctx, tx, row{r.Workspace, nid, now.UnixMilli(), r.DID, body}); err != nil {
+		if err := insert(ctx, tx, row{ws: r.Workspace, nid: nid, at: now.UnixMilli(), subject: r.DID, body: body}); err != nil {
 			return err
 		}
+		for _, condemn := range s.cfg.Condemn {
+			if err := condemn(ctx, tx, r.Workspace); err != nil {
+				return err
+			}
+		}
+		body = s.show(body, 0)
+		tx.AfterCommit(s.nudge)
 		return s.cfg.Certified(ctx, tx, r.Workspace, r.DID)
 	})
 	if err != nil {
@@ -377,7 +389,8 @@ func (s *Service) Get(ctx context.Context, id string) ([]byte, error) {
 	if err := whole(c); err != nil {
 		return nil, err
 	}
-	return find(ctx, s.db, c.Workspace, parseID(id))
+	body, doneAt, err := find(ctx, s.db, c.Workspace, parseID(id))
+	return s.show(body, doneAt), err
 }
 
 // List gives at most limit certificates past a number, oldest first, and the
@@ -401,6 +414,7 @@ func (s *Service) List(ctx context.Context, after int64, limit int) ([]Certifica
 		if err := json.Unmarshal(r.body, &out[i]); err != nil {
 			return nil, 0, err
 		}
+		out[i].Bytes = s.bytes(r.doneAt)
 	}
 	return out, next, nil
 }

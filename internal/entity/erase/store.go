@@ -82,6 +82,7 @@ type row struct {
 	nid, at int64
 	subject string
 	body    []byte
+	doneAt  int64 // ms; 0 while something is left to do
 }
 
 func insert(ctx context.Context, tx *db.Tx, r row) error {
@@ -92,33 +93,35 @@ func insert(ctx context.Context, tx *db.Tx, r row) error {
 	return nil
 }
 
-// findLast finds the newest certificate of a subject, nil when there is none.
-func findLast(ctx context.Context, q db.Querier, ws, subject string) ([]byte, error) {
-	return one(q.QueryRow(ctx, `SELECT body FROM erasures WHERE ws = $1 AND subject = $2 ORDER BY nid DESC LIMIT 1`, ws, subject))
+// findLast finds the newest certificate of a subject and when all was done, nil
+// when there is none.
+func findLast(ctx context.Context, q db.Querier, ws, subject string) ([]byte, int64, error) {
+	return one(q.QueryRow(ctx, `SELECT body, done_at FROM erasures WHERE ws = $1 AND subject = $2 ORDER BY nid DESC LIMIT 1`, ws, subject))
 }
 
 // find finds a certificate of a workspace: ERASURE_NOT_FOUND.
-func find(ctx context.Context, q db.Querier, ws string, nid int64) ([]byte, error) {
-	body, err := one(q.QueryRow(ctx, `SELECT body FROM erasures WHERE ws = $1 AND nid = $2`, ws, nid))
+func find(ctx context.Context, q db.Querier, ws string, nid int64) ([]byte, int64, error) {
+	body, doneAt, err := one(q.QueryRow(ctx, `SELECT body, done_at FROM erasures WHERE ws = $1 AND nid = $2`, ws, nid))
 	if err == nil && body == nil {
-		return nil, fault.New(fault.NotFound, "ERASURE_NOT_FOUND", "There is no such erasure.")
+		err = fault.New(fault.NotFound, "ERASURE_NOT_FOUND", "There is no such erasure.")
 	}
-	return body, err
+	return body, doneAt, err
 }
 
-func one(row db.Row) ([]byte, error) {
+func one(row db.Row) ([]byte, int64, error) {
 	var body string
-	err := row.Scan(&body)
+	var doneAt int64
+	err := row.Scan(&body, &doneAt)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+		return nil, 0, nil
 	} else if err != nil {
-		return nil, fmt.Errorf("find certificate: %w", err)
+		return nil, 0, fmt.Errorf("find certificate: %w", err)
 	}
-	return []byte(body), nil
+	return []byte(body), doneAt, nil
 }
 
 func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) ([]row, error) {
-	rows, err := q.Query(ctx, `SELECT nid, body FROM erasures WHERE ws = $1 AND nid > $2 ORDER BY nid LIMIT $3`, ws, after, limit)
+	rows, err := q.Query(ctx, `SELECT nid, body, done_at FROM erasures WHERE ws = $1 AND nid > $2 ORDER BY nid LIMIT $3`, ws, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list certificates: %w", err)
 	}
@@ -127,7 +130,7 @@ func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) 
 	for rows.Next() {
 		r := row{ws: ws}
 		var body string
-		if err := rows.Scan(&r.nid, &body); err != nil {
+		if err := rows.Scan(&r.nid, &body, &r.doneAt); err != nil {
 			return nil, fmt.Errorf("list certificates: %w", err)
 		}
 		r.body = []byte(body)
@@ -137,4 +140,38 @@ func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) 
 		return nil, fmt.Errorf("list certificates: %w", err)
 	}
 	return out, nil
+}
+
+const (
+	listPendingText = `SELECT ws, nid, subject FROM erasures WHERE done_at = 0 AND nid > $1 ORDER BY nid LIMIT $2`
+	markDoneText    = `UPDATE erasures SET done_at = $3 WHERE ws = $1 AND nid = $2 AND done_at = 0`
+)
+
+// listPending lists certificates past a number of which something is left to
+// do.
+func listPending(ctx context.Context, q db.Querier, after int64, limit int) ([]row, error) {
+	rows, err := q.Query(ctx, listPendingText, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("list erasures: %w", err)
+	}
+	defer rows.Close()
+	var out []row
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(&r.ws, &r.nid, &r.subject); err != nil {
+			return nil, fmt.Errorf("list erasures: %w", err)
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list erasures: %w", err)
+	}
+	return out, nil
+}
+
+func markDone(ctx context.Context, tx *db.Tx, r row, at int64) error {
+	if _, err := tx.Exec(ctx, markDoneText, r.ws, r.nid, at); err != nil {
+		return fmt.Errorf("complete certificate: %w", err)
+	}
+	return nil
 }

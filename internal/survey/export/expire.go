@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -32,19 +33,19 @@ func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) 
 	return file.Remove(ctx, s.db, id, limit)
 }
 
-// Forget removes the files of all exports of a workspace, and what finished
-// ones looked for: somebody was erased, and may be in them. An export that runs
-// begins anew, without what was erased.
-func (s *Service) Forget(ctx context.Context, ws string) error {
-	ids, err := file.Of(ctx, s.db, ws, kindExport)
-	if err != nil {
+// Condemn has nobody find the files of exports of a workspace, in the
+// transaction that erases somebody who may be in them. An export that runs begins
+// anew.
+func (s *Service) Condemn(ctx context.Context, tx *db.Tx, ws string) error {
+	if err := file.CondemnWhole(ctx, tx, ws, kindExport, s.cfg.Now()); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if err := file.Drop(ctx, s.db, id); err != nil {
-			return err
-		}
-	}
+	return file.Restart(ctx, tx, ws, kindExport)
+}
+
+// Forget blanks what finished exports of a workspace looked for: somebody was
+// erased, and may be named in it.
+func (s *Service) Forget(ctx context.Context, ws string) error {
 	after := ""
 	for {
 		some, err := list(ctx, s.db, ws, after)
@@ -65,16 +66,32 @@ func (s *Service) Forget(ctx context.Context, ws string) error {
 func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
 	for after := ""; ; {
 		list, err := filesOf(s.db.Query(ctx, listFiles, o.Workspace, o.NID, after))
-		if err != nil || len(list) == 0 {
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			_, err := file.Bury(ctx, s.db, s.cfg.Flights, o.Workspace, s.cfg.Now()) // what is being sent goes later
 			return err
 		}
 		for _, one := range list {
-			if err := file.Drop(ctx, s.db, one.file); err != nil {
+			if err := s.condemn(ctx, one.file); err != nil {
 				return err
 			}
 			after = one.job
 		}
 	}
+}
+
+// condemn has nobody find a file; one that is still written begins anew.
+func (s *Service) condemn(ctx context.Context, id string) error {
+	f, err := file.Find(ctx, s.db, id)
+	if err != nil || f == nil {
+		return err
+	}
+	if f.SHA256 == "" {
+		return file.Drop(ctx, s.db, id)
+	}
+	return file.Condemn(ctx, s.db, id, s.cfg.Now())
 }
 
 // forgetFilter blanks what an export looked for, once it is over.

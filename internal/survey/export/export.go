@@ -43,6 +43,7 @@ const kindExport = "survey.export"
 
 // Config configures a Service. Idem, Filter, Log and Now have defaults.
 type Config struct {
+	Flights   *file.Flights // nil where nobody is told of an erasure
 	DB        *db.DB
 	Surveys   *survey.Service
 	Responses *response.Service

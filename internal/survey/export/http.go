@@ -259,7 +259,14 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	case e.Status != job.Succeeded:
 		return fault.New(fault.Conflict, "EXPORT_NOT_READY", "The export has no file: it is "+string(e.Status)+".")
 	case f == nil:
-		return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
+		return expired()
+	}
+	end, there, err := s.cfg.Flights.Hold(ctx, s.db, f)
+	defer end()
+	if err != nil {
+		return err
+	} else if !there {
+		return expired()
 	}
 	etag := `"` + f.SHA256 + `"`
 	h := w.Header()
@@ -274,6 +281,11 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	web.LeavePlace(ctx)
 	_, err = file.Send(ctx, s.db, f, w)
 	return err
+}
+
+// expired is the fault for an export without its file.
+func expired() error {
+	return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
 }
 
 type codebookIn struct {

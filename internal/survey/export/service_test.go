@@ -229,9 +229,14 @@ func TestErased(t *testing.T) {
 		}
 		erase := func(n int) {
 			err := r.db.InTx(t.Context(), func(tx *db.Tx) error {
-				_, err := r.rs.Erase(t.Context(), tx, "ws", fmt.Sprintf("did:ixo:household/%d", n))
-				return err
+				if _, err := r.rs.Erase(t.Context(), tx, "ws", fmt.Sprintf("did:ixo:household/%d", n)); err != nil {
+					return err
+				}
+				return r.Condemn(t.Context(), tx, "ws")
 			})
+			if err == nil {
+				_, err = file.Bury(context.WithoutCancel(t.Context()), r.db, nil, "ws", time.Now())
+			}
 			if err == nil {
 				err = r.Forget(context.WithoutCancel(t.Context()), "ws")
 			}

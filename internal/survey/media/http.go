@@ -133,6 +133,12 @@ func (s *Store) serveGet(w http.ResponseWriter, r *http.Request, sees Sees) erro
 // Serve answers a request with a file. Whoever calls it has decided that the
 // caller may read it.
 func (s *Store) Serve(w http.ResponseWriter, r *http.Request, f *File) error {
+	defer s.flights.Begin(flight(f.id))()
+	if again, err := Find(r.Context(), s.db, f.Workspace, f.SHA256); err != nil {
+		return err
+	} else if again == nil || again.id != f.id {
+		return NotFound() // it was dropped since it was found
+	}
 	h := w.Header()
 	etag := `"` + f.SHA256 + `"`
 	h.Set("ETag", etag)

@@ -22,6 +22,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
@@ -51,6 +52,8 @@ type Store struct {
 	db  *db.DB
 	box secret.Box
 	now func() time.Time
+	// flights are the files that are being sent.
+	flights *file.Flights
 }
 
 // New makes a Store over a migrated database.
@@ -58,7 +61,7 @@ func New(cfg Config) *Store {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Store{db: cfg.DB, box: cfg.Key.Box("attachments"), now: cfg.Now}
+	return &Store{db: cfg.DB, box: cfg.Key.Box("attachments"), now: cfg.Now, flights: &file.Flights{}}
 }
 
 // File is what is known of a file.
@@ -254,16 +257,25 @@ func (s *Store) Expire(ctx context.Context, before time.Time, limit int) (int, e
 	})
 }
 
-// Sweep removes at once what was dropped in a workspace: after an erasure
-// nothing waits.
-func (s *Store) Sweep(ctx context.Context, ws string) error {
-	for {
-		id, err := dropped(ctx, s.db, ws)
-		if err != nil || id == 0 {
-			return err
+// Sweep removes what was dropped in a workspace, so that after an erasure
+// nothing waits. left says that some is still being sent.
+func (s *Store) Sweep(ctx context.Context, ws string) (left bool, err error) {
+	ids, err := dropped(ctx, s.db, ws)
+	if err != nil {
+		return false, err
+	}
+	left = len(ids) == droppedPage
+	for _, id := range ids {
+		if s.flights.Busy(flight(id)) {
+			left = true
+			continue
 		}
 		if err := s.drop(ctx, id); err != nil {
-			return err
+			return false, err
 		}
 	}
+	return left, nil
 }
+
+// flight names a file among those that are being sent.
+func flight(id int64) string { return strconv.FormatInt(id, 10) }

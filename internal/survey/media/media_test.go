@@ -194,7 +194,7 @@ func TestUses(t *testing.T) {
 		if release(11); gone != 1 {
 			t.Errorf("released %d", gone)
 		}
-		if err := s.Sweep(t.Context(), "ws"); err != nil {
+		if _, err := s.Sweep(t.Context(), "ws"); err != nil {
 			t.Fatal(err)
 		}
 		var n int

@@ -31,7 +31,7 @@ const (
 	insertArriving = `INSERT INTO attachment_files (nid, ws, at) VALUES ($1, $2, $3)`
 	deleteArriving = `DELETE FROM attachment_files WHERE nid = $1`
 	selectOldest   = `SELECT nid FROM attachment_files WHERE at < $1 ORDER BY at, nid LIMIT 1`
-	selectDropped  = `SELECT nid FROM attachment_files WHERE ws = $1 AND at = 0 LIMIT 1`
+	selectDropped  = `SELECT nid FROM attachment_files WHERE ws = $1 AND at = 0 LIMIT $2`
 
 	insertPiece  = `INSERT INTO attachment_pieces (file, n, data) VALUES ($1, $2, $3)`
 	selectPiece  = `SELECT data FROM attachment_pieces WHERE file = $1 AND n = $2`
@@ -200,8 +200,28 @@ func oldest(ctx context.Context, q db.Querier, before int64) (int64, error) {
 	return number(q.QueryRow(ctx, selectOldest, before))
 }
 
-func dropped(ctx context.Context, q db.Querier, ws string) (int64, error) {
-	return number(q.QueryRow(ctx, selectDropped, ws))
+// droppedPage is how many files are removed at once.
+const droppedPage = 100
+
+// dropped lists files of a workspace that wait to be removed.
+func dropped(ctx context.Context, q db.Querier, ws string) ([]int64, error) {
+	rows, err := q.Query(ctx, selectDropped, ws, droppedPage)
+	if err != nil {
+		return nil, fmt.Errorf("find dropped attachments: %w", err)
+	}
+	defer rows.Close()
+	var out []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("find dropped attachments: %w", err)
+		}
+		out = append(out, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("find dropped attachments: %w", err)
+	}
+	return out, nil
 }
 
 func number(row db.Row) (id int64, err error) {

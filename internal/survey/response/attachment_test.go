@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -249,7 +248,10 @@ func erased(t *testing.T, v *env) {
 			t.Fatalf("erase = %d, %v", n, err)
 		}
 	}
-	if err := errors.Join(v.media.Sweep(t.Context(), "ws"), v.d.Scrub(t.Context())); err != nil {
+	if left, err := v.media.Sweep(t.Context(), "ws"); left || err != nil {
+		t.Fatalf("Sweep() = %v, %v", left, err)
+	}
+	if err := v.d.Scrub(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r := v.get(t, "mia", "r1")

@@ -2,6 +2,8 @@ package response
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -47,6 +49,29 @@ func (s *Service) OfHousehold(ctx context.Context, household string, after Place
 		next = nil
 	}
 	return items, next, nil
+}
+
+// NamesOf lists the ids and references of the responses of a household: what
+// copies of them are found by.
+func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, error) {
+	rows, err := s.db.Query(ctx, selectNames, ws, household)
+	if err != nil {
+		return nil, fmt.Errorf("list responses: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var nid int64
+		var id string
+		if err := rows.Scan(&nid, &id); err != nil {
+			return nil, fmt.Errorf("list responses: %w", err)
+		}
+		out = append(out, id, "rec~"+strconv.FormatInt(nid, 10))
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list responses: %w", err)
+	}
+	return out, nil
 }
 
 // Erase makes what a household said about its people unreadable for ever: it

@@ -48,8 +48,9 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 	if err != nil {
 		return out, err
 	}
-	ctx = context.WithoutCancel(ctx) // half of it helps nobody
-	return out, errors.Join(s.cfg.Media.Sweep(ctx, o.Workspace), s.cfg.Redacted(ctx, o))
+	ctx = context.WithoutCancel(ctx)             // half of it helps nobody
+	_, err = s.cfg.Media.Sweep(ctx, o.Workspace) // what is being sent goes later
+	return out, errors.Join(err, s.cfg.Redacted(ctx, o))
 }
 
 // mayRedact tells whether the caller may take out a response.

@@ -84,6 +84,7 @@ const (
 	selectAfter                     = selectRow + ` FROM responses WHERE survey = $1 AND nid > $2 ORDER BY nid LIMIT $3`
 	selectBefore                    = selectRow + ` FROM responses WHERE survey = $1 AND nid < $2 ORDER BY nid DESC LIMIT $3`
 	selectStatusBefore              = selectRow + ` FROM responses WHERE survey = $1 AND vstatus = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	selectNames                     = `SELECT nid, response_id FROM responses WHERE ws = $1 AND household = $2`
 	selectOfHousehold               = selectRow + ` FROM responses WHERE ws = $1 AND household = $2 AND (survey, round, slot) > ($3, $4, $5) ORDER BY survey, round, slot LIMIT $6`
 )
 

@@ -1,0 +1,154 @@
+package erase
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// States of Bytes.
+const (
+	Pending  = "pending"
+	Gone     = "gone"
+	Released = "released"
+)
+
+// Bytes says where the bytes of what was erased are.
+type Bytes struct {
+	State string    `json:"state" enum:"pending,gone,released" doc:"pending: nobody reads them any more, and they are being removed from copies (files of exports and imports, stored answers) and overwritten in the files of the store. gone: they are in no file of the data folder. released: PostgreSQL overwrites the space of old rows when it needs it."`
+	At    time.Time `json:"at,omitzero" doc:"When they were gone, or released."`
+}
+
+func (s *Service) bytes(doneAt int64) Bytes {
+	b := Bytes{State: Pending}
+	if doneAt > 0 {
+		b.State, b.At = Gone, time.UnixMilli(doneAt).UTC()
+		if s.db.Dialect() == db.Postgres {
+			b.State = Released
+		}
+	}
+	return b
+}
+
+// show adds to a stored certificate where the bytes are.
+func (s *Service) show(body []byte, doneAt int64) []byte {
+	if len(body) == 0 {
+		return body
+	}
+	more, err := web.Encode(struct {
+		Bytes Bytes `json:"bytes"`
+	}{s.bytes(doneAt)})
+	if err != nil {
+		return body // cannot be: it holds a word and a time
+	}
+	out := append(make([]byte, 0, len(body)+len(more)), body[:len(body)-1]...)
+	return append(append(out, ','), more[1:]...)
+}
+
+// How long Run rests: between two looks without a call, after a failure, and
+// after work, in times of what that took: others want the disk, too.
+const (
+	restIdle   = time.Minute
+	restFailed = time.Second
+	restShare  = 4
+)
+
+// nudge has Run settle what was erased.
+func (s *Service) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run settles what was erased, by this process or one before it, until ctx
+// ends.
+func (s *Service) Run(ctx context.Context) error {
+	for {
+		began := time.Now()
+		left, err := s.Settle(ctx)
+		wait, wake := restIdle, s.wake
+		switch took := time.Since(began); {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			s.cfg.Log.WarnContext(ctx, "bytes of what was erased are not gone yet", "err", err.Error())
+			wait, wake = restFailed, nil
+		case left:
+			wait, wake = max(restFailed, restShare*took), nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-wake:
+			timer.Stop()
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+// settlePage is how many certificates are settled at once.
+const settlePage = 100
+
+// Settle removes the copies and the old bytes of everything that was erased, and
+// completes the certificates. It reads the whole file of an SQLite store, once for
+// all of them. left says that some wait: for a download, or for others that came
+// meanwhile. The fault is STORE_UNAVAILABLE when a reader holds on to old bytes.
+func (s *Service) Settle(ctx context.Context) (left bool, err error) {
+	select {
+	case s.settling <- struct{}{}:
+		defer func() { <-s.settling }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	all, err := listPending(ctx, s.db, 0, settlePage)
+	if err != nil || len(all) == 0 {
+		return false, err
+	}
+	var done []row
+	for _, r := range all {
+		busy, err := s.dropCopies(ctx, r)
+		if err != nil {
+			return false, err
+		}
+		if !busy {
+			done = append(done, r)
+		}
+	}
+	if len(done) > 0 {
+		if err := s.db.Scrub(ctx); err != nil {
+			return false, err
+		}
+	}
+	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+		for _, r := range done {
+			if err := markDone(ctx, tx, r, s.cfg.Now().UnixMilli()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(done) < len(all) || len(all) == settlePage, err
+}
+
+// dropCopies removes the copies of what was erased with one certificate. It
+// reports whether one of them is still in use.
+func (s *Service) dropCopies(ctx context.Context, r row) (busy bool, err error) {
+	names, err := s.cfg.Names(ctx, r.ws, r.subject)
+	if err != nil {
+		return false, err
+	}
+	names = append([]string{r.subject}, names...)
+	for _, drop := range s.cfg.Copies {
+		left, err := drop(ctx, r.ws, names)
+		if err != nil {
+			return false, err
+		}
+		busy = busy || left
+	}
+	return busy, nil
+}

@@ -1,0 +1,123 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Condemned is the kind of a file that nobody finds any more, and whose pieces
+// go when nobody is being sent it.
+const Condemned = "condemned"
+
+// Flights know which files this process is sending. The zero value knows of
+// none; nil never does. It is safe for many goroutines.
+type Flights struct {
+	// Grace is how long condemned files stay for what other processes are
+	// sending; 0 where there are none.
+	Grace time.Duration
+
+	mu sync.Mutex
+	n  map[string]int
+}
+
+// Begin says that a file is being sent from now on. Call it before the file is
+// looked for, and what it returns at the end.
+func (f *Flights) Begin(id string) (end func()) {
+	if f == nil {
+		return func() {}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n == nil {
+		f.n = map[string]int{}
+	}
+	f.n[id]++
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.n[id]--; f.n[id] == 0 {
+			delete(f.n, id)
+		}
+	}
+}
+
+// Hold is Begin for a file that was found before. there is false when it was
+// condemned since.
+func (f *Flights) Hold(ctx context.Context, q db.Querier, found *File) (end func(), there bool, err error) {
+	end = f.Begin(found.ID)
+	again, err := Find(ctx, q, found.ID)
+	return end, again != nil, err
+}
+
+// Busy reports whether this process is sending a file.
+func (f *Flights) Busy(id string) bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n[id] > 0
+}
+
+const (
+	condemnText       = `UPDATE transfer_files SET kind = 'condemned', at = $3 WHERE ws = $1 AND kind = $2 AND sha256 <> ''`
+	restartText       = `DELETE FROM transfer_files WHERE ws = $1 AND kind = $2 AND sha256 = ''`
+	condemnOneText    = `UPDATE transfer_files SET kind = 'condemned', at = $2 WHERE id = $1`
+	listCondemnedText = `SELECT id, at FROM transfer_files WHERE ws = $1 AND kind = 'condemned'`
+)
+
+// CondemnWhole has all files of a kind that are complete found by nobody, in the
+// transaction that erases somebody who may be in them.
+func CondemnWhole(ctx context.Context, tx *db.Tx, ws, kind string, now time.Time) error {
+	_, err := tx.Exec(ctx, condemnText, ws, kind, now.UnixMilli())
+	return wrap("condemn files", err)
+}
+
+// Restart has whoever writes a file of a kind begin anew: Update tells ErrGone.
+func Restart(ctx context.Context, tx *db.Tx, ws, kind string) error {
+	_, err := tx.Exec(ctx, restartText, ws, kind)
+	return wrap("restart files", err)
+}
+
+// Condemn does so with one file.
+func Condemn(ctx context.Context, q db.Querier, id string, now time.Time) error {
+	_, err := q.Exec(ctx, condemnOneText, id, now.UnixMilli())
+	return wrap("condemn file", err)
+}
+
+// Bury removes the condemned files of a workspace that nobody is being sent. It
+// reports whether some are left.
+func Bury(ctx context.Context, d *db.DB, f *Flights, ws string, now time.Time) (left bool, err error) {
+	rows, err := d.Query(ctx, listCondemnedText, ws)
+	if err != nil {
+		return false, wrap("list condemned files", err)
+	}
+	var ids []string
+	for rows.Next() {
+		var id string
+		var at int64
+		if err := rows.Scan(&id, &at); err != nil {
+			_ = rows.Close() // the other error tells more
+			return false, wrap("list condemned files", err)
+		}
+		if f.Busy(id) || f != nil && now.Sub(time.UnixMilli(at)) < f.Grace {
+			left = true
+			continue
+		}
+		ids = append(ids, id)
+	}
+	_ = rows.Close() // Err tells what went wrong
+	if err := rows.Err(); err != nil {
+		return false, wrap("list condemned files", err)
+	}
+	for _, id := range ids {
+		if err := Drop(ctx, d, id); err != nil {
+			return false, fmt.Errorf("bury file: %w", err)
+		}
+	}
+	return left, nil
+}
