@@ -280,7 +280,14 @@ func (a *App) callerByToken(r *http.Request) (web.Caller, error) {
 	case !ok:
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_MISSING", "X-Auth-Type says ucan, but there is no token: Authorization: Bearer <invocation>.")
 	}
-	return a.callerOf(r.Context(), who.DID, who.Signer)
+	c, err := a.callerOf(r.Context(), who.DID, who.Signer)
+	c.Again = func(ctx context.Context) (web.Caller, error) {
+		if err := a.mind.callers.Still(ctx, who); err != nil {
+			return web.Caller{}, err
+		}
+		return a.callerOf(ctx, who.DID, who.Signer)
+	}
+	return c, err
 }
 
 // measureMind shows what the oracle does.

@@ -202,16 +202,16 @@ func (s *Service) keep(ctx context.Context, k *Key, era int64, now time.Time) (*
 	return g, nil
 }
 
-// StillValid tells whether the key the caller of ctx came with still works,
-// for work that goes on after the gate let it in. A caller without a key is
-// fine. It costs a query when keys have changed or CacheAge has passed since
-// the last look, and when it is asked to look anew. The faults are those of
-// the gate: KEY_INVALID, KEY_EXPIRED, and SCOPE_MISSING when the groups of the
-// caller no longer give all that it came with.
+// StillValid reports whether what the caller of ctx came with still holds, for
+// work that goes on after the gate let it in. A key costs a query when keys have
+// changed or CacheAge has passed since the last look, and when it is asked to
+// look anew; a token is asked about each time. The faults are those of the gate:
+// KEY_INVALID, KEY_EXPIRED, those of tokens, and SCOPE_MISSING when the groups of
+// the caller no longer give all that it came with.
 func (s *Service) StillValid(ctx context.Context, anew bool) error {
 	c := web.CallerFrom(ctx)
 	if c.Key == "" {
-		return nil
+		return stillHolds(ctx, c)
 	}
 	s.stamp.check(s.cache.flush)
 	now := s.now()
@@ -233,8 +233,26 @@ func (s *Service) StillValid(ctx context.Context, anew bool) error {
 	if g.expired(now) {
 		return keyExpired()
 	}
-	for _, scope := range c.Scopes {
-		if !May(g.caller, scope) {
+	return keeps(g.caller, c.Scopes)
+}
+
+// stillHolds is StillValid for a caller without a key.
+func stillHolds(ctx context.Context, c web.Caller) error {
+	if c.Again == nil {
+		return nil
+	}
+	now, err := c.Again(ctx)
+	if err != nil {
+		return err
+	}
+	now.Scopes = Effective(now.Workspace, now.Scopes)
+	return keeps(now, c.Scopes)
+}
+
+// keeps reports whether a caller has the scopes it came with.
+func keeps(c web.Caller, scopes []string) error {
+	for _, scope := range scopes {
+		if !May(c, scope) {
 			return scopeMissing(scope)
 		}
 	}

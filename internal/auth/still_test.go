@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -78,4 +79,24 @@ func TestStillValidWithoutNews(t *testing.T) {
 		h.pass(time.Minute)
 		wantCode(t, h.svc.StillValid(device, false), "KEY_INVALID")
 	})
+}
+
+// TestStillValidByToken: a caller who came with a token is asked about each time.
+func TestStillValidByToken(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, dbtest.SQLite(t))
+	now := web.Caller{Workspace: "default", DID: amina, Scopes: []string{"entities:*", "events:read"}}
+	var trouble error
+	c := now
+	c.Again = func(context.Context) (web.Caller, error) { return now, trouble }
+	ctx := web.WithCaller(t.Context(), c)
+	wantCode(t, h.svc.StillValid(ctx, false), "")
+	now.Scopes = []string{"*"}
+	wantCode(t, h.svc.StillValid(ctx, false), "")
+	now.Scopes = []string{"entities:*"}
+	wantCode(t, h.svc.StillValid(ctx, false), "SCOPE_MISSING")
+	now.Workspace, now.Scopes = "kitui", []string{"*"}
+	wantCode(t, h.svc.StillValid(ctx, true), "") // all but an operator's, of which it had none
+	trouble = fault.New(fault.Unauthenticated, "UCAN_INVALID", "The key was taken away.")
+	wantCode(t, h.svc.StillValid(ctx, false), "UCAN_INVALID")
 }

@@ -28,14 +28,15 @@ type Config struct {
 	// Publish tells other instances that a workspace has new events; they
 	// call Wake. It is called after the commit and must not block.
 	Publish func(workspace string)
-	// StillAllowed tells whether the caller of ctx may go on reading. Streams
-	// ask before they send events and at every heartbeat, so that a revoked
-	// key ends them. anew means that an event Rights picks has passed or may
+	// StillAllowed reports whether the caller of ctx may go on reading. Streams
+	// ask before they send events and once a second, so that they end with what
+	// the caller came with. anew means that an event Rights picks has passed or may
 	// have been passed over: what was known about the caller may be wrong.
 	StillAllowed func(ctx context.Context, anew bool) error
 	Rights       Filter        // events after which a caller may have lost a right; none when empty
 	Veil         Veil          // events whose actor is not for everybody; none when empty
 	Heartbeat    time.Duration // of streams; 15 s
+	Recheck      time.Duration // how often streams ask StillAllowed; 1 s
 	WriteTimeout time.Duration // for one write to a stream; 10 s
 	Streams      int           // open streams in all; 1,000
 	KeyStreams   int           // open streams of one key; KeyStreams
@@ -59,6 +60,7 @@ func (c Config) withDefaults() Config {
 		c.StillAllowed = func(context.Context, bool) error { return nil }
 	}
 	c.Heartbeat = positive(c.Heartbeat, 15*time.Second)
+	c.Recheck = positive(c.Recheck, time.Second)
 	c.WriteTimeout = positive(c.WriteTimeout, 10*time.Second)
 	c.Streams = positive(c.Streams, 1000)
 	c.KeyStreams = positive(c.KeyStreams, KeyStreams)

@@ -127,18 +127,28 @@ func (s *stream) run(ctx context.Context, sub *Subscription, held Range) error {
 	}
 	beat := time.NewTicker(s.log.cfg.Heartbeat)
 	defer beat.Stop()
-	for {
-		if err := s.catchUp(ctx); err != nil {
-			return s.fail(ctx, err)
+	ask := time.NewTicker(s.log.cfg.Recheck)
+	defer ask.Stop()
+	for look := true; ; {
+		if look {
+			if err := s.catchUp(ctx); err != nil {
+				return s.fail(ctx, err)
+			}
 		}
+		look = true
 		select {
 		case <-sub.C:
 		case <-beat.C:
 			// The look at the log that follows finds what another process
 			// has stored, should its wake-up have been lost.
-			if err := s.beat(ctx); err != nil {
+			if err := s.beat(); err != nil {
 				return s.fail(ctx, err)
 			}
+		case <-ask.C:
+			if err := s.log.cfg.StillAllowed(ctx, false); err != nil {
+				return s.fail(ctx, err)
+			}
+			look = false
 		case <-s.log.closing:
 			return s.end("shutdown")
 		case <-ctx.Done():
@@ -273,12 +283,9 @@ func (s *stream) send(ctx context.Context, b Batch) error {
 	return s.flush()
 }
 
-// beat keeps the connection alive and asks whether the caller may go on. The
-// id without data moves a client's position past events its filter left out.
-func (s *stream) beat(ctx context.Context) error {
-	if err := s.log.cfg.StillAllowed(ctx, false); err != nil {
-		return err
-	}
+// beat keeps the connection alive. The id without data moves a client's position
+// past events its filter left out.
+func (s *stream) beat() error {
 	s.buf = append(s.buf, ": heartbeat\n"...)
 	s.position()
 	return s.flush()

@@ -300,6 +300,35 @@ func TestStreamEndsWithTheKey(t *testing.T) {
 	}
 }
 
+// TestStreamEndsWithItsCaller: a stream on which nothing happens ends soon after
+// what its caller came with, long before a heartbeat.
+func TestStreamEndsWithItsCaller(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	var revoked atomic.Bool
+	l := newLog(dbtest.SQLite(t), func(c *event.Config) {
+		c.Heartbeat, c.Recheck = time.Hour, time.Millisecond
+		c.StillAllowed = func(context.Context, bool) error {
+			select {
+			case asked <- struct{}{}:
+			default:
+			}
+			if revoked.Load() {
+				return fault.New(fault.Forbidden, "SCOPE_MISSING", "Taken out of the group.")
+			}
+			return nil
+		}
+	})
+	s := eventtest.Open(t, serve(t, l), "ws", "owner", nil)
+	for range 5 {
+		<-asked
+	}
+	revoked.Store(true)
+	if f, ok := s.Next(t); !ok || f.Event != "close" || f.Data != `{"reason":"revoked"}` {
+		t.Errorf("last frame = %+v, %v, want close for revoked", f, ok)
+	}
+}
+
 // A key that was revoked before an event is not told of it, even when the
 // stream's filter leaves out the event that says so and all else is unchanged.
 func TestStreamAsksBeforeItSends(t *testing.T) {

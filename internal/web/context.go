@@ -21,6 +21,10 @@ type Caller struct {
 	// Through are the DIDs whose groups the rights come from: the caller's own, or
 	// of those who made its key. It is empty when a key has rights of its own.
 	Through []string
+	// Again finds the caller once more, for work that goes on after the gate let it
+	// in: as it is now, or a fault when what it came with has ended. It is nil for
+	// keys, which their service knows, and where nothing can end.
+	Again func(ctx context.Context) (Caller, error) `json:"-"`
 }
 
 // May tells whether one of the caller's scopes covers scope.

@@ -59,6 +59,7 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	checker *ucan.Checker
+	keys    ucan.Resolver
 	guard   *guard
 }
 
@@ -77,8 +78,9 @@ func New(c Config) *Service {
 		c.DelegationTTL = math.MaxInt64
 	}
 	g := newGuard(c.Failures, c.Now)
-	return &Service{cfg: c, guard: g, checker: ucan.New(ucan.Config{
-		DID: c.DID, Resolver: &chain{Config: c, outside: keyring.New(keyring.Config{Source: &indexer{c}, Now: c.Now})},
+	keys := &chain{Config: c, outside: keyring.New(keyring.Config{Source: &indexer{c}, Now: c.Now})}
+	return &Service{cfg: c, guard: g, keys: keys, checker: ucan.New(ucan.Config{
+		DID: c.DID, Resolver: keys,
 		AuthTTL: c.AuthTTL, DelegationTTL: c.DelegationTTL, Now: c.Now, Throttle: g,
 	})}
 }
@@ -107,6 +109,10 @@ func (s *Service) Identify(ctx context.Context, in ucan.Credentials) (*Identity,
 	login, err := s.checker.Login(ctx, in)
 	if err != nil {
 		return nil, s.Refuse(ctx, err)
+	}
+	// The checker remembers good tokens for a while, longer than a key may last.
+	if err := s.holds(ctx, login.Caller); err != nil {
+		return nil, err
 	}
 	return &Identity{
 		DID: login.Caller.Issuer.String(), Signer: login.Caller.Signer.String(), Expires: login.Caller.Expires,

@@ -2,6 +2,7 @@ package caller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
@@ -65,6 +66,38 @@ func (s *Service) still(ctx context.Context, text string, check func(context.Con
 		return s.Refuse(ctx, err)
 	}
 	return nil
+}
+
+// Still reports whether who has come once would be let in now by the same token:
+// it has not ended, and its key is still one of the DID. A fault of kind
+// Unauthenticated says that it would not; after any other one cannot say.
+func (s *Service) Still(ctx context.Context, who *Identity) error {
+	if !s.cfg.Now().Before(who.Expires) {
+		return s.Refuse(ctx, &ucan.Error{Kind: ucan.Expired})
+	}
+	return s.Holds(ctx, who.DID, who.Signer)
+}
+
+// Holds reports whether a did:key is still one of the keys of a DID. The faults
+// are those of Still.
+func (s *Service) Holds(ctx context.Context, id, signer string) error {
+	return s.holds(ctx, &ucan.Grant{Issuer: did.DID(id), Signer: did.DID(signer)})
+}
+
+func (s *Service) holds(ctx context.Context, g *ucan.Grant) error {
+	if g.Issuer.Method() == "key" {
+		return nil // it is its key
+	}
+	keys, err := s.keys.Resolve(ctx, g.Issuer)
+	if err != nil && !errors.Is(err, ucan.ErrUnknownDID) {
+		return s.Refuse(ctx, &ucan.Error{Kind: ucan.Unavailable, Detail: "keys of " + g.Issuer.String(), Err: err})
+	}
+	for _, key := range keys {
+		if did.FromEd25519(key) == g.Signer {
+			return nil
+		}
+	}
+	return s.Refuse(ctx, &ucan.Error{Kind: ucan.BadSignature, Detail: "the key was taken from " + g.Issuer.String()})
 }
 
 // unguarded marks the context of a check that nobody has asked for.

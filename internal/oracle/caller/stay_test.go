@@ -163,3 +163,36 @@ func TestStayLongToken(t *testing.T) {
 		t.Errorf("Stay() = until %v, check %v; want %v without a check", stay.Until, stay.Check != nil, want)
 	}
 }
+
+// TestStill: a token that was good counts until it ends or its key is taken from
+// the DID, at once and whatever is remembered of it.
+func TestStill(t *testing.T) {
+	t.Parallel()
+	c, w := newClock(time.Now()), &twin{}
+	w.set(public(1))
+	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now})
+	token := mint(t, signer(t, userDID, 1), invocation(oracleDID, c.now().Add(10*time.Minute)))
+	who, err := s.Handshake(t.Context(), token, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(still, again string) {
+		t.Helper()
+		if got := fault.CodeOf(s.Still(t.Context(), who)); got != still {
+			t.Errorf("Still() = %q, want %q", got, still)
+		}
+		if _, err := s.Handshake(t.Context(), token, ""); fault.CodeOf(err) != again {
+			t.Errorf("the same token again: %v, want %q", err, again)
+		}
+	}
+	check("", "")
+	w.set(public(2))
+	check("UCAN_INVALID", "UCAN_INVALID")
+	w.set(public(2), public(1))
+	check("", "")
+	w.down.Store(true)
+	check("UCAN_KEYS_UNAVAILABLE", "UCAN_KEYS_UNAVAILABLE")
+	w.down.Store(false)
+	c.add(10 * time.Minute)
+	check("UCAN_INVALID", "UCAN_INVALID")
+}
