@@ -127,7 +127,7 @@ func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *li
 			if err != nil {
 				return live.Guest{}, err
 			}
-			stay := m.callers.Stay(who, invocation)
+			stay := m.callers.Stay(who)
 			return live.Guest{User: who.DID, Until: stay.Until, Check: stay.Check}, nil
 		},
 		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: a.log,

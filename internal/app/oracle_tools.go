@@ -66,10 +66,14 @@ func (a *App) callerOf(ctx context.Context, did, signer string) (web.Caller, err
 }
 
 // asUser has what follows done by the user of a run, who needs a scope for it.
-// What it does only reads: rights may be a second old, see tool.Context.Caller.
+// Each call asks: whether the key that sent the message is still theirs, and what
+// their groups give now.
 func (a *App) asUser(ctx context.Context, scope string) (context.Context, error) {
 	run := tool.From(ctx)
-	c, err := run.Caller(ctx, func(ctx context.Context, user string) (web.Caller, error) { return a.callerOf(ctx, user, run.Signer) })
+	if err := a.mind.callers.Holds(ctx, run.User, run.Signer); err != nil {
+		return nil, err
+	}
+	c, err := a.callerOf(ctx, run.User, run.Signer)
 	if err != nil {
 		return nil, err
 	}

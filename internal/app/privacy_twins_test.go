@@ -325,7 +325,7 @@ func TestGroupsGiveSight(t *testing.T) {
 		t.Fatalf("give control = %d %s", w.Code, w.Body)
 	}
 	for i, want := range []bool{false, true, true} {
-		who := "did:ixo:person/member" + string(rune('0'+i))
+		who := keyDID(t, string(rune('0'+i)))
 		if w := h.put("/v1/entities/"+url.PathEscape(org.Relationships[i].Target)+"/members/"+url.PathEscape(who), `{}`); w.Code >= 300 {
 			t.Fatalf("add a member: %d %s", w.Code, w.Body)
 		}

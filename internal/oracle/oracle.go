@@ -62,6 +62,7 @@ type Config struct {
 	Streams     int           // open streams of a caller
 	AllStreams  int           // and of all callers
 	TitleModel  string        // id of the model that makes titles; "" is the default one
+	Recheck     time.Duration // how often a run asks whether the key it was sent with still counts; 1 s
 
 	Log *slog.Logger     // nil: silent
 	Now func() time.Time // the clock
@@ -92,6 +93,7 @@ func New(c Config) *Service {
 		c.Throttle = DefaultThrottle
 	}
 	c.ThrottleTTL = orElse(c.ThrottleTTL, DefaultThrottleTTL)
+	c.Recheck = orElse(c.Recheck, time.Second)
 	c.MaxBody = orElse(c.MaxBody, DefaultMaxBody)
 	c.Streams = orElse(c.Streams, DefaultStreams)
 	c.AllStreams = orElse(c.AllStreams, DefaultAllStreams)

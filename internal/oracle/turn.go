@@ -3,8 +3,11 @@ package oracle
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -50,9 +53,10 @@ func (s *Service) work(t *turn) run.Work {
 		}
 		s.emit(t.user, t.session, eventReasoning, mark.ack(s.cfg.Now()))
 		about := t.about
-		about.RequestID, about.RunID, about.Rights = r.RequestID(), r.ID(), tool.NewRights(s.cfg.Now)
+		about.RequestID, about.RunID = r.RequestID(), r.ID()
 		about.Emit = func(event string, payload any) { s.emit(t.user, t.session, event, payload) }
 		ctx = tool.With(web.WithRequestID(ctx, r.RequestID()), about)
+		defer s.watch(ctx, t)()
 		res, err := s.answer(ctx, t, r, mark)
 		out := run.Result{Messages: res.Messages, Usage: res.Usage}
 		switch {
@@ -64,6 +68,40 @@ func (s *Service) work(t *turn) run.Work {
 			out.Failed, out.Error = true, mark.failure(llm.Explain(err), s.cfg.Now())
 		}
 		return out
+	}
+}
+
+// watch ends a run when the key that sent its message is taken from the DID of
+// the user. That the token ends does not matter: an answer that was let in is
+// given. What it returns ends the watch.
+func (s *Service) watch(ctx context.Context, t *turn) func() {
+	if did.DID(t.user).Method() == "key" {
+		return func() {} // it is its key
+	}
+	ctx, end := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(s.cfg.Recheck)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if fault.KindOf(s.cfg.Callers.Holds(ctx, t.user, t.about.Signer)) != fault.Unauthenticated {
+				continue // also when one cannot say
+			}
+			if _, err := s.cfg.Runs.Abort(ctx, t.user, t.session); err != nil {
+				s.cfg.Log.WarnContext(ctx, "run not ended with its key", "err", err.Error())
+				continue
+			}
+			return
+		}
+	})
+	return func() {
+		end()
+		done.Wait()
 	}
 }
 

@@ -9,14 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
-const (
-	// maxKept is the longest token, in characters, that is kept to be checked
-	// again. Those of published clients have a quarter of that.
-	maxKept = 4 << 10
-	// unseen is how long somebody may remain whose token is too long to be kept.
-	unseen = ucan.DefaultAuthTTL
-)
-
 // Stay is how long who has come once may remain: a socket sends its tokens only
 // when it connects.
 type Stay struct {
@@ -24,15 +16,13 @@ type Stay struct {
 	// delegation that came beside the invocation is one: published clients send
 	// both, and do not connect again when the invocation ends.
 	Until time.Time
-	// Check tells, now and then, whether the token still counts: its key may have
-	// been taken from the DID. A fault of kind Unauthenticated says that it does
+	// Check reports whether the key of the token is still one of the DID. A fault of kind Unauthenticated says that it does
 	// not; after any other one cannot say. It is nil where keys cannot change.
 	Check func(ctx context.Context) error
 }
 
-// Stay tells how long the sender of a handshake may remain. invocation is what
-// Handshake was given.
-func (s *Service) Stay(who *Identity, invocation string) Stay {
+// Stay tells how long the sender of a handshake may remain.
+func (s *Service) Stay(who *Identity) Stay {
 	st := Stay{Until: who.Expires}
 	if who.Delegation != nil && who.Delegation.Expires.After(st.Until) {
 		st.Until = who.Delegation.Expires
@@ -40,32 +30,17 @@ func (s *Service) Stay(who *Identity, invocation string) Stay {
 	if did.DID(who.DID).Method() == "key" {
 		return st
 	}
-	if !who.Invoked {
-		invocation = ""
+	id, signer, turn, next := who.DID, who.Signer, who.Expires, who.Signer
+	if who.Delegation != nil {
+		next = who.Delegation.Signer.String()
 	}
-	if len(invocation)+len(who.DelegationText) > maxKept {
-		if end := s.cfg.Now().Add(unseen); end.Before(st.Until) {
-			st.Until = end
-		}
-		return st
-	}
-	delegation, turn := who.DelegationText, who.Expires
 	st.Check = func(ctx context.Context) error {
-		if invocation != "" && s.cfg.Now().Before(turn) {
-			return s.still(ctx, invocation, s.checker.Auth)
+		if s.cfg.Now().Before(turn) {
+			return s.Holds(ctx, id, signer)
 		}
-		return s.still(ctx, delegation, s.checker.Delegation)
+		return s.Holds(ctx, id, next)
 	}
 	return st
-}
-
-// still checks a token once more. Who sent bad tokens meanwhile is looked at all
-// the same, or a flood of them would keep a removed key alive.
-func (s *Service) still(ctx context.Context, text string, check func(context.Context, string) (*ucan.Grant, error)) error {
-	if _, err := check(context.WithValue(ctx, unguarded{}, true), text); err != nil {
-		return s.Refuse(ctx, err)
-	}
-	return nil
 }
 
 // Still reports whether who has come once would be let in now by the same token:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -41,7 +40,7 @@ func TestStay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := s.Stay(who, tt.invocation)
+			got := s.Stay(who)
 			if !got.Until.Equal(tt.want) {
 				t.Errorf("Until = %v, want %v", got.Until, tt.want)
 			}
@@ -91,7 +90,7 @@ func TestStayKeyRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stay := s.Stay(who, token)
+	stay := s.Stay(who)
 	if stay.Check == nil {
 		t.Fatal("Check is nil for a DID whose keys can change")
 	}
@@ -101,7 +100,6 @@ func TestStayKeyRemoved(t *testing.T) {
 	}
 	check := func(want string) {
 		t.Helper()
-		c.add(time.Minute) // past what is remembered of the token
 		if got := fault.CodeOf(stay.Check(at(t, home))); got != want {
 			t.Errorf("Check() = %q, want %q", got, want)
 		}
@@ -131,7 +129,7 @@ func TestStayByDelegation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stay := s.Stay(who, token)
+	stay := s.Stay(who)
 	c.add(6 * time.Minute)
 	w.set(public(2)) // the invocation's key is gone, but it is over anyway
 	if err := stay.Check(t.Context()); err != nil {
@@ -141,26 +139,6 @@ func TestStayByDelegation(t *testing.T) {
 	w.set(public(1))
 	if got := fault.KindOf(stay.Check(t.Context())); got != fault.Unauthenticated {
 		t.Errorf("Check() = %v, want unauthenticated", got)
-	}
-}
-
-// TestStayLongToken: a token too long to be kept is good for a quarter of an
-// hour, since its key cannot be looked at again.
-func TestStayLongToken(t *testing.T) {
-	t.Parallel()
-	c := newClock(time.Now())
-	w := &twin{}
-	w.set(public(1))
-	s := caller.New(caller.Config{DID: oracleDID, Local: w.lookup, Now: c.now})
-	long := delegation(oracleDID, c.now().Add(time.Hour))
-	long.Facts = []map[string]any{{"note": strings.Repeat("x", 8<<10)}}
-	who, err := s.Handshake(t.Context(), "", mint(t, signer(t, userDID, 1), long))
-	if err != nil {
-		t.Fatal(err)
-	}
-	stay := s.Stay(who, "")
-	if want := c.now().Add(15 * time.Minute); stay.Check != nil || !stay.Until.Equal(want) {
-		t.Errorf("Stay() = until %v, check %v; want %v without a check", stay.Until, stay.Check != nil, want)
 	}
 }
 

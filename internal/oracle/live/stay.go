@@ -11,7 +11,7 @@ import (
 
 const (
 	// DefaultRecheck is how often a Guest is checked whose keys can change.
-	DefaultRecheck = time.Minute
+	DefaultRecheck = time.Second
 	// recheckers is how many guests are checked at once.
 	recheckers = 8
 	// longestWait is how long the timer of the hub sleeps at most. Timers do not

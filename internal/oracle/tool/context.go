@@ -69,9 +69,6 @@ type Context struct {
 	// none without one, in later calls, and once it has ended. It is for one call and
 	// no other tool sees it.
 	Invocation Token
-	// Rights are what the tools of the run share of what the caller may do here.
-	// They may be nil; use Caller.
-	Rights *Rights
 	// Delegation finds what the caller lets the oracle do elsewhere. It may be
 	// nil; use Delegated.
 	Delegation func(ctx context.Context) (Delegation, bool, error)
