@@ -20,9 +20,9 @@ const (
 	// cacheAge ends the good name of a token that is good for longer, so that a
 	// key taken out of a DID document stops counting.
 	cacheAge = 15 * time.Minute
-	// changingAge is the same for issuers whose keys can change. Those of a
-	// did:key cannot.
-	changingAge = 30 * time.Second
+	// changingAge is the same for issuers whose keys can change, as long as it
+	// takes a page to send its requests. Those of a did:key cannot.
+	changingAge = time.Second
 )
 
 // Throttle keeps those who send many bad tokens from costing much. The context

@@ -371,3 +371,24 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestTakenKey: a token that was good counts for a second more at most once its
+// key is taken from the DID.
+func TestTakenKey(t *testing.T) {
+	t.Parallel()
+	const oracle, user = did.DID("did:ixo:oracle"), did.DID("did:ixo:user")
+	now := time.Unix(1_800_000_000, 0)
+	keys := ucan.Static{user: {seedKey(1).Public().(ed25519.PublicKey)}}
+	c := ucan.New(ucan.Config{DID: oracle, Resolver: keys, Now: func() time.Time { return now }})
+	token := mint(t, signer(t, user, 1), ucan.Draft{
+		Audience: oracle, Expires: now.Add(10 * time.Minute), Capabilities: []ucan.Capability{{Can: "*", With: ucan.DefaultResource}},
+	}).Text()
+	if _, err := c.Auth(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	keys[user] = []ed25519.PublicKey{seedKey(2).Public().(ed25519.PublicKey)}
+	now = now.Add(time.Second)
+	if _, err := c.Auth(t.Context(), token); err == nil {
+		t.Error("a token whose key was taken a second ago is good")
+	}
+}
