@@ -62,7 +62,7 @@ func (r rights) String() string {
 // take over what others control.
 func roleRights(role string) rights {
 	for _, r := range auth.Roles() {
-		if r.Name == role && role == "manager" && !skip("role") {
+		if r.Name == role && role == "manager" {
 			return scopesOf(r.Scopes...) &^ scopesOf("entities:transfer")
 		} else if r.Name == role {
 			return scopesOf(r.Scopes...)
@@ -70,11 +70,6 @@ func roleRights(role string) rights {
 	}
 	return 0
 }
-
-// uncured are the rules that the server does not keep yet.
-var uncured = []string{"role", "become", "admit", "bound", "stream", "cached", "doc", "oracle"}
-
-func skip(rule string) bool { return slices.Contains(uncured, rule) }
 
 // operators is the workspace of those who run the server.
 const operators = auth.OperatorWorkspace
@@ -175,7 +170,7 @@ func (m *ledger) byGroups(ws, did, hand string) rights {
 	var out rights
 	for _, g := range m.groups {
 		admitted, member := g.members[did]
-		if g.ws != ws || !member || !skip("admit") && hand != "" && !admitted[hand] && m.hands[hand] != did {
+		if g.ws != ws || !member || hand != "" && !admitted[hand] && m.hands[hand] != did {
 			continue
 		}
 		if m.inForce(g) {
@@ -200,7 +195,7 @@ func (m *ledger) has(c caller) rights {
 		return m.byGroups(operators, c.as, c.hand)
 	}
 	t := m.home(c.as)
-	if t == nil || !skip("cached") && (t.ended || t.keys[c.hand] == nil) {
+	if t == nil || t.ended || t.keys[c.hand] == nil {
 		return 0
 	}
 	return m.byGroups(operators, c.as, c.hand)
@@ -215,9 +210,6 @@ func (m *ledger) ofKey(k *modelKey) rights {
 		out = m.byGroups(k.ws, k.principal, "")
 	}
 	for _, did := range k.bound {
-		if skip("bound") {
-			break
-		}
 		out &= m.byGroups(k.ws, did, "")
 	}
 	return out.in(k.ws)

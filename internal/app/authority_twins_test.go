@@ -130,7 +130,7 @@ func (w *world) doKeys(c caller, s step) (rights, bool) {
 			changed = true
 		}
 	}
-	if changed && !may && !t.copied && !skip("become") {
+	if changed && !may && !t.copied {
 		w.fail("%s changed the keys of %s, who can do more", s, s.On)
 	}
 	return scopesOf("entities:write"), true
@@ -162,7 +162,7 @@ func (w *world) doControl(c caller, s step) (rights, bool) {
 	if !done(w.send(c, r)) {
 		return 0, false
 	}
-	if t := w.seen(c, s.On); !may && t != nil && !t.copied && !skip("become") && s.How != "remove" {
+	if t := w.seen(c, s.On); !may && t != nil && !t.copied && s.How != "remove" {
 		w.fail("%s changed the controllers of %s, who can do more", s, s.On)
 	}
 	return scopesOf("entities:write"), true
@@ -177,7 +177,7 @@ func (w *world) doTransfer(c caller, s step) (rights, bool) {
 	if !done(w.send(c, request{method: "POST", path: at(id, "transfer"), body: text(object{"controller": to})})) {
 		return 0, false
 	}
-	if t := w.seen(c, s.On); !may && t != nil && !t.copied && !skip("become") {
+	if t := w.seen(c, s.On); !may && t != nil && !t.copied {
 		w.fail("%s took over %s, who can do more", s, s.On)
 	}
 	return scopesOf("entities:transfer"), true
@@ -204,7 +204,7 @@ func (w *world) doStatus(c caller, s step) (rights, bool) {
 	} else if t := w.seen(c, s.On); t != nil {
 		if t.status, t.ended = s.How, s.How == "deactivated"; s.How == "active" {
 			for _, g := range w.groups { // they give something again
-				if g.parent == t.name && !skip("revive") {
+				if g.parent == t.name {
 					need |= w.given(g)
 				}
 			}
@@ -221,7 +221,7 @@ func (w *world) doErase(c caller, s step) (rights, bool) {
 	}
 	need := scopesOf("entities:erase")
 	for _, k := range w.keys {
-		if k.ws == c.ws() && k.principal == id && !k.ended && !skip("erase") {
+		if k.ws == c.ws() && k.principal == id && !k.ended {
 			need |= scopesOf("keys:write") | w.grantedTo(k)
 		}
 	}
@@ -320,7 +320,7 @@ func (w *world) doOracle(c caller, s step) (rights, bool) {
 	if !done(w.send(c, r)) {
 		return 0, false
 	}
-	if s.How == "service" || skip("oracle") {
+	if s.How == "service" {
 		return scopesOf("entities:write"), true // the address in the document is checked at the end
 	}
 	return scopesOf("operations:write"), true
