@@ -53,11 +53,10 @@ type Rule struct {
 
 // Parts that are no count of the certificate.
 const (
-	Twin   = "twin"       // the twin itself, if the subject has one
-	Person = "person"     // the twin, if it is that of a person or a household
-	Thing  = "thing"      // the twin, if it is that of anything else
-	Copies = "copies"     // copies of records, beside the request
-	Stores = "everything" // the files of the store, beside the request
+	Twin   = "twin"   // the twin itself, if the subject has one
+	Person = "person" // the twin, if it is that of a person or a household
+	Thing  = "thing"  // the twin, if it is that of anything else
+	Copies = "copies" // copies of records, beside the request
 )
 
 // None declares columns that hold nothing about a person, and why.
