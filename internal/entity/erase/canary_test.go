@@ -111,7 +111,11 @@ func (r *rig) live(ctx context.Context, t *testing.T, n int) string {
 		return r.entities.UnrelateTx(ctx, tx, id, rel.ID, "no more "+canary)
 	})
 	r.tx(ctx, t, func(tx *db.Tx) error {
-		_, err := r.entities.VerifyTx(ctx, tx, id, "", entity.Verdict{Status: "verified", Evidence: canary, Reason: canary})
+		row, err := r.entities.FindForUpdate(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		_, err = r.entities.VerifyTx(ctx, tx, id, "", entity.Verdict{Status: "verified", Evidence: canary, Reason: canary, Revision: &row.Revision})
 		return err
 	})
 	r.tx(ctx, t, func(tx *db.Tx) error {

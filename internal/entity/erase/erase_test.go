@@ -379,7 +379,8 @@ func TestEdgesEnd(t *testing.T) {
 	})
 }
 
-// A twin that cannot do without keeps its edge.
+// An active twin that cannot do without keeps what it needs, as parents do: the
+// erasure is refused and leaves all as it was.
 func TestNeededEdgeStays(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -399,8 +400,11 @@ func TestNeededEdgeStays(t *testing.T) {
 		}
 		home := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/household"}`)
 		guest := r.create(ctx, t, `{"type":"x","protocol":"`+kind+`","relationships":[{"role":"household","target":"`+home+`"}]}`)
-		if c, _, _ := r.run(ctx, t, home); c.Counts["relationships"] != 0 {
-			t.Errorf("counts = %v, want no relationship", c.Counts)
+		if _, _, err := r.erase.Erase(ctx, erase.Draft{Subject: home, Reason: "asked for"}); fault.CodeOf(err) != "ACTIVE_DEPENDANTS" {
+			t.Errorf("Erase() = %v, want ACTIVE_DEPENDANTS", err)
+		}
+		if _, e := r.record(ctx, t, home); e.Status != entity.StatusActive {
+			t.Errorf("household = %s", e.Status)
 		}
 		if _, e := r.record(ctx, t, guest); e.Status != entity.StatusActive || len(e.Relationships) != 1 {
 			t.Errorf("guest = %s with %v", e.Status, e.Relationships)
