@@ -78,6 +78,7 @@ func (w *world) doKey(c caller, s step) (rights, bool) {
 		draft["scopes"] = s.List
 		k.given |= scopesOf(s.List...)
 	}
+	asked := k.given
 	k.given = k.given.in(k.ws)
 	if s.To != "" {
 		if k.principal = w.idOf(s.To); k.principal == "" {
@@ -86,7 +87,7 @@ func (w *world) doKey(c caller, s step) (rights, bool) {
 		draft["principal"] = k.principal
 	}
 	w.limits(s.How, k, draft)
-	sent := sentOnce{text(draft), ""}
+	sent := sentOnce{body: text(draft), asked: asked}
 	if c.key != nil {
 		sent.once = "once-" + w.salt + s.New
 	}
@@ -120,13 +121,14 @@ func (w *world) doAgain(c caller, s step) (rights, bool) {
 	if !done(r) {
 		return 0, false
 	}
-	k := *old
-	k.name, k.ws, k.ended, k.bound, k.given = s.New, c.ws(), false, nil, old.given.in(c.ws())
-	k.short = strings.Contains(sent.body, "expiresAt")
 	i := read[issued](r)
-	if i.Text == old.text { // an answer that was kept
-		k.ended, k.bound, k.short = old.ended, old.bound, old.short
+	if i.Text == old.text { // an answer that was kept: the same key
+		w.keys[s.New] = old
+		return scopesOf("keys:write") | w.grantedTo(old), true
 	}
+	k := *old
+	k.name, k.ws, k.ended, k.bound, k.given = s.New, c.ws(), false, nil, sent.asked.in(c.ws())
+	k.short, k.inside, k.narrow = strings.Contains(sent.body, "expiresAt"), strings.Contains(sent.body, "networks"), strings.Contains(sent.body, "projects")
 	return w.learnt(c, &k, i), true
 }
 

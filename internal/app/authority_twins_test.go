@@ -295,13 +295,13 @@ func (w *world) carry(c caller, mode string, row object) bool {
 	return false
 }
 
-// doService gives a twin an address.
+// doService gives a twin an address that tells whose record it is.
 func (w *world) doService(c caller, s step) (rights, bool) {
-	id := w.idOf(s.On)
-	if id == "" {
+	t := w.seen(c, s.On)
+	if t == nil {
 		return 0, false
 	}
-	r := w.send(c, request{method: "PUT", path: at(id, "services", "x"), body: text(object{"type": "X", "endpoint": "https://" + s.On + ".example.org/"})})
+	r := w.send(c, request{method: "PUT", path: at(t.did, "services", "x"), body: text(object{"type": "X", "endpoint": "https://" + t.name + ".example.org/"})})
 	return scopesOf("entities:write"), done(r)
 }
 

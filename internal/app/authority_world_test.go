@@ -60,7 +60,10 @@ type world struct {
 	watching []watched
 }
 
-type sentOnce struct{ body, once string }
+type sentOnce struct {
+	body, once string
+	asked      rights
+}
 
 const (
 	publicURL  = "https://hearth.example.org"
