@@ -159,13 +159,29 @@ func (w *world) doControl(c caller, s step) (rights, bool) {
 	if s.How == "patch" {
 		r = request{method: "PATCH", path: at(id), body: text(object{"controllers": []string{to}}), media: "application/merge-patch+json"}
 	}
-	if !done(w.send(c, r)) {
+	before := w.revision(c.ws(), id)
+	out := w.send(c, r)
+	if !done(out) {
 		return 0, false
 	}
-	if t := w.seen(c, s.On); !may && t != nil && !t.copied && s.How != "remove" {
+	changed := read[revised](out).Revision != before
+	if t := w.seen(c, s.On); !may && t != nil && !t.copied && s.How != "remove" && changed {
 		w.fail("%s changed the controllers of %s, who can do more", s, s.On)
 	}
 	return scopesOf("entities:write"), true
+}
+
+type revised struct {
+	Revision int `json:"revision"`
+}
+
+// revision is the revision of a record, for its owner.
+func (w *world) revision(ws, id string) int {
+	k := w.keys["root"]
+	if ws != operators {
+		k = w.keys["tenant"]
+	}
+	return read[revised](w.send(caller{key: k}, request{method: "GET", path: at(id)})).Revision
 }
 
 func (w *world) doTransfer(c caller, s step) (rights, bool) {
