@@ -193,7 +193,7 @@ func (c *Core) byToken(r *http.Request) (web.Caller, error) {
 	return c.ucan(r)
 }
 
-// stillAllowed ends a stream whose key was revoked or has expired. The log is
+// stillAllowed ends a stream with the key or the token of its caller. The log is
 // made before the service that knows.
 func (c *Core) stillAllowed(ctx context.Context, anew bool) error {
 	return c.Auth.StillValid(ctx, anew)
