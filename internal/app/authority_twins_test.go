@@ -159,29 +159,31 @@ func (w *world) doControl(c caller, s step) (rights, bool) {
 	if s.How == "patch" {
 		r = request{method: "PATCH", path: at(id), body: text(object{"controllers": []string{to}}), media: "application/merge-patch+json"}
 	}
-	before := w.revision(c.ws(), id)
+	before := w.control(c.ws(), id)
 	out := w.send(c, r)
 	if !done(out) {
 		return 0, false
 	}
-	changed := read[revised](out).Revision != before
+	changed := text(read[controlled](out)) != before
 	if t := w.seen(c, s.On); !may && t != nil && !t.copied && s.How != "remove" && changed {
 		w.fail("%s changed the controllers of %s, who can do more", s, s.On)
 	}
 	return scopesOf("entities:write"), true
 }
 
-type revised struct {
-	Revision int `json:"revision"`
+// controlled is who controls a record.
+type controlled struct {
+	Controllers []string `json:"controllers"`
+	Owner       string   `json:"owner"`
 }
 
-// revision is the revision of a record, for its owner.
-func (w *world) revision(ws, id string) int {
+// control is who controls a record now, as its owner reads it.
+func (w *world) control(ws, id string) string {
 	k := w.keys["root"]
 	if ws != operators {
 		k = w.keys["tenant"]
 	}
-	return read[revised](w.send(caller{key: k}, request{method: "GET", path: at(id)})).Revision
+	return text(read[controlled](w.send(caller{key: k}, request{method: "GET", path: at(id)})))
 }
 
 func (w *world) doTransfer(c caller, s step) (rights, bool) {
@@ -190,10 +192,13 @@ func (w *world) doTransfer(c caller, s step) (rights, bool) {
 		return 0, false
 	}
 	may := w.mayBecome(c, id)
-	if !done(w.send(c, request{method: "POST", path: at(id, "transfer"), body: text(object{"controller": to})})) {
+	before := w.control(c.ws(), id)
+	out := w.send(c, request{method: "POST", path: at(id, "transfer"), body: text(object{"controller": to})})
+	if !done(out) {
 		return 0, false
 	}
-	if t := w.seen(c, s.On); !may && t != nil && !t.copied {
+	changed := text(read[controlled](out)) != before
+	if t := w.seen(c, s.On); !may && t != nil && !t.copied && changed {
 		w.fail("%s took over %s, who can do more", s, s.On)
 	}
 	return scopesOf("entities:transfer"), true
