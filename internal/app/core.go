@@ -104,7 +104,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 		Publish: func(workspace string) { c.publish(ctx, topicEvents, workspace) },
 	})
 	c.Auth = auth.New(auth.Config{
-		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf,
+		DB: c.DB, Log: c.log, Record: c.record, Idem: c.Idem, Cursors: c.cursors, Groups: group.ScopesOf, Given: group.GivenTo,
 		UCAN: c.byToken, Stamp: stampFile(cfg), Publish: func() { c.publish(ctx, topicKeys, "") }, KeyLimit: unlimited(cfg.Limits.RateLimit),
 	})
 	c.Jobs = job.New(job.Config{

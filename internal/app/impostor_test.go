@@ -265,3 +265,54 @@ func TestConversationsAreHers(t *testing.T) {
 	}
 	h.guest(t, clerk).wants("after", "PATCH "+entityPath(her), `{"alsoKnownAs":["`+keyDID(t, "e")+`"]}`, "403 PRINCIPAL_PROTECTED")
 }
+
+// TestSleepingKey: a key whose groups are not in force is worth nothing now,
+// and what it was worth again with them. Who has less decides nothing about it.
+func TestSleepingKey(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, all := h.group(t, "*")
+	a := keyDID(t, "a")
+	h.guest(t, owner).wants("she joins", "PUT "+entityPath(all, "members", a), `{}`, "200")
+	made := h.guest(t, h.by(t, "", "a")).wants("she makes a key", "POST /v1/api-keys", `{"name":"k","scopes":["*"]}`, "201")
+	id, _ := made["id"].(string)
+	manager := h.keyOf(t, auth.Draft{Role: "manager"})
+	h.guest(t, owner).wants("she leaves", "DELETE "+entityPath(all, "members", a), "", "200")
+	h.guest(t, manager).wants("a manager rotates it", "POST /v1/api-keys/"+id+"/rotate", `{}`, "403 SCOPE_MISSING")
+	h.guest(t, manager).wants("and revokes it", "DELETE /v1/api-keys/"+id, "", "403 SCOPE_MISSING")
+
+	her := h.made(t, owner, "/v1/entities", person(nil, nil))
+	h.guest(t, owner).wants("a member", "PUT "+entityPath(all, "members", her), `{}`, "200")
+	h.guest(t, owner).wants("of a group that sleeps", "POST "+entityPath(all, "transitions"), `{"to":"suspended"}`, "200")
+	eraser := h.keyOf(t, auth.Draft{Scopes: []string{"entities:read", "entities:erase", "keys:write"}})
+	h.guest(t, eraser).wants("is erased by somebody with less", "POST /v1/erasures", `{"subject":"`+her+`","reason":"asked"}`, "403 SCOPE_MISSING")
+}
+
+// TestReplayByAnotherKey: the answer to an Idempotency-Key belongs to the key
+// that signed for it, and not to the DID.
+func TestReplayByAnotherKey(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, all := h.group(t, "*")
+	_, few := h.group(t, "keys:write")
+	her := h.made(t, owner, "/v1/entities", person([]string{keyDID(t, "1"), keyDID(t, "2")}, nil))
+	h.guest(t, owner).wants("one key", "PUT "+entityPath(few, "members", her), `{"keys":["`+keyDID(t, "1")+`"]}`, "200")
+	h.guest(t, owner).wants("and the other", "PUT "+entityPath(all, "members", her), `{"keys":["`+keyDID(t, "2")+`"]}`, "200")
+	spare := h.guest(t, owner).wants("a key to rotate", "POST /v1/api-keys", `{"name":"k","scopes":["*"]}`, "201")
+	send := func(seed string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, fmt.Sprint("/v1/api-keys/", spare["id"], "/rotate"), strings.NewReader(`{}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-Auth-Type", "ucan")
+		r.Header.Set("Authorization", "Bearer "+strings.TrimPrefix(h.by(t, her, seed), "ucan "))
+		r.Header.Set("Idempotency-Key", "r1")
+		w := httptest.NewRecorder()
+		h.Handler.ServeHTTP(w, r)
+		return w
+	}
+	if w := send("2"); w.Code != http.StatusCreated {
+		t.Fatalf("the strong key: %d %s", w.Code, w.Body)
+	}
+	if w := send("1"); w.Code != http.StatusForbidden {
+		t.Errorf("the weak key, again: %d %s, want 403", w.Code, w.Body)
+	}
+}

@@ -32,6 +32,9 @@ type Config struct {
 	// Groups tells the scopes the groups of a member give it. Keys with the role
 	// member have exactly these; none by default.
 	Groups func(ctx context.Context, q db.Querier, workspace, member string) ([]string, error)
+	// Given is Groups with what groups give that are not in force now and may
+	// be again: whoever decides about a member has that too. Groups by default.
+	Given func(ctx context.Context, q db.Querier, workspace, member string) ([]string, error)
 	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes
 	// are what the caller's groups give.
 	UCAN func(r *http.Request) (web.Caller, error)
@@ -82,6 +85,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Groups == nil {
 		c.Groups = func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil }
+	}
+	if c.Given == nil {
+		c.Given = c.Groups
 	}
 	if c.Publish == nil {
 		c.Publish = func() {}

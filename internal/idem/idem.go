@@ -170,15 +170,16 @@ type name struct {
 }
 
 // nameOf reads the name off a request. The answer belongs to the credential
-// that asked, not to its principal: another key of the same principal may be
-// allowed less, and an answer can hold a secret.
+// that asked, not to its principal: another key of the same principal, or the
+// same DID with another did:key, may be allowed less, and an answer can hold a
+// secret.
 func nameOf(ctx context.Context) (name, bool) {
 	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
 	if k.Key == "" || !c.Known() {
 		return name{}, false
 	}
 	var msg []byte
-	for _, part := range []string{c.DID, c.Key, k.Key} {
+	for _, part := range []string{c.DID, c.Key, c.Signer, k.Key} {
 		msg = binary.AppendUvarint(msg, uint64(len(part)))
 		msg = append(msg, part...)
 	}

@@ -17,6 +17,18 @@ func ScopesOf(ctx context.Context, q db.Querier, ws, member string) ([]string, e
 	return ScopesBy(ctx, q, web.Caller{Workspace: ws, DID: member})
 }
 
+// GivenTo is ScopesOf with what groups give that are not in force now.
+func GivenTo(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
+	all, err := listMemberships(ctx, q, ws, member)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].InForce = true
+	}
+	return given(ws, all), nil
+}
+
 // ScopesBy are the scopes a caller has from its groups: of a UCAN caller those
 // that have admitted the key it has signed with.
 func ScopesBy(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
