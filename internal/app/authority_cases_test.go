@@ -62,6 +62,13 @@ func authorityCases() []authorityCase {
 		{"nor a key of somebody else that was rotated", []step{
 			strong, bobIn, {Who: "boss", Do: "key", How: "auditor", New: "audit"}, {Who: "bob/bob", Do: "rotate", On: "audit", New: "kept"}, bobOut,
 		}},
+		{"nor one that was worth little when it was rotated", []step{
+			strong, bobIn,
+			{Who: "bob/bob", Do: "key", List: []string{"*"}, New: "his"},
+			{Who: "boss", Do: "scopes", On: "strong", List: []string{"keys:write"}},
+			{Who: "boss", Do: "key", List: []string{"keys:write"}, New: "thief"},
+			{Who: "thief", Do: "rotate", On: "his", New: "kept"},
+		}},
 		{"a stream ends with the membership", []step{strong, bobIn, {Who: "bob/bob", Do: "watch"}, bobOut}},
 		{"of a member key, too", []step{strong, bobIn, {Who: "boss", Do: "key", How: "member", To: "bob", New: "badge"}, {Who: "badge", Do: "watch"}, bobOut}},
 		{"a key that is taken away", []step{strong, hers, known, {Who: "person/ann", Do: "look"}, {Who: "boss", Do: "keys", On: "person", To: "mal", How: "only"}}},

@@ -227,7 +227,7 @@ func (d *drawer) plan() {
 		clerk.List = []string{"entities:write", "entities:read", one(d, "imports:write", "entities:transfer", "entities:erase", "keys:write")}
 	}
 	person := step{Do: "twin", How: one(d, "Person", "Person", "Organisation"), New: p}
-	switch d.rand.IntN(9) {
+	switch d.rand.IntN(11) {
 	case 0: // take a principal over
 		person.Who, person.List = boss, []string{"ann"}
 		d.todo = []step{clerk, person, group, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: m, Do: "transfer", On: p, To: m}, {Who: m, Do: "keys", On: p, To: "mal", How: d.way()}}
@@ -290,5 +290,21 @@ func (d *drawer) plan() {
 	case 8: // an organisation's own key, and its members
 		person.Who, person.How, person.List = boss, "Organisation", []string{"ann"}
 		d.todo = []step{clerk, person, group, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: boss, Do: "join", On: "firm", To: m}, {Who: m, Do: "control", On: p, To: m}, {Who: m, Do: "keys", On: p, To: "mal", How: d.way()}}
+	case 9: // what was ended begins again
+		d.todo = []step{
+			clerk, group,
+			{Who: boss, Do: "join", On: g, To: "bob"},
+			{Who: boss, Do: "control", On: org, To: m},
+			{Who: boss, Do: "status", On: org, How: "suspended"},
+			{Who: m, Do: "status", On: org, How: "active"},
+		}
+	case 10: // what was ended goes on
+		person.Who, person.List, person.How = boss, []string{"ann"}, "Person"
+		d.todo = []step{
+			person, group,
+			{Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}},
+			{Who: p + "/ann", Do: "look"},
+			one(d, step{Who: boss, Do: "status", On: p, How: "deactivated"}, step{Who: boss, Do: "keys", On: p, How: "only"}),
+		}
 	}
 }
