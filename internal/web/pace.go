@@ -28,7 +28,7 @@ func (p Pace) Middleware(next http.Handler) http.Handler {
 	p.WriteBase = orDefault(p.WriteBase, 30*time.Second)
 	p.MinRate = orDefault(p.MinRate, 2<<10)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		pw := &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w), pace: p, streams: r.ProtoMajor > 1}
+		pw := &pacedWriter{ResponseWriter: w, rc: http.NewResponseController(w), pace: p, streams: r.ProtoMajor > 1, endless: r.ContentLength > dropBytes}
 		if !pw.streams && r.Header["Expect"] != nil {
 			// The "100 Continue" goes out before anything the handler writes,
 			// and needs a deadline that is its own.
@@ -99,6 +99,7 @@ type pacedWriter struct {
 	armed    time.Time // when the write deadline that stands was set
 	paid     int       // bytes it gives time for
 	status   int       // of the answer; 0 before it begins
+	endless  bool      // the body is longer than what drop reads
 }
 
 // How much of a body is read, and for how long, after its handler has refused
@@ -111,8 +112,9 @@ const (
 // drop reads what is left of a body that its handler began and gave up, or
 // found too large by its length. A client that sends all before it reads would
 // otherwise find the connection reset in place of the answer, which is still in
-// the buffer of net/http. Who waits for "100 Continue" has sent nothing yet.
-// Under HTTP/2 a stream ends without taking its answer along.
+// the buffer of net/http. Where the body is longer than what is read here, the
+// answer goes out first. A client that waits for "100 Continue" has sent nothing
+// yet. Under HTTP/2 a stream ends without taking its answer along.
 func (w *pacedWriter) drop(r *http.Request) {
 	b := w.body
 	if b == nil || b.ended || b.late || w.streams {
@@ -121,13 +123,22 @@ func (w *pacedWriter) drop(r *http.Request) {
 	if b.read == 0 && (w.status != http.StatusRequestEntityTooLarge || r.Header["Expect"] != nil) {
 		return
 	}
+	if w.endless {
+		if w.rc.EnableFullDuplex() == nil {
+			_ = w.rc.Flush() // a client that has left is not told
+		}
+	}
 	b.until = time.Now().Add(dropTime)
 	_, _ = io.CopyN(io.Discard, b, dropBytes) // a client that has left is not told
 }
 
-// WriteHeader notes the status.
+// WriteHeader notes the status. Behind a body that will not be read to its end
+// there is no next request.
 func (w *pacedWriter) WriteHeader(status int) {
 	w.status = status
+	if w.endless && !w.streams && w.body != nil && !w.body.ended {
+		w.Header().Set("Connection", "close")
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 

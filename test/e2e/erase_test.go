@@ -50,6 +50,7 @@ func TestEraseCanary(t *testing.T) {
 	for m, err := range c.Groups.Members(ctx, group.DID, client.PageQuery{}) {
 		t.Errorf("member %+v, %v after the erasure of the only one", m, err)
 	}
+	until(t, "the bytes are gone", func() bool { return must(c.Erasures.Get(ctx, done.ID))(t).Bytes.State == "gone" })
 	if files := holding(t, o.Dir, canary); len(files) > 0 {
 		t.Errorf("after the erasure the name is still in %v", files)
 	}

@@ -3,6 +3,7 @@ package history_test
 import (
 	"context"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,22 @@ type env struct {
 	s   *history.Service
 	h   http.Handler
 	now time.Time // what the clock shows; only tests that run alone set it
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+// later is the time, and never the same millisecond twice: two revisions of one
+// would not differ in it.
+func (v *env) later() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := time.Now()
+	if next := v.last.Add(time.Millisecond); now.Before(next) {
+		now = next
+	}
+	v.last = now
+	return now
 }
 
 func newEnv(t testing.TB, d *db.DB) *env {
@@ -34,7 +51,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	p := protocol.New(protocol.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors()})
 	v.e = entity.New(entity.Config{DB: d, Protocols: p, Events: v.l, Cursors: eventtest.Cursors(), At: history.At, Now: func() time.Time {
 		if v.now.IsZero() {
-			return time.Now()
+			return v.later()
 		}
 		return v.now
 	}})
