@@ -91,5 +91,5 @@ fi
 # All but what lint has just run; and lint has vetted them.
 rest=$("$GO" list ./... | grep -v '/internal/archtest\(/\|$\)')
 # shellcheck disable=SC2086
-${cluster[@]+"${cluster[@]}"} env CGO_ENABLED=$cgo "$GO" test ${race[@]+"${race[@]}"} -vet=off -shuffle=on -timeout=6m -json "${slow[@]}" $rest |
+${cluster[@]+"${cluster[@]}"} env CGO_ENABLED=$cgo "$GO" test ${race[@]+"${race[@]}"} -vet=off -shuffle=on -timeout=12m -json "${slow[@]}" $rest |
 	"$GO" run ./build/report
