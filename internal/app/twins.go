@@ -26,6 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -60,7 +61,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
 		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs,
-		Speakers: &group.Speakers{Held: a.Auth.HeldBy, Talks: chat.Talks, Oracle: a.identity.DID.String(), Now: time.Now}, GroupChanged: a.Auth.RightsChanged,
+		Speakers: &group.Speakers{Voices: []group.Voice{a.Auth.HeldBy, chat.Voice, account.Voice}, Oracle: a.identity.DID.String(), Now: time.Now}, GroupChanged: a.Auth.RightsChanged,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})

@@ -35,6 +35,9 @@ func (c Caller) May(scope string) bool {
 	})
 }
 
+// SignsFor reports whether the caller is id by a key that signs for it.
+func (c Caller) SignsFor(id string) bool { return c.Signer != "" && c.DID == id }
+
 // Known tells whether the caller was authenticated.
 func (c Caller) Known() bool { return c.DID != "" }
 

@@ -51,7 +51,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.events, Cursors: cursors})
 	r.entities = entity.New(entity.Config{
 		DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, ControlsAs: group.ControlsAs, GroupChanged: r.auth.RightsChanged,
-		Speakers: &group.Speakers{Held: r.auth.HeldBy, Oracle: "did:ixo:entity:00000000000000000000000000000001", Now: time.Now},
+		Speakers: &group.Speakers{Voices: []group.Voice{r.auth.HeldBy}, Oracle: "did:ixo:entity:00000000000000000000000000000001", Now: time.Now},
 	})
 	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Changed: r.auth.RightsChanged})
 	a := web.NewAPI(web.APIConfig{Name: "groups", Gate: r.auth, Log: dbtest.Log(t)})

@@ -23,16 +23,16 @@ import (
 // Speakers decides who may change which keys speak for a DID, and notes the
 // changes. It is what entity.Config.Speakers asks for.
 type Speakers struct {
-	// Held gives the scopes of the API keys that speak for a principal and
-	// work now, and reports whether there is one. auth.Service.HeldBy is one.
-	Held func(ctx context.Context, q db.Querier, ws, principal string) (scopes []string, any bool, err error)
-	// Talks reports whether a DID has conversations with the oracle: whoever
-	// speaks for it reads them, and no scope gives that. Nil: nobody has.
-	Talks func(ctx context.Context, q db.Querier, id string) (bool, error)
+	// Voices are what makes a DID a principal beside its groups.
+	Voices []Voice
 	// Oracle is the DID of this server, whose twin belongs to its operators.
 	Oracle string
 	Now    func() time.Time
 }
+
+// Voice reports whether a DID acts here in one certain way, and what scopes
+// somebody needs who decides about that. auth.Service.HeldBy is one.
+type Voice func(ctx context.Context, q db.Querier, ws, id string) (scopes []string, principal bool, err error)
 
 var _ entity.Speakers = (*Speakers)(nil)
 
@@ -49,8 +49,7 @@ func (s *Speakers) MayChange(ctx context.Context, q db.Querier, ws, id string) e
 	if err != nil {
 		return err
 	}
-	own := c.Signer != "" && c.DID == id
-	if own {
+	if c.SignsFor(id) {
 		admitted, err := admittedTo(ctx, q, c)
 		if err != nil {
 			return err
@@ -59,17 +58,15 @@ func (s *Speakers) MayChange(ctx context.Context, q db.Querier, ws, id string) e
 			return nil
 		}
 	}
-	scopes, principal, err := s.Held(ctx, q, ws, id)
-	if err != nil {
-		return err
-	}
-	if !own && s.Talks != nil && ws == auth.OperatorWorkspace {
-		talks, err := s.Talks(ctx, q, id)
+	var scopes []string
+	principal := false
+	for _, voice := range s.Voices {
+		has, is, err := voice(ctx, q, ws, id)
 		if err != nil {
 			return err
 		}
-		if talks {
-			scopes, principal = append(scopes, "*"), true
+		if is {
+			scopes, principal = append(scopes, has...), true
 		}
 	}
 	for _, m := range groups {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // sessionRow is a session as stored.
@@ -102,10 +104,15 @@ func countOf(ctx context.Context, q db.Querier, user string) (int64, error) {
 	return n, wrap("count sessions", err)
 }
 
-// Talks reports whether a DID has conversations.
-func Talks(ctx context.Context, q db.Querier, user string) (bool, error) {
-	n, err := countOf(ctx, q, user)
-	return n > 0, err
+// Voice reports whether a DID has conversations. Whoever speaks for it reads
+// them and no scope gives that, so it takes an owner; a caller who signs for the
+// DID reads them already.
+func Voice(ctx context.Context, q db.Querier, ws, id string) (scopes []string, talks bool, err error) {
+	if ws != auth.OperatorWorkspace || web.CallerFrom(ctx).SignsFor(id) {
+		return nil, false, nil
+	}
+	n, err := countOf(ctx, q, id)
+	return []string{"*"}, n > 0, err
 }
 
 func insertSession(ctx context.Context, tx *db.Tx, r *sessionRow) error {

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -207,6 +208,21 @@ func operator(ctx context.Context) context.Context {
 	c := web.CallerFrom(ctx)
 	c.Workspace = workspace
 	return web.WithCaller(ctx, c)
+}
+
+// staff are the scopes of those who look after customers. Whoever speaks for a
+// customer reads what she has told the line and changes it.
+var staff = []string{"entities:pii", "entities:write", "ussd:write"}
+
+// Voice reports whether a DID is that of a customer whose account is open, and
+// what scopes somebody needs who decides who speaks for her. Her own proof is
+// her PIN, which only the line takes.
+func Voice(ctx context.Context, q db.Querier, ws, did string) (scopes []string, customer bool, err error) {
+	if ws != workspace {
+		return nil, false, nil
+	}
+	a, err := findByDID(ctx, q, did)
+	return slices.Clone(staff), a != nil && a.status == Active, err
 }
 
 // Household is what was made for a customer: the DID of her household, whether

@@ -251,3 +251,28 @@ func TestEraseOnBoth(t *testing.T) {
 		}
 	})
 }
+
+// TestVoice: a customer is a principal while her account is open, in the
+// workspace of the line.
+func TestVoice(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d, nil)
+		id := r.create(t, phone, goodPIN)
+		a := r.one(t, id)
+		want := func(what, ws, did string, customer bool) {
+			t.Helper()
+			scopes, got, err := account.Voice(t.Context(), d, ws, did)
+			if err != nil || got != customer || got && !slices.Equal(scopes, []string{"entities:pii", "entities:write", "ussd:write"}) {
+				t.Errorf("%s: Voice() = %q, %v, %v, want %v", what, scopes, got, err, customer)
+			}
+		}
+		want("a customer", auth.OperatorWorkspace, a.DID, true)
+		want("her household", auth.OperatorWorkspace, a.Household, false)
+		want("another workspace", "other", a.DID, false)
+		if err := r.Close(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		want("a closed account", auth.OperatorWorkspace, a.DID, false)
+	})
+}
