@@ -35,7 +35,7 @@ func (s *Service) proofs(ctx context.Context) proof.Keeper {
 			if err != nil {
 				return err
 			}
-			_, err = s.mutate(ctx, tx, r, Action{Name: "certify", Data: map[string]any{"credential": c.ID, "status": c.Status}, aside: true}, func(e *Entity) error {
+			_, err = s.mutate(ctx, tx, r, Action{Name: "certify", Data: map[string]any{"credential": c.ID, "status": c.Status}}, func(e *Entity) error {
 				if !change(e) {
 					return errUnchanged
 				}

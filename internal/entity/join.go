@@ -156,7 +156,7 @@ func (s *Service) rejoin(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan
 		}
 		if e.Project == shown.Target && p.Other.DomainType != "project" { // it was taken for one
 			e.Project, err = s.projectOf(ctx, tx, row)
-		} else if i < 0 && row.DomainType != "claim" {
+		} else if i < 0 {
 			err = errUnchanged
 		}
 		return err

@@ -333,7 +333,7 @@ func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v
 	if err != nil {
 		return nil, err
 	}
-	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}, aside: true}
+	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}}
 	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
 		e.Verification = next
 		return nil

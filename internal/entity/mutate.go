@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -32,7 +31,7 @@ type Action struct {
 	Unchecked bool
 
 	edges bool // the relationships have changed
-	aside bool // what the twin says stays: a verdict about it, or what follows from one
+	says  bool // and with them what the twin says; see judge.Says
 }
 
 // Entity decodes the record.
@@ -95,13 +94,12 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	if err != nil {
 		return nil, err
 	}
-	before := *e
-	before.ExternalIDs = maps.Clone(e.ExternalIDs)
+	before := e.Copy()
 	if err := fn(e); err != nil {
 		return nil, err
 	}
 	rev := &revision{old: r, act: act}
-	if err := s.reindex(ctx, q, rev, &before, e); err != nil {
+	if err := s.reindex(ctx, q, rev, before, e); err != nil {
 		return nil, err
 	}
 	moved := e.ProtocolVersion != before.ProtocolVersion
@@ -113,22 +111,26 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 			return nil, plan.Lacking(e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
-	if act.Event != "entity.erased" && judge.Outlived(&before, e) {
+	restated := act.says || judge.Restated(before, e)
+	if restated && act.Event != "entity.erased" && judge.Outlived(before, e) {
 		if err := s.mayLapse(ctx, q, r); err != nil {
 			return nil, err
 		}
 		e.Verification = Verification{Status: "pending"}
 	}
 	rev.named, rev.unnamed = index.Difference(index.NamesOf(e.ExternalIDs), index.NamesOf(before.ExternalIDs))
-	s.follow(ctx, r, e, &before)
-	rev.certifies = proof.Changed(&before, e)
-	rev.speaks = speakingOf(r.Workspace, &before, e)
+	s.follow(ctx, r, e, before)
+	rev.certifies = proof.Changed(before, e)
+	rev.speaks = speakingOf(r.Workspace, before, e)
 	if err := s.maySpeak(ctx, q, rev); err != nil {
 		return nil, err
 	}
 	next := *r
-	if rev.next = &next; !act.aside {
+	if rev.next = &next; restated {
 		next.stated = e.Revision
+		if e.DomainType == "claim" {
+			e.StatedBy = e.UpdatedBy
+		}
 	}
 	return rev, next.render(ctx, e, act, r.Hash)
 }
@@ -140,9 +142,6 @@ func (s *Service) follow(ctx context.Context, r *Row, e, before *Entity) {
 	// A clock that steps back must not put a revision before its own.
 	e.Updated = time.UnixMilli(max(s.cfg.Now().UnixMilli(), r.UpdatedAt)).UTC()
 	e.UpdatedBy = cmp.Or(web.CallerFrom(ctx).DID, "system")
-	if e.DomainType == "claim" && judge.Restated(before, e) {
-		e.StatedBy = e.UpdatedBy
-	}
 }
 
 // reindex checks properties that have changed and finds out what the index has

@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
@@ -235,8 +236,8 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	h.Write(body)
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
 	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, index.Cut(e.Name(), maxName)
-	// Whoever judges a claim learns of every edge, also of those it has no room for.
-	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && e.DomainType != "claim"
+	// Whoever judges it learns of every edge it speaks by, also of those it has no room for.
+	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && !judge.Speaks(e.DomainType)
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
 	r.RequestID, r.Hash, r.Body = web.RequestID(ctx), h.Sum(nil), body
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
@@ -257,13 +258,13 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 		return nil, nil
 	}
 	act := related("relationship.added", edges[0])
-	act.aside = !slices.ContainsFunc(edges, func(r Relationship) bool { return !judging(r) })
+	act.says = slices.ContainsFunc(edges, func(r Relationship) bool { return judge.Says(row.DomainType, r.Role) })
 	next, err := s.mutate(ctx, tx, row, act, func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
 		for _, r := range edges {
 			plan.Show(e, r, other)
 		}
-		if !full || e.Project != project || row.DomainType == "claim" && !act.aside {
+		if !full || e.Project != project || act.says {
 			return nil
 		}
 		missing, err := s.missingOf(ctx, tx, e, row.NID)
@@ -291,14 +292,7 @@ func related(typ string, r Relationship) Action {
 	if typ == "relationship.removed" {
 		name = "unrelate"
 	}
-	return Action{Name: name, Event: typ, Data: edgeData(r), edges: true, aside: judging(r)}
-}
-
-// judging tells of an edge that it is about verdicts and changes nothing its
-// twin says: who verifies a claim, and what the claim has become. What a
-// credential became from is what that says.
-func judging(r Relationship) bool {
-	return r.Role == edge.Verifies || r.Role == edge.VerifiedBy || r.Role == edge.Becomes
+	return Action{Name: name, Event: typ, Data: edgeData(r), edges: true}
 }
 
 func edgeData(r Relationship) any {

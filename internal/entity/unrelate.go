@@ -188,11 +188,12 @@ func (s *Service) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relation
 		}
 	}
 	unseen := slices.Equal(list, e.Relationships) && more == e.MoreRelationships && project == e.Project
-	if unseen && (row.DomainType != "claim" || judging(gone)) {
+	says := judge.Says(row.DomainType, gone.Role)
+	if unseen && !says {
 		return nil, s.stillComplete(ctx, tx, e, row.NID, gone)
 	}
 	act := related("relationship.removed", gone)
-	act.Reason = reason
+	act.Reason, act.says = reason, says
 	return s.mutate(ctx, tx, row, act, func(e *Entity) error {
 		e.Relationships, e.MoreRelationships, e.Project = list, more, project
 		missing, err := s.missingOf(ctx, tx, e, row.NID)

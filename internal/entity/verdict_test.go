@@ -73,7 +73,9 @@ func TestVerdictNamesWhatItJudged(t *testing.T) {
 }
 
 // All a claim says is what a verdict is about; what others decide about it, and
-// what follows from that, is not.
+// what follows from that, is not, nor is in whose hands it is. What a verdict
+// that comes too late is refused for takes one away that was given before, and
+// is refused itself while a credential rests on the claim.
 func TestWhatAVerdictIsAbout(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
@@ -89,19 +91,26 @@ func TestWhatAVerdictIsAbout(t *testing.T) {
 			code   string
 		}{
 			{"nothing", func(string) error { return nil }, ""},
+			{"type", patch(`{"type":"Saving"}`), "STALE_REVISION"},
 			{"properties", patch(`{"properties":{"kind":"free","amount":{"value":2,"unit":"kg"}}}`), "STALE_REVISION"},
 			{"dates", patch(`{"startDate":"2026-01-01T00:00:00Z"}`), "STALE_REVISION"},
 			{"evidence", patch(`{"linkedResources":[{"id":"#a","type":"Photo","serviceEndpoint":"https://example.org/a.jpg"}]}`), "STALE_REVISION"},
 			{"words for people", patch(`{"metadata":{"name":"twelve tonnes"}}`), "STALE_REVISION"},
-			{"a name elsewhere", patch(`{"externalIds":{"ledger":"7"}}`), "STALE_REVISION"},
+			{"a name elsewhere", func(id string) error { return patch(`{"externalIds":{"ledger":"` + id + `"}}`)(id) }, "STALE_REVISION"},
+			{"an address", patch(`{"services":[{"id":"#a","type":"Data","endpoint":"https://example.org/a"}]}`), "STALE_REVISION"},
+			{"a link", patch(`{"linkedEntities":[{"id":"did:ixo:x:1","type":"Household","relationship":"about"}]}`), "STALE_REVISION"},
+			{"a right", patch(`{"accordedRights":[{"id":"#r","type":"capability/mintToken"}]}`), "STALE_REVISION"},
+			{"an account", patch(`{"accounts":[{"name":"admin","address":"ixo1abc"}]}`), "STALE_REVISION"},
+			{"another DID", patch(`{"alsoKnownAs":["did:web:example.org"]}`), "STALE_REVISION"},
 			{"an edge", func(id string) error { return second(c.relate(t, "ws", id, "peer", "did:ixo:x:2")) }, "STALE_REVISION"},
 			{"another producer", func(id string) error {
 				return second(c.relate(t, "ws", id, "producedBy", c.create(t, "ws", entity.Draft{Type: "Stove", Protocol: "did:ixo:protocol/clean-cooking"}).DID))
 			}, "STALE_REVISION"},
 			{"its owner", func(id string) error {
 				return second(c.s.Transfer(as(t, "ws", "owner"), id, "", entity.Transfer{Controller: "did:key:other"}))
-			}, "STALE_REVISION"},
-			{"its life", func(id string) error { return c.transit(t, "ws", id, entity.StatusSuspended) }, "STALE_REVISION"},
+			}, ""},
+			{"its controllers", patch(`{"controllers":["did:key:owner","did:key:more"]}`), ""},
+			{"its life", func(id string) error { return c.transit(t, "ws", id, entity.StatusSuspended) }, ""},
 			{"another oracle", func(id string) error { return second(c.relate(t, "ws", id, "verifiedBy", "did:ixo:oracle/d")) }, ""},
 			{"another verdict", func(id string) error { return c.say(t, id, "second pending") }, ""},
 			{"another verdict that decides", func(id string) error { return c.say(t, id, "second rejected") }, ""},
@@ -120,6 +129,26 @@ func TestWhatAVerdictIsAbout(t *testing.T) {
 			}
 			_, err := c.about(t, "third", id, read, entity.Verdict{Status: "verified"})
 			want(t, "after "+tt.name, err, tt.code)
+			if strings.HasPrefix(tt.name, "another ") && tt.name != "another DID" || tt.name == "a credential" {
+				continue // a verdict, or refused after one; see TestVouchedClaimKeepsItsProducers
+			}
+			status, stated, refused := "verified", "", ""
+			if tt.code != "" {
+				status, stated, refused = "pending", "did:key:owner", "ACTIVE_DEPENDANTS"
+			}
+			id = c.claim(t, "free", "a")
+			must(t, c.say(t, id, "second verified"))
+			must(t, tt.change(id))
+			if e := c.get(t, "ws", id); e.Verification.Status != status || e.StatedBy != stated {
+				t.Errorf("after %s the verdict is %+v, and %q has stated it; want it %s", tt.name, e.Verification, e.StatedBy, status)
+			}
+			id = c.claim(t, "free", "a")
+			must(t, c.say(t, id, "second verified"))
+			c.create(t, "ws", with(draftOf("credential"), "becameFrom", id))
+			want(t, tt.name+" under a credential", tt.change(id), refused)
+			if e := c.get(t, "ws", id); e.Verification.Status != "verified" {
+				t.Errorf("after %s under a credential the verdict is %+v", tt.name, e.Verification)
+			}
 		}
 	})
 }

@@ -4,10 +4,12 @@
 package judge
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -90,23 +92,42 @@ func Claimant(detail string) error {
 		With(fault.Field{Code: "claimant", Detail: detail})
 }
 
-// Outlived tells that what somebody has vouched for is not what the twin says
-// now: the verdict, or a part of it, was about other properties.
+// Outlived tells of a revision that says something else than the one before
+// that somebody has vouched for what was said: the verdict, or a part of it, was
+// about that.
 func Outlived(before, e *twin.Entity) bool {
 	was := before.Verification
-	return Vouched(was) && reflect.DeepEqual(e.Verification, was) && Restated(before, e)
+	return Vouched(was) && reflect.DeepEqual(e.Verification, was)
 }
 
 // Vouched tells whether somebody stands for what a twin says: with a verdict, or
 // a part of one.
 func Vouched(v twin.Verification) bool { return v.Status == Verified || len(v.Approvals) > 0 }
 
-// Restated tells whether a revision says something else than the one before. A
-// claim says it with its dates and its evidence too.
+// Restated tells whether a revision says something else than the one before, as
+// far as its record tells: Says tells of edges. This is what a verdict is about.
+// In whose hands a twin is and where it stands in its life are none of it. A
+// claim is read by the version of its protocol, which has the units.
 func Restated(before, e *twin.Entity) bool {
-	if e.Type != before.Type || string(e.Properties.Value) != string(before.Properties.Value) {
-		return true
-	}
-	return e.DomainType == "claim" && (!e.StartDate.Equal(before.StartDate) || !e.EndDate.Equal(before.EndDate) ||
-		!slices.Equal(e.LinkedResources, before.LinkedResources))
+	return e.Type != before.Type || e.DomainType == claim && e.ProtocolVersion != before.ProtocolVersion ||
+		string(e.Properties.Value) != string(before.Properties.Value) || string(e.Metadata.Value) != string(before.Metadata.Value) ||
+		!e.StartDate.Equal(before.StartDate) || !e.EndDate.Equal(before.EndDate) ||
+		!slices.Equal(e.Services, before.Services) || !slices.Equal(e.LinkedResources, before.LinkedResources) || !slices.Equal(e.LinkedEntities, before.LinkedEntities) ||
+		!slices.Equal(e.AccordedRights, before.AccordedRights) ||
+		!slices.Equal(e.Accounts, before.Accounts) || !slices.Equal(e.AlsoKnownAs, before.AlsoKnownAs) ||
+		!maps.Equal(e.ExternalIDs, before.ExternalIDs)
 }
+
+const claim = "claim"
+
+// Says tells whether an edge is part of what a twin of a domain type says: of a
+// claim those that tell what it is about and what produced it, of a credential
+// those that tell what it became from. Who verifies a claim and what it has
+// become follows from verdicts.
+func Says(domain, role string) bool {
+	return Speaks(domain) && role != edge.Verifies && role != edge.VerifiedBy && role != edge.Becomes
+}
+
+// Speaks tells whether edges are part of what a twin of a domain type says. Of
+// most twins they are not: others add them.
+func Speaks(domain string) bool { return domain == claim || domain == "credential" }

@@ -1,8 +1,11 @@
 package judge_test
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -67,9 +70,7 @@ func TestOutlived(t *testing.T) {
 		change func(*twin.Entity)
 		want   bool
 	}{
-		{"the same", twin.Verification{Status: "verified"}, func(*twin.Entity) {}, false},
-		{"other properties", twin.Verification{Status: "verified"}, func(e *twin.Entity) { e.Properties = object(`{"a":1}`) }, true},
-		{"another type", twin.Verification{Status: "verified"}, func(e *twin.Entity) { e.Type = "x" }, true},
+		{"a verdict", twin.Verification{Status: "verified"}, func(e *twin.Entity) { e.Type = "x" }, true},
 		{"a voice", twin.Verification{Status: "pending", Approvals: votes, Missing: 1}, func(e *twin.Entity) { e.Type = "x" }, true},
 		{"no verdict", twin.Verification{Status: "pending"}, func(e *twin.Entity) { e.Type = "x" }, false},
 		{"rejected", twin.Verification{Status: "rejected"}, func(e *twin.Entity) { e.Type = "x" }, false},
@@ -80,6 +81,68 @@ func TestOutlived(t *testing.T) {
 		tt.change(&e)
 		if got := judge.Outlived(before, &e); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Every member of a record is content, or is not, on purpose.
+func TestRestated(t *testing.T) {
+	t.Parallel()
+	aside := []string{
+		"DID", "Class", "DomainType", "Protocol", "Project", "RelayerNode", "Links", "Withheld", // fixed, or made from others
+		"Controller", "Controllers", "Owner", "Status", "StatusCode", // whose it is, and its life
+		"Relationships", "MoreRelationships", "MissingRelationships", // Says tells of them
+		"Verification", "VerifiableCredential", "MoreCredentials", "LinkedClaims", // what others say
+		"Revision", "Created", "Updated", "CreatedBy", "UpdatedBy", "StatedBy",
+	}
+	record := reflect.TypeFor[twin.Entity]()
+	for i := range record.NumField() {
+		name := record.Field(i).Name
+		before, e := &twin.Entity{DomainType: "claim"}, &twin.Entity{DomainType: "claim"}
+		switch f := reflect.ValueOf(e).Elem().Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Int, reflect.Int64:
+			f.SetInt(1)
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Map:
+			f.Set(reflect.ValueOf(map[string]string{"a": "b"}))
+		default:
+			switch v := f.Addr().Interface().(type) {
+			case *twin.Object:
+				*v = object(`{"a":1}`)
+			case *time.Time:
+				*v = time.UnixMilli(1)
+			case *twin.Verification:
+				v.Status = "x"
+			case *twin.Links:
+				v.Self = "x"
+			default:
+				t.Fatalf("%s is a %T", name, v)
+			}
+		}
+		if before.DomainType = e.DomainType; judge.Restated(before, e) == slices.Contains(aside, name) {
+			t.Errorf("with another %s a claim says something else: %v", name, judge.Restated(before, e))
+		}
+	}
+	moved := &twin.Entity{DomainType: "device", ProtocolVersion: "1.1.0"}
+	if judge.Restated(&twin.Entity{DomainType: "device", ProtocolVersion: "1.0.0"}, moved) {
+		t.Error("a device says something else under another version of its protocol")
+	}
+}
+
+func TestSays(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"claim producedBy": true, "claim about": true, "claim verifiedBy": false, "claim becomes": false,
+		"credential becameFrom": true, "organisation implements": false, "device household": false, "oracle verifies": false,
+	} {
+		domain, role, _ := strings.Cut(text, " ")
+		if got := judge.Says(domain, role); got != want {
+			t.Errorf("%s = %v, want %v", text, got, want)
 		}
 	}
 }

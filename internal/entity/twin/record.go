@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,6 +26,16 @@ func LinksOf(id string) Links {
 		return link
 	}
 	return Links{Self: self, History: part("/history"), Relationships: part("/relationships"), Graph: part("/graph"), DIDDocument: part("/did-document")}
+}
+
+// Copy is a record whose lists and names stay as they are when those of e
+// change in place.
+func (e *Entity) Copy() *Entity {
+	c := *e
+	c.Controllers, c.AlsoKnownAs, c.Services = slices.Clone(e.Controllers), slices.Clone(e.AlsoKnownAs), slices.Clone(e.Services)
+	c.LinkedResources, c.LinkedEntities = slices.Clone(e.LinkedResources), slices.Clone(e.LinkedEntities)
+	c.AccordedRights, c.Accounts, c.ExternalIDs = slices.Clone(e.AccordedRights), slices.Clone(e.Accounts), maps.Clone(e.ExternalIDs)
+	return &c
 }
 
 // ControllersOf reads the controllers off a record and nothing else: they

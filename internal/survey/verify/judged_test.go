@@ -65,6 +65,32 @@ func TestDecisionNamesWhatItJudged(t *testing.T) {
 	})
 }
 
+// Whatever is corrected in a verified response, its answers or anything beside
+// them, it is open again, and a decision about what was there before is refused.
+func TestCorrectionOfAnythingReopens(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.fill(t, "ws", 1, 1)
+		for _, change := range []string{
+			`{"responses":{"home":{"cost":7}}}`, `{"metadata":{"note":"asked again"}}`, `{"language":"sw"}`, `{"deviceId":"tablet-7"}`,
+			`{"mode":"visit"}`, `{"location":{"lat":-1.5,"lon":36.5}}`, `{"durationSec":61}`, `{"timestamp":"2026-01-02T03:04:05Z"}`,
+		} {
+			read := v.state(t, "r0").Revision
+			if _, err := v.of(t, "vera", "r0", read, verify.Draft{Status: response.Verified}); err != nil {
+				t.Fatalf("before %s: %v", change, err)
+			}
+			w := v.Send(t, "ws owner", "PATCH /v1/responses/r0?reason=typing", change, "Content-Type", "application/merge-patch+json", "If-Match", "*")
+			if s := v.state(t, "r0"); w.Code != 200 || s.Verification.Status != response.Pending {
+				t.Errorf("%s = %d %s, and the response is %s; want it pending", change, w.Code, w.Body, s.Verification.Status)
+			}
+			if _, err := v.of(t, "vito", "r0", read, verify.Draft{Status: response.Verified}); codeOf(err) != "STALE_REVISION" {
+				t.Errorf("after %s, about what was there before = %v, want STALE_REVISION", change, err)
+			}
+		}
+	})
+}
+
 // A filter decides about what the list showed, and names what is not that.
 func TestBulkAsOf(t *testing.T) {
 	t.Parallel()
