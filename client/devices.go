@@ -71,8 +71,8 @@ type DeviceDraft struct {
 	Metadata      Object               `json:"metadata,omitzero"`
 }
 
-// Create registers a device. The same serial number again gives the device
-// there is. Codes: ENTITY_INVALID, DEVICE_DATA_CONFLICT.
+// Create registers a device. The same registration again gives the device there
+// is; any other under a serial number that is taken is refused. Codes: ENTITY_INVALID, DEVICE_DATA_CONFLICT.
 func (d Devices) Create(ctx context.Context, draft DeviceDraft, opts ...Option) (*Device, error) {
 	return do[Device](ctx, d.c, post(devicesPath, draft), opts)
 }

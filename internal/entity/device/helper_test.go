@@ -31,7 +31,7 @@ const project = "did:ixo:entity:00000000000000000000000000000001"
 
 // caller makes a caller of a workspace. "owner" may everything; "device" and
 // "thief" have the scopes of the role device; "auditor" reads; "manager" may
-// change twins; "project" is limited to one project.
+// change twins; "registrar" does not read them; "project" is limited to one project.
 func caller(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
@@ -45,6 +45,8 @@ func caller(ws, role string) web.Caller {
 		c.Scopes = []string{"devices:read", "devices:write", "entities:read"}
 	case "manager":
 		c.Scopes = []string{"devices:*", "entities:read", "entities:write"}
+	case "registrar":
+		c.Scopes = []string{"entities:write"}
 	case "project":
 		c.Scopes, c.Projects = []string{"*"}, []string{project}
 	}

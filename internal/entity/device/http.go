@@ -32,9 +32,9 @@ func (s *Service) Routes(a *web.API) {
 	const tag = "devices"
 	web.Post(a, "/v1/devices", s.serveCreateDevice, web.Doc{
 		Summary: "Register a device", Status: http.StatusCreated, Scope: "entities:write", Tag: tag, Once: true, Also: []int{http.StatusOK},
-		Description: "The device is a twin. A serial number names one device: the same registration again answers 200 with the device there is, another one 409, and so does any under the number of a deactivated device.",
+		Description: "The device is a twin. A serial number names one device: the same registration again answers 200 with the device there is, any other under a number that is taken 409, also by a device that is deactivated. The refusal does not say what has the number; GET /v1/entities?externalId= shows it to callers who may see it.",
 		Example:     deviceExample(),
-		Codes:       []string{"ENTITY_INVALID", "PROTOCOL_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "DEVICE_DATA_CONFLICT", "DEVICE_DEACTIVATED", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
+		Codes:       []string{"ENTITY_INVALID", "PROTOCOL_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION", "RELATIONSHIP_CLASS_MISMATCH", "DEVICE_DATA_CONFLICT", "EXTERNAL_ID_EXISTS", "ENTITY_EXISTS"},
 	})
 	web.Get(a, "/v1/devices", s.serveDevices, web.Doc{
 		Summary: "List devices, newest first", Scope: "devices:read", Tag: tag, Codes: []string{"INVALID_PARAMETER"},

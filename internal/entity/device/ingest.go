@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -76,7 +77,7 @@ func (b Batch) names(t *twin) error {
 		c.Add("/deviceId", "mismatch", "This is not the device in the path.")
 	}
 	if stove := target(t.e, stoveRole); b.StoveID != "" && b.StoveID != stove {
-		c.Add("/stoveId", "mismatch", "The device is registered for "+shown(stove)+" as its stove.")
+		c.Add("/stoveId", "mismatch", "The device is registered for "+cmp.Or(stove, "none")+" as its stove.")
 	}
 	return invalid(c)
 }

@@ -82,9 +82,9 @@ func (s *Service) CreateHousehold(ctx context.Context, d HouseholdDraft) (web.Re
 }
 
 // CreateDevice makes the twin of a device. A serial number names one device:
-// sending the same registration again gives the device there is, another one
-// under the same serial number is the fault DEVICE_DATA_CONFLICT, any under that
-// of a deactivated one DEVICE_DEACTIVATED.
+// sending the same registration again gives the device there is, unless it is
+// deactivated. Any other under a serial number that is taken is the fault
+// DEVICE_DATA_CONFLICT, which reads the same whatever has the number.
 func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device], error) {
 	var none web.Reply[*Device]
 	if err := d.Validate(); err != nil {
@@ -149,22 +149,18 @@ func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists
 	if row == nil { // the name that is taken is another one
 		return none, inWords(exists, draft, devicePointer)
 	}
-	taken := fault.New(fault.Conflict, "DEVICE_DATA_CONFLICT", "Another device is registered under this serial number.")
+	taken := fault.New(fault.Conflict, "DEVICE_DATA_CONFLICT",
+		"This serial number is taken. Register the device under another one. GET /v1/entities?externalId= shows what has it to callers who may see that.").
+		With(fault.Field{Pointer: "/serial", Code: "conflict", Detail: "The serial number is taken."})
 	if !visible(c, row) {
-		return none, taken.With(fault.Field{Pointer: "/serial", Code: "conflict", Detail: "The serial number is taken."})
+		return none, taken
 	}
 	e, err := s.seen(ctx, s.db, row)
 	if err != nil {
 		return none, err
 	}
-	if e.Status == entity.StatusDeactivated {
-		return none, fault.New(fault.Conflict, "DEVICE_DEACTIVATED", "The device under this serial number is deactivated. That is final.").With(fault.Field{
-			Pointer: "/serial", Code: "deactivated",
-			Detail: "The device " + e.DID + " has this serial number for good. Register this one under another, such as " + d.serial() + "-2.",
-		})
-	}
-	if fields := d.differs(draft, e); len(fields) > 0 {
-		return none, taken.With(fields...)
+	if !sees(c, e) || e.Status == entity.StatusDeactivated || !d.describes(draft, e) {
+		return none, taken
 	}
 	return s.replyOf(ctx, s.db, row, http.StatusOK)
 }
@@ -178,51 +174,40 @@ func (s *Service) seen(ctx context.Context, q db.Querier, row *entity.Row) (*ent
 	return e, s.cfg.Entities.See(ctx).Entity(ctx, q, e)
 }
 
-// differs names what the device that is stored has otherwise than the draft.
+// describes reports whether the draft says of a device what is stored of it.
 // Members the draft leaves out are not compared.
-func (d Draft) differs(draft entity.Draft, e *entity.Entity) []fault.Field {
-	var fields []fault.Field
-	note := func(pointer, want, have string) {
-		if want != "" && want != have {
-			fields = append(fields, fault.Field{Pointer: pointer, Code: "conflict", Detail: "The device " + e.DID + " has " + shown(have) + "."})
-		}
-	}
+func (d Draft) describes(draft entity.Draft, e *entity.Entity) bool {
 	protocol, version, _ := strings.Cut(draft.Protocol, "@")
-	note("/did", d.DID, e.DID)
-	note("/type", d.Type, e.Type)
-	note("/protocol", protocol, e.Protocol)
-	note("/protocol", version, e.ProtocolVersion)
-	note("/householdId", d.HouseholdID, target(e, householdRole))
-	note("/stoveId", d.StoveID, target(e, stoveRole))
-	note("/project", d.Project, target(e, projectRole))
-	note("/name", d.Name, nameOf(e))
-	for scheme, value := range d.ExternalIDs {
-		note("/externalIds/"+scheme, value, e.ExternalIDs[scheme])
-	}
-	if d.Configuration != nil {
-		var c fault.Checks
-		if d.Configuration.check(&c) != configurationOf(e) {
-			fields = append(fields, fault.Field{Pointer: "/configuration", Code: "conflict", Detail: "The device " + e.DID + " is configured otherwise."})
+	for _, pair := range [][2]string{
+		{d.DID, e.DID},
+		{d.Type, e.Type},
+		{protocol, e.Protocol},
+		{version, e.ProtocolVersion},
+		{d.HouseholdID, target(e, householdRole)},
+		{d.StoveID, target(e, stoveRole)},
+		{d.Project, target(e, projectRole)},
+		{d.Name, nameOf(e)},
+	} {
+		if said, stored := pair[0], pair[1]; said != "" && said != stored {
+			return false
 		}
+	}
+	for scheme, value := range d.ExternalIDs {
+		if value != "" && value != e.ExternalIDs[scheme] {
+			return false
+		}
+	}
+	var c fault.Checks
+	if d.Configuration != nil && d.Configuration.check(&c) != configurationOf(e) {
+		return false
 	}
 	have := members(e.Properties)
 	for name, v := range members(d.Properties) {
-		if !equal(v, have[name]) {
-			fields = append(fields, fault.Field{Pointer: "/properties/" + name, Code: "conflict", Detail: "The device " + e.DID + " has another value."})
+		if !reflect.DeepEqual(v, have[name]) {
+			return false
 		}
 	}
-	slices.SortFunc(fields, func(a, b fault.Field) int { return strings.Compare(a.Pointer, b.Pointer) })
-	return fields
-}
-
-// equal compares two decoded JSON values.
-func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
-
-func shown(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
+	return true
 }
 
 // twin is a twin the caller may see.

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -278,6 +281,63 @@ func TestSerialNumbers(t *testing.T) {
 		}
 		if _, err := e.s.CreateDevice(as(t.Context(), "other", "owner"), draft); err != nil {
 			t.Errorf("the same serial number in another workspace: %v", err)
+		}
+	})
+}
+
+// TestTakenReadsTheSame: the refusal of a serial number that is taken reads the
+// same whatever has it: a device the caller sees and has described otherwise,
+// one of another project, a deactivated one, or a twin that is no device.
+func TestTakenReadsTheSame(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		e := newEnv(t, d)
+		register := func(role, serial, more string) *httptest.ResponseRecorder {
+			t.Helper()
+			return e.send(t, role, "POST", "/v1/devices", `{"type":"StoveUseMonitor","serial":"`+serial+`"`+more+`}`)
+		}
+		made := func(w *httptest.ResponseRecorder) string {
+			t.Helper()
+			var got struct {
+				DID string `json:"did"`
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 201 {
+				t.Fatalf("create = %d %s, %v", w.Code, w.Body, err)
+			}
+			return got.DID
+		}
+		made(e.send(t, "owner", "POST", "/v1/entities", `{"did":"`+project+`","type":"p","protocol":"did:ixo:protocol/project"}`))
+		const mine = `,"project":"` + project + `"`
+		made(register("project", "SEEN", mine+`,"name":"one"`))
+		made(register("owner", "HIDDEN", ""))
+		gone := made(register("owner", "GONE", mine))
+		made(e.send(t, "owner", "POST", "/v1/entities", `{"type":"x","protocol":"did:ixo:protocol/household","externalIds":{"serial":"HOME"}}`))
+		end := httptest.NewRequestWithContext(t.Context(), "DELETE", "/v1/entities/"+gone, http.NoBody)
+		end.Header.Set("If-Match", "*")
+		if w := e.with(t, end, ""); w.Code/100 != 2 {
+			t.Fatalf("deactivate = %d %s", w.Code, w.Body)
+		}
+		var want string
+		for _, serial := range []string{"SEEN", "HIDDEN", "GONE", "HOME"} {
+			w := register("project", serial, mine+`,"name":"another"`)
+			if got := w.Body.String(); w.Code != 409 || want != "" && got != want {
+				t.Errorf("%s = %d %s, want 409 %s", serial, w.Code, got, want)
+			}
+			want = w.Body.String()
+		}
+		if strings.Contains(want, "did:") || !strings.Contains(want, "DEVICE_DATA_CONFLICT") {
+			t.Errorf("refusal = %s, want nothing about what has the number", want)
+		}
+		if w := register("project", "SEEN", mine+`,"name":"one"`); w.Code != 200 {
+			t.Errorf("the same registration again = %d %s, want 200", w.Code, w.Body)
+		}
+		// A key that does not read twins learns no device from its plate.
+		if w := register("registrar", "HIDDEN", ""); w.Code != 409 || w.Body.String() != want {
+			t.Errorf("without entities:read = %d %s, want 409 %s", w.Code, w.Body, want)
+		}
+		made(register("registrar", "OWN", ""))
+		if w := register("registrar", "OWN", ""); w.Code != 200 {
+			t.Errorf("its own again = %d %s, want 200", w.Code, w.Body)
 		}
 	})
 }
