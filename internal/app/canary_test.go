@@ -140,8 +140,10 @@ func eraseWhole(t *testing.T, dsn string) {
 	c := p.register(t, customer{phone: herPhone, name: herName, email: herEmail, pin: herPIN})
 	p.settleIn(t, c, herPlace)
 	p.plantAnswers(t, c)
+	p.plantVerdicts(t, c)
 	talk := p.plantTalk(t, c)
-	project := p.plantElsewhere(t)
+	p.plantReasons(t, c)
+	others := p.plantElsewhere(t)
 	files := []string{
 		p.export(t, "/v1/exports", `{"format":"ndjson"}`),
 		p.export(t, "/v1/surveys/canary.survey/exports", `{"format":"csv","pii":"full"}`),
@@ -177,11 +179,7 @@ func eraseWhole(t *testing.T, dsn string) {
 		t.Fatal(err)
 	}
 	var left []string
-	others := false
-	p.stored(t, dsn, func(name string, data []byte) {
-		left = append(left, found(name, data, all)...)
-		others = others || bytes.Contains(data, []byte(elsewhere))
-	})
+	p.stored(t, dsn, func(name string, data []byte) { left = append(left, found(name, data, all)...) })
 	for _, draft := range [][2]string{{"/v1/exports", `{"format":"ndjson"}`}, {"/v1/surveys/canary.survey/exports", `{"format":"csv","pii":"full"}`}} {
 		path := p.export(t, draft[0], draft[1])
 		left = append(left, found(path, p.send(t, owner, "GET", path, "").Body.Bytes(), all)...)
@@ -195,8 +193,10 @@ func eraseWhole(t *testing.T, dsn string) {
 	if len(log.String()) < 1000 {
 		t.Error("nothing was logged")
 	}
-	if !others || !strings.Contains(p.send(t, owner, "GET", "/v1/entities/"+url.PathEscape(project)+"/history", "").Body.String(), elsewhere) {
-		t.Error("what others wrote elsewhere is gone")
+	for path, n := range others {
+		if w := p.send(t, owner, "GET", path, ""); strings.Count(w.Body.String(), elsewhere) != n {
+			t.Errorf("GET %s = %d %s, want %q %d times: others wrote it", path, w.Code, w.Body, elsewhere, n)
+		}
 	}
 	if !strings.Contains(strings.Join(cert.Stays, "\n"), privacy.Elsewhere) {
 		t.Errorf("stays = %q, want %q", cert.Stays, privacy.Elsewhere)
@@ -276,17 +276,6 @@ func (p *programme) talk(t *testing.T, method, path, body string) *httptest.Resp
 		t.Fatalf("%s %s = %d %s", method, path, w.Code, w.Body)
 	}
 	return w
-}
-
-// plantElsewhere writes about her into the record of somebody else.
-func (p *programme) plantElsewhere(t *testing.T) (project string) {
-	t.Helper()
-	var made struct {
-		DID string `json:"did"`
-	}
-	p.want(t, "POST", "/v1/entities", `{"type":"x","protocol":"did:ixo:protocol/organisation","properties":{"name":"`+elsewhere+`"}}`, &made)
-	p.want(t, "PATCH", "/v1/entities/"+url.PathEscape(made.DID)+"?reason="+elsewhere, `{"properties":{"description":"`+elsewhere+`"}}`, nil)
-	return made.DID
 }
 
 // export makes an export and gives the path of its file.

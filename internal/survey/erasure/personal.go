@@ -39,20 +39,20 @@ func Personal() []privacy.Table {
 		}},
 		{Name: "survey_counts", Rules: []privacy.Rule{kept(counted, "stratum")}},
 		{Name: "responses", Rules: []privacy.Rule{
-			privacy.Erased(PartAnswers, "rev_reason first_hash hash body sealed"), kept(unmarked, "answers"),
+			privacy.Erased(PartAnswers, "rev_reason first_hash hash body sealed"), privacy.Kept("", privacy.Elsewhere, "rev_reason body sealed"), kept(unmarked, "answers"),
 			kept(responses, "response_id household stratum grp status collector sender rev_action rev_actor masked body imported_by"),
 			kept(decisions, "vstatus verifier"), privacy.None(privacy.Ours, "ws"), privacy.None(privacy.Request, "rev_request"),
 		}},
 		{Name: "response_history", Rules: []privacy.Rule{
-			privacy.Erased(PartAnswers, "reason body sealed"), kept(unmarked, "answers"), kept(responses, "action actor status masked body imported_by"),
+			privacy.Erased(PartAnswers, "reason body sealed"), privacy.Kept("", privacy.Elsewhere, "reason body sealed"), kept(unmarked, "answers"), kept(responses, "action actor status masked body imported_by"),
 			kept(decisions, "vstatus verifier"), privacy.None(privacy.Request, "request"),
 		}},
 		{Name: "response_flags", Rules: []privacy.Rule{kept(decisions, "rule question source data")}},
 		{Name: "response_decisions", Rules: []privacy.Rule{
-			privacy.Erased(PartAnswers, "reason notes"), kept(decisions, "from_st to_st verifier"), privacy.None(privacy.Request, "request"),
+			privacy.Erased(PartAnswers, "reason notes"), privacy.Kept("", privacy.Elsewhere, "reason notes"), kept(decisions, "from_st to_st verifier"), privacy.None(privacy.Request, "request"),
 		}},
 		{Name: "response_conflicts", Rules: []privacy.Rule{
-			privacy.Erased(PartAnswers, "reason hash sealed"), kept(clashes, "response_id sent_id household code sender resolved_by resolution"), privacy.None(privacy.Ours, "ws"),
+			privacy.Erased(PartAnswers, "reason hash sealed"), privacy.Kept("", privacy.Elsewhere, "reason sealed"), kept(clashes, "response_id sent_id household code sender resolved_by resolution"), privacy.None(privacy.Ours, "ws"),
 		}},
 		{Name: "attachments", Rules: []privacy.Rule{kept(files, "sha256 media_type"), privacy.Kept("", privacy.Acts, "sender"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "attachment_files", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws")}},

@@ -75,3 +75,35 @@ func TestErasedWhileABatchIsTaken(t *testing.T) {
 		})
 	}
 }
+
+// TestEraseTakesWhatClashed: a content that was sent for another household under
+// the id of a response may be about the people of that response. It goes with
+// them, and whoever sends it again does not learn that it was sent.
+func TestEraseTakesWhatClashed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		v.start(t)
+		clash := item("r1", "2", `"size":4,"phone":"0700"`)
+		v.take(t, "ann", item("r1", "1", `"size":4,"phone":"0700"`))
+		first := v.take(t, "ann", clash).Results[0].ConflictID
+		second := v.take(t, "ann", item("r1", "3", `"size":4,"phone":"0700"`)).Results[0].ConflictID
+		if first == "" || second == "" {
+			t.Fatal("nothing was set aside")
+		}
+		surveytest.Erase(t, d, "ws", "did:ixo:household/1", v.surveys.Erase, v.responses.Erase)
+		for _, id := range []string{first, second} {
+			c, err := v.s.Get(as(t, "owner"), "s", id)
+			if err != nil || !c.Erased || len(c.Sent.Value) > 0 {
+				t.Errorf("Get(%s) = %+v, %v, want it erased", id, c, err)
+			}
+		}
+		var left int
+		if err := d.QueryRow(t.Context(), `SELECT count(*) FROM response_conflicts WHERE length(sealed) > 0 OR length(hash) > 24`).Scan(&left); err != nil || left != 0 {
+			t.Errorf("%d contents are still sealed with the keys of other households, %v", left, err)
+		}
+		if again := v.take(t, "ann", clash).Results[0].ConflictID; again == first {
+			t.Errorf("the same content again is %s, which says that it was sent before", again)
+		}
+	})
+}

@@ -16,9 +16,12 @@ const (
 	updateRevision  = `UPDATE response_history SET body = $3, reason = '' WHERE response = $1 AND revision = $2`
 	blankRevisions  = `UPDATE response_history SET reason = '' WHERE response = $1 AND reason <> ''`
 	blankDecisions  = `UPDATE response_decisions SET reason = '', notes = '' WHERE response = $1 AND (reason <> '' OR notes <> '')`
-	blankConflicts  = `UPDATE response_conflicts SET reason = '' WHERE response = $1 AND reason <> ''`
 	// Two contents that wait for one response have two hashes; the beginning of
-	// what is sealed, which nobody can open any more, is as good a name.
+	// what was sealed is as good a name. What was sent for another household under
+	// the id of this response may be about the same people, and is sealed with a
+	// key that stays: it goes by itself.
+	blankConflicts = `UPDATE response_conflicts SET reason = '', hash = substr(sealed, 1, 24), sealed = ''
+		WHERE response = $1 AND (reason <> '' OR length(sealed) > 0)`
 	blankSent = `UPDATE response_conflicts SET reason = '', hash = substr(sealed, 1, 24) WHERE ws = $1 AND household = $2 AND (reason <> '' OR length(hash) > 24)`
 )
 
