@@ -326,6 +326,7 @@ func (m *mind) retentions(config.Events) []retention {
 		{"runs", runLife, m.runs.ExpireRuns},
 		{"used oracle tokens", time.Second, m.callers.Expire},
 		{"deleted conversations", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.chats.Sweep(ctx, limit) }},
+		{"whom conversations know", time.Second, func(ctx context.Context, _ time.Time, limit int) (int, error) { return m.chats.Backfill(ctx, limit) }},
 	}
 }
 

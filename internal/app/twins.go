@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -105,7 +106,8 @@ func (a *App) erasers() []erase.Eraser {
 }
 
 // copies remove what may hold copies of records about somebody: files, stored
-// answers, and conversations that were deleted.
+// answers, conversations that were deleted, and those that began before it was
+// noted whom they know.
 func (a *App) copies() []func(context.Context, string, []string) (bool, error) {
 	return []func(context.Context, string, []string) (bool, error){
 		func(ctx context.Context, ws string, _ []string) (bool, error) { return a.twins.bulk.Forget(ctx, ws) },
@@ -117,12 +119,18 @@ func (a *App) copies() []func(context.Context, string, []string) (bool, error) {
 			return false, a.Idem.Forget(ctx, ws, names)
 		},
 		func(ctx context.Context, _ string, _ []string) (bool, error) {
-			for chats := a.chats(); ; {
-				if n, err := chats.Sweep(ctx, sweepRows); n == 0 || err != nil {
-					return false, err
-				}
-			}
+			chats := a.chats()
+			return false, errors.Join(drain(ctx, chats.Backfill), drain(ctx, chats.Sweep))
 		},
+	}
+}
+
+// drain works off what there is, a chunk at a time.
+func drain(ctx context.Context, some func(ctx context.Context, limit int) (int, error)) error {
+	for {
+		if n, err := some(ctx, sweepRows); n == 0 || err != nil {
+			return err
+		}
 	}
 }
 
@@ -141,7 +149,8 @@ func (a *App) flights() *file.Flights {
 	return a.sending
 }
 
-// sweepRows is how many rows of deleted conversations go in one transaction.
+// sweepRows is how many rows of deleted conversations go in one transaction, and
+// how many of those of before are looked at together.
 const sweepRows = 100
 
 // routes enters area A into a table.

@@ -60,17 +60,18 @@ func DIDs(texts ...string) []string {
 const (
 	guardAboutPostgres = `SELECT pg_advisory_xact_lock_shared(k::bigint) FROM jsonb_array_elements_text($1::jsonb) AS k`
 	beginErasePostgres = `SELECT pg_advisory_xact_lock($1)`
-	insertAboutText    = `INSERT INTO oracle_about(did, session, turn) VALUES ($1, $2, $3) ON CONFLICT (did, session) DO NOTHING`
-	putErasedText      = `INSERT INTO oracle_about(did, session, turn) VALUES ($1, 0, $2) ON CONFLICT (did, session) DO UPDATE SET turn = excluded.turn`
-	findErasedText     = `SELECT turn FROM oracle_about WHERE did = $1 AND session = 0`
-	listAboutText      = `SELECT session, turn FROM oracle_about WHERE did = $1 AND session > 0 ORDER BY session`
-	removeAboutText    = `DELETE FROM oracle_about WHERE did = $1 AND session > 0`
-	forgetAboutText    = `DELETE FROM oracle_about WHERE session = $1`
-	blankTitleText     = `UPDATE chat_sessions SET title = '` + Erased + `' WHERE nid = $1 AND title <> '` + Erased + `'`
-	listToBlankText    = `SELECT turn, n, body FROM chat_messages WHERE session = $1 AND (turn, n) > ($2, $3) ORDER BY turn, n LIMIT 100`
-	blankMessageText   = `UPDATE chat_messages SET body = $4, hidden = NULL WHERE session = $1 AND turn = $2 AND n = $3`
-	listOwnText        = `SELECT nid, id FROM chat_sessions WHERE user_did = $1 LIMIT 100`
-	removeUserText     = `DELETE FROM chat_users WHERE user_did = $1`
+	insertAboutText    = `INSERT INTO oracle_about(did, session, turn) VALUES ($1, $2, $3)
+		ON CONFLICT (did, session) DO UPDATE SET turn = excluded.turn WHERE oracle_about.turn > excluded.turn`
+	putErasedText    = `INSERT INTO oracle_about(did, session, turn) VALUES ($1, 0, $2) ON CONFLICT (did, session) DO UPDATE SET turn = excluded.turn`
+	findErasedText   = `SELECT turn FROM oracle_about WHERE did = $1 AND session = 0`
+	listAboutText    = `SELECT session, turn FROM oracle_about WHERE did = $1 AND session > 0 ORDER BY session`
+	removeAboutText  = `DELETE FROM oracle_about WHERE did = $1 AND session > 0`
+	forgetAboutText  = `DELETE FROM oracle_about WHERE session = $1`
+	blankTitleText   = `UPDATE chat_sessions SET title = '` + Erased + `' WHERE nid = $1 AND title <> '` + Erased + `'`
+	listToBlankText  = `SELECT turn, n, body FROM chat_messages WHERE session = $1 AND (turn, n) > ($2, $3) ORDER BY turn, n LIMIT 100`
+	blankMessageText = `UPDATE chat_messages SET body = $4, hidden = NULL WHERE session = $1 AND turn = $2 AND n = $3`
+	listOwnText      = `SELECT nid, id FROM chat_sessions WHERE user_did = $1 LIMIT 100`
+	removeUserText   = `DELETE FROM chat_users WHERE user_did = $1`
 )
 
 // door is the lock of a DID on PostgreSQL: whoever notes it and whoever erases

@@ -43,8 +43,8 @@ const (
 		ON CONFLICT (user_did) DO UPDATE SET sessions = chat_users.sessions + 1`
 	uncountSessionText = `UPDATE chat_users SET sessions = sessions - 1 WHERE user_did = $1`
 	countOfText        = `SELECT sessions FROM chat_users WHERE user_did = $1`
-	insertSessionText  = `INSERT INTO chat_sessions(nid, user_did, id, title, turns, run, before, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, 0, '', '', $5, $5)`
+	insertSessionText  = `INSERT INTO chat_sessions(nid, user_did, id, title, turns, run, before, created_at, updated_at, noted)
+		VALUES ($1, $2, $3, $4, 0, '', '', $5, $5, 1)`
 	sessionColumns   = `nid, user_did, id, title, turns, run, created_at, updated_at`
 	findSessionText  = `SELECT ` + sessionColumns + ` FROM chat_sessions WHERE user_did = $1 AND id = $2`
 	listSessionsText = `SELECT ` + sessionColumns + ` FROM chat_sessions WHERE user_did = $1

@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 // her is somebody who is erased in these tests, and what a tool says of her.
@@ -183,4 +186,83 @@ func TestEraseUser(t *testing.T) {
 			t.Errorf("another user's = %+v", said)
 		}
 	})
+}
+
+// TestEraseReachesEarlierConversations: those that were stored before it was
+// noted whom they know are blanked as well, whether somebody is erased
+// before they are read or afterwards.
+func TestEraseReachesEarlierConversations(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			g := newRig(t, d)
+			exec := func(query string) {
+				t.Helper()
+				if _, err := d.Exec(t.Context(), query); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// A turn as a server before would have stored it: nothing is noted.
+			turn := func(session, text string, said ...llm.Message) {
+				t.Helper()
+				s := newScript()
+				s.end = func() run.Result { return run.Result{Messages: said} }
+				g.follow(g.m, g.start(g.m, message(ann, session, text), s.finish).RunID)
+				exec(`DELETE FROM oracle_about WHERE session > 0`)
+			}
+			looked := []llm.Message{
+				{Role: llm.Assistant, ToolCalls: []tool.Call{{ID: "1", Name: "read_twin", Args: jsontext.Value(`{"serial":"SN-1"}`)}}},
+				{Role: llm.Tool, ToolCallID: "1", ToolName: "read_twin", Content: output},
+				{Role: llm.Assistant, Content: "She is Amina Canary."},
+			}
+			session, wrote, other, deleted := g.session(ann), g.session(ann), g.session(ann), g.session(ann)
+			turn(session, "hello", llm.Message{Role: llm.Assistant, Content: "Hello."})
+			turn(session, "who has it?", looked...)
+			turn(session, "again", llm.Message{Role: llm.Assistant, Content: "Amina Canary, as I said."})
+			turn(wrote, "who is "+her+"?", llm.Message{Role: llm.Assistant, Content: "Amina Canary"})
+			turn(other, "x", llm.Message{Role: llm.Assistant, Content: "nobody, or did:ixo:entity:other"})
+			turn(deleted, "who?", looked...)
+			exec(`UPDATE chat_sessions SET noted = 0`)
+			if err := g.chat.DeleteSession(t.Context(), ann, deleted); err != nil {
+				t.Fatal(err)
+			}
+			if g.canaries() == 0 {
+				t.Fatal("nothing was planted")
+			}
+			backfill := func() {
+				t.Helper()
+				left := 3
+				for n := 1; n > 0; left -= n {
+					var err error
+					if n, err = g.chat.Backfill(t.Context(), 2); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if left != 0 {
+					t.Errorf("early %v: %d sessions were left out, or read twice", early, left)
+				}
+			}
+			if early {
+				g.erase(her)
+				g.clock.Advance(time.Minute)
+				turn(other, "later "+her, llm.Message{Role: llm.Assistant, Content: "Nothing is known of " + her})
+				backfill()
+			} else {
+				backfill()
+				if n := g.erase(her); n != 7 {
+					t.Errorf("Erase() = %d, want 7 messages", n)
+				}
+			}
+			if n := g.canaries(); n != 0 {
+				t.Errorf("early %v: %d rows still name her", early, n)
+			}
+			said := g.history(ann, session)
+			if len(said) != 7 || said[1].Content != "Hello." || said[2].Content != "[erased]" || said[6].Content != "[erased]" {
+				t.Errorf("early %v: history = %+v", early, said)
+			}
+			if said := g.history(ann, other); said[1].Content == "[erased]" || early && said[3].Content == "[erased]" {
+				t.Errorf("early %v: what knew nothing of her, or was said after her erasure, is %+v", early, said)
+			}
+		})
+	}
 }
