@@ -115,6 +115,13 @@ func (p *programme) stored(t *testing.T, dsn string, each func(name string, data
 // is named in the certificate.
 func TestErasureIsWhole(t *testing.T) {
 	t.Parallel()
+	onBoth(t, eraseWhole)
+}
+
+// onBoth runs a test of a whole server on SQLite, where dsn is "", and on
+// PostgreSQL.
+func onBoth(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Helper()
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +129,7 @@ func TestErasureIsWhole(t *testing.T) {
 			if database == "postgres" {
 				dsn = dbtest.URL(t)
 			}
-			eraseWhole(t, dsn)
+			test(t, dsn)
 		})
 	}
 }

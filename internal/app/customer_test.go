@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
-	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 )
 
 // TestCustomersArePrincipals: the twin of a customer of the line changes its
@@ -15,17 +14,10 @@ import (
 // it says of her, and the line itself, need no more than before.
 func TestCustomersArePrincipals(t *testing.T) {
 	t.Parallel()
-	for _, database := range []string{"sqlite", "postgres"} {
-		t.Run(database, func(t *testing.T) {
-			t.Parallel()
-			var dsn string
-			if database == "postgres" {
-				dsn = dbtest.URL(t)
-			}
-			p := newProgramme(t, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) })
-			p.protectCustomer(t)
-		})
-	}
+	onBoth(t, func(t *testing.T, dsn string) {
+		t.Helper()
+		newProgramme(t, func(c *config.Config) { c.Data.DatabaseURL = config.Secret(dsn) }).protectCustomer(t)
+	})
 }
 
 func (p *programme) protectCustomer(t *testing.T) {
