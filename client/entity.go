@@ -62,14 +62,17 @@ type Service struct {
 
 // Relationship is an edge as the record of a twin shows it.
 type Relationship struct {
-	ID       string     `json:"id"`
-	Role     string     `json:"role"`
-	Target   string     `json:"target"`            // DID
-	External bool       `json:"external,omitzero"` // the target is not held by the server
-	Since    time.Time  `json:"since,omitzero"`
-	Until    time.Time  `json:"until,omitzero"`
-	Source   string     `json:"source"`          // declared, protocol or derived
-	Entity   *TwinBrief `json:"entity,omitzero"` // the target, with expand
+	ID       string `json:"id"`
+	Role     string `json:"role"`
+	Target   string `json:"target"`            // DID
+	External bool   `json:"external,omitzero"` // the target is not held by the server
+	// Unconfirmed tells that the target is not held by the server and fills no role that must be filled until a caller with the scope *
+	// confirms it; see ConfirmRelationship.
+	Unconfirmed bool       `json:"unconfirmed,omitzero"`
+	Since       time.Time  `json:"since,omitzero"`
+	Until       time.Time  `json:"until,omitzero"`
+	Source      string     `json:"source"`          // declared, protocol or derived
+	Entity      *TwinBrief `json:"entity,omitzero"` // the target, with expand
 }
 
 // Credential names a credential about a twin.
@@ -193,6 +196,8 @@ type RelationshipDraft struct {
 	Target string    `json:"target"` // DID
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
+	// Unconfirmed leaves a target that the server does not hold unconfirmed, although the caller has the scope *. Without it, it always is.
+	Unconfirmed bool `json:"unconfirmed,omitzero"`
 }
 
 // DomainDraft asks for a twin in the words of domain registration: Class is

@@ -57,6 +57,13 @@ func (e Entities) Relate(ctx context.Context, did string, d RelationshipDraft, o
 	return do[Relationship](ctx, e.c, post(relationsPath(did), d), opts)
 }
 
+// ConfirmRelationship says that the target of a relationship, which is not held
+// by the server, is what it should be: it fills roles that must be filled from
+// then on. It needs the scope *. Code: RELATIONSHIP_NOT_FOUND.
+func (e Entities) ConfirmRelationship(ctx context.Context, did, id string, opts ...Option) (*Relationship, error) {
+	return do[Relationship](ctx, e.c, post(relationsPath(did)+"/"+url.PathEscape(id)+"/confirm", nil), opts)
+}
+
 // Unrelate removes a relationship and returns it as it was. Codes:
 // RELATIONSHIP_NOT_FOUND, MISSING_RELATIONSHIPS, ORGANISATION_REQUIRES_GROUP,
 // CLAIM_ALREADY_VERIFIED, CLAIM_ALREADY_CREDENTIAL.

@@ -140,6 +140,9 @@ func TestPartCalls(t *testing.T) {
 		"relationship": func(ctx context.Context, c *client.Client) error {
 			return only(c.Entities.Relationship(ctx, house, "rel_1"))
 		},
+		"confirm relationship": func(ctx context.Context, c *client.Client) error {
+			return only(c.Entities.ConfirmRelationship(ctx, house, "rel_1"))
+		},
 		"unrelate": func(ctx context.Context, c *client.Client) error {
 			return only(c.Entities.Unrelate(ctx, house, "rel_1"))
 		},
@@ -180,24 +183,25 @@ func TestPartCalls(t *testing.T) {
 			return only(c.Entities.AuditPage(ctx, house, client.PageQuery{}))
 		},
 	}, map[string]request{
-		"relate":          {"POST", "/v1/entities/" + home + "/relationships", "", `{"role":"project","target":"did:x:y"}`, plain},
-		"relationships":   {Method: "GET", Path: "/v1/entities/" + home + "/relationships", Query: "direction=in&role=r"},
-		"relationship":    {Method: "GET", Path: "/v1/entities/" + home + "/relationships/rel_1"},
-		"unrelate":        {Method: "DELETE", Path: "/v1/entities/" + home + "/relationships/rel_1"},
-		"service":         {Method: "GET", Path: "/v1/entities/" + home + "/services/%23data"},
-		"set service":     {"PUT", "/v1/entities/" + home + "/services/data", "", `{"type":"T","endpoint":"https://x"}`, plain},
-		"drop service":    {Method: "DELETE", Path: "/v1/entities/" + home + "/services/data"},
-		"property":        {Method: "GET", Path: "/v1/entities/" + home + "/properties/a%20b"},
-		"set property":    {"PUT", "/v1/entities/" + home + "/properties/n", "", `4.5`, plain},
-		"set null":        {"PUT", "/v1/entities/" + home + "/properties/n", "", `null`, plain},
-		"drop property":   {Method: "DELETE", Path: "/v1/entities/" + home + "/properties/n"},
-		"add controller":  {Method: "PUT", Path: "/v1/entities/" + home + "/controllers/did:x:a%2Fb"},
-		"drop controller": {Method: "DELETE", Path: "/v1/entities/" + home + "/controllers/did:x:y"},
-		"history":         {Method: "GET", Path: "/v1/entities/" + home + "/history", Query: "limit=2"},
-		"revision":        {Method: "GET", Path: "/v1/entities/" + home + "/history/2"},
-		"diff":            {Method: "GET", Path: "/v1/entities/" + home + "/diff", Query: "from=1&to=3"},
-		"diff in time":    {Method: "GET", Path: "/v1/entities/" + home + "/diff", Query: "from=2026-01-02T02%3A04%3A05Z"},
-		"audit":           {Method: "GET", Path: "/v1/entities/" + home + "/audit"},
+		"relate":               {"POST", "/v1/entities/" + home + "/relationships", "", `{"role":"project","target":"did:x:y"}`, plain},
+		"relationships":        {Method: "GET", Path: "/v1/entities/" + home + "/relationships", Query: "direction=in&role=r"},
+		"relationship":         {Method: "GET", Path: "/v1/entities/" + home + "/relationships/rel_1"},
+		"confirm relationship": {Method: "POST", Path: "/v1/entities/" + home + "/relationships/rel_1/confirm"},
+		"unrelate":             {Method: "DELETE", Path: "/v1/entities/" + home + "/relationships/rel_1"},
+		"service":              {Method: "GET", Path: "/v1/entities/" + home + "/services/%23data"},
+		"set service":          {"PUT", "/v1/entities/" + home + "/services/data", "", `{"type":"T","endpoint":"https://x"}`, plain},
+		"drop service":         {Method: "DELETE", Path: "/v1/entities/" + home + "/services/data"},
+		"property":             {Method: "GET", Path: "/v1/entities/" + home + "/properties/a%20b"},
+		"set property":         {"PUT", "/v1/entities/" + home + "/properties/n", "", `4.5`, plain},
+		"set null":             {"PUT", "/v1/entities/" + home + "/properties/n", "", `null`, plain},
+		"drop property":        {Method: "DELETE", Path: "/v1/entities/" + home + "/properties/n"},
+		"add controller":       {Method: "PUT", Path: "/v1/entities/" + home + "/controllers/did:x:a%2Fb"},
+		"drop controller":      {Method: "DELETE", Path: "/v1/entities/" + home + "/controllers/did:x:y"},
+		"history":              {Method: "GET", Path: "/v1/entities/" + home + "/history", Query: "limit=2"},
+		"revision":             {Method: "GET", Path: "/v1/entities/" + home + "/history/2"},
+		"diff":                 {Method: "GET", Path: "/v1/entities/" + home + "/diff", Query: "from=1&to=3"},
+		"diff in time":         {Method: "GET", Path: "/v1/entities/" + home + "/diff", Query: "from=2026-01-02T02%3A04%3A05Z"},
+		"audit":                {Method: "GET", Path: "/v1/entities/" + home + "/audit"},
 	})
 }
 

@@ -140,7 +140,7 @@ func (h *house) twin(route, before string) string {
 		return h.ids["group"]
 	case strings.HasSuffix(route, "/transitions"): // of a twin that is no draft
 		return h.ids["household"]
-	case strings.HasSuffix(route, "/diff"), strings.HasSuffix(route, "}") && !strings.HasSuffix(route, "{did}"): // a part of a twin
+	case strings.HasSuffix(route, "/diff"), strings.HasSuffix(route, "/confirm"), strings.HasSuffix(route, "}") && !strings.HasSuffix(route, "{did}"): // a part of a twin
 		return h.ids["whole"]
 	}
 	return h.ids["entity"]

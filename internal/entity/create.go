@@ -205,11 +205,11 @@ func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []
 		if err != nil {
 			return nil, err
 		}
-		pl, err := s.drawer().Draw(self, other, p.protocol, d, at)
+		pl, err := s.drawer(ctx).Draw(self, other, p.protocol, d, at)
 		if err != nil {
 			return nil, s.withRelations(ctx, tx, p, err)
 		}
-		if err := s.drawer().CheckClass(ctx, caller.Workspace, pl, at); err != nil {
+		if err := s.drawer(ctx).CheckClass(ctx, caller.Workspace, pl, at); err != nil {
 			return nil, s.withRelations(ctx, tx, p, err)
 		}
 		if slices.ContainsFunc(plans, func(o *plan.Plan) bool { return o.Word == pl.Word && o.FarDID() == pl.FarDID() }) {

@@ -138,7 +138,7 @@ func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *link
 	if !declared || role.RequiredFor != "active" || role.Min == 0 {
 		return false, nil
 	}
-	left, err := s.targets(ctx, q, n.NID, word, role.Min+1)
+	left, err := plan.Need(word, s.cfg.Now().UnixMilli()).Targets(ctx, q, n.NID, role.Min+1)
 	if err != nil {
 		return false, err
 	}
@@ -157,16 +157,6 @@ func (s *Service) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, erro
 	return false, nil
 }
 
-// targets lists at most limit twins that fill a role of a twin and are not
-// deactivated.
-func (s *Service) targets(ctx context.Context, q db.Querier, nid int64, word string, limit int) ([]int64, error) {
-	need := link.Need{Words: []string{word}, Now: s.cfg.Now().UnixMilli()}
-	if rule, inverse, ok := edge.Of(word); ok && inverse {
-		need.Role = rule.Role
-	}
-	return need.Targets(ctx, q, nid, limit)
-}
-
 // unfilled lists the roles the protocol of a twin requires that too few twins
 // which are not deactivated fill. On PostgreSQL nobody deactivates those until
 // tx ends.
@@ -176,7 +166,7 @@ func (s *Service) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.P
 		if role.RequiredFor != "active" || role.Min == 0 {
 			continue
 		}
-		all, err := s.targets(ctx, tx, r.NID, role.Name, role.Min)
+		all, err := plan.Need(role.Name, s.cfg.Now().UnixMilli()).Targets(ctx, tx, r.NID, role.Min)
 		if err != nil {
 			return nil, err
 		}
@@ -223,13 +213,13 @@ func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain st
 
 // keepsParent refuses to end the edge that joins an active twin to the last
 // parent that is not deactivated. The edge has ended in tx; one that did not
-// hold joined it to nobody.
+// hold, or was unconfirmed, joined it to nobody.
 func (s *Service) keepsParent(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
 	child := p.Self
 	if p.Link.Mirror {
 		_, child = p.Ends()
 	}
-	if Status(child.Status) != StatusActive || !link.Holds(link.Moment(p.Link.Since), link.Moment(p.Link.Until), s.cfg.Now()) {
+	if Status(child.Status) != StatusActive || p.Link.Unconfirmed || !link.Holds(link.Moment(p.Link.Since), link.Moment(p.Link.Until), s.cfg.Now()) {
 		return nil
 	}
 	ok, err := s.hasParent(ctx, tx, child.NID, child.DomainType)

@@ -69,7 +69,7 @@ func (s *Service) warmAwaited(ctx context.Context, id string, page link.Page) er
 	ws := web.CallerFrom(ctx).Workspace
 	links, err := link.Waiting(ctx, s.db, ws, id, page)
 	if err == nil {
-		_, err = s.drawer().Waiting(ctx, s.db, ws, &link.End{DID: id}, links)
+		_, err = s.drawer(ctx).Waiting(ctx, s.db, ws, &link.End{DID: id}, links)
 	}
 	return err
 }
@@ -95,7 +95,7 @@ func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*plan.
 	} else if _, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindJoin, Payload: joinJob{p.row.DID}}); err != nil {
 		return nil, err
 	}
-	plans, err := s.drawer().Waiting(ctx, tx, p.row.Workspace, p.end(), links)
+	plans, err := s.drawer(ctx).Waiting(ctx, tx, p.row.Workspace, p.end(), links)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page link.
 	if err != nil || len(links) == 0 {
 		return 0, err
 	}
-	plans, err := s.drawer().Waiting(ctx, tx, ws, to, links)
+	plans, err := s.drawer(ctx).Waiting(ctx, tx, ws, to, links)
 	if err != nil {
 		return 0, err
 	}

@@ -150,7 +150,7 @@ func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entit
 		}
 		missing = []string{edge.Required(r.DomainType)}
 	}
-	return plan.Lacking(missing, "The entity cannot be active while relationships are missing.")
+	return plan.LackingAt(ctx, tx, &link.End{NID: r.NID, DID: r.DID}, missing, "The entity cannot be active while relationships are missing.")
 }
 
 // Transition is TransitionTx in a transaction of its own.

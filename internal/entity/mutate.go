@@ -13,6 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/cache"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
@@ -108,7 +109,7 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 			return nil, err
 		}
 		if moved && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
-			return nil, plan.Lacking(e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
+			return nil, plan.LackingAt(ctx, q, &link.End{NID: r.NID, DID: r.DID}, e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
 	restated := act.says || judge.Restated(before, e)

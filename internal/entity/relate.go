@@ -161,11 +161,11 @@ func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationD
 	if err != nil {
 		return nil, nil, err
 	}
-	pl, err := s.drawer().Draw(self, other, p, d, "")
+	pl, err := s.drawer(ctx).Draw(self, other, p, d, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.drawer().CheckClass(ctx, ws, pl, ""); err != nil {
+	if err := s.drawer(ctx).CheckClass(ctx, ws, pl, ""); err != nil {
 		return nil, nil, err
 	}
 	if pl.Ordered() {

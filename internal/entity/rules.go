@@ -37,9 +37,9 @@ func (s *Service) withRelations(ctx context.Context, q db.Querier, p *Prepared, 
 		if lost != nil {
 			return lost
 		}
-		pl, wrong := s.drawer().Draw(p.end(), other, p.protocol, d, at)
+		pl, wrong := s.drawer(ctx).Draw(p.end(), other, p.protocol, d, at)
 		if wrong == nil {
-			wrong = s.drawer().CheckClass(ctx, web.CallerFrom(ctx).Workspace, pl, at)
+			wrong = s.drawer(ctx).CheckClass(ctx, web.CallerFrom(ctx).Workspace, pl, at)
 		}
 		err = check.Together(err, wrong)
 	}
@@ -70,8 +70,8 @@ func deactivated() error {
 func Shown(l *link.Link, atTarget bool) Relationship { return plan.Shown(l, atTarget) }
 
 // drawer draws edges.
-func (s *Service) drawer() plan.Drawer {
-	return plan.Drawer{Strict: s.cfg.StrictRefs, Protocols: s.cfg.Protocols}
+func (s *Service) drawer(ctx context.Context) plan.Drawer {
+	return plan.Drawer{Strict: s.cfg.StrictRefs, Confirms: mayConfirm(ctx), Protocols: s.cfg.Protocols}
 }
 
 func invalidRelation(pointer, code, detail string) error { return plan.Invalid(pointer, code, detail) }

@@ -214,9 +214,9 @@ func (s *Service) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid i
 }
 
 // keepsComplete refuses when an active twin misses what an edge gave it. One
-// that did not hold gave nothing.
+// that did not hold, or was unconfirmed, gave nothing.
 func (s *Service) keepsComplete(status Status, gone Relationship, missing []string) error {
-	if status != StatusActive || !link.Holds(gone.Since, gone.Until, s.cfg.Now()) {
+	if status != StatusActive || gone.Unconfirmed || !link.Holds(gone.Since, gone.Until, s.cfg.Now()) {
 		return nil
 	}
 	fresh := slices.DeleteFunc(slices.Clone(missing), func(r string) bool {

@@ -23,6 +23,7 @@ var types = []Type{
 	{"entity.verified", "A verifier has decided about a twin."},
 	{"entity.erased", "What a twin held about a person was erased."},
 	{"relationship.added", "A twin got a relationship."},
+	{"relationship.confirmed", "A caller with the scope * said that the target of a relationship, which is not held here, is what it should be."},
 	{"relationship.removed", "A relationship of a twin has ended."},
 	{"member.added", "Somebody came into a group."},
 	{"member.keys_changed", "A group admits other keys of a member."},

@@ -85,7 +85,7 @@ func (r *row) warn(body []byte) []fault.Field {
 	}
 	detail := "The twin is " + status + "."
 	if status == string(entity.StatusDraft) {
-		detail = "The twin is draft: relationships it needs are missing."
+		detail = "The twin is draft: relationships it needs are missing, or unconfirmed."
 	}
 	return append(out, fault.Field{Pointer: "/status", Code: "not_carried_over", Detail: detail})
 }

@@ -142,7 +142,7 @@ func cleanRelations(members map[string]jsontext.Value) error {
 	}
 	drafts := make([]entity.RelationDraft, len(list))
 	for i, r := range list {
-		drafts[i] = entity.RelationDraft{Role: r.Role, Target: r.Target, Since: r.Since, Until: r.Until}
+		drafts[i] = entity.RelationDraft{Role: r.Role, Target: r.Target, Since: r.Since, Until: r.Until, Unconfirmed: r.Unconfirmed}
 	}
 	clean, err := web.Encode(drafts)
 	members["relationships"] = clean

@@ -160,7 +160,7 @@ func (a *audit) batch(ctx context.Context, q db.Querier, known map[version]*prot
 		return err
 	}
 	for _, rule := range []func(context.Context, db.Querier) error{
-		b.history, b.groups, b.parents, b.once, b.index,
+		b.history, b.groups, b.parents, b.roles, b.once, b.index,
 	} {
 		if err := rule(ctx, q); err != nil {
 			return err

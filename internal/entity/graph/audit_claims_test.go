@@ -104,8 +104,8 @@ func TestInvariantsOfClaims(t *testing.T) {
 		w := newWorld(t, d)
 		w.fill(t, "healthy")
 		w.prove(t, "healthy")
-		if broken, checked, _ := w.audit(t, "in healthy", 2000); len(broken) > 0 || checked != 13 {
-			t.Errorf("broken %v, %d checked; want a healthy store of 13", broken, checked)
+		if broken, checked, _ := w.audit(t, "in healthy", 2000); len(broken) > 0 || checked != programme+4 {
+			t.Errorf("broken %v, %d checked; want a healthy store of %d", broken, checked, programme+4)
 		}
 		for i, b := range claimBreakages() {
 			ws := fmt.Sprintf("w%d", i)

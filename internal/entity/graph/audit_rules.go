@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/stored"
@@ -29,6 +30,7 @@ type audited struct {
 	hash     []byte
 	before   []byte // hash of the revision before; nil when there is none
 	props    []prop // what the index should hold
+	misses   bool   // relationships, and its record says so
 	verified bool
 	shown    string // how others show a credential
 }
@@ -135,7 +137,7 @@ func (b *batch) record(t *audited, body []byte) {
 			b.note(t, "record_mismatch", "The record and the index of the store differ in "+pair.name+".")
 		}
 	}
-	if t.status == entity.StatusActive && len(r.Missing) > 0 {
+	if t.misses = len(r.Missing) > 0; t.misses && t.status == entity.StatusActive {
 		b.note(t, "active_misses_relationships", fmt.Sprintf("It is active and %d required relationships are missing.", len(r.Missing)))
 	}
 	t.verified = r.verified()
@@ -237,6 +239,30 @@ func (b *batch) parents(ctx context.Context, q db.Querier) error {
 	}
 	b.circles(known)
 	return b.claims(ctx, q, known)
+}
+
+// roles wants the roles filled that the protocols of active twins require: by
+// twins that are in use, or by confirmed DIDs of others.
+func (b *batch) roles(ctx context.Context, q db.Querier) error {
+	for _, t := range b.twins {
+		p := b.known[t.version]
+		if p == nil || t.status != entity.StatusActive || t.misses {
+			continue
+		}
+		for _, role := range p.Roles() {
+			if role.RequiredFor != "active" || role.Min == 0 || role.Min == 1 && role.Name == edge.Required(t.domain) { // see parents
+				continue
+			}
+			filled, err := plan.Need(role.Name, b.now).Targets(ctx, q, t.nid, role.Min)
+			if err != nil {
+				return err
+			}
+			if len(filled) < role.Min {
+				b.note(t, "active_role_unfilled", "It is active and its role "+role.Name+" is not filled: what it names is deactivated, unconfirmed or over.")
+			}
+		}
+	}
+	return nil
 }
 
 // claims wants every claim verified that has become an active credential, and

@@ -16,13 +16,13 @@ const (
 		WHERE e.ws = $1 AND e.nid > $2 ORDER BY e.nid LIMIT $3`
 	countHistory = `SELECT nid, count(*), min(revision), max(revision) FROM entity_history WHERE nid IN (` + hundred + `) GROUP BY nid`
 	// Edges of the domain model to twins, and edges by which twins name a
-	// parent themselves: one that is not held here, or their project. $103 is
+	// parent themselves: one that is not held here and confirmed, or their project. $103 is
 	// the moment at which they hold or do not.
 	holdsNow  = `CASE WHEN (r.since IS NULL OR r.since <= $103) AND (r.until IS NULL OR r.until > $103) THEN 1 ELSE 0 END`
 	parentsOf = `SELECT r.mirror, r.src, r.role, coalesce(p.status, ''), ` + holdsNow + ` FROM relationships r LEFT JOIN entities p ON p.nid = r.src
 		WHERE r.mirror IN (` + hundred + `) AND r.removed_at IS NULL AND r.ws = $101 LIMIT $102`
 	namedBy = `SELECT r.src, r.dst, r.role, coalesce(p.status, ''), ` + holdsNow + ` FROM relationships r LEFT JOIN entities p ON p.nid = r.dst
-		WHERE r.src IN (` + hundred + `) AND r.role IN ('implementedBy', 'generatedBy', 'partOf', 'project') AND r.removed_at IS NULL AND r.ws = $101
+		WHERE r.src IN (` + hundred + `) AND r.role IN ('implementedBy', 'generatedBy', 'partOf', 'project') AND r.removed_at IS NULL AND r.unconfirmed = 0 AND r.ws = $101
 		LIMIT $102`
 
 	becameOf = `SELECT r.src FROM relationships r JOIN entities c ON c.nid = r.dst

@@ -51,7 +51,7 @@ func (s *Service) Routes(a *web.API) {
 		Description: "Looks at the twins of the workspace in the order they were made, up to 2,000 in a call (fewer when they have many relationships, revisions or large records), and names every rule that is broken. " +
 			"Follow nextCursor until complete is true: with every page ok, the rules hold over the whole store. The rules: " +
 			"organisation_without_group, project_without_organisation, asset_without_project, group_without_parent, claim_without_producer, claim_without_oracle, " +
-			"claim_verified_by_claimant, claim_without_quorum, credential_without_claim, credential_of_unverified_claim, claim_of_many_credentials, credential_status_stale, active_misses_relationships (the domain model; a relationship that has ended or not begun fills no role); " +
+			"claim_verified_by_claimant, claim_without_quorum, credential_without_claim, credential_of_unverified_claim, claim_of_many_credentials, credential_status_stale, active_misses_relationships, active_role_unfilled (the domain model and the protocols; a relationship that has ended or not begun, that is unconfirmed or whose target is deactivated fills no role); " +
 			"edge_class_mismatch, edge_end_missing, edge_end_mismatch, edge_workspace, cycle (relationships); " +
 			"record_mismatch, hash_mismatch, history_incomplete, index_incomplete, protocol_missing (the store). " +
 			"A key for some projects proves the rules for the twins of these.",

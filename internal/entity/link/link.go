@@ -27,15 +27,17 @@ type Link struct {
 	Source       string
 	AddedAt      int64 // ms
 	AddedBy      string
+	Unconfirmed  bool // the target is not held here, and nobody who may has said that it is what it should be
 }
 
 const (
 	insertLink = `INSERT INTO relationships (nid, ws, src, src_did, dst, dst_did, role, mirror, since, until, source, added_at, added_by,
-			removed_at, removed_by, reason)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, NULL, '', '')
+			unconfirmed, removed_at, removed_by, reason)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, NULL, '', '')
 		ON CONFLICT (src, role, dst_did) WHERE removed_at IS NULL DO NOTHING`
 	finishLink = `UPDATE relationships SET removed_at = $3, removed_by = $4, reason = $5
 		WHERE nid = $1 AND ws = $2 AND removed_at IS NULL`
+	confirmLink = `UPDATE relationships SET unconfirmed = 0 WHERE nid = $1 AND ws = $2 AND removed_at IS NULL AND unconfirmed <> 0`
 )
 
 // Insert stores an edge of a workspace. It returns false when it is there
@@ -45,7 +47,7 @@ func Insert(ctx context.Context, tx *db.Tx, ws string, l *Link) (bool, error) {
 	if l.Mirror {
 		mirror = l.Dst
 	}
-	n, err := tx.Exec(ctx, insertLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Since, l.Until, l.Source, l.AddedAt, l.AddedBy)
+	n, err := tx.Exec(ctx, insertLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Since, l.Until, l.Source, l.AddedAt, l.AddedBy, flag(l.Unconfirmed))
 	return n > 0, wrap("insert relationship", err)
 }
 
@@ -65,30 +67,50 @@ func Finish(ctx context.Context, tx *db.Tx, ws string, nid int64, r Removal) (bo
 
 // The columns of an edge, in the order scan reads them.
 const (
-	selectLink = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+	selectLink = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE nid = $1 AND ws = $2 AND removed_at IS NULL`
-	selectOut = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+	selectUnconfirmed = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
+		FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL AND unconfirmed <> 0 ORDER BY dst_did LIMIT 1`
+	selectOut = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE src = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
-	selectIn = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+	selectIn = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE dst = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
-	selectMirrored = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+	selectMirrored = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE mirror = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
 )
 
 func scan(row db.Row) (*Link, error) {
 	var l Link
 	var mirror sql.NullInt64
-	err := row.Scan(&l.NID, &l.Src, &l.Dst, &l.SrcDID, &l.DstDID, &l.Role, &mirror, &l.Since, &l.Until, &l.Source, &l.AddedAt, &l.AddedBy)
+	var unconfirmed int64
+	err := row.Scan(&l.NID, &l.Src, &l.Dst, &l.SrcDID, &l.DstDID, &l.Role, &mirror, &l.Since, &l.Until, &l.Source, &l.AddedAt, &l.AddedBy, &unconfirmed)
 	if err != nil {
 		return nil, err
 	}
-	l.Mirror = mirror.Valid
+	l.Mirror, l.Unconfirmed = mirror.Valid, unconfirmed != 0
 	return &l, nil
 }
 
 // Find reads a current edge of a workspace; nil when there is none.
 func Find(ctx context.Context, q db.Querier, ws string, nid int64) (*Link, error) {
 	l, err := scan(q.QueryRow(ctx, selectLink, nid, ws))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return l, wrap("find relationship", err)
+}
+
+// Confirm notes that the target of an edge of a workspace is what it should be.
+// It returns false when the edge has ended, or was confirmed already.
+func Confirm(ctx context.Context, tx *db.Tx, ws string, nid int64) (bool, error) {
+	n, err := tx.Exec(ctx, confirmLink, nid, ws)
+	return n > 0, wrap("confirm relationship", err)
+}
+
+// Unconfirmed reads a current edge of a role from a twin that nobody has
+// confirmed; nil when there is none.
+func Unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Link, error) {
+	l, err := scan(q.QueryRow(ctx, selectUnconfirmed, nid, role))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -154,7 +176,7 @@ func Holds(since, until, now time.Time) bool {
 
 const (
 	countOut    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL ORDER BY dst_did LIMIT $3) AS t`
-	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` ORDER BY dst_did LIMIT $3) AS t`
+	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL AND unconfirmed = 0` + holds4 + ` ORDER BY dst_did LIMIT $3) AS t`
 	// An incoming edge of the domain model: a twin has few that are not the
 	// one it needs.
 	countIn    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3) AS t`
@@ -170,7 +192,7 @@ const (
 type Count struct {
 	Role string
 	Most int
-	Now  int64 // ms; only edges that hold then, 0 for all
+	Now  int64 // ms; only edges that hold then and are confirmed, 0 for all
 }
 
 // Out counts the current edges from a twin.
@@ -240,6 +262,14 @@ func ParseID(id string) int64 {
 		return 0
 	}
 	return n
+}
+
+// flag is a column that is 0 or 1.
+func flag(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // Millis is a time as a column, NULL when there is none.

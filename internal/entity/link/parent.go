@@ -11,7 +11,7 @@ import (
 
 // A project needs an organisation, an asset a project and a credential a claim,
 // as long as they are active: one that is not deactivated, or one that is not
-// held here, by an edge that holds. The first statements find such a parent, by
+// held here and that somebody has confirmed, by an edge that holds. The first statements find such a parent, by
 // edges to the twin and by edges it has made itself. The others list the active twins that have no parent but one, in the
 // order of an index. Most edges of a large parent lead to twins that have gone:
 // $3 is their key in the index of statuses, which is dense where rows are not.
@@ -20,7 +20,7 @@ const (
 	selectParent = `SELECT p.nid FROM relationships o JOIN entities p ON p.nid = o.src
 		WHERE o.mirror = $1 AND o.role = $2 AND o.removed_at IS NULL AND p.status <> 'deactivated'` + holdsO3 + ` LIMIT $4`
 	selectNamedParent = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
-		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
+		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND o.unconfirmed = 0 AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
 		ORDER BY o.dst_did LIMIT 1`
 
 	selectProjectsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
@@ -29,7 +29,7 @@ const (
 			AND c.status = 'active' AND c.domain_type = 'project'
 			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
 				WHERE o.mirror = c.nid AND o.role = 'implements' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + holdsO4 + `)
-			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = c.nid AND o.role = 'implementedBy' AND o.removed_at IS NULL` + holdsO4 + `)
+			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = c.nid AND o.role = 'implementedBy' AND o.removed_at IS NULL AND o.unconfirmed = 0` + holdsO4 + `)
 		ORDER BY r.dst_did LIMIT $2`
 	selectAssetsOf = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
 		WHERE r.src = $1 AND r.role = 'generates' AND r.removed_at IS NULL` + holdsR4 + `
@@ -59,9 +59,9 @@ const (
 			AND c.status = 'active' AND r.nid > $5
 		ORDER BY r.nid LIMIT $2`
 	// What is at the other end of the edges of a role and is not deactivated; 0
-	// for what is not held here.
+	// for what is not held here and confirmed.
 	selectTargets = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
-		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
+		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND o.unconfirmed = 0 AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
 		ORDER BY o.dst_did LIMIT $4`
 
 	// Whatever its times are, the edge may come to hold, or what rests on it has
@@ -73,7 +73,7 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM relationships o JOIN entities p ON p.nid = o.src
 				WHERE o.mirror = c.nid AND o.role = 'generates' AND o.removed_at IS NULL AND o.src <> $1 AND p.status <> 'deactivated'` + holdsO4 + `)
 			AND NOT EXISTS (SELECT 1 FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
-				WHERE o.src = c.nid AND o.role IN ('generatedBy', 'project') AND o.removed_at IS NULL AND o.dst <> $1
+				WHERE o.src = c.nid AND o.role IN ('generatedBy', 'project') AND o.removed_at IS NULL AND o.unconfirmed = 0 AND o.dst <> $1
 					AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO4 + `)`
 )
 
@@ -186,7 +186,7 @@ type Need struct {
 }
 
 // Parent finds a parent of a twin that is not deactivated. nid is 0 for a
-// parent that is not held here.
+// parent that is not held here and confirmed.
 func (n Need) Parent(ctx context.Context, q db.Querier, child int64) (nid int64, found bool, err error) {
 	all, err := n.Parents(ctx, q, child, 1)
 	if err != nil || len(all) > 0 {
@@ -209,7 +209,7 @@ func (n Need) Parents(ctx context.Context, q db.Querier, child int64, limit int)
 
 // Targets lists at most limit twins that fill a role of a twin and are not
 // deactivated: by edges it has made under each of the words, and by edges of the
-// role to it. 0 stands for each that is not held here.
+// role to it. 0 stands for each that is not held here and confirmed.
 func (n Need) Targets(ctx context.Context, q db.Querier, child int64, limit int) ([]int64, error) {
 	var all []int64
 	for _, w := range n.Words {

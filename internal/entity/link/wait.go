@@ -11,7 +11,7 @@ import (
 
 // Edges that wait: they name a twin that was not held here when they were made.
 const (
-	selectWaiting = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by
+	selectWaiting = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE ws = $1 AND dst_did = $2 AND dst = 0 AND removed_at IS NULL AND nid > $3 ORDER BY nid LIMIT $4`
 	// Ten names at a time; those that are left over repeat the last.
 	selectAwaited = `WITH want (did) AS (VALUES (CAST($2 AS TEXT)), ($3), ($4), ($5), ($6), ($7), ($8), ($9), ($10), ($11))
@@ -19,7 +19,7 @@ const (
 		WHERE EXISTS (SELECT 1 FROM relationships r WHERE r.ws = $1 AND r.dst_did = w.did AND r.dst = 0 AND r.removed_at IS NULL)`
 	selectMissed = selectAwaited + ` AND EXISTS (SELECT 1 FROM entities e WHERE e.did = w.did AND e.ws = $1)`
 	// The same edge may have been made anew meanwhile.
-	settleLink = `UPDATE relationships SET src = $3, src_did = $4, dst = $5, dst_did = $6, role = $7, mirror = $8, source = $9
+	settleLink = `UPDATE relationships SET src = $3, src_did = $4, dst = $5, dst_did = $6, role = $7, mirror = $8, source = $9, unconfirmed = 0
 		WHERE nid = $1 AND ws = $2 AND dst = 0 AND removed_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = $3 AND o.role = $7 AND o.dst_did = $6 AND o.removed_at IS NULL AND o.nid <> $1)`
 )

@@ -25,7 +25,8 @@ func (s *Service) relationRoutes(a *web.API) {
 		Summary: "Add a relationship", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
 		Description: "A word of the domain model may be used from either end: implements at the organisation or implementedBy at the project makes the same edge. " +
 			"Roles of the protocol want a target of their class. Any other word is free. " +
-			"A verified claim becomes one credential: another can be made of it once that one is deactivated.",
+			"A verified claim becomes one credential: another can be made of it once that one is deactivated. " +
+			"A target that is not held here is external. If you do not have the scope * it is unconfirmed too, and fills no role that must be filled before the entity can be active, until its twin is made here or somebody with that scope confirms it.",
 		Example: entity.RelationDraft{Role: "subsidiary", Target: "did:ixo:org/stoves"},
 		Codes: []string{
 			"ENTITY_INVALID", "NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_EXISTS", "RELATIONSHIP_LIMIT", "RELATIONSHIP_CYCLE",
@@ -36,12 +37,21 @@ func (s *Service) relationRoutes(a *web.API) {
 	web.Get(a, "/v1/entities/{did}/relationships/{id}", s.serveRelationship, web.Doc{
 		Summary: "Read a relationship", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "RELATIONSHIP_NOT_FOUND"},
 	})
+	web.Post(a, "/v1/entities/{did}/relationships/{id}/confirm", s.serveConfirm, web.Doc{
+		Summary: "Confirm a target that is not held here", Scope: "*", Tag: tag, Once: true, Description: confirming,
+		Codes: []string{"ENTITY_NOT_FOUND", "RELATIONSHIP_NOT_FOUND", "ENTITY_DEACTIVATED"},
+	})
 	web.Delete(a, "/v1/entities/{did}/relationships/{id}", s.serveUnrelate, web.Doc{
 		Summary: "Remove a relationship", Scope: writeScope, Tag: tag,
 		Description: "It stays in the history. What an active entity needs is not removed, nor the claim of a credential: that is free for another once the credential is deactivated, and a draft is none yet.",
 		Codes:       []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "CLAIM_ALREADY_VERIFIED", "CLAIM_ALREADY_CREDENTIAL"},
 	})
 }
+
+// confirming is the description of the route that confirms a relationship.
+const confirming = "Nobody can look whether a DID that is not held here is what a role needs. Somebody with the scope * says so, and need not control the entity; from then on the relationship fills the role. " +
+	"What is added by a caller with that scope is confirmed already, and what was there before the server knew of this stays so. A relationship that is removed and added again is to be confirmed again. " +
+	"To confirm it twice, or one whose target is held here, changes nothing."
 
 // Edge is a relationship in a list.
 type Edge struct {
@@ -172,6 +182,10 @@ func (s *Service) serveRelationship(ctx context.Context, in *oneEdge) (Edge, err
 		return Edge{}, fault.New(fault.NotFound, "RELATIONSHIP_NOT_FOUND", "The entity has no relationship with this id.")
 	}
 	return edgeOf(l, r.NID), nil
+}
+
+func (s *Service) serveConfirm(ctx context.Context, in *oneEdge) (web.Reply[*entity.Relationship], error) {
+	return s.entities.Confirm(ctx, in.DID, in.ID)
 }
 
 func (s *Service) serveUnrelate(ctx context.Context, in *struct {

@@ -12,7 +12,7 @@ import (
 
 // Missing lists the roles that must be filled before a twin can be active:
 // those its protocol asks for and the one the domain model does. count tells
-// how many edges that hold it shows under a word.
+// how many edges that hold and are confirmed it shows under a word.
 func Missing(p *protocol.Protocol, domain string, count func(word string) int) []string {
 	out := []string{}
 	for _, r := range p.Roles() {
@@ -28,12 +28,13 @@ func Missing(p *protocol.Protocol, domain string, count func(word string) int) [
 	return out
 }
 
-// Counter counts the edges a record shows that hold at a moment.
+// Counter counts the edges a record shows that hold at a moment. Those that are
+// unconfirmed fill nothing.
 func Counter(e *twin.Entity, now time.Time) func(word string) int {
 	return func(word string) int {
 		n := 0
 		for _, r := range e.Relationships {
-			if r.Role == word && link.Holds(r.Since, r.Until, now) {
+			if r.Role == word && !r.Unconfirmed && link.Holds(r.Since, r.Until, now) {
 				n++
 			}
 		}

@@ -88,7 +88,7 @@ func (p *Plan) OtherDomain() string {
 // Shown is an edge as one of its ends shows it.
 func Shown(l *link.Link, atTarget bool) twin.Relationship {
 	r := twin.Relationship{
-		ID: link.ID(l.NID), Role: l.Role, Target: l.DstDID, External: l.Dst == 0,
+		ID: link.ID(l.NID), Role: l.Role, Target: l.DstDID, External: l.Dst == 0, Unconfirmed: l.Unconfirmed,
 		Since: link.Moment(l.Since), Until: link.Moment(l.Until), Source: l.Source,
 	}
 	if atTarget {
@@ -100,6 +100,7 @@ func Shown(l *link.Link, atTarget bool) twin.Relationship {
 // Drawer draws edges.
 type Drawer struct {
 	Strict    bool // refuse targets that are not held here
+	Confirms  bool // whoever draws may say that such targets are what they should be
 	Protocols *protocol.Service
 }
 
@@ -124,6 +125,7 @@ func (w Drawer) Draw(self, other *link.End, p *protocol.Protocol, d twin.Relatio
 	if other != nil {
 		pl.Link.Dst = other.NID
 	}
+	pl.Link.Unconfirmed = other == nil && (d.Unconfirmed || !w.Confirms)
 	role, declared := p.Role(d.Role)
 	if declared {
 		pl.Role, pl.Link.Source = role, FromProtocol
@@ -206,9 +208,13 @@ func TargetGone(at string) error {
 func Lacking(roles []string, message string) error {
 	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
 	for _, r := range roles {
-		f = f.With(fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + r + " must be filled."})
+		f = f.With(lacks(r))
 	}
 	return f
+}
+
+func lacks(role string) fault.Field {
+	return fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + role + " must be filled."}
 }
 
 // Exists is the fault of an edge that is there already.

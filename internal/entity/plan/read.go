@@ -9,6 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // First reads the edges a record shows, oldest first, and whether there are
@@ -33,8 +34,49 @@ func First(ctx context.Context, q db.Querier, nid int64) ([]twin.Relationship, b
 	return list, more, nil
 }
 
-// CountAll counts the edges of a twin that hold at a moment, in ms, under words
-// it needs, each up to what is enough.
+// Need is what fills a role at a moment, in ms: its Targets are twins that are
+// not deactivated, and confirmed ones that are not held here.
+func Need(role string, now int64) link.Need {
+	n := link.Need{Words: []string{role}, Now: now}
+	if rule, inverse, ok := edge.Of(role); ok && inverse {
+		n.Role = rule.Role
+	}
+	return n
+}
+
+// LackingAt is Lacking for a twin that is held here. It says which relationship
+// would fill a role if somebody confirmed it.
+func LackingAt(ctx context.Context, q db.Querier, e *link.End, roles []string, message string) error {
+	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
+	for _, role := range roles {
+		l, err := waitsFor(ctx, q, e.NID, role)
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			f = f.With(lacks(role))
+			continue
+		}
+		f = f.With(fault.Field{
+			Pointer: "/relationships", Code: "unconfirmed", Detail: "The role " + role + " is filled by " + l.DstDID +
+				", which is not held here and unconfirmed. Ask a caller with the scope * to send POST " + twin.Address(e.DID) + "/relationships/" + link.ID(l.NID) + "/confirm.",
+		})
+	}
+	return f
+}
+
+// waitsFor is an edge that would fill a role if it were confirmed; nil when
+// there is none.
+func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*link.Link, error) {
+	l, err := link.Unconfirmed(ctx, q, nid, role)
+	if err != nil || l != nil || role != edge.GeneratedBy {
+		return l, err
+	}
+	return link.Unconfirmed(ctx, q, nid, edge.Project)
+}
+
+// CountAll counts the edges of a twin that hold at a moment, in ms, and are
+// confirmed under words it needs, each up to what is enough.
 func CountAll(ctx context.Context, q db.Querier, nid int64, words map[string]int, now int64) (map[string]int, error) {
 	out := map[string]int{}
 	for word, least := range words {

@@ -83,6 +83,8 @@ type RelationDraft struct {
 	Target string    `json:"target" doc:"DID of the other twin." example:"did:ixo:org/stoves"`
 	Since  time.Time `json:"since,omitzero" doc:"From when on it holds; at once when absent."`
 	Until  time.Time `json:"until,omitzero" doc:"When it ends. From then on it fills no role; an active twin that lacks one it needs is in /v1/invariants, and cannot become active again without."`
+
+	Unconfirmed bool `json:"unconfirmed,omitzero" doc:"Leave a target that is not held here unconfirmed, although you have the scope *. Without that scope it always is."`
 }
 
 // GroupDraft is a membership group an organisation is created with.

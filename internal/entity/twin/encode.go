@@ -84,6 +84,7 @@ func (w *recordWriter) relationship(x *Relationship) {
 	w.Text(`"role":`, x.Role)
 	w.Text(`"target":`, x.Target)
 	w.Mark(`"external":`, x.External)
+	w.Mark(`"unconfirmed":`, x.Unconfirmed)
 	w.Moment(`"since":`, x.Since)
 	w.Moment(`"until":`, x.Until)
 	w.Text(`"source":`, x.Source)

@@ -60,7 +60,7 @@ type Entity struct {
 	Services             []Endpoint        `json:"services" doc:"Where to reach it. Stored, never called."`
 	Relationships        []Relationship    `json:"relationships" doc:"The first 100 relationships; links.relationships has all."`
 	MoreRelationships    bool              `json:"moreRelationships,omitzero" doc:"There are more than are shown here."`
-	MissingRelationships []string          `json:"missingRelationships" doc:"Roles that must be filled before the twin can be active, by relationships that hold. As of this revision."`
+	MissingRelationships []string          `json:"missingRelationships" doc:"Roles that must be filled before the twin can be active, by relationships that hold and are not unconfirmed. As of this revision."`
 	VerifiableCredential []Credential      `json:"verifiableCredential" doc:"The first 100 credentials about it: of a claim those it became, of what produces claims those of its claims. The status follows the credential: active, suspended, completed, deactivated, revoked or expired."`
 	MoreCredentials      bool              `json:"moreCredentials,omitzero" doc:"There are, or have been, more credentials than are shown here."`
 	LinkedResources      []LinkedResource  `json:"linkedResources"`
@@ -96,13 +96,14 @@ type Endpoint struct {
 
 // Relationship is an edge as its record shows it.
 type Relationship struct {
-	ID       string    `json:"id" example:"rel_7310428377145344"`
-	Role     string    `json:"role" doc:"A role of the protocol, or a word of the domain model such as implements." example:"operator"`
-	Target   string    `json:"target" doc:"DID of the other twin."`
-	External bool      `json:"external,omitzero" doc:"The target is not held here."`
-	Since    time.Time `json:"since,omitzero"`
-	Until    time.Time `json:"until,omitzero"`
-	Source   string    `json:"source" enum:"declared,protocol,derived" doc:"protocol: a role of the protocol. declared: any other. derived: the other end holds it."`
+	ID          string    `json:"id" example:"rel_7310428377145344"`
+	Role        string    `json:"role" doc:"A role of the protocol, or a word of the domain model such as implements." example:"operator"`
+	Target      string    `json:"target" doc:"DID of the other twin."`
+	External    bool      `json:"external,omitzero" doc:"The target is not held here."`
+	Unconfirmed bool      `json:"unconfirmed,omitzero" doc:"The target is not held here, and no caller with the scope * has confirmed it: the relationship fills no role that must be filled."`
+	Since       time.Time `json:"since,omitzero"`
+	Until       time.Time `json:"until,omitzero"`
+	Source      string    `json:"source" enum:"declared,protocol,derived" doc:"protocol: a role of the protocol. declared: any other. derived: the other end holds it."`
 }
 
 // Credential names a credential about the twin.

@@ -1,0 +1,89 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// mayConfirm tells whether the caller may say that a DID which is not held here
+// is what a role needs. Nobody can look: it takes somebody with every scope.
+func mayConfirm(ctx context.Context) bool { return web.CallerFrom(ctx).May("*") }
+
+// ConfirmTx notes that the target of an edge, which is not held here, is what it
+// should be: from now on it fills roles that must be filled. The caller need not
+// control the twin, and changes nothing it says; the route asks for every scope.
+// An edge that is confirmed, or whose target is held here, stays as it is.
+// Faults: ENTITY_NOT_FOUND, RELATIONSHIP_NOT_FOUND, ENTITY_DEACTIVATED.
+func (s *Service) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string) (*Relationship, error) {
+	ws := web.CallerFrom(ctx).Workspace
+	self, err := s.visibleEnd(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	if self == nil {
+		return nil, notFound()
+	}
+	self.Crowded = false // its record may change: lock it alone
+	if err := s.lock(ctx, tx, self); err != nil {
+		return nil, err
+	}
+	l, err := link.Find(ctx, tx, ws, link.ParseID(relation))
+	if err != nil {
+		return nil, err
+	}
+	if l == nil || l.Src != self.NID && !(l.Mirror && l.Dst == self.NID) {
+		return nil, relationNotFound()
+	}
+	row, err := findByNID(ctx, tx, ws, self.NID)
+	if err != nil {
+		return nil, err
+	}
+	if row.Status == StatusDeactivated {
+		return nil, deactivated()
+	}
+	if _, err := link.Confirm(ctx, tx, ws, l.NID); err != nil || !l.Unconfirmed {
+		shown := Shown(l, l.Src != self.NID)
+		return &shown, err
+	}
+	l.Unconfirmed = false
+	shown := Shown(l, false)
+	return &shown, s.showConfirmed(ctx, tx, row, shown)
+}
+
+// showConfirmed shows an edge that is confirmed. There is an event even when the
+// record has no room for the edge.
+func (s *Service) showConfirmed(ctx context.Context, tx *db.Tx, row *Row, shown Relationship) error {
+	_, err := s.mutate(ctx, tx, row, related("relationship.confirmed", shown), func(e *Entity) error {
+		i := slices.IndexFunc(e.Relationships, func(r Relationship) bool { return r.ID == shown.ID })
+		if i >= 0 {
+			e.Relationships[i] = shown
+			return nil
+		}
+		missing, err := s.missingOf(ctx, tx, e, row.NID)
+		if err == nil && slices.Equal(missing, e.MissingRelationships) {
+			err = errUnchanged
+		}
+		return err
+	})
+	if errors.Is(err, errUnchanged) {
+		return s.tell(ctx, tx, "relationship.confirmed", row, shown)
+	}
+	return err
+}
+
+// Confirm is ConfirmTx in a transaction of its own.
+func (s *Service) Confirm(ctx context.Context, id, relation string) (web.Reply[*Relationship], error) {
+	if err := s.warm(ctx, id); err != nil {
+		return web.Reply[*Relationship]{}, err
+	}
+	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
+		r, err := s.ConfirmTx(ctx, tx, id, relation)
+		return web.Reply[*Relationship]{Value: r}, err
+	})
+}
