@@ -296,3 +296,25 @@ func TestConfirmRace(t *testing.T) {
 		}
 	})
 }
+
+// What is completed has done what it was for: it still fills roles and is a
+// parent, before and after. Only what is deactivated has gone.
+func TestCompletedTwinsStillFill(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		org := v.create(t, "ws", draftOf("organisation"))
+		project := v.create(t, "ws", with(draftOf("project"), "implementedBy", org.DID))
+		asset := v.create(t, "ws", with(draftOf("asset"), "generatedBy", project.DID))
+		kept := v.create(t, "ws", with(entity.Draft{Type: "x", Protocol: v.publish(t, "ws", keeps)}, "keeper", org.DID))
+		for _, id := range []string{project.DID, org.DID} {
+			want(t, "complete "+id, v.transit(t, "ws", id, entity.StatusCompleted), "")
+		}
+		for _, id := range []string{asset.DID, kept.DID} {
+			want(t, "suspend "+id, v.transit(t, "ws", id, entity.StatusSuspended), "")
+			want(t, "and back", v.transit(t, "ws", id, entity.StatusActive), "")
+		}
+		want(t, "to deactivate a completed filler", v.transit(t, "ws", org.DID, gone), "ACTIVE_DEPENDANTS")
+		want(t, "to deactivate a completed parent", v.transit(t, "ws", project.DID, gone), "ACTIVE_DEPENDANTS")
+	})
+}
