@@ -48,7 +48,7 @@ func (w *world) doGroup(c caller, s step) (rights, bool) {
 		DID string `json:"did"`
 	}](out).DID, parent: s.On, maker: s.Who}, gives)
 	if s.To != "" {
-		w.admit(g, member, nil)
+		w.admit(c, g, member, nil)
 	}
 	w.inProject(c, s)
 	return need, true
@@ -92,7 +92,7 @@ func (w *world) given(g *modelGroup) rights {
 }
 
 func (w *world) grouped(c caller, g *modelGroup, gives rights) *modelGroup {
-	g.ws, g.gives, g.status, g.members = c.ws(), gives, "active", map[string]map[string]bool{}
+	g.ws, g.gives, g.status, g.members = c.ws(), gives, "active", map[string]bool{}
 	w.groups[g.name], w.names[g.did] = g, g.name
 	return g
 }
@@ -140,7 +140,7 @@ func (w *world) doJoin(c caller, s step) (rights, bool) {
 	if !done(w.send(c, request{method: "PUT", path: at(g.did, "members", id), body: body})) {
 		return 0, false
 	}
-	w.admit(g, id, s.List)
+	w.admit(c, g, id, s.List)
 	return scopesOf("groups:write") | g.gives, true
 }
 

@@ -80,7 +80,7 @@ type modelKey struct {
 	principal          string
 	given              rights // what it was made with
 	byGroups           bool   // it has what the groups of its principal give
-	bound              []string
+	bound              []voice
 	ended              bool
 	inside             bool // works from one network only
 	narrow             bool // works in one project only
@@ -106,10 +106,13 @@ type modelTwin struct {
 
 // placed is how a key came to a twin.
 type placed struct {
-	by      rights // what the caller who put it there had, where the twin is
-	byProof bool   // the twin itself put it there, by a key of its own
-	signed  bool   // it has signed something here
+	by      rights // what whoever vouches for it had, where the twin is
+	refused bool   // it was left out of those that are the twin's
 }
+
+// voice is a DID, and who has the private key with which it spoke; "" for an API
+// key.
+type voice struct{ did, hand string }
 
 // modelGroup is a membership group.
 type modelGroup struct {
@@ -118,7 +121,7 @@ type modelGroup struct {
 	gives         rights
 	status        string
 	maker         string
-	members       map[string]map[string]bool // by DID: who has a private key it admits
+	members       map[string]bool // by DID
 }
 
 // ledger is everything somebody was given.
@@ -152,32 +155,40 @@ func (c caller) did() string {
 	return c.as
 }
 
-// bound are the DIDs whose groups the caller's rights come from: what it makes
+// bound are the voices whose groups the caller's rights come from: what it makes
 // is worth no more than these have.
-func (c caller) bound() []string {
+func (c caller) bound() []voice {
 	switch {
 	case c.key == nil:
-		return []string{c.as}
+		return []voice{{c.as, c.hand}}
 	case c.key.byGroups:
-		return append([]string{c.key.principal}, c.key.bound...)
+		return append([]voice{{c.key.principal, ""}}, c.key.bound...)
 	}
 	return c.key.bound
 }
 
 // byGroups is what the groups of a DID give. With a hand it is what they give
-// to that private key.
+// to that private key: no more than whoever vouches for it had.
 func (m *ledger) byGroups(ws, did, hand string) rights {
 	var out rights
 	for _, g := range m.groups {
-		admitted, member := g.members[did]
-		if g.ws != ws || !member || hand != "" && !admitted[hand] && m.hands[hand] != did {
-			continue
-		}
-		if m.inForce(g) {
+		if g.ws == ws && g.members[did] && m.inForce(g) {
 			out |= g.gives
 		}
 	}
+	if hand != "" && m.hands[hand] != did {
+		out &= m.vouched(did, hand)
+	}
 	return out.in(ws)
+}
+
+// vouched is what somebody has vouched with for a private key of a DID.
+func (m *ledger) vouched(did, hand string) rights {
+	t := m.home(did)
+	if t == nil || t.ended || t.keys[hand] == nil || t.keys[hand].refused {
+		return 0
+	}
+	return t.keys[hand].by
 }
 
 // inForce reports whether a group and its organisation are active.
@@ -191,13 +202,6 @@ func (m *ledger) has(c caller) rights {
 	if c.key != nil {
 		return m.ofKey(c.key)
 	}
-	if m.hands[c.hand] == c.as {
-		return m.byGroups(operators, c.as, c.hand)
-	}
-	t := m.home(c.as)
-	if t == nil || t.ended || t.keys[c.hand] == nil {
-		return 0
-	}
 	return m.byGroups(operators, c.as, c.hand)
 }
 
@@ -209,8 +213,8 @@ func (m *ledger) ofKey(k *modelKey) rights {
 	if k.byGroups {
 		out = m.byGroups(k.ws, k.principal, "")
 	}
-	for _, did := range k.bound {
-		out &= m.byGroups(k.ws, did, "")
+	for _, v := range k.bound {
+		out &= m.byGroups(k.ws, v.did, v.hand)
 	}
 	return out.in(k.ws)
 }
@@ -255,30 +259,20 @@ func (m *ledger) mayBecome(c caller, did string) bool {
 	return c.key == nil && c.as == did && has == m.byGroups(operators, did, "") || has.covers(m.ofPrincipal(c.ws(), did))
 }
 
-// place notes that a caller put a key on a twin: which memberships it counts
-// for is decided now.
+// place notes that a caller put a key on a twin, and vouches for it with what it
+// has; whoever does so by a key of the twin, with what that one is worth.
 func (m *ledger) place(c caller, t *modelTwin, hand string) {
 	if t.keys[hand] != nil {
 		return
 	}
-	p := &placed{byProof: c.key == nil && c.as == t.did}
-	if c.ws() == operators {
+	p := &placed{}
+	switch {
+	case c.key == nil && c.as == t.did && m.hands[c.hand] != c.as:
+		p.by = m.vouched(c.as, c.hand)
+	case c.ws() == operators && (c.key == nil || !c.key.narrow):
 		p.by = m.has(c)
 	}
 	t.keys[hand] = p
-	if t.copied {
-		return
-	}
-	for _, g := range m.groups {
-		admitted, member := g.members[t.did]
-		if g.ws != operators || !member {
-			continue
-		}
-		proved := p.byProof && admitted[c.hand]
-		if proved || c.ws() == operators && p.by.covers(g.gives) {
-			admitted[hand] = true
-		}
-	}
 }
 
 // unplace notes that a key was taken from a twin.
@@ -288,30 +282,19 @@ func (m *ledger) unplace(t *modelTwin, hand string) {
 		t.had = map[string]bool{}
 	}
 	t.had[hand] = true
-	if t.copied {
-		return
-	}
-	for _, g := range m.groups {
-		if admitted := g.members[t.did]; admitted != nil {
-			delete(admitted, hand)
-		}
-	}
 }
 
-// admit notes that a caller who has all a group gives has made a DID a member:
-// with the keys it has named and no others, or with those that callers with as
-// much put there and those that have signed here.
-func (m *ledger) admit(g *modelGroup, did string, named []string) {
-	if g.members[did] == nil || len(named) > 0 {
-		g.members[did] = map[string]bool{}
-	}
+// admit notes that a caller who has all a group gives has made a DID a member.
+// The keys it has named are the DID's, by its word, and no others.
+func (m *ledger) admit(c caller, g *modelGroup, did string, named []string) {
+	g.members[did] = true
 	t := m.home(did)
-	if t == nil {
+	if t == nil || len(named) == 0 {
 		return
 	}
 	for hand, p := range t.keys {
-		if slices.Contains(named, hand) || len(named) == 0 && (p.signed || p.byProof || p.by.covers(g.gives)) {
-			g.members[did][hand] = true
+		if p.refused = !slices.Contains(named, hand); !p.refused {
+			p.by |= m.has(c)
 		}
 	}
 }

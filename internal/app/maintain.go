@@ -37,6 +37,8 @@ func (a *App) jobs() (*job.Runner, error) {
 	a.twins.handlers(c.Handlers)
 	a.surveys.jobs(&c)
 	a.line.jobs(&c)
+	a.asked(c.Handlers, a.twins.bulk.Handlers())
+	a.asked(c.Handlers, a.surveys.exports.Handlers())
 	return a.Jobs.NewRunner(c)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
+	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
@@ -247,8 +248,12 @@ func (a *App) twinKeys(ctx context.Context, id did.DID) ([]ed25519.PublicKey, er
 	if err != nil {
 		return nil, err
 	}
+	names, err := group.Speaking(ctx, a.DB, r.Workspace, r.DID, e.Keys())
+	if err != nil {
+		return nil, err
+	}
 	var keys []ed25519.PublicKey
-	for _, name := range e.Keys() {
+	for _, name := range names {
 		key, err := did.DID(name).Ed25519()
 		if err != nil {
 			return nil, err

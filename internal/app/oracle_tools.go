@@ -61,7 +61,7 @@ func (a *App) readTool(name, scope, about, schema string, do func(context.Contex
 func (a *App) callerOf(ctx context.Context, did, signer string) (web.Caller, error) {
 	c := web.Caller{Workspace: auth.OperatorWorkspace, DID: did, Signer: signer}
 	var err error
-	c.Scopes, err = group.ScopesBy(ctx, a.DB, c)
+	c.Scopes, err = group.ScopesOf(ctx, a.DB, c)
 	return c, err
 }
 

@@ -3,12 +3,14 @@ package app
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
+	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -121,18 +123,24 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 	return true, end.DomainType == "project", nil
 }
 
-// actsFor lists the groups the caller of ctx belongs to, whatever these give it,
-// and also those its key does not see because it is limited to some projects.
-// Not their organisations: one group of it may well judge what another does.
+// actsFor lists the DIDs the caller of ctx is known by and the groups these
+// belong to, whatever the groups give and whatever its key sees. Not their
+// organisations: one group of it may well judge what another does.
 func (a *App) actsFor(ctx context.Context) ([]string, error) {
 	c := web.CallerFrom(ctx)
-	c.Projects = nil
-	of, err := a.twins.groups.Of(web.WithCaller(ctx, c), c.DID)
-	var out []string
-	for _, m := range of.Groups {
-		out = append(out, m.Group)
+	known, err := group.KnownAs(ctx, a.DB, c)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	out := slices.Clone(known)
+	for _, id := range known {
+		groups, err := group.Of(ctx, a.DB, c.Workspace, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, groups...)
+	}
+	return out, nil
 }
 
 // beginOf is when a workspace was made.
@@ -158,7 +166,6 @@ func (s *surveys) routes(api *web.API) {
 // jobs are what area B does later, and by time.
 func (s *surveys) jobs(c *job.RunnerConfig) {
 	maps.Copy(c.Handlers, s.quality.Handlers())
-	maps.Copy(c.Handlers, s.exports.Handlers())
 	c.Every = append(c.Every, s.quality.Every()...)
 }
 

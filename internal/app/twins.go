@@ -59,16 +59,23 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	a.follow(map[string]cache{topicProtocols: t.protocols})
 	masked := mask.New(t.protocols, group.ControlsAs)
 	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key, Mask: masked})
+	speakers := &group.Speakers{
+		Held: a.Auth.HeldBy, Voices: []group.Voice{chat.Voice, account.Voice}, Minted: a.Auth.Minted, RightsOf: a.Auth.RightsOf, RightsChanged: a.Auth.RightsChanged,
+		Oracle: a.identity.DID.String(), Now: time.Now,
+	}
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
-		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs,
-		Speakers: &group.Speakers{Voices: []group.Voice{a.Auth.HeldBy, chat.Voice, account.Voice}, Oracle: a.identity.DID.String(), Now: time.Now}, GroupChanged: a.Auth.RightsChanged,
+		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: group.KnownAs,
+		Speakers: speakers, GroupChanged: a.Auth.RightsChanged,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
 	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
-	t.groups = group.New(group.Config{DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Published: a.publishedKeys, Changed: a.Auth.RightsChanged})
+	t.groups = group.New(group.Config{
+		DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Speakers: speakers,
+		Published: a.publishedKeys, Changed: a.Auth.RightsChanged,
+	})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.bulk = bulk.New(bulk.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Jobs: a.Jobs, Idem: a.Idem,
@@ -171,7 +178,6 @@ func (t *twins) routes(api *web.API) {
 // handlers are the jobs of area A.
 func (t *twins) handlers(into map[string]job.Handler) {
 	maps.Copy(into, t.entities.Handlers())
-	maps.Copy(into, t.bulk.Handlers())
 }
 
 // retentions are what area A keeps for a while: reports as long as the jobs

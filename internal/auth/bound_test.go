@@ -48,7 +48,7 @@ func TestBoundKeys(t *testing.T) {
 		rights(amina, "keys:*", "entities:*", "devices:*", "operations:write")
 		h := newHouse(t, d, withGroups(&g), func(c *auth.Config) {
 			c.UCAN = func(r *http.Request) (web.Caller, error) {
-				scopes, err := g.scopes(r.Context(), nil, "default", amina)
+				scopes, err := g.scopes(r.Context(), nil, web.Caller{Workspace: "default", DID: amina})
 				return web.Caller{Workspace: "default", DID: amina, Scopes: scopes}, err
 			}
 		})

@@ -38,7 +38,7 @@ func lastOwner() error {
 func (s *Service) MayForget(ctx context.Context, q db.Querier, workspace, principal string) error {
 	const pointer = "/subject"
 	c := web.CallerFrom(ctx)
-	given, err := s.cfg.Given(ctx, q, workspace, principal)
+	given, err := s.cfg.Given(ctx, q, web.Caller{Workspace: workspace, DID: principal})
 	if err != nil {
 		return fmt.Errorf("find scopes of groups: %w", err)
 	}

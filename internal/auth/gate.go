@@ -86,7 +86,7 @@ func (s *Service) identifyUCAN(r *http.Request) (web.Caller, error) {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_NOT_ACCEPTED", "UCAN invocations are not accepted here. Send an API key.")
 	}
 	c, err := s.cfg.UCAN(r)
-	c.Scopes, c.Through = Effective(c.Workspace, c.Scopes), []string{c.DID}
+	c.Scopes, c.Through = Effective(c.Workspace, c.Scopes), []string{c.Speaker()}
 	return c, err
 }
 

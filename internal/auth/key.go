@@ -98,7 +98,7 @@ type Key struct {
 	GraceUntil time.Time `json:"graceUntil,omitzero" doc:"Until when a replaced key still works."`
 	Replaces   string    `json:"replaces,omitempty" doc:"The key this one was rotated from."`
 	ReplacedBy string    `json:"replacedBy,omitempty" doc:"The key that was made when this one was rotated."`
-	BoundTo    []string  `json:"boundTo,omitempty" doc:"DIDs of those who made or rotated it with rights of their groups. At each use the key is worth at most what the groups of each of them give then; when they give it nothing, it does not work."`
+	BoundTo    []string  `json:"boundTo,omitempty" doc:"DIDs of those who made or rotated it with rights of their groups, with the key they signed with after #, if they did. At each use this key is worth at most what the groups of each of them give then; when they give it nothing, it does not work."`
 	Revision   int64     `json:"revision"`
 
 	hash Digest

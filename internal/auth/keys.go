@@ -266,7 +266,7 @@ func (s *Service) decides(ctx context.Context, q db.Querier, c web.Caller, k *Ke
 	scopes := k.Scopes
 	if k.byGroups() {
 		var err error
-		if scopes, err = s.cfg.Given(ctx, q, k.Workspace, k.Principal); err != nil {
+		if scopes, err = s.cfg.Given(ctx, q, web.Caller{Workspace: k.Workspace, DID: k.Principal}); err != nil {
 			return fmt.Errorf("find scopes of groups: %w", err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxChain is how many DIDs a key can be bound to. Each is a membership that
+// maxChain is how many speakers a key can be bound to. Each is a membership that
 // somebody gave to a key made by the one before.
 const maxChain = 16
 
@@ -25,7 +25,7 @@ func bind(k *Key, through []string) error {
 	return nil
 }
 
-// through are the DIDs whose groups give a key its rights.
+// through are the speakers whose groups give a key its rights.
 func (k *Key) through() []string {
 	if k.byGroups() {
 		return append(slices.Clip(k.BoundTo), k.Principal)
@@ -39,7 +39,7 @@ func (k *Key) through() []string {
 func (s *Service) rights(ctx context.Context, q db.Querier, k *Key) ([]string, error) {
 	scopes := k.Scopes
 	for i, id := range slices.Backward(k.through()) {
-		given, err := s.cfg.Groups(ctx, q, k.Workspace, id)
+		given, err := s.cfg.Groups(ctx, q, web.Speaking(k.Workspace, id))
 		if err != nil {
 			return nil, fmt.Errorf("find scopes of groups: %w", err)
 		}
@@ -47,13 +47,13 @@ func (s *Service) rights(ctx context.Context, q db.Querier, k *Key) ([]string, e
 			scopes = given
 			continue
 		}
-		scopes = meet(scopes, given)
+		scopes = Meet(scopes, given)
 	}
 	return scopes, nil
 }
 
-// meet are the scopes that both lists give.
-func meet(a, b []string) []string {
+// Meet are the scopes that both lists give.
+func Meet(a, b []string) []string {
 	within := func(list, outer []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !web.Caller{Scopes: outer}.May(s) })
 	}
@@ -77,27 +77,66 @@ func (s *Service) asMember(ctx context.Context, tx *db.Tx, c web.Caller, princip
 		With(fault.Field{Pointer: "/principal", Code: "scope_missing", Detail: "The groups of this principal may give more than your key has."})
 }
 
-// HeldBy gives the scopes of the keys that speak for a principal and work now,
-// and reports whether there is one. What groups give a key with the role member
-// is not among them.
-func (s *Service) HeldBy(ctx context.Context, q db.Querier, workspace, principal string) (scopes []string, holds bool, err error) {
+// Minted reports whether a DID was made for the owner of a workspace or for a
+// key, in any workspace.
+func (s *Service) Minted(ctx context.Context, q db.Querier, id string) (bool, error) {
+	return isMinted(ctx, q, id)
+}
+
+// RightsOf are the scopes a principal has now, by its keys and its groups.
+func (s *Service) RightsOf(ctx context.Context, q db.Querier, workspace, principal string) ([]string, error) {
+	scopes, err := s.cfg.Groups(ctx, q, web.Caller{Workspace: workspace, DID: principal})
+	if err != nil {
+		return nil, fmt.Errorf("find scopes of groups: %w", err)
+	}
+	err = s.eachKey(ctx, q, workspace, principal, func(k *Key) error {
+		own, err := s.rights(ctx, q, k)
+		if len(k.Projects) == 0 {
+			scopes = append(scopes, own...)
+		}
+		return err
+	})
+	return Effective(workspace, tidy(scopes)), err
+}
+
+// eachKey calls fn with each key of a principal that works now.
+func (s *Service) eachKey(ctx context.Context, q db.Querier, workspace, principal string, fn func(*Key) error) error {
 	ids, err := listOwned(ctx, q, workspace, principal)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	now := s.moment()
 	for _, id := range ids {
 		k, err := findKey(ctx, q, workspace, id)
 		if err != nil {
-			return nil, false, err
+			return err
 		}
 		if status := k.at(now).Status; status != Active && status != Rotated {
 			continue
 		}
+		if err := fn(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MadeThrough lists the principals somebody has made keys for that depend on the
+// groups of those who made them; 100 at most.
+func MadeThrough(ctx context.Context, q db.Querier, workspace, maker string) ([]string, error) {
+	return listMadeThrough(ctx, q, workspace, maker)
+}
+
+// HeldBy gives the scopes of the keys that speak for a principal and work now,
+// and reports whether there is one. What groups give a key with the role member
+// is not among them.
+func (s *Service) HeldBy(ctx context.Context, q db.Querier, workspace, principal string) (scopes []string, holds bool, err error) {
+	err = s.eachKey(ctx, q, workspace, principal, func(k *Key) error {
 		holds = true
 		if !k.byGroups() {
 			scopes = append(scopes, k.Scopes...)
 		}
-	}
-	return scopes, holds, nil
+		return nil
+	})
+	return scopes, holds, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 const amina = "did:ixo:entity:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -37,10 +38,10 @@ func (g *groups) fail(err error) {
 	g.err = err
 }
 
-func (g *groups) scopes(_ context.Context, _ db.Querier, workspace, member string) ([]string, error) {
+func (g *groups) scopes(_ context.Context, _ db.Querier, c web.Caller) ([]string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.give[workspace+" "+member], g.err
+	return g.give[c.Workspace+" "+c.Speaker()], g.err
 }
 
 func withGroups(g *groups) func(*auth.Config) {

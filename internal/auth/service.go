@@ -29,12 +29,13 @@ type Config struct {
 	Stamp string
 	// Publish tells other instances to call Flush. It must not block.
 	Publish func()
-	// Groups tells the scopes the groups of a member give it. Keys with the role
-	// member have exactly these; none by default.
-	Groups func(ctx context.Context, q db.Querier, workspace, member string) ([]string, error)
+	// Groups tells the scopes the groups of a caller give it, with the key it has
+	// signed with, if any. Keys with the role member have exactly what their
+	// principal has; none by default.
+	Groups func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 	// Given is Groups with what groups give that are not in force now and may
 	// be again: whoever decides about a member has that too. Groups by default.
-	Given func(ctx context.Context, q db.Querier, workspace, member string) ([]string, error)
+	Given func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
 	// UCAN finds the caller of a request with X-Auth-Type: ucan. Its scopes
 	// are what the caller's groups give.
 	UCAN func(r *http.Request) (web.Caller, error)
@@ -84,7 +85,7 @@ func (c Config) withDefaults() Config {
 		c.Idem = idem.Plain(c.DB)
 	}
 	if c.Groups == nil {
-		c.Groups = func(context.Context, db.Querier, string, string) ([]string, error) { return nil, nil }
+		c.Groups = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }
 	}
 	if c.Given == nil {
 		c.Given = c.Groups

@@ -241,6 +241,37 @@ func findKind(ctx context.Context, q db.Querier, workspace, principal string) (P
 	return kind, nil
 }
 
+const selectMadeThrough = `SELECT DISTINCT principal FROM api_keys WHERE workspace = $1 AND created_by = $2 AND bound_to <> '[]' ORDER BY principal LIMIT 100`
+
+func listMadeThrough(ctx context.Context, q db.Querier, workspace, maker string) ([]string, error) {
+	rows, err := q.Query(ctx, selectMadeThrough, workspace, maker)
+	if err != nil {
+		return nil, fmt.Errorf("list principals: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below tells what went wrong
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list principals: %w", err)
+		}
+		out = append(out, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list principals: %w", err)
+	}
+	return out, nil
+}
+
+// isMinted reports whether a DID was made for a principal of some workspace.
+func isMinted(ctx context.Context, q db.Querier, id string) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, `SELECT count(*) FROM principals WHERE did = $1 AND kind IN ('owner', 'service')`, id).Scan(&n); err != nil {
+		return false, fmt.Errorf("find principal: %w", err)
+	}
+	return n > 0, nil
+}
+
 // findOwner finds the principal a workspace was made with.
 func findOwner(ctx context.Context, q db.Querier, workspace string) (did.DID, error) {
 	var d did.DID

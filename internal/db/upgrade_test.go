@@ -97,6 +97,7 @@ func TestUpgradeAdmitsKeys(t *testing.T) {
 				VALUES ($1, 'default', $2, 'Person', 'physical', 'person', 'p', '1.0.0', '', 'active', '', 1, 0, 0, 0, 0, 0, 1, 1, '', '', '', '', $3, $4, $5)`,
 				nid, did, []byte{1}, body, chosen)
 		}
+		twin(9, "did:x:group", 0, `{"did":"did:x:group","properties":{"scopes":["entities:read"]}}`)
 		twin(1, "did:x:made", 0, `{"did":"did:x:made","alsoKnownAs":["did:key:z1","https://example.org","did:key:z2"]}`)
 		twin(4, "did:x:odd", 0, `{"did":"did:x:odd","metadata":{"name":"\u0000"}}`)
 		twin(2, "did:x:chosen", 1, `{"did":"did:x:chosen","alsoKnownAs":["did:key:z3"]}`)
@@ -114,7 +115,8 @@ func TestUpgradeAdmitsKeys(t *testing.T) {
 		if err := d.Migrate(t.Context()); err != nil {
 			t.Fatalf("Migrate: %v", err)
 		}
-		if got := texts(t, d, `SELECT member || ' ' || key FROM group_keys ORDER BY key`); got != "did:x:made did:key:z1, did:x:made did:key:z2" {
+		want := `did:x:made did:key:z1 ["entities:read"], did:x:made did:key:z2 ["entities:read"]`
+		if got := texts(t, d, `SELECT did || ' ' || key || ' ' || scopes || CASE refused WHEN 0 THEN '' ELSE ' refused' END FROM entity_keys ORDER BY key`); got != want {
 			t.Errorf("admitted keys = %s", got)
 		}
 		if got := texts(t, d, `SELECT id || CASE WHEN scopes LIKE '%entities:transfer%' THEN ' takes over' ELSE ' does not' END FROM api_keys ORDER BY id`); got != "manager does not, named takes over" {

@@ -29,7 +29,7 @@ func (s *Service) isVerified(ctx context.Context, q db.Querier, ws string, nid i
 // bench is where the caller judges claims.
 func (s *Service) bench(ctx context.Context) judge.Bench {
 	c := web.CallerFrom(ctx)
-	return judge.Bench{Protocols: s.cfg.Protocols, Workspace: c.Workspace, Caller: c.DID, Now: s.cfg.Now()}
+	return judge.Bench{Protocols: s.cfg.Protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: s.cfg.Now()}
 }
 
 // weigh is the verification of a twin after a verdict. What a claim has become
@@ -43,8 +43,7 @@ func (s *Service) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Veri
 	if err != nil {
 		return Verification{}, err
 	}
-	// By name: a judge has no part in the claim, whatever key they come with.
-	if b.As, err = s.cfg.ControlsAs(ctx, tx, web.Caller{Workspace: b.Workspace, DID: b.Caller}); err != nil {
+	if err := s.seat(ctx, tx, &b); err != nil {
 		return Verification{}, err
 	}
 	next, err := b.Weigh(ctx, tx, r.NID, e, v)
@@ -52,6 +51,26 @@ func (s *Service) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Veri
 		err = s.checkDependants(ctx, tx, r)
 	}
 	return next, err
+}
+
+// seat finds out for a bench as whom the caller judges, and as whom it may have a
+// part in a claim: by any of its names, and whatever key it comes with.
+func (s *Service) seat(ctx context.Context, q db.Querier, b *judge.Bench) (err error) {
+	c := web.CallerFrom(ctx)
+	if b.As, err = s.cfg.ControlsAs(ctx, q, c); err != nil {
+		return err
+	}
+	if b.Known, err = s.cfg.KnownAs(ctx, q, c); err != nil {
+		return err
+	}
+	for _, id := range b.Known {
+		parts, err := s.cfg.ControlsAs(ctx, q, web.Caller{Workspace: b.Workspace, DID: id})
+		if err != nil {
+			return err
+		}
+		b.Parts = append(b.Parts, parts...)
+	}
+	return nil
 }
 
 // mayLapse refuses a change that takes the verdict from a claim while an active

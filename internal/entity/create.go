@@ -162,7 +162,7 @@ func (s *Service) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row
 		return err
 	}
 	s.noteGroup(tx, row.DomainType)
-	if err := s.noteSpeakers(ctx, tx, &Speaking{Workspace: row.Workspace, DID: row.DID, Came: p.entity.Keys()}); err != nil {
+	if err := s.noteCame(ctx, tx, p, row); err != nil {
 		return err
 	}
 	return s.cfg.Events.AppendPrepared(ctx, tx, r.event)

@@ -214,7 +214,7 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 	if !stored {
 		return web.Overtaken()
 	}
-	if err := s.noteSpeakers(ctx, tx, rev.speaks); err != nil {
+	if err := s.noteSpeakers(ctx, tx, rev.old.NID, rev.speaks); err != nil {
 		return err
 	}
 	if err := index.DropProps(ctx, tx, next.NID, rev.dropped); err != nil {

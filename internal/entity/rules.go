@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -46,20 +47,22 @@ func (s *Service) withRelations(ctx context.Context, q db.Querier, p *Prepared, 
 	return err
 }
 
-// checkFree refuses a chosen DID that is a protocol's. Protocols do the same
-// with the DIDs of twins.
+// checkFree refuses a chosen DID that is a protocol's, or of a principal the
+// caller may not make a twin for. Protocols do the same with the DIDs of twins.
 func (s *Service) checkFree(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
-	held, err := s.cfg.Protocols.Holds(ctx, web.CallerFrom(ctx).Workspace, id)
-	if err != nil {
-		return err
+	ws := web.CallerFrom(ctx).Workspace
+	if held, err := s.cfg.Protocols.Holds(ctx, ws, id); err != nil || held {
+		return cmp.Or(err, taken())
 	}
-	if !held {
-		return s.warmAwaited(ctx, id, link.Page{Limit: maxJoined})
+	if s.cfg.Speakers != nil {
+		if may, err := s.cfg.Speakers.MayName(ctx, s.db, ws, id); err != nil || !may {
+			return cmp.Or(err, taken())
+		}
 	}
-	return taken()
+	return s.warmAwaited(ctx, id, link.Page{Limit: maxJoined})
 }
 
 func deactivated() error {

@@ -12,6 +12,9 @@ import (
 type Speakers interface {
 	// MayChange is nil when the caller may change who speaks for a twin.
 	MayChange(ctx context.Context, q db.Querier, ws, id string) error
+	// MayName reports whether the caller may make a twin under a DID it has chosen:
+	// nobody publishes the document of a principal in its place.
+	MayName(ctx context.Context, q db.Querier, ws, id string) (bool, error)
 	// Changed is told, in its transaction, of a change.
 	Changed(ctx context.Context, tx *db.Tx, c Speaking) error
 }
@@ -56,10 +59,23 @@ func (s *Service) maySpeak(ctx context.Context, q db.Querier, rev *revision) err
 	return s.cfg.Speakers.MayChange(ctx, q, rev.old.Workspace, rev.old.DID)
 }
 
-// noteSpeakers notes the keys that came and went with a revision.
-func (s *Service) noteSpeakers(ctx context.Context, tx *db.Tx, p *Speaking) error {
+// noteCame notes the keys that a twin is made with. No key speaks for a DID that
+// somebody has chosen: it may be somebody else's.
+func (s *Service) noteCame(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
+	keys := p.entity.Keys()
+	if p.chosen || s.cfg.Speakers == nil || len(keys) == 0 {
+		return nil
+	}
+	return s.cfg.Speakers.Changed(ctx, tx, Speaking{Workspace: row.Workspace, DID: row.DID, Came: keys})
+}
+
+// noteSpeakers notes the keys that came to a row and went with a revision.
+func (s *Service) noteSpeakers(ctx context.Context, tx *db.Tx, nid int64, p *Speaking) error {
 	if p == nil || s.cfg.Speakers == nil || len(p.Came)+len(p.Gone) == 0 {
 		return nil
+	}
+	if chosen, err := findChosen(ctx, tx, nid); err != nil || chosen {
+		return err
 	}
 	return s.cfg.Speakers.Changed(ctx, tx, *p)
 }

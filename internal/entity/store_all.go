@@ -119,6 +119,11 @@ func (s *Service) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) e
 	if err := insertAll(ctx, tx, rows); err != nil {
 		return err
 	}
+	for _, p := range list {
+		if err := s.noteCame(ctx, tx, p, &p.row); err != nil {
+			return err
+		}
+	}
 	if err := index.AddAllProps(ctx, tx, props); err != nil {
 		return err
 	}

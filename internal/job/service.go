@@ -86,7 +86,7 @@ func (s *Service) Enqueue(ctx context.Context, tx *db.Tx, d Draft) (string, erro
 	}
 	var err, errOwner error
 	r.payload, err = encode("payload", d.Payload)
-	r.caller, errOwner = encode("caller", owner{Key: c.Key, Signer: c.Signer, Scopes: c.Scopes, Projects: c.Projects})
+	r.caller, errOwner = encode("caller", owner{Key: c.Key, Signer: c.Signer, Through: c.Through, Scopes: c.Scopes, Projects: c.Projects})
 	if err := errors.Join(err, errOwner); err != nil {
 		return "", fmt.Errorf("enqueue %s: %w", d.Kind, err)
 	}

@@ -18,8 +18,9 @@ type Caller struct {
 	Signer    string   // did:key that signed the token of a UCAN caller; "" for other credentials
 	Scopes    []string // what the caller may do: "entities:read", "entities:*", "*"
 	Projects  []string // when not empty, only these projects exist for the caller
-	// Through are the DIDs whose groups the rights come from: the caller's own, or
-	// of those who made its key. It is empty when a key has rights of its own.
+	// Through are the speakers (see Speaker) whose groups the rights come from: the
+	// caller's own, or of those who made its key. It is empty when a key has rights
+	// of its own.
 	Through []string
 	// Again finds the caller once more, for work that goes on after the gate let it
 	// in: as it is now, or a fault when what it came with has ended. It is nil for
@@ -35,8 +36,41 @@ func (c Caller) May(scope string) bool {
 	})
 }
 
-// SignsFor reports whether the caller is id by a key that signs for it.
-func (c Caller) SignsFor(id string) bool { return c.Signer != "" && c.DID == id }
+// SignsFor reports whether the caller has shown by a key of it to be id. An API
+// key shows only that somebody made it.
+func (c Caller) SignsFor(id string) bool { return c.Key == "" && c.Signer != "" && c.DID == id }
+
+// Speaker names a caller and the key it has signed with: its DID, and after # the
+// did:key without that word where the two differ.
+func (c Caller) Speaker() string {
+	if c.Signer == "" || c.Signer == c.DID {
+		return c.DID
+	}
+	return c.DID + "#" + strings.TrimPrefix(c.Signer, didKey)
+}
+
+const didKey = "did:key:"
+
+// Speaking is a caller of a workspace as its Speaker names it.
+func Speaking(workspace, speaker string) Caller {
+	c := Caller{Workspace: workspace, DID: speaker}
+	if id, key, signed := strings.Cut(speaker, "#"); signed {
+		c.DID, c.Signer = id, didKey+key
+	}
+	return c
+}
+
+// Signers are the did:keys on which it hangs that the caller speaks for its DID:
+// the one that signed its token, or those with which it had its API key made.
+func (c Caller) Signers() []string {
+	var out []string
+	for _, speaker := range append([]string{c.Speaker()}, c.Through...) {
+		if v := Speaking("", speaker); v.Signer != "" && v.DID == c.DID && !slices.Contains(out, v.Signer) {
+			out = append(out, v.Signer)
+		}
+	}
+	return out
+}
 
 // Known tells whether the caller was authenticated.
 func (c Caller) Known() bool { return c.DID != "" }

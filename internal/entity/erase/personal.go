@@ -43,7 +43,6 @@ func Personal() []privacy.Table {
 		{Name: "entity_keys", Rules: []privacy.Rule{
 			privacy.Erased("revisions", "did key"), privacy.None(privacy.Ours, "ws scopes"), privacy.Kept("", privacy.Acts, "added_by"),
 		}},
-		{Name: "group_keys", Rules: []privacy.Rule{privacy.Erased("memberships", "member key"), privacy.None(privacy.Ours, "ws")}},
 		{Name: "group_counts", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws kind"), privacy.Kept("memberships", member, "did")}},
 		{Name: "protocols", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws did version class domain")}},
 		{Name: "protocol_versions", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws did version status body")}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -50,8 +51,9 @@ func newRig(t testing.TB, d *db.DB, more ...erase.Eraser) *rig {
 	r.auth = auth.New(auth.Config{DB: d, Cursors: cursors, Groups: group.ScopesOf})
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.events, Cursors: cursors, Idem: answers})
 	r.protocols = protocols
-	r.entities = entity.New(entity.Config{DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, Idem: answers, ControlsAs: group.ControlsAs})
-	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Idem: answers})
+	speakers := &group.Speakers{Held: r.auth.HeldBy, Minted: r.auth.Minted, RightsOf: r.auth.RightsOf, RightsChanged: r.auth.RightsChanged, Now: time.Now}
+	r.entities = entity.New(entity.Config{DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, Idem: answers, ControlsAs: group.ControlsAs, Speakers: speakers})
+	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Idem: answers, Speakers: speakers})
 	others := []privacy.Table{{Name: "lists", Rules: []privacy.Rule{privacy.Kept("Lists", "Lists stay.", "data")}}, {Name: "answers", Rules: []privacy.Rule{privacy.Kept("Answers", "Answers stay.", "data")}}}
 	personal, err := privacy.Join(erase.Personal(), event.Personal(), others)
 	if err != nil {

@@ -255,7 +255,7 @@ func TestTenantGroups(t *testing.T) {
 	}
 	_, err = r.groups.Create(ctx, org, group.Draft{Name: "rulers", Scopes: []string{"operations:read"}})
 	wantCode(t, "an operator's scope", err, "SCOPE_MISSING")
-	scopes, err := group.ScopesOf(t.Context(), r.d, "kitui", amina)
+	scopes, err := group.ScopesOf(t.Context(), r.d, web.Caller{Workspace: "kitui", DID: amina})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,14 +54,15 @@ type Group struct {
 type Member struct {
 	Group   string    `json:"group" doc:"DID of the group."`
 	Member  string    `json:"member" doc:"DID of the member."`
-	Keys    []string  `json:"keys" doc:"The did:keys of the member that the group admits: a UCAN signed by another one has nothing from this group. Keys of the API do not depend on them."`
+	Keys    []string  `json:"keys" doc:"The did:keys of the member that have all the group gives. Keys of the API do not depend on them."`
+	Limited []string  `json:"limitedKeys,omitempty" doc:"did:keys of the member that have a part of what the group gives, because whoever vouched for them had no more. Add the member again, with keys, to vouch for them yourself."`
 	AddedAt time.Time `json:"addedAt,omitzero"`
 	AddedBy string    `json:"addedBy,omitzero" doc:"DID of who added it."`
 }
 
-// Confirmation names the keys of a member that a group is to admit.
+// Confirmation names the keys of a member.
 type Confirmation struct {
-	Keys []string `json:"keys,omitzero" maxItems:"100" doc:"did:keys of the member. The group admits these and no others." example:"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"`
+	Keys []string `json:"keys,omitzero" maxItems:"100" doc:"The did:keys that are the member's. No other one speaks for it, in any group." example:"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"`
 }
 
 // Membership is a group of a member and what it gives.

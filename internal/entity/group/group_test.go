@@ -94,7 +94,7 @@ func TestScopes(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("taken out", "entities:read entities:write")
-		if s, err := group.ScopesOf(t.Context(), d, "kitui", amina); err != nil || len(s) != 0 {
+		if s, err := group.ScopesOf(t.Context(), d, web.Caller{Workspace: "kitui", DID: amina}); err != nil || len(s) != 0 {
 			t.Errorf("scopes in another workspace = %q, %v, want none", s, err)
 		}
 	})

@@ -28,14 +28,15 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Add a member to a group", Scope: "groups:write", Tag: tag,
 		Description: "A member is any DID: of a person, a device, a service. It has the scopes of the group from its next request on, with a key of the role member. " +
 			"You must control the group and have all its scopes. Adding a member again changes nothing but the keys. " +
-			"A membership is given to keys: the answer lists the did:keys of the member that the group admits, and a UCAN signed by any other has nothing from it. " +
-			"A key that was put there by somebody who has less than the group gives is refused with 409 until you repeat the request with keys, which you have from the member. " +
-			"A key that comes to the DID later is admitted when a key that is admitted signed for it, or when its adder has all that the group gives.",
-		Example: Confirmation{}, Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "GROUP_CLOSED", "GROUP_FULL", "TOO_MANY_GROUPS", "KEYS_UNCONFIRMED", "MEMBER_KEYS_INVALID"},
+			"A membership is given to keys: the answer lists the did:keys of the member that have what the group gives. " +
+			"A key that was put there by somebody who had, or now has, less than the member will have is refused with 409 until you repeat the request with keys, which you have from the member. " +
+			"No other key speaks for the member then, in any group; so this takes every scope the member has. " +
+			"A key that comes to the DID later is worth as much as the key that signed for it, or as its adder has.",
+		Example: Confirmation{}, Codes: []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "GROUP_CLOSED", "GROUP_FULL", "TOO_MANY_GROUPS", "KEYS_UNCONFIRMED", "MEMBER_KEYS_INVALID", "PRINCIPAL_PROTECTED"},
 	})
 	web.Delete(a, "/v1/entities/{did}/members/{member}", s.serveRemove, web.Doc{
 		Summary: "Remove a member from a group", Scope: "groups:write", Tag: tag,
-		Description: "It loses the scopes of the group with its next request. Keys it has made for itself stay: look at createdBy in the list of keys. Removing one that is no member changes nothing.",
+		Description: "It loses the scopes of the group with its next request. Keys it has made with these scopes end with them; its did:keys and the members it has added stay. Removing one that is no member changes nothing.",
 		Codes:       []string{"ENTITY_NOT_FOUND", "NOT_A_GROUP", "NOT_CONTROLLER"},
 	})
 	web.Get(a, "/v1/memberships", s.serveOf, web.Doc{

@@ -46,7 +46,7 @@ func (s *Service) Add(ctx context.Context, id, member string, keys []string) (*M
 		if err := checkGrant(ctx, "path/did", p.Scopes); err != nil {
 			return err
 		}
-		a := admission{scopes: p.Scopes, published: published}
+		a := admission{published: published}
 		if keys != nil {
 			a.confirmed = tidy(keys)
 		}
@@ -90,7 +90,7 @@ func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member str
 		return nil, err
 	}
 	if !fresh {
-		if _, err := find(ctx, tx, r.Workspace, r.NID, m); err != nil {
+		if _, err := find(ctx, tx, r, m); err != nil {
 			return nil, err
 		}
 		return m, s.admitAgain(ctx, tx, r, m, a)
@@ -116,6 +116,7 @@ func (s *Service) join(ctx context.Context, tx *db.Tx, r *entity.Row, member str
 // admitAgain looks at the keys of somebody who is a member already.
 func (s *Service) admitAgain(ctx context.Context, tx *db.Tx, r *entity.Row, m *Member, a admission) error {
 	before := m.Keys
+	a.again = true
 	if err := s.admitKeys(ctx, tx, r, m, a); err != nil || slices.Equal(before, m.Keys) {
 		return err
 	}
@@ -136,7 +137,7 @@ func (s *Service) Remove(ctx context.Context, id, member string) (*Member, error
 			return err
 		}
 		m = &Member{Group: r.DID, Member: member}
-		if there, err := find(ctx, tx, r.Workspace, r.NID, m); err != nil || !there {
+		if there, err := find(ctx, tx, r, m); err != nil || !there {
 			return err
 		}
 		return s.leave(ctx, tx, r.Workspace, Membership{nid: r.NID, Group: r.DID}, member)
@@ -163,7 +164,7 @@ func (s *Service) leave(ctx context.Context, tx *db.Tx, ws string, g Membership,
 }
 
 // Forget takes a DID out of all its groups, in the transaction that erases its
-// data, and tells how many there were.
+// data, forgets its keys, and tells how many groups there were.
 func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int64, error) {
 	all, err := listMemberships(ctx, tx, ws, member)
 	if err != nil {
@@ -175,7 +176,7 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int
 			return 0, err
 		}
 	}
-	return int64(len(all)), nil
+	return int64(len(all)), dropKeys(ctx, tx, ws, member, "")
 }
 
 // announce tells of a change of members, and of the keys that are admitted.

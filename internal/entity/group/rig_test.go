@@ -49,11 +49,14 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.events = event.New(event.Config{DB: d, Cursors: cursors})
 	r.auth = auth.New(auth.Config{DB: d, Cursors: cursors, Groups: group.ScopesOf, Log: dbtest.Log(t)})
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.events, Cursors: cursors})
+	speakers := &group.Speakers{
+		Held: r.auth.HeldBy, Minted: r.auth.Minted, RightsOf: r.auth.RightsOf, RightsChanged: r.auth.RightsChanged, Oracle: "did:ixo:entity:00000000000000000000000000000001", Now: time.Now,
+	}
 	r.entities = entity.New(entity.Config{
 		DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, ControlsAs: group.ControlsAs, GroupChanged: r.auth.RightsChanged,
-		Speakers: &group.Speakers{Voices: []group.Voice{r.auth.HeldBy}, Oracle: "did:ixo:entity:00000000000000000000000000000001", Now: time.Now},
+		Speakers: speakers,
 	})
-	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Changed: r.auth.RightsChanged})
+	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Speakers: speakers, Changed: r.auth.RightsChanged})
 	a := web.NewAPI(web.APIConfig{Name: "groups", Gate: r.auth, Log: dbtest.Log(t)})
 	r.entities.Routes(a)
 	r.parts = part.New(part.Config{DB: d, Entities: r.entities, Protocols: protocols, Cursors: cursors})
@@ -84,6 +87,40 @@ func (r *rig) owner(t testing.TB) context.Context {
 func (r *rig) as(t testing.TB, id string, scopes ...string) context.Context {
 	t.Helper()
 	return web.WithCaller(t.Context(), web.Caller{Workspace: auth.OperatorWorkspace, DID: id, Key: "key_" + id, Scopes: scopes})
+}
+
+// employ is the context of somebody who has a key with some scopes.
+func (r *rig) employ(t testing.TB, id string, scopes ...string) context.Context {
+	t.Helper()
+	k, err := r.auth.Create(r.owner(t), auth.Draft{Name: id, Scopes: scopes, Principal: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.keys[id] = k.ID
+	return web.WithCaller(t.Context(), web.Caller{Workspace: auth.OperatorWorkspace, DID: id, Key: k.ID, Scopes: scopes})
+}
+
+// dismiss ends the key of somebody who was employed.
+func (r *rig) dismiss(t testing.TB, id string) {
+	t.Helper()
+	if _, err := r.auth.Revoke(r.owner(t), r.keys[id], ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// give changes what a group gives, as the owner.
+func (r *rig) give(t testing.TB, g string, scopes ...string) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"name": "g", "scopes": scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.entities.Patch(r.owner(t), g, "*", entity.Change{Edit: func(e *entity.Entity) error {
+		e.Properties = object(string(text))
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // key makes a key under a name.
@@ -157,7 +194,7 @@ func (r *rig) tryMove(ctx context.Context, id string, to entity.Status) error {
 // scopes are what a member has in the operator's workspace.
 func (r *rig) scopes(t testing.TB, member string) string {
 	t.Helper()
-	s, err := group.ScopesOf(t.Context(), r.d, auth.OperatorWorkspace, member)
+	s, err := group.ScopesOf(t.Context(), r.d, web.Caller{Workspace: auth.OperatorWorkspace, DID: member})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,31 +10,27 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ScopesOf are the scopes a member has from its groups: those of active groups
-// of active organisations together, cut to what they are worth in the
-// workspace. It is what auth.Config.Groups asks for.
-func ScopesOf(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
-	return ScopesBy(ctx, q, web.Caller{Workspace: ws, DID: member})
+// ScopesOf are the scopes a caller has from its groups: those of active groups
+// of active organisations together, cut to what they are worth in the workspace
+// and with the key the caller has signed with. It is what auth.Config.Groups
+// asks for.
+func ScopesOf(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
+	all, err := membershipsOf(ctx, q, c)
+	if err != nil {
+		return nil, err
+	}
+	return given(c.Workspace, all), nil
 }
 
-// GivenTo is ScopesOf with what groups give that are not in force now.
-func GivenTo(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
-	all, err := listMemberships(ctx, q, ws, member)
+// GivenTo is all that the groups of a DID give, those too that are not in force
+// now, whatever key it signs with.
+func GivenTo(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
+	all, err := listMemberships(ctx, q, c.Workspace, c.DID)
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
 		all[i].InForce = true
-	}
-	return given(ws, all), nil
-}
-
-// ScopesBy are the scopes a caller has from its groups: of a UCAN caller those
-// that have admitted the key it has signed with.
-func ScopesBy(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
-	all, err := membershipsOf(ctx, q, c)
-	if err != nil {
-		return nil, err
 	}
 	return given(c.Workspace, all), nil
 }
@@ -57,15 +53,99 @@ func ControlsAs(ctx context.Context, q db.Querier, c web.Caller) ([]string, erro
 	return tidy(out), nil
 }
 
-// membershipsOf are the groups of a caller: of a UCAN caller only those that
-// have admitted the key it has signed with.
+// membershipsOf are the groups of a caller, with what they give to somebody who
+// speaks for its DID by the keys the caller comes with. A key nobody has vouched
+// for has none.
 func membershipsOf(ctx context.Context, q db.Querier, c web.Caller) ([]Membership, error) {
 	all, err := memberships(ctx, q, c.Workspace, c.DID)
-	if err != nil || len(all) == 0 || c.Signer == "" || c.Signer == c.DID {
+	if err != nil || len(all) == 0 {
 		return all, err
 	}
-	admitted, err := admittedTo(ctx, q, c)
-	return slices.DeleteFunc(all, func(m Membership) bool { return !admitted[m.nid] }), err
+	for _, key := range c.Signers() {
+		v, err := findVoucher(ctx, q, speaker{c.Workspace, c.DID, key})
+		if err != nil || !v.counts() {
+			return nil, err
+		}
+		for i := range all {
+			all[i].Scopes = auth.Meet(all[i].Scopes, v.scopes)
+		}
+	}
+	return all, nil
+}
+
+// Speaking are those of the keys of a DID that nobody has refused.
+func Speaking(ctx context.Context, q db.Querier, ws, id string, keys []string) ([]string, error) {
+	var out []string
+	for _, key := range keys {
+		v, err := findVoucher(ctx, q, speaker{ws, id, key})
+		if err != nil {
+			return nil, err
+		}
+		if !v.refused {
+			out = append(out, key)
+		}
+	}
+	return out, nil
+}
+
+// maxKnown is how many names of a caller are looked at.
+const maxKnown = 100
+
+// KnownAs lists the DIDs as which a caller may have acted before: its own, the
+// did:key it signs with, the twins for which that speaks, whom any of these has
+// made keys for that hang on them, and all on whom its own key hangs.
+func KnownAs(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
+	own, err := namesOf(ctx, q, c)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i < len(own) && len(own) < maxKnown; i++ {
+		made, err := auth.MadeThrough(ctx, q, c.Workspace, own[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range made {
+			if !slices.Contains(own, id) {
+				own = append(own, id)
+			}
+		}
+	}
+	for _, speaker := range c.Through {
+		makers, err := namesOf(ctx, q, web.Speaking(c.Workspace, speaker))
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, makers...)
+	}
+	return tidy(own), nil
+}
+
+// namesOf lists the DID of a caller, its did:key, and the twins for which one of
+// the two speaks.
+func namesOf(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
+	names := []string{c.DID}
+	if c.Signer != "" && c.Signer != c.DID {
+		names = append(names, c.Signer)
+	}
+	out := slices.Clone(names)
+	for _, key := range names {
+		twins, err := listSpokenFor(ctx, q, c.Workspace, key)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, twins...)
+	}
+	return tidy(out), nil
+}
+
+// Of lists the groups of a member, by DID, whatever they give.
+func Of(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
+	all, err := listMemberships(ctx, q, ws, member)
+	out := make([]string, len(all))
+	for i, m := range all {
+		out[i] = m.Group
+	}
+	return out, err
 }
 
 // memberships reads the groups of a member and finds out which are in force.

@@ -17,14 +17,15 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. DB, Entities, Events and Cursors are needed; the
-// zero value of everything else is the sensible default.
+// Config configures a Service. DB, Entities, Events, Cursors and Speakers are
+// needed; the zero value of everything else is the sensible default.
 type Config struct {
 	DB       *db.DB
 	Entities *entity.Service
 	Events   *event.Log
 	Idem     *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors  web.Cursors
+	Speakers *Speakers // those of Entities
 	Now      func() time.Time
 	// Published finds the did:keys of a DID that is not held here, where others
 	// publish them. Nil: such a DID has none.
@@ -93,7 +94,7 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 		}
 		members := tidy(d.Members)
 		for _, m := range members {
-			if _, err := s.join(ctx, tx, r, m, admission{scopes: tidy(d.Scopes), published: published[m]}); err != nil {
+			if _, err := s.join(ctx, tx, r, m, admission{published: published[m]}); err != nil {
 				return web.Reply[Group]{}, err
 			}
 		}
@@ -187,7 +188,11 @@ func (s *Service) Members(ctx context.Context, id, after string, limit int) (mem
 		if members, err = listMembers(ctx, q, r.NID, after, limit+1); err != nil {
 			return err
 		}
-		return addKeys(ctx, q, r.NID, members)
+		p, err := read(r.Body)
+		if err != nil {
+			return err
+		}
+		return addKeys(ctx, q, r, p.Scopes, members)
 	})
 	if err != nil {
 		return nil, false, err
@@ -233,7 +238,7 @@ func (s *Service) Of(ctx context.Context, member string) (Memberships, error) {
 	err := s.db.View(ctx, func(q db.Querier) (err error) {
 		who := web.Caller{Workspace: c.Workspace, DID: member}
 		if member == c.DID {
-			who.Signer = c.Signer
+			who = c
 		}
 		all, err = membershipsOf(ctx, q, who)
 		return err

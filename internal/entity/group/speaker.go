@@ -17,17 +17,29 @@ import (
 
 // A membership is given to keys. A twin lists the did:keys that speak for it,
 // and whoever controls the twin writes that list; if the name alone counted,
-// they could be whoever the twin describes. So each key is noted with what the
-// one who put it there could do, and a group admits keys one by one.
+// they could be whoever the twin describes. So each key is kept with what
+// whoever put it there could do, and is worth no more than that: of what the
+// groups of its DID give, a key has the part its voucher had.
 
 // Speakers decides who may change which keys speak for a DID, and notes the
 // changes. It is what entity.Config.Speakers asks for.
 type Speakers struct {
-	// Voices are what makes a DID a principal beside its groups.
+	// Held gives the scopes of the API keys that speak for a principal and work
+	// now, and reports whether there is one. auth.Service.HeldBy is one.
+	Held Voice
+	// Voices are what else makes a DID a principal beside its groups.
 	Voices []Voice
 	// Oracle is the DID of this server, whose twin belongs to its operators.
 	Oracle string
-	Now    func() time.Time
+	// Minted reports whether a DID was made for a principal, in any workspace.
+	// auth.Service.Minted is one.
+	Minted func(ctx context.Context, q db.Querier, id string) (bool, error)
+	// RightsOf gives the scopes a principal has now. auth.Service.RightsOf is one.
+	RightsOf func(ctx context.Context, q db.Querier, ws, principal string) ([]string, error)
+	// RightsChanged is called after keys came or went: what is known about API
+	// keys must be forgotten. auth.Service.RightsChanged is one.
+	RightsChanged func()
+	Now           func() time.Time
 }
 
 // Voice reports whether a DID acts here in one certain way, and what scopes
@@ -37,29 +49,28 @@ type Voice func(ctx context.Context, q db.Querier, ws, id string) (scopes []stri
 var _ entity.Speakers = (*Speakers)(nil)
 
 // MayChange is nil when the caller may change who speaks for a twin: it is no
-// principal, the caller is that principal by a key that all its groups have
-// admitted, or the caller has every scope of it. The fault is
+// principal, the caller is that principal by a key that is vouched for with all
+// its groups give, or the caller has every scope of it. The fault is
 // PRINCIPAL_PROTECTED; for the twin of the oracle SCOPE_MISSING.
 func (s *Speakers) MayChange(ctx context.Context, q db.Querier, ws, id string) error {
 	c := web.CallerFrom(ctx)
 	if id == s.Oracle && ws == auth.OperatorWorkspace {
 		return s.mayChangeOracle(c)
 	}
-	groups, err := listMemberships(ctx, q, ws, id)
-	if err != nil {
-		return err
-	}
 	if c.SignsFor(id) {
-		admitted, err := admittedTo(ctx, q, c)
+		given, err := GivenTo(ctx, q, web.Caller{Workspace: ws, DID: id})
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(groups, func(m Membership) bool { return !admitted[m.nid] }) {
-			return nil
+		v, err := findVoucher(ctx, q, speaker{ws, id, c.Signer})
+		if err != nil || c.Signer == id || v.covers(ws, given) {
+			return err
 		}
 	}
-	var scopes []string
-	principal := false
+	scopes, principal, err := s.has(ctx, q, ws, id)
+	if err != nil {
+		return err
+	}
 	for _, voice := range s.Voices {
 		has, is, err := voice(ctx, q, ws, id)
 		if err != nil {
@@ -69,14 +80,47 @@ func (s *Speakers) MayChange(ctx context.Context, q db.Querier, ws, id string) e
 			scopes, principal = append(scopes, has...), true
 		}
 	}
-	for _, m := range groups {
-		scopes, principal = append(scopes, m.Scopes...), true
+	if !principal {
+		return nil
 	}
-	if !principal || len(c.Projects) == 0 && auth.CheckGrant(c, "", auth.Effective(ws, scopes)) == nil {
+	return protect(c, scopes)
+}
+
+// protect lets nobody decide who speaks for a principal that has scopes they
+// have not.
+func protect(c web.Caller, scopes []string) error {
+	if len(c.Projects) == 0 && auth.CheckGrant(c, "", auth.Effective(c.Workspace, scopes)) == nil {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "PRINCIPAL_PROTECTED",
-		"This DID has rights of its own. Its keys, controllers and owner change with a UCAN signed by a key that its groups have admitted, or by a caller who has every scope it has.")
+		"This DID has rights of its own. Its keys, controllers and owner change with a UCAN signed by a key of it that was vouched for with all its groups give, or by a caller who has every scope it has.")
+}
+
+// has is all that a DID can do, or come to do, and whether it is a principal.
+func (s *Speakers) has(ctx context.Context, q db.Querier, ws, id string) (scopes []string, principal bool, err error) {
+	groups, err := listMemberships(ctx, q, ws, id)
+	if err != nil {
+		return nil, false, err
+	}
+	if scopes, principal, err = s.Held(ctx, q, ws, id); err != nil {
+		return nil, false, err
+	}
+	for _, m := range groups {
+		scopes, principal = append(scopes, m.Scopes...), true
+	}
+	return scopes, principal, nil
+}
+
+// MayName reports whether the caller may make a twin under a DID: it was minted
+// for no principal of any workspace, or the caller is that principal or an owner.
+// Elsewhere a twin is a private record.
+func (s *Speakers) MayName(ctx context.Context, q db.Querier, ws, id string) (bool, error) {
+	c := web.CallerFrom(ctx)
+	if _, form := did.DID(id).Minted(); !form || ws != auth.OperatorWorkspace || c.DID == id || protect(c, []string{"*"}) == nil {
+		return true, nil
+	}
+	minted, err := s.Minted(ctx, q, id)
+	return !minted, err
 }
 
 func (s *Speakers) mayChangeOracle(c web.Caller) error {
@@ -86,79 +130,44 @@ func (s *Speakers) mayChangeOracle(c web.Caller) error {
 	return fault.New(fault.Forbidden, "SCOPE_MISSING", "The keys, controllers and owner of this server's own oracle need the scope operations:write, which you do not have.")
 }
 
-// Changed notes that did:keys came to a twin and went from it. A key that goes
-// is admitted nowhere any more. One that comes is admitted where the key that
-// signed for it is, and where the caller has all that the group gives.
+// Changed notes that did:keys came to a twin and went from it.
 func (s *Speakers) Changed(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
+	tx.AfterCommit(s.RightsChanged)
 	for _, key := range p.Gone {
-		if err := dropKey(ctx, tx, speaker{p.Workspace, p.DID, key}); err != nil {
+		if err := dropKeys(ctx, tx, p.Workspace, p.DID, key); err != nil {
 			return err
 		}
 	}
 	if len(p.Came) == 0 {
 		return nil
 	}
-	o, admitted, err := s.provenance(ctx, tx, p.Workspace, p.DID)
-	if err != nil {
-		return err
-	}
-	groups, err := listMemberships(ctx, tx, p.Workspace, p.DID)
+	v, err := s.voucher(ctx, tx, p.Workspace, p.DID)
 	if err != nil {
 		return err
 	}
 	for _, key := range p.Came {
-		who := speaker{p.Workspace, p.DID, key}
-		if err := insertSpeaker(ctx, tx, who, o); err != nil {
+		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, key}, v); err != nil {
 			return err
-		}
-		for _, m := range groups {
-			if !admitted[m.nid] && !o.covers(p.Workspace, m.Scopes) {
-				continue
-			}
-			if err := admit(ctx, tx, m.nid, who); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
-// provenance is what is known of keys that the caller puts onto a twin now, and
-// the groups that admit them because they admit the key that signed for them.
-// Whoever adds a key to their own twin can do no more than the key they came
-// with, however many they add.
-func (s *Speakers) provenance(ctx context.Context, q db.Querier, ws, id string) (origin, map[int64]bool, error) {
+// voucher is what the caller vouches with for keys of a DID. Whoever adds a key
+// to their own twin can do no more than the key they came with, however many
+// they add.
+func (s *Speakers) voucher(ctx context.Context, q db.Querier, ws, id string) (voucher, error) {
 	c := web.CallerFrom(ctx)
-	p := origin{by: cmp.Or(c.DID, "system"), at: s.Now().UnixMilli()}
-	if c.Signer == "" || c.DID != id {
-		if len(c.Projects) == 0 { // limited to projects: nothing in the whole workspace
-			p.scopes = c.Scopes
-		}
-		return p, nil, nil
+	v := voucher{by: cmp.Or(c.DID, "system"), at: s.Now().UnixMilli()}
+	if c.SignsFor(id) && c.Signer != id {
+		known, err := findVoucher(ctx, q, speaker{ws, id, c.Signer})
+		v.scopes = known.scopes
+		return v, err
 	}
-	known, err := findSpeaker(ctx, q, speaker{ws, id, c.Signer})
-	if err != nil {
-		return p, nil, err
+	if len(c.Projects) == 0 { // limited to projects: nothing in the whole workspace
+		v.scopes = c.Scopes
 	}
-	p.scopes = known.scopes
-	admitted, err := admittedTo(ctx, q, c)
-	return p, admitted, err
-}
-
-// speaker is a key that speaks for a DID in a workspace.
-type speaker struct{ ws, did, key string }
-
-// origin is what is known of a key of a twin: who put it there, when, and what
-// they could do.
-type origin struct {
-	by     string
-	at     int64
-	scopes []string
-}
-
-// covers reports whether whoever put the key there had all of these scopes.
-func (o origin) covers(ws string, scopes []string) bool {
-	return auth.CheckGrant(web.Caller{Workspace: ws, Scopes: auth.Effective(ws, o.scopes)}, "", scopes) == nil
+	return v, nil
 }
 
 // keysOf lists the did:keys that speak for a member, as the group would admit
@@ -193,63 +202,116 @@ func ownKey(member string) []string {
 	return []string{member}
 }
 
-// admitKeys decides which keys of a member a group admits, and stores that.
-// confirmed are those the caller names; nil when they name none.
+// admitKeys finds out which keys of a new or an earlier member have what its
+// group gives. Faults: KEYS_UNCONFIRMED, MEMBER_KEYS_INVALID and those of
+// MayChange.
 func (s *Service) admitKeys(ctx context.Context, tx *db.Tx, r *entity.Row, m *Member, a admission) error {
 	keys, err := s.keysOf(ctx, tx, m.Member, a.published)
 	if err != nil {
 		return err
 	}
-	if m.Keys = ownKey(m.Member); len(m.Keys) > 0 { // it needs no row
+	if m.Keys = ownKey(m.Member); len(m.Keys) > 0 { // it needs nobody's word
 		return unknownKeys(a.confirmed, m.Keys)
 	}
-	if a.confirmed != nil {
-		if err := unknownKeys(a.confirmed, keys); err != nil {
-			return err
-		}
-		m.Keys = a.confirmed
-		return replaceAdmitted(ctx, tx, r.NID, speaker{r.Workspace, m.Member, ""}, m.Keys...)
+	if err := unknownKeys(a.confirmed, keys); err != nil {
+		return err
 	}
-	known, err := listAdmitted(ctx, tx, r.Workspace, m.Member, r.NID)
+	has, _, err := s.cfg.Speakers.has(ctx, tx, r.Workspace, m.Member)
 	if err != nil {
 		return err
 	}
-	doubtful := fault.New(fault.Conflict, "KEYS_UNCONFIRMED",
-		"Keys speak for this DID that were put there by somebody who has less than the group gives. Find out from the member which keys are theirs, and repeat the request with these in keys.")
-	var names []string
+	known := make(map[string]voucher, len(keys))
 	for _, key := range keys {
-		if slices.Contains(known, key) {
-			continue
-		}
-		o, err := findSpeaker(ctx, tx, speaker{r.Workspace, m.Member, key})
-		if err != nil {
+		if known[key], err = findVoucher(ctx, tx, speaker{r.Workspace, m.Member, key}); err != nil {
 			return err
 		}
-		if !o.covers(r.Workspace, a.scopes) {
-			names = append(names, key)
-			doubtful = doubtful.With(fault.Field{Pointer: "/keys", Code: "unconfirmed", Detail: o.about(key)})
-			continue
-		}
-		if err := admit(ctx, tx, r.NID, speaker{r.Workspace, m.Member, key}); err != nil {
-			return err
-		}
-		known = append(known, key)
 	}
-	if names != nil {
-		return doubtful.Showing(struct {
-			Keys []string `json:"keys"`
-		}{names})
+	if a.confirmed != nil {
+		return s.confirm(ctx, tx, r, m, confirmation{keys: a.confirmed, known: known, has: has})
 	}
-	m.Keys = tidy(slices.DeleteFunc(known, func(k string) bool { return !slices.Contains(keys, k) }))
-	return nil
+	var doubtful []string
+	for _, key := range keys {
+		if v := known[key]; !v.refused {
+			sure := a.again && v.counts() && v.covers(r.Workspace, has) // found out when it became a member
+			if !sure {
+				if sure, err = s.stands(ctx, tx, r.Workspace, v, has); err != nil {
+					return err
+				}
+			}
+			if !sure {
+				doubtful = append(doubtful, key)
+				continue
+			}
+			m.Keys = append(m.Keys, key)
+		}
+	}
+	m.Keys = tidy(m.Keys)
+	return unconfirmed(doubtful, known)
 }
 
-// about is what to say of a key that needs a second look.
-func (o origin) about(key string) string {
-	if o.by == "" {
-		return key + ": nobody knows any more who put it there."
+// stands reports whether somebody vouches for a key with all these scopes: they
+// had them when they did, and have them now.
+func (s *Service) stands(ctx context.Context, q db.Querier, ws string, v voucher, scopes []string) (bool, error) {
+	if !v.counts() || !v.covers(ws, scopes) {
+		return false, nil
 	}
-	return key + ": put there by " + o.by + " on " + time.UnixMilli(o.at).UTC().Format(time.RFC3339) + "."
+	if v.by == web.CallerFrom(ctx).DID {
+		return true, nil
+	}
+	now, err := s.cfg.Speakers.RightsOf(ctx, q, ws, v.by)
+	return covers(ws, now, scopes), err
+}
+
+// unconfirmed is the fault of keys that nobody vouches for; nil for none.
+func unconfirmed(keys []string, known map[string]voucher) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	f := fault.New(fault.Conflict, "KEYS_UNCONFIRMED",
+		"Keys speak for this DID that were put there by somebody who has less than it will have with this group. Find out from the member which keys are theirs, and repeat the request with these in keys.")
+	for _, key := range keys {
+		f = f.With(fault.Field{Pointer: "/keys", Code: "unconfirmed", Detail: known[key].about(key)})
+	}
+	return f.Showing(struct {
+		Keys []string `json:"keys"`
+	}{keys})
+}
+
+// confirmation is what somebody says about the keys of a member.
+type confirmation struct {
+	keys  []string           // these are hers, and no others
+	known map[string]voucher // of all keys of the DID
+	has   []string           // scopes of the member, with those of the group
+}
+
+// confirm has the caller vouch for the keys of a member and refuse the others.
+// That changes who speaks for her, in all her groups.
+func (s *Service) confirm(ctx context.Context, tx *db.Tx, r *entity.Row, m *Member, c confirmation) error {
+	mine, err := s.cfg.Speakers.voucher(ctx, tx, r.Workspace, m.Member)
+	if err != nil {
+		return err
+	}
+	m.Keys = c.keys
+	for key, v := range c.known {
+		named := slices.Contains(c.keys, key)
+		if named && v.counts() && v.covers(r.Workspace, c.has) || !named && v.refused {
+			continue
+		}
+		// Who gives a key a voice, or takes it, decides about more than scopes.
+		if err := protect(web.CallerFrom(ctx), c.has); err != nil {
+			return err
+		}
+		if v.refused || !named {
+			if err := s.cfg.Speakers.MayChange(ctx, tx, r.Workspace, m.Member); err != nil {
+				return err
+			}
+		}
+		mine.refused = !named
+		if err := vouch(ctx, tx, speaker{r.Workspace, m.Member, key}, mine); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unknownKeys refuses keys that do not speak for a member.
@@ -260,12 +322,12 @@ func unknownKeys(named, keys []string) error {
 			c.Add("/keys", "unknown", k+" does not speak for this DID.")
 		}
 	}
-	return c.Err("MEMBER_KEYS_INVALID", "These keys cannot be admitted: a key must be a did:key of the member.")
+	return c.Err("MEMBER_KEYS_INVALID", "These keys do not speak for the member. Name its did:keys only.")
 }
 
 // admission is how a member is to be admitted.
 type admission struct {
-	scopes    []string // what the group gives
+	again     bool     // it is a member already
 	confirmed []string // the keys that the caller names; nil for none
 	published []string // the keys of a member who is not held here, as others publish them
 }

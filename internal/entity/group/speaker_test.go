@@ -37,7 +37,7 @@ func (r *rig) signed(t *testing.T, id, seed string) context.Context {
 	t.Helper()
 	c := web.Caller{Workspace: auth.OperatorWorkspace, DID: id, Signer: keyOf(seed)}
 	var err error
-	if c.Scopes, err = group.ScopesBy(t.Context(), r.d, c); err != nil {
+	if c.Scopes, err = group.ScopesOf(t.Context(), r.d, c); err != nil {
 		t.Fatal(err)
 	}
 	return web.WithCaller(t.Context(), c)
@@ -71,7 +71,7 @@ func TestKeysAreAdmitted(t *testing.T) {
 		org := r.organisation(t)
 		weak := r.make(t, org, group.Draft{Name: "weak", Scopes: []string{"entities:read", "entities:write"}})
 		strong := r.make(t, org, group.Draft{Name: "strong", Scopes: []string{"entities:*"}})
-		clerk := r.as(t, "did:ixo:agent/clerk", "entities:read", "entities:write")
+		clerk := r.employ(t, "did:ixo:agent/clerk", "entities:read", "entities:write")
 		her := r.person(clerk, t, "a")
 		control := func(who string) {
 			t.Helper()
@@ -96,9 +96,9 @@ func TestKeysAreAdmitted(t *testing.T) {
 		if _, err := r.groups.Add(owner, strong, her, []string{}); err != nil {
 			t.Errorf("as a member without keys: %v", err)
 		}
-		want("still only the weak group", "a", "entities:read entities:write")
+		want("a key that is not hers", "a", "")
 		// Her own key adds another one, which is worth as much and no more.
-		wantCode(t, "a key that not all her groups admit", r.rekey(r.signed(t, her, "a"), her, "a", "b"), "PRINCIPAL_PROTECTED")
+		wantCode(t, "a key that was refused", r.rekey(r.signed(t, her, "a"), her, "a", "b"), "PRINCIPAL_PROTECTED")
 		if _, err := r.groups.Add(owner, strong, her, []string{keyOf("a")}); err != nil {
 			t.Fatal(err)
 		}
@@ -122,6 +122,113 @@ func TestKeysAreAdmitted(t *testing.T) {
 		want("a key of the clerk in the weak group", "c", "entities:read entities:write")
 		_, err = r.groups.Add(owner, strong, her, nil)
 		wantCode(t, "and back in the strong one", err, "KEYS_UNCONFIRMED")
+	})
+}
+
+// TestKeysAndTheirVouchers: a key has no more of what groups give than whoever
+// vouched for it had, also when a group gives more later; and nobody vouches for
+// a new membership who has lost the rights they vouched with.
+func TestKeysAndTheirVouchers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		owner := r.owner(t)
+		g := r.make(t, r.organisation(t), group.Draft{Name: "g", Scopes: []string{"entities:read"}})
+		other := r.make(t, r.organisation(t, "did:ixo:agent/admin"), group.Draft{Name: "other", Scopes: []string{"entities:read"}})
+		clerk := r.employ(t, "did:ixo:agent/clerk", "entities:read", "entities:write")
+		her := r.person(clerk, t, "a", "p")
+		if _, err := r.groups.Add(owner, g, her, nil); err != nil {
+			t.Fatal(err)
+		}
+		r.give(t, g, "*")
+		for _, seed := range []string{"a", "p"} {
+			if got := r.has(t, her, seed); got != "entities:read entities:write" {
+				t.Errorf("key %s in the group that gives more now: %q, want what the clerk has", seed, got)
+			}
+		}
+		members, _, err := r.groups.Members(owner, g, "", 10)
+		if err != nil || len(members) != 1 || len(members[0].Keys) != 0 || len(members[0].Limited) != 2 {
+			t.Errorf("members = %+v, %v, want both keys limited", members, err)
+		}
+		_, err = r.groups.Add(owner, g, her, nil)
+		wantCode(t, "added again, without a word about the keys", err, "KEYS_UNCONFIRMED")
+		_, err = r.groups.Add(r.as(t, "did:ixo:agent/admin", "entities:*", "groups:*"), other, her, []string{keyOf("p")})
+		wantCode(t, "her keys, from somebody with less than she has", err, "PRINCIPAL_PROTECTED")
+		if m, err := r.groups.Add(owner, g, her, []string{keyOf("a")}); err != nil || !slices.Equal(m.Keys, []string{keyOf("a")}) {
+			t.Errorf("with her key = %+v, %v", m, err)
+		}
+		if a, p := r.has(t, her, "a"), r.has(t, her, "p"); a != "*" || p != "" {
+			t.Errorf("her key has %q and the other one %q, want everything and nothing", a, p)
+		}
+		r.give(t, g, "entities:read")
+		if _, err := r.groups.Remove(owner, g, her); err != nil {
+			t.Fatal(err)
+		}
+		// The clerk's word for another person ends with the clerk.
+		him := r.person(clerk, t, "b")
+		r.dismiss(t, "did:ixo:agent/clerk")
+		_, err = r.groups.Add(owner, g, him, nil)
+		wantCode(t, "a key of somebody who has left", err, "KEYS_UNCONFIRMED")
+		if _, err := r.groups.Add(owner, g, her, nil); err != nil {
+			t.Errorf("a key the owner has vouched for: %v", err)
+		}
+		if got := r.has(t, her, "p"); got != "" {
+			t.Errorf("a key that is not hers has %q after she left and came back, want nothing", got)
+		}
+	})
+}
+
+// TestKeysMadeThroughKeys: an API key that somebody made with a did:key is worth
+// what that one is, and ends with it.
+func TestKeysMadeThroughKeys(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		owner := r.owner(t)
+		org := r.organisation(t)
+		g := r.make(t, org, group.Draft{Name: "g", Scopes: []string{"keys:write", "entities:read", "entities:write"}})
+		her := r.person(owner, t, "a", "b")
+		r.add(t, g, her)
+		c := web.CallerFrom(r.signed(t, her, "a"))
+		c.Through = []string{c.Speaker()}
+		k, err := r.auth.Create(web.WithCaller(t.Context(), c), auth.Draft{Name: "k", Scopes: []string{"entities:read", "entities:write"}, Principal: her})
+		if err != nil || !slices.Equal(k.BoundTo, []string{her + "#" + strings.TrimPrefix(keyOf("a"), "did:key:")}) {
+			t.Fatalf("Create = %+v, %v, want it bound to her key", k, err)
+		}
+		r.keys["k"] = k.Text
+		wantStatus(t, "with it", r.send("k", "GET", path("/v1/entities/%s", org), ""), 200, "")
+		if err := r.rekey(owner, her, "b"); err != nil {
+			t.Fatal(err)
+		}
+		wantStatus(t, "after the did:key has gone", r.send("k", "GET", path("/v1/entities/%s", org), ""), 401, "KEY_INVALID")
+	})
+}
+
+// TestKnownAs: the names under which a caller may have acted.
+func TestKnownAs(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		her := r.person(r.owner(t), t, "a", "b")
+		ws := auth.OperatorWorkspace
+		for name, tt := range map[string]struct {
+			c    web.Caller
+			want []string
+		}{
+			"by a key":          {web.Caller{Workspace: ws, DID: her, Signer: keyOf("a")}, []string{her, keyOf("a")}},
+			"as the key itself": {web.Caller{Workspace: ws, DID: keyOf("a"), Signer: keyOf("a")}, []string{her, keyOf("a")}},
+			"with what she made": {
+				web.Caller{Workspace: ws, DID: "did:x:device", Key: "k", Through: []string{web.Caller{DID: her, Signer: keyOf("b")}.Speaker()}},
+				[]string{"did:x:device", her, keyOf("b")},
+			},
+			"somebody else": {web.Caller{Workspace: ws, DID: keyOf("c")}, []string{keyOf("c")}},
+			"elsewhere":     {web.Caller{Workspace: "kitui", DID: keyOf("a")}, []string{keyOf("a")}},
+		} {
+			slices.Sort(tt.want)
+			if got, err := group.KnownAs(t.Context(), d, tt.c); err != nil || !slices.Equal(got, tt.want) {
+				t.Errorf("%s: %v, %v, want %v", name, got, err, tt.want)
+			}
+		}
 	})
 }
 

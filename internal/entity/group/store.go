@@ -27,19 +27,25 @@ func insert(ctx context.Context, tx *db.Tx, ws string, grp int64, m *Member) (bo
 }
 
 // find fills in the rest of a member; false when it is none.
-func find(ctx context.Context, q db.Querier, ws string, grp int64, m *Member) (bool, error) {
+func find(ctx context.Context, q db.Querier, r *entity.Row, m *Member) (bool, error) {
 	var at int64
-	err := q.QueryRow(ctx, `SELECT added_at, added_by FROM group_members WHERE ws = $1 AND member = $2 AND grp = $3`, ws, m.Member, grp).
+	err := q.QueryRow(ctx, `SELECT added_at, added_by FROM group_members WHERE ws = $1 AND member = $2 AND grp = $3`, r.Workspace, m.Member, r.NID).
 		Scan(&at, &m.AddedBy)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	} else if err != nil {
 		return false, fmt.Errorf("find member: %w", err)
 	}
-	m.AddedAt = time.UnixMilli(at).UTC()
-	if m.Keys, err = listAdmitted(ctx, q, ws, m.Member, grp); err != nil {
+	m.AddedAt, m.Keys = time.UnixMilli(at).UTC(), ownKey(m.Member)
+	p, err := read(r.Body)
+	if err != nil {
 		return false, err
 	}
+	one := []Member{*m}
+	if err := addKeys(ctx, q, r, p.Scopes, one); err != nil {
+		return false, err
+	}
+	*m = one[0]
 	return true, nil
 }
 
@@ -49,7 +55,7 @@ func remove(ctx context.Context, tx *db.Tx, ws, member string, grp int64) (bool,
 	if err != nil {
 		return false, fmt.Errorf("remove member: %w", err)
 	}
-	return n > 0, replaceAdmitted(ctx, tx, grp, speaker{ws, member, ""})
+	return n > 0, nil
 }
 
 // tally is a count that is kept.

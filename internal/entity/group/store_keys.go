@@ -5,113 +5,148 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// insertSpeaker notes where a key of a twin came from.
-func insertSpeaker(ctx context.Context, tx *db.Tx, who speaker, o origin) error {
-	scopes, err := json.Marshal(o.scopes)
+// speaker is a key that speaks for a DID in a workspace.
+type speaker struct{ ws, did, key string }
+
+// voucher is what is known of a key of a DID: who put it there or confirmed it,
+// when, and what they could do in the whole workspace.
+type voucher struct {
+	by      string // "" when nobody knows
+	at      int64
+	scopes  []string
+	refused bool // somebody has said that it is not hers
+}
+
+// counts reports whether the key speaks for its DID at all.
+func (v voucher) counts() bool { return v.by != "" && !v.refused }
+
+// covers reports whether whoever vouches for the key had all of these scopes.
+func (v voucher) covers(ws string, scopes []string) bool {
+	return !v.refused && covers(ws, v.scopes, scopes)
+}
+
+func covers(ws string, has, scopes []string) bool {
+	return auth.CheckGrant(web.Caller{Workspace: ws, Scopes: auth.Effective(ws, has)}, "", auth.Effective(ws, scopes)) == nil
+}
+
+// about is what to say of a key that needs a second look.
+func (v voucher) about(key string) string {
+	if v.by == "" {
+		return key + ": nobody knows who put it there."
+	}
+	return key + ": put there or confirmed by " + v.by + " on " + time.UnixMilli(v.at).UTC().Format(time.RFC3339) + "."
+}
+
+// vouch notes what is known of a key of a DID from now on.
+func vouch(ctx context.Context, tx *db.Tx, who speaker, v voucher) error {
+	scopes, err := json.Marshal(v.scopes)
 	if err != nil {
 		return fmt.Errorf("encode scopes of key: %w", err)
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO entity_keys(ws, did, key, scopes, added_by, added_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (ws, did, key) DO UPDATE SET scopes = excluded.scopes, added_by = excluded.added_by, added_at = excluded.added_at`,
-		who.ws, who.did, who.key, string(scopes), o.by, o.at)
+	refused := 0
+	if v.refused {
+		refused = 1
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO entity_keys(ws, did, key, scopes, added_by, added_at, refused) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (ws, did, key) DO UPDATE SET scopes = excluded.scopes, added_by = excluded.added_by, added_at = excluded.added_at, refused = excluded.refused`,
+		who.ws, who.did, who.key, string(scopes), v.by, v.at, refused)
 	if err != nil {
-		return fmt.Errorf("insert key of twin: %w", err)
+		return fmt.Errorf("vouch for key: %w", err)
 	}
 	return nil
 }
 
-// findSpeaker gives where a key of a twin came from; the zero origin when that
-// is not known.
-func findSpeaker(ctx context.Context, q db.Querier, who speaker) (o origin, err error) {
-	var scopes string
-	err = q.QueryRow(ctx, `SELECT scopes, added_by, added_at FROM entity_keys WHERE ws = $1 AND did = $2 AND key = $3`, who.ws, who.did, who.key).
-		Scan(&scopes, &o.by, &o.at)
+// findVoucher tells what is known of a key of a DID; the zero voucher when that
+// is nothing.
+func findVoucher(ctx context.Context, q db.Querier, who speaker) (voucher, error) {
+	v, err := scanVoucher(q.QueryRow(ctx, `SELECT scopes, added_by, added_at, refused FROM entity_keys WHERE ws = $1 AND did = $2 AND key = $3`,
+		who.ws, who.did, who.key).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		return origin{}, nil
+		return voucher{}, nil
 	} else if err != nil {
-		return origin{}, fmt.Errorf("find key of twin: %w", err)
+		return voucher{}, fmt.Errorf("find key of twin: %w", err)
 	}
-	if err := json.Unmarshal([]byte(scopes), &o.scopes); err != nil {
-		return origin{}, fmt.Errorf("read scopes of key: %w", err)
-	}
-	return o, nil
+	return v, nil
 }
 
-// dropKey forgets a key of a twin, in all groups too.
-func dropKey(ctx context.Context, tx *db.Tx, who speaker) error {
-	_, err := tx.Exec(ctx, `DELETE FROM entity_keys WHERE ws = $1 AND did = $2 AND key = $3`, who.ws, who.did, who.key)
-	if err == nil {
-		_, err = tx.Exec(ctx, `DELETE FROM group_keys WHERE ws = $1 AND member = $2 AND key = $3`, who.ws, who.did, who.key)
+// scanVoucher reads scopes, added_by, added_at and refused after other columns.
+func scanVoucher(scan func(...any) error, before ...any) (v voucher, err error) {
+	var scopes string
+	var refused int64
+	if err := scan(append(before, &scopes, &v.by, &v.at, &refused)...); err != nil {
+		return v, err
 	}
+	v.refused = refused != 0
+	if err := json.Unmarshal([]byte(scopes), &v.scopes); err != nil {
+		return v, fmt.Errorf("read scopes of key: %w", err)
+	}
+	return v, nil
+}
+
+// dropKeys forgets keys of a DID, all of them without a name.
+func dropKeys(ctx context.Context, tx *db.Tx, ws, id, key string) error {
+	_, err := tx.Exec(ctx, `DELETE FROM entity_keys WHERE ws = $1 AND did = $2 AND ($3 = '' OR key = $3)`, ws, id, key)
 	if err != nil {
-		return fmt.Errorf("drop key of twin: %w", err)
+		return fmt.Errorf("drop keys of twin: %w", err)
 	}
 	return nil
 }
 
-// admit has a group admit a key of a member.
-func admit(ctx context.Context, tx *db.Tx, grp int64, who speaker) error {
-	_, err := tx.Exec(ctx, `INSERT INTO group_keys(ws, member, grp, key) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, who.ws, who.did, grp, who.key)
-	if err != nil {
-		return fmt.Errorf("admit key: %w", err)
-	}
-	return nil
-}
+const listVouchersSQL = `SELECT m.member, k.key, k.scopes, k.added_by, k.added_at, k.refused
+	FROM group_members m JOIN entity_keys k ON k.ws = m.ws AND k.did = m.member
+	WHERE m.grp = $1 AND m.member >= $2 AND m.member <= $3 ORDER BY m.member, k.key`
 
-// replaceAdmitted has a group admit these keys of a member and no others.
-func replaceAdmitted(ctx context.Context, tx *db.Tx, grp int64, who speaker, keys ...string) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM group_keys WHERE ws = $1 AND member = $2 AND grp = $3`, who.ws, who.did, grp); err != nil {
-		return fmt.Errorf("replace admitted keys: %w", err)
-	}
-	for _, who.key = range keys {
-		if err := admit(ctx, tx, grp, who); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// listAdmitted lists the keys of a member that a group admits, in order.
-func listAdmitted(ctx context.Context, q db.Querier, ws, member string, grp int64) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT key FROM group_keys WHERE ws = $1 AND member = $2 AND grp = $3 ORDER BY key`, ws, member, grp)
-	return collect(rows, err, func() (key string, err error) { return key, rows.Scan(&key) })
-}
-
-// addKeys fills in which keys of members, who are in order, a group admits.
-func addKeys(ctx context.Context, q db.Querier, grp int64, members []Member) error {
+// addKeys fills in which keys speak for members of a group, who are in order,
+// with all that it gives or with a part.
+func addKeys(ctx context.Context, q db.Querier, r *entity.Row, scopes []string, members []Member) error {
 	if len(members) == 0 {
 		return nil
 	}
-	type row struct{ member, key string }
-	rows, err := q.Query(ctx, `SELECT member, key FROM group_keys WHERE grp = $1 AND member >= $2 AND member <= $3 ORDER BY member, key`,
-		grp, members[0].Member, members[len(members)-1].Member)
-	found, err := collect(rows, err, func() (r row, err error) { return r, rows.Scan(&r.member, &r.key) })
-	for i := range members {
-		for len(found) > 0 && found[0].member <= members[i].Member {
-			if found[0].member == members[i].Member {
-				members[i].Keys = append(members[i].Keys, found[0].key)
-			}
-			found = found[1:]
+	rows, err := q.Query(ctx, listVouchersSQL, r.NID, members[0].Member, members[len(members)-1].Member)
+	i := 0
+	_, err = collect(rows, err, func() (none struct{}, err error) {
+		var member, key string
+		v, err := scanVoucher(rows.Scan, &member, &key)
+		if err != nil {
+			return none, err
 		}
-	}
+		for i < len(members) && members[i].Member < member {
+			i++
+		}
+		if i < len(members) && members[i].Member == member { // else it has only just come
+			members[i].show(r.Workspace, scopes, key, v)
+		}
+		return none, nil
+	})
 	return err
 }
 
-// admittedTo are the numbers of the groups that admit the key a UCAN caller has
-// signed with.
-func admittedTo(ctx context.Context, q db.Querier, c web.Caller) (map[int64]bool, error) {
-	rows, err := q.Query(ctx, `SELECT grp FROM group_keys WHERE ws = $1 AND member = $2 AND key = $3`, c.Workspace, c.DID, c.Signer)
-	list, err := collect(rows, err, func() (grp int64, err error) { return grp, rows.Scan(&grp) })
-	out := make(map[int64]bool, len(list))
-	for _, grp := range list {
-		out[grp] = true
+// show adds a key to those of a member.
+func (m *Member) show(ws string, scopes []string, key string, v voucher) {
+	switch {
+	case !v.counts():
+	case v.covers(ws, scopes):
+		m.Keys = append(m.Keys, key)
+	default:
+		m.Limited = append(m.Limited, key)
 	}
-	return out, err
+}
+
+// maxSpokenFor is how many twins of one key are looked at.
+const maxSpokenFor = 100
+
+// listSpokenFor lists the twins a did:key speaks for.
+func listSpokenFor(ctx context.Context, q db.Querier, ws, key string) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT did FROM entity_keys WHERE ws = $1 AND key = $2 AND refused = 0 ORDER BY did LIMIT $3`, ws, key, maxSpokenFor)
+	return collect(rows, err, func() (id string, err error) { return id, rows.Scan(&id) })
 }

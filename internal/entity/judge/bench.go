@@ -28,7 +28,9 @@ type Bench struct {
 	Protocols *protocol.Service
 	Workspace string
 	Caller    string   // DID
+	Known     []string // DIDs as which the caller may have acted before, its own with them
 	As        []string // as whom the caller acts besides: DIDs of groups and organisations
+	Parts     []string // as whom it would act under any of the names it is known by
 	Now       time.Time
 }
 
@@ -186,7 +188,7 @@ func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*link.End,
 		if !own {
 			continue
 		}
-		if !slices.ContainsFunc(claim.Verification.Approvals, func(a twin.Approval) bool { return a.Oracle == o.DID && a.Verifier != b.Caller }) {
+		if !slices.ContainsFunc(claim.Verification.Approvals, func(a twin.Approval) bool { return a.Oracle == o.DID && !slices.Contains(b.Known, a.Verifier) }) {
 			return o.DID, nil
 		}
 		found = o.DID
@@ -206,7 +208,7 @@ func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*link.End,
 func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []*link.End, oracle string) {
 	for _, a := range before {
 		still := slices.ContainsFunc(oracles, func(o *link.End) bool { return o.DID == a.Oracle })
-		if still && a.Oracle != oracle && a.Verifier != b.Caller {
+		if still && a.Oracle != oracle && !slices.Contains(b.Known, a.Verifier) {
 			next.Approvals = append(next.Approvals, a)
 		}
 	}

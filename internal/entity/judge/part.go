@@ -12,13 +12,15 @@ import (
 // ever changed it, owns it, or controls it or what produces it or once did, now
 // or when it was made.
 func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, producers []producer) error {
-	if err := Independent(claim, b.Caller); err != nil {
-		return err
-	}
-	if changed, err := hasChanged(ctx, q, nid, b.Caller); err != nil {
-		return err
-	} else if changed {
-		return Claimant("You have changed the claim.")
+	for _, who := range b.Known {
+		if err := Independent(claim, who); err != nil {
+			return err
+		}
+		if changed, err := hasChanged(ctx, q, nid, who); err != nil {
+			return err
+		} else if changed {
+			return Claimant("You have changed the claim.")
+		}
 	}
 	made := claim.Created.UnixMilli()
 	switch now, then, err := b.held(ctx, q, nid, made); {
@@ -73,7 +75,7 @@ func (b Bench) held(ctx context.Context, q db.Querier, nid int64, moments ...int
 }
 
 func (b Bench) hold(h hands) hold {
-	acts := func(d string) bool { return d == b.Caller || slices.Contains(b.As, d) }
+	acts := func(d string) bool { return slices.Contains(b.Known, d) || slices.Contains(b.Parts, d) }
 	return hold{slices.ContainsFunc(h.Controllers, acts), acts(h.Owner)}
 }
 
@@ -81,5 +83,5 @@ func (b Bench) hold(h hands) hold {
 // group.
 func (b Bench) controls(ctx context.Context, q db.Querier, nid int64) (bool, error) {
 	h, _, err := findHands(ctx, q, b.Workspace, nid)
-	return b.hold(h).controls, err
+	return slices.ContainsFunc(h.Controllers, func(d string) bool { return d == b.Caller || slices.Contains(b.As, d) }), err
 }

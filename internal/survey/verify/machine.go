@@ -41,14 +41,16 @@ func needsReason(from, to string) bool {
 	return response.NeedsReason(to) || from == response.Rejected
 }
 
-// decide says what a decision of a verifier makes of a response, or why it
-// cannot be made. reviewers is how many must approve. Faults:
+// decide says what a decision of a verifier, under all its names, makes of a
+// response, or why it cannot be made. reviewers is how many must approve. Faults:
 // VERIFIER_IS_COLLECTOR, RESPONSE_NOT_VERIFIABLE, STATE_TRANSITION_INVALID,
 // SECOND_REVIEWER_REQUIRED, VERIFICATION_INVALID.
-func decide(r *response.Row, d Draft, verifier string, reviewers int) (response.Move, error) {
+func decide(r *response.Row, d Draft, verifier []string, reviewers int) (response.Move, error) {
 	m := response.Move{To: d.Status, Reason: d.Reason, Notes: d.Notes}
-	if err := response.MayJudge(verifier, r.Collector, r.Sender); err != nil {
-		return m, err
+	for _, name := range verifier {
+		if err := response.MayJudge(name, r.Collector, r.Sender); err != nil {
+			return m, err
+		}
 	}
 	switch {
 	case r.Status == response.Redacted:
@@ -68,8 +70,8 @@ func decide(r *response.Row, d Draft, verifier string, reviewers int) (response.
 
 // approve counts an approval. The one that approved before is the verifier of
 // the row: any other decision in between has taken the count back to 0.
-func approve(r *response.Row, m response.Move, verifier string, reviewers int) (response.Move, error) {
-	if r.Reviews > 0 && r.Verifier == verifier {
+func approve(r *response.Row, m response.Move, verifier []string, reviewers int) (response.Move, error) {
+	if r.Reviews > 0 && slices.Contains(verifier, r.Verifier) {
 		return m, fault.New(fault.Conflict, "SECOND_REVIEWER_REQUIRED", "You have approved this response. Another verifier must approve it too.")
 	}
 	if m.Reviews = r.Reviews + 1; m.Reviews >= int64(reviewers) {

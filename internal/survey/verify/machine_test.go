@@ -35,7 +35,7 @@ func TestMachine(t *testing.T) {
 				t.Errorf("%s to %s allowed = %v", from, to, got)
 			}
 			code := ""
-			_, err := verify.Decide(verify.Row(from, "complete", 0, ""), verify.Draft{Status: to, Reason: "why"}, "did:key:vera", 1)
+			_, err := verify.Decide(verify.Row(from, "complete", 0, ""), verify.Draft{Status: to, Reason: "why"}, []string{"did:key:vera"}, 1)
 			if !slices.Contains(want, to) {
 				code = "STATE_TRANSITION_INVALID"
 			}
@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 			if tt.verifier != "" {
 				last = "did:key:" + tt.verifier
 			}
-			m, err := verify.Decide(verify.Row(tt.from, tt.status, tt.reviews, last), verify.Draft{Status: tt.to, Reason: tt.reason}, "did:key:"+tt.by, tt.reviewers)
+			m, err := verify.Decide(verify.Row(tt.from, tt.status, tt.reviews, last), verify.Draft{Status: tt.to, Reason: tt.reason}, []string{"did:key:" + tt.by}, tt.reviewers)
 			if got := codeOf(err); got != tt.code {
 				t.Fatalf("code = %q (%v), want %q", got, err, tt.code)
 			}

@@ -25,8 +25,8 @@ type Config struct {
 	Events    *event.Log
 	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
-	// ActsFor lists the DIDs of groups the caller of ctx
-	// belongs to: what these have collected or sent is its own work, too.
+	// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
+	// groups it belongs to: what these have collected or sent is its own work, too.
 	ActsFor func(ctx context.Context) ([]string, error)
 }
 
@@ -102,33 +102,31 @@ func (s *Service) decideTx(ctx context.Context, tx *db.Tx, o *survey.Open, want 
 	if err != nil {
 		return r, nil, err
 	}
-	if slices.Contains(want.as, r.Collector) || slices.Contains(want.as, r.Sender) {
-		return r, nil, response.OwnWork()
-	}
 	verifier := web.CallerFrom(ctx).DID
 	if again, err := decided(ctx, tx, r.NID, Decision{Verifier: verifier, Judged: judged}, want.Draft); err != nil || again {
 		return r, nil, err
 	}
-	m, err := decide(r, want.Draft, verifier, o.Policy.MinReviewers)
+	m, err := decide(r, want.Draft, append([]string{verifier}, want.as...), o.Policy.MinReviewers)
 	if err != nil {
 		return r, nil, err
 	}
 	m.Judged = judged
-	if err := mayJudge(ctx, tx, r, verifier); err != nil {
+	if err := mayJudge(ctx, tx, r, append([]string{verifier}, want.as...)); err != nil {
 		return r, nil, err
 	}
 	return s.cfg.Responses.MoveTx(ctx, tx, o, r, m)
 }
 
-// mayJudge refuses a verifier who has corrected the response. The fault is
-// VERIFIER_IS_COLLECTOR.
-func mayJudge(ctx context.Context, tx *db.Tx, r *response.Row, verifier string) error {
-	own := r.Action == "corrected" && r.Actor == verifier
+// mayJudge refuses a verifier, under all its names, who has corrected the
+// response. The fault is VERIFIER_IS_COLLECTOR.
+func mayJudge(ctx context.Context, tx *db.Tx, r *response.Row, verifier []string) error {
+	own := r.Action == "corrected" && slices.Contains(verifier, r.Actor)
 	if !own && r.Revision > 1 {
-		var err error
-		if own, err = wrote(ctx, tx, r.NID, verifier); err != nil {
+		writers, err := listWriters(ctx, tx, r.NID)
+		if err != nil {
 			return err
 		}
+		own = slices.ContainsFunc(writers, func(who string) bool { return slices.Contains(verifier, who) })
 	}
 	if own {
 		return response.OwnWork()

@@ -21,9 +21,8 @@ const (
 	selectName    = `SELECT response_id FROM responses WHERE nid = $1 AND survey = $2`
 	selectHasFlag = `SELECT response FROM response_flags WHERE response = $1 AND rule = $2 LIMIT 1`
 	// A content that clashed may have become that of the response.
-	selectWrote = `SELECT response FROM response_history WHERE response = $1 AND actor = $2 AND action = 'corrected'
-		UNION ALL SELECT response FROM response_conflicts WHERE response = $1 AND sender = $2 AND resolution IN ('sent', 'merged')
-		LIMIT 1`
+	selectWriters = `SELECT actor FROM response_history WHERE response = $1 AND action = 'corrected'
+		UNION SELECT sender FROM response_conflicts WHERE response = $1 AND resolution IN ('sent', 'merged')`
 )
 
 // listDecisions reads decisions about a response, newest first.
@@ -124,9 +123,26 @@ func hasFlag(ctx context.Context, q db.Querier, response int64, rule string) (bo
 	return exists(q.QueryRow(ctx, selectHasFlag, response, rule), "find flag")
 }
 
-// wrote tells whether somebody has written an earlier revision of a response.
-func wrote(ctx context.Context, q db.Querier, response int64, who string) (bool, error) {
-	return exists(q.QueryRow(ctx, selectWrote, response, who), "find who corrected a response")
+// listWriters lists those who have corrected a response, or sent what a
+// correction was taken from.
+func listWriters(ctx context.Context, q db.Querier, response int64) ([]string, error) {
+	rows, err := q.Query(ctx, selectWriters, response)
+	if err != nil {
+		return nil, fmt.Errorf("list who corrected a response: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below tells what went wrong
+	var out []string
+	for rows.Next() {
+		var who string
+		if err := rows.Scan(&who); err != nil {
+			return nil, fmt.Errorf("list who corrected a response: %w", err)
+		}
+		out = append(out, who)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list who corrected a response: %w", err)
+	}
+	return out, nil
 }
 
 // exists tells whether a query finds anything.

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// askEvery is how often a job that somebody asked for asks whether they still
+// have the rights it was accepted with.
+const askEvery = time.Second
+
+// asked adds handlers of work that somebody asked for: it ends with their
+// rights. What the server gives itself to finish what it began is not among
+// them.
+func (a *App) asked(into, handlers map[string]job.Handler) {
+	for kind, h := range handlers {
+		into[kind] = whileAllowed(h, a.mayGoOn)
+	}
+}
+
+// whileAllowed runs a handler for as long as may lets it.
+func whileAllowed(h job.Handler, may func(context.Context) error) job.Handler {
+	return func(ctx context.Context, run *job.Run) error {
+		if err := may(ctx); err != nil {
+			return err
+		}
+		work, end := context.WithCancelCause(ctx)
+		defer end(nil)
+		go func() {
+			tick := time.NewTicker(askEvery)
+			defer tick.Stop()
+			for {
+				select {
+				case <-work.Done():
+					return
+				case <-tick.C:
+				}
+				if err := may(work); isEnded(err) {
+					end(err)
+					return
+				}
+			}
+		}()
+		err := h(work, run)
+		if cause := context.Cause(work); err != nil && isEnded(cause) {
+			return cause
+		}
+		return err
+	}
+}
+
+const codeEnded = "JOB_RIGHTS_ENDED"
+
+func isEnded(err error) bool { return fault.CodeOf(err) == codeEnded }
+
+// mayGoOn is nil while whoever asked for the job of ctx has all the rights it
+// was accepted with. A key that only came to its planned end does not end what
+// it began; one that was revoked does, and a group that no longer gives them.
+func (a *App) mayGoOn(ctx context.Context) error {
+	c := web.CallerFrom(ctx)
+	if c.Key == "" && c.Signer != "" {
+		c.Again = func(ctx context.Context) (web.Caller, error) { return a.callerOf(ctx, c.DID, c.Signer) }
+	}
+	err := a.Auth.StillValid(web.WithCaller(ctx, c), false)
+	switch kind := fault.KindOf(err); {
+	case err == nil || fault.CodeOf(err) == "KEY_EXPIRED":
+		return nil
+	case kind != fault.Unauthenticated && kind != fault.Forbidden:
+		return err
+	}
+	return job.Permanent(fault.New(fault.Forbidden, codeEnded,
+		"Whoever asked for this job has lost rights it was accepted with. What was done until then stays; somebody who has them can ask for the rest."))
+}
