@@ -2,6 +2,7 @@ package entity_test
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -109,6 +110,28 @@ func TestVerdictLapses(t *testing.T) {
 		}
 		_, err := v.s.Create(as(t, "ws", "owner"), with(draftOf("credential"), "becameFrom", claim.DID))
 		want(t, "a credential of what nobody has verified", err, "CLAIM_NOT_VERIFIED")
+	})
+}
+
+// The routes of parts change what a twin says as well, of any twin, and in place.
+func TestVerdictLapsesByParts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		stove := draftOf("clean-cooking")
+		stove.Services = []entity.Endpoint{{ID: "#a", Type: "Data", Endpoint: "https://example.org/a"}, {ID: "#b", Type: "Data", Endpoint: "https://example.org/b"}}
+		id := v.create(t, "ws", stove).DID
+		for _, request := range []string{
+			`PUT /services/a {"type":"Data","endpoint":"https://example.org/c"}`, `DELETE /services/a `, `PUT /properties/serial "S1"`, `DELETE /properties/serial `,
+		} {
+			method, rest, _ := strings.Cut(request, " ")
+			path, body, _ := strings.Cut(rest, " ")
+			must(t, v.judge(t, "ws", id, "verified"))
+			w := v.send(t, "ws owner", method+" /v1/entities/"+url.PathEscape(id)+path, body, "If-Match", "*")
+			if got := v.get(t, "ws", id).Verification; w.Code >= 300 || got.Status != "pending" {
+				t.Errorf("%s = %d %s, and the verdict is %+v; want it pending", request, w.Code, w.Body, got)
+			}
+		}
 	})
 }
 

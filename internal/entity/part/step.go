@@ -32,7 +32,7 @@ func (s *Service) stepRoutes(a *web.API) {
 			"What produces a claim is made from a protocol, whose claimTypes say how it is verified: by which oracles, how many, and for which reasons. " +
 			"Where they name oracles or a quorum, a controller of such an oracle gives the verdict; the claim is pending, with approvals and missing, until enough have. " +
 			"One of them is enough to reject it. While somebody vouches for a claim, what produces it does not change; when anything else it says changes it is pending again, and while an active credential rests on it such a change is refused. " +
-			"A claim says what its controllers decide in its record, except who they are, and its relationships; the version of its protocol counts too.",
+			"A claim says what its controllers decide in its record, except who they are, and its relationships; the version of its protocol counts too. Any other verified entity is pending again as well when what its controllers decide in its record changes.",
 		Example: entity.Verdict{Status: "verified", Evidence: "seen on site", Revision: new(int64(1))},
 		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION", "REVISION_UNKNOWN", "PRECONDITION_REQUIRED"},
 	})
