@@ -227,7 +227,7 @@ func (d *drawer) plan() {
 		clerk.List = []string{"entities:write", "entities:read", one(d, "imports:write", "entities:transfer", "entities:erase", "keys:write")}
 	}
 	person := step{Do: "twin", How: one(d, "Person", "Person", "Organisation"), New: p}
-	switch d.rand.IntN(11) {
+	switch d.rand.IntN(12) {
 	case 0: // take a principal over
 		person.Who, person.List = boss, []string{"ann"}
 		d.todo = []step{clerk, person, group, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: m, Do: "transfer", On: p, To: m}, {Who: m, Do: "keys", On: p, To: "mal", How: d.way()}}
@@ -262,8 +262,11 @@ func (d *drawer) plan() {
 			d.todo = append(d.todo, one(d, step{Who: from, Do: "key", List: scopes, New: last}, step{Who: from, Do: "rotate", On: from, New: last}))
 		}
 		d.todo[1] = group
-		d.todo = append(d.todo, one(d,
-			step{Who: boss, Do: "leave", On: g, To: member}, step{Who: boss, Do: "status", On: g, How: "suspended"}, step{Who: boss, Do: "scopes", On: g, List: []string{"protocols:read"}}))
+		ends := []step{{Who: boss, Do: "leave", On: g, To: member}, {Who: boss, Do: "status", On: g, How: "suspended"}, {Who: boss, Do: "scopes", On: g, List: []string{"protocols:read"}}}
+		if member == p {
+			ends = append(ends, step{Who: boss, Do: "keys", On: p, How: "only"})
+		}
+		d.todo = append(d.todo, one(d, ends...))
 	case 4: // take away by erasing
 		who := one(d, boss, "tenant")
 		person.Who, person.How = who, "Person"
@@ -297,6 +300,14 @@ func (d *drawer) plan() {
 			{Who: boss, Do: "control", On: org, To: m},
 			{Who: boss, Do: "status", On: org, How: "suspended"},
 			{Who: m, Do: "status", On: org, How: "active"},
+		}
+	case 11: // be there before the group gives more
+		person.Who, person.List, group.List = m, one(d, []string{"mal"}, []string{"ann", "mal"}), []string{"entities:read"}
+		d.todo = []step{
+			clerk, group, person,
+			{Who: boss, Do: "join", On: g, To: p},
+			{Who: boss, Do: "scopes", On: g, List: append(slices.Clone(scopes), "keys:write", "groups:write"), How: one(d, d.way(), "property")},
+			{Who: p + "/mal", Do: "key", List: scopes, New: k},
 		}
 	case 10: // what was ended goes on
 		person.Who, person.List, person.How = boss, []string{"ann"}, "Person"
