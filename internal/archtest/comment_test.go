@@ -72,24 +72,7 @@ func checkExported(all []*file) []finding {
 }
 
 func exportedReceiver(d *ast.FuncDecl) bool {
-	if d.Recv == nil {
-		return true
-	}
-	typ := d.Recv.List[0].Type
-	for {
-		switch x := typ.(type) {
-		case *ast.StarExpr:
-			typ = x.X
-		case *ast.IndexExpr:
-			typ = x.X
-		case *ast.IndexListExpr:
-			typ = x.X
-		case *ast.Ident:
-			return x.IsExported()
-		default:
-			return false
-		}
-	}
+	return d.Recv == nil || ast.IsExported(receiver(d))
 }
 
 func (f *file) exportedSpecs(d *ast.GenDecl) []finding {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The limits. A function may reach longFunc lines when a comment above it
+// The limits of files and functions. A package has none: TestMeasures prints
+// its size. A function may reach longFunc lines when a comment above it
 // begins a sentence with "Long because".
 const (
 	maxFile      = 500
@@ -15,21 +16,12 @@ const (
 	longFunc     = 100 // also the limit of a test function
 	maxNesting   = 4
 	maxParams    = 5
-	maxInterface = 5    // methods of an exported one
-	maxPackage   = 4000 // lines of code: no tests, comments or blank lines
-	dataTable    = 30   // a literal of more lines is data, not code
+	maxInterface = 5  // methods of an exported one
+	dataTable    = 30 // a literal of more lines is data, not code
 )
-
-// roomy are packages with a larger limit, and why.
-var roomy = map[string]int{
-	"client": 6000, // one method for each route of all areas
-}
-
-func packageLimit(dir string) int { return max(maxPackage, roomy[dir]) }
 
 func checkSizes(all []*file) []finding {
 	var found []finding
-	packages := map[string]int{}
 	for _, f := range all {
 		if f.generated() {
 			continue
@@ -38,27 +30,9 @@ func checkSizes(all []*file) []finding {
 		if lines > maxFile {
 			found = append(found, f.finding(f.ast, "%d lines, at most %d", lines, maxFile))
 		}
-		if !f.test() {
-			size := f.codeLines()
-			packages[f.dir] += size
-			if limit := packageLimit(f.dir); packages[f.dir] > limit && packages[f.dir]-size <= limit {
-				found = append(found, f.finding(f.ast, "package %s has more than %d lines", f.dir, limit))
-			}
-		}
 		found = append(found, f.checkDecls()...)
 	}
 	return found
-}
-
-// codeLines counts the lines that hold something but a comment.
-func (f *file) codeLines() int {
-	n := 0
-	for line := range strings.Lines(f.src) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
-			n++
-		}
-	}
-	return n
 }
 
 // dataLines counts the lines of large package-level literals.

@@ -1,0 +1,297 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// pack is one package as the rules about structure see it: its code without
+// tests.
+type pack struct {
+	dir     string
+	lines   int             // as wc -l counts them
+	imports []string        // packages of ours
+	methods map[string]int  // by type
+	files   map[string]bool // by name
+	command bool
+	embeds  bool // holds files that are not Go
+	tested  bool // has tests, which build a program of their own
+}
+
+// packages puts the files of each package together.
+func packages(all []*file) map[string]*pack {
+	out := map[string]*pack{}
+	for _, f := range all {
+		p := out[f.dir]
+		if p == nil {
+			p = &pack{dir: f.dir, methods: map[string]int{}, files: map[string]bool{}}
+			out[f.dir] = p
+		}
+		if f.test() {
+			p.tested = true
+			continue
+		}
+		p.add(f)
+	}
+	return out
+}
+
+// add counts a file that is not a test.
+func (p *pack) add(f *file) {
+	p.lines += strings.Count(f.src, "\n")
+	p.files[f.name] = true
+	p.command = p.command || f.ast.Name.Name == "main"
+	p.embeds = p.embeds || strings.Contains(f.src, "\n//go:embed ")
+	for _, spec := range f.ast.Imports {
+		to, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
+		if ours && !slices.Contains(p.imports, to) {
+			p.imports = append(p.imports, to)
+		}
+	}
+	slices.Sort(p.imports)
+	for _, decl := range f.ast.Decls {
+		if d, ok := decl.(*ast.FuncDecl); ok && d.Recv != nil {
+			p.methods[receiver(d)]++
+		}
+	}
+}
+
+// receiver names the type a method belongs to.
+func receiver(d *ast.FuncDecl) string {
+	typ := d.Recv.List[0].Type
+	for {
+		switch x := typ.(type) {
+		case *ast.StarExpr:
+			typ = x.X
+		case *ast.IndexExpr:
+			typ = x.X
+		case *ast.IndexListExpr:
+			typ = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// house is the import graph of the packages that are not for tests alone.
+type house map[string]*pack
+
+func newHouse(all []*file) house {
+	h := house(packages(all))
+	maps.DeleteFunc(h, func(dir string, p *pack) bool { return testOnly(dir) || len(p.files) == 0 })
+	return h
+}
+
+// dirs are the packages in order, so that ties are broken the same way.
+func (h house) dirs() []string { return slices.Sorted(maps.Keys(h)) }
+
+// own are the packages of its family that dir imports.
+func (h house) own(dir string) []string {
+	fam, _, _ := family(dir)
+	return slices.DeleteFunc(slices.Clone(h[dir].imports), func(to string) bool {
+		other, _, _ := family(to)
+		return other != fam
+	})
+}
+
+// importers are the packages that import dir.
+func (h house) importers(dir string) []string {
+	var out []string
+	for _, from := range h.dirs() {
+		if slices.Contains(h[from].imports, dir) {
+			out = append(out, from)
+		}
+	}
+	return out
+}
+
+// longest gives the longest chain of packages that import one another, first
+// to last, along the arrows that next gives.
+func (h house) longest(next func(dir string) []string) []string {
+	known := map[string][]string{}
+	var from func(dir string) []string
+	from = func(dir string) []string {
+		if chain, ok := known[dir]; ok {
+			return chain
+		}
+		var rest []string
+		for _, to := range next(dir) {
+			if h[to] == nil {
+				continue
+			}
+			if chain := from(to); len(chain) > len(rest) {
+				rest = chain
+			}
+		}
+		known[dir] = append([]string{dir}, rest...)
+		return known[dir]
+	}
+	var best []string
+	for _, dir := range h.dirs() {
+		if chain := from(dir); len(chain) > len(best) {
+			best = chain
+		}
+	}
+	return best
+}
+
+// chain is the longest way through all packages, areaChain inside one family.
+func (h house) chain() []string {
+	return h.longest(func(dir string) []string { return h[dir].imports })
+}
+
+func (h house) areaChain(fam string) []string {
+	return h.longest(func(dir string) []string {
+		if of, _, _ := family(dir); of != fam {
+			return nil
+		}
+		return h.own(dir)
+	})
+}
+
+// beyond are the places beyond a bar, with their figures.
+func (h house) beyond() map[rule]map[string]int {
+	out := map[rule]map[string]int{}
+	note := func(r rule, name string, figure int) {
+		if figure <= r.bar {
+			return
+		}
+		if out[r] == nil {
+			out[r] = map[string]int{}
+		}
+		out[r][name] = figure
+	}
+	note(longChain, "all packages", len(h.chain())-1)
+	for _, dir := range h.dirs() {
+		note(ownImports, dir, len(h.own(dir)))
+		if h.offcut(h[dir]) {
+			note(smallAlone, dir, 1)
+		}
+		for typ, n := range h[dir].methods {
+			note(manyMethods, dir+"."+typ, n)
+		}
+	}
+	for fam, rung := range ladder {
+		note(areaChain, fam, len(h.areaChain(fam))-1)
+		if rung != area || h[fam] == nil {
+			continue
+		}
+		for _, name := range areaFiles(fam) {
+			if !h[fam].files[name] {
+				note(missingFile, fam+"/"+name, 1)
+			}
+		}
+	}
+	return out
+}
+
+// offcut reports whether a package is too small for its single importer to
+// have it apart.
+func (h house) offcut(p *pack) bool {
+	return p.lines < minAlone && !p.command && !p.embeds && len(h.importers(p.dir)) == 1
+}
+
+// areaFiles are what the root of an area consists of.
+func areaFiles(dir string) []string {
+	return []string{path.Base(dir) + ".go", "service.go", "store.go", "http.go"}
+}
+
+func TestStructure(t *testing.T) {
+	t.Parallel()
+	report(t, ratchet(newHouse(allFiles(t)).beyond(), held))
+}
+
+func TestStructureFindsBad(t *testing.T) {
+	t.Parallel()
+	const short = "package x\n"
+	long := short + padding
+	methods := func(n int) string {
+		return long + "type T struct{}\n" + strings.Repeat("\nfunc (t *T) m() {}\n", n)
+	}
+	for _, tt := range []struct {
+		name string
+		in   []*file
+		want string
+	}{
+		{"chain", row(t, 6, "internal/web/p"), "6 imports in a row"},
+		{"short chain", row(t, 5, "internal/web/p"), ""},
+		{"long chain", row(t, 13, "internal/web/p", "internal/auth/p", "internal/entity/p"), "13 imports in a row"},
+		{"long enough a chain", row(t, 12, "internal/web/p", "internal/auth/p", "internal/entity/p"), ""},
+		{"own imports", star(t, 9), "imports 9 packages of its own family"},
+		{"few own imports", star(t, 8), ""},
+		{"offcut", pair(t, "internal/web/x", short), "under 150 lines"},
+		{"large enough", pair(t, "internal/web/x", long), ""},
+		{"command", pair(t, "internal/web/x", "package main\n"), ""},
+		{"embeds", pair(t, "internal/web/x", short+"\n//go:embed x.json\nvar x []byte\n"), ""},
+		{"test helper", pair(t, "internal/web/xtest", short), ""},
+		{"shared", append(pair(t, "internal/web/x", short), importing(t, "internal/auth", "internal/web/x")), ""},
+		{"methods", []*file{sample(t, "internal/web/a.go", methods(41))}, "internal/web.T has 41 methods"},
+		{"few methods", []*file{sample(t, "internal/web/a.go", methods(40))}, ""},
+		{"area file", areaOf(t, "entity", "service", "http"), "internal/entity/store.go is missing"},
+		{"area", areaOf(t, "entity", "service", "store", "http"), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wantFinding(t, ratchet(newHouse(tt.in).beyond(), nil), tt.want)
+		})
+	}
+}
+
+// padding makes a sample large enough to stand alone.
+var padding = strings.Repeat("// x\n", minAlone)
+
+// importing is a package of dir that imports others.
+func importing(t *testing.T, dir string, imports ...string) *file {
+	t.Helper()
+	src := "package x\n"
+	for _, to := range imports {
+		src += "import _ \"" + module + "/" + to + "\"\n"
+	}
+	return sample(t, dir+"/a.go", src+padding)
+}
+
+// row is n imports in a row, spread over families from the lowest up.
+func row(t *testing.T, n int, families ...string) []*file {
+	t.Helper()
+	name := func(i int) string { return fmt.Sprint(families[i*len(families)/(n+1)], i) }
+	out := []*file{importing(t, name(0))}
+	for i := range n {
+		out = append(out, importing(t, name(i+1), name(i)))
+	}
+	return out
+}
+
+// star is a package that imports n of its family.
+func star(t *testing.T, n int) []*file {
+	t.Helper()
+	var out []*file
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprint("internal/web/p", i))
+		out = append(out, importing(t, all[i]))
+	}
+	return append(out, importing(t, "internal/web", all...))
+}
+
+// pair is a package of src at dir and its only importer.
+func pair(t *testing.T, dir, src string) []*file {
+	t.Helper()
+	return []*file{sample(t, dir+"/a.go", src), importing(t, "internal/web", dir)}
+}
+
+// areaOf is the root of the entity area with some files.
+func areaOf(t *testing.T, names ...string) []*file {
+	t.Helper()
+	var out []*file
+	for _, name := range names {
+		out = append(out, sample(t, "internal/entity/"+name+".go", "package entity\n"))
+	}
+	return out
+}
