@@ -123,17 +123,5 @@ func listed(bad []string, err error, what string) error {
 
 func texts(ctx context.Context, q Querier, sql string, args ...any) ([]string, error) {
 	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, rows.Err()
+	return Collect(rows, err, "query catalog", Column[string])
 }

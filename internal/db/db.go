@@ -37,7 +37,8 @@ const (
 type Querier interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, sql string, args ...any) (int64, error)
-	// Query runs a statement that returns rows. The caller closes them.
+	// Query runs a statement that returns rows. The caller closes them; Collect
+	// and Each do it for callers that read all of them or walk over them.
 	Query(ctx context.Context, sql string, args ...any) (Rows, error)
 	// QueryRow runs a statement that returns at most one row.
 	QueryRow(ctx context.Context, sql string, args ...any) Row

@@ -148,19 +148,9 @@ const (
 
 // readApplied reads all rows of schema_migrations and closes them.
 func readApplied(rows Rows, err error) ([]applied, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []applied
-	for rows.Next() {
-		var a applied
-		if err := rows.Scan(&a.version, &a.name, &a.checksum); err != nil {
-			return nil, err
-		}
-		out = append(out, a)
-	}
-	return out, rows.Err()
+	return Collect(rows, err, "list migrations", func(a *applied, row Row) error {
+		return row.Scan(&a.version, &a.name, &a.checksum)
+	})
 }
 
 // MigrationSum identifies the embedded migrations of a dialect. Two programs

@@ -87,24 +87,19 @@ func (l *lite) apply(ctx context.Context, c *liteConn, m migration) (err error) 
 // brokenKeys lists up to ten tables and rows that break a foreign key.
 func brokenKeys(ctx context.Context, c *liteConn) ([]string, error) {
 	rows, err := c.query(ctx, `SELECT "table", rowid, parent FROM pragma_foreign_key_check LIMIT 10`, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
+	return Collect(rows, err, "check foreign keys", func(broken *string, r Row) error {
 		var table, parent string
 		var row *int64
-		if err := rows.Scan(&table, &row, &parent); err != nil {
-			return nil, err
+		if err := r.Scan(&table, &row, &parent); err != nil {
+			return err
 		}
 		id := "?"
 		if row != nil {
 			id = fmt.Sprint(*row)
 		}
-		out = append(out, fmt.Sprintf("%s row %s refers to a missing row of %s", table, id, parent))
-	}
-	return out, rows.Err()
+		*broken = fmt.Sprintf("%s row %s refers to a missing row of %s", table, id, parent)
+		return nil
+	})
 }
 
 // copyBefore keeps the store as it was: hearth.db.before-0005.

@@ -1,0 +1,69 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// ErrStop ends a walk over rows early and without an error.
+var ErrStop = errors.New("stop reading rows")
+
+// Each calls fn for every row of a query, whose rows and error it takes as
+// Query returned them, until fn returns an error; ErrStop ends the walk without
+// one. It always closes the rows. Any error is wrapped with doing, as in "list
+// keys: …".
+func Each(rows Rows, err error, doing string, fn func(Row) error) error {
+	if err == nil {
+		err = walk(rows, fn)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+func walk(rows Rows, fn func(Row) error) error {
+	defer rows.Close() // also when fn panics
+	var row Row = rows
+	for rows.Next() {
+		if err := fn(row); errors.Is(err, ErrStop) {
+			return rows.Close()
+		} else if err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// Collect reads all rows of a query into a slice, nil when there are none. scan
+// fills in one element, which is zero. Everything else is as with Each.
+func Collect[T any](rows Rows, err error, doing string, scan func(*T, Row) error) ([]T, error) {
+	var out []T
+	err = Each(rows, err, doing, func(row Row) error {
+		var zero T
+		out = append(out, zero)
+		return scan(&out[len(out)-1], row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Column scans a row of one column: db.Collect(rows, err, "list ids", db.Column[string]).
+func Column[T any](v *T, row Row) error { return row.Scan(v) }
+
+// Exists reports whether a query of one column found a row.
+func Exists(row Row, doing string) (bool, error) {
+	var v any
+	if err := row.Scan(&v); errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("%s: %w", doing, err)
+	}
+	return true, nil
+}
