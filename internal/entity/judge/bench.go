@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/entity/protocol/claimtype"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -114,14 +113,14 @@ func TypeOf(claim *twin.Entity) (name, pointer string) {
 }
 
 // rule is what the protocols of all that produce a claim say about it.
-func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []producer, v Verdict) (all claimtype.Rule, err error) {
+func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []producer, v Verdict) (all protocol.ClaimRule, err error) {
 	name, pointer := TypeOf(claim)
 	for _, maker := range producers {
 		p, err := b.protocolOf(ctx, q, maker.nid)
 		if err != nil {
 			return all, err
 		}
-		r, known, names := claimtype.Find(p.ClaimTypes(), name)
+		r, known, names := protocol.FindClaimRule(p.ClaimTypes(), name)
 		if !known && len(names) > 0 && v.Status == Verified {
 			return all, fault.New(fault.Conflict, "CLAIM_TYPE_UNKNOWN", "The protocol of what produces the claim does not say how such a claim is verified.").
 				With(fault.Field{Pointer: pointer, Code: "unknown", Detail: "It knows these types of claims: " + strings.Join(names, ", ") + "."})
@@ -155,7 +154,7 @@ func (b Bench) Warm(ctx context.Context, q db.Querier, nid int64) error {
 }
 
 // oracles are those that verify a claim at this moment and may.
-func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule claimtype.Rule) ([]*link.End, error) {
+func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule protocol.ClaimRule) ([]*link.End, error) {
 	nids, err := link.Need{Role: edge.Verifies, Now: b.Now.UnixMilli()}.Parents(ctx, q, nid, maxEnds)
 	if err != nil {
 		return nil, err

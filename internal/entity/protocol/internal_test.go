@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 func TestVersions(t *testing.T) {
@@ -171,5 +174,30 @@ func TestShipped(t *testing.T) {
 	}
 	if got := l.find("did:ixo:protocol/household", "").PII(); fmt.Sprint(got) != "[location name phone]" {
 		t.Errorf("personal data of a household = %v", got)
+	}
+}
+
+func TestSenseVerification(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{}`: "", `7`: " wrong_type",
+		`{"mode":"manual","quorum":2,"oracles":["did:x:a","did:x:b"],"reasonCodes":["weighed"],"facts":[],"rubric":[]}`: "",
+		`{"mode":"auto"}`: "/mode not_allowed", `{"mode":"hybrid"}`: "/mode not_allowed", `{"mode":7}`: "/mode not_allowed", `{"mode":null}`: "",
+		`{"quorum":0}`: "/quorum out_of_range", `{"quorum":101}`: "/quorum out_of_range", `{"quorum":100}`: "",
+		`{"quorum":2,"oracles":["did:x:a"]}`: "/quorum out_of_range", `{"oracles":[]}`: "/oracles empty", `{"oracles":{}}`: "/oracles wrong_type",
+		`{"oracles":["did:x:a",7]}`: "/oracles/1 invalid", `{"oracles":["did:x:a","did:x:a"]}`: "/oracles/1 duplicate",
+		`{"reasonCodes":[]}`: "/reasonCodes wrong_type", `{"reasonCodes":["a","b\nc"]}`: "/reasonCodes/1 not_one_line", `{"reasonCodes":[" "]}`: "/reasonCodes/0 required",
+	} {
+		var c fault.Checks
+		senseVerification(jsontext.Value(text), "", &c)
+		got := ""
+		if f := fault.As(c.Err("X", "x")); f != nil {
+			for _, field := range f.Fields {
+				got += field.Pointer + " " + field.Code
+			}
+		}
+		if got != want {
+			t.Errorf("%s = %q, want %q", text, got, want)
+		}
 	}
 }

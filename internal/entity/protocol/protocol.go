@@ -152,8 +152,8 @@ func (p *Protocol) Class() string { return p.eff.Class }
 // DomainType is the role of its twins in the domain model.
 func (p *Protocol) DomainType() string { return p.eff.DomainType }
 
-// ClaimTypes are the types of claims its twins produce, as text; package
-// claimtype reads it. Do not change it.
+// ClaimTypes are the types of claims its twins produce, as text;
+// FindClaimRule reads it. Do not change it.
 func (p *Protocol) ClaimTypes() []byte { return p.eff.ClaimTypes.Value }
 
 // Open tells whether a twin may have properties that are not declared.

@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/protocol/claimtype"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -85,7 +84,7 @@ func (k *Content) senseClaims(c *fault.Checks) {
 			schema.Compiles(f.Schema, at+"/schema", c)
 		}
 		if given(f.Verification) {
-			claimtype.Sense(f.Verification, at+"/verification", c)
+			senseVerification(f.Verification, at+"/verification", c)
 		}
 	}
 }

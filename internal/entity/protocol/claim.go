@@ -1,11 +1,4 @@
-// Package claimtype is what a protocol says about the claims of its twins: which
-// types of claims there are, and how oracles verify those. It reads the member
-// claimTypes and finds what could never work in it. It is pure.
-//
-// Of the member verification of a type are obeyed: oracles, quorum and
-// reasonCodes. The mode is manual: somebody who controls an oracle gives the
-// verdict. facts, rubric and precision are for their eyes.
-package claimtype
+package protocol
 
 import (
 	"fmt"
@@ -27,29 +20,28 @@ const (
 	maxReasons = 100
 )
 
-// Rule is how claims of a type are verified.
-type Rule struct {
+// ClaimRule is how claims of a type are verified: what is obeyed of the member
+// verification of a claim type. The mode is manual: somebody who controls an
+// oracle gives the verdict. facts, rubric and precision are for their eyes.
+type ClaimRule struct {
 	Oracles []string // DIDs of those who may; nil: any
 	Quorum  int      // how many of them must agree; 0: nobody asks who speaks for an oracle
 	Reasons []string // what a verdict may give as its reason; nil: anything
 }
 
-// form is the member verification. Its members are read one by one: what was
+// verification is the member of that name. Its members are read one by one: what was
 // published before they were checked is used as far as it can be.
-type form struct {
+type verification struct {
 	Mode    jsontext.Value `json:"mode"`
 	Quorum  jsontext.Value `json:"quorum"`
 	Oracles jsontext.Value `json:"oracles"`
 	Reasons jsontext.Value `json:"reasonCodes"`
 }
 
-// given tells that there is a value. null is none.
-func given(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
-
-// Find reads the rule of a type of claims off the member claimTypes. names are
+// FindClaimRule reads the rule of a type of claims off the member claimTypes. names are
 // all types there are; without any, whoever wrote the protocol has not decided
 // about claims.
-func Find(claimTypes jsontext.Value, name string) (r Rule, known bool, names []string) {
+func FindClaimRule(claimTypes jsontext.Value, name string) (r ClaimRule, known bool, names []string) {
 	var types map[string]jsontext.Value
 	if !given(claimTypes) || json.Unmarshal(claimTypes, &types) != nil {
 		return r, false, nil
@@ -58,7 +50,7 @@ func Find(claimTypes jsontext.Value, name string) (r Rule, known bool, names []s
 	var t struct {
 		Verification jsontext.Value `json:"verification"`
 	}
-	var f form
+	var f verification
 	v, known := types[name]
 	if !known || v.Kind() != '{' || json.Unmarshal(v, &t) != nil || t.Verification.Kind() != '{' || json.Unmarshal(t.Verification, &f) != nil {
 		return r, known, names
@@ -77,11 +69,11 @@ func Find(claimTypes jsontext.Value, name string) (r Rule, known bool, names []s
 }
 
 // And is both rules at once.
-func (r Rule) And(o Rule) Rule {
-	return Rule{Oracles: both(r.Oracles, o.Oracles), Quorum: max(r.Quorum, o.Quorum), Reasons: both(r.Reasons, o.Reasons)}
+func (r ClaimRule) And(o ClaimRule) ClaimRule {
+	return ClaimRule{Oracles: inBoth(r.Oracles, o.Oracles), Quorum: max(r.Quorum, o.Quorum), Reasons: inBoth(r.Reasons, o.Reasons)}
 }
 
-func both(a, b []string) []string {
+func inBoth(a, b []string) []string {
 	switch {
 	case a == nil:
 		return b
@@ -102,10 +94,10 @@ func texts(v jsontext.Value) (list []string, ok bool) {
 	return list, v.Kind() == '[' && json.Unmarshal(v, &list) == nil
 }
 
-// Sense notes what could be published in a member verification and never work,
+// senseVerification notes what could be published in a member verification and never work,
 // or would not be obeyed. at is its pointer.
-func Sense(v jsontext.Value, at string, c *fault.Checks) {
-	var f form
+func senseVerification(v jsontext.Value, at string, c *fault.Checks) {
+	var f verification
 	if v.Kind() != '{' || json.Unmarshal(v, &f) != nil {
 		c.Add(at, "wrong_type", "The value must be an object.")
 		return
