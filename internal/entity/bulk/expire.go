@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/kept"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -85,7 +85,7 @@ func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) 
 // ExpireBatches removes at most limit results of batches that were kept for
 // their Idempotency-Key since before a time.
 func (s *Service) ExpireBatches(ctx context.Context, before time.Time, limit int) (int, error) {
-	return kept.Expire(ctx, s.db, before.UnixMilli(), limit)
+	return batch.Expire(ctx, s.db, before.UnixMilli(), limit)
 }
 
 // condemnExports leaves those that nobody has begun to write.

@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/kept"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -236,7 +235,7 @@ func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 // result of each is kept with what it stored, so that a request that is sent
 // again does what the first one did not come to.
 func (s *Service) each(ctx context.Context, b *Batch) (web.Reply[Results], error) {
-	name, done, err := kept.Find(ctx, s.db, s.cfg.Now().UnixMilli())
+	name, done, err := findKept(ctx, s.db, s.cfg.Now().UnixMilli())
 	if err != nil {
 		return web.Reply[Results]{}, err
 	}
@@ -351,5 +350,5 @@ func (s *Service) keepResult(ctx context.Context, tx *db.Tx, name string, r Resu
 	if err != nil {
 		return err
 	}
-	return kept.Keep(ctx, tx, kept.Result{Batch: name, N: r.Index, At: s.cfg.Now().UnixMilli(), Data: string(text)})
+	return keep(ctx, tx, keptResult{Batch: name, N: r.Index, At: s.cfg.Now().UnixMilli(), Data: string(text)})
 }

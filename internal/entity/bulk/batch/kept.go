@@ -1,0 +1,60 @@
+package batch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// headResult is the number of the row that says what a batch was.
+const headResult = -1
+
+// findKept finds what an earlier request with the same Idempotency-Key has
+// done. name is "" without a key.
+func findKept(ctx context.Context, d *db.DB, now int64) (name string, kept map[int]string, err error) {
+	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
+	if k.Key == "" || !c.Known() {
+		return "", nil, nil
+	}
+	var msg []byte
+	for _, part := range []string{c.Workspace, c.DID, c.Key, k.Key} {
+		msg = binary.AppendUvarint(msg, uint64(len(part)))
+		msg = append(msg, part...)
+	}
+	sum := sha256.Sum256(msg)
+	name = hex.EncodeToString(sum[:])
+	hash := hex.EncodeToString(k.Hash[:])
+	err = d.InTx(ctx, func(tx *db.Tx) error {
+		if _, err := insertKept(ctx, tx, keptResult{Batch: name, N: headResult, At: now, Data: hash}); err != nil {
+			return err
+		}
+		kept, err = listKept(ctx, tx, name)
+		return err
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	if kept[headResult] != hash {
+		return "", nil, fault.New(fault.Unprocessable, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request.").
+			With(fault.Field{Pointer: "header/Idempotency-Key", Code: "reused", Detail: "Use a new key for a new request."})
+	}
+	if len(kept) == 1 {
+		return name, nil, nil
+	}
+	return name, kept, nil
+}
+
+// keep keeps a result. Somebody else who sends the same request at this moment
+// may have been first: then all of the chunk is left to them.
+func keep(ctx context.Context, tx *db.Tx, r keptResult) error {
+	mine, err := insertKept(ctx, tx, r)
+	if err == nil && !mine {
+		return fault.New(fault.Conflict, "IDEMPOTENCY_IN_PROGRESS", "A request with this Idempotency-Key is still being worked on.")
+	}
+	return err
+}

@@ -1,0 +1,64 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// wrap says what we were doing.
+func wrap(doing string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+const (
+	insertResultText = `INSERT INTO batch_results(batch, n, at, data) VALUES ($1, $2, $3, $4) ON CONFLICT (batch, n) DO NOTHING`
+	listResultsText  = `SELECT n, data FROM batch_results WHERE batch = $1 ORDER BY n`
+	deleteResults    = `DELETE FROM batch_results WHERE (batch, n) IN (SELECT batch, n FROM batch_results WHERE at < $1 ORDER BY at LIMIT $2)`
+)
+
+// keptResult is what became of an operation of a batch that has an
+// Idempotency-Key: a request that is sent again does what the first one did not
+// come to.
+type keptResult struct {
+	Batch string
+	N     int
+	At    int64  // ms
+	Data  string // JSON
+}
+
+// insertKept keeps the result of an operation; false when it has one.
+func insertKept(ctx context.Context, tx *db.Tx, r keptResult) (bool, error) {
+	count, err := tx.Exec(ctx, insertResultText, r.Batch, r.N, r.At, r.Data)
+	return count > 0, wrap("insert result of batch", err)
+}
+
+// listKept reads all that is kept of a batch, by the number of the operation.
+func listKept(ctx context.Context, q db.Querier, batch string) (map[int]string, error) {
+	rows, err := q.Query(ctx, listResultsText, batch)
+	if err != nil {
+		return nil, wrap("list results of batch", err)
+	}
+	defer rows.Close()
+	out := map[int]string{}
+	for rows.Next() {
+		var n int
+		var data string
+		if err := rows.Scan(&n, &data); err != nil {
+			return nil, wrap("list results of batch", err)
+		}
+		out[n] = data
+	}
+	return out, wrap("list results of batch", rows.Err())
+}
+
+// Expire removes at most limit results that were kept before a time, and reports
+// how many.
+func Expire(ctx context.Context, d *db.DB, before int64, limit int) (int, error) {
+	n, err := d.Exec(ctx, deleteResults, before, limit)
+	return int(n), wrap("expire results of batches", err)
+}
