@@ -15,7 +15,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/personal"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -198,7 +197,7 @@ func (e *exporter) collect(ctx context.Context) error {
 	}
 	err = e.each(ctx, nil, func(r *entity.Row) error {
 		e.st.Counts.Total++
-		return found.Collect(table.Record(r.Body))
+		return found.Collect(tableRecord(r.Body))
 	}, func(*search.Place) error {
 		e.run.Progress(0, 0, fmt.Sprintf("%d twins looked at", e.st.Counts.Total))
 		return nil
@@ -207,7 +206,7 @@ func (e *exporter) collect(ctx context.Context) error {
 		return exportFault(err)
 	}
 	paths := slices.Clone(found.Paths())
-	slices.SortStableFunc(paths, func(a, b string) int { return table.Rank(a) - table.Rank(b) })
+	slices.SortStableFunc(paths, func(a, b string) int { return columnRank(a) - columnRank(b) })
 	e.columns, err = sheet.NewColumns(paths...)
 	return err
 }
@@ -275,7 +274,7 @@ func (e *exporter) write(ctx context.Context) error {
 			if e.d.Format == sheet.NDJSON {
 				return w.Write(r.Body)
 			}
-			return w.Write(table.Record(r.Body))
+			return w.Write(tableRecord(r.Body))
 		}, func(next *search.Place) error {
 			e.st.Place, e.st.Ended = next, next == nil
 			if next == nil {

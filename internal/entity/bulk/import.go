@@ -11,7 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -137,7 +136,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	}
 	open := func() (*sheet.Reader, error) {
 		in, err := sheet.Open(p.Format, file.Open(ctx, s.db, f), f.Bytes, sheet.Options{Kind: s.kinds(ctx, p), Mapping: p.Mapping})
-		return in, table.FileFault(err)
+		return in, fileFault(err)
 	}
 	// Look at all of it first: a file that is broken somewhere stores nothing,
 	// progress has a total, and rows may refer to later ones.
@@ -174,7 +173,7 @@ func (w *importer) count(ctx context.Context, open func() (*sheet.Reader, error)
 		if errors.Is(err, io.EOF) {
 			return n, groups, nil
 		} else if err != nil {
-			return 0, 0, table.FileFault(err)
+			return 0, 0, fileFault(err)
 		}
 		id, group := w.p.glance(rec.JSON)
 		if group {

@@ -15,7 +15,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -155,7 +154,7 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, nil, table.FileFault(err)
+			return nil, nil, fileFault(err)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err

@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/table"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -66,7 +65,7 @@ func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState
 		if errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return prepared{err: table.FileFault(err)}
+			return prepared{err: fileFault(err)}
 		}
 		if err := ctx.Err(); err != nil {
 			return prepared{err: err}
@@ -124,7 +123,7 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 // is nil when it was refused.
 func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *entity.Prepared, *row, error) {
 	if len(rec.Errs) > 0 {
-		return chunk.Refuse("", table.RowFault(w.p.Format, rec.Errs)), nil, nil, nil
+		return chunk.Refuse("", rowFault(w.p.Format, rec.Errs)), nil, nil, nil
 	}
 	r, err := w.rowOf(ctx, rec)
 	if f := chunk.Refusal(err); f != nil {

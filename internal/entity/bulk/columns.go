@@ -1,4 +1,4 @@
-package table
+package bulk
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-// CheckColumns names every column of an export that no record can have, by the
+// checkColumns names every column of an export that no record can have, by the
 // rules of fields= in the list of twins. find is what looks for such a field.
-func CheckColumns(columns []string, find func(field string) error) error {
+func checkColumns(columns []string, find func(field string) error) error {
 	var c fault.Checks
 	for i, path := range columns {
 		err := find(fieldOf(sheet.SplitPath(path)))

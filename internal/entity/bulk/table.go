@@ -1,6 +1,4 @@
-// Package table turns records of twins into rows of a table, and names what is
-// wrong with a file that cannot be read.
-package table
+package bulk
 
 import (
 	"bytes"
@@ -8,25 +6,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// order is how the columns of a table are sorted.
-var order = []string{
+// columnOrder is how the columns of a table are sorted.
+var columnOrder = []string{
 	"did", "type", "class", "domainType", "status", "protocol", "protocolVersion", "project", "controller", "controllers", "owner", "externalIds",
 	"properties", "metadata", "relationships", "missingRelationships", "services",
 }
 
-// Rank is the place of a column among the others.
-func Rank(path string) int {
-	for i, name := range order {
+// columnRank is the place of a column among the others.
+func columnRank(path string) int {
+	for i, name := range columnOrder {
 		if len(path) >= len(name) && path[:len(name)] == name && (len(path) == len(name) || path[len(name)] == '.') {
 			return i
 		}
 	}
-	return len(order)
+	return len(columnOrder)
 }
 
-// Record is a record without what nobody wants in a table: addresses, and
+// tableRecord is a record without what nobody wants in a table: addresses, and
 // lists and objects that are empty.
-func Record(body []byte) jsontext.Value {
+func tableRecord(body []byte) jsontext.Value {
 	dec := jsontext.NewDecoder(bytes.NewReader(body))
 	if _, err := dec.ReadToken(); err != nil {
 		return body

@@ -1,4 +1,4 @@
-package table
+package bulk
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
-// RowFault is the fault of a row that cannot be read. A line of NDJSON has no
+// rowFault is the fault of a row that cannot be read. A line of NDJSON has no
 // columns: what the sheet calls one is a place in the text.
-func RowFault(f sheet.Format, errs []*sheet.Error) *fault.Error {
+func rowFault(f sheet.Format, errs []*sheet.Error) *fault.Error {
 	row := fault.New(fault.Invalid, "ROW_INVALID", "The row cannot be read.")
 	for _, e := range errs {
 		d := fault.Field{Pointer: e.Column, Code: e.Code, Detail: e.Detail}
@@ -21,9 +21,9 @@ func RowFault(f sheet.Format, errs []*sheet.Error) *fault.Error {
 	return row
 }
 
-// FileFault is the fault of a file that cannot be read; err itself when it is
+// fileFault is the fault of a file that cannot be read; err itself when it is
 // not about the file.
-func FileFault(err error) error {
+func fileFault(err error) error {
 	e := sheet.AsError(err)
 	if e == nil {
 		return err
