@@ -44,7 +44,7 @@ var held = map[rule]map[string]int{
 	areaChain: {"internal/entity": 7, "internal/survey": 7},
 	ownImports: {
 		"internal/entity":          12,
-		"internal/entity/bulk":     14,
+		"internal/entity/bulk":     13,
 		"internal/entity/graph":    9,
 		"internal/survey":          10,
 		"internal/survey/offline":  9,
@@ -54,7 +54,6 @@ var held = map[rule]map[string]int{
 	smallAlone: {
 		"internal/db/page":                  1,
 		"internal/db/pgtool":                1,
-		"internal/entity/bulk/personal":     1,
 		"internal/entity/bulk/report":       1,
 		"internal/entity/bulk/version":      1,
 		"internal/entity/cache":             1,

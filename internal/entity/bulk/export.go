@@ -14,7 +14,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/personal"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -72,12 +71,12 @@ func (d *ExportDraft) validate() error {
 
 // exported is how far an export has come, as it is stored.
 type exported struct {
-	Total    int64         `json:"total"`
-	Rows     int64         `json:"rows"`
-	Bytes    int64         `json:"bytes"`
-	SHA256   string        `json:"sha256,omitzero"`
-	Columns  []string      `json:"columns,omitzero"`
-	Personal personal.Mark `json:"personal,omitzero"`
+	Total    int64    `json:"total"`
+	Rows     int64    `json:"rows"`
+	Bytes    int64    `json:"bytes"`
+	SHA256   string   `json:"sha256,omitzero"`
+	Columns  []string `json:"columns,omitzero"`
+	Personal audience `json:"personal,omitzero"`
 }
 
 // exportState is where the writing of NDJSON and CSV goes on. XLSX begins anew:
@@ -294,8 +293,8 @@ func (e *exporter) write(ctx context.Context) error {
 
 // mark notes that the file has something personal in it.
 func (e *exporter) mark(ctx context.Context, r *entity.Row) (err error) {
-	if e.st.Counts.Personal == personal.None {
-		e.st.Counts.Personal, err = personal.Of(ctx, e.s.db, e.s.cfg.Protocols, r.Protocol, r.Body)
+	if e.st.Counts.Personal == forAll {
+		e.st.Counts.Personal, err = audienceOf(ctx, e.s.db, e.s.cfg.Protocols, r.Protocol, r.Body)
 	}
 	return err
 }
@@ -346,7 +345,7 @@ func (e *exporter) save(ctx context.Context, packed [][]byte, end bool) error {
 		counts.SHA256 = hex.EncodeToString(e.sum.Sum(nil))
 		f.SHA256 = counts.SHA256
 		result := exported{Total: counts.Rows, Rows: counts.Rows, Bytes: counts.Bytes, SHA256: counts.SHA256}
-		if counts.Personal != personal.None {
+		if counts.Personal != forAll {
 			result.SHA256 = "" // all who read jobs see it, and a hash tells when a guess is right
 		}
 		e.run.SetResult(result)
