@@ -44,7 +44,7 @@ var held = map[rule]map[string]int{
 	areaChain: {"internal/entity": 7, "internal/survey": 7},
 	ownImports: {
 		"internal/entity":          12,
-		"internal/entity/bulk":     13,
+		"internal/entity/bulk":     12,
 		"internal/entity/graph":    9,
 		"internal/survey":          10,
 		"internal/survey/offline":  9,

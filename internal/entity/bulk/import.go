@@ -11,7 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -142,7 +141,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	// progress has a total, and rows may refer to later ones.
 	w := &importer{
 		s: s, run: r, p: p, file: f, st: st, pace: chunk.NewPace(s.db), resumed: resumed,
-		seen: taken.New(check.Keys(uncarried)...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
+		seen: newTakenNames(check.Keys(uncarried)...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
 	}
 	total, groups, err := w.count(ctx, open)
 	if err != nil {
@@ -207,7 +206,7 @@ type importer struct {
 	// seen are the names the rows so far have taken: a dry run stores nothing
 	// that a row could clash with or refer to, and must say what the real one
 	// says.
-	seen *taken.Names
+	seen *takenNames
 	// lines are the places of rows that name a DID, by the hash of it: a file
 	// may have a million.
 	lines   map[uint64]int64

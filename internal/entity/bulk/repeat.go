@@ -5,7 +5,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,7 +25,7 @@ func (w *importer) repeat(ctx context.Context, row *row) (chunk.Step, error) {
 // rehearse has a step tell the rows after what it does to its twin.
 func (w *importer) rehearse(st chunk.Step, r *row, again func(context.Context, *db.Tx, bool) (chunk.Outcome, error)) (chunk.Step, error) {
 	edges, err := web.Encode(r.relations())
-	return w.seen.Rehearse(taken.Row{Draft: &r.draft, Says: append(edges, r.merge...), Again: again}, st), err
+	return w.seen.rehearse(rehearsal{Draft: &r.draft, Says: append(edges, r.merge...), Again: again}, st), err
 }
 
 // again says what becomes of a row that changes the twin of an earlier one,
@@ -39,7 +38,7 @@ func (w *importer) again(ctx context.Context, tx *db.Tx, row *row, same bool) (c
 	}
 	held, err := w.held(ctx, tx, &row.draft)
 	if held == nil {
-		held = w.seen.Twin(&row.draft)
+		held = w.seen.twin(&row.draft)
 	}
 	if held != nil {
 		o.Warnings = row.warnHeld(held)

@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/taken"
 	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
@@ -109,12 +108,12 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 		return nil
 	}
 	r, err := w.p.rowOf(rec.JSON)
-	if err != nil || len(taken.Of(&r.draft)) == 0 {
+	if err != nil || len(namesOf(&r.draft)) == 0 {
 		return nil
 	}
 	told, err := w.told(ctx, w.s.db, rec.Line)
 	if err == nil && told.Action != chunk.Refused {
-		w.seen.Take(&r.draft)
+		w.seen.take(&r.draft)
 	}
 	return err
 }
@@ -148,7 +147,7 @@ func (w *importer) step(ctx context.Context, rec sheet.Record) (chunk.Step, *ent
 	} else if err != nil {
 		return st, nil, nil, err
 	}
-	w.seen.Take(&r.draft)
+	w.seen.take(&r.draft)
 	if w.p.DryRun && w.p.Mode == modeUpsert {
 		st, err = w.rehearse(st, r, nil)
 	}
@@ -181,12 +180,12 @@ func (w *importer) rowOf(ctx context.Context, rec sheet.Record) (*row, error) {
 // clash tells of names that earlier rows of the file have taken.
 func (w *importer) clash(d *entity.Draft) *fault.Error {
 	var f *fault.Error
-	if d.DID != "" && w.seen.Has(d.DID) {
+	if d.DID != "" && w.seen.has(d.DID) {
 		f = fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
 			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
 	}
 	for _, scheme := range check.Keys(d.ExternalIDs) {
-		if !w.seen.Has(taken.External(scheme, d.ExternalIDs[scheme])) {
+		if !w.seen.has(externalName(scheme, d.ExternalIDs[scheme])) {
 			continue
 		}
 		if f == nil {
@@ -214,7 +213,7 @@ func withClash(f, clash *fault.Error) *fault.Error {
 func (w *importer) pending(err error, all []entity.RelationDraft) bool {
 	switch fault.CodeOf(err) {
 	case "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND":
-		return slices.ContainsFunc(all, func(r entity.RelationDraft) bool { return w.seen.Has(r.Target) })
+		return slices.ContainsFunc(all, func(r entity.RelationDraft) bool { return w.seen.has(r.Target) })
 	}
 	return false
 }

@@ -61,12 +61,12 @@ func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity
 		blind := *row // what it will be is not known
 		blind.status = ""
 		o.Warnings = blind.warn(made.Body())
-		return o, w.seen.Expect(&row.draft, row.relations(), made.Body())
+		return o, w.seen.expect(&row.draft, row.relations(), made.Body())
 	default:
 		return chunk.Outcome{DID: row.draft.DID}, err // a DID we made up names nothing
 	}
 	if w.p.DryRun && w.p.Mode == modeUpsert {
-		err = w.seen.Note(&row.draft, r.Body)
+		err = w.seen.note(&row.draft, r.Body)
 	}
 	return o, err
 }

@@ -1,6 +1,4 @@
-// Package taken knows the names that the rows of a file have taken, and what the
-// twins are that a dry run has not stored under them.
-package taken
+package bulk
 
 import (
 	"fmt"
@@ -18,71 +16,72 @@ import (
 // million of them.
 const maxShared = 10_000
 
-// Names are the names that rows have taken, by their hash: a file may have a
+// takenNames are the names that rows have taken, by their hash: a file may have a
 // million.
-type Names struct {
+type takenNames struct {
 	seed    maphash.Seed
 	twins   map[uint64]*entity.Row // nil where nothing is known of one
-	told    map[uint64]Past
+	told    map[uint64]twinPast
 	members []string
 	shared  map[string]*entity.Row // most twins are alike in these members
 }
 
-// New makes a set of names. Of twins it remembers their status and some members.
-func New(members ...string) *Names {
-	return &Names{seed: maphash.MakeSeed(), twins: map[uint64]*entity.Row{}, told: map[uint64]Past{}, members: append(members, "status"), shared: map[string]*entity.Row{}}
+// newTakenNames makes a set of names. Of twins it remembers their status and
+// some members.
+func newTakenNames(members ...string) *takenNames {
+	return &takenNames{seed: maphash.MakeSeed(), twins: map[uint64]*entity.Row{}, told: map[uint64]twinPast{}, members: append(members, "status"), shared: map[string]*entity.Row{}}
 }
 
-// Of are the names a draft takes for itself.
-func Of(d *entity.Draft) []string {
+// namesOf are the names a draft takes for itself.
+func namesOf(d *entity.Draft) []string {
 	var out []string
 	if d.DID != "" {
 		out = append(out, d.DID)
 	}
 	for scheme, value := range d.ExternalIDs {
-		out = append(out, External(scheme, value))
+		out = append(out, externalName(scheme, value))
 	}
 	return out
 }
 
-// External is the name another system has for a twin.
-func External(scheme, value string) string { return scheme + "\x00" + value }
+// externalName is the name another system has for a twin.
+func externalName(scheme, value string) string { return scheme + "\x00" + value }
 
-func (n *Names) hash(name string) uint64 { return maphash.String(n.seed, name) }
+func (n *takenNames) hash(name string) uint64 { return maphash.String(n.seed, name) }
 
-// Take takes the names of a draft.
-func (n *Names) Take(d *entity.Draft) {
-	for _, name := range Of(d) {
+// take takes the names of a draft.
+func (n *takenNames) take(d *entity.Draft) {
+	for _, name := range namesOf(d) {
 		n.twins[n.hash(name)] = n.twins[n.hash(name)]
 	}
 }
 
-// Free gives the names of a draft back: nothing came of it.
-func (n *Names) Free(d *entity.Draft) {
-	for _, name := range Of(d) {
+// free gives the names of a draft back: nothing came of it.
+func (n *takenNames) free(d *entity.Draft) {
+	for _, name := range namesOf(d) {
 		delete(n.twins, n.hash(name))
 		delete(n.told, n.hash(name))
 	}
 }
 
-// Hash is that of Past.Said.
-func (n *Names) Hash(says []byte) uint64 { return maphash.Bytes(n.seed, says) }
+// hashOf is the hash of what a row says, as twinPast has it.
+func (n *takenNames) hashOf(says []byte) uint64 { return maphash.Bytes(n.seed, says) }
 
-// Has tells whether a name is taken.
-func (n *Names) Has(name string) bool {
+// has reports whether a name is taken.
+func (n *takenNames) has(name string) bool {
 	_, ok := n.twins[n.hash(name)]
 	return ok
 }
 
-// Note remembers what the twin of a draft is.
-func (n *Names) Note(d *entity.Draft, record []byte) error {
-	return n.note(d, record, func(map[string]jsontext.Value) error { return nil })
+// note remembers what the twin of a draft is.
+func (n *takenNames) note(d *entity.Draft, record []byte) error {
+	return n.keep(d, record, func(map[string]jsontext.Value) error { return nil })
 }
 
-// Expect remembers what can be told of a twin whose edges lead to others that
+// expect remembers what can be told of a twin whose edges lead to others that
 // are not stored: not its status, but the project it will be in.
-func (n *Names) Expect(d *entity.Draft, edges []entity.RelationDraft, record []byte) error {
-	return n.note(d, record, func(members map[string]jsontext.Value) (err error) {
+func (n *takenNames) expect(d *entity.Draft, edges []entity.RelationDraft, record []byte) error {
+	return n.keep(d, record, func(members map[string]jsontext.Value) (err error) {
 		delete(members, "status")
 		i := slices.IndexFunc(edges, func(r entity.RelationDraft) bool { return plan.Belongs(r.Role, "project") })
 		if i >= 0 {
@@ -92,8 +91,8 @@ func (n *Names) Expect(d *entity.Draft, edges []entity.RelationDraft, record []b
 	})
 }
 
-func (n *Names) note(d *entity.Draft, record []byte, change func(map[string]jsontext.Value) error) error {
-	names := Of(d)
+func (n *takenNames) keep(d *entity.Draft, record []byte, change func(map[string]jsontext.Value) error) error {
+	names := namesOf(d)
 	if len(names) == 0 {
 		return nil
 	}
@@ -111,10 +110,10 @@ func (n *Names) note(d *entity.Draft, record []byte, change func(map[string]json
 	return err
 }
 
-// Twin is what is remembered of the twin of a draft, with the members that are
+// twin is what is remembered of the twin of a draft, with the members that are
 // in its Body; nil when nothing is.
-func (n *Names) Twin(d *entity.Draft) *entity.Row {
-	for _, name := range Of(d) {
+func (n *takenNames) twin(d *entity.Draft) *entity.Row {
+	for _, name := range namesOf(d) {
 		if twin := n.twins[n.hash(name)]; twin != nil {
 			return twin
 		}
@@ -124,7 +123,7 @@ func (n *Names) Twin(d *entity.Draft) *entity.Row {
 
 // outline keeps the members of a record that are remembered. Twins that are
 // alike share one.
-func (n *Names) outline(all map[string]jsontext.Value) (*entity.Row, error) {
+func (n *takenNames) outline(all map[string]jsontext.Value) (*entity.Row, error) {
 	some := map[string]jsontext.Value{}
 	for _, name := range n.members {
 		if v, ok := all[name]; ok {
