@@ -22,7 +22,7 @@ type Pace struct {
 // must arrive within ReadBase plus the time its bytes take at MinRate, checked
 // as they come. Each write and flush of the answer has a deadline of its own,
 // so a stream lives as long as its reader reads. The rest of a body that a
-// handler has given up is read and dropped: see drop.
+// handler has answered without is read and dropped: see drop.
 func (p Pace) Middleware(next http.Handler) http.Handler {
 	p.ReadBase = orDefault(p.ReadBase, 10*time.Second)
 	p.WriteBase = orDefault(p.WriteBase, 30*time.Second)
@@ -98,29 +98,29 @@ type pacedWriter struct {
 	streams  bool      // HTTP/2: a deadline is that of a stream, and ends it
 	armed    time.Time // when the write deadline that stands was set
 	paid     int       // bytes it gives time for
-	status   int       // of the answer; 0 before it begins
 	endless  bool      // the body is longer than what drop reads
 }
 
-// How much of a body is read, and for how long, after its handler has refused
-// it.
+// How much of a body is read, and for how long, after its handler has answered
+// without it.
 const (
 	dropBytes = 16 << 20
 	dropTime  = 5 * time.Second
 )
 
-// drop reads what is left of a body that its handler began and gave up, or
-// found too large by its length. A client that sends all before it reads would
-// otherwise find the connection reset in place of the answer, which is still in
-// the buffer of net/http. Where the body is longer than what is read here, the
-// answer goes out first. A client that waits for "100 Continue" has sent nothing
-// yet. Under HTTP/2 a stream ends without taking its answer along.
+// drop reads what is left of a body that its handler gave up or never wanted:
+// it was too large, its sender may not send it, there is no such route. A client
+// that sends all before it reads would otherwise find the connection reset in
+// place of the answer, which is still in the buffer of net/http. Where the body
+// is longer than what is read here, the answer goes out first. A client that
+// waits for "100 Continue" has sent nothing yet. Under HTTP/2 a stream ends
+// without taking its answer along.
 func (w *pacedWriter) drop(r *http.Request) {
 	b := w.body
 	if b == nil || b.ended || b.late || w.streams {
 		return
 	}
-	if b.read == 0 && (w.status != http.StatusRequestEntityTooLarge || r.Header["Expect"] != nil) {
+	if b.read == 0 && r.Header["Expect"] != nil {
 		return
 	}
 	if w.endless {
@@ -132,10 +132,9 @@ func (w *pacedWriter) drop(r *http.Request) {
 	_, _ = io.CopyN(io.Discard, b, dropBytes) // a client that has left is not told
 }
 
-// WriteHeader notes the status. Behind a body that will not be read to its end
-// there is no next request.
+// WriteHeader says that behind a body that will not be read to its end there is
+// no next request.
 func (w *pacedWriter) WriteHeader(status int) {
-	w.status = status
 	if w.endless && !w.streams && w.body != nil && !w.body.ended {
 		w.Header().Set("Connection", "close")
 	}

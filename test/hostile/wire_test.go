@@ -110,6 +110,36 @@ func TestMalformedHTTP(t *testing.T) {
 	}
 }
 
+// TestLargeRefusals sends bodies whole, before anything is read, to routes that
+// refuse them unread: the answer is there all the same.
+func TestLargeRefusals(t *testing.T) {
+	t.Parallel()
+	g := aim(t)
+	large := "Content-Type: application/json\r\nContent-Length: 10485760\r\n\r\n" + strings.Repeat(" ", 10<<20)
+	for _, tt := range []struct {
+		path, auth string
+		want       int
+	}{
+		{"/v1/api-keys", "", 401},
+		{"/v1/entities", "Authorization: Bearer hearth_wrong\r\n", 401},
+		{"/v1/imports?type=Household", "Authorization: Bearer hearth_wrong\r\n", 401},
+		{"/sessions", "", 401},
+		{"/v1/nowhere", "Authorization: Bearer " + g.Key + "\r\n", 404},
+	} {
+		// Many clients give up when they cannot send all of it, so wire will not do.
+		c, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(c, "POST "+tt.path+" HTTP/1.1\r\nHost: x\r\n"+tt.auth+large); err != nil {
+			t.Errorf("10 MiB to %s: sent in part: %v", tt.path, err)
+		} else if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != tt.want {
+			t.Errorf("10 MiB to %s = %v (%v), want %d", tt.path, res, err, tt.want)
+		}
+		_ = c.Close()
+	}
+}
+
 // ownRefusal tells whether net/http answered before any handler ran.
 func ownRefusal(h http.Header) bool {
 	return h.Get("Connection") == "close" && h.Get("Content-Security-Policy") == ""
