@@ -46,7 +46,7 @@ var held = map[rule]map[string]int{
 		"internal/entity":          12,
 		"internal/entity/bulk":     12,
 		"internal/entity/graph":    9,
-		"internal/survey":          10,
+		"internal/survey":          9,
 		"internal/survey/offline":  9,
 		"internal/survey/quality":  10,
 		"internal/survey/response": 15,
@@ -60,7 +60,6 @@ var held = map[rule]map[string]int{
 		"internal/entity/render":            1,
 		"internal/survey/response/check":    1,
 		"internal/survey/response/decision": 1,
-		"internal/survey/waiting":           1,
 	},
 	manyMethods: {
 		"internal/app.App":                 69,

@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
-	"github.com/hearth-dmrv/hearth/internal/survey/waiting"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -113,7 +112,7 @@ func (s *Service) move(ctx context.Context, r *Row, old *Survey, m move, reason 
 		if m.starts {
 			err = checkSample(ctx, tx, r.NID, old.Sampling, &all)
 		} else if m.to == StatusArchived {
-			err = waiting.Check(ctx, tx, r.NID, r.SurveyID, &all)
+			err = checkWaiting(ctx, tx, r.NID, r.SurveyID, &all)
 		}
 		if err != nil {
 			return err

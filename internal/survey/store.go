@@ -242,3 +242,17 @@ func cells(ctx context.Context, q db.Querier, survey int64, round int) ([]cell, 
 	}
 	return out, nil
 }
+
+// maxWaiting is how far countWaiting counts.
+const maxWaiting = 1000
+
+const selectWaiting = `SELECT count(*) FROM (SELECT nid FROM response_conflicts WHERE survey = $1 AND resolved_at = 0 LIMIT $2) AS n`
+
+// countWaiting counts what of a survey waits for a decision; one more than
+// maxWaiting for all that is beyond.
+func countWaiting(ctx context.Context, q db.Querier, survey int64) (n int, err error) {
+	if err := q.QueryRow(ctx, selectWaiting, survey, maxWaiting+1).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count what waits: %w", err)
+	}
+	return n, nil
+}
