@@ -19,7 +19,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -350,7 +349,7 @@ func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
 		return nil
 	}
 	next.VStatus, next.Verifier, next.VerifiedAt, next.ImportedBy = Pending, "", 0, ""
-	return decision.Add(ctx, tx, decision.Decision{
+	return insertDecision(ctx, tx, decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: Pending, Verifier: next.Actor, At: next.UpdatedAt,
 		Reason: "the response was corrected", Revision: next.Revision, RequestID: next.RequestID,
 	})

@@ -7,7 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -98,7 +97,7 @@ func (s *Service) MoveTx(ctx context.Context, tx *db.Tx, o *survey.Open, old *Ro
 	} else if !ok {
 		return nil, nil, web.Overtaken()
 	}
-	err := decision.Add(ctx, tx, decision.Decision{
+	err := insertDecision(ctx, tx, decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: m.To, Verifier: next.Actor, At: next.UpdatedAt, Reason: m.Reason, Notes: m.Notes,
 		Revision: next.Revision, RequestID: next.RequestID, Reviews: m.Reviews, Judged: m.Judged,
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -207,7 +206,7 @@ func (s *Service) Warn(ctx context.Context, q db.Querier, r *Row, d *Draft) ([]W
 	if v == nil {
 		return nil, nil
 	}
-	known, err := decision.Came(ctx, q, r.NID, v.Verifier, ms(v.Timestamp).UnixMilli())
+	known, err := decisionCame(ctx, q, r.NID, v.Verifier, ms(v.Timestamp).UnixMilli())
 	if err != nil || known {
 		return nil, err
 	}
@@ -325,14 +324,14 @@ func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *R
 		}
 	}
 	if p.decision != nil {
-		d := decision.Decision{
+		d := decision{
 			NID: s.db.NewNID(), Response: row.NID, From: Pending, To: row.VStatus, Verifier: row.Verifier, At: row.VerifiedAt,
 			Imported: p.imported, Revision: row.Revision, RequestID: row.RequestID, Reviews: row.Reviews, Judged: row.Revision,
 		}
 		if d.Reason = p.decision.Reason; !p.imported {
 			d.Reason = "verified by the server: no flag"
 		}
-		if err := decision.Add(ctx, tx, d); err != nil {
+		if err := insertDecision(ctx, tx, d); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/decision"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -95,7 +94,7 @@ func (s *Service) retire(ctx context.Context, tx *db.Tx, p *Prepared, old *Row) 
 	} else if !ok {
 		return web.Overtaken()
 	}
-	err = decision.Add(ctx, tx, decision.Decision{
+	err = insertDecision(ctx, tx, decision{
 		NID: s.db.NewNID(), Response: old.NID, From: old.VStatus, To: Superseded, Verifier: next.Actor, At: next.UpdatedAt,
 		Reason: "replaced by " + p.row.ResponseID, Revision: next.Revision, RequestID: next.RequestID,
 	})
