@@ -21,7 +21,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/filter"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
@@ -88,7 +87,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 
 // responseFilter reads a filter of responses.
 func responseFilter(text string, f *form.Form) (func(*response.Row) (bool, error), error) {
-	e, err := filter.Parse(text, f)
+	e, err := response.ParseFilter(text, f)
 	if err != nil {
 		return nil, err
 	}

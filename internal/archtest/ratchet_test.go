@@ -49,7 +49,7 @@ var held = map[rule]map[string]int{
 		"internal/survey":          9,
 		"internal/survey/offline":  9,
 		"internal/survey/quality":  10,
-		"internal/survey/response": 14,
+		"internal/survey/response": 13,
 	},
 	smallAlone: {
 		"internal/db/page":               1,

@@ -29,7 +29,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/filter"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
@@ -132,7 +131,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 // filterOf is a filter over the size of households.
 func filterOf(text string, f *form.Form) (func(*response.Row) (bool, error), error) {
 	if strings.Contains(text, "householdId") { // as the list of responses has it
-		e, err := filter.Parse(text, f)
+		e, err := response.ParseFilter(text, f)
 		return response.Filter{Expr: e}.Match, err
 	}
 	e, err := rql.Parse(text, rql.Schema{Field: func(p rql.Path) (rql.Kind, error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/fields"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/filter"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -104,7 +103,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	}
 	f := Filter{Status: in.Status}
 	if in.Filter != "" {
-		if f.Expr, err = filter.Parse(in.Filter, o.Form); err != nil {
+		if f.Expr, err = ParseFilter(in.Filter, o.Form); err != nil {
 			return none, err
 		}
 	}

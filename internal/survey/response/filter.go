@@ -1,5 +1,4 @@
-// Package filter knows what responses can be filtered by.
-package filter
+package response
 
 import (
 	"strings"
@@ -9,17 +8,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// fields are what responses can be filtered by, beside their answers.
-var fields = map[string]rql.Kind{
+// filterFields are what responses can be filtered by, beside their answers.
+var filterFields = map[string]rql.Kind{
 	"responseId": rql.Text, "householdId": rql.Text, "round": rql.Number, "stratum": rql.Text, "group": rql.Text, "timestamp": rql.Text,
 	"startedAt": rql.Text, "receivedAt": rql.Text, "updated": rql.Text, "durationSec": rql.Number, "collector": rql.Text, "submittedBy": rql.Text,
 	"mode": rql.Text, "deviceId": rql.Text, "language": rql.Text, "consent": rql.Bool, "eligible": rql.Bool, "completeness": rql.Number,
 	"status": rql.Text, "flagged": rql.Bool, "revision": rql.Number, "verification.status": rql.Text, "verification.verifier": rql.Text,
 }
 
-// field tells the kind of a field in a survey, or that there is none.
-func field(f *form.Form, p rql.Path) (rql.Kind, error) {
-	if kind, ok := fields[strings.Join(p, ".")]; ok {
+// filterField is the kind of a field in a survey; rql.ErrUnknown when there is
+// none.
+func filterField(f *form.Form, p rql.Path) (rql.Kind, error) {
+	if kind, ok := filterFields[strings.Join(p, ".")]; ok {
 		return kind, nil
 	}
 	if len(p) < 3 || p[0] != "responses" {
@@ -42,10 +42,10 @@ func hasPrefix(path []string, prefix rql.Path) bool {
 	return true
 }
 
-// Parse reads a filter of responses of a form. The fault is
+// ParseFilter reads a filter of responses of a form. The fault is
 // INVALID_FILTER.
-func Parse(text string, f *form.Form) (*rql.Expr, error) {
-	e, err := rql.Parse(text, rql.Schema{Field: func(p rql.Path) (rql.Kind, error) { return field(f, p) }})
+func ParseFilter(text string, f *form.Form) (*rql.Expr, error) {
+	e, err := rql.Parse(text, rql.Schema{Field: func(p rql.Path) (rql.Kind, error) { return filterField(f, p) }})
 	if err == nil {
 		return e, nil
 	}
