@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
 type chatOptions struct {
@@ -26,7 +28,7 @@ type chatOptions struct {
 
 func chatFlags(fs *flag.FlagSet) any {
 	o := &chatOptions{}
-	o.can, o.with = "*", "ixo:oracle"
+	o.can, o.with = "*", ucan.DefaultResource
 	audienceFlags(fs, &o.ucanFlags, 10*time.Minute)
 	fs.StringVar(&o.url, "url", "", "`address` of the server; the one of this configuration by default")
 	fs.StringVar(&o.session, "session", "", "`id` of a session to go on with; a new one by default")
@@ -59,6 +61,9 @@ var errEnded = errors.New("the conversation was ended")
 // chat reads lines and prints what the oracle answers, until the end of input.
 func chat(ctx context.Context, c *call) error {
 	o := c.own.(*chatOptions)
+	if err := o.invocation(c); err != nil {
+		return err
+	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)

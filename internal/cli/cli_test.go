@@ -48,6 +48,7 @@ func TestCommandLine(t *testing.T) {
 		{"unknown key", "keys revoke key_00000000-0000-7000-8000-000000000000", 1, "", "KEY_NOT_FOUND"},
 		{"unknown workspace", "keys list --workspace nowhere", 1, "", "WORKSPACE_NOT_FOUND"},
 		{"every wrong field", "keys create --role nope", 1, "", "--role: There is no such role."},
+		{"wrong argument", "workspaces create Bad_Name", 1, "", "\n  id: "},
 		{"no backup", "backup verify /nowhere/x.db", 1, "", "no such file"},
 		{"nobody listens", "health --port 1", 1, "", "hearth:"},
 		{"good settings", "config check", 0, "The configuration is valid", ""},
@@ -56,7 +57,7 @@ func TestCommandLine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if strings.Contains(tt.err, "_NOT_FOUND") || strings.Contains(tt.err, "--role") {
+			if strings.Contains(tt.err, "_NOT_FOUND") || strings.Contains(tt.err, "\n  ") || strings.Contains(tt.err, "--role") {
 				newStore(t, dir)
 			}
 			code, out, errs := run(t, dir, strings.Fields(tt.args)...)
@@ -111,6 +112,11 @@ func TestKeysLifeCycle(t *testing.T) {
 	for want, key := range map[string]string{"rotated": id, "revoked": next} {
 		if !lineHas(out, key, want) {
 			t.Errorf("keys list shows no %s %s:\n%s", want, key, out)
+		}
+	}
+	for _, want := range []string{"PRINCIPAL", "EXPIRES", "BOUND TO"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("keys list has no column %s:\n%s", want, out)
 		}
 	}
 	// The last owner key goes only by force.

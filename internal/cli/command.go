@@ -97,7 +97,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	if err != nil {
 		return p.fail(usageOf(err))
 	}
-	return p.fail(cmd.run(ctx, c))
+	return p.fail(cmd.run(ctx, c), own...)
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
@@ -127,8 +127,9 @@ func (p *Program) find(args []string) (command, []string, error) {
 	return command{}, nil, errUsage{fmt.Sprintf("%q is not a command; hearth help lists them", args[0])}
 }
 
-// fail prints err for a person and gives the exit code.
-func (p *Program) fail(err error) int {
+// fail prints err for a person and gives the exit code. A field that is wrong has
+// the name of the flag it came from, if it came from one.
+func (p *Program) fail(err error, flags ...string) int {
 	if err == nil {
 		return exitOK
 	}
@@ -136,7 +137,11 @@ func (p *Program) fail(err error) int {
 	if f := fault.As(err); f != nil {
 		text = f.Message + " (" + f.Code + ")"
 		for _, field := range f.Fields {
-			text += "\n  --" + strings.TrimPrefix(field.Pointer, "/") + ": " + field.Detail
+			name := strings.TrimPrefix(field.Pointer, "/")
+			if slices.Contains(flags, name) {
+				name = "--" + name
+			}
+			text += "\n  " + name + ": " + field.Detail
 		}
 		if f.Err != nil {
 			text += "\n  " + f.Err.Error()

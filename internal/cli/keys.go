@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -110,14 +111,20 @@ func list(text string) []string {
 func keysList(ctx context.Context, c *call) error {
 	return asOwner(ctx, c, c.own.(*workspaceOf).workspace, func(ctx context.Context, s *auth.Service) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "ID\tPREFIX\tSTATUS\tLAST USED\tSCOPES\tNAME")
+		fmt.Fprintln(tw, "ID\tPREFIX\tSTATUS\tEXPIRES\tLAST USED\tSCOPES\tPRINCIPAL\tBOUND TO\tNAME")
 		for after, more := "", true; more; {
 			keys, next, err := s.List(ctx, after, 100)
 			if err != nil {
 				return err
 			}
 			for _, k := range keys {
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Status, day(k.LastUsedAt), strings.Join(k.Scopes, ","), k.Name)
+				ends := k.ExpiresAt
+				if k.Status == auth.Rotated {
+					ends = k.GraceUntil
+				}
+				bound := cmp.Or(strings.Join(k.BoundTo, ","), "-")
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+					k.ID, k.Prefix, k.Status, day(ends), day(k.LastUsedAt), strings.Join(k.Scopes, ","), k.Principal, bound, k.Name)
 				after = k.ID
 			}
 			more = next && len(keys) > 0

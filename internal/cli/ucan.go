@@ -32,8 +32,8 @@ func ucanCommands() []command {
 const defaultKeyFile = "ucan.key"
 
 type ucanFlags struct {
-	file, audience, can, with string
-	ttl                       time.Duration
+	file, did, audience, can, with string
+	ttl                            time.Duration
 }
 
 func keyFlag(fs *flag.FlagSet, u *ucanFlags) {
@@ -48,6 +48,7 @@ func ucanKeyFlags(fs *flag.FlagSet) any {
 
 func audienceFlags(fs *flag.FlagSet, u *ucanFlags, ttl time.Duration) {
 	keyFlag(fs, u)
+	fs.StringVar(&u.did, "did", "", "`DID` of whom the key speaks for; its did:key by default")
 	fs.StringVar(&u.audience, "audience", "", "`DID` of the oracle; that of the data folder by default")
 	fs.DurationVar(&u.ttl, "ttl", ttl, "`time` the token is good for")
 }
@@ -96,9 +97,35 @@ func readKey(file string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-func ucanInvoke(_ context.Context, c *call) error { return printToken(c, c.own.(*ucanFlags)) }
+func ucanInvoke(_ context.Context, c *call) error {
+	u := c.own.(*ucanFlags)
+	if err := u.invocation(c); err != nil {
+		return err
+	}
+	return printToken(c, u)
+}
 
-func ucanDelegate(_ context.Context, c *call) error { return printToken(c, c.own.(*ucanFlags)) }
+// invocation checks that a server lets an invocation live that long.
+func (u *ucanFlags) invocation(c *call) error {
+	return u.within(c.cfg.Oracle.UCANAuthMaxTTL, "UCAN_AUTH_MAX_TTL_SECONDS")
+}
+
+func (u *ucanFlags) within(most time.Duration, setting string) error {
+	if u.ttl <= most {
+		return nil
+	}
+	return errUsage{fmt.Sprintf("--ttl: servers refuse this token when it lives longer than %s; for one that allows more set %s here too", most, setting)}
+}
+
+func ucanDelegate(_ context.Context, c *call) error {
+	u := c.own.(*ucanFlags)
+	if most := c.cfg.Oracle.UCANDelegationMaxTTL; most > 0 {
+		if err := u.within(most, "UCAN_DELEGATION_MAX_TTL_SECONDS"); err != nil {
+			return err
+		}
+	}
+	return printToken(c, u)
+}
 
 func printToken(c *call, u *ucanFlags) error {
 	text, err := mint(c, u)
@@ -124,8 +151,10 @@ func mint(c *call, u *ucanFlags) (string, error) {
 	if u.ttl <= 0 {
 		return "", errUsage{"--ttl is a time above zero, such as 10m"}
 	}
-	signer, err := ucan.NewSigner("", key)
-	if err != nil {
+	signer, err := ucan.NewSigner(did.DID(u.did), key)
+	if ucan.KindOf(err) == ucan.Malformed {
+		return "", errUsage{"--did is not a DID, or the did:key of another key than that of " + u.file}
+	} else if err != nil {
 		return "", err
 	}
 	d := ucan.Draft{Audience: audience, Expires: time.Now().Add(u.ttl)}
@@ -173,18 +202,26 @@ func ucanInspect(ctx context.Context, c *call) error {
 		return err
 	}
 	showToken(c.out, t, "")
-	checker := ucan.New(ucan.Config{DID: t.Audience})
-	if _, err := checker.Auth(ctx, text); err == nil {
-		fmt.Fprintln(c.out, "good      as an invocation")
-	} else {
-		fmt.Fprintf(c.out, "not good  as an invocation: %s\n", err)
-	}
-	if _, err := checker.Delegation(ctx, text); err == nil {
-		fmt.Fprintln(c.out, "good      as a delegation")
-	} else {
-		fmt.Fprintf(c.out, "not good  as a delegation: %s\n", err)
-	}
+	checker := ucan.New(ucan.Config{DID: t.Audience, AuthTTL: c.cfg.Oracle.UCANAuthMaxTTL, DelegationTTL: c.cfg.Oracle.UCANDelegationMaxTTL})
+	_, err = checker.Auth(ctx, t.Text())
+	showVerdict(c.out, "an invocation", err)
+	_, err = checker.Delegation(ctx, t.Text())
+	showVerdict(c.out, "a delegation", err)
 	return nil
+}
+
+// showVerdict prints what a check came to. Here nobody knows the keys of a DID
+// that is no did:key, so all was checked but the signature.
+func showVerdict(w io.Writer, use string, err error) {
+	var e *ucan.Error
+	switch {
+	case err == nil:
+		fmt.Fprintf(w, "good      as %s\n", use)
+	case errors.As(err, &e) && e.Kind == ucan.UnknownIssuer:
+		fmt.Fprintf(w, "unknown   as %s: only the server knows the keys of %s, so the signature was not checked\n", use, e.Detail)
+	default:
+		fmt.Fprintf(w, "not good  as %s: %s\n", use, err)
+	}
 }
 
 // showToken prints a token and its proofs.

@@ -53,6 +53,22 @@ func TestTokens(t *testing.T) {
 			t.Errorf("inspect of %s:\n%s\nwant %q", tt.args, got, tt.want)
 		}
 	}
+	// A key speaks for a person who has it; only the server knows whether she does.
+	const amina = "did:ixo:entity:0123456789abcdef0123456789abcdef"
+	token := runs(t, 0, "", "ucan", "invoke", "--key-file", file, "--audience", oracle, "--did", amina)
+	if got := runs(t, 0, token, "ucan", "inspect", "-"); !strings.Contains(got, "issuer    "+amina) || !strings.Contains(got, "unknown   as an invocation: only the server knows the keys of "+amina) {
+		t.Errorf("inspect of a token for %s:\n%s", amina, got)
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"invoke --did nobody", "--did is not a DID"},
+		{"delegate --did did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "the did:key of another key"},
+		{"invoke --ttl 1h", "longer than 15m0s"},
+		{"delegate --ttl 9000h", "longer than 8760h0m0s"},
+	} {
+		if got := runs(t, 2, "", append(append([]string{"ucan"}, strings.Fields(tt.args)...), "--key-file", file, "--audience", oracle)...); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.args, got, tt.want)
+		}
+	}
 	if got := runs(t, 1, "", "ucan", "inspect", "nonsense"); !strings.Contains(got, "malformed") {
 		t.Errorf("inspect of nonsense: %q", got)
 	}
