@@ -54,6 +54,27 @@ func Collect[T any](rows Rows, err error, doing string, scan func(*T, Row) error
 	return out, nil
 }
 
+// Map reads all rows of a query into a map. scan fills in one key and its value,
+// which are zero. Everything else is as with Each.
+func Map[K comparable, V any](rows Rows, err error, doing string, scan func(*K, *V, Row) error) (map[K]V, error) {
+	out := map[K]V{}
+	var at struct {
+		key   K
+		value V
+	}
+	zero := at
+	err = Each(rows, err, doing, func(row Row) error {
+		at = zero
+		err := scan(&at.key, &at.value, row)
+		out[at.key] = at.value
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // Column scans a row of one column: db.Collect(rows, err, "list ids", db.Column[string]).
 func Column[T any](v *T, row Row) error { return row.Scan(v) }
 

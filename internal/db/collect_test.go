@@ -70,6 +70,31 @@ func TestCollect(t *testing.T) {
 	})
 }
 
+func TestMap(t *testing.T) {
+	t.Parallel()
+	eachQuerier(t, func(t *testing.T, q db.Querier) {
+		list := func(fail int64) (map[int64]string, error) {
+			rows, err := q.Query(t.Context(), listItems)
+			return db.Map(rows, err, "list items", func(id *int64, name *string, row db.Row) error {
+				if *id != 0 || *name != "" {
+					t.Errorf("scan was given %d and %q, want zero values", *id, *name)
+				}
+				if err := row.Scan(id, name); err != nil || *id == fail {
+					return errors.Join(err, errBoom)
+				}
+				return nil
+			})
+		}
+		got, err := list(0)
+		if want := map[int64]string{1: "n1", 2: "n2", 3: "n3"}; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("Map = %v, %v, want %v", got, err, want)
+		}
+		if got, err := list(2); got != nil || !errors.Is(err, errBoom) {
+			t.Errorf("Map after a failed scan = %v, %v", got, err)
+		}
+	})
+}
+
 func TestCollectSaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	eachQuerier(t, func(t *testing.T, q db.Querier) {
