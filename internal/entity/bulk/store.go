@@ -53,19 +53,10 @@ func findTransfer(ctx context.Context, q db.Querier, ws, id string) (*transfer, 
 // have come to.
 func listTransfers(ctx context.Context, q db.Querier, ws, after string) ([]transfer, error) {
 	rows, err := q.Query(ctx, listTransfersText, ws, after)
-	if err != nil {
-		return nil, wrap("list transfers", err)
-	}
-	defer rows.Close()
-	var out []transfer
-	for rows.Next() {
-		t := transfer{ws: ws}
-		if err := rows.Scan(&t.job, &t.kind, &t.settings); err != nil {
-			return nil, wrap("list transfers", err)
-		}
-		out = append(out, t)
-	}
-	return out, wrap("list transfers", rows.Err())
+	return db.Collect(rows, err, "list transfers", func(t *transfer, row db.Row) error {
+		t.ws = ws
+		return row.Scan(&t.job, &t.kind, &t.settings)
+	})
 }
 
 func updateCounts(ctx context.Context, tx *db.Tx, id, counts string) error {

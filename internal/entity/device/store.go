@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -31,14 +32,7 @@ func lock(ctx context.Context, tx *db.Tx, device, now int64) error {
 
 // alive tells whether the twin of a device can still take readings.
 func alive(ctx context.Context, q db.Querier, ws string, device int64) (bool, error) {
-	var one int
-	err := q.QueryRow(ctx, selectAlive, device, ws).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("find device: %w", err)
-	}
-	return true, nil
+	return db.Exists(q.QueryRow(ctx, selectAlive, device, ws), "find device")
 }
 
 func putStatus(ctx context.Context, q db.Querier, device int64, s *status) error {
@@ -104,38 +98,21 @@ const (
 // listRows reads the readings of a span.
 func listRows(ctx context.Context, q db.Querier, s span) ([]row, error) {
 	rows, err := q.Query(ctx, selectReadings, s.device, s.from, s.to, s.limit)
-	if err != nil {
-		return nil, fmt.Errorf("list readings: %w", err)
-	}
-	defer rows.Close()
-	var out []row
-	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.at, &r.temp, &r.data); err != nil {
-			return nil, fmt.Errorf("list readings: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list readings: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list readings", func(r *row, from db.Row) error {
+		return from.Scan(&r.at, &r.temp, &r.data)
+	})
 }
 
 // eachSample calls f for the readings of a span, those without a temperature
 // too, until f wants no more. It tells how many there were.
 func eachSample(ctx context.Context, q db.Querier, s span, f func(at int64, temp *float64) bool) (int, error) {
 	rows, err := q.Query(ctx, selectSamples, s.device, s.from, s.to, s.limit)
-	if err != nil {
-		return 0, fmt.Errorf("scan readings: %w", err)
-	}
-	defer rows.Close()
 	n := 0
-	for rows.Next() {
-		var at int64
+	var at int64
+	err = db.Each(rows, err, "scan readings", func(row db.Row) error {
 		var temp sql.NullFloat64
-		if err := rows.Scan(&at, &temp); err != nil {
-			return n, fmt.Errorf("scan readings: %w", err)
+		if err := row.Scan(&at, &temp); err != nil {
+			return err
 		}
 		n++
 		var t *float64
@@ -143,64 +120,46 @@ func eachSample(ctx context.Context, q db.Querier, s span, f func(at int64, temp
 			t = &temp.Float64
 		}
 		if !f(at, t) {
-			return n, nil
+			return db.ErrStop
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return n, fmt.Errorf("scan readings: %w", err)
-	}
-	return n, nil
+		return nil
+	})
+	return n, err
 }
 
 // samplesBack reads the newest temperatures of a span, oldest first.
 func samplesBack(ctx context.Context, q db.Querier, s span) ([]sample, error) {
 	rows, err := q.Query(ctx, selectBack, s.device, s.from, s.to, s.limit)
-	if err != nil {
-		return nil, fmt.Errorf("look back: %w", err)
-	}
-	defer rows.Close()
 	var out []sample
-	for rows.Next() {
-		var at int64
-		var temp sql.NullFloat64
-		if err := rows.Scan(&at, &temp); err != nil {
-			return nil, fmt.Errorf("look back: %w", err)
-		}
+	var at int64
+	var temp sql.NullFloat64
+	err = db.Each(rows, err, "look back", func(row db.Row) error {
+		err := row.Scan(&at, &temp)
 		if temp.Valid {
 			out = append(out, sample{at, temp.Float64})
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("look back: %w", err)
-	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
-	return out, nil
+		return err
+	})
+	slices.Reverse(out)
+	return out, err
 }
 
 // eachTime calls f for the times of the readings of a span until f wants no
 // more. It tells how many there were.
 func eachTime(ctx context.Context, q db.Querier, s span, f func(at int64) bool) (int, error) {
 	rows, err := q.Query(ctx, selectTimes, s.device, s.from, s.to, s.limit)
-	if err != nil {
-		return 0, fmt.Errorf("list times: %w", err)
-	}
-	defer rows.Close()
 	n := 0
-	for rows.Next() {
-		var at int64
-		if err := rows.Scan(&at); err != nil {
-			return n, fmt.Errorf("list times: %w", err)
+	var at int64
+	err = db.Each(rows, err, "list times", func(row db.Row) error {
+		if err := row.Scan(&at); err != nil {
+			return err
 		}
 		if n++; !f(at) {
-			return n, nil
+			return db.ErrStop
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return n, fmt.Errorf("list times: %w", err)
-	}
-	return n, nil
+		return nil
+	})
+	return n, err
 }
 
 // count counts the newest readings of a span and tells the time of the oldest

@@ -55,20 +55,9 @@ func findRows(ctx context.Context, q db.Querier, device int64, rows []row) (map[
 		args = append(args, rows[min(i, len(rows)-1)].at)
 	}
 	found, err := q.Query(ctx, selectMany, args...)
-	if err != nil {
-		return nil, fmt.Errorf("find readings: %w", err)
-	}
-	defer found.Close()
-	out := map[int64]row{}
-	for found.Next() {
-		var r row
-		if err := found.Scan(&r.at, &r.temp, &r.data); err != nil {
-			return nil, fmt.Errorf("find readings: %w", err)
-		}
-		out[r.at] = r
-	}
-	if err := found.Err(); err != nil {
-		return nil, fmt.Errorf("find readings: %w", err)
-	}
-	return out, nil
+	return db.Map(found, err, "find readings", func(at *int64, r *row, from db.Row) error {
+		err := from.Scan(at, &r.temp, &r.data)
+		r.at = *at
+		return err
+	})
 }

@@ -50,22 +50,10 @@ func scanTwin(row db.Row) (*entity.Row, error) {
 
 // scanTwins reads the rows of a query, whose error comes with them.
 func scanTwins(rows db.Rows, err error) ([]*entity.Row, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list twins: %w", err)
-	}
-	defer rows.Close()
-	var out []*entity.Row
-	for rows.Next() {
-		r, err := scanTwin(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list twins: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list twins: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list twins", func(to **entity.Row, row db.Row) (err error) {
+		*to, err = scanTwin(row)
+		return err
+	})
 }
 
 // ofProtocol lists twins of a protocol, newest first.
@@ -111,23 +99,9 @@ func typesOf(ctx context.Context, q db.Querier, ws string, dids []string) (map[s
 		args = append(args, id)
 	}
 	rows, err := q.Query(ctx, selectTypes, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read types: %w", err)
-	}
-	defer rows.Close()
-	out := map[string]typed{}
-	for rows.Next() {
-		var id string
-		var t typed
-		if err := rows.Scan(&id, &t.typ, &t.project); err != nil {
-			return nil, fmt.Errorf("read types: %w", err)
-		}
-		out[id] = t
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read types: %w", err)
-	}
-	return out, nil
+	return db.Map(rows, err, "read types", func(id *string, t *typed, row db.Row) error {
+		return row.Scan(id, &t.typ, &t.project)
+	})
 }
 
 // bySerial finds the twin with a serial number; nil when there is none.
@@ -158,20 +132,7 @@ func edgesOut(ctx context.Context, q db.Querier, ws, did string, p place) ([]lin
 }
 
 func scanLinks(rows db.Rows, err error) ([]link, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list edges: %w", err)
-	}
-	defer rows.Close()
-	var out []link
-	for rows.Next() {
-		var l link
-		if err := rows.Scan(&l.nid, &l.src, &l.role); err != nil {
-			return nil, fmt.Errorf("list edges: %w", err)
-		}
-		out = append(out, l)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list edges: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list edges", func(l *link, row db.Row) error {
+		return row.Scan(&l.nid, &l.src, &l.role)
+	})
 }

@@ -122,24 +122,10 @@ func one(row db.Row) ([]byte, int64, error) {
 
 func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, `SELECT nid, body, done_at FROM erasures WHERE ws = $1 AND nid > $2 ORDER BY nid LIMIT $3`, ws, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list certificates: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err below tells what went wrong
-	var out []row
-	for rows.Next() {
-		r := row{ws: ws}
-		var body string
-		if err := rows.Scan(&r.nid, &body, &r.doneAt); err != nil {
-			return nil, fmt.Errorf("list certificates: %w", err)
-		}
-		r.body = []byte(body)
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list certificates: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list certificates", func(r *row, from db.Row) error {
+		r.ws = ws
+		return from.Scan(&r.nid, &r.body, &r.doneAt)
+	})
 }
 
 const (
@@ -151,22 +137,9 @@ const (
 // do.
 func listPending(ctx context.Context, q db.Querier, after int64, limit int) ([]row, error) {
 	rows, err := q.Query(ctx, listPendingText, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list erasures: %w", err)
-	}
-	defer rows.Close()
-	var out []row
-	for rows.Next() {
-		var r row
-		if err := rows.Scan(&r.ws, &r.nid, &r.subject); err != nil {
-			return nil, fmt.Errorf("list erasures: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list erasures: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list erasures", func(r *row, from db.Row) error {
+		return from.Scan(&r.ws, &r.nid, &r.subject)
+	})
 }
 
 func markDone(ctx context.Context, tx *db.Tx, r row, at int64) error {

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -51,22 +50,12 @@ const (
 
 // eachRow reads all rows of a statement into dest and calls fn for each.
 func eachRow(rows db.Rows, err error, fn func() error, dest ...any) error {
-	if err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return fmt.Errorf("audit: %w", err)
-		}
-		if err := fn(); err != nil {
+	return db.Each(rows, err, "audit", func(row db.Row) error {
+		if err := row.Scan(dest...); err != nil {
 			return err
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("audit: %w", err)
-	}
-	return nil
+		return fn()
+	})
 }
 
 // versionsAfter reads the protocols of the next twins of a workspace.

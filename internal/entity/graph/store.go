@@ -123,10 +123,7 @@ func stepsOf(ctx context.Context, q db.Querier, p page, nid int64) ([]step, erro
 	} else {
 		rows, err = q.Query(ctx, stepsOut, p.ws, nid, p.after, p.limit)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read edges: %w", err)
-	}
-	return scanSteps(rows, step{way: p.way, near: nid}, make([]step, 0, p.limit))
+	return scanSteps(rows, err, step{way: p.way, near: nid}, make([]step, 0, p.limit))
 }
 
 // stepsOfMany reads edges of up to chunk twins, in no order. When there are
@@ -139,10 +136,7 @@ func stepsOfMany(ctx context.Context, q db.Querier, p page, nids []int64) ([]ste
 	} else {
 		rows, err = q.Query(ctx, stepsOutMany, args...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read edges: %w", err)
-	}
-	return scanSteps(rows, step{way: p.way}, nil)
+	return scanSteps(rows, err, step{way: p.way}, nil)
 }
 
 // places fills the hundred places of a statement, and those after them.
@@ -159,21 +153,19 @@ func places(nids []int64, more ...any) []any {
 
 // scanSteps reads all rows into steps and closes them. Statements for one twin
 // do not tell which it is: it is in the pattern.
-func scanSteps(rows db.Rows, pattern step, steps []step) ([]step, error) {
-	defer rows.Close()
+func scanSteps(rows db.Rows, err error, pattern step, steps []step) ([]step, error) {
 	s := pattern
 	dest := []any{&s.near, &s.nid, &s.far, &s.role, &s.since, &s.until, &s.words}
 	if pattern.near != 0 {
 		dest = dest[1:]
 	}
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return nil, fmt.Errorf("read edges: %w", err)
-		}
+	err = db.Each(rows, err, "read edges", func(row db.Row) error {
+		err := row.Scan(dest...)
 		steps = append(steps, s)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read edges: %w", err)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return steps, nil
 }

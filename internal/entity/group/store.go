@@ -94,12 +94,11 @@ const listMembersSQL = `SELECT member, added_at, added_by FROM group_members WHE
 
 func listMembers(ctx context.Context, q db.Querier, grp int64, after string, limit int) ([]Member, error) {
 	rows, err := q.Query(ctx, listMembersSQL, grp, after, limit)
-	return collect(rows, err, func() (Member, error) {
-		var m Member
+	return db.Collect(rows, err, "list members", func(m *Member, row db.Row) error {
 		var at int64
-		err := rows.Scan(&m.Member, &at, &m.AddedBy)
+		err := row.Scan(&m.Member, &at, &m.AddedBy)
 		m.AddedAt, m.Keys = time.UnixMilli(at).UTC(), ownKey(m.Member)
-		return m, err
+		return err
 	})
 }
 
@@ -124,15 +123,14 @@ const listGroupsSQL = `SELECT e.did, e.status, e.revision, e.body,
 
 func listGroups(ctx context.Context, q db.Querier, parent int64, after string, limit int) ([]Group, error) {
 	rows, err := q.Query(ctx, listGroupsSQL, parent, after, limit)
-	return collect(rows, err, func() (Group, error) {
-		var g Group
+	return db.Collect(rows, err, "list groups", func(g *Group, row db.Row) error {
 		var body string
-		if err := rows.Scan(&g.DID, &g.Status, &g.Revision, &body, &g.Members); err != nil {
-			return g, err
+		if err := row.Scan(&g.DID, &g.Status, &g.Revision, &body, &g.Members); err != nil {
+			return err
 		}
 		p, err := read([]byte(body))
 		g.Name, g.Scopes = p.Name, p.Scopes
-		return g, err
+		return err
 	})
 }
 
@@ -142,38 +140,17 @@ const listMembershipsSQL = `SELECT e.nid, e.did, e.project, e.status, e.body, m.
 
 func listMemberships(ctx context.Context, q db.Querier, ws, member string) ([]Membership, error) {
 	rows, err := q.Query(ctx, listMembershipsSQL, ws, member, maxGroups)
-	return collect(rows, err, func() (Membership, error) {
-		var m Membership
+	return db.Collect(rows, err, "list memberships", func(m *Membership, row db.Row) error {
 		var body string
 		var at int64
-		if err := rows.Scan(&m.nid, &m.Group, &m.project, &m.Status, &body, &at, &m.AddedBy); err != nil {
-			return m, err
+		if err := row.Scan(&m.nid, &m.Group, &m.project, &m.Status, &body, &at, &m.AddedBy); err != nil {
+			return err
 		}
 		m.AddedAt = time.UnixMilli(at).UTC()
 		p, err := read([]byte(body))
 		m.Name, m.Scopes = p.Name, p.Scopes
-		return m, err
+		return err
 	})
-}
-
-// collect reads all rows of a query with a function that scans one.
-func collect[T any](rows db.Rows, err error, scan func() (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list groups or members: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err below tells what went wrong
-	out := []T{}
-	for rows.Next() {
-		v, err := scan()
-		if err != nil {
-			return nil, fmt.Errorf("list groups or members: %w", err)
-		}
-		out = append(out, v)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list groups or members: %w", err)
-	}
-	return out, nil
 }
 
 // properties are what a group's twin says about its members' rights.

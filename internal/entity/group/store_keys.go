@@ -114,11 +114,11 @@ func addKeys(ctx context.Context, q db.Querier, r *entity.Row, scopes []string, 
 	}
 	rows, err := q.Query(ctx, listVouchersSQL, r.NID, members[0].Member, members[len(members)-1].Member)
 	i := 0
-	_, err = collect(rows, err, func() (none struct{}, err error) {
+	return db.Each(rows, err, "list keys of members", func(row db.Row) error {
 		var member, key string
-		v, err := scanVoucher(rows.Scan, &member, &key)
+		v, err := scanVoucher(row.Scan, &member, &key)
 		if err != nil {
-			return none, err
+			return err
 		}
 		for i < len(members) && members[i].Member < member {
 			i++
@@ -126,9 +126,8 @@ func addKeys(ctx context.Context, q db.Querier, r *entity.Row, scopes []string, 
 		if i < len(members) && members[i].Member == member { // else it has only just come
 			members[i].show(r.Workspace, scopes, key, v)
 		}
-		return none, nil
+		return nil
 	})
-	return err
 }
 
 // show adds a key to those of a member.
@@ -148,5 +147,5 @@ const maxSpokenFor = 100
 // listSpokenFor lists the twins a did:key speaks for.
 func listSpokenFor(ctx context.Context, q db.Querier, ws, key string) ([]string, error) {
 	rows, err := q.Query(ctx, `SELECT did FROM entity_keys WHERE ws = $1 AND key = $2 AND refused = 0 ORDER BY did LIMIT $3`, ws, key, maxSpokenFor)
-	return collect(rows, err, func() (id string, err error) { return id, rows.Scan(&id) })
+	return db.Collect(rows, err, "list twins of a key", db.Column[string])
 }

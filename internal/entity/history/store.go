@@ -42,24 +42,12 @@ func listUp(ctx context.Context, q db.Querier, s stretch) ([]revision, error) {
 }
 
 func scanAll(rows db.Rows, err error) ([]revision, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	defer rows.Close()
-	var out []revision
-	for rows.Next() {
-		var v revision
+	return db.Collect(rows, err, "list revisions", func(v *revision, row db.Row) error {
 		var erased int64
-		if err := rows.Scan(&v.number, &v.at, &v.action, &v.actor, &v.req, &v.reason, &v.hash, &erased); err != nil {
-			return nil, fmt.Errorf("list revisions: %w", err)
-		}
+		err := row.Scan(&v.number, &v.at, &v.action, &v.actor, &v.req, &v.reason, &v.hash, &erased)
 		v.erased = erased != 0
-		out = append(out, v)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 // find reads an earlier revision. Faults: REVISION_NOT_FOUND, REVISION_ERASED.
@@ -99,18 +87,11 @@ func scanOne(row db.Row) (revision, error) {
 // chain hands revisions to fn, oldest first. fn returns false to stop.
 func chain(ctx context.Context, q db.Querier, s stretch, fn func(revision) bool) error {
 	rows, err := q.Query(ctx, selectChain, s.nid, s.first, s.last, s.limit)
-	if err != nil {
-		return fmt.Errorf("read revisions: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scanOne(rows)
-		if err != nil {
-			return fmt.Errorf("read revisions: %w", err)
+	return db.Each(rows, err, "read revisions", func(row db.Row) error {
+		v, err := scanOne(row)
+		if err == nil && !fn(v) {
+			return db.ErrStop
 		}
-		if !fn(v) {
-			break
-		}
-	}
-	return rows.Err()
+		return err
+	})
 }

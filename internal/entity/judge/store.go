@@ -50,22 +50,9 @@ func listEarlier(ctx context.Context, q db.Querier, claim int64, limit int) ([]p
 }
 
 func scanProducers(rows db.Rows, err error) ([]producer, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list producers: %w", err)
-	}
-	defer rows.Close()
-	var out []producer
-	for rows.Next() {
-		var p producer
-		if err := rows.Scan(&p.nid, &p.since); err != nil {
-			return nil, fmt.Errorf("list producers: %w", err)
-		}
-		out = append(out, p)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, fmt.Errorf("list producers: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list producers", func(p *producer, row db.Row) error {
+		return row.Scan(&p.nid, &p.since)
+	})
 }
 
 // hands are those a twin is in: its owner and its controllers.
@@ -111,14 +98,7 @@ func findHandsAt(ctx context.Context, q db.Querier, nid, at int64) (hands, error
 // hasChanged tells whether somebody has made a revision of a twin and needed
 // control of it.
 func hasChanged(ctx context.Context, q db.Querier, nid int64, who string) (bool, error) {
-	var one int
-	err := q.QueryRow(ctx, selectChanged, nid, who).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("look through revisions: %w", err)
-	}
-	return true, nil
+	return db.Exists(q.QueryRow(ctx, selectChanged, nid, who), "look through revisions")
 }
 
 // findSaid reads the last verdict of somebody about a twin that came after a

@@ -79,25 +79,28 @@ const (
 		FROM relationships WHERE mirror = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
 )
 
-func scan(row db.Row) (*Link, error) {
-	var l Link
+func scan(l *Link, row db.Row) error {
 	var mirror sql.NullInt64
 	var unconfirmed int64
 	err := row.Scan(&l.NID, &l.Src, &l.Dst, &l.SrcDID, &l.DstDID, &l.Role, &mirror, &l.Since, &l.Until, &l.Source, &l.AddedAt, &l.AddedBy, &unconfirmed)
-	if err != nil {
-		return nil, err
-	}
 	l.Mirror, l.Unconfirmed = mirror.Valid, unconfirmed != 0
-	return &l, nil
+	return err
+}
+
+// one reads an edge; nil when there is none.
+func one(row db.Row) (*Link, error) {
+	l := new(Link)
+	if err := scan(l, row); errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("find relationship: %w", err)
+	}
+	return l, nil
 }
 
 // Find reads a current edge of a workspace; nil when there is none.
 func Find(ctx context.Context, q db.Querier, ws string, nid int64) (*Link, error) {
-	l, err := scan(q.QueryRow(ctx, selectLink, nid, ws))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return l, wrap("find relationship", err)
+	return one(q.QueryRow(ctx, selectLink, nid, ws))
 }
 
 // Confirm notes that the target of an edge of a workspace is what it should be.
@@ -110,11 +113,7 @@ func Confirm(ctx context.Context, tx *db.Tx, ws string, nid int64) (bool, error)
 // Unconfirmed reads a current edge of a role from a twin that nobody has
 // confirmed; nil when there is none.
 func Unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Link, error) {
-	l, err := scan(q.QueryRow(ctx, selectUnconfirmed, nid, role))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return l, wrap("find relationship", err)
+	return one(q.QueryRow(ctx, selectUnconfirmed, nid, role))
 }
 
 // Side is a way to look at the edges of a twin.
@@ -140,23 +139,7 @@ func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit in
 	default:
 		rows, err = q.Query(ctx, selectMirrored, nid, after, limit)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list relationships: %w", err)
-	}
-	return scanAll(rows)
-}
-
-func scanAll(rows db.Rows) ([]Link, error) {
-	defer rows.Close()
-	var out []Link
-	for rows.Next() {
-		l, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list relationships: %w", err)
-		}
-		out = append(out, *l)
-	}
-	return out, wrap("list relationships", errors.Join(rows.Err(), rows.Close()))
+	return db.Collect(rows, err, "list relationships", scan)
 }
 
 // An edge holds from its since on and until its until, where it has them. The
@@ -218,12 +201,7 @@ func (c Count) In(ctx context.Context, q db.Querier, nid int64) (n int, err erro
 // HasOtherGroup tells whether an organisation contains an active group besides
 // one.
 func HasOtherGroup(ctx context.Context, q db.Querier, org, group int64) (bool, error) {
-	var nid int64
-	err := q.QueryRow(ctx, selectOtherGroup, org, group).Scan(&nid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, wrap("look for groups", err)
+	return db.Exists(q.QueryRow(ctx, selectOtherGroup, org, group), "look for groups")
 }
 
 // Parents reads the sources of the edges of a role of the domain model that
@@ -234,19 +212,7 @@ func Parents(ctx context.Context, q db.Querier, nid int64, role string, limit in
 
 // scanNIDs reads the numbers of twins, whose error comes with them.
 func scanNIDs(rows db.Rows, err error) ([]int64, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list parents: %w", err)
-	}
-	defer rows.Close()
-	var out []int64
-	for rows.Next() {
-		var p int64
-		if err := rows.Scan(&p); err != nil {
-			return nil, fmt.Errorf("list parents: %w", err)
-		}
-		out = append(out, p)
-	}
-	return out, wrap("list parents", errors.Join(rows.Err(), rows.Close()))
+	return db.Collect(rows, err, "list parents", db.Column[int64])
 }
 
 const prefix = "rel_"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -135,19 +134,9 @@ func Namers(ctx context.Context, q db.Querier, nid int64, s Search) ([]Namer, er
 	} else {
 		rows, err = q.Query(ctx, selectNamers, args...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list dependants: %w", err)
-	}
-	defer rows.Close()
-	var all []Namer
-	for rows.Next() {
-		var n Namer
-		if err := rows.Scan(&n.Edge, &n.NID, &n.DID, &n.Project, &n.Protocol, &n.Version, &n.Role); err != nil {
-			return nil, fmt.Errorf("list dependants: %w", err)
-		}
-		all = append(all, n)
-	}
-	return all, wrap("list dependants", errors.Join(rows.Err(), rows.Close()))
+	return db.Collect(rows, err, "list dependants", func(n *Namer, row db.Row) error {
+		return row.Scan(&n.Edge, &n.NID, &n.DID, &n.Project, &n.Protocol, &n.Version, &n.Role)
+	})
 }
 
 // OtherCredential finds a credential that rests on a claim, besides one, and is
@@ -162,19 +151,9 @@ func OtherCredential(ctx context.Context, q db.Querier, claim, besides int64) (*
 }
 
 func scanDependants(rows db.Rows, err error) ([]Dependant, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list dependants: %w", err)
-	}
-	defer rows.Close()
-	var all []Dependant
-	for rows.Next() {
-		var d Dependant
-		if err := rows.Scan(&d.DID, &d.Project); err != nil {
-			return nil, fmt.Errorf("list dependants: %w", err)
-		}
-		all = append(all, d)
-	}
-	return all, wrap("list dependants", errors.Join(rows.Err(), rows.Close()))
+	return db.Collect(rows, err, "list dependants", func(d *Dependant, row db.Row) error {
+		return row.Scan(&d.DID, &d.Project)
+	})
 }
 
 // Need is a parent that is looked for: one by an edge of a role to the twin,

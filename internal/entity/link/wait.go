@@ -2,8 +2,6 @@ package link
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -36,10 +34,7 @@ type Page struct {
 // Waiting lists current edges of a workspace that wait for a twin.
 func Waiting(ctx context.Context, q db.Querier, ws, id string, p Page) ([]Link, error) {
 	rows, err := q.Query(ctx, selectWaiting, ws, id, p.After, p.Limit)
-	if err != nil {
-		return nil, fmt.Errorf("list relationships: %w", err)
-	}
-	return scanAll(rows)
+	return db.Collect(rows, err, "list relationships", scan)
 }
 
 // Awaited tells which of some DIDs edges of a workspace wait for.
@@ -60,28 +55,17 @@ func eachTen(ids []string, ws string, ask func(args []any) (db.Rows, error)) ([]
 			args = append(args, some[min(i, len(some)-1)])
 		}
 		rows, err := ask(args)
+		found, err := db.Collect(rows, err, "look for waiting relationships", db.Column[string])
 		if err != nil {
-			return nil, fmt.Errorf("look for waiting relationships: %w", err)
-		}
-		if out, err = addNames(rows, out); err != nil {
 			return nil, err
+		}
+		for _, id := range found {
+			if !slices.Contains(out, id) {
+				out = append(out, id)
+			}
 		}
 	}
 	return out, nil
-}
-
-func addNames(rows db.Rows, out []string) ([]string, error) {
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("look for waiting relationships: %w", err)
-		}
-		if !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
-	return out, wrap("look for waiting relationships", errors.Join(rows.Err(), rows.Close()))
 }
 
 // Settle stores what a waiting edge has become, now that both its ends are held

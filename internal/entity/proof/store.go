@@ -2,9 +2,6 @@ package proof
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
@@ -34,53 +31,21 @@ type step struct {
 // source is where an edge comes from.
 type source struct{ edge, src int64 }
 
-func (s *source) columns() []any { return []any{&s.edge, &s.src} }
-
 func sources(ctx context.Context, q db.Querier, s step) ([]source, error) {
 	rows, err := q.Query(ctx, selectSources, s.to, s.role, s.after, s.limit)
-	out, err := scan(rows, err, (*source).columns)
-	if err != nil {
-		return nil, fmt.Errorf("list who shows a credential: %w", err)
-	}
-	return out, nil
-}
-
-// scan reads the rows of a query, each into the columns of a T.
-func scan[T any](rows db.Rows, err error, columns func(*T) []any) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []T
-	for rows.Next() {
-		var o T
-		if err := rows.Scan(columns(&o)...); err != nil {
-			return nil, err
-		}
-		out = append(out, o)
-	}
-	return out, errors.Join(rows.Err(), rows.Close())
+	return db.Collect(rows, err, "list twins that show a credential", func(s *source, row db.Row) error {
+		return row.Scan(&s.edge, &s.src)
+	})
 }
 
 // Of lists the credentials a claim has become, at most limit.
 func Of(ctx context.Context, q db.Querier, claim int64, limit int) ([]int64, error) {
 	rows, err := q.Query(ctx, selectCredentials, claim, limit)
-	out, err := scan(rows, err, func(nid *int64) []any { return []any{nid} })
-	if err != nil {
-		return nil, fmt.Errorf("list credentials: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list credentials", db.Column[int64])
 }
 
 // Held tells whether a twin is a claim that became a credential, or produces
 // one.
 func Held(ctx context.Context, q db.Querier, nid, credential int64) (bool, error) {
-	var one int
-	err := q.QueryRow(ctx, selectHeld, nid, credential).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("look for a credential: %w", err)
-	}
-	return true, nil
+	return db.Exists(q.QueryRow(ctx, selectHeld, nid, credential), "look for a credential")
 }

@@ -157,22 +157,9 @@ func find(ctx context.Context, q db.Querier, ws, did, version string) (*Record, 
 // steps lists the versions of a protocol; none when there is no protocol.
 func steps(ctx context.Context, q db.Querier, ws, did string) ([]step, error) {
 	rows, err := q.Query(ctx, selectSteps, ws, did)
-	if err != nil {
-		return nil, fmt.Errorf("list versions: %w", err)
-	}
-	defer rows.Close()
-	var out []step
-	for rows.Next() {
-		var s step
-		if err := rows.Scan(&s.version, &s.status); err != nil {
-			return nil, fmt.Errorf("list versions: %w", err)
-		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list versions: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list versions", func(s *step, row db.Row) error {
+		return row.Scan(&s.version, &s.status)
+	})
 }
 
 // shown is a line of the list.
@@ -184,24 +171,9 @@ type shown struct {
 
 func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) ([]shown, error) {
 	rows, err := q.Query(ctx, selectPage, ws, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list protocols: %w", err)
-	}
-	defer rows.Close()
-	var out []shown
-	for rows.Next() {
-		var s shown
-		var body string
-		if err := rows.Scan(&s.nid, &s.status, &body); err != nil {
-			return nil, fmt.Errorf("list protocols: %w", err)
-		}
-		s.body = []byte(body)
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list protocols: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list protocols", func(s *shown, row db.Row) error {
+		return row.Scan(&s.nid, &s.status, &s.body)
+	})
 }
 
 // declare enters the properties of a published version for filters.
@@ -228,24 +200,12 @@ func (p *Protocol) opens() int {
 
 func declaring(ctx context.Context, q db.Querier, ws, property string) ([]Declared, error) {
 	rows, err := q.Query(ctx, selectDeclaring, ws, property)
-	if err != nil {
-		return nil, fmt.Errorf("list declared properties: %w", err)
-	}
-	defer rows.Close()
-	var out []Declared
-	for rows.Next() {
-		var d Declared
+	return db.Collect(rows, err, "list declared properties", func(d *Declared, row db.Row) error {
 		var here, all int // open versions
-		if err := rows.Scan(&d.Protocol, &d.Kind, &d.Indexed, &here, &all); err != nil {
-			return nil, fmt.Errorf("list declared properties: %w", err)
-		}
+		err := row.Scan(&d.Protocol, &d.Kind, &d.Indexed, &here, &all)
 		d.Indexed = d.Indexed && here == all
-		out = append(out, d)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list declared properties: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 func someOpen(ctx context.Context, q db.Querier, ws string) (bool, error) {
@@ -258,30 +218,11 @@ func someOpen(ctx context.Context, q db.Querier, ws string) (bool, error) {
 
 func ofClass(ctx context.Context, q db.Querier, ws, class string) ([]string, error) {
 	rows, err := q.Query(ctx, selectOfClass, ws, class)
-	return scanDIDs(rows, err)
+	return db.Collect(rows, err, "list protocols", db.Column[string])
 }
 
 // allDIDs lists the protocols of a workspace, at most maxProtocols.
 func allDIDs(ctx context.Context, q db.Querier, ws string) ([]string, error) {
 	rows, err := q.Query(ctx, selectDIDs, ws)
-	return scanDIDs(rows, err)
-}
-
-func scanDIDs(rows db.Rows, err error) ([]string, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list protocols: %w", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list protocols: %w", err)
-		}
-		out = append(out, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list protocols: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list protocols", db.Column[string])
 }

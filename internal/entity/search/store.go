@@ -54,19 +54,14 @@ const (
 // list reads the next n nids of a span.
 func (s span) list(ctx context.Context, q db.Querier, down bool, from int64, n int) ([]int64, error) {
 	rows, err := s.query(ctx, q, down, from, n)
-	if err != nil {
-		return nil, fmt.Errorf("read index: %w", err)
-	}
-	defer rows.Close()
 	out := make([]int64, 0, n)
-	for rows.Next() {
-		var nid int64
-		if err := rows.Scan(&nid); err != nil {
-			return nil, fmt.Errorf("read index: %w", err)
-		}
+	var nid int64
+	err = db.Each(rows, err, "read index", func(row db.Row) error {
+		err := row.Scan(&nid)
 		out = append(out, nid)
-	}
-	return out, rows.Err()
+		return err
+	})
+	return out, err
 }
 
 func (s span) query(ctx context.Context, q db.Querier, down bool, from int64, n int) (db.Rows, error) {
@@ -117,22 +112,9 @@ func (s span) count(ctx context.Context, q db.Querier, most int) (int, error) {
 
 // scanAll reads the twins of a statement.
 func scanAll(rows db.Rows, err error) ([]candidate, error) {
-	if err != nil {
-		return nil, fmt.Errorf("read entities: %w", err)
-	}
-	defer rows.Close()
-	var out []candidate
-	for rows.Next() {
-		var c candidate
-		if err := rows.Scan(&c.at.NID, &c.updated, &c.body); err != nil {
-			return nil, fmt.Errorf("read entities: %w", err)
-		}
-		out = append(out, c)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read entities: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "read entities", func(c *candidate, row db.Row) error {
+		return row.Scan(&c.at.NID, &c.updated, &c.body)
+	})
 }
 
 // keys makes arguments of at most chunk keys: the rest are filled up with a
@@ -162,37 +144,23 @@ func byDIDs(ctx context.Context, q db.Querier, ws string, ids []string) ([]candi
 // of them.
 func briefs(ctx context.Context, q db.Querier, ws string, ids []string) ([]*entity.Row, error) {
 	rows, err := q.Query(ctx, selectFew, keys(ids, "", any(ws))...)
-	if err != nil {
-		return nil, fmt.Errorf("read entities: %w", err)
-	}
-	defer rows.Close()
-	var out []*entity.Row
-	for rows.Next() {
-		r := entity.Row{Workspace: ws}
-		if err := rows.Scan(&r.NID, &r.DID, &r.Type, &r.Class, &r.DomainType, &r.Protocol, &r.Project, &r.Name, &r.Status); err != nil {
-			return nil, fmt.Errorf("read entities: %w", err)
-		}
-		out = append(out, &r)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "read entities", func(to **entity.Row, row db.Row) error {
+		r := &entity.Row{Workspace: ws}
+		*to = r
+		return row.Scan(&r.NID, &r.DID, &r.Type, &r.Class, &r.DomainType, &r.Protocol, &r.Project, &r.Name, &r.Status)
+	})
 }
 
 // having tells which of at most chunk twins have a value of an indexed
 // property.
 func (s span) having(ctx context.Context, q db.Querier, nids []int64, into map[int64]bool) error {
 	rows, err := q.Query(ctx, hasProp, keys(nids, 0, any(s.key), any(s.val))...)
-	if err != nil {
-		return fmt.Errorf("probe property: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var nid int64
-		if err := rows.Scan(&nid); err != nil {
-			return fmt.Errorf("probe property: %w", err)
-		}
+	var nid int64
+	return db.Each(rows, err, "probe property", func(row db.Row) error {
+		err := row.Scan(&nid)
 		into[nid] = true
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // find gives the numbers of twins with an external id, no more than most.
@@ -204,20 +172,10 @@ func (p points) find(ctx context.Context, q db.Querier, ws string, most int) ([]
 	} else {
 		rows, err = q.Query(ctx, externals, ws, p.external, most)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find external id: %w", err)
-	}
-	defer rows.Close()
-	var out []int64
-	for rows.Next() {
-		var nid int64
+	return db.Collect(rows, err, "find external id", func(nid *int64, row db.Row) error {
 		var scheme string
-		if err := rows.Scan(&nid, &scheme); err != nil {
-			return nil, fmt.Errorf("find external id: %w", err)
-		}
-		out = append(out, nid)
-	}
-	return out, rows.Err()
+		return row.Scan(nid, &scheme)
+	})
 }
 
 // sorted reads the next n entries of a property in its order.
@@ -229,19 +187,14 @@ func (o order) sorted(ctx context.Context, q db.Querier, from Place, n int) ([]P
 	} else {
 		rows, err = q.Query(ctx, sortedUp, o.pid, from.Val, from.NID, o.to, n)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read property index: %w", err)
-	}
-	defer rows.Close()
 	out := make([]Place, 0, n)
-	for rows.Next() {
-		var at Place
-		if err := rows.Scan(&at.Val, &at.NID); err != nil {
-			return nil, fmt.Errorf("read property index: %w", err)
-		}
+	var at Place
+	err = db.Each(rows, err, "read property index", func(row db.Row) error {
+		err := row.Scan(&at.Val, &at.NID)
 		out = append(out, at)
-	}
-	return out, rows.Err()
+		return err
+	})
+	return out, err
 }
 
 // table reads the next n twins of a workspace in the order of their creation

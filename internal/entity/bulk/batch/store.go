@@ -40,20 +40,9 @@ func insertKept(ctx context.Context, tx *db.Tx, r keptResult) (bool, error) {
 // listKept reads all that is kept of a batch, by the number of the operation.
 func listKept(ctx context.Context, q db.Querier, batch string) (map[int]string, error) {
 	rows, err := q.Query(ctx, listResultsText, batch)
-	if err != nil {
-		return nil, wrap("list results of batch", err)
-	}
-	defer rows.Close()
-	out := map[int]string{}
-	for rows.Next() {
-		var n int
-		var data string
-		if err := rows.Scan(&n, &data); err != nil {
-			return nil, wrap("list results of batch", err)
-		}
-		out[n] = data
-	}
-	return out, wrap("list results of batch", rows.Err())
+	return db.Map(rows, err, "list results of batch", func(n *int, data *string, row db.Row) error {
+		return row.Scan(n, data)
+	})
 }
 
 // Expire removes at most limit results that were kept before a time, and reports

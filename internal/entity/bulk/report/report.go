@@ -113,20 +113,7 @@ func List(ctx context.Context, q db.Querier, p Page) ([]Row, error) {
 	} else {
 		rows, err = q.Query(ctx, selectRows, p.Job, p.After, p.Limit)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list report rows: %w", err)
-	}
-	defer rows.Close()
-	var out []Row
-	for rows.Next() {
-		var r Row
-		if err := rows.Scan(&r.Line, &r.OK, &r.Data); err != nil {
-			return nil, fmt.Errorf("list report rows: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list report rows: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list report rows", func(r *Row, row db.Row) error {
+		return row.Scan(&r.Line, &r.OK, &r.Data)
+	})
 }
