@@ -38,22 +38,7 @@ func (v *Revision) scan(row db.Row) error {
 // listPast reads revisions before one, newest first.
 func listPast(ctx context.Context, q db.Querier, nid, before int64, limit int) ([]Revision, error) {
 	rows, err := q.Query(ctx, selectLog, nid, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	defer rows.Close()
-	var out []Revision
-	for rows.Next() {
-		var one Revision
-		if err := one.scan(rows); err != nil {
-			return nil, fmt.Errorf("list revisions: %w", err)
-		}
-		out = append(out, one)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list revisions", (*Revision).scan)
 }
 
 // findPast reads the record of an earlier revision. The fault is

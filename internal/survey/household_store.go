@@ -95,22 +95,10 @@ func findListed(ctx context.Context, q db.Querier, survey int64, id string) (*Ho
 }
 
 func scanHouseholds(rows db.Rows, err error) ([]*Household, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list households: %w", err)
-	}
-	defer rows.Close()
-	var out []*Household
-	for rows.Next() {
-		h := new(Household)
-		if err := h.scan(rows); err != nil {
-			return nil, fmt.Errorf("list households: %w", err)
-		}
-		out = append(out, h)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list households: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list households", func(h **Household, row db.Row) error {
+		*h = new(Household)
+		return (*h).scan(row)
+	})
 }
 
 // findMany reads those of ids, a JSON array, that are on the list.

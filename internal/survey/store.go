@@ -117,43 +117,16 @@ func touch(ctx context.Context, tx *db.Tx, nid int64) (status Status, revision i
 
 // list reads a page of campaigns, newest first.
 func list(rows db.Rows, err error) ([]*Row, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list surveys: %w", err)
-	}
-	defer rows.Close()
-	var out []*Row
-	for rows.Next() {
-		r := new(Row)
-		if err := r.scan(rows); err != nil {
-			return nil, fmt.Errorf("list surveys: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list surveys: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list surveys", func(r **Row, row db.Row) error {
+		*r = new(Row)
+		return (*r).scan(row)
+	})
 }
 
 // listActive lists the active campaigns of a template, oldest first.
 func listActive(ctx context.Context, q db.Querier, ws, template string) ([]string, error) {
 	rows, err := q.Query(ctx, selectActive, ws, template, maxExamined)
-	if err != nil {
-		return nil, fmt.Errorf("list surveys of a template: %w", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list surveys of a template: %w", err)
-		}
-		out = append(out, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list surveys of a template: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list surveys of a template", db.Column[string])
 }
 
 // remove deletes a campaign and all but its households, which are gone by
@@ -222,25 +195,13 @@ type cell struct {
 // cells reads the counters of a round; round 0 has listed.
 func cells(ctx context.Context, q db.Querier, survey int64, round int) ([]cell, error) {
 	rows, err := q.Query(ctx, selectCounts, survey, round)
-	if err != nil {
-		return nil, fmt.Errorf("read counters: %w", err)
-	}
-	defer rows.Close()
-	var out []cell
-	for rows.Next() {
-		var c cell
+	return db.Collect(rows, err, "read counters", func(c *cell, row db.Row) error {
 		var group int
-		if err := rows.Scan(&c.stratum, &group, &c.listed, &c.contacted, &c.refused, &c.unreachable, &c.completed, &c.partial, &c.verified,
-			&c.rejected, &c.flagged); err != nil {
-			return nil, fmt.Errorf("read counters: %w", err)
-		}
+		err := row.Scan(&c.stratum, &group, &c.listed, &c.contacted, &c.refused, &c.unreachable, &c.completed, &c.partial, &c.verified,
+			&c.rejected, &c.flagged)
 		c.group = groupName(group)
-		out = append(out, c)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read counters: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 // maxWaiting is how far countWaiting counts.

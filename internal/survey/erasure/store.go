@@ -39,20 +39,8 @@ func Among(ctx context.Context, tx *db.Tx, d db.Dialect, ws, ids string) (map[st
 }
 
 func set(rows db.Rows, err error) (map[string]bool, error) {
-	if err != nil {
-		return nil, fmt.Errorf("look for erasures: %w", err)
-	}
-	defer rows.Close()
-	out := map[string]bool{}
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("look for erasures: %w", err)
-		}
-		out[id] = true
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("look for erasures: %w", err)
-	}
-	return out, nil
+	return db.Map(rows, err, "look for erasures", func(id *string, erased *bool, row db.Row) error {
+		*erased = true
+		return row.Scan(id)
+	})
 }

@@ -55,36 +55,17 @@ func find(ctx context.Context, q db.Querier, ws, id string) (*stored, error) {
 // list reads some exports of a workspace after one: what was asked for.
 func list(ctx context.Context, q db.Querier, ws, after string) ([]stored, error) {
 	rows, err := q.Query(ctx, listExports, ws, after)
-	if err != nil {
-		return nil, wrap("list exports", err)
-	}
-	defer rows.Close()
-	var out []stored
-	for rows.Next() {
-		e := stored{ws: ws}
-		if err := rows.Scan(&e.job, &e.settings); err != nil {
-			return nil, wrap("list exports", err)
-		}
-		out = append(out, e)
-	}
-	return out, wrap("list exports", rows.Err())
+	return db.Collect(rows, err, "list exports", func(e *stored, row db.Row) error {
+		e.ws = ws
+		return row.Scan(&e.job, &e.settings)
+	})
 }
 
 // filesOf reads exports and the names of their files.
 func filesOf(rows db.Rows, err error) ([]stored, error) {
-	if err != nil {
-		return nil, wrap("list files of exports", err)
-	}
-	defer rows.Close()
-	var out []stored
-	for rows.Next() {
-		var e stored
-		if err := rows.Scan(&e.job, &e.file); err != nil {
-			return nil, wrap("list files of exports", err)
-		}
-		out = append(out, e)
-	}
-	return out, wrap("list files of exports", rows.Err())
+	return db.Collect(rows, err, "list files of exports", func(e *stored, row db.Row) error {
+		return row.Scan(&e.job, &e.file)
+	})
 }
 
 func saveCounts(ctx context.Context, tx *db.Tx, id, counts string) error {
@@ -173,29 +154,25 @@ func nameFlags(ctx context.Context, q db.Querier, s span, of []found) error {
 		return nil
 	}
 	rows, err := q.Query(ctx, selectFlags, s.survey, s.after, of[len(of)-1].NID)
-	if err != nil {
-		return wrap("list flags", err)
-	}
-	defer rows.Close()
-	last := ""
-	for i := 0; rows.Next(); {
+	i, last := 0, ""
+	return db.Each(rows, err, "list flags", func(row db.Row) error {
 		var nid int64
 		var rule string
-		if err := rows.Scan(&nid, &rule); err != nil {
-			return wrap("list flags", err)
+		if err := row.Scan(&nid, &rule); err != nil {
+			return err
 		}
 		for i < len(of) && of[i].NID < nid {
 			i, last = i+1, ""
 		}
 		if i == len(of) || of[i].NID != nid || rule == last {
-			continue // it came meanwhile, or is about another answer
+			return nil // it came meanwhile, or is about another answer
 		}
 		if last = rule; of[i].FlagRules != "" {
 			rule = of[i].FlagRules + layout.Separator + rule
 		}
 		of[i].FlagRules = rule
-	}
-	return wrap("list flags", rows.Err())
+		return nil
+	})
 }
 
 // past puts a response back to how it was at a time; false when it was not

@@ -56,7 +56,7 @@ func FindAll(ctx context.Context, q db.Querier, ws string, all []string) (map[st
 	out := make(map[string]*File, len(all))
 	for some := range slices.Chunk(all, chunk) {
 		if err := findSome(ctx, q, ws, some, out); err != nil {
-			return nil, fmt.Errorf("find attachments: %w", err)
+			return nil, err
 		}
 	}
 	return out, nil
@@ -73,18 +73,12 @@ func findSome(ctx context.Context, q db.Querier, ws string, some []string, out m
 		}
 	}
 	rows, err := q.Query(ctx, selectFiles, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return db.Each(rows, err, "find attachments", func(row db.Row) error {
 		f := &File{Workspace: ws}
-		if err := rows.Scan(&f.SHA256, &f.id, &f.MediaType, &f.Bytes, &f.Sender, &f.At, &f.loose); err != nil {
-			return err
-		}
+		err := row.Scan(&f.SHA256, &f.id, &f.MediaType, &f.Bytes, &f.Sender, &f.At, &f.loose)
 		out[f.SHA256] = f
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // begin notes that a file arrives. The fault is TOO_MANY_FILES.
@@ -206,22 +200,7 @@ const droppedPage = 100
 // dropped lists files of a workspace that wait to be removed.
 func dropped(ctx context.Context, q db.Querier, ws string) ([]int64, error) {
 	rows, err := q.Query(ctx, selectDropped, ws, droppedPage)
-	if err != nil {
-		return nil, fmt.Errorf("find dropped attachments: %w", err)
-	}
-	defer rows.Close()
-	var out []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("find dropped attachments: %w", err)
-		}
-		out = append(out, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("find dropped attachments: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "find dropped attachments", db.Column[int64])
 }
 
 func number(row db.Row) (id int64, err error) {
@@ -261,44 +240,15 @@ const (
 )
 
 func isUsed(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
-	var one int
-	err := q.QueryRow(ctx, selectUse, ws, hash).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("find use of attachment: %w", err)
-	}
-	return true, nil
+	return db.Exists(q.QueryRow(ctx, selectUse, ws, hash), "find use of attachment")
 }
 
 // isPrivate tells whether a file is an answer about a person anywhere: naming
 // it elsewhere must not open it.
 func isPrivate(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
-	var one int
-	err := q.QueryRow(ctx, selectPrivateUse, ws, hash).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("find use of attachment: %w", err)
-	}
-	return true, nil
+	return db.Exists(q.QueryRow(ctx, selectPrivateUse, ws, hash), "find use of attachment")
 }
 
 func hashes(rows db.Rows, err error) ([]string, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list attachments: %w", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var hash string
-		if err := rows.Scan(&hash); err != nil {
-			return nil, fmt.Errorf("list attachments: %w", err)
-		}
-		out = append(out, hash)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list attachments: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list attachments", db.Column[string])
 }

@@ -114,44 +114,17 @@ func listResolved(ctx context.Context, q db.Querier, survey int64, after Place, 
 }
 
 func rowsOf(rows db.Rows, err error) ([]*row, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list conflicts: %w", err)
-	}
-	defer rows.Close()
-	var out []*row
-	for rows.Next() {
-		c, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list conflicts: %w", err)
-		}
-		out = append(out, c)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list conflicts: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list conflicts", func(c **row, from db.Row) (err error) {
+		*c, err = scan(from)
+		return err
+	})
 }
 
 // listLate lists surveys of a template that have ended or pause, the newest
 // first. The caller may not see all of them: of other projects there may be many.
 func listLate(ctx context.Context, q db.Querier, ws, template string) ([]string, error) {
 	rows, err := q.Query(ctx, selectLate, ws, template)
-	if err != nil {
-		return nil, fmt.Errorf("list ended surveys: %w", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list ended surveys: %w", err)
-		}
-		out = append(out, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list ended surveys: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list ended surveys", db.Column[string])
 }
 
 // resolve ends a conflict; false when somebody else has.

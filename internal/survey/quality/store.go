@@ -69,20 +69,9 @@ func listRuleFlags(ctx context.Context, q db.Querier, survey int64, at flagSpot,
 }
 
 func flagRows(rows db.Rows, err error) ([]flagRow, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list flags: %w", err)
-	}
-	defer rows.Close()
-	var out []flagRow
-	for rows.Next() {
-		var f flagRow
-		err := rows.Scan(&f.rule, &f.response, &f.question, &f.source, &f.at, &f.data, &f.responseID, &f.collector, &f.round, &f.status, &f.vstatus)
-		if err != nil {
-			return nil, fmt.Errorf("list flags: %w", err)
-		}
-		out = append(out, f)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list flags", func(f *flagRow, row db.Row) error {
+		return row.Scan(&f.rule, &f.response, &f.question, &f.source, &f.at, &f.data, &f.responseID, &f.collector, &f.round, &f.status, &f.vstatus)
+	})
 }
 
 // nextSource is the first run that has flags in a survey after a name; "" when
@@ -104,19 +93,7 @@ func absent(doing string, err error) error {
 // flaggedBy lists responses that a run has flagged.
 func flaggedBy(ctx context.Context, q db.Querier, survey int64, source string, after int64) ([]int64, error) {
 	rows, err := q.Query(ctx, selectOf, survey, source, after, flagPage)
-	if err != nil {
-		return nil, fmt.Errorf("list flags of a run: %w", err)
-	}
-	defer rows.Close()
-	var out []int64
-	for rows.Next() {
-		var nid int64
-		if err := rows.Scan(&nid); err != nil {
-			return nil, fmt.Errorf("list flags of a run: %w", err)
-		}
-		out = append(out, nid)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list flags of a run", db.Column[int64])
 }
 
 // newestOf is the nid of the newest response of a survey; 0 when there is none.
@@ -158,19 +135,9 @@ const listPage = 1_000
 // list reads responses of a survey in the order they came.
 func list(ctx context.Context, q db.Querier, survey, after int64) ([]listed, error) {
 	rows, err := q.Query(ctx, selectAll, survey, after, listPage)
-	if err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	defer rows.Close()
-	var out []listed
-	for rows.Next() {
-		var r listed
-		if err := rows.Scan(&r.nid, &r.id, &r.collector, &r.round, &r.status, &r.vstatus); err != nil {
-			return nil, fmt.Errorf("list responses: %w", err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list responses", func(r *listed, row db.Row) error {
+		return row.Scan(&r.nid, &r.id, &r.collector, &r.round, &r.status, &r.vstatus)
+	})
 }
 
 // active is a survey that takes responses.
@@ -181,19 +148,9 @@ type active struct {
 
 func listActive(ctx context.Context, q db.Querier, at active, limit int) ([]active, error) {
 	rows, err := q.Query(ctx, selectActive, at.ws, at.template, at.nid, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list active surveys: %w", err)
-	}
-	defer rows.Close()
-	var out []active
-	for rows.Next() {
-		var a active
-		if err := rows.Scan(&a.nid, &a.ws, &a.id, &a.template); err != nil {
-			return nil, fmt.Errorf("list active surveys: %w", err)
-		}
-		out = append(out, a)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list active surveys", func(a *active, row db.Row) error {
+		return row.Scan(&a.nid, &a.ws, &a.id, &a.template)
+	})
 }
 
 const (

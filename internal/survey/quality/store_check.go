@@ -78,19 +78,10 @@ func listBackChecks(ctx context.Context, q db.Querier, o *survey.Open, p backChe
 	} else {
 		rows, err = q.Query(ctx, selectBackChecksInState, o.NID, p.state, p.after, p.limit)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list back-checks: %w", err)
-	}
-	defer rows.Close()
-	var out []*BackCheck
-	for rows.Next() {
-		b, err := scanBackCheck(rows, o)
-		if err != nil {
-			return nil, fmt.Errorf("list back-checks: %w", err)
-		}
-		out = append(out, b)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list back-checks", func(b **BackCheck, row db.Row) (err error) {
+		*b, err = scanBackCheck(row, o)
+		return err
+	})
 }
 
 // backCheckPlace is a part of a list.
@@ -129,17 +120,7 @@ func countBackChecks(ctx context.Context, tx *db.Tx, survey int64, round int, c 
 
 func backCheckCounts(ctx context.Context, q db.Querier, survey int64, round int) ([]backCheckCount, error) {
 	rows, err := q.Query(ctx, selectChecks, survey, round)
-	if err != nil {
-		return nil, fmt.Errorf("read counts of back-checks: %w", err)
-	}
-	defer rows.Close()
-	var out []backCheckCount
-	for rows.Next() {
-		var c backCheckCount
-		if err := rows.Scan(&c.collector, &c.class, &c.drawn, &c.done, &c.compared, &c.errors); err != nil {
-			return nil, fmt.Errorf("read counts of back-checks: %w", err)
-		}
-		out = append(out, c)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "read counts of back-checks", func(c *backCheckCount, row db.Row) error {
+		return row.Scan(&c.collector, &c.class, &c.drawn, &c.done, &c.compared, &c.errors)
+	})
 }

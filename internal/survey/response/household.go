@@ -2,7 +2,6 @@ package response
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -55,23 +54,15 @@ func (s *Service) OfHousehold(ctx context.Context, household string, after Place
 // copies of them are found by.
 func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, error) {
 	rows, err := s.db.Query(ctx, selectNames, ws, household)
-	if err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	defer rows.Close()
 	var out []string
-	for rows.Next() {
+	err = db.Each(rows, err, "list responses", func(row db.Row) error {
 		var nid int64
 		var id string
-		if err := rows.Scan(&nid, &id); err != nil {
-			return nil, fmt.Errorf("list responses: %w", err)
-		}
+		err := row.Scan(&nid, &id)
 		out = append(out, id, "rec~"+strconv.FormatInt(nid, 10))
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	return out, nil
+		return err
+	})
+	return out, err
 }
 
 // Erase makes what a household said about its people unreadable for ever: it

@@ -146,22 +146,10 @@ func notFound() error {
 
 // rowsOf reads all rows of a query and closes them.
 func rowsOf(rows db.Rows, err error) ([]*Row, error) {
-	if err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	defer rows.Close()
-	var out []*Row
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list responses: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list responses", func(r **Row, row db.Row) (err error) {
+		*r, err = scan(row)
+		return err
+	})
 }
 
 // The newest revision becomes the last of the earlier ones, then the row takes

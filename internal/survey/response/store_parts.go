@@ -90,20 +90,8 @@ func scanPast(row db.Row, r *Row) (*Row, error) {
 // past lists revisions of r before one, newest first.
 func past(ctx context.Context, q db.Querier, r *Row, before int64, limit int) ([]*Row, error) {
 	rows, err := q.Query(ctx, selectPast, r.NID, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	defer rows.Close()
-	var out []*Row
-	for rows.Next() {
-		p, err := scanPast(rows, r)
-		if err != nil {
-			return nil, fmt.Errorf("list revisions: %w", err)
-		}
-		out = append(out, p)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list revisions", func(p **Row, row db.Row) (err error) {
+		*p, err = scanPast(row, r)
+		return err
+	})
 }

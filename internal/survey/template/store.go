@@ -171,22 +171,9 @@ func find(ctx context.Context, q db.Querier, ws, id string, version int) (*Versi
 // template.
 func steps(ctx context.Context, q db.Querier, ws, id string) ([]step, error) {
 	rows, err := q.Query(ctx, selectSteps, ws, id)
-	if err != nil {
-		return nil, fmt.Errorf("list versions: %w", err)
-	}
-	defer rows.Close()
-	var out []step
-	for rows.Next() {
-		var s step
-		if err := rows.Scan(&s.version, &s.status); err != nil {
-			return nil, fmt.Errorf("list versions: %w", err)
-		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list versions: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list versions", func(s *step, row db.Row) error {
+		return row.Scan(&s.version, &s.status)
+	})
 }
 
 // line is a line of the list.
@@ -197,22 +184,9 @@ type line struct {
 
 func list(ctx context.Context, q db.Querier, ws string, after int64, limit int) ([]line, error) {
 	rows, err := q.Query(ctx, selectPage, ws, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list templates: %w", err)
-	}
-	defer rows.Close()
-	var out []line
-	for rows.Next() {
-		var l line
-		if err := rows.Scan(&l.nid, &l.summary); err != nil {
-			return nil, fmt.Errorf("list templates: %w", err)
-		}
-		out = append(out, l)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list templates: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list templates", func(l *line, row db.Row) error {
+		return row.Scan(&l.nid, &l.summary)
+	})
 }
 
 func addReview(ctx context.Context, tx *db.Tx, ws string, nid int64, r *Review) error {
@@ -242,24 +216,11 @@ type reviewQuery struct {
 // reviews lists reviews, newest first.
 func reviews(ctx context.Context, q db.Querier, of reviewQuery) ([]reviewRow, error) {
 	rows, err := q.Query(ctx, selectReviews, of.ws, of.id, of.before.At, of.before.NID, of.limit)
-	if err != nil {
-		return nil, fmt.Errorf("list reviews: %w", err)
-	}
-	defer rows.Close()
-	var out []reviewRow
-	for rows.Next() {
-		var r reviewRow
+	return db.Collect(rows, err, "list reviews", func(r *reviewRow, row db.Row) error {
 		var body string
-		if err := rows.Scan(&r.at, &r.nid, &body); err != nil {
-			return nil, fmt.Errorf("list reviews: %w", err)
+		if err := row.Scan(&r.at, &r.nid, &body); err != nil {
+			return err
 		}
-		if err := json.Unmarshal([]byte(body), &r.review); err != nil {
-			return nil, fmt.Errorf("read review: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list reviews: %w", err)
-	}
-	return out, nil
+		return json.Unmarshal([]byte(body), &r.review)
+	})
 }

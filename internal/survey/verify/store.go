@@ -28,24 +28,12 @@ const (
 // listDecisions reads decisions about a response, newest first.
 func listDecisions(ctx context.Context, q db.Querier, response, before int64, limit int) ([]Decision, error) {
 	rows, err := q.Query(ctx, selectDecisions, response, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list decisions: %w", err)
-	}
-	defer rows.Close()
-	out := []Decision{}
-	for rows.Next() {
-		var d Decision
+	return db.Collect(rows, err, "list decisions", func(d *Decision, row db.Row) error {
 		var at, imported int64
-		if err := rows.Scan(&d.nid, &d.From, &d.To, &d.Verifier, &at, &d.Reason, &d.Notes, &imported, &d.Revision, &d.Reviews, &d.Judged); err != nil {
-			return nil, fmt.Errorf("list decisions: %w", err)
-		}
+		err := row.Scan(&d.nid, &d.From, &d.To, &d.Verifier, &at, &d.Reason, &d.Notes, &imported, &d.Revision, &d.Reviews, &d.Judged)
 		d.DecisionID, d.Timestamp, d.Imported = "dec_"+strconv.FormatInt(d.nid, 10), time.UnixMilli(at).UTC(), imported != 0
-		out = append(out, d)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list decisions: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 // decided tells whether the last decision of a verifier about a revision is this
@@ -79,19 +67,10 @@ type candidate struct {
 // inState reads responses of a survey in one state, oldest first.
 func inState(ctx context.Context, q db.Querier, survey int64, state string, after int64) ([]candidate, error) {
 	rows, err := q.Query(ctx, selectInState, survey, state, after, scanPage)
-	if err != nil {
-		return nil, fmt.Errorf("list responses in a state: %w", err)
-	}
-	defer rows.Close()
-	var out []candidate
-	for rows.Next() {
-		c := candidate{revision: new(int64)}
-		if err := rows.Scan(&c.nid, &c.id, &c.round, &c.collector, &c.flags, c.revision); err != nil {
-			return nil, fmt.Errorf("list responses in a state: %w", err)
-		}
-		out = append(out, c)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list responses in a state", func(c *candidate, row db.Row) error {
+		c.revision = new(int64)
+		return row.Scan(&c.nid, &c.id, &c.round, &c.collector, &c.flags, c.revision)
+	})
 }
 
 // nidOf finds a response of a survey by its id; 0 when there is none.
@@ -120,39 +99,12 @@ func nameOf(ctx context.Context, q db.Querier, survey, nid int64) (string, error
 
 // hasFlag tells whether a check has flagged a response.
 func hasFlag(ctx context.Context, q db.Querier, response int64, rule string) (bool, error) {
-	return exists(q.QueryRow(ctx, selectHasFlag, response, rule), "find flag")
+	return db.Exists(q.QueryRow(ctx, selectHasFlag, response, rule), "find flag")
 }
 
 // listWriters lists those who have corrected a response, or sent what a
 // correction was taken from.
 func listWriters(ctx context.Context, q db.Querier, response int64) ([]string, error) {
 	rows, err := q.Query(ctx, selectWriters, response)
-	if err != nil {
-		return nil, fmt.Errorf("list who corrected a response: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err below tells what went wrong
-	var out []string
-	for rows.Next() {
-		var who string
-		if err := rows.Scan(&who); err != nil {
-			return nil, fmt.Errorf("list who corrected a response: %w", err)
-		}
-		out = append(out, who)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list who corrected a response: %w", err)
-	}
-	return out, nil
-}
-
-// exists tells whether a query finds anything.
-func exists(row db.Row, what string) (bool, error) {
-	var nid int64
-	err := row.Scan(&nid)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("%s: %w", what, err)
-	}
-	return true, nil
+	return db.Collect(rows, err, "list writers of a response", db.Column[string])
 }

@@ -2,7 +2,6 @@ package blank
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -27,19 +26,9 @@ const (
 
 func list(ctx context.Context, tx *db.Tx, ws, household string, after Response) ([]Response, error) {
 	rows, err := tx.Query(ctx, selectResponses, ws, household, after.survey, after.round, after.slot)
-	if err != nil {
-		return nil, fmt.Errorf("list responses: %w", err)
-	}
-	defer rows.Close()
-	var out []Response
-	for rows.Next() {
-		var r Response
-		if err := rows.Scan(&r.NID, &r.survey, &r.round, &r.slot, &r.Files, &r.body); err != nil {
-			return nil, fmt.Errorf("list responses: %w", err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list responses", func(r *Response, row db.Row) error {
+		return row.Scan(&r.NID, &r.survey, &r.round, &r.slot, &r.Files, &r.body)
+	})
 }
 
 type revision struct {
@@ -49,17 +38,7 @@ type revision struct {
 
 func revisions(ctx context.Context, tx *db.Tx, nid, after int64) ([]revision, error) {
 	rows, err := tx.Query(ctx, selectRevisions, nid, after)
-	if err != nil {
-		return nil, fmt.Errorf("list revisions: %w", err)
-	}
-	defer rows.Close()
-	var out []revision
-	for rows.Next() {
-		var p revision
-		if err := rows.Scan(&p.number, &p.body); err != nil {
-			return nil, fmt.Errorf("list revisions: %w", err)
-		}
-		out = append(out, p)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list revisions", func(p *revision, row db.Row) error {
+		return row.Scan(&p.number, &p.body)
+	})
 }

@@ -76,40 +76,20 @@ func Remove(ctx context.Context, tx *db.Tx, response int64, source string) error
 // List lists the flags of a response as the caller of ctx sees them, at most 200.
 func List(ctx context.Context, q db.Querier, response int64) ([]rule.Flag, error) {
 	rows, err := q.Query(ctx, selectFlags, response)
-	if err != nil {
-		return nil, fmt.Errorf("list flags: %w", err)
-	}
-	defer rows.Close()
-	var out []rule.Flag
-	for rows.Next() {
+	return db.Collect(rows, err, "list flags", func(f *rule.Flag, row db.Row) error {
 		var data string
-		if err := rows.Scan(&data); err != nil {
-			return nil, fmt.Errorf("list flags: %w", err)
+		err := row.Scan(&data)
+		if err == nil {
+			*f, err = Read(ctx, data)
 		}
-		f, err := Read(ctx, data)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, f)
-	}
-	return out, rows.Err()
+		return err
+	})
 }
 
 // Names lists the flags of a response with their sources.
 func Names(ctx context.Context, q db.Querier, response int64) (map[Name]string, error) {
 	rows, err := q.Query(ctx, selectFlagNames, response)
-	if err != nil {
-		return nil, fmt.Errorf("list flags: %w", err)
-	}
-	defer rows.Close()
-	out := map[Name]string{}
-	for rows.Next() {
-		var n Name
-		var source string
-		if err := rows.Scan(&n.Rule, &n.Question, &source); err != nil {
-			return nil, fmt.Errorf("list flags: %w", err)
-		}
-		out[n] = source
-	}
-	return out, rows.Err()
+	return db.Map(rows, err, "list flags", func(n *Name, source *string, row db.Row) error {
+		return row.Scan(&n.Rule, &n.Question, source)
+	})
 }
