@@ -71,35 +71,21 @@ func update(ctx context.Context, tx *db.Tx, r *row) (bool, error) {
 // within lists the sessions whose ids lie after one and before another.
 func within(ctx context.Context, q db.Querier, from, to string, limit int) ([]*row, error) {
 	rows, err := q.Query(ctx, `SELECT id, step, expires_at, state FROM ussd_sessions WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3`, from, to, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return scanRows(rows)
+	return scanRows(rows, err)
 }
 
 // after lists the sessions that follow an id.
 func after(ctx context.Context, q db.Querier, id string, limit int) ([]*row, error) {
 	rows, err := q.Query(ctx, `SELECT id, step, expires_at, state FROM ussd_sessions WHERE id > $1 ORDER BY id LIMIT $2`, id, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return scanRows(rows)
+	return scanRows(rows, err)
 }
 
-func scanRows(rows db.Rows) ([]*row, error) {
-	defer rows.Close()
-	var out []*row
-	for rows.Next() {
+func scanRows(rows db.Rows, err error) ([]*row, error) {
+	return db.Collect(rows, err, "list sessions", func(to **row, from db.Row) error {
 		r := &row{}
-		if err := rows.Scan(&r.id, &r.step, &r.expires, &r.state); err != nil {
-			return nil, fmt.Errorf("read sessions: %w", err)
-		}
-		out = append(out, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read sessions: %w", err)
-	}
-	return out, nil
+		*to = r
+		return from.Scan(&r.id, &r.step, &r.expires, &r.state)
+	})
 }
 
 // remove deletes a session that nobody has touched since it was read. It
@@ -184,24 +170,12 @@ func putCall(ctx context.Context, tx *db.Tx, e *wire.Event, now time.Time) error
 func callsOf(ctx context.Context, q db.Querier, id string, limit int) ([]Ended, error) {
 	rows, err := q.Query(ctx,
 		`SELECT phone, gateway, status, cost, network, error, duration_ms, hops, at FROM ussd_calls WHERE session_id = $1 ORDER BY phone, gateway LIMIT $2`, id, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list ends of a session: %w", err)
-	}
-	defer rows.Close()
-	var out []Ended
-	for rows.Next() {
-		var e Ended
+	return db.Collect(rows, err, "list ends of a session", func(e *Ended, row db.Row) error {
 		var at int64
-		if err := rows.Scan(&e.Phone, &e.Gateway, &e.Status, &e.Cost, &e.Network, &e.Error, &e.DurationMS, &e.Hops, &at); err != nil {
-			return nil, fmt.Errorf("read ends of a session: %w", err)
-		}
+		err := row.Scan(&e.Phone, &e.Gateway, &e.Status, &e.Cost, &e.Network, &e.Error, &e.DurationMS, &e.Hops, &at)
 		e.At = time.UnixMilli(at).UTC()
-		out = append(out, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read ends of a session: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 func expireCalls(ctx context.Context, q db.Querier, before int64, limit int) (int64, error) {

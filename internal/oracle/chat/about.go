@@ -258,36 +258,17 @@ func blankBody(body string) (string, error) {
 
 func listAbout(ctx context.Context, q db.Querier, did string) ([]Begun, error) {
 	rows, err := q.Query(ctx, listAboutText, did)
-	if err != nil {
-		return nil, wrap("find conversations", err)
-	}
-	defer rows.Close()
-	var out []Begun
-	for rows.Next() {
-		var b Begun
-		if err := rows.Scan(&b.Session, &b.Turn); err != nil {
-			return nil, wrap("find conversations", err)
-		}
-		out = append(out, b)
-	}
-	return out, wrap("find conversations", rows.Err())
+	return db.Collect(rows, err, "find conversations", func(b *Begun, row db.Row) error {
+		return row.Scan(&b.Session, &b.Turn)
+	})
 }
 
 func listOwn(ctx context.Context, q db.Querier, user string) ([]Gone, error) {
 	rows, err := q.Query(ctx, listOwnText, user)
-	if err != nil {
-		return nil, wrap("list sessions", err)
-	}
-	defer rows.Close()
-	var out []Gone
-	for rows.Next() {
-		g := Gone{User: user}
-		if err := rows.Scan(&g.Number, &g.Session); err != nil {
-			return nil, wrap("list sessions", err)
-		}
-		out = append(out, g)
-	}
-	return out, wrap("list sessions", rows.Err())
+	return db.Collect(rows, err, "list sessions", func(g *Gone, row db.Row) error {
+		g.User = user
+		return row.Scan(&g.Number, &g.Session)
+	})
 }
 
 // toBlank is a message that may have to be blanked.
@@ -298,17 +279,7 @@ type toBlank struct {
 
 func listToBlank(ctx context.Context, q db.Querier, session, turn, n int64) ([]toBlank, error) {
 	rows, err := q.Query(ctx, listToBlankText, session, turn, n)
-	if err != nil {
-		return nil, wrap("read messages", err)
-	}
-	defer rows.Close()
-	var out []toBlank
-	for rows.Next() {
-		var r toBlank
-		if err := rows.Scan(&r.turn, &r.n, &r.body); err != nil {
-			return nil, wrap("read messages", err)
-		}
-		out = append(out, r)
-	}
-	return out, wrap("read messages", rows.Err())
+	return db.Collect(rows, err, "read messages", func(r *toBlank, row db.Row) error {
+		return row.Scan(&r.turn, &r.n, &r.body)
+	})
 }

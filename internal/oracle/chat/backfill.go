@@ -124,17 +124,5 @@ func setNoted(ctx context.Context, tx *db.Tx, session int64, noted int) error {
 
 func listUnnoted(ctx context.Context, q db.Querier, limit int) ([]int64, error) {
 	rows, err := q.Query(ctx, listUnnotedText, limit)
-	if err != nil {
-		return nil, wrap("find sessions", err)
-	}
-	defer rows.Close()
-	var out []int64
-	for rows.Next() {
-		var nid int64
-		if err := rows.Scan(&nid); err != nil {
-			return nil, wrap("find sessions", err)
-		}
-		out = append(out, nid)
-	}
-	return out, wrap("find sessions", rows.Err())
+	return db.Collect(rows, err, "find sessions", db.Column[int64])
 }

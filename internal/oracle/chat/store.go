@@ -137,19 +137,10 @@ func isMissing(err error) bool { return fault.KindOf(err) == fault.NotFound }
 
 func listSessions(ctx context.Context, q db.Querier, user string, limit, offset int) ([]*sessionRow, error) {
 	rows, err := q.Query(ctx, listSessionsText, user, limit, offset)
-	if err != nil {
-		return nil, wrap("list sessions", err)
-	}
-	defer rows.Close()
-	var out []*sessionRow
-	for rows.Next() {
-		r := &sessionRow{}
-		if err := rows.Scan(r.fields()...); err != nil {
-			return nil, wrap("list sessions", err)
-		}
-		out = append(out, r)
-	}
-	return out, wrap("list sessions", rows.Err())
+	return db.Collect(rows, err, "list sessions", func(r **sessionRow, row db.Row) error {
+		*r = &sessionRow{}
+		return row.Scan((*r).fields()...)
+	})
 }
 
 func updateTitle(ctx context.Context, tx *db.Tx, user, id, title string) (bool, error) {
@@ -206,20 +197,14 @@ func eachMessage(ctx context.Context, q db.Querier, w window, each func(messageR
 	} else {
 		rows, err = q.Query(ctx, newestMessagesText, w.session, w.from, w.to, maxRows)
 	}
-	if err != nil {
-		return wrap("read messages", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return db.Each(rows, err, "read messages", func(row db.Row) error {
 		var r messageRow
-		if err := rows.Scan(&r.turn, &r.body, &r.hidden); err != nil {
-			return wrap("read messages", err)
+		err := row.Scan(&r.turn, &r.body, &r.hidden)
+		if err == nil && !each(r) {
+			return db.ErrStop
 		}
-		if !each(r) {
-			return nil
-		}
-	}
-	return wrap("read messages", rows.Err())
+		return err
+	})
 }
 
 func findAnswer(ctx context.Context, q db.Querier, user, session string, turn int64) (jsontext.Value, error) {

@@ -93,19 +93,10 @@ func (e ending) bare() (ending, error) {
 
 func listToBlank(ctx context.Context, tx *db.Tx, from chat.Begun) ([]runRow, error) {
 	rows, err := tx.Query(ctx, listToBlankText, from.Session, from.Turn)
-	if err != nil {
-		return nil, wrap("list runs", err)
-	}
-	defer rows.Close()
-	var out []runRow
-	for rows.Next() {
-		var r runRow
+	return db.Collect(rows, err, "list runs", func(r *runRow, row db.Row) error {
 		var ended *int64
-		if err := rows.Scan(&r.nid, &r.status, &r.lastSeq, &ended); err != nil {
-			return nil, wrap("list runs", err)
-		}
+		err := row.Scan(&r.nid, &r.status, &r.lastSeq, &ended)
 		r.ended = ended != nil
-		out = append(out, r)
-	}
-	return out, wrap("list runs", rows.Err())
+		return err
+	})
 }

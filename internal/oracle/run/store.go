@@ -187,22 +187,20 @@ func insertLast(ctx context.Context, tx *db.Tx, nid int64, r row) error {
 // may hold, but one at least. More tells that others may follow.
 func listFrames(ctx context.Context, q db.Querier, nid, after int64) (out []storedRow, more bool, err error) {
 	rows, err := q.Query(ctx, listFramesText, nid, min(after, 1<<60)+1, aheadRows, pieceChars)
-	if err != nil {
-		return nil, false, wrap("read frames", err)
-	}
-	defer rows.Close()
 	size := 0
-	for rows.Next() {
+	err = db.Each(rows, err, "read frames", func(row db.Row) error {
 		var r storedRow
-		if err := rows.Scan(&r.seq, &r.upto, &r.size, &r.data); err != nil {
-			return nil, false, wrap("read frames", err)
+		if err := row.Scan(&r.seq, &r.upto, &r.size, &r.data); err != nil {
+			return err
 		}
 		if size += r.size; size > aheadBytes && len(out) > 0 {
-			return out, true, nil
+			more = true
+			return db.ErrStop
 		}
 		out = append(out, r)
-	}
-	return out, len(out) == aheadRows, wrap("read frames", rows.Err())
+		return nil
+	})
+	return out, more || len(out) == aheadRows, err
 }
 
 // framePiece reads characters of a row, after those that were read.
@@ -253,19 +251,11 @@ func nextOwner(ctx context.Context, q db.Querier, after string) (string, error) 
 // listLost lists runs at work of an instance.
 func listLost(ctx context.Context, q db.Querier, owner string, after int64, limit int) ([]*runRow, error) {
 	rows, err := q.Query(ctx, listLostText, owner, after, limit)
-	if err != nil {
-		return nil, wrap("list runs", err)
-	}
-	defer rows.Close()
-	var out []*runRow
-	for rows.Next() {
+	return db.Collect(rows, err, "list runs", func(to **runRow, row db.Row) error {
 		r := &runRow{}
-		if err := rows.Scan(&r.nid, &r.id, &r.requestID, &r.begun.Session, &r.begun.Turn, &r.sessionID); err != nil {
-			return nil, wrap("list runs", err)
-		}
-		out = append(out, r)
-	}
-	return out, wrap("list runs", rows.Err())
+		*to = r
+		return row.Scan(&r.nid, &r.id, &r.requestID, &r.begun.Session, &r.begun.Turn, &r.sessionID)
+	})
 }
 
 func putBeat(ctx context.Context, q db.Querier, id string, at int64) error {
@@ -296,36 +286,14 @@ func requestAbort(ctx context.Context, tx *db.Tx, id, why string) (bool, error) 
 // listOrders gives the runs of an instance that are to be stopped, and why.
 func listOrders(ctx context.Context, q db.Querier, owner string) (map[string]string, error) {
 	rows, err := q.Query(ctx, listOrdersText, owner)
-	if err != nil {
-		return nil, wrap("list runs to stop", err)
-	}
-	defer rows.Close()
-	out := map[string]string{}
-	for rows.Next() {
-		var id, why string
-		if err := rows.Scan(&id, &why); err != nil {
-			return nil, wrap("list runs to stop", err)
-		}
-		out[id] = why
-	}
-	return out, wrap("list runs to stop", rows.Err())
+	return db.Map(rows, err, "list runs to stop", func(id, why *string, row db.Row) error {
+		return row.Scan(id, why)
+	})
 }
 
 func listLiveOf(ctx context.Context, q db.Querier, session int64) ([]string, error) {
 	rows, err := q.Query(ctx, listLiveOfText, session)
-	if err != nil {
-		return nil, wrap("list runs of session", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, wrap("list runs of session", err)
-		}
-		out = append(out, id)
-	}
-	return out, wrap("list runs of session", rows.Err())
+	return db.Collect(rows, err, "list runs of session", db.Column[string])
 }
 
 // shrink removes runs of a deleted session and their frames, at most limit
@@ -361,19 +329,9 @@ type unswept struct{ nid, endSeq int64 }
 
 func listUnswept(ctx context.Context, tx *db.Tx, before int64, limit int) ([]unswept, error) {
 	rows, err := tx.Query(ctx, listUnsweptText, before, limit)
-	if err != nil {
-		return nil, wrap("list old runs", err)
-	}
-	defer rows.Close()
-	var out []unswept
-	for rows.Next() {
-		var u unswept
-		if err := rows.Scan(&u.nid, &u.endSeq); err != nil {
-			return nil, wrap("list old runs", err)
-		}
-		out = append(out, u)
-	}
-	return out, wrap("list old runs", rows.Err())
+	return db.Collect(rows, err, "list old runs", func(u *unswept, row db.Row) error {
+		return row.Scan(&u.nid, &u.endSeq)
+	})
 }
 
 // expireFrames removes old frames, at most limit rows.

@@ -176,17 +176,8 @@ func list(ctx context.Context, q db.Querier, f Filter, after string, limit int) 
 	default:
 		rows, err = q.Query(ctx, listAll, after, limit)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list accounts: %w", err)
-	}
-	defer rows.Close()
-	var out []*row
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list accounts", func(r **row, from db.Row) (err error) {
+		*r, err = scan(from)
+		return err
+	})
 }

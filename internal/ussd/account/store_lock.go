@@ -105,17 +105,7 @@ type named struct {
 // closedLocks lists the locks of a kind that are closed now, by name.
 func (s *Service) closedLocks(ctx context.Context, q db.Querier, kind, after string, limit int) ([]named, error) {
 	rows, err := q.Query(ctx, listLocks, kind, after, s.cfg.Now().UnixMilli(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("list locks: %w", err)
-	}
-	defer rows.Close()
-	var out []named
-	for rows.Next() {
-		var l named
-		if err := rows.Scan(&l.name, &l.wrong, &l.until, &l.last); err != nil {
-			return nil, fmt.Errorf("list locks: %w", err)
-		}
-		out = append(out, l)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list locks", func(l *named, row db.Row) error {
+		return row.Scan(&l.name, &l.wrong, &l.until, &l.last)
+	})
 }

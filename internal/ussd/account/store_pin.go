@@ -25,19 +25,9 @@ type pinRow struct {
 
 func sealedBy(ctx context.Context, q db.Querier, key, after string, limit int) ([]pinRow, error) {
 	rows, err := q.Query(ctx, selectSealed, key, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list PINs of a key: %w", err)
-	}
-	defer rows.Close()
-	var out []pinRow
-	for rows.Next() {
-		var r pinRow
-		if err := rows.Scan(&r.id, &r.pin); err != nil {
-			return nil, fmt.Errorf("list PINs of a key: %w", err)
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
+	return db.Collect(rows, err, "list PINs of a key", func(r *pinRow, row db.Row) error {
+		return row.Scan(&r.id, &r.pin)
+	})
 }
 
 // keysInUse lists the keys that have sealed PINs of the store.

@@ -113,19 +113,10 @@ func expire(ctx context.Context, d *db.DB, before int64, limit int) (int, error)
 
 func list(ctx context.Context, q db.Querier, after string, limit int) ([]Record, error) {
 	rows, err := q.Query(ctx, listMessages, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list sms: %w", err)
-	}
-	defer rows.Close()
-	var out []Record
-	for rows.Next() {
-		var r Record
+	return db.Collect(rows, err, "list sms", func(r *Record, row db.Row) error {
 		var made, changed int64
-		if err := rows.Scan(&r.ID, &r.Status, &r.Attempts, &r.ProviderID, &r.Error, &made, &changed); err != nil {
-			return nil, fmt.Errorf("list sms: %w", err)
-		}
+		err := row.Scan(&r.ID, &r.Status, &r.Attempts, &r.ProviderID, &r.Error, &made, &changed)
 		r.CreatedAt, r.UpdatedAt = time.UnixMilli(made).UTC(), time.UnixMilli(changed).UTC()
-		out = append(out, r)
-	}
-	return out, rows.Err()
+		return err
+	})
 }
