@@ -280,16 +280,7 @@ func (d *drawer) plan() {
 		}
 		d.todo = append([]step{clerk}, d.todo...)
 	case 7: // the last owner
-		d.todo = []step{{Who: "tenant", Do: "key", How: "owner" + d.limits(), New: k}, {Who: k, Do: one(d, "revoke", "rotate"), On: "tenant", New: m, How: one(d, "", "at once")}, {Who: one(d, "tenant", k), Do: "revoke", On: one(d, "tenant", k)}}
-		if d.chance(0.3) { // a key that ends with a membership is none
-			d.todo = []step{
-				{Who: "tenant", Do: "group", On: "shop.org", List: []string{"*"}, New: g},
-				{Who: "tenant", Do: "join", On: g, To: "bob"},
-				{Who: "tenant", Do: "key", How: "member", To: "bob", New: m},
-				{Who: m, Do: "key", How: "owner", New: k},
-				{Who: k, Do: "revoke", On: "tenant"},
-			}
-		}
+		d.lastOwner(m, g, k)
 	case 8: // an organisation's own key, and its members
 		person.Who, person.How, person.List = boss, "Organisation", []string{"ann"}
 		d.todo = []step{clerk, person, group, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: boss, Do: "join", On: "firm", To: m}, {Who: m, Do: "control", On: p, To: m}, {Who: m, Do: "keys", On: p, To: "mal", How: d.way()}}
@@ -316,6 +307,21 @@ func (d *drawer) plan() {
 			{Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}},
 			{Who: p + "/ann", Do: "look"},
 			one(d, step{Who: boss, Do: "status", On: p, How: "deactivated"}, step{Who: boss, Do: "keys", On: p, How: "only"}),
+		}
+	}
+}
+
+// lastOwner plans how a workspace could lose its last owner's key. m and k are
+// new keys, and g is a new group.
+func (d *drawer) lastOwner(m, g, k string) {
+	d.todo = []step{{Who: "tenant", Do: "key", How: "owner" + d.limits(), New: k}, {Who: k, Do: one(d, "revoke", "rotate"), On: "tenant", New: m, How: one(d, "", "at once")}, {Who: one(d, "tenant", k), Do: "revoke", On: one(d, "tenant", k)}}
+	if d.chance(0.3) { // a key that ends with a membership is none
+		d.todo = []step{
+			{Who: "tenant", Do: "group", On: "shop.org", List: []string{"*"}, New: g},
+			{Who: "tenant", Do: "join", On: g, To: "bob"},
+			{Who: "tenant", Do: "key", How: "member", To: "bob", New: m},
+			{Who: m, Do: "key", How: "owner", New: k},
+			{Who: k, Do: "revoke", On: "tenant"},
 		}
 	}
 }
