@@ -221,7 +221,8 @@ func (s *stream) move(f frame) {
 }
 
 // closed is the error of a stream that the server has ended. All but the end
-// of the caller's rights may be tried again.
+// of what the caller came with may be tried again: rights that have changed may
+// still do.
 func closed(data string) error {
 	var c struct {
 		Reason string `json:"reason"`
@@ -229,8 +230,11 @@ func closed(data string) error {
 	if err := json.Unmarshal([]byte(data), &c); err != nil {
 		return fmt.Errorf("read close: %w", err)
 	}
-	if c.Reason == "revoked" {
+	switch c.Reason {
+	case "revoked":
 		return &Error{Status: http.StatusUnauthorized, Code: "KEY_INVALID", Message: "The key may not follow events any more."}
+	case "expired":
+		return &Error{Status: http.StatusUnauthorized, Code: "KEY_EXPIRED", Message: "The key has expired."}
 	}
 	return lost{fmt.Errorf("the server closed the stream: %s", c.Reason)}
 }

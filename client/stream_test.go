@@ -116,6 +116,10 @@ func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	var positions []string
 	revoked := script(t, &positions, ev(1)+"event: close\ndata: {\"reason\":\"revoked\"}\n\n")
+	expired := script(t, &positions, ev(1)+"event: close\ndata: {\"reason\":\"expired\"}\n\n")
+	if n, err := last(t.Context(), expired); n != 1 || client.CodeOf(err) != "KEY_EXPIRED" {
+		t.Errorf("an expired key: %d events, %v; want 1 and KEY_EXPIRED", n, err)
+	}
 	if n, err := last(t.Context(), revoked); n != 1 || client.CodeOf(err) != "KEY_INVALID" {
 		t.Errorf("a revoked key: %d events, %v; want 1 and KEY_INVALID", n, err)
 	}

@@ -21,7 +21,7 @@ func (l *Log) Routes(a *web.API) {
 	a.Handle("GET", "/v1/events", l.serveStream, web.Doc{
 		Summary: "Follow events as they happen", Scope: "events:read", Tag: "events", Produces: "text/event-stream",
 		Description: "Server-sent events: id is the number, event the type, data one item as in /v1/changes. Last-Event-ID (or after) replays what came since; without either the stream begins now, and after=0 replays all that is kept. " +
-			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream; then connect again. A comment is sent every 15 seconds. " +
+			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream. Its reason is shutdown or error (connect again), expired (connect again with a fresh token or key), rights_changed (your groups give less than when you came; connect again with what is left) or revoked (the key or token no longer counts). A comment is sent every 15 seconds. " +
 			"An id without data moves your position past events that were left out. With curl follow it with curl -N.\n\n" + aboutFilter() + l.cfg.Veil.about(),
 		Query: []web.Param{
 			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},

@@ -294,14 +294,18 @@ func (s *stream) beat() error {
 // position tells the client where it is, with no event.
 func (s *stream) position() { s.buf = fmt.Appendf(s.buf, "id: %d\n\n", s.query.After) }
 
-// fail ends the stream after an error: a refusal is told as such, anything
-// else is for the log and a reason to connect again.
+// fail ends the stream after an error: a refusal is told by why the caller is
+// no longer let in, anything else is for the log and a reason to connect again.
 func (s *stream) fail(ctx context.Context, err error) error {
 	if errors.Is(err, errGone) || ctx.Err() != nil {
 		return errGone
 	}
-	switch fault.KindOf(err) {
-	case fault.Unauthenticated, fault.Forbidden, fault.NotFound:
+	switch kind, code := fault.KindOf(err), fault.CodeOf(err); {
+	case code == "KEY_EXPIRED" || code == "UCAN_EXPIRED":
+		return s.end("expired")
+	case kind == fault.Forbidden:
+		return s.end("rights_changed")
+	case kind == fault.Unauthenticated || kind == fault.NotFound:
 		return s.end("revoked")
 	}
 	_ = s.end("error") // the error itself says more

@@ -324,8 +324,36 @@ func TestStreamEndsWithItsCaller(t *testing.T) {
 		<-asked
 	}
 	revoked.Store(true)
-	if f, ok := s.Next(t); !ok || f.Event != "close" || f.Data != `{"reason":"revoked"}` {
-		t.Errorf("last frame = %+v, %v, want close for revoked", f, ok)
+	if f, ok := s.Next(t); !ok || f.Event != "close" || f.Data != `{"reason":"rights_changed"}` {
+		t.Errorf("last frame = %+v, %v, want close for rights_changed", f, ok)
+	}
+}
+
+// TestStreamSaysWhyItEnds: what the caller came with has expired, was taken
+// back, or is worth less.
+func TestStreamSaysWhyItEnds(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"expired":        fault.New(fault.Unauthenticated, "KEY_EXPIRED", "This API key has expired."),
+		"revoked":        fault.New(fault.Unauthenticated, "UCAN_INVALID", "The token no longer counts."),
+		"rights_changed": fault.New(fault.Forbidden, "SCOPE_MISSING", "Taken out of the group."),
+		"error":          fault.New(fault.Unavailable, "STORE_UNAVAILABLE", "Try again later."),
+	} {
+		var over atomic.Bool
+		l := newLog(dbtest.SQLite(t), func(c *event.Config) {
+			c.Heartbeat, c.Recheck = time.Hour, time.Millisecond
+			c.StillAllowed = func(context.Context, bool) error {
+				if over.Load() {
+					return err
+				}
+				return nil
+			}
+		})
+		s := eventtest.Open(t, serve(t, l), "ws", "owner", nil)
+		over.Store(true)
+		if f, ok := s.Next(t); !ok || f.Event != "close" || f.Data != `{"reason":"`+want+`"}` {
+			t.Errorf("after %v the last frame = %+v, %v, want close for %s", err, f, ok, want)
+		}
 	}
 }
 

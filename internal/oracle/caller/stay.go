@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
 )
 
@@ -45,10 +46,11 @@ func (s *Service) Stay(who *Identity) Stay {
 
 // Still reports whether who has come once would be let in now by the same token:
 // it has not ended, and its key is still one of the DID. A fault of kind
-// Unauthenticated says that it would not; after any other one cannot say.
+// Unauthenticated says that it would not, UCAN_EXPIRED because it has ended;
+// after any other one cannot say.
 func (s *Service) Still(ctx context.Context, who *Identity) error {
 	if !s.cfg.Now().Before(who.Expires) {
-		return s.Refuse(ctx, &ucan.Error{Kind: ucan.Expired})
+		return fault.New(fault.Unauthenticated, "UCAN_EXPIRED", "The token has expired. Come again with a fresh one.")
 	}
 	return s.Holds(ctx, who.DID, who.Signer)
 }

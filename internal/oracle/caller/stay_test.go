@@ -172,5 +172,5 @@ func TestStill(t *testing.T) {
 	check("UCAN_KEYS_UNAVAILABLE", "UCAN_KEYS_UNAVAILABLE")
 	w.down.Store(false)
 	c.add(10 * time.Minute)
-	check("UCAN_INVALID", "UCAN_INVALID")
+	check("UCAN_EXPIRED", "UCAN_INVALID")
 }
