@@ -107,22 +107,13 @@ func keyNotFound() error {
 
 func listKeys(ctx context.Context, q db.Querier, workspace, after string, limit int) ([]Key, error) {
 	rows, err := q.Query(ctx, listKeysSQL, workspace, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err below tells what went wrong
-	out := []Key{}
-	for rows.Next() {
-		k, err := scanKey(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list keys: %w", err)
+	return db.Collect(rows, err, "list keys", func(to *Key, row db.Row) error {
+		k, err := scanKey(row)
+		if err == nil {
+			*to = *k
 		}
-		out = append(out, *k)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 // updateKey stores what can change about a key.
@@ -148,22 +139,7 @@ func touchKey(ctx context.Context, tx *db.Tx, id string, at int64) error {
 // name.
 func listOwned(ctx context.Context, q db.Querier, workspace, principal string) ([]string, error) {
 	rows, err := q.Query(ctx, listOwnedSQL, workspace, principal)
-	if err != nil {
-		return nil, fmt.Errorf("list keys of principal: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err below tells what went wrong
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list keys of principal: %w", err)
-		}
-		out = append(out, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list keys of principal: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list keys of principal", db.Column[string])
 }
 
 // unname takes the names out of a principal and its keys.
@@ -202,22 +178,13 @@ func findWorkspace(ctx context.Context, q db.Querier, id string) (*Workspace, er
 func listWorkspaces(ctx context.Context, q db.Querier, after string, limit int) ([]Workspace, error) {
 	rows, err := q.Query(ctx,
 		`SELECT id, name, created_by, created_at, revision FROM workspaces WHERE id > $1 ORDER BY id LIMIT $2`, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err below tells what went wrong
-	out := []Workspace{}
-	for rows.Next() {
-		w, err := scanWorkspace(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list workspaces: %w", err)
+	return db.Collect(rows, err, "list workspaces", func(to *Workspace, row db.Row) error {
+		w, err := scanWorkspace(row)
+		if err == nil {
+			*to = *w
 		}
-		out = append(out, *w)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 // insertPrincipal makes a principal known; one that is known stays as it is.
@@ -245,22 +212,7 @@ const selectMadeThrough = `SELECT DISTINCT principal FROM api_keys WHERE workspa
 
 func listMadeThrough(ctx context.Context, q db.Querier, workspace, maker string) ([]string, error) {
 	rows, err := q.Query(ctx, selectMadeThrough, workspace, maker)
-	if err != nil {
-		return nil, fmt.Errorf("list principals: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // Err below tells what went wrong
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list principals: %w", err)
-		}
-		out = append(out, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list principals: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list principals", db.Column[string])
 }
 
 // isMinted reports whether a DID was made for a principal of some workspace.

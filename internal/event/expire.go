@@ -85,20 +85,17 @@ func (l *Log) expire(ctx context.Context, ws string, before int64, limit int) (i
 // lastOld finds where the old events of a workspace end, 0 when none is old.
 func lastOld(ctx context.Context, q db.Querier, ws string, before int64, chunk int) (int64, error) {
 	rows, err := q.Query(ctx, selectOld, ws, chunk)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	cut := int64(0)
-	for rows.Next() {
+	err = db.Each(rows, err, "find old events", func(row db.Row) error {
 		seq, at := int64(0), int64(math.MaxInt64)
-		if err := rows.Scan(&seq, &at); err != nil {
-			return 0, err
+		if err := row.Scan(&seq, &at); err != nil {
+			return err
 		}
 		if at >= before {
-			return cut, rows.Close()
+			return db.ErrStop
 		}
 		cut = seq
-	}
-	return cut, rows.Err()
+		return nil
+	})
+	return cut, err
 }

@@ -2,8 +2,6 @@ package event
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"hash/maphash"
 
@@ -49,14 +47,7 @@ func (l *Log) number(ctx context.Context, ws string) error {
 }
 
 func (l *Log) hasFresh(ctx context.Context, ws string) (bool, error) {
-	var one int64
-	err := l.db.QueryRow(ctx, selectFresh, ws).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("look for new events: %w", err)
-	}
-	return true, nil
+	return db.Exists(l.db.QueryRow(ctx, selectFresh, ws), "look for new events")
 }
 
 // numberAll is number for whoever must know that nothing which was committed

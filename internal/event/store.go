@@ -2,7 +2,6 @@ package event
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,13 +65,13 @@ const selectRange = `SELECT coalesce((SELECT min(seq) FROM events WHERE ws = $1 
 const selectAt = `SELECT at FROM events WHERE ws = $1 AND seq = $2`
 
 // scan reads one event.
-func scan(rows db.Rows) (Item, error) {
+func scan(row db.Row) (Item, error) {
 	var (
 		it   Item
 		at   int64
 		data string
 	)
-	err := rows.Scan(&it.Seq, &it.Type, &it.Subject, &it.Revision, &it.Actor, &it.RequestID, &at, &data)
+	err := row.Scan(&it.Seq, &it.Type, &it.Subject, &it.Revision, &it.Actor, &it.RequestID, &at, &data)
 	it.Time = time.UnixMilli(at).UTC()
 	if data != "" {
 		it.Data = Object{jsontext.Value(data)}
@@ -83,21 +82,11 @@ func scan(rows db.Rows) (Item, error) {
 // each hands the rows of a query to keep until it returns false, and closes
 // them. The error of the query comes with rows, so that calls can be nested.
 func each(rows db.Rows, err error, keep func(Item) bool) error {
-	if err != nil {
-		return fmt.Errorf("read events: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		it, err := scan(rows)
-		if err != nil {
-			return fmt.Errorf("read events: %w", err)
+	return db.Each(rows, err, "read events", func(row db.Row) error {
+		it, err := scan(row)
+		if err == nil && !keep(it) {
+			return db.ErrStop
 		}
-		if !keep(it) {
-			return rows.Close()
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read events: %w", err)
-	}
-	return nil
+		return err
+	})
 }

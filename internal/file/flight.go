@@ -93,26 +93,22 @@ func Condemn(ctx context.Context, q db.Querier, id string, now time.Time) error 
 // reports whether some are left.
 func Bury(ctx context.Context, d *db.DB, f *Flights, ws string, now time.Time) (left bool, err error) {
 	rows, err := d.Query(ctx, listCondemnedText, ws)
-	if err != nil {
-		return false, wrap("list condemned files", err)
-	}
 	var ids []string
-	for rows.Next() {
+	err = db.Each(rows, err, "list condemned files", func(row db.Row) error {
 		var id string
 		var at int64
-		if err := rows.Scan(&id, &at); err != nil {
-			_ = rows.Close() // the other error tells more
-			return false, wrap("list condemned files", err)
+		if err := row.Scan(&id, &at); err != nil {
+			return err
 		}
 		if f.Busy(id) || f != nil && now.Sub(time.UnixMilli(at)) < f.Grace {
 			left = true
-			continue
+		} else {
+			ids = append(ids, id)
 		}
-		ids = append(ids, id)
-	}
-	_ = rows.Close() // Err tells what went wrong
-	if err := rows.Err(); err != nil {
-		return false, wrap("list condemned files", err)
+		return nil
+	})
+	if err != nil {
+		return false, err
 	}
 	for _, id := range ids {
 		if err := Drop(ctx, d, id); err != nil {

@@ -56,17 +56,5 @@ const listOfText = `SELECT id FROM transfer_files WHERE ws = $1 AND kind = $2`
 // Of lists all files of a kind in a workspace, those that are still written too.
 func Of(ctx context.Context, q db.Querier, ws, kind string) ([]string, error) {
 	rows, err := q.Query(ctx, listOfText, ws, kind)
-	if err != nil {
-		return nil, wrap("list files", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, wrap("list files", err)
-		}
-		out = append(out, id)
-	}
-	return out, wrap("list files", rows.Err())
+	return db.Collect(rows, err, "list files", db.Column[string])
 }

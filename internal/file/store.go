@@ -91,38 +91,17 @@ func Oldest(ctx context.Context, q db.Querier, kind string, before int64) (strin
 // List gives files of a kind after a place, at most 100.
 func List(ctx context.Context, q db.Querier, kind string, after File) ([]File, error) {
 	rows, err := q.Query(ctx, listFilesText, kind, after.At, after.ID)
-	if err != nil {
-		return nil, wrap("list files", err)
-	}
-	defer rows.Close()
-	var out []File
-	for rows.Next() {
-		f := File{Kind: kind}
-		if err := rows.Scan(&f.ID, &f.Workspace, &f.Job, &f.At); err != nil {
-			return nil, wrap("list files", err)
-		}
-		out = append(out, f)
-	}
-	return out, wrap("list files", rows.Err())
+	return db.Collect(rows, err, "list files", func(f *File, row db.Row) error {
+		f.Kind = kind
+		return row.Scan(&f.ID, &f.Workspace, &f.Job, &f.At)
+	})
 }
 
 // Whole lists the files of a kind in a workspace that have arrived, or been
 // written, to their end.
 func Whole(ctx context.Context, q db.Querier, ws, kind string) ([]string, error) {
 	rows, err := q.Query(ctx, listWholeText, ws, kind)
-	if err != nil {
-		return nil, wrap("list files", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, wrap("list files", err)
-		}
-		out = append(out, id)
-	}
-	return out, wrap("list files", rows.Err())
+	return db.Collect(rows, err, "list files", db.Column[string])
 }
 
 // AddPiece stores a packed piece of a file.

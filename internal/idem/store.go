@@ -65,23 +65,12 @@ type stored struct {
 // nextAnswers lists at most limit answers of a workspace after a key.
 func nextAnswers(ctx context.Context, q db.Querier, ws string, after []byte, limit int) ([]stored, error) {
 	rows, err := q.Query(ctx, nextKeys, ws, after, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list answers: %w", err)
-	}
-	defer rows.Close()
-	var out []stored
-	for rows.Next() {
-		var key, request, sealed []byte
-		if err := rows.Scan(&key, &request, &sealed); err != nil {
-			return nil, fmt.Errorf("list answers: %w", err)
-		}
-		k := stored{name: name{ws: ws}, sealed: sealed}
+	return db.Collect(rows, err, "list answers", func(k *stored, row db.Row) error {
+		var key, request []byte
+		err := row.Scan(&key, &request, &k.sealed)
+		k.name.ws = ws
 		copy(k.name.key[:], key)
 		copy(k.name.request[:], request)
-		out = append(out, k)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list answers: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }

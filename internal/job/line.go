@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -11,20 +10,15 @@ import (
 // reads a row for each, however many jobs wait.
 func atWork(ctx context.Context, q db.Querier, now int64) (map[line]int, error) {
 	rows, err := q.Query(ctx, `SELECT ws, kind FROM jobs WHERE status = 'running' AND due_at > $1`, now)
-	if err != nil {
-		return nil, fmt.Errorf("count jobs at work: %w", err)
-	}
-	defer rows.Close()
 	work := map[line]int{}
-	for rows.Next() {
+	err = db.Each(rows, err, "count jobs at work", func(row db.Row) error {
 		var l line
-		if err := rows.Scan(&l.ws, &l.kind); err != nil {
-			return nil, fmt.Errorf("count jobs at work: %w", err)
-		}
+		err := row.Scan(&l.ws, &l.kind)
 		work[l]++
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("count jobs at work: %w", err)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return work, nil
 }
@@ -107,20 +101,7 @@ func walk(ctx context.Context, q db.Querier, from step, visit func(ws string, op
 
 func readSteps(ctx context.Context, q db.Querier, from step, n int) ([]step, error) {
 	rows, err := q.Query(ctx, openLines, *from.ws, from.kind, n)
-	if err != nil {
-		return nil, fmt.Errorf("find lines of jobs: %w", err)
-	}
-	defer rows.Close()
-	var page []step
-	for rows.Next() {
-		var s step
-		if err := rows.Scan(&s.ws, &s.kind, &s.due); err != nil {
-			return nil, fmt.Errorf("find lines of jobs: %w", err)
-		}
-		page = append(page, s)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("find lines of jobs: %w", err)
-	}
-	return page, nil
+	return db.Collect(rows, err, "find lines of jobs", func(s *step, row db.Row) error {
+		return row.Scan(&s.ws, &s.kind, &s.due)
+	})
 }

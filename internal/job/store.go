@@ -170,23 +170,14 @@ func candidates(ctx context.Context, q db.Querier, p place, limit int, keep func
 	default:
 		rows, err = q.Query(ctx, listAll, p.ws, p.below, limit)
 	}
-	if err != nil {
-		return fmt.Errorf("list jobs: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return db.Each(rows, err, "list jobs", func(from db.Row) error {
 		r := &row{}
-		if err := rows.Scan(r.fields()...); err != nil {
-			return fmt.Errorf("list jobs: %w", err)
+		err := from.Scan(r.fields()...)
+		if err == nil && !keep(r) {
+			return db.ErrStop
 		}
-		if !keep(r) {
-			return nil
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("list jobs: %w", err)
-	}
-	return nil
+		return err
+	})
 }
 
 // place is where in which list a page begins.

@@ -42,22 +42,14 @@ const (
 func claim(ctx context.Context, d *db.DB, l lease) ([]job, error) {
 	var jobs []job
 	err := d.InTx(ctx, func(tx *db.Tx) error {
-		jobs = nil
 		rows, err := tx.Query(ctx, claimDue, l.hook, l.now.UnixMilli(), l.until.UnixMilli(), l.owner, l.limit)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			j := job{hook: l.hook, owner: l.owner}
+		jobs, err = db.Collect(rows, err, "read deliveries", func(j *job, row db.Row) error {
 			var created int64
-			if err := rows.Scan(&j.seq, &j.attempts, &created); err != nil {
-				return err
-			}
-			j.createdAt = time.UnixMilli(created)
-			jobs = append(jobs, j)
-		}
-		return rows.Err()
+			err := row.Scan(&j.seq, &j.attempts, &created)
+			j.hook, j.owner, j.createdAt = l.hook, l.owner, time.UnixMilli(created)
+			return err
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("claim deliveries: %w", err)
@@ -143,28 +135,16 @@ func listDeliveries(ctx context.Context, q db.Querier, d deliveryQuery) ([]Deliv
 	} else {
 		rows, err = q.Query(ctx, selectDeliveriesBy, d.hook, d.status, d.before, d.limit+1)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	defer rows.Close()
-	out := []Delivery{}
-	for rows.Next() {
-		var d Delivery
+	return db.Collect(rows, err, "list deliveries", func(d *Delivery, row db.Row) error {
 		var next, created, updated int64
-		if err := rows.Scan(&d.Seq, &d.Type, &d.Status, &d.Attempts, &next, &d.LastStatus, &d.LastError, &created, &updated); err != nil {
-			return nil, fmt.Errorf("list deliveries: %w", err)
-		}
+		err := row.Scan(&d.Seq, &d.Type, &d.Status, &d.Attempts, &next, &d.LastStatus, &d.LastError, &created, &updated)
 		d.CreatedAt, d.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
 		if d.Status == pending {
 			at := time.UnixMilli(next).UTC()
 			d.NextAt = &at
 		}
-		out = append(out, d)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	return out, nil
+		return err
+	})
 }
 
 const (

@@ -93,22 +93,10 @@ func find(ctx context.Context, q db.Querier, ws, id string) (*hook, error) {
 // list reads webhooks from the newest back, one more than limit when there is.
 func list(ctx context.Context, q db.Querier, ws string, before int64, limit int) ([]*hook, error) {
 	rows, err := q.Query(ctx, selectHooks, ws, before, limit+1)
-	if err != nil {
-		return nil, fmt.Errorf("list webhooks: %w", err)
-	}
-	defer rows.Close()
-	var out []*hook
-	for rows.Next() {
-		h, err := scanHook(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list webhooks: %w", err)
-		}
-		out = append(out, h)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("list webhooks: %w", err)
-	}
-	return out, nil
+	return db.Collect(rows, err, "list webhooks", func(h **hook, row db.Row) (err error) {
+		*h, err = scanHook(row)
+		return err
+	})
 }
 
 // count counts the webhooks of a workspace, up to limit.
@@ -183,21 +171,10 @@ func listDeleted(ctx context.Context, q db.Querier) ([]ref, error) {
 
 // scanRefs reads the rows of a query, whose error comes with them.
 func scanRefs(rows db.Rows, err error) (refs []ref, last int64, _ error) {
-	if err != nil {
-		return nil, 0, fmt.Errorf("list webhooks: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r ref
-		if err := rows.Scan(&last, &r.ws, &r.id); err != nil {
-			return nil, 0, fmt.Errorf("list webhooks: %w", err)
-		}
-		refs = append(refs, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, 0, fmt.Errorf("list webhooks: %w", err)
-	}
-	return refs, last, nil
+	refs, err = db.Collect(rows, err, "list webhooks", func(r *ref, row db.Row) error {
+		return row.Scan(&last, &r.ws, &r.id)
+	})
+	return refs, last, err
 }
 
 // remove removes the row of a deleted webhook.
