@@ -43,7 +43,7 @@ func (s *Service) MayForget(ctx context.Context, q db.Querier, workspace, princi
 		return fmt.Errorf("find scopes of groups: %w", err)
 	}
 	if err := CheckGrant(c, pointer, given); err != nil {
-		return err
+		return mayNotForget(err)
 	}
 	ids, err := listOwned(ctx, q, workspace, principal)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Service) MayForget(ctx context.Context, q db.Querier, workspace, princi
 			return fault.New(fault.Forbidden, codeScope, "This principal has API keys, which an erasure revokes. That needs the scope keys:write, which you do not have.")
 		}
 		if err := s.decides(ctx, q, c, k, pointer); err != nil {
-			return err
+			return mayNotForget(err)
 		}
 		lasting = lasting || k.lasting()
 	}
@@ -74,6 +74,15 @@ func (s *Service) MayForget(ctx context.Context, q db.Querier, workspace, princi
 		return err
 	}
 	return lastOwner()
+}
+
+// mayNotForget says of scopes that a caller lacks what they are needed for.
+func mayNotForget(err error) error {
+	f := fault.As(err)
+	if f == nil || f.Code != codeScope {
+		return err
+	}
+	return fault.New(fault.Forbidden, codeScope, "This DID has rights. Only a caller who has all of them may erase it.").With(f.Fields...)
 }
 
 // Forget takes a person out of the keys of a workspace, in the transaction that

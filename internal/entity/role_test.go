@@ -98,7 +98,7 @@ func (v *env) lacks(t testing.TB, id, target string) {
 	want(t, id+" becomes active", err, "MISSING_RELATIONSHIPS")
 	code, detail := "missing", ""
 	if target != "" {
-		code, detail = "unconfirmed", target+", which is not held here and unconfirmed. Ask a caller with the scope * to send POST /v1/entities/"+
+		code, detail = "unconfirmed", target+", which is not held here and has not been confirmed. Ask a caller with the scope * to send POST /v1/entities/"+
 			url.PathEscape(id)+"/relationships/"+v.edgeTo(t, id, target).ID+"/confirm."
 	}
 	if f := fault.As(err); f == nil || len(f.Fields) != 1 || f.Fields[0].Code != code || !strings.Contains(f.Fields[0].Detail, detail) {

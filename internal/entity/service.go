@@ -184,7 +184,7 @@ func (s *Service) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
 	if slices.ContainsFunc(as, func(d string) bool { return slices.Contains(controllers, d) }) {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the entity may change it.")
+	return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the entity may change it. controllers lists them; a caller with entities:transfer can hand it over: POST /v1/entities/{did}/transfer.")
 }
 
 // Brief is a twin in a few words, for graphs and expanded links.

@@ -26,7 +26,7 @@ var types = []Type{
 	{"relationship.confirmed", "A caller with the scope * said that the target of a relationship, which is not held here, is what it should be."},
 	{"relationship.removed", "A relationship of a twin has ended."},
 	{"member.added", "Somebody came into a group."},
-	{"member.keys_changed", "A group admits other keys of a member."},
+	{"member.keys_changed", "A group admits other keys of a member, by PUT …/members/{did}. Keys that come and go with alsoKnownAs of a twin are told by entity.updated."},
 	{"member.removed", "Somebody left a group."},
 	{"protocol.created", "A draft of a protocol, or of its next version, was made."},
 	{"protocol.updated", "A draft of a protocol was changed."},

@@ -140,8 +140,8 @@ func (j Judged) Check(stated, newest int64) (int64, error) {
 		return 0, fault.New(fault.Stale, "REVISION_UNKNOWN", fmt.Sprintf("There is no revision %d: the newest is %d. Read it, then name the revision you have read.", named, newest)).
 			With(fault.Field{Pointer: at, Code: "unknown", Detail: fmt.Sprintf("Revisions are counted from 1; the newest is %d.", newest)}).Showing(now)
 	case named < stated:
-		return 0, fault.New(fault.Stale, "STALE_REVISION", "What you have judged was changed since. Read it again.").
-			With(fault.Field{Pointer: at, Code: "stale", Detail: fmt.Sprintf("Revision %d has changed what it says.", stated)}).Showing(now)
+		return 0, fault.New(fault.Stale, "STALE_REVISION", "It has changed since the revision you judged. Read it again.").
+			With(fault.Field{Pointer: at, Code: "stale", Detail: fmt.Sprintf("Its content changed in revision %d.", stated)}).Showing(now)
 	}
 	return named, nil
 }

@@ -20,7 +20,7 @@ func insertFile(ctx context.Context, tx *db.Tx, f *file.File) error {
 		return err
 	}
 	if n >= MaxFiles {
-		return fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace has at most %d files of imports that wait and of exports from the last 24 hours.", MaxFiles))
+		return fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace has at most %d files of imports that wait and of exports from the last 24 hours. Wait for imports to end, or until the oldest export is a day old.", MaxFiles))
 	}
 	return file.Insert(ctx, tx, f)
 }

@@ -93,7 +93,7 @@ func protect(c web.Caller, scopes []string) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "PRINCIPAL_PROTECTED",
-		"This DID has rights of its own. Its keys, controllers and owner change with a UCAN signed by a key of it that was vouched for with all its groups give, or by a caller who has every scope it has.")
+		"This DID has rights of its own. Only it can change its keys, controllers and owner, with a UCAN signed by one of its fully trusted keys; or a caller who has every scope it has.")
 }
 
 // has is all that a DID can do, or come to do, and whether it is a principal.
@@ -268,7 +268,7 @@ func unconfirmed(keys []string, known map[string]voucher) error {
 		return nil
 	}
 	f := fault.New(fault.Conflict, "KEYS_UNCONFIRMED",
-		"Keys speak for this DID that were put there by somebody who has less than it will have with this group. Find out from the member which keys are theirs, and repeat the request with these in keys.")
+		"Some keys of this member were added by somebody with fewer rights than the member would have. Find out from the member which keys are theirs, and repeat the request with these in keys.")
 	for _, key := range keys {
 		f = f.With(fault.Field{Pointer: "/keys", Code: "unconfirmed", Detail: known[key].about(key)})
 	}
@@ -322,7 +322,7 @@ func unknownKeys(named, keys []string) error {
 			c.Add("/keys", "unknown", k+" does not speak for this DID.")
 		}
 	}
-	return c.Err("MEMBER_KEYS_INVALID", "These keys do not speak for the member. Name its did:keys only.")
+	return c.Err("MEMBER_KEYS_INVALID", "These keys do not speak for the member. Put the key into alsoKnownAs of the member's twin first.")
 }
 
 // admission is how a member is to be admitted.

@@ -59,7 +59,7 @@ func LackingAt(ctx context.Context, q db.Querier, e *link.End, roles []string, m
 		}
 		f = f.With(fault.Field{
 			Pointer: "/relationships", Code: "unconfirmed", Detail: "The role " + role + " is filled by " + l.DstDID +
-				", which is not held here and unconfirmed. Ask a caller with the scope * to send POST " + twin.Address(e.DID) + "/relationships/" + link.ID(l.NID) + "/confirm.",
+				", which is not held here and has not been confirmed. Ask a caller with the scope * to send POST " + twin.Address(e.DID) + "/relationships/" + link.ID(l.NID) + "/confirm.",
 		})
 	}
 	return f

@@ -136,7 +136,7 @@ func inBody(err error) error {
 func room(ctx context.Context, tx *db.Tx, ws string) error {
 	n, err := file.Count(ctx, tx, ws, MaxFiles)
 	if err == nil && n >= MaxFiles {
-		err = fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace has at most %d files of imports that wait and of exports from the last 24 hours.", MaxFiles))
+		err = fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace has at most %d files of imports that wait and of exports from the last 24 hours. Wait for imports to end, or until the oldest export is a day old.", MaxFiles))
 	}
 	return err
 }

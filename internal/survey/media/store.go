@@ -83,10 +83,10 @@ func findSome(ctx context.Context, q db.Querier, ws string, some []string, out m
 
 // begin notes that a file arrives. The fault is TOO_MANY_FILES.
 func begin(ctx context.Context, tx *db.Tx, f *File) error {
-	if err := within(tx.QueryRow(ctx, countLoose, f.Workspace, maxLoose), maxLoose, "A workspace has at most %d attachments that no response uses yet."); err != nil {
+	if err := within(tx.QueryRow(ctx, countLoose, f.Workspace, maxLoose), maxLoose, "A workspace has at most %d attachments that no response uses yet. Send the responses that use them first."); err != nil {
 		return err
 	}
-	if err := within(tx.QueryRow(ctx, countArriving, f.Workspace, maxArriving), maxArriving, "At most %d attachments arrive in a workspace at once."); err != nil {
+	if err := within(tx.QueryRow(ctx, countArriving, f.Workspace, maxArriving), maxArriving, "At most %d attachments arrive in a workspace at once. Try again in a moment."); err != nil {
 		return err
 	}
 	return insertDrop(ctx, tx, f.id, f.Workspace, f.At)

@@ -174,7 +174,7 @@ func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []
 	var deltas []survey.Delta
 	for i, one := range part {
 		if one.changed {
-			items[i] = Item{ResponseID: one.id, Result: Skipped, Code: staleCode, Detail: "It has changed, or come, since the list was read."}
+			items[i] = Item{ResponseID: one.id, Result: Skipped, Code: staleCode, Detail: "It was changed or added after the list was read."}
 			continue
 		}
 		want.id, want.about = one.id, web.Judged{Revision: one.revision}

@@ -46,7 +46,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/surveys/{surveyId}/verification:bulk", s.serveBulk, web.Doc{
 		Summary: "Make one decision about many responses", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", invalidCode, "RESPONSE_NOT_FOUND", "PRECONDITION_REQUIRED"},
 		Example: map[string]any{"status": response.InReview, "responses": []map[string]any{{"responseId": "resp_789", "revision": 1}}},
-		Description: "Every response has its own result: the call succeeds when some are refused. Name the responses with the revisions you have judged, or give a filter with asOf, the moment of the list you have read: " +
+		Description: "Every response has its own result: the call succeeds when some are refused. Name the responses with the revisions you have judged, or give a filter with the moment of the list you have read, page.asOf of it, such as {\"status\":\"verified\",\"filter\":{\"status\":\"pending\",\"asOf\":4711}}: " +
 			"what has changed since, and what came since, is skipped and named. A filter looks at 2,000 responses in one call; go on with next. " +
 			"The call is made in parts and can be repeated: what was decided by you already is unchanged.",
 	})

@@ -55,8 +55,10 @@ func decide(r *response.Row, d Draft, verifier []string, reviewers int) (respons
 	switch {
 	case r.Status == response.Redacted:
 		return m, response.NotVerifiable("/status", r.Status)
+	case r.VStatus == d.Status && slices.Contains(verifier, r.Verifier):
+		return m, cannot(r.VStatus, fmt.Sprintf("You have made this response %s already, with another reason or other notes.", d.Status))
 	case !slices.Contains(moves[r.VStatus], d.Status):
-		return m, cannot(r.VStatus, d.Status)
+		return m, cannot(r.VStatus, fmt.Sprintf("A response that is %s cannot become %s.", r.VStatus, d.Status))
 	case strings.TrimSpace(d.Reason) == "" && needsReason(r.VStatus, d.Status):
 		return m, fault.New(fault.Invalid, invalidCode, "The decision is not valid.").
 			With(fault.Field{Pointer: "/reason", Code: "required", Detail: fmt.Sprintf("A response that is %s needs a reason to become %s.", r.VStatus, d.Status)})
@@ -83,8 +85,8 @@ func approve(r *response.Row, m response.Move, verifier []string, reviewers int)
 	return m, nil
 }
 
-// cannot names both states, and where the response may go.
-func cannot(from, to string) error {
+// cannot says why a move is not made, and where the response may go.
+func cannot(from, why string) error {
 	way := "Nothing can be decided about it any more."
 	switch allowed := moves[from]; {
 	case from == response.NeedsCorrection:
@@ -92,6 +94,6 @@ func cannot(from, to string) error {
 	case len(allowed) > 0:
 		way = "Allowed: " + strings.Join(allowed, ", ") + "."
 	}
-	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", fmt.Sprintf("A response that is %s cannot become %s.", from, to)).
+	return fault.New(fault.Conflict, "STATE_TRANSITION_INVALID", why).
 		With(fault.Field{Pointer: "/status", Code: "transition_invalid", Detail: way})
 }
