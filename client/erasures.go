@@ -21,7 +21,7 @@ type Erasure struct {
 	Reason   string           `json:"reason"`
 	With     []string         `json:"with"`   // DIDs of twins that were made for it and went with it
 	Counts   map[string]int64 `json:"counts"` // how many things were erased
-	Bytes    ErasedBytes      `json:"bytes"`  // where the bytes of what was erased are; Get it again until they are gone
+	Bytes    ErasedBytes      `json:"bytes"`  // where the bytes of what was erased are; Get it again until the state is gone or released
 	Stays    []string         `json:"stays"`  // what is kept, as sentences; nil in certificates of earlier versions
 }
 

@@ -2,7 +2,8 @@ package oracle
 
 import "github.com/hearth-dmrv/hearth/internal/privacy"
 
-// PartConversations is what certificates count of area D.
+// PartConversations is what certificates count of area D: conversations that
+// were removed or blanked.
 const PartConversations = "conversations"
 
 // Personal says what the tables of area D can hold about a person.

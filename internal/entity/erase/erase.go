@@ -61,8 +61,8 @@ type Certificate struct {
 	By       string           `json:"by" doc:"DID of who asked for it."`
 	Reason   string           `json:"reason"`
 	With     []string         `json:"with,omitzero" doc:"DIDs of twins that were made for it and were erased with it, each with a certificate of its own: the household of a registration over USSD. It stays, without telephone number and customer id, where others are linked to it."`
-	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, and what other parts kept."`
-	Bytes    Bytes            `json:"bytes,omitzero" doc:"Where the bytes of what was erased are. Read the certificate again until they are gone."`
+	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, conversations with the oracle that were removed or blanked, and what other parts kept. What stood under a twin of with is counted by the certificate of that twin."`
+	Bytes    Bytes            `json:"bytes,omitzero" doc:"Where the bytes of what was erased are. Read the certificate again until the state is gone or released."`
 	Stays    []string         `json:"stays,omitzero" doc:"What is kept, as sentences: of the twin, of what each part had that has erased something, and of copies made before. Absent in certificates of earlier versions." example:"[\"Backups made before the erasure stay as they are: erase again after restoring one.\"]"`
 }
 

@@ -119,7 +119,7 @@ func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (
 
 // Erase forgets somebody: her own conversations go, and what others said, and
 // were told, from the turn on that first knew of her is blanked. It returns how
-// many conversations and messages these were. Sweep removes the rest of her own.
+// many conversations these were. Sweep removes the rest of her own.
 func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error) {
 	if tx.Dialect() == db.Postgres {
 		if _, err := tx.Exec(ctx, beginErasePostgres, door(did)); err != nil {
@@ -142,7 +142,9 @@ func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error)
 		if err != nil {
 			return 0, err
 		}
-		sum += n
+		if n > 0 {
+			sum++
+		}
 	}
 	_, err = tx.Exec(ctx, removeAboutText, did)
 	return sum, wrap("forget DID", err)
