@@ -127,12 +127,12 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 // organisations: one group of it may well judge what another does.
 func (a *App) actsFor(ctx context.Context) ([]string, error) {
 	c := web.CallerFrom(ctx)
-	known, err := group.KnownAs(ctx, a.DB, c)
+	own, others, err := a.twins.speakers.KnownAs(ctx, a.DB, c)
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Clone(known)
-	for _, id := range known {
+	out := slices.Concat(own, others)
+	for _, id := range own {
 		groups, err := group.Of(ctx, a.DB, c.Workspace, id)
 		if err != nil {
 			return nil, err

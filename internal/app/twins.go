@@ -40,6 +40,7 @@ type twins struct {
 	history   *history.Service
 	graph     *graph.Service
 	groups    *group.Service
+	speakers  *group.Speakers
 	erase     *erase.Service
 	resolve   *resolve.Service
 	devices   *device.Service
@@ -59,21 +60,21 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	a.follow(map[string]cache{topicProtocols: t.protocols})
 	masked := mask.New(t.protocols, group.ControlsAs)
 	t.search = search.New(search.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Key: a.Key, Mask: masked})
-	speakers := &group.Speakers{
+	t.speakers = &group.Speakers{
 		Held: a.Auth.HeldBy, Voices: []group.Voice{chat.Voice, account.Voice}, Minted: a.Auth.Minted, RightsOf: a.Auth.RightsOf, RightsChanged: a.Auth.RightsChanged,
 		Oracle: a.identity.DID.String(), Now: time.Now,
 	}
 	t.entities = entity.New(entity.Config{
 		DB: a.DB, Protocols: t.protocols, Events: a.Events, Idem: a.Idem, Jobs: a.Jobs, Cursors: a.cursors, Log: a.log,
-		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: group.KnownAs,
-		Speakers: speakers, GroupChanged: a.Auth.RightsChanged,
+		Relayer: a.identity.DID.String(), StrictRefs: a.cfg.Server.StrictRefs, ControlsAs: group.ControlsAs, KnownAs: t.speakers.KnownAs,
+		Speakers: t.speakers, GroupChanged: a.Auth.RightsChanged,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
 	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
 	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
 	t.groups = group.New(group.Config{
-		DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Speakers: speakers,
+		DB: a.DB, Entities: t.entities, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Speakers: t.speakers,
 		Published: a.publishedKeys, Changed: a.Auth.RightsChanged,
 	})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})

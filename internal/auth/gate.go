@@ -28,7 +28,7 @@ func (s *Service) Admit(answer http.Header, r *http.Request, scope web.Scope) (w
 	if err != nil {
 		return web.Caller{}, err
 	}
-	if scope != web.Signed && !May(c, string(scope)) {
+	if scope != web.Signed && !grants(c, string(scope)) {
 		return web.Caller{}, scopeMissing(string(scope))
 	}
 	return c, nil
@@ -230,10 +230,10 @@ func (s *Service) StillValid(ctx context.Context, anew bool) error {
 			return keyInvalid()
 		}
 	}
-	if g.expired(now) {
-		return keyExpired()
+	if err := keeps(g.caller, c.Scopes); err != nil || !g.expired(now) {
+		return err
 	}
-	return keeps(g.caller, c.Scopes)
+	return keyExpired()
 }
 
 // stillHolds is StillValid for a caller without a key.

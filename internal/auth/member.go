@@ -121,10 +121,17 @@ func (s *Service) eachKey(ctx context.Context, q db.Querier, workspace, principa
 	return nil
 }
 
-// MadeThrough lists the principals somebody has made keys for that depend on the
-// groups of those who made them; 100 at most.
-func MadeThrough(ctx context.Context, q db.Querier, workspace, maker string) ([]string, error) {
-	return listMadeThrough(ctx, q, workspace, maker)
+// MadeBy lists the principals somebody has made keys for, besides themselves;
+// limit at most.
+func MadeBy(ctx context.Context, q db.Querier, workspace, maker string, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, selectMadeBy, workspace, maker, limit)
+	return db.Collect(rows, err, "list principals of keys", db.Column[string])
+}
+
+// MakersOf lists who has made keys for a principal.
+func MakersOf(ctx context.Context, q db.Querier, workspace, principal string) ([]string, error) {
+	rows, err := q.Query(ctx, selectMakersOf, workspace, principal)
+	return db.Collect(rows, err, "list makers of keys", db.Column[string])
 }
 
 // HeldBy gives the scopes of the keys that speak for a principal and work now,

@@ -208,12 +208,10 @@ func findKind(ctx context.Context, q db.Querier, workspace, principal string) (P
 	return kind, nil
 }
 
-const selectMadeThrough = `SELECT DISTINCT principal FROM api_keys WHERE workspace = $1 AND created_by = $2 AND bound_to <> '[]' ORDER BY principal LIMIT 100`
-
-func listMadeThrough(ctx context.Context, q db.Querier, workspace, maker string) ([]string, error) {
-	rows, err := q.Query(ctx, selectMadeThrough, workspace, maker)
-	return db.Collect(rows, err, "list principals", db.Column[string])
-}
+const (
+	selectMadeBy   = `SELECT DISTINCT principal FROM api_keys WHERE workspace = $1 AND created_by = $2 AND principal <> $2 ORDER BY principal LIMIT $3`
+	selectMakersOf = `SELECT DISTINCT created_by FROM api_keys WHERE workspace = $1 AND principal = $2 ORDER BY created_by`
+)
 
 // isMinted reports whether a DID was made for a principal of some workspace.
 func isMinted(ctx context.Context, q db.Querier, id string) (bool, error) {

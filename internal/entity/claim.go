@@ -3,6 +3,7 @@ package entity
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
@@ -60,10 +61,12 @@ func (s *Service) seat(ctx context.Context, q db.Querier, b *judge.Bench) (err e
 	if b.As, err = s.cfg.ControlsAs(ctx, q, c); err != nil {
 		return err
 	}
-	if b.Known, err = s.cfg.KnownAs(ctx, q, c); err != nil {
+	own, others, err := s.cfg.KnownAs(ctx, q, c)
+	if err != nil {
 		return err
 	}
-	for _, id := range b.Known {
+	b.Known = slices.Concat(own, others)
+	for _, id := range own {
 		parts, err := s.cfg.ControlsAs(ctx, q, web.Caller{Workspace: b.Workspace, DID: id})
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -13,7 +14,9 @@ import (
 
 // mayConfirm tells whether the caller may say that a DID which is not held here
 // is what a role needs. Nobody can look: it takes somebody with every scope.
-func mayConfirm(ctx context.Context) bool { return web.CallerFrom(ctx).May("*") }
+func mayConfirm(ctx context.Context) bool {
+	return auth.CheckGrant(web.CallerFrom(ctx), "", []string{"*"}) == nil
+}
 
 // ConfirmTx notes that the target of an edge, which is not held here, is what it
 // should be: from now on it fills roles that must be filled. The caller need not

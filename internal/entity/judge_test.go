@@ -226,6 +226,44 @@ func TestClaimantsHaveNoSay(t *testing.T) {
 	})
 }
 
+// No claimant makes a verdict last by giving judges a part in the claim, and
+// whoever has said it may take it back.
+func TestVerdictsAreTakenBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		id := v.create(t, "ws", with(draftOf("claim"), "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID, "verifiedBy", v.create(t, "ws", draftOf("oracle")).DID)).DID
+		for _, who := range []string{"second", "third"} {
+			must(t, v.judgeAs(t, "second", id, "verified"))
+			must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"controllers":["did:key:owner","did:key:second","did:key:third"]}`)})))
+			want(t, who+" vouches", v.judgeAs(t, "third", id, "verified"), "VERIFIER_IS_CLAIMANT")
+			want(t, who+" takes it back", v.judgeAs(t, who, id, "revoked"), "")
+			must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"controllers":["did:key:owner"]}`)})))
+		}
+		must(t, v.judgeAs(t, "second", id, "verified"))
+		want(t, "its maker takes it back", v.judgeAs(t, "owner", id, "revoked"), "VERIFIER_IS_CLAIMANT")
+	})
+}
+
+// Who has changed a claim by a relationship has changed it, whoever did since.
+func TestRelatingChangesAClaim(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		id := v.create(t, "ws", with(draftOf("claim"), "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID, "verifiedBy", v.create(t, "ws", draftOf("oracle")).DID)).DID
+		control := func(list string) {
+			t.Helper()
+			must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"controllers":[` + list + `]}`)})))
+		}
+		control(`"did:key:owner","did:key:x"`)
+		must(t, second(v.s.Relate(as(t, "ws", "x"), id, entity.RelationDraft{Role: "evidenceOf", Target: v.create(t, "ws", draftOf("clean-cooking")).DID})))
+		control(`"did:key:owner"`)
+		must(t, second(v.s.Patch(as(t, "ws", "owner"), id, "*", entity.Change{Merge: []byte(`{"metadata":{"a":"b"}}`)})))
+		want(t, "who has related it", v.judgeAs(t, "x", id, "verified"), "VERIFIER_IS_CLAIMANT")
+		want(t, "somebody else", v.judgeAs(t, "second", id, "verified"), "")
+	})
+}
+
 // A claim is verified with all that produce it, or not at all; a word against it
 // is heard all the same.
 func TestClaimOfTooManyProducers(t *testing.T) {

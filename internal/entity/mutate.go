@@ -122,7 +122,9 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	rev.named, rev.unnamed = index.Difference(index.NamesOf(e.ExternalIDs), index.NamesOf(before.ExternalIDs))
 	s.follow(ctx, r, e, before)
 	rev.certifies = proof.Changed(before, e)
-	rev.speaks = speakingOf(r.Workspace, before, e)
+	if rev.speaks = speakingOf(r.Workspace, before, e); rev.speaks != nil {
+		rev.speaks.Erased = act.Event == "entity.erased"
+	}
 	if err := s.maySpeak(ctx, q, rev); err != nil {
 		return nil, err
 	}

@@ -41,9 +41,10 @@ type Config struct {
 	// its groups whose scopes cover entities:write, and of their
 	// organisations. Without it callers act as themselves only.
 	ControlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
-	// KnownAs lists the DIDs as which a caller may have acted before: nobody
-	// judges their own work under another name. By default its own alone.
-	KnownAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
+	// KnownAs lists the DIDs as which a caller may have acted before, itself and
+	// with keys of others: nobody judges their own work under another name. By
+	// default its own alone.
+	KnownAs func(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error)
 	// Speakers looks after the keys that speak for twins. Without it they are
 	// a list like any other.
 	Speakers Speakers
@@ -73,7 +74,9 @@ func (c Config) withDefaults() Config {
 		c.NewDID = did.NewEntity
 	}
 	if c.KnownAs == nil {
-		c.KnownAs = func(_ context.Context, _ db.Querier, c web.Caller) ([]string, error) { return []string{c.DID}, nil }
+		c.KnownAs = func(_ context.Context, _ db.Querier, c web.Caller) ([]string, []string, error) {
+			return []string{c.DID}, nil, nil
+		}
 	}
 	if c.ControlsAs == nil {
 		c.ControlsAs = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }

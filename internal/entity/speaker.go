@@ -23,15 +23,21 @@ type Speakers interface {
 type Speaking struct {
 	Workspace, DID string
 	Came, Gone     []string // did:keys
+	Left           bool     // a controller, or the owner, has gone
+	Controllers    []string // that it has now
+	Erased         bool     // nothing is to be kept
 }
 
 // speakingOf compares two revisions; nil when the same keys, controllers and
 // owner speak for both. A deactivated twin has lost its voice.
 func speakingOf(ws string, before, e *Entity) *Speaking {
 	was, now := before.Keys(), e.Keys()
-	p := &Speaking{Workspace: ws, DID: e.DID, Came: without(now, was), Gone: without(was, now)}
-	same := len(p.Came)+len(p.Gone) == 0 && before.Owner == e.Owner &&
-		len(without(e.Controllers, before.Controllers))+len(without(before.Controllers, e.Controllers)) == 0 &&
+	if e.Status == StatusDeactivated {
+		now = nil
+	}
+	p := &Speaking{Workspace: ws, DID: e.DID, Came: without(now, was), Gone: without(was, now), Controllers: e.Controllers}
+	p.Left = before.Owner != e.Owner || len(without(before.Controllers, e.Controllers)) > 0
+	same := len(p.Came)+len(p.Gone) == 0 && !p.Left && len(without(e.Controllers, before.Controllers)) == 0 &&
 		(e.Status == StatusDeactivated) == (before.Status == StatusDeactivated)
 	if same {
 		return nil
@@ -71,7 +77,7 @@ func (s *Service) noteCame(ctx context.Context, tx *db.Tx, p *Prepared, row *Row
 
 // noteSpeakers notes the keys that came to a row and went with a revision.
 func (s *Service) noteSpeakers(ctx context.Context, tx *db.Tx, nid int64, p *Speaking) error {
-	if p == nil || s.cfg.Speakers == nil || len(p.Came)+len(p.Gone) == 0 {
+	if p == nil || s.cfg.Speakers == nil || len(p.Came)+len(p.Gone) == 0 && !p.Left {
 		return nil
 	}
 	if chosen, err := findChosen(ctx, tx, nid); err != nil || chosen {

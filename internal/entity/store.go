@@ -149,8 +149,8 @@ func (r *Row) statusKey() any {
 // the next. Both name the revision they expect: of two writers one finds
 // nothing.
 const (
-	insertHistory = `INSERT INTO entity_history (nid, revision, at, action, actor, request, reason, hash, body)
-		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body
+	insertHistory = `INSERT INTO entity_history (nid, revision, at, action, actor, request, reason, hash, body, stated)
+		SELECT nid, revision, updated_at, rev_action, rev_actor, rev_request, rev_reason, rev_hash, body, stated
 		FROM entities WHERE nid = $1 AND revision = $2
 		ON CONFLICT (nid, revision) DO NOTHING`
 	updateBody = `UPDATE entities SET revision = $3, crowded = $4, name = $5, updated_at = $6, rev_action = $7, rev_actor = $8, rev_request = $9,

@@ -49,7 +49,7 @@ func (r *row) asCaller() (web.Caller, error) {
 	if err := json.Unmarshal([]byte(r.caller), &o); err != nil {
 		return web.Caller{}, fmt.Errorf("decode caller of job %s: %w", r.id, err)
 	}
-	return web.Caller{Workspace: r.ws, DID: r.createdBy, Key: o.Key, Signer: o.Signer, Through: o.Through, Scopes: o.Scopes, Projects: o.Projects}, nil
+	return web.Caller{Workspace: r.ws, DID: r.createdBy, Key: o.Key, Signer: o.Signer, Through: o.Through, Scopes: o.Scopes, Projects: o.Projects, Later: true}, nil
 }
 
 // job is the row as readers see it.

@@ -22,6 +22,8 @@ type Caller struct {
 	// caller's own, or of those who made its key. It is empty when a key has rights
 	// of its own.
 	Through []string
+	// Later says that a job works for the caller, who has not seen all it reads.
+	Later bool `json:"-"`
 	// Again finds the caller once more, for work that goes on after the gate let it
 	// in: as it is now, or a fault when what it came with has ended. It is nil for
 	// keys, which their service knows, and where nothing can end.

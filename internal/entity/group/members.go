@@ -176,7 +176,7 @@ func (s *Service) Forget(ctx context.Context, tx *db.Tx, ws, member string) (int
 			return 0, err
 		}
 	}
-	return int64(len(all)), dropKeys(ctx, tx, ws, member, "")
+	return int64(len(all)), dropKeys(ctx, tx, ws, member)
 }
 
 // announce tells of a change of members, and of the keys that are admitted.

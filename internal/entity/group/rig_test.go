@@ -38,6 +38,7 @@ type rig struct {
 	entities *entity.Service
 	parts    *part.Service
 	groups   *group.Service
+	speakers *group.Speakers
 	handler  http.Handler // behind real keys
 	keys     map[string]string
 }
@@ -49,14 +50,14 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.events = event.New(event.Config{DB: d, Cursors: cursors})
 	r.auth = auth.New(auth.Config{DB: d, Cursors: cursors, Groups: group.ScopesOf, Log: dbtest.Log(t)})
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.events, Cursors: cursors})
-	speakers := &group.Speakers{
+	r.speakers = &group.Speakers{
 		Held: r.auth.HeldBy, Minted: r.auth.Minted, RightsOf: r.auth.RightsOf, RightsChanged: r.auth.RightsChanged, Oracle: "did:ixo:entity:00000000000000000000000000000001", Now: time.Now,
 	}
 	r.entities = entity.New(entity.Config{
 		DB: d, Protocols: protocols, Events: r.events, Cursors: cursors, ControlsAs: group.ControlsAs, GroupChanged: r.auth.RightsChanged,
-		Speakers: speakers,
+		Speakers: r.speakers,
 	})
-	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Speakers: speakers, Changed: r.auth.RightsChanged})
+	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Speakers: r.speakers, Changed: r.auth.RightsChanged})
 	a := web.NewAPI(web.APIConfig{Name: "groups", Gate: r.auth, Log: dbtest.Log(t)})
 	r.entities.Routes(a)
 	r.parts = part.New(part.Config{DB: d, Entities: r.entities, Protocols: protocols, Cursors: cursors})

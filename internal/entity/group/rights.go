@@ -88,56 +88,6 @@ func Speaking(ctx context.Context, q db.Querier, ws, id string, keys []string) (
 	return out, nil
 }
 
-// maxKnown is how many names of a caller are looked at.
-const maxKnown = 100
-
-// KnownAs lists the DIDs as which a caller may have acted before: its own, the
-// did:key it signs with, the twins for which that speaks, whom any of these has
-// made keys for that hang on them, and all on whom its own key hangs.
-func KnownAs(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
-	own, err := namesOf(ctx, q, c)
-	if err != nil {
-		return nil, err
-	}
-	for i := 0; i < len(own) && len(own) < maxKnown; i++ {
-		made, err := auth.MadeThrough(ctx, q, c.Workspace, own[i])
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range made {
-			if !slices.Contains(own, id) {
-				own = append(own, id)
-			}
-		}
-	}
-	for _, speaker := range c.Through {
-		makers, err := namesOf(ctx, q, web.Speaking(c.Workspace, speaker))
-		if err != nil {
-			return nil, err
-		}
-		own = append(own, makers...)
-	}
-	return tidy(own), nil
-}
-
-// namesOf lists the DID of a caller, its did:key, and the twins for which one of
-// the two speaks.
-func namesOf(ctx context.Context, q db.Querier, c web.Caller) ([]string, error) {
-	names := []string{c.DID}
-	if c.Signer != "" && c.Signer != c.DID {
-		names = append(names, c.Signer)
-	}
-	out := slices.Clone(names)
-	for _, key := range names {
-		twins, err := listSpokenFor(ctx, q, c.Workspace, key)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, twins...)
-	}
-	return tidy(out), nil
-}
-
 // Of lists the groups of a member, by DID, whatever they give.
 func Of(ctx context.Context, q db.Querier, ws, member string) ([]string, error) {
 	all, err := listMemberships(ctx, q, ws, member)

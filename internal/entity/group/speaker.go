@@ -133,8 +133,16 @@ func (s *Speakers) mayChangeOracle(c web.Caller) error {
 // Changed notes that did:keys came to a twin and went from it.
 func (s *Speakers) Changed(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
 	tx.AfterCommit(s.RightsChanged)
+	if p.Erased {
+		return dropKeys(ctx, tx, p.Workspace, p.DID)
+	}
 	for _, key := range p.Gone {
-		if err := dropKeys(ctx, tx, p.Workspace, p.DID, key); err != nil {
+		if err := endKey(ctx, tx, speaker{p.Workspace, p.DID, key}); err != nil {
+			return err
+		}
+	}
+	if p.Left {
+		if err := s.doubt(ctx, tx, p); err != nil {
 			return err
 		}
 	}
@@ -153,6 +161,27 @@ func (s *Speakers) Changed(ctx context.Context, tx *db.Tx, p entity.Speaking) er
 	return nil
 }
 
+// doubt forgets who vouched for the keys of a twin that changes hands, or whoever
+// had it before would go on to speak for it, and control what names it. The word
+// of the caller stays, of the DID itself, of those who control it now, and of
+// whoever could have taken it over.
+func (s *Speakers) doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
+	keys, vouchers, err := listSpeakers(ctx, tx, p.Workspace, p.DID)
+	if err != nil {
+		return err
+	}
+	sure := append([]string{web.CallerFrom(ctx).DID, p.DID}, p.Controllers...)
+	for i, v := range vouchers {
+		if !v.counts() || slices.Contains(sure, v.by) || v.covers(p.Workspace, []string{"entities:transfer"}) {
+			continue
+		}
+		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: v.at}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // voucher is what the caller vouches with for keys of a DID. Whoever adds a key
 // to their own twin can do no more than the key they came with, however many
 // they add.
@@ -164,7 +193,9 @@ func (s *Speakers) voucher(ctx context.Context, q db.Querier, ws, id string) (vo
 		v.scopes = known.scopes
 		return v, err
 	}
-	if len(c.Projects) == 0 { // limited to projects: nothing in the whole workspace
+	// A key limited to projects has nothing in the whole workspace, and whoever has
+	// a file read has not read it.
+	if len(c.Projects) == 0 && !c.Later {
 		v.scopes = c.Scopes
 	}
 	return v, nil
@@ -302,7 +333,7 @@ func (s *Service) confirm(ctx context.Context, tx *db.Tx, r *entity.Row, m *Memb
 			return err
 		}
 		if v.refused || !named {
-			if err := s.cfg.Speakers.MayChange(ctx, tx, r.Workspace, m.Member); err != nil {
+			if err := s.maySilence(ctx, tx, r.Workspace, m.Member); err != nil {
 				return err
 			}
 		}
@@ -312,6 +343,21 @@ func (s *Service) confirm(ctx context.Context, tx *db.Tx, r *entity.Row, m *Memb
 		}
 	}
 	return nil
+}
+
+// maySilence is nil when the caller may say which keys do not speak for a member:
+// what MayChange asks for, and control of its twin or the right to take it over.
+func (s *Service) maySilence(ctx context.Context, tx *db.Tx, ws, member string) error {
+	if err := s.cfg.Speakers.MayChange(ctx, tx, ws, member); err != nil || auth.May(web.CallerFrom(ctx), "entities:transfer") {
+		return err
+	}
+	r, err := s.cfg.Entities.Find(ctx, tx, member)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return s.cfg.Entities.MayUpdate(ctx, tx, r)
 }
 
 // unknownKeys refuses keys that do not speak for a member.

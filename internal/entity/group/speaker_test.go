@@ -3,6 +3,7 @@ package group_test
 import (
 	"context"
 	"crypto/ed25519"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -79,7 +80,6 @@ func TestKeysAreAdmitted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		control(her)
 		want := func(what, seed, scopes string) {
 			t.Helper()
 			if got := r.has(t, her, seed); got != scopes {
@@ -98,6 +98,7 @@ func TestKeysAreAdmitted(t *testing.T) {
 		}
 		want("a key that is not hers", "a", "")
 		// Her own key adds another one, which is worth as much and no more.
+		control(her)
 		wantCode(t, "a key that was refused", r.rekey(r.signed(t, her, "a"), her, "a", "b"), "PRINCIPAL_PROTECTED")
 		if _, err := r.groups.Add(owner, strong, her, []string{keyOf("a")}); err != nil {
 			t.Fatal(err)
@@ -209,26 +210,117 @@ func TestKnownAs(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
-		her := r.person(r.owner(t), t, "a", "b")
-		ws := auth.OperatorWorkspace
+		owner, ws := r.owner(t), auth.OperatorWorkspace
+		her := r.person(owner, t, "a", "b")
+		if err := r.rekey(owner, her, "a"); err != nil {
+			t.Fatal(err)
+		}
+		// A lead makes keys for two teams, and one of these another.
+		lead := r.employ(t, "did:x:lead", "keys:write", "entities:read")
+		team := func(by context.Context, name string) context.Context {
+			k, err := r.auth.Create(by, auth.Draft{Name: name, Scopes: []string{"keys:write", "entities:read"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return web.WithCaller(t.Context(), web.Caller{Workspace: ws, DID: k.Principal, Key: k.ID, Scopes: k.Scopes})
+		}
+		first, second := team(lead, "first"), team(lead, "second")
+		third := team(first, "third")
+		id := func(ctx context.Context) string { return web.CallerFrom(ctx).DID }
+		a, b := keyOf("a"), keyOf("b")
 		for name, tt := range map[string]struct {
-			c    web.Caller
-			want []string
+			c           web.Caller
+			own, others []string
 		}{
-			"by a key":          {web.Caller{Workspace: ws, DID: her, Signer: keyOf("a")}, []string{her, keyOf("a")}},
-			"as the key itself": {web.Caller{Workspace: ws, DID: keyOf("a"), Signer: keyOf("a")}, []string{her, keyOf("a")}},
+			"by a key":          {web.Caller{Workspace: ws, DID: her, Signer: a}, []string{her, a, b}, nil},
+			"as the key itself": {web.Caller{Workspace: ws, DID: a, Signer: a}, []string{her, a, b}, nil},
+			"as one that went":  {web.Caller{Workspace: ws, DID: b, Signer: b}, []string{her, a, b}, nil},
 			"with what she made": {
-				web.Caller{Workspace: ws, DID: "did:x:device", Key: "k", Through: []string{web.Caller{DID: her, Signer: keyOf("b")}.Speaker()}},
-				[]string{"did:x:device", her, keyOf("b")},
+				web.Caller{Workspace: ws, DID: "did:x:device", Key: "k", Through: []string{web.Caller{DID: her, Signer: a}.Speaker()}},
+				[]string{"did:x:device"},
+				[]string{her, a, b},
 			},
-			"somebody else": {web.Caller{Workspace: ws, DID: keyOf("c")}, []string{keyOf("c")}},
-			"elsewhere":     {web.Caller{Workspace: "kitui", DID: keyOf("a")}, []string{keyOf("a")}},
+			"the lead":         {web.CallerFrom(lead), []string{"did:x:lead"}, []string{id(first), id(second), id(third)}},
+			"a team":           {web.CallerFrom(first), []string{id(first)}, []string{id(third), "did:x:lead"}},
+			"a team of a team": {web.CallerFrom(third), []string{id(third)}, []string{id(first), "did:x:lead"}},
+			"the owner":        {web.CallerFrom(owner), []string{id(owner)}, nil},
+			"somebody else":    {web.Caller{Workspace: ws, DID: keyOf("c")}, []string{keyOf("c")}, nil},
+			"in another place": {web.Caller{Workspace: "kitui", DID: a}, []string{a}, nil},
 		} {
-			slices.Sort(tt.want)
-			if got, err := group.KnownAs(t.Context(), d, tt.c); err != nil || !slices.Equal(got, tt.want) {
-				t.Errorf("%s: %v, %v, want %v", name, got, err, tt.want)
+			own, others, err := r.speakers.KnownAs(t.Context(), d, tt.c)
+			for _, list := range [][]string{own, others, tt.own, tt.others} {
+				slices.Sort(list)
+			}
+			if err != nil || !slices.Equal(own, tt.own) || !slices.Equal(others, tt.others) {
+				t.Errorf("%s: %v and %v, %v, want %v and %v", name, own, others, err, tt.own, tt.others)
 			}
 		}
+	})
+}
+
+// TestTooManyNames: nobody gets past a limit by having more names than it.
+func TestTooManyNames(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		err := d.InTx(t.Context(), func(tx *db.Tx) error {
+			for i := range 1001 {
+				if _, err := tx.Exec(t.Context(), `INSERT INTO entity_keys(ws, did, key, scopes, added_by, added_at) VALUES ($1, $2, $3, '[]', 'x', 1)`,
+					auth.OperatorWorkspace, fmt.Sprint("did:x:", i), keyOf("a")); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = r.speakers.KnownAs(t.Context(), d, web.Caller{Workspace: auth.OperatorWorkspace, DID: keyOf("a")})
+		wantCode(t, "a key with decoys", err, "TOO_MANY_NAMES")
+	})
+}
+
+// TestKeysWhenHandsChange: whoever put a key on a twin does not speak for it when
+// it has changed hands.
+func TestKeysWhenHandsChange(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		owner := r.owner(t)
+		clerk := r.employ(t, "did:ixo:agent/clerk", "entities:read", "entities:write", "groups:write")
+		theirs := r.create(clerk, t, entity.Draft{Type: "Organisation", Protocol: "did:ixo:protocol/organisation", Properties: object(`{"name":"x"}`)})
+		g, err := r.groups.Create(clerk, theirs, group.Draft{Name: "g", Scopes: []string{"entities:write"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		org := r.create(clerk, t, entity.Draft{
+			Type: "Organisation", Protocol: "did:ixo:protocol/organisation", Properties: object(`{"name":"y"}`), AlsoKnownAs: []string{keyOf("e")},
+		})
+		if _, err := r.entities.Transfer(owner, org, "", entity.Transfer{Controller: "did:ixo:agent/x"}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.groups.Add(clerk, g.Value.DID, org, nil)
+		wantCode(t, "the key of whoever had it", err, "KEYS_UNCONFIRMED")
+		if got := r.has(t, org, "e"); got != "" {
+			t.Errorf("the key has %q, want nothing", got)
+		}
+		// Of a twin that ended, no key speaks.
+		her := r.person(owner, t, "a")
+		r.add(t, r.make(t, r.organisation(t), group.Draft{Name: "h", Scopes: []string{"entities:read"}}), her)
+		if got := r.has(t, her, "a"); got != "entities:read" {
+			t.Errorf("her key has %q", got)
+		}
+		r.move(t, her, entity.StatusDeactivated)
+		if got := r.has(t, her, "a"); got != "" {
+			t.Errorf("her key has %q when her twin has ended, want nothing", got)
+		}
+		// Nobody silences others whom they do not control.
+		him := r.person(owner, t, "b")
+		if _, err := r.groups.Add(clerk, g.Value.DID, him, nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.groups.Add(clerk, g.Value.DID, him, []string{})
+		wantCode(t, "a clerk who has all he has", err, "NOT_CONTROLLER")
 	})
 }
 

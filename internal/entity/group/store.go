@@ -183,12 +183,13 @@ type parent struct {
 
 const findParentSQL = `SELECT e.nid, e.did, e.domain_type, e.status FROM relationships r JOIN entities e ON e.nid = r.src
 	WHERE r.mirror = $1 AND r.removed_at IS NULL AND r.role = 'contains' AND e.domain_type IN ('group', 'organisation')
+		AND (r.since IS NULL OR r.since <= $2) AND (r.until IS NULL OR r.until > $2)
 	ORDER BY r.nid LIMIT 1`
 
 // findParent is nil when the group is part of nothing held here.
 func findParent(ctx context.Context, q db.Querier, nid int64) (*parent, error) {
 	var p parent
-	err := q.QueryRow(ctx, findParentSQL, nid).Scan(&p.nid, &p.did, &p.kind, &p.status)
+	err := q.QueryRow(ctx, findParentSQL, nid, time.Now().UnixMilli()).Scan(&p.nid, &p.did, &p.kind, &p.status)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {

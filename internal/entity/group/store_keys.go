@@ -24,7 +24,7 @@ type voucher struct {
 	by      string // "" when nobody knows
 	at      int64
 	scopes  []string
-	refused bool // somebody has said that it is not hers
+	refused bool // somebody has said that it is not hers, or it is gone
 }
 
 // counts reports whether the key speaks for its DID at all.
@@ -93,13 +93,34 @@ func scanVoucher(scan func(...any) error, before ...any) (v voucher, err error) 
 	return v, nil
 }
 
-// dropKeys forgets keys of a DID, all of them without a name.
-func dropKeys(ctx context.Context, tx *db.Tx, ws, id, key string) error {
-	_, err := tx.Exec(ctx, `DELETE FROM entity_keys WHERE ws = $1 AND did = $2 AND ($3 = '' OR key = $3)`, ws, id, key)
-	if err != nil {
+// dropKeys forgets the keys of a DID.
+func dropKeys(ctx context.Context, tx *db.Tx, ws, id string) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM entity_keys WHERE ws = $1 AND did = $2`, ws, id); err != nil {
 		return fmt.Errorf("drop keys of twin: %w", err)
 	}
 	return nil
+}
+
+// endKey notes that a key was taken from a DID. What it has signed stays signed
+// by it.
+func endKey(ctx context.Context, tx *db.Tx, who speaker) error {
+	_, err := tx.Exec(ctx, `UPDATE entity_keys SET refused = 2, scopes = '[]' WHERE ws = $1 AND did = $2 AND key = $3`, who.ws, who.did, who.key)
+	if err != nil {
+		return fmt.Errorf("end key of twin: %w", err)
+	}
+	return nil
+}
+
+// listSpeakers lists the keys of a DID, those too that speak no more.
+func listSpeakers(ctx context.Context, q db.Querier, ws, id string) (keys []string, vouchers []voucher, err error) {
+	rows, err := q.Query(ctx, `SELECT key, scopes, added_by, added_at, refused FROM entity_keys WHERE ws = $1 AND did = $2 ORDER BY key`, ws, id)
+	err = db.Each(rows, err, "list keys of twin", func(row db.Row) error {
+		var key string
+		v, err := scanVoucher(row.Scan, &key)
+		keys, vouchers = append(keys, key), append(vouchers, v)
+		return err
+	})
+	return keys, vouchers, err
 }
 
 const listVouchersSQL = `SELECT m.member, k.key, k.scopes, k.added_by, k.added_at, k.refused
@@ -141,11 +162,8 @@ func (m *Member) show(ws string, scopes []string, key string, v voucher) {
 	}
 }
 
-// maxSpokenFor is how many twins of one key are looked at.
-const maxSpokenFor = 100
-
-// listSpokenFor lists the twins a did:key speaks for.
-func listSpokenFor(ctx context.Context, q db.Querier, ws, key string) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT did FROM entity_keys WHERE ws = $1 AND key = $2 AND refused = 0 ORDER BY did LIMIT $3`, ws, key, maxSpokenFor)
+// listSpokenFor lists the twins a did:key speaks for, or once did; limit at most.
+func listSpokenFor(ctx context.Context, q db.Querier, ws, key string, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT did FROM entity_keys WHERE ws = $1 AND key = $2 ORDER BY did LIMIT $3`, ws, key, limit)
 	return db.Collect(rows, err, "list twins of a key", db.Column[string])
 }

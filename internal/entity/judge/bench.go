@@ -62,7 +62,11 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	if max(len(producers), len(earlier)) > maxEnds && v.Status == Verified {
 		return next, fault.New(fault.Conflict, "TOO_MANY_PRODUCERS", fmt.Sprintf("A claim that more than %d twins produce, or once did, cannot be verified.", maxEnds))
 	}
-	if err := b.independent(ctx, q, nid, claim, slices.Concat(producers, earlier)); err != nil || !v.Decides() {
+	back := v.Status != Verified && Vouched(claim.Verification)
+	if !back || !b.vouches(claim.Verification) { // who has said it may always take it back
+		err = b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier), back: back})
+	}
+	if err != nil || !v.Decides() {
 		return next, err
 	}
 	rule, err := b.rule(ctx, q, claim, producers, v)

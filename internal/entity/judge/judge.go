@@ -69,22 +69,6 @@ func (v Verdict) Repeated(was twin.Verification, reason string) bool {
 		(v.Oracle == "" || i >= 0 && was.Approvals[i].Oracle == v.Oracle)
 }
 
-// Independent refuses who has a part in a claim, as far as its record tells.
-// The fault is VERIFIER_IS_CLAIMANT.
-func Independent(claim *twin.Entity, who string) error {
-	switch who {
-	case "":
-		return Claimant("Nobody knows who you are.")
-	case claim.CreatedBy:
-		return Claimant("You have made the claim.")
-	case claim.StatedBy:
-		return Claimant("You have changed what the claim says.")
-	case claim.Owner:
-		return Claimant("The claim belongs to you.")
-	}
-	return nil
-}
-
 // Claimant is the fault of who would decide about a claim they have a part in;
 // detail says which.
 func Claimant(detail string) error {

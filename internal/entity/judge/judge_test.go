@@ -38,17 +38,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestIndependent(t *testing.T) {
-	t.Parallel()
-	claim := &twin.Entity{CreatedBy: "did:x:maker", StatedBy: "did:x:editor", Owner: "did:x:owner"}
-	for who, refused := range map[string]bool{"did:x:maker": true, "did:x:editor": true, "did:x:owner": true, "": true, "did:x:judge": false} {
-		err := judge.Independent(claim, who)
-		if f := fault.As(err); (f != nil) != refused || f != nil && (f.Code != "VERIFIER_IS_CLAIMANT" || f.Kind != fault.Forbidden) {
-			t.Errorf("%q: %v, want refused %v", who, err, refused)
-		}
-	}
-}
-
 func TestTypeOf(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

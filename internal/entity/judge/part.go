@@ -8,38 +8,64 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
-// independent refuses a caller who has a part in a claim: who has made it or
-// ever changed it, owns it, or controls it or what produces it or once did, now
-// or when it was made.
-func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, producers []producer) error {
+// vouches reports whether it is the caller who stands for what a claim says.
+func (b Bench) vouches(v twin.Verification) bool {
+	said := func(a twin.Approval) bool { return slices.Contains(b.Known, a.Verifier) }
+	return Vouched(v) && (slices.Contains(b.Known, v.Verifier) || slices.ContainsFunc(v.Approvals, said))
+}
+
+// parts are what somebody can have a part in a claim by.
+type parts struct {
+	producers []producer // all that produce it, or once did
+	back      bool       // a verdict is taken back
+}
+
+// unwritten refuses a caller who has made a claim or ever changed it.
+func (b Bench) unwritten(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity) error {
 	for _, who := range b.Known {
-		if err := Independent(claim, who); err != nil {
+		switch changed, err := hasChanged(ctx, q, nid, who); {
+		case err != nil:
 			return err
-		}
-		if changed, err := hasChanged(ctx, q, nid, who); err != nil {
-			return err
-		} else if changed {
+		case who == claim.CreatedBy:
+			return Claimant("You have made the claim.")
+		case who == claim.StatedBy:
+			return Claimant("You have changed what the claim says.")
+		case changed:
 			return Claimant("You have changed the claim.")
 		}
+	}
+	return nil
+}
+
+// independent refuses a caller who has a part in a claim: who has made it or
+// ever changed it, owns it, or controls it or what produces it or once did, now
+// or when it was made. What the caller has of it now does not keep it from taking
+// a verdict back: a claimant could give that to every judge.
+func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, part parts) error {
+	if b.Caller == "" {
+		return Claimant("Nobody knows who you are.")
+	}
+	if err := b.unwritten(ctx, q, nid, claim); err != nil {
+		return err
 	}
 	made := claim.Created.UnixMilli()
 	switch now, then, err := b.held(ctx, q, nid, made); {
 	case err != nil:
 		return err
-	case now.controls:
+	case now.controls && !part.back:
 		return Claimant("You control the claim.")
-	case now.owns:
+	case now.owns && !part.back:
 		return Claimant("The claim belongs to you.")
 	case then.controls || then.owns:
 		return Claimant("You owned or controlled the claim when it was made.")
 	}
-	for _, p := range producers {
+	for _, p := range part.producers {
 		switch now, then, err := b.held(ctx, q, p.nid, made, p.since); {
 		case err != nil:
 			return err
-		case now.controls:
+		case now.controls && !part.back:
 			return Claimant("You control what produces it.")
-		case now.owns:
+		case now.owns && !part.back:
 			return Claimant("What produces it belongs to you.")
 		case then.controls || then.owns:
 			return Claimant("You owned or controlled what produces it when it was made, or said to.")

@@ -18,12 +18,12 @@ const (
 	selectRecord    = `SELECT updated_at, body FROM entities WHERE nid = $1 AND ws = $2`
 	selectRecordAt  = `SELECT body FROM entity_history WHERE nid = $1 AND at <= $2 ORDER BY at DESC, revision DESC LIMIT 1`
 	// entity_history_actor says this too. Who judges a twin, hands it over, joins another to it or looks after many
-	// needs no control of it, and changes nothing it says.
+	// needs no control of it, and mostly changes nothing it says.
 	selectChanged = `SELECT 1 FROM entities
-		WHERE nid = $1 AND rev_actor = $2 AND rev_action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
+		WHERE nid = $1 AND rev_actor = $2 AND (stated = revision OR rev_action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase'))
 		UNION ALL
 		SELECT 1 FROM entity_history
-		WHERE nid = $1 AND actor = $2 AND action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase')
+		WHERE nid = $1 AND actor = $2 AND (stated = revision OR action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase'))
 		LIMIT 1`
 	// Those after a revision that somebody judged are few: a twin that says something else has to be judged anew.
 	selectSaid       = `SELECT rev_reason, body FROM entities WHERE nid = $1 AND revision > $2 AND rev_actor = $3 AND rev_action = 'verify'`

@@ -1,6 +1,7 @@
 -- A key speaks for a DID as far as somebody has vouched for it: whoever put it
 -- there, or has since confirmed that it is hers. One that was left out of what is
--- hers is refused.
+-- hers is refused (1). One that was taken from the DID is gone (2): it is kept for
+-- what it has signed.
 ALTER TABLE entity_keys ADD COLUMN refused BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX entity_keys_key ON entity_keys (ws, key);
 
@@ -23,6 +24,11 @@ DROP TABLE group_keys;
 -- Whether a DID was made for a principal is asked without a workspace.
 CREATE INDEX principals_did ON principals (did);
 
--- Whom somebody has made keys for that hang on their groups: nobody judges their
--- own work with one.
-CREATE INDEX api_keys_bound ON api_keys (workspace, created_by) WHERE bound_to <> '[]';
+-- Whom somebody has made keys for: nobody judges their own work with one.
+CREATE INDEX api_keys_maker ON api_keys (workspace, created_by);
+
+-- The last revision that changed what the twin says, as of each one.
+ALTER TABLE entity_history ADD COLUMN stated BIGINT NOT NULL DEFAULT 0;
+DROP INDEX entity_history_actor;
+CREATE INDEX entity_history_actor ON entity_history (nid, actor)
+	WHERE (stated = revision OR action NOT IN ('verify', 'transfer', 'relate', 'unrelate', 'certify', 'migrate', 'erase'));
