@@ -281,7 +281,7 @@ func (a *App) callerByToken(r *http.Request) (web.Caller, error) {
 	who, ok, err := a.mind.callers.Principal(r)
 	switch {
 	case err != nil:
-		return web.Caller{}, err
+		return web.Caller{}, withReason(err)
 	case !ok:
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_MISSING", "X-Auth-Type says ucan, but there is no token: Authorization: Bearer <invocation>.")
 	}
@@ -293,6 +293,16 @@ func (a *App) callerByToken(r *http.Request) (web.Caller, error) {
 		return a.callerOf(ctx, who.DID, who.Signer)
 	}
 	return c, err
+}
+
+// withReason adds to the refusal of a token why. The published clients of area D
+// know it without.
+func withReason(err error) error {
+	var e *ucan.Error
+	if fault.CodeOf(err) != "UCAN_INVALID" || !errors.As(err, &e) || e.Reason() == "" {
+		return err
+	}
+	return fault.New(fault.Unauthenticated, "UCAN_INVALID", ucan.TextInvalid+": "+e.Reason()+".").Wrap(e)
 }
 
 // measureMind shows what the oracle does.

@@ -65,6 +65,55 @@ func (h *house) member(t *testing.T, id string) {
 	}
 }
 
+// TestTokensAreRefusedWithReasons: on /v1 a caller learns what is wrong with a
+// token. Area D says what published clients know.
+func TestTokensAreRefusedWithReasons(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ask := func(path string, s *ucan.Signer, d ucan.Draft, kind string) string {
+		u, err := s.Mint(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Authorization", "Bearer "+u.Text())
+		if kind != "" {
+			r.Header.Set("X-Auth-Type", kind)
+		}
+		w := httptest.NewRecorder()
+		h.Handler.ServeHTTP(w, r)
+		return fmt.Sprint(w.Code, " ", w.Body)
+	}
+	draft := func(ttl time.Duration) ucan.Draft {
+		return ucan.Draft{Audience: h.OracleDID(), Expires: time.Now().Add(ttl), Capabilities: []ucan.Capability{everything}}
+	}
+	amina, other := signer(t, "", "a"), draft(time.Minute)
+	other.Audience = "did:ixo:entity:0123456789abcdef0123456789abcdef"
+	for _, tt := range []struct {
+		signer *ucan.Signer
+		draft  ucan.Draft
+		kind   string
+		want   string
+	}{
+		{amina, draft(time.Hour), "ucan", "Invalid UCAN invocation: it lives 3600 s, at most 900 s."},
+		{amina, draft(-time.Minute), "ucan", "Invalid UCAN invocation: it, or a proof in it, has expired."},
+		{amina, other, "ucan", "Invalid UCAN invocation: its audience is " + string(other.Audience) + ", not " + string(h.OracleDID()) + "."},
+		{signer(t, other.Audience, "a"), draft(time.Minute), "ucan", "Invalid UCAN invocation: it is not signed with a key of its issuer that counts here."},
+		{signer(t, h.OracleDID(), "a"), draft(time.Minute), "ucan", "Invalid UCAN invocation: it is not signed with a key of its issuer that counts here."},
+		{amina, draft(time.Minute), "", "A UCAN needs the header X-Auth-Type: ucan."},
+	} {
+		if got := ask("/v1/api-keys", tt.signer, tt.draft, tt.kind); !strings.HasPrefix(got, "401 ") || !strings.Contains(got, tt.want) {
+			t.Errorf("/v1 answers %s, want 401 with %q", got, tt.want)
+		}
+	}
+	if got := ask("/sessions", amina, draft(time.Hour), "ucan"); !strings.HasPrefix(got, "401 ") || !strings.Contains(got, `"Invalid UCAN invocation"`) {
+		t.Errorf("/sessions answers %s, want 401 and no reason", got)
+	}
+	if got := ask("/v1/api-keys/current", amina, draft(time.Minute), "ucan"); !strings.Contains(got, "You call with a UCAN, not a key.") {
+		t.Errorf("the key of a UCAN: %s, want where to look", got)
+	}
+}
+
 // TestTokensOnV1 holds who is let into areas A and B with a UCAN: the holder of
 // a key whose DID is in a group, with an invocation or with a delegation of
 // everything. Nobody becomes somebody by making a twin of that name.

@@ -64,7 +64,9 @@ func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, err
 		return web.Caller{}, err
 	}
 	g, err := s.authenticate(r.Context(), text)
-	if err != nil {
+	if fault.CodeOf(err) == "KEY_INVALID" && strings.HasPrefix(text, ucanBegins) {
+		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid. A UCAN needs the header X-Auth-Type: ucan.")
+	} else if err != nil {
 		return web.Caller{}, err
 	}
 	if !g.allows(web.ClientAddr(r.Context())) {
@@ -80,6 +82,10 @@ func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, err
 	s.used.note(g.caller.Key, s.now())
 	return g.caller, nil
 }
+
+// ucanBegins is how each UCAN begins, and no key does: the head of its archive in
+// base64.
+const ucanBegins = "OqJlcm9vdH"
 
 func (s *Service) identifyUCAN(r *http.Request) (web.Caller, error) {
 	if s.cfg.UCAN == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -107,6 +108,9 @@ func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page
 }
 
 func (s *Service) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {
+	if web.CallerFrom(ctx).Key == "" {
+		return web.Reply[Key]{}, fault.New(fault.NotFound, "KEY_NOT_FOUND", "You call with a UCAN, not a key. GET /v1/memberships shows what you may do.")
+	}
 	return keyReply(s.Current(ctx))
 }
 

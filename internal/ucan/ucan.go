@@ -87,6 +87,32 @@ func (e *Error) Public() string {
 	return TextInvalid
 }
 
+// Reason is why a caller's own token is refused, for wires where more may be said
+// than Public: what the token says itself, and what it should. A DID that is not
+// known and a key that is not its own read the same, so that nobody learns who
+// is known. "" says nothing.
+func (e *Error) Reason() string {
+	switch e.Kind {
+	case TooLarge, Malformed:
+		return "it cannot be read"
+	case WrongAudience:
+		return "its audience is " + e.Detail
+	case Expired:
+		return "it, or a proof in it, has expired"
+	case NotYet:
+		return "its time has not come yet"
+	case Endless:
+		return "it must expire"
+	case TooLong:
+		return "it lives " + e.Detail
+	case NotCapable:
+		return "it must hold the capability * on " + DefaultResource
+	case UnknownIssuer, BadSignature:
+		return "it is not signed with a key of its issuer that counts here"
+	}
+	return ""
+}
+
 // KindOf is the kind of the refusal in err's chain, "" without one.
 func KindOf(err error) Kind {
 	var e *Error
