@@ -42,41 +42,62 @@ func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
 // checkEnding is checkDependants for a twin that is to be deactivated: then it
 // fills no role of a protocol any more.
 func (s *Service) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
-	if err := s.checkDependants(ctx, q, r); err != nil {
+	parents, err := s.dependants(ctx, q, r)
+	if err != nil {
 		return err
 	}
-	all, err := s.roleDependants(ctx, q, r)
-	if err != nil || len(all) == 0 {
+	roles, err := s.roleDependants(ctx, q, r)
+	if err != nil {
 		return err
 	}
-	return needed(ctx, all, "is active and nothing else fills a role that its protocol requires")
+	return needed(ctx, append(parents, roles...))
 }
 
 // checkDependants refuses when active twins need this one. It names those the
 // caller can see.
 func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) error {
+	all, err := s.dependants(ctx, q, r)
+	if err != nil {
+		return err
+	}
+	return needed(ctx, all)
+}
+
+// dependant is an active twin that needs another, and why.
+type dependant struct {
+	link.Dependant
+	why string
+}
+
+// dependants lists active twins that have no other parent, or became of a claim.
+func (s *Service) dependants(ctx context.Context, q db.Querier, r *Row) ([]dependant, error) {
 	all, err := link.Dependants(ctx, q, &link.End{NID: r.NID, DomainType: r.DomainType}, link.Search{
 		Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: maxDependants + 1,
 	})
-	if err != nil || len(all) == 0 {
-		return err
-	}
+	why := "is active and has no other " + r.DomainType
 	if r.DomainType == "claim" {
-		return needed(ctx, all, "is active and became of this claim")
+		why = "is active and became of this claim"
 	}
-	return needed(ctx, all, "is active and has no other "+r.DomainType)
+	out := make([]dependant, len(all))
+	for i, d := range all {
+		out[i] = dependant{d, why}
+	}
+	return out, err
 }
 
-// needed is the fault of a twin that others need.
-func needed(ctx context.Context, all []link.Dependant, why string) error {
+// needed is the fault of a twin that others need; nil for none.
+func needed(ctx context.Context, all []dependant) error {
+	if len(all) == 0 {
+		return nil
+	}
 	f := fault.New(fault.Conflict, "ACTIVE_DEPENDANTS", "Active entities need this one. Suspend, complete or deactivate them, or give them another first.")
 	caller, hidden := web.CallerFrom(ctx), false
 	for i, d := range all {
-		if i == maxDependants || !inside(caller, d.Project) {
+		if i >= maxDependants || !inside(caller, d.Project) {
 			hidden = true
 			continue
 		}
-		f = f.With(fault.Field{Pointer: "", Code: "needed", Detail: d.DID + " " + why + "."})
+		f = f.With(fault.Field{Pointer: "", Code: "needed", Detail: d.DID + " " + d.why + "."})
 	}
 	if hidden {
 		f = f.With(fault.Field{Pointer: "", Code: "needed", Detail: "More entities need it."})
@@ -90,9 +111,9 @@ const maxNamers = 10_000
 
 // roleDependants lists active twins whose protocol requires a role that nothing
 // but this twin fills.
-func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]link.Dependant, error) {
+func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]dependant, error) {
 	search := link.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 200}
-	var all []link.Dependant
+	var all []dependant
 	for _, search.From = range []bool{false, true} {
 		search.After = 0
 		for seen := 0; ; {
@@ -111,7 +132,7 @@ func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]l
 					return nil, err
 				}
 				if needs {
-					all = append(all, n.Dependant)
+					all = append(all, dependant{n.Dependant, "is active and needs it as " + word})
 				}
 				if len(all) > maxDependants {
 					return all, nil
@@ -120,7 +141,7 @@ func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]l
 			if seen += len(page); len(page) < search.Limit {
 				break
 			} else if seen >= maxNamers {
-				return append(all, page[len(page)-1].Dependant), nil
+				return append(all, dependant{page[len(page)-1].Dependant, "is active and one of very many that name it"}), nil
 			}
 		}
 	}

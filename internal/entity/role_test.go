@@ -15,6 +15,28 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
+// All that need a twin are named at once, whatever they need it for.
+func TestDependantsOfEachKind(t *testing.T) {
+	t.Parallel()
+	v := newEnv(t, dbtest.SQLite(t))
+	org := v.create(t, "ws", draftOf("organisation"))
+	kept := v.create(t, "ws", with(entity.Draft{Type: "x", Protocol: v.publish(t, "ws", keeps)}, "keeper", org.DID))
+	project := v.create(t, "ws", with(draftOf("project"), "implementedBy", org.DID))
+	f := fault.As(v.transit(t, "ws", org.DID, gone))
+	if f == nil || f.Code != "ACTIVE_DEPENDANTS" {
+		t.Fatalf("to deactivate it = %v, want ACTIVE_DEPENDANTS", f)
+	}
+	var said []string
+	for _, field := range f.Fields {
+		said = append(said, field.Detail)
+	}
+	for _, want := range []string{project.DID + " is active and has no other organisation.", kept.DID + " is active and needs it as keeper."} {
+		if !slices.Contains(said, want) {
+			t.Errorf("dependants = %q, want %q", said, want)
+		}
+	}
+}
+
 // What fills a required role of an active twin is not deactivated as long as
 // nothing else does: not over the API, and not by two callers at once.
 func TestFillersStay(t *testing.T) {
@@ -29,8 +51,8 @@ func TestFillersStay(t *testing.T) {
 		}
 		err := v.transit(t, "ws", one.DID, gone)
 		want(t, "what fills a required role", err, "ACTIVE_DEPENDANTS")
-		if f := fault.As(err); f == nil || len(f.Fields) != 1 || !strings.Contains(f.Fields[0].Detail, made.DID) {
-			t.Errorf("fields = %+v, want the twin named", f)
+		if f := fault.As(err); f == nil || len(f.Fields) != 1 || f.Fields[0].Detail != made.DID+" is active and needs it as keeper." {
+			t.Errorf("fields = %+v, want the twin and its role named", f)
 		}
 		if w := v.send(t, "ws owner", "DELETE /v1/entities/"+one.DID, "", "If-Match", "*"); w.Code != 409 {
 			t.Errorf("DELETE = %d %s, want 409", w.Code, w.Body)
