@@ -3,6 +3,7 @@ package entity
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
@@ -42,7 +43,7 @@ func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
 // checkEnding is checkDependants for a twin that is to be deactivated: then it
 // fills no role of a protocol any more.
 func (s *Service) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
-	parents, err := s.dependants(ctx, q, r)
+	parents, err := dependants(ctx, q, r, s.cfg.Now())
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (s *Service) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
 // checkDependants refuses when active twins need this one. It names those the
 // caller can see.
 func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) error {
-	all, err := s.dependants(ctx, q, r)
+	all, err := dependants(ctx, q, r, s.cfg.Now())
 	if err != nil {
 		return err
 	}
@@ -70,9 +71,9 @@ type dependant struct {
 }
 
 // dependants lists active twins that have no other parent, or became of a claim.
-func (s *Service) dependants(ctx context.Context, q db.Querier, r *Row) ([]dependant, error) {
+func dependants(ctx context.Context, q db.Querier, r *Row, now time.Time) ([]dependant, error) {
 	all, err := link.Dependants(ctx, q, &link.End{NID: r.NID, DomainType: r.DomainType}, link.Search{
-		Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: maxDependants + 1,
+		Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: now.UnixMilli(), Limit: maxDependants + 1,
 	})
 	why := "is active and has no other " + r.DomainType
 	if r.DomainType == "claim" {
