@@ -105,7 +105,7 @@ func TestTakeOver(t *testing.T) {
 			run.SetResult("taken over")
 			return nil
 		})
-		other.start(t, cfg)
+		stopOther := other.start(t, cfg)
 		j := other.awaitStatus(t, id, job.Succeeded)
 		if j.Attempts != 2 {
 			t.Errorf("attempts = %d, want 2", j.Attempts)
@@ -115,6 +115,7 @@ func TestTakeOver(t *testing.T) {
 			t.Error("a transaction of the lost run was stored")
 		}
 		stop()
+		stopOther() // what is recorded comes after the commit that others see
 		if again := other.get(t, id); again.Revision != j.Revision || len(other.recorded()) != 1 || len(silent.recorded()) != 0 {
 			t.Errorf("the late run changed the job: %+v, events %v %v", again, other.recorded(), silent.recorded())
 		}
