@@ -14,7 +14,7 @@ ARGS     ?=
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: ## build bin/hearth
@@ -27,6 +27,10 @@ run: ## start the server; ARGS="--port 8080" passes flags
 .PHONY: test
 test: ## everything that must be clean: format, vet, lint, tests on both databases, end to end, browser, cross-builds
 	@GO='$(GO)' build/test.sh
+
+.PHONY: test-all
+test-all: ## test, with every package under the race detector
+	@GO='$(GO)' build/test.sh all
 
 .PHONY: fmt
 fmt: ## format all Go files

@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# The whole check, as CI runs it: lint, cross-builds, then all tests under the
-# race detector on SQLite and on a real PostgreSQL, the built binary end to
-# end, and /docs in a real browser. Says loudly what it had to skip, and how
-# long it took. With CI=true nothing may be skipped.
+# The whole check, as CI runs it: lint, cross-builds, then all tests on SQLite and
+# on a real PostgreSQL, the built binary end to end, and /docs in a real browser.
+# Packages that start goroutines, or guard what these share, are tested under the
+# race detector. Says loudly what it had to skip, and how long it took. With CI=true
+# nothing may be skipped.
+#
+#   build/test.sh        this
+#   build/test.sh all    everything under the race detector
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GO=${GO:-go}
@@ -71,25 +75,48 @@ say "10,000 walks through menus"
 say "tests"
 # The slow ones first, so that no core is idle at the end. A name that is gone
 # fails the run; a package named twice is tested once.
-slow=(./internal/{app,db,cli,entity/bulk,entity,ussd,ussd/account} ./test/{bench,hostile,e2e,clients} ./internal/{entity/search,event,entity/graph,auth})
+first=(./internal/{app,db,cli,entity/bulk,entity,ussd,ussd/account} ./test/{bench,hostile,e2e,clients} ./internal/{entity/search,event,entity/graph,auth})
+# All but what lint has just run; and lint has vetted them.
+every=$("$GO" list ./... | grep -v '/internal/archtest\(/\|$\)')
+slow=$("$GO" list "${first[@]}")
+# Which of them the race detector watches: those that start goroutines or guard
+# what these share. The program as a whole, in internal/app, takes five times as
+# long under it: that is for "all".
+shared='^[[:space:]]*go [a-z(]|\.Go\(|sync\.(RW)?Mutex|sync\.Map|atomic\.'
+raced=$(grep -rlE --include='*.go' --exclude='*_test.go' "$shared" internal client | xargs -n1 dirname | sort -u | grep -v '^internal/app$' | sed "s|^|$("$GO" list -m)/|")
+if [[ ${1:-} == all ]]; then
+	raced=$every
+fi
+if ((!${#race[@]})); then
+	raced=
+fi
 # SQLite itself, machine-made from C, is left out of the race detector: its
 # memory is not Go's, so it would find nothing there and take half of the time.
 # Our code, the driver and its C library are watched.
-cgo=0
-if ((${#race[@]})); then
-	race+=(-gcflags=modernc.org/sqlite/lib=-race=false)
-	cgo=1
-	# At the end of every test program the detector waits a second for reports
-	# that are being written. They are short.
-	export GORACE="atexit_sleep_ms=50 ${GORACE:-}"
-fi
+race+=(-gcflags=modernc.org/sqlite/lib=-race=false)
+# At the end of every test program the detector waits a second for reports that
+# are being written. They are short.
+export GORACE="atexit_sleep_ms=50 ${GORACE:-}"
 # One PostgreSQL for all test programs instead of one each.
 cluster=()
 if bin=$(build/need.sh pgbin); then
 	cluster=("$GO" run ./internal/db/dbtest/withpg)
 fi
-# All but what lint has just run; and lint has vetted them.
-rest=$("$GO" list ./... | grep -v '/internal/archtest\(/\|$\)')
-# shellcheck disable=SC2086
-${cluster[@]+"${cluster[@]}"} env CGO_ENABLED=$cgo "$GO" test ${race[@]+"${race[@]}"} -vet=off -shuffle=on -timeout=12m -json "${slow[@]}" $rest |
-	"$GO" run ./build/report
+# among prints those of a list that are in a second one, or with -v are not.
+among() { grep -Fx "${@:3}" <(printf '%s\n' $1) -f <(printf '%s\n' $2 | grep . || echo none) || true; }
+# run tests packages with the flags after them; none are no failure.
+run() {
+	local list=$1
+	shift
+	if [[ -n $list ]]; then
+		# shellcheck disable=SC2086
+		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" "$GO" test "$@" -vet=off -shuffle=on -timeout=12m -json $list
+	fi
+}
+tests() {
+	local bad=0
+	cgo=0 run "$(among "$slow" "$raced" -v) $(among "$every" "$raced" -v)" || bad=1
+	cgo=1 run "$(among "$slow" "$raced") $(among "$every" "$raced")" "${race[@]}" || bad=1
+	return $bad
+}
+tests | "$GO" run ./build/report
