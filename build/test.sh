@@ -108,7 +108,7 @@ among() { grep -Fx "${@:3}" <(printf '%s\n' $1) -f <(printf '%s\n' $2 | grep . |
 run() {
 	local list=$1
 	shift
-	if [[ -n $list ]]; then
+	if [[ -n ${list//[[:space:]]/} ]]; then
 		# shellcheck disable=SC2086
 		${cluster[@]+"${cluster[@]}"} env CGO_ENABLED="$cgo" "$GO" test "$@" -vet=off -shuffle=on -timeout=12m -json $list
 	fi
