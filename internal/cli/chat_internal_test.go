@@ -168,6 +168,7 @@ func TestChatInterrupt(t *testing.T) {
 	x := open(t, s)
 	x.line("slow")
 	<-s.spoken
+	x.shows("begun") // said is not yet heard
 	x.press(os.Interrupt)
 	x.shows("> begun  [aborted]\n> ")
 	x.line("quick")
@@ -188,6 +189,7 @@ func TestChatInterruptTwice(t *testing.T) {
 	x := open(t, s)
 	x.line("slow")
 	<-s.spoken
+	x.shows("begun") // said is not yet heard
 	x.press(os.Interrupt)
 	<-s.abort
 	x.press(os.Interrupt)
