@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 type RunnerConfig struct {
 	Handlers map[string]Handler // by kind; others' jobs are left alone
 	Every    []Every            // enqueued by time
-	Workers  int                // jobs run at once here; 5 by default; a workspace has all but one at most
+	Workers  int                // jobs run at once here; one more than processors by default, at least 3; a workspace has all but one at most
 	Lease    time.Duration      // how long a silent run keeps its job; 30 s by default
 	Grace    time.Duration      // how long runs may go on when the server stops; 8 s by default
 	Beat     time.Duration      // how often a run renews its lease; a third of it by default
@@ -47,7 +48,7 @@ type Runner struct {
 // a wake-up reaches one only.
 func (s *Service) NewRunner(cfg RunnerConfig) (*Runner, error) {
 	if cfg.Workers <= 0 {
-		cfg.Workers = 5
+		cfg.Workers = max(3, runtime.GOMAXPROCS(0)+1)
 	}
 	if cfg.Lease <= 0 {
 		cfg.Lease = 30 * time.Second
