@@ -66,7 +66,7 @@ type Relationship struct {
 	Role     string `json:"role"`
 	Target   string `json:"target"`            // DID
 	External bool   `json:"external,omitzero"` // the target is not held by the server
-	// Unconfirmed tells that the target is not held by the server and fills no role that must be filled until a caller with the scope *
+	// Unconfirmed means that the server does not hold the target and counts it for no required role until a caller with the scope *
 	// confirms it; see ConfirmRelationship.
 	Unconfirmed bool       `json:"unconfirmed,omitzero"`
 	Since       time.Time  `json:"since,omitzero"`

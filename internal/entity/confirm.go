@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// mayConfirm tells whether the caller may say that a DID which is not held here
+// mayConfirm reports whether the caller may say that a DID that is not held here
 // is what a role needs. Nobody can look: it takes somebody with every scope.
 func mayConfirm(ctx context.Context) bool {
 	return auth.CheckGrant(web.CallerFrom(ctx), "", []string{"*"}) == nil

@@ -88,10 +88,10 @@ func Outlived(before, e *twin.Entity) bool {
 // a part of one.
 func Vouched(v twin.Verification) bool { return v.Status == Verified || len(v.Approvals) > 0 }
 
-// Restated tells whether a revision says something else than the one before, as
-// far as its record tells: Says tells of edges. This is what a verdict is about.
-// In whose hands a twin is and where it stands in its life are none of it. A
-// claim is read by the version of its protocol, which has the units.
+// Restated reports whether a revision changes what the twin says, as far as its
+// record shows; for edges see Says. This is what a verdict is about. Controllers,
+// owner and status are not part of it. The version of its protocol is part of a
+// claim, because it defines the units.
 func Restated(before, e *twin.Entity) bool {
 	return e.Type != before.Type || e.DomainType == claim && e.ProtocolVersion != before.ProtocolVersion ||
 		string(e.Properties.Value) != string(before.Properties.Value) || string(e.Metadata.Value) != string(before.Metadata.Value) ||
