@@ -73,7 +73,8 @@ func membershipsOf(ctx context.Context, q db.Querier, c web.Caller) ([]Membershi
 	return all, nil
 }
 
-// Speaking are those of the keys of a DID that nobody has refused.
+// Speaking are those of the keys of a DID that nobody has refused, and whose
+// vouchers have not been forgotten.
 func Speaking(ctx context.Context, q db.Querier, ws, id string, keys []string) ([]string, error) {
 	var out []string
 	for _, key := range keys {
@@ -81,7 +82,7 @@ func Speaking(ctx context.Context, q db.Querier, ws, id string, keys []string) (
 		if err != nil {
 			return nil, err
 		}
-		if !v.refused {
+		if v.speaks() {
 			out = append(out, key)
 		}
 	}

@@ -175,7 +175,7 @@ func (s *Speakers) doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) erro
 		if !v.counts() || slices.Contains(sure, v.by) || v.covers(p.Workspace, []string{"entities:transfer"}) {
 			continue
 		}
-		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: v.at}); err != nil {
+		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: s.Now().UnixMilli()}); err != nil {
 			return err
 		}
 	}

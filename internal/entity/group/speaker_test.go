@@ -304,6 +304,19 @@ func TestKeysWhenHandsChange(t *testing.T) {
 		if got := r.has(t, org, "e"); got != "" {
 			t.Errorf("the key has %q, want nothing", got)
 		}
+		speaking := func(want ...string) {
+			t.Helper()
+			got, err := group.Speaking(t.Context(), d, auth.OperatorWorkspace, org, []string{keyOf("e")})
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("with the oracle speak %v, %v, want %v", got, err, want)
+			}
+		}
+		speaking()
+		// Its new controller gives the key a word again.
+		next := r.employ(t, "did:ixo:agent/x", "entities:read", "entities:write")
+		wantCode(t, "taking the key off", r.rekey(next, org), "")
+		wantCode(t, "putting it back", r.rekey(next, org, "e"), "")
+		speaking(keyOf("e"))
 		// Of a twin that ended, no key speaks.
 		her := r.person(owner, t, "a")
 		r.add(t, r.make(t, r.organisation(t), group.Draft{Name: "h", Scopes: []string{"entities:read"}}), her)

@@ -30,6 +30,11 @@ type voucher struct {
 // counts reports whether the key speaks for its DID at all.
 func (v voucher) counts() bool { return v.by != "" && !v.refused }
 
+// speaks reports whether the key talks with the oracle. One that nobody knows
+// the origin of does, for it was there before origins were kept; one whose
+// voucher was forgotten does not.
+func (v voucher) speaks() bool { return !v.refused && (v.by != "" || v.at == 0) }
+
 // covers reports whether whoever vouches for the key had all of these scopes.
 func (v voucher) covers(ws string, scopes []string) bool {
 	return !v.refused && covers(ws, v.scopes, scopes)
