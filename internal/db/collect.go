@@ -17,10 +17,7 @@ func Each(rows Rows, err error, doing string, fn func(Row) error) error {
 	if err == nil {
 		err = walk(rows, fn)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
+	return Wrap(doing, err)
 }
 
 func walk(rows Rows, fn func(Row) error) error {
@@ -84,7 +81,17 @@ func Exists(row Row, doing string) (bool, error) {
 	if err := row.Scan(&v); errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("%s: %w", doing, err)
+		return false, Wrap(doing, err)
 	}
 	return true, nil
+}
+
+// Wrap says what a statement was for, as in "insert key: …"; nil stays nil. It
+// is for the last line of a store function, which has a result whether the
+// statement failed or not.
+func Wrap(doing string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
 }

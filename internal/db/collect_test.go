@@ -240,3 +240,14 @@ func byHand(ctx context.Context, d *db.DB) ([]item, error) {
 	}
 	return out, rows.Err()
 }
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	if err := db.Wrap("list items", nil); err != nil {
+		t.Errorf("Wrap of nil = %v, want nil", err)
+	}
+	cause := errors.New("no table")
+	if err := db.Wrap("list items", cause); !errors.Is(err, cause) || err.Error() != "list items: no table" {
+		t.Errorf("Wrap = %v, want the text and the cause", err)
+	}
+}

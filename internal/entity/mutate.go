@@ -195,8 +195,10 @@ func valuesOf(o Object) (map[string]any, error) {
 	if o.IsZero() {
 		return values, nil
 	}
-	err := json.Unmarshal(o.Value, &values)
-	return values, wrap("read properties", err)
+	if err := json.Unmarshal(o.Value, &values); err != nil {
+		return nil, fmt.Errorf("read properties: %w", err)
+	}
+	return values, nil
 }
 
 // storeRevision stores what revise has made. The fault STALE_REVISION tells

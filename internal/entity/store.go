@@ -168,7 +168,7 @@ const (
 func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	n, err := tx.Exec(ctx, insertHistory, old.NID, old.Revision)
 	if err != nil || n == 0 {
-		return false, wrap("keep revision", err)
+		return false, db.Wrap("keep revision", err)
 	}
 	args := []any{
 		old.NID, old.Revision, next.Revision, flag(next.crowded), next.Name, next.UpdatedAt, next.Action, next.Actor, next.RequestID,
@@ -180,20 +180,13 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 		n, err = tx.Exec(ctx, updateAll, append(args, next.Type, next.Class, next.DomainType, next.ProtocolVersion, next.Project, string(next.Status),
 			Key(next.Workspace, "type", next.Type), next.projectKey(), next.statusKey())...)
 	}
-	return n > 0, wrap("update entity", err)
+	return n > 0, db.Wrap("update entity", err)
 }
 
 // sameKeys tells whether everything but the body is as it was.
 func (r *Row) sameKeys(next *Row) bool {
 	return r.Type == next.Type && r.Class == next.Class && r.DomainType == next.DomainType && r.ProtocolVersion == next.ProtocolVersion &&
 		r.Project == next.Project && r.Status == next.Status
-}
-
-func wrap(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }
 
 // findChosen tells whether the DID of a twin was named by its maker.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -174,7 +175,7 @@ func insertAll(ctx context.Context, tx *db.Tx, rows [][]any) error {
 			n, err = tx.Exec(ctx, insertEntities, args...)
 		}
 		if err != nil {
-			return wrap("insert entities", err)
+			return fmt.Errorf("insert entities: %w", err)
 		}
 		if n < manyEntities {
 			return ErrTaken

@@ -30,13 +30,13 @@ func Pack(raw []byte) ([]byte, error) {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {
-		return nil, wrap("pack piece", err)
+		return nil, fmt.Errorf("pack piece: %w", err)
 	}
 	if _, err := z.Write(raw); err != nil {
-		return nil, wrap("pack piece", err)
+		return nil, fmt.Errorf("pack piece: %w", err)
 	}
 	if err := z.Close(); err != nil {
-		return nil, wrap("pack piece", err)
+		return nil, fmt.Errorf("pack piece: %w", err)
 	}
 	return out.Bytes(), nil
 }
@@ -52,10 +52,13 @@ func Piece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error
 	}
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil, wrap("unpack piece", err)
+		return nil, fmt.Errorf("unpack piece: %w", err)
 	}
 	raw, err := io.ReadAll(z)
-	return raw, wrap("unpack piece", err)
+	if err != nil {
+		return nil, fmt.Errorf("unpack piece: %w", err)
+	}
+	return raw, nil
 }
 
 // Receive stores all that comes from body as the pieces of f, each in a

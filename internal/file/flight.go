@@ -74,19 +74,19 @@ const (
 // transaction that erases somebody who may be in them.
 func CondemnWhole(ctx context.Context, tx *db.Tx, ws, kind string, now time.Time) error {
 	_, err := tx.Exec(ctx, condemnText, ws, kind, now.UnixMilli())
-	return wrap("condemn files", err)
+	return db.Wrap("condemn files", err)
 }
 
 // Restart has whoever writes a file of a kind begin anew: Update tells ErrGone.
 func Restart(ctx context.Context, tx *db.Tx, ws, kind string) error {
 	_, err := tx.Exec(ctx, restartText, ws, kind)
-	return wrap("restart files", err)
+	return db.Wrap("restart files", err)
 }
 
 // Condemn does so with one file.
 func Condemn(ctx context.Context, q db.Querier, id string, now time.Time) error {
 	_, err := q.Exec(ctx, condemnOneText, id, now.UnixMilli())
-	return wrap("condemn file", err)
+	return db.Wrap("condemn file", err)
 }
 
 // Bury removes the condemned files of a workspace that nobody is being sent. It

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -21,17 +22,17 @@ func (p *Packer) Pack(raw []byte) ([]byte, error) {
 	if p.z == nil {
 		z, err := gzip.NewWriterLevel(&p.out, gzip.BestSpeed)
 		if err != nil {
-			return nil, wrap("pack piece", err)
+			return nil, fmt.Errorf("pack piece: %w", err)
 		}
 		p.z = z
 	} else {
 		p.z.Reset(&p.out)
 	}
 	if _, err := p.z.Write(raw); err != nil {
-		return nil, wrap("pack piece", err)
+		return nil, fmt.Errorf("pack piece: %w", err)
 	}
 	if err := p.z.Close(); err != nil {
-		return nil, wrap("pack piece", err)
+		return nil, fmt.Errorf("pack piece: %w", err)
 	}
 	return bytes.Clone(p.out.Bytes()), nil
 }

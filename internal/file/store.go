@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
@@ -45,13 +44,13 @@ const (
 func Count(ctx context.Context, q db.Querier, ws string, most int) (int, error) {
 	var n int
 	err := q.QueryRow(ctx, countFilesText, ws, most).Scan(&n)
-	return n, wrap("count files", err)
+	return n, db.Wrap("count files", err)
 }
 
 // Insert stores what is known of a new file.
 func Insert(ctx context.Context, tx *db.Tx, f *File) error {
 	_, err := tx.Exec(ctx, insertFileText, f.ID, f.Workspace, f.Kind, f.Job, f.Bytes, f.SHA256, f.At)
-	return wrap("insert file", err)
+	return db.Wrap("insert file", err)
 }
 
 // ErrGone says that a file was removed while it was written.
@@ -64,7 +63,7 @@ func Update(ctx context.Context, tx *db.Tx, f *File) error {
 	if err == nil && n == 0 {
 		err = ErrGone
 	}
-	return wrap("update file", err)
+	return db.Wrap("update file", err)
 }
 
 // Find reads what is known of a file; nil without one.
@@ -74,7 +73,7 @@ func Find(ctx context.Context, q db.Querier, id string) (*File, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return f, wrap("find file", err)
+	return f, db.Wrap("find file", err)
 }
 
 // Oldest is the file of a kind that has waited longest, "" when none is
@@ -85,7 +84,7 @@ func Oldest(ctx context.Context, q db.Querier, kind string, before int64) (strin
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return id, wrap("find old file", err)
+	return id, db.Wrap("find old file", err)
 }
 
 // List gives files of a kind after a place, at most 100.
@@ -107,7 +106,7 @@ func Whole(ctx context.Context, q db.Querier, ws, kind string) ([]string, error)
 // AddPiece stores a packed piece of a file.
 func AddPiece(ctx context.Context, tx *db.Tx, id string, n int64, data []byte) error {
 	_, err := tx.Exec(ctx, insertPieceText, id, n, data)
-	return wrap("insert piece", err)
+	return db.Wrap("insert piece", err)
 }
 
 // readPiece reads a piece as it is stored; nil without one.
@@ -117,25 +116,17 @@ func readPiece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, e
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return data, wrap("read piece", err)
+	return data, db.Wrap("read piece", err)
 }
 
 // Shrink removes at most limit pieces of a file and tells how many.
 func Shrink(ctx context.Context, q db.Querier, id string, limit int) (int, error) {
 	n, err := q.Exec(ctx, deletePiecesText, id, limit)
-	return int(n), wrap("remove pieces", err)
+	return int(n), db.Wrap("remove pieces", err)
 }
 
 // remove removes what is known of a file and tells how many there were.
 func remove(ctx context.Context, q db.Querier, id string) (int, error) {
 	n, err := q.Exec(ctx, deleteFileText, id)
-	return int(n), wrap("remove file", err)
-}
-
-// wrap says what we were doing.
-func wrap(doing string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
+	return int(n), db.Wrap("remove file", err)
 }

@@ -157,10 +157,8 @@ func release(ctx context.Context, tx *db.Tx, h held, p pause) (bool, error) {
 func lost(doing string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return errLost
-	} else if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return nil
+	return db.Wrap(doing, err)
 }
 
 // releaseAll ends the leases of the jobs of a kind that run.

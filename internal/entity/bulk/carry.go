@@ -3,6 +3,7 @@ package bulk
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -53,7 +54,7 @@ func (r *row) readStatus() error {
 	var text string
 	if v.Kind() == '"' {
 		if err := json.Unmarshal(v, &text); err != nil {
-			return wrap("read status", err)
+			return fmt.Errorf("read status: %w", err)
 		}
 	}
 	if r.status = entity.Status(text); r.status.Code() >= 0 {

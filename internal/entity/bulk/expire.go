@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int,
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	} else if err != nil {
-		return 0, wrap("find old transfer", err)
+		return 0, fmt.Errorf("find old transfer: %w", err)
 	}
 	n, err := report.Remove(ctx, s.db, id, limit)
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int,
 		return n, nil
 	}
 	gone, err := s.db.Exec(ctx, deleteTransferText, id)
-	return int(gone), wrap("remove transfer", err)
+	return int(gone), db.Wrap("remove transfer", err)
 }
 
 // ExpireFiles removes files nobody needs any more: of exports that were
@@ -97,7 +98,7 @@ const condemnExports = `UPDATE transfer_files SET kind = 'condemned', at = $2 WH
 // with EXPORT_INTERRUPTED.
 func (s *Service) Condemn(ctx context.Context, tx *db.Tx, ws string) error {
 	_, err := tx.Exec(ctx, condemnExports, ws, s.cfg.Now().UnixMilli())
-	return wrap("condemn exports", err)
+	return db.Wrap("condemn exports", err)
 }
 
 // Forget removes condemned files of a workspace, those of imports that are over,
@@ -174,7 +175,7 @@ func (s *Service) forgetFilter(ctx context.Context, t *transfer) error {
 		return err
 	}
 	_, err = s.db.Exec(ctx, updateSettingsText, t.job, string(text))
-	return wrap("blank transfer", err)
+	return db.Wrap("blank transfer", err)
 }
 
 // over tells whether the job of a transfer has ended.

@@ -217,7 +217,7 @@ func (e *exporter) resume(t *transfer) error {
 		return errors.New("the hash cannot be resumed")
 	}
 	if err := u.UnmarshalBinary(e.st.Hash); err != nil {
-		return wrap("resume export", err)
+		return fmt.Errorf("resume export: %w", err)
 	}
 	var counts exported
 	if err := decodeJSON(t.counts, &counts); err != nil {
@@ -333,7 +333,7 @@ func (e *exporter) save(ctx context.Context, packed [][]byte, end bool) error {
 	if m, ok := e.sum.(encoding.BinaryMarshaler); ok {
 		var err error
 		if st.Hash, err = m.MarshalBinary(); err != nil {
-			return wrap("save export", err)
+			return fmt.Errorf("save export: %w", err)
 		}
 	}
 	counts := st.Counts

@@ -4,18 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
-
-// wrap says what we were doing.
-func wrap(doing string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
-}
 
 // transfer is a stored import, export or migration.
 type transfer struct {
@@ -36,7 +27,7 @@ const (
 
 func insertTransfer(ctx context.Context, tx *db.Tx, t *transfer) error {
 	_, err := tx.Exec(ctx, insertTransferText, t.job, t.ws, t.kind, t.file, t.settings, t.counts, t.createdAt)
-	return wrap("insert transfer", err)
+	return db.Wrap("insert transfer", err)
 }
 
 // findTransfer reads a transfer of a workspace; nil without one.
@@ -46,7 +37,7 @@ func findTransfer(ctx context.Context, q db.Querier, ws, id string) (*transfer, 
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return t, wrap("find transfer", err)
+	return t, db.Wrap("find transfer", err)
 }
 
 // listTransfers reads some transfers of a workspace after one, without what they
@@ -61,7 +52,7 @@ func listTransfers(ctx context.Context, q db.Querier, ws, after string) ([]trans
 
 func updateCounts(ctx context.Context, tx *db.Tx, id, counts string) error {
 	_, err := tx.Exec(ctx, updateCountsText, id, counts)
-	return wrap("update transfer", err)
+	return db.Wrap("update transfer", err)
 }
 
 const findExternalText = `SELECT e.did FROM entity_externals x JOIN entities e ON e.nid = x.nid WHERE x.ws = $1 AND x.value = $2 AND x.scheme = $3`
@@ -74,5 +65,5 @@ func findExternal(ctx context.Context, q db.Querier, ws, scheme, value string) (
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return id, wrap("find external id", err)
+	return id, db.Wrap("find external id", err)
 }

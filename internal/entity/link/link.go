@@ -48,7 +48,7 @@ func Insert(ctx context.Context, tx *db.Tx, ws string, l *Link) (bool, error) {
 		mirror = l.Dst
 	}
 	n, err := tx.Exec(ctx, insertLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Since, l.Until, l.Source, l.AddedAt, l.AddedBy, flag(l.Unconfirmed))
-	return n > 0, wrap("insert relationship", err)
+	return n > 0, db.Wrap("insert relationship", err)
 }
 
 // Removal says when, by whom and why an edge ended.
@@ -62,7 +62,7 @@ type Removal struct {
 // already.
 func Finish(ctx context.Context, tx *db.Tx, ws string, nid int64, r Removal) (bool, error) {
 	n, err := tx.Exec(ctx, finishLink, nid, ws, r.At, r.By, r.Reason)
-	return n > 0, wrap("end relationship", err)
+	return n > 0, db.Wrap("end relationship", err)
 }
 
 // The columns of an edge, in the order scan reads them.
@@ -107,7 +107,7 @@ func Find(ctx context.Context, q db.Querier, ws string, nid int64) (*Link, error
 // It returns false when the edge has ended, or was confirmed already.
 func Confirm(ctx context.Context, tx *db.Tx, ws string, nid int64) (bool, error) {
 	n, err := tx.Exec(ctx, confirmLink, nid, ws)
-	return n > 0, wrap("confirm relationship", err)
+	return n > 0, db.Wrap("confirm relationship", err)
 }
 
 // Unconfirmed reads a current edge of a role from a twin that nobody has
@@ -185,7 +185,7 @@ func (c Count) Out(ctx context.Context, q db.Querier, nid int64) (n int, err err
 	} else {
 		err = q.QueryRow(ctx, countOutNow, nid, c.Role, c.Most, c.Now).Scan(&n)
 	}
-	return n, wrap("count relationships", err)
+	return n, db.Wrap("count relationships", err)
 }
 
 // In counts the current edges of the domain model to a twin.
@@ -195,7 +195,7 @@ func (c Count) In(ctx context.Context, q db.Querier, nid int64) (n int, err erro
 	} else {
 		err = q.QueryRow(ctx, countInNow, nid, c.Role, c.Most, c.Now).Scan(&n)
 	}
-	return n, wrap("count relationships", err)
+	return n, db.Wrap("count relationships", err)
 }
 
 // HasOtherGroup tells whether an organisation contains an active group besides
@@ -249,11 +249,4 @@ func Moment(n sql.NullInt64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(n.Int64).UTC()
-}
-
-func wrap(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", what, err)
 }

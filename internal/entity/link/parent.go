@@ -174,7 +174,7 @@ func (n Need) Parent(ctx context.Context, q db.Querier, child int64) (nid int64,
 	for _, w := range n.Words {
 		err = q.QueryRow(ctx, selectNamedParent, child, w, n.Now).Scan(&nid)
 		if !errors.Is(err, sql.ErrNoRows) {
-			return nid, err == nil, wrap("look for a parent", err)
+			return nid, err == nil, db.Wrap("look for a parent", err)
 		}
 	}
 	return 0, false, nil

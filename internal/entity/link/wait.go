@@ -76,5 +76,5 @@ func Settle(ctx context.Context, tx *db.Tx, ws string, l *Link) (bool, error) {
 		mirror = l.Dst
 	}
 	n, err := tx.Exec(ctx, settleLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Source)
-	return n > 0, wrap("settle relationship", err)
+	return n > 0, db.Wrap("settle relationship", err)
 }

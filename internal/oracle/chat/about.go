@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"regexp"
 	"slices"
@@ -100,17 +101,17 @@ func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (
 			return false, err
 		}
 		if _, err := tx.Exec(ctx, guardAboutPostgres, string(list)); err != nil {
-			return false, wrap("keep an erasure waiting", err)
+			return false, fmt.Errorf("keep an erasure waiting: %w", err)
 		}
 	}
 	for _, id := range dids {
 		if _, err := tx.Exec(ctx, insertAboutText, id, b.Session, b.Turn); err != nil {
-			return false, wrap("note DIDs", err)
+			return false, fmt.Errorf("note DIDs: %w", err)
 		}
 		var at int64
 		err := tx.QueryRow(ctx, findErasedText, id).Scan(&at)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return false, wrap("look for an erasure", err)
+			return false, db.Wrap("look for an erasure", err)
 		}
 		erased = erased || err == nil && at+slack >= since
 	}
@@ -123,11 +124,11 @@ func Note(ctx context.Context, tx *db.Tx, b Begun, since int64, dids []string) (
 func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error) {
 	if tx.Dialect() == db.Postgres {
 		if _, err := tx.Exec(ctx, beginErasePostgres, door(did)); err != nil {
-			return 0, wrap("begin an erasure", err)
+			return 0, fmt.Errorf("begin an erasure: %w", err)
 		}
 	}
 	if _, err := tx.Exec(ctx, putErasedText, did, s.now()); err != nil {
-		return 0, wrap("note an erasure", err)
+		return 0, fmt.Errorf("note an erasure: %w", err)
 	}
 	sum, err := s.eraseOwn(ctx, tx, did)
 	if err != nil {
@@ -147,7 +148,7 @@ func (s *Store) Erase(ctx context.Context, tx *db.Tx, did string) (int64, error)
 		}
 	}
 	_, err = tx.Exec(ctx, removeAboutText, did)
-	return sum, wrap("forget DID", err)
+	return sum, db.Wrap("forget DID", err)
 }
 
 // eraseOwn removes the conversations of a user, and what she let the oracle do.
@@ -174,10 +175,10 @@ func (s *Store) eraseOwn(ctx context.Context, tx *db.Tx, user string) (int64, er
 	}
 	n, err := tx.Exec(ctx, removeDelegationText, user)
 	if err != nil {
-		return 0, wrap("remove delegation", err)
+		return 0, fmt.Errorf("remove delegation: %w", err)
 	}
 	_, err = tx.Exec(ctx, removeUserText, user)
-	return sum + n, wrap("remove user", err)
+	return sum + n, db.Wrap("remove user", err)
 }
 
 // Blank blanks what was said in a session from a turn on, and its title, and
@@ -199,7 +200,7 @@ func (s *Store) Blank(ctx context.Context, tx *db.Tx, from Begun) (int64, error)
 				continue
 			}
 			if _, err := tx.Exec(ctx, blankMessageText, from.Session, r.turn, r.n, body); err != nil {
-				return 0, wrap("blank message", err)
+				return 0, fmt.Errorf("blank message: %w", err)
 			}
 			sum++
 		}
@@ -208,10 +209,10 @@ func (s *Store) Blank(ctx context.Context, tx *db.Tx, from Begun) (int64, error)
 		}
 	}
 	if _, err := tx.Exec(ctx, blankTitleText, from.Session); err != nil {
-		return 0, wrap("blank title", err)
+		return 0, fmt.Errorf("blank title: %w", err)
 	}
 	if _, err := tx.Exec(ctx, removeDeclaredText, from.Session); err != nil {
-		return 0, wrap("remove declared tools", err)
+		return 0, fmt.Errorf("remove declared tools: %w", err)
 	}
 	for _, p := range s.attached() {
 		if p.Blank != nil {
@@ -251,7 +252,7 @@ func BlankAll(said []Entry) ([]Entry, error) {
 func blankBody(body string) (string, error) {
 	var m Message
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
-		return "", wrap("decode message", err)
+		return "", fmt.Errorf("decode message: %w", err)
 	}
 	m = Message{ID: m.ID, Type: m.Type, Content: Erased, IsComplete: true, CreatedAt: m.CreatedAt, Aborted: m.Aborted, Interrupted: m.Interrupted}
 	e, err := entry(m, hidden{})

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -75,7 +76,7 @@ type known struct {
 func (k *known) read(body string, seen map[string]bool) error {
 	var m Message
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
-		return wrap("decode message", err)
+		return fmt.Errorf("decode message: %w", err)
 	}
 	if at, err := time.Parse(time.RFC3339, m.CreatedAt); k.since == 0 && err == nil {
 		k.since = at.UnixMilli()
@@ -119,7 +120,7 @@ func setNoted(ctx context.Context, tx *db.Tx, session int64, noted int) error {
 	if err == nil && n == 0 {
 		return errDeleted
 	}
-	return wrap("mark session", err)
+	return db.Wrap("mark session", err)
 }
 
 func listUnnoted(ctx context.Context, q db.Querier, limit int) ([]int64, error) {

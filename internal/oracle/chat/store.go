@@ -92,7 +92,7 @@ func countSession(ctx context.Context, tx *db.Tx, user string, by int) (err erro
 	} else {
 		_, err = tx.Exec(ctx, uncountSessionText, user)
 	}
-	return wrap("count sessions", err)
+	return db.Wrap("count sessions", err)
 }
 
 func countOf(ctx context.Context, q db.Querier, user string) (int64, error) {
@@ -101,7 +101,7 @@ func countOf(ctx context.Context, q db.Querier, user string) (int64, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	return n, wrap("count sessions", err)
+	return n, db.Wrap("count sessions", err)
 }
 
 // Voice reports whether a DID has conversations. Whoever speaks for it reads
@@ -117,7 +117,7 @@ func Voice(ctx context.Context, q db.Querier, ws, id string) (scopes []string, t
 
 func insertSession(ctx context.Context, tx *db.Tx, r *sessionRow) error {
 	_, err := tx.Exec(ctx, insertSessionText, r.nid, r.user, r.id, r.title, r.created)
-	return wrap("insert session", err)
+	return db.Wrap("insert session", err)
 }
 
 func (r *sessionRow) fields() []any {
@@ -130,7 +130,7 @@ func findSession(ctx context.Context, q db.Querier, user, id string) (*sessionRo
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, NotFound()
 	}
-	return r, wrap("find session", err)
+	return r, db.Wrap("find session", err)
 }
 
 func isMissing(err error) bool { return fault.KindOf(err) == fault.NotFound }
@@ -145,7 +145,7 @@ func listSessions(ctx context.Context, q db.Querier, user string, limit, offset 
 
 func updateTitle(ctx context.Context, tx *db.Tx, user, id, title string) (bool, error) {
 	n, err := tx.Exec(ctx, updateTitleText, user, id, title)
-	return n > 0, wrap("set title", err)
+	return n > 0, db.Wrap("set title", err)
 }
 
 func removeSession(ctx context.Context, tx *db.Tx, user, id string) (int64, error) {
@@ -154,12 +154,12 @@ func removeSession(ctx context.Context, tx *db.Tx, user, id string) (int64, erro
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, NotFound()
 	}
-	return nid, wrap("remove session", err)
+	return nid, db.Wrap("remove session", err)
 }
 
 func insertTrash(ctx context.Context, tx *db.Tx, nid, at int64) error {
 	_, err := tx.Exec(ctx, insertTrashText, nid, at)
-	return wrap("note removed session", err)
+	return db.Wrap("note removed session", err)
 }
 
 // oldestTrash is a deleted session of which rows are left, 0 without one.
@@ -169,24 +169,24 @@ func oldestTrash(ctx context.Context, q db.Querier) (int64, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	return nid, wrap("find removed session", err)
+	return nid, db.Wrap("find removed session", err)
 }
 
 func shrinkMessages(ctx context.Context, tx *db.Tx, nid, limit int64) (int64, error) {
 	n, err := tx.Exec(ctx, shrinkMessagesText, nid, limit)
-	return n, wrap("remove messages", err)
+	return n, db.Wrap("remove messages", err)
 }
 
 // removeTraces removes what is left of a session without messages.
 func removeTraces(ctx context.Context, tx *db.Tx, nid int64) (int64, error) {
 	if _, err := tx.Exec(ctx, removeDeclaredText, nid); err != nil {
-		return 0, wrap("remove declared tools", err)
+		return 0, fmt.Errorf("remove declared tools: %w", err)
 	}
 	if _, err := tx.Exec(ctx, forgetAboutText, nid); err != nil {
-		return 0, wrap("forget DIDs", err)
+		return 0, fmt.Errorf("forget DIDs: %w", err)
 	}
 	n, err := tx.Exec(ctx, removeTrashText, nid)
-	return n, wrap("forget removed session", err)
+	return n, db.Wrap("forget removed session", err)
 }
 
 func eachMessage(ctx context.Context, q db.Querier, w window, each func(messageRow) bool) error {
@@ -213,7 +213,7 @@ func findAnswer(ctx context.Context, q db.Querier, user, session string, turn in
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return jsontext.Value(body), wrap("find answer", err)
+	return jsontext.Value(body), db.Wrap("find answer", err)
 }
 
 // Begun is a turn that has begun.
@@ -238,7 +238,7 @@ func BeginTurn(ctx context.Context, tx *db.Tx, o Opening) (Begun, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, NotFound()
 	}
-	return b, wrap("begin turn", err)
+	return b, db.Wrap("begin turn", err)
 }
 
 // Say stores what the user said in a turn, and the tools it declared if any.
@@ -247,7 +247,7 @@ func Say(ctx context.Context, tx *db.Tx, b Begun, e Entry, declared []byte) erro
 		return err
 	}
 	_, err := tx.Exec(ctx, putDeclaredText, b.Session, string(declared))
-	return wrap("keep declared tools", err)
+	return db.Wrap("keep declared tools", err)
 }
 
 // Answer stores the messages a turn gave. It reports false, and stores
@@ -255,7 +255,7 @@ func Say(ctx context.Context, tx *db.Tx, b Begun, e Entry, declared []byte) erro
 func Answer(ctx context.Context, tx *db.Tx, b Begun, said []Entry, at int64) (bool, error) {
 	n, err := tx.Exec(ctx, touchText, b.Session, at)
 	if err != nil || n == 0 {
-		return false, wrap("touch session", err)
+		return false, db.Wrap("touch session", err)
 	}
 	for i, e := range said {
 		if err := insertEntry(ctx, tx, b, i+1, e); err != nil {
@@ -267,7 +267,7 @@ func Answer(ctx context.Context, tx *db.Tx, b Begun, said []Entry, at int64) (bo
 
 func insertEntry(ctx context.Context, tx *db.Tx, b Begun, n int, e Entry) error {
 	_, err := tx.Exec(ctx, insertMessageText, b.Session, b.Turn, n, e.body, e.hidden)
-	return wrap("insert message", err)
+	return db.Wrap("insert message", err)
 }
 
 // fileRow is what was read out of the files of a turn.
@@ -284,7 +284,7 @@ func keepFiles(ctx context.Context, tx *db.Tx, r fileRow) (int64, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	return nid, wrap("keep files", err)
+	return nid, db.Wrap("keep files", err)
 }
 
 func findDeclared(ctx context.Context, q db.Querier, user, id string) ([]byte, error) {
@@ -293,7 +293,7 @@ func findDeclared(ctx context.Context, q db.Querier, user, id string) ([]byte, e
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return []byte(body), wrap("find declared tools", err)
+	return []byte(body), db.Wrap("find declared tools", err)
 }
 
 // delegationRow is a delegation as stored.
@@ -305,7 +305,7 @@ type delegationRow struct {
 
 func putDelegation(ctx context.Context, q db.Querier, r delegationRow) error {
 	_, err := q.Exec(ctx, putDelegationText, r.user, r.sealed, r.expires, r.updated)
-	return wrap("keep delegation", err)
+	return db.Wrap("keep delegation", err)
 }
 
 func findDelegation(ctx context.Context, q db.Querier, user string) (*delegationRow, error) {
@@ -314,22 +314,15 @@ func findDelegation(ctx context.Context, q db.Querier, user string) (*delegation
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return r, wrap("find delegation", err)
+	return r, db.Wrap("find delegation", err)
 }
 
 func removeDelegation(ctx context.Context, q db.Querier, user string) error {
 	_, err := q.Exec(ctx, removeDelegationText, user)
-	return wrap("remove delegation", err)
+	return db.Wrap("remove delegation", err)
 }
 
 func expireDelegations(ctx context.Context, q db.Querier, now int64, limit int) (int, error) {
 	n, err := q.Exec(ctx, expireDelegationsText, now, limit)
-	return int(n), wrap("expire delegations", err)
-}
-
-func wrap(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return int(n), db.Wrap("expire delegations", err)
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -59,10 +60,10 @@ func blank(ctx context.Context, tx *db.Tx, from chat.Begun) error {
 	}
 	for _, r := range all {
 		if _, err := tx.Exec(ctx, markErasedText, r.nid); err != nil {
-			return wrap("mark run", err)
+			return fmt.Errorf("mark run: %w", err)
 		}
 		if _, err := tx.Exec(ctx, removeFramesText, r.nid); err != nil {
-			return wrap("remove frames", err)
+			return fmt.Errorf("remove frames: %w", err)
 		}
 		if !r.ended {
 			continue

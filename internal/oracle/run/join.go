@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -255,7 +256,7 @@ func (m *Manager) Wait(ctx context.Context, user, id string) (Outcome, error) {
 		case frameDone:
 			var d done
 			if err := json.Unmarshal(payload, &d); err != nil {
-				return wrap("read the end of a run", err)
+				return fmt.Errorf("read the end of a run: %w", err)
 			}
 			o.Status = d.Status
 		}

@@ -98,7 +98,7 @@ func lockUser(ctx context.Context, tx *db.Tx, user string) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // nor has it a session
 	}
-	return wrap("lock user", err)
+	return db.Wrap("lock user", err)
 }
 
 // countLive counts the runs of a user that are at work, but for those of a
@@ -106,7 +106,7 @@ func lockUser(ctx context.Context, tx *db.Tx, user string) error {
 func countLive(ctx context.Context, q db.Querier, user, but string) (int, error) {
 	var n int
 	err := q.QueryRow(ctx, countLiveText, user, but).Scan(&n)
-	return n, wrap("count runs", err)
+	return n, db.Wrap("count runs", err)
 }
 
 // newRow is what is stored of a run that begins.
@@ -126,7 +126,7 @@ func insertRun(ctx context.Context, tx *db.Tx, n newRow) (bool, error) {
 		key = &n.key
 	}
 	count, err := tx.Exec(ctx, insertRunText, n.run.nid, n.run.id, n.run.user, n.begun.Session, n.begun.Turn, n.run.requestID, n.owner, key, n.hash, n.now)
-	return count > 0, wrap("insert run", err)
+	return count > 0, db.Wrap("insert run", err)
 }
 
 func findKey(ctx context.Context, q db.Querier, s Start) (*Started, []byte, error) {
@@ -136,7 +136,7 @@ func findKey(ctx context.Context, q db.Querier, s Start) (*Started, []byte, erro
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil, nil
 	} else if err != nil {
-		return nil, nil, wrap("find run by key", err)
+		return nil, nil, fmt.Errorf("find run by key: %w", err)
 	}
 	return old, hash, nil
 }
@@ -149,7 +149,7 @@ func findRun(ctx context.Context, q db.Querier, user, id string) (*runRow, error
 		return nil, NotFound()
 	}
 	r.ended = ended != nil
-	return r, wrap("find run", err)
+	return r, db.Wrap("find run", err)
 }
 
 func findCurrent(ctx context.Context, q db.Querier, user, session string) (*Info, error) {
@@ -158,7 +158,7 @@ func findCurrent(ctx context.Context, q db.Querier, user, session string) (*Info
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
-		return nil, wrap("find run of session", err)
+		return nil, fmt.Errorf("find run of session: %w", err)
 	}
 	return i, nil
 }
@@ -174,13 +174,13 @@ func insertFrames(ctx context.Context, tx *db.Tx, h holder, r row) (err error) {
 	if err == nil && n == 0 {
 		return ErrLost
 	}
-	return wrap("insert frames", err)
+	return db.Wrap("insert frames", err)
 }
 
 // insertLast stores frames of a run that the same transaction ends.
 func insertLast(ctx context.Context, tx *db.Tx, nid int64, r row) error {
 	_, err := tx.Exec(ctx, insertLastText, nid, r.seq, r.upto, r.data)
-	return wrap("insert frames", err)
+	return db.Wrap("insert frames", err)
 }
 
 // listFrames gives the rows with frames after a number, as many as a reader
@@ -206,7 +206,7 @@ func listFrames(ctx context.Context, q db.Querier, nid, after int64) (out []stor
 // framePiece reads characters of a row, after those that were read.
 func framePiece(ctx context.Context, q db.Querier, p piece) (data []byte, err error) {
 	err = q.QueryRow(ctx, framePieceText, p.nid, p.seq, p.chars+1, p.size).Scan(&data)
-	return data, wrap("read frames", err)
+	return data, db.Wrap("read frames", err)
 }
 
 // endRun ends a run, unless it is lost or gone. It reports whether its turn was
@@ -217,9 +217,9 @@ func endRun(ctx context.Context, tx *db.Tx, h holder, e ending) (erased bool, er
 	switch {
 	case err == nil && mark != 0:
 		_, err = tx.Exec(ctx, endBareText, h.nid)
-		return true, wrap("end run", err)
+		return true, db.Wrap("end run", err)
 	case !errors.Is(err, sql.ErrNoRows):
-		return false, wrap("end run", err)
+		return false, db.Wrap("end run", err)
 	}
 	var status Status
 	err = tx.QueryRow(ctx, statusText, h.nid).Scan(&status)
@@ -227,7 +227,7 @@ func endRun(ctx context.Context, tx *db.Tx, h holder, e ending) (erased bool, er
 	case err == nil && status == deleted, errors.Is(err, sql.ErrNoRows):
 		return false, errGone
 	case err != nil:
-		return false, wrap("end run", err)
+		return false, db.Wrap("end run", err)
 	}
 	return false, ErrLost
 }
@@ -235,7 +235,7 @@ func endRun(ctx context.Context, tx *db.Tx, h holder, e ending) (erased bool, er
 // takeOver gives a run of a dead instance to another one.
 func takeOver(ctx context.Context, tx *db.Tx, h holder, to string) (bool, error) {
 	n, err := tx.Exec(ctx, takeOverText, h.nid, h.owner, to)
-	return n > 0, wrap("take run over", err)
+	return n > 0, db.Wrap("take run over", err)
 }
 
 // nextOwner is the next instance, by its id, that has runs at work.
@@ -245,7 +245,7 @@ func nextOwner(ctx context.Context, q db.Querier, after string) (string, error) 
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return owner, wrap("find instance", err)
+	return owner, db.Wrap("find instance", err)
 }
 
 // listLost lists runs at work of an instance.
@@ -260,7 +260,7 @@ func listLost(ctx context.Context, q db.Querier, owner string, after int64, limi
 
 func putBeat(ctx context.Context, q db.Querier, id string, at int64) error {
 	_, err := q.Exec(ctx, putBeatText, id, at)
-	return wrap("beat", err)
+	return db.Wrap("beat", err)
 }
 
 // findBeat is when an instance beat last, 0 when never.
@@ -270,17 +270,17 @@ func findBeat(ctx context.Context, q db.Querier, id string) (int64, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
-	return at, wrap("find beat", err)
+	return at, db.Wrap("find beat", err)
 }
 
 func removeBeats(ctx context.Context, q db.Querier, before int64) error {
 	_, err := q.Exec(ctx, removeBeatsText, before)
-	return wrap("remove beats", err)
+	return db.Wrap("remove beats", err)
 }
 
 func requestAbort(ctx context.Context, tx *db.Tx, id, why string) (bool, error) {
 	n, err := tx.Exec(ctx, requestAbortText, id, why)
-	return n > 0, wrap("ask to stop run", err)
+	return n > 0, db.Wrap("ask to stop run", err)
 }
 
 // listOrders gives the runs of an instance that are to be stopped, and why.
@@ -306,18 +306,18 @@ func shrink(ctx context.Context, tx *db.Tx, session int64, limit int) (int64, er
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		} else if err != nil {
-			return 0, wrap("find run to remove", err)
+			return 0, fmt.Errorf("find run to remove: %w", err)
 		}
 		left := int64(limit) - removed
 		n, err := tx.Exec(ctx, shrinkFramesText, nid, left)
 		if err != nil {
-			return 0, wrap("remove frames", err)
+			return 0, fmt.Errorf("remove frames: %w", err)
 		}
 		if removed += n; n == left {
 			break
 		}
 		if _, err := tx.Exec(ctx, removeRunText, nid); err != nil {
-			return 0, wrap("remove run", err)
+			return 0, fmt.Errorf("remove run: %w", err)
 		}
 		removed++
 	}
@@ -350,13 +350,13 @@ func (m *Manager) expireFrames(ctx context.Context, before int64, limit int) (in
 			}
 			n, err := tx.Exec(ctx, sweepFramesText, u.nid, u.endSeq, left)
 			if err != nil {
-				return wrap("remove frames", err)
+				return fmt.Errorf("remove frames: %w", err)
 			}
 			if removed += int(n); n == int64(left) {
 				return nil // there may be more
 			}
 			if _, err := tx.Exec(ctx, markSweptText, u.nid); err != nil {
-				return wrap("note removed frames", err)
+				return fmt.Errorf("note removed frames: %w", err)
 			}
 			removed++
 		}
@@ -370,15 +370,8 @@ func (m *Manager) expireFrames(ctx context.Context, before int64, limit int) (in
 
 func expireRuns(ctx context.Context, tx *db.Tx, before int64, limit int) (int64, error) {
 	if _, err := tx.Exec(ctx, expireFramesText, before, limit); err != nil {
-		return 0, wrap("remove frames", err)
+		return 0, fmt.Errorf("remove frames: %w", err)
 	}
 	n, err := tx.Exec(ctx, expireRunsText, before, limit)
-	return n, wrap("remove runs", err)
-}
-
-func wrap(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return n, db.Wrap("remove runs", err)
 }

@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -119,7 +120,7 @@ func (w *walk) pieces(ctx context.Context) (err error) {
 		if data, err = framePiece(ctx, w.m.cfg.DB, p); err != nil {
 			return err
 		} else if len(data) == 0 {
-			return wrap("read frames", errUnreadable) // it was longer before
+			return fmt.Errorf("read frames: %w", errUnreadable) // it was longer before
 		}
 	}
 }

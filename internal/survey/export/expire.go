@@ -19,7 +19,7 @@ import (
 // are gone long before.
 func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
 	n, err := s.db.Exec(ctx, expireExports, before.UnixMilli(), limit)
-	return int(n), wrap("remove exports", err)
+	return int(n), db.Wrap("remove exports", err)
 }
 
 // ExpireFiles removes the files of exports that were written last before a
@@ -113,5 +113,5 @@ func (s *Service) forgetFilter(ctx context.Context, e *stored) error {
 		return err
 	}
 	_, err = s.db.Exec(ctx, updateSettings, e.job, string(text))
-	return wrap("blank export", err)
+	return db.Wrap("blank export", err)
 }

@@ -197,7 +197,10 @@ func (w *writer) resume() error {
 	if !ok {
 		return errors.New("the hash cannot be resumed")
 	}
-	return wrap("resume export", u.UnmarshalBinary(w.st.Hash))
+	if err := u.UnmarshalBinary(w.st.Hash); err != nil {
+		return fmt.Errorf("resume export: %w", err)
+	}
+	return nil
 }
 
 // chunk is a part of the file and the state it leads to.
@@ -336,7 +339,7 @@ func (w *writer) save(ctx context.Context, c chunk) error {
 	}
 	var err error
 	if st.Hash, err = m.MarshalBinary(); err != nil {
-		return wrap("save export", err)
+		return fmt.Errorf("save export: %w", err)
 	}
 	f := &file.File{ID: w.file, Kind: kindExport, Job: w.run.ID, Bytes: st.Counts.Bytes, At: w.s.cfg.Now().UnixMilli()}
 	if st.Ended {

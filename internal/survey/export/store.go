@@ -11,14 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 )
 
-// wrap says what we were doing.
-func wrap(doing string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
-}
-
 // stored is an export as it is kept.
 type stored struct {
 	job, ws, file    string
@@ -39,7 +31,7 @@ const (
 
 func insert(ctx context.Context, tx *db.Tx, e *stored) error {
 	_, err := tx.Exec(ctx, insertExport, e.job, e.ws, e.survey, e.file, e.settings, e.counts, e.createdAt)
-	return wrap("insert export", err)
+	return db.Wrap("insert export", err)
 }
 
 // find reads an export of a workspace; nil without one.
@@ -49,7 +41,7 @@ func find(ctx context.Context, q db.Querier, ws, id string) (*stored, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return e, wrap("find export", err)
+	return e, db.Wrap("find export", err)
 }
 
 // list reads some exports of a workspace after one: what was asked for.
@@ -70,7 +62,7 @@ func filesOf(rows db.Rows, err error) ([]stored, error) {
 
 func saveCounts(ctx context.Context, tx *db.Tx, id, counts string) error {
 	_, err := tx.Exec(ctx, updateCounts, id, counts)
-	return wrap("update export", err)
+	return db.Wrap("update export", err)
 }
 
 // The responses of a survey in the order they arrived. What is sealed is read
@@ -92,7 +84,7 @@ const (
 // extent tells how many responses a survey has, and the last.
 func extent(ctx context.Context, q db.Querier, survey int64) (count, last int64, err error) {
 	err = q.QueryRow(ctx, selectExtent, survey).Scan(&count, &last)
-	return count, last, wrap("count responses", err)
+	return count, last, db.Wrap("count responses", err)
 }
 
 // found is a response with what is sealed of it.
@@ -120,7 +112,7 @@ func page(ctx context.Context, q db.Querier, s span, into []found) (out []found,
 		rows, err = q.Query(ctx, selectPage, s.survey, s.after, s.last, s.limit)
 	}
 	if err != nil {
-		return nil, false, wrap("list responses", err)
+		return nil, false, fmt.Errorf("list responses: %w", err)
 	}
 	defer rows.Close()
 	out = into[:0]
@@ -137,14 +129,14 @@ func page(ctx context.Context, q db.Querier, s span, into []found) (out []found,
 	for rows.Next() {
 		one.sealed, one.FlagRules = nil, ""
 		if err := rows.Scan(to...); err != nil {
-			return nil, false, wrap("list responses", err)
+			return nil, false, fmt.Errorf("list responses: %w", err)
 		}
 		out = append(out, one)
 		if size += len(r.Head) + len(r.Answers) + len(one.sealed); size >= s.bytes {
 			return out, true, nil
 		}
 	}
-	return out, len(out) == s.limit, wrap("list responses", rows.Err())
+	return out, len(out) == s.limit, db.Wrap("list responses", rows.Err())
 }
 
 // nameFlags says which checks have flagged the responses of a span, which are in
@@ -183,5 +175,5 @@ func past(ctx context.Context, q db.Querier, f *found, at int64) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, wrap("find earlier response", err)
+	return err == nil, db.Wrap("find earlier response", err)
 }

@@ -84,10 +84,10 @@ func nextSource(ctx context.Context, q db.Querier, survey int64, after string) (
 
 // absent forgives that there is no row.
 func absent(doing string, err error) error {
-	if err == nil || errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return db.Wrap(doing, err)
 }
 
 // flaggedBy lists responses that a run has flagged.

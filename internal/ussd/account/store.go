@@ -92,7 +92,7 @@ func held(ctx context.Context, q db.Querier, phone string, limit int) (int, erro
 func living(ctx context.Context, q db.Querier, household string) (int, error) {
 	var n int
 	err := q.QueryRow(ctx, countLiving, household).Scan(&n)
-	return n, doing("count accounts of a household", err)
+	return n, db.Wrap("count accounts of a household", err)
 }
 
 // sealed is a PIN as it is stored.
@@ -104,62 +104,54 @@ type sealed struct {
 
 func setPIN(ctx context.Context, tx *db.Tx, id string, p sealed, now time.Time) error {
 	_, err := tx.Exec(ctx, updatePIN, id, p.pin, p.key, p.until, now.UnixMilli())
-	return doing("store PIN", err)
+	return db.Wrap("store PIN", err)
 }
 
 func setLanguage(ctx context.Context, tx *db.Tx, id, lang string, now time.Time) error {
 	_, err := tx.Exec(ctx, updateLanguage, id, lang, now.UnixMilli())
-	return doing("store language", err)
+	return db.Wrap("store language", err)
 }
 
 // setHousehold reports false for an account that is not open.
 func setHousehold(ctx context.Context, tx *db.Tx, r *row, now time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, updateHousehold, r.id, r.district, r.size, r.household, now.UnixMilli())
-	return n > 0, doing("store household", err)
+	return n > 0, db.Wrap("store household", err)
 }
 
 // setPending notes that the twins were asked for once more, and gives the
 // number of that.
 func setPending(ctx context.Context, tx *db.Tx, id string, now time.Time) (asked int64, err error) {
 	err = tx.QueryRow(ctx, askTwins, id, now.UnixMilli()).Scan(&asked)
-	return asked, doing("ask for twins", err)
+	return asked, db.Wrap("ask for twins", err)
 }
 
 // setRefreshed is setPending for a change nobody waits for.
 func setRefreshed(ctx context.Context, tx *db.Tx, id string, now time.Time) (asked int64, err error) {
 	err = tx.QueryRow(ctx, refreshTwins, id, now.UnixMilli()).Scan(&asked)
-	return asked, doing("ask for twins", err)
+	return asked, db.Wrap("ask for twins", err)
 }
 
 // setTwins notes what came of asking for the twins, unless they were asked for
 // again since.
 func setTwins(ctx context.Context, tx *db.Tx, r *row, asked int64, now time.Time) error {
 	_, err := tx.Exec(ctx, endTwins, r.id, asked, string(r.twins), r.household, now.UnixMilli())
-	return doing("store twins", err)
+	return db.Wrap("store twins", err)
 }
 
 func setClosed(ctx context.Context, tx *db.Tx, id string, now time.Time) (bool, error) {
 	n, err := tx.Exec(ctx, closeAccount, id, now.UnixMilli())
-	return n > 0, doing("close account", err)
+	return n > 0, db.Wrap("close account", err)
 }
 
 func remove(ctx context.Context, tx *db.Tx, id string) error {
 	_, err := tx.Exec(ctx, deleteAccount, id)
-	return doing("remove account", err)
+	return db.Wrap("remove account", err)
 }
 
 // forgetHousehold takes a household out of the accounts that name it.
 func forgetHousehold(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
 	n, err := tx.Exec(ctx, blankHousehold, did, ws)
-	return n, doing("forget household", err)
-}
-
-// doing says what an error of the store stood in the way of.
-func doing(what string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	return n, db.Wrap("forget household", err)
 }
 
 // list reads a page after an id.

@@ -78,22 +78,22 @@ func findLock(ctx context.Context, q db.Querier, kind, name string) (lock, error
 func setLock(ctx context.Context, tx *db.Tx, kind, name string, l lock) error {
 	if l.wrong == 0 && l.until == 0 {
 		_, err := tx.Exec(ctx, deleteLock, kind, name)
-		return doing("remove lock", err)
+		return db.Wrap("remove lock", err)
 	}
 	_, err := tx.Exec(ctx, updateLock, kind, name, l.wrong, l.until, l.last)
-	return doing("store lock", err)
+	return db.Wrap("store lock", err)
 }
 
 // sweepKind removes locks of numbers that no longer count.
 func sweepKind(ctx context.Context, tx *db.Tx, kind string, now time.Time, limit int) (int64, error) {
 	n, err := tx.Exec(ctx, sweepLocks, kind, now.Add(-numberMemory).UnixMilli(), now.UnixMilli(), limit)
-	return n, doing("sweep locks", err)
+	return n, db.Wrap("sweep locks", err)
 }
 
 // sweepNobody removes locks of ids that nobody has.
 func sweepNobody(ctx context.Context, tx *db.Tx, now time.Time, limit int) (int64, error) {
 	n, err := tx.Exec(ctx, sweepUnknown, now.Add(-unknownMemory).UnixMilli(), limit)
-	return n, doing("sweep locks", err)
+	return n, db.Wrap("sweep locks", err)
 }
 
 // named is a lock and whose it is.

@@ -46,14 +46,14 @@ func keysInUse(ctx context.Context, q db.Querier) ([]string, error) {
 
 func countBy(ctx context.Context, q db.Querier, key string) (n int64, err error) {
 	err = q.QueryRow(ctx, countSealed, key).Scan(&n)
-	return n, doing("count PINs of a key", err)
+	return n, db.Wrap("count PINs of a key", err)
 }
 
 // movePIN stores a PIN under another key, unless it was changed since it was
 // read; then it reports 0.
 func movePIN(ctx context.Context, tx *db.Tx, r pinRow, pin []byte, key string) (int64, error) {
 	n, err := tx.Exec(ctx, moveSealed, r.id, r.pin, pin, key)
-	return n, doing("move PIN", err)
+	return n, db.Wrap("move PIN", err)
 }
 
 const (
@@ -81,10 +81,10 @@ func findReset(ctx context.Context, tx *db.Tx, account string) (reset, error) {
 
 func setReset(ctx context.Context, tx *db.Tx, account string, r reset) error {
 	_, err := tx.Exec(ctx, upsertReset, account, r.code, r.expires, r.tries, r.sent, r.dayAt)
-	return doing("store reset", err)
+	return db.Wrap("store reset", err)
 }
 
 func removeReset(ctx context.Context, tx *db.Tx, account string) error {
 	_, err := tx.Exec(ctx, deleteReset, account)
-	return doing("remove reset", err)
+	return db.Wrap("remove reset", err)
 }

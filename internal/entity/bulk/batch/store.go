@@ -2,18 +2,9 @@ package batch
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
-
-// wrap says what we were doing.
-func wrap(doing string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return nil
-}
 
 const (
 	insertResultText = `INSERT INTO batch_results(batch, n, at, data) VALUES ($1, $2, $3, $4) ON CONFLICT (batch, n) DO NOTHING`
@@ -34,7 +25,7 @@ type keptResult struct {
 // insertKept keeps the result of an operation; false when it has one.
 func insertKept(ctx context.Context, tx *db.Tx, r keptResult) (bool, error) {
 	count, err := tx.Exec(ctx, insertResultText, r.Batch, r.N, r.At, r.Data)
-	return count > 0, wrap("insert result of batch", err)
+	return count > 0, db.Wrap("insert result of batch", err)
 }
 
 // listKept reads all that is kept of a batch, by the number of the operation.
@@ -49,5 +40,5 @@ func listKept(ctx context.Context, q db.Querier, batch string) (map[int]string, 
 // how many.
 func Expire(ctx context.Context, d *db.DB, before int64, limit int) (int, error) {
 	n, err := d.Exec(ctx, deleteResults, before, limit)
-	return int(n), wrap("expire results of batches", err)
+	return int(n), db.Wrap("expire results of batches", err)
 }
