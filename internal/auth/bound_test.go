@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -230,4 +231,28 @@ func migrate(ctx context.Context, t *testing.T, d *db.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestGroupsEndByThemselves: what groups give can end with time, of which nobody
+// is told. A key knows within a second.
+func TestGroupsEndByThemselves(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var g groups
+		g.set("default", amina, "keys:write", "entities:write")
+		h := newHouse(t, d, withGroups(&g))
+		h.make(t, "amina", "default", auth.Draft{Name: "x", Role: "member", Principal: amina})
+		h.by(t, "amina", "made", auth.Draft{Scopes: []string{"entities:write"}})
+		status := func(name string) int { return h.do(call{path: "/v1/entities", key: h.keys[name]}).Code }
+		stream := h.with(t, "amina")
+		if a, b := status("amina"), status("made"); a != 200 || b != 200 {
+			t.Fatalf("amina = %d, made = %d, want 200", a, b)
+		}
+		g.set("default", amina)
+		h.pass(time.Second)
+		if a, b := status("amina"), status("made"); a != 403 || b != 401 {
+			t.Errorf("a second after its end a group gives amina %d and what she made %d, want 403 and 401", a, b)
+		}
+		wantCode(t, h.svc.StillValid(stream, false), "SCOPE_MISSING")
+	})
 }

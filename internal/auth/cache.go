@@ -48,8 +48,16 @@ func (c *cache) getID(id string, now time.Time) (g *grant, fresh bool) {
 	return g, ok && c.fresh(g, now)
 }
 
+// groupsAge is how old what groups give may be: a group can end with the time of
+// its relationships, of which nobody is told.
+const groupsAge = time.Second
+
 func (c *cache) fresh(g *grant, now time.Time) bool {
-	return g.era == c.era.Load() && now.Sub(g.loaded) < c.age
+	age := c.age
+	if len(g.caller.Through) > 0 {
+		age = min(age, groupsAge)
+	}
+	return g.era == c.era.Load() && now.Sub(g.loaded) < age
 }
 
 // begin is the era to give to a grant that is about to be looked up. A flush

@@ -43,7 +43,7 @@ type Config struct {
 	KeyLimit     int           // requests a minute and key; 6,000
 	FailureLimit int           // wrong keys a minute and address; 20
 	CacheSize    int           // keys kept in memory; 10,000
-	CacheAge     time.Duration // until a key in memory is looked up again; 1 minute
+	CacheAge     time.Duration // until a key in memory is looked up again; 1 minute, and one with rights of groups after a second
 
 	Now   func() time.Time // time.Now by default
 	NewID func() string    // db.NewID by default
