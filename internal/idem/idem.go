@@ -169,21 +169,27 @@ type name struct {
 	request [sha256.Size]byte
 }
 
-// nameOf reads the name off a request. The answer belongs to the credential
-// that asked, not to its principal: another key of the same principal, or the
-// same DID with another did:key, may be allowed less, and an answer can hold a
-// secret.
+// nameOf reads the name off a request.
 func nameOf(ctx context.Context) (name, bool) {
+	key, ok := Digest(ctx)
+	return name{ws: web.CallerFrom(ctx).Workspace, key: key, request: web.IdempotencyFrom(ctx).Hash}, ok
+}
+
+// Digest names the Idempotency-Key of a request in its workspace; false when it
+// has none. The key belongs to the credential that asked, not to its principal:
+// another key of the same principal, or the same DID with another did:key, may
+// be allowed less, and an answer can hold a secret.
+func Digest(ctx context.Context) (sum [sha256.Size]byte, ok bool) {
 	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
 	if k.Key == "" || !c.Known() {
-		return name{}, false
+		return sum, false
 	}
 	var msg []byte
 	for _, part := range []string{c.DID, c.Key, c.Signer, k.Key} {
 		msg = binary.AppendUvarint(msg, uint64(len(part)))
 		msg = append(msg, part...)
 	}
-	return name{ws: c.Workspace, key: sha256.Sum256(msg), request: k.Hash}, true
+	return sha256.Sum256(msg), true
 }
 
 // look finds the answer stored for n; nil when there is none yet.

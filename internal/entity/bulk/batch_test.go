@@ -186,6 +186,25 @@ func TestBatchOnce(t *testing.T) {
 	})
 }
 
+// TestBatchOnceForEachKey: what a did:key of a DID has done is not shown to
+// another one of it, which may be allowed less.
+func TestBatchOnceForEachKey(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		for _, atomic := range []bool{true, false} {
+			c := call{method: "POST", path: "/v1/entities:batch", header: map[string]string{"Idempotency-Key": fmt.Sprint("key", atomic)}}
+			c.body = map[string]any{"atomic": atomic, "operations": operations(1)}
+			seen := map[string]bool{}
+			for _, c.as = range []string{"phone", "tablet"} {
+				var got batch.Results
+				if w := r.do(t, c, 200, &got); w.Header().Get("Idempotent-Replayed") != "" || seen[got.Results[0].DID] {
+					t.Errorf("atomic %v: %s got the answer of another key", atomic, c.as)
+				}
+				seen[got.Results[0].DID] = true
+			}
+		}
+	})
+}
+
 // A batch that is cut off in its middle is completed by the next request with
 // its key.
 func TestBatchResumed(t *testing.T) {

@@ -22,7 +22,7 @@ func Cursors() web.Cursors { return web.Cursors{Key: []byte("0123456789abcdef012
 // Caller makes a caller of a workspace: "owner" may everything, "reader" and
 // "reader2" only read events, "auditor" reads what was done too, "hooker" only handles webhooks,
 // "clerk" works on twins and does not see what is personal in others', "project"
-// is limited to one.
+// is limited to one, "phone" and "tablet" are two did:keys that sign for a DID.
 func Caller(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws}
 	switch role {
@@ -38,6 +38,8 @@ func Caller(ws, role string) web.Caller {
 		c.Scopes = []string{"entities:read", "entities:write", "entities:transfer", "devices:*", "exports:*", "imports:*", "jobs:*", "protocols:*"}
 	case "project":
 		c.Scopes, c.Projects = []string{"*"}, []string{"did:ixo:entity:1"}
+	case "phone", "tablet":
+		c.DID, c.Key, c.Signer, c.Scopes = "did:ixo:entity:2", "", c.DID, []string{"*"}
 	}
 	return c
 }

@@ -2,12 +2,11 @@ package batch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -17,18 +16,12 @@ const headResult = -1
 // findKept finds what an earlier request with the same Idempotency-Key has
 // done. name is "" without a key.
 func findKept(ctx context.Context, d *db.DB, now int64) (name string, kept map[int]string, err error) {
-	c, k := web.CallerFrom(ctx), web.IdempotencyFrom(ctx)
-	if k.Key == "" || !c.Known() {
+	key, ok := idem.Digest(ctx)
+	if !ok {
 		return "", nil, nil
 	}
-	var msg []byte
-	for _, part := range []string{c.Workspace, c.DID, c.Key, k.Key} {
-		msg = binary.AppendUvarint(msg, uint64(len(part)))
-		msg = append(msg, part...)
-	}
-	sum := sha256.Sum256(msg)
-	name = hex.EncodeToString(sum[:])
-	hash := hex.EncodeToString(k.Hash[:])
+	request := web.IdempotencyFrom(ctx).Hash
+	name, hash := web.CallerFrom(ctx).Workspace+" "+hex.EncodeToString(key[:]), hex.EncodeToString(request[:])
 	err = d.InTx(ctx, func(tx *db.Tx) error {
 		if _, err := insertKept(ctx, tx, keptResult{Batch: name, N: headResult, At: now, Data: hash}); err != nil {
 			return err
