@@ -96,13 +96,6 @@ func List(ctx context.Context, q db.Querier, kind string, after File) ([]File, e
 	})
 }
 
-// Whole lists the files of a kind in a workspace that have arrived, or been
-// written, to their end.
-func Whole(ctx context.Context, q db.Querier, ws, kind string) ([]string, error) {
-	rows, err := q.Query(ctx, listWholeText, ws, kind)
-	return db.Collect(rows, err, "list files", db.Column[string])
-}
-
 // AddPiece stores a packed piece of a file.
 func AddPiece(ctx context.Context, tx *db.Tx, id string, n int64, data []byte) error {
 	_, err := tx.Exec(ctx, insertPieceText, id, n, data)

@@ -39,9 +39,6 @@ func (n *Notifier) Ready(status string) error { return n.send("READY=1\nSTATUS="
 // Stopping says that the service is ending.
 func (n *Notifier) Stopping() error { return n.send("STOPPING=1") }
 
-// Status changes the text systemctl shows.
-func (n *Notifier) Status(status string) error { return n.send("STATUS=" + oneLine(status)) }
-
 // Watch says every half watchdog interval that the service is alive, as long
 // as alive returns nil, until ctx ends. A service that is not alive is silent,
 // and systemd restarts it. Without a watchdog it returns when ctx ends.

@@ -64,7 +64,6 @@ func TestNotify(t *testing.T) {
 		want string
 	}{
 		{func() error { return n.Ready("listening\non :3000") }, "READY=1\nSTATUS=listening\\non :3000"},
-		{func() error { return n.Status("draining") }, "STATUS=draining"},
 		{n.Stopping, "STOPPING=1"},
 	} {
 		if err := tt.call(); err != nil {
@@ -127,7 +126,7 @@ func TestNobodyToNotify(t *testing.T) {
 		if n != nil {
 			t.Errorf("NewNotifier(%q) is not nil", env)
 		}
-		if err := errors.Join(n.Ready("x"), n.Status("x"), n.Stopping()); err != nil {
+		if err := errors.Join(n.Ready("x"), n.Stopping()); err != nil {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

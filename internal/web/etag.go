@@ -191,21 +191,6 @@ func (t tag) revision() (int64, bool) {
 	return n, err == nil && !t.weak && ETag(n) == t.value
 }
 
-// CheckAbsent serves "If-None-Match: *" on a PUT: create, but never replace.
-// revision is that of the stored resource, 0 when there is none. Without the
-// header nothing is checked.
-func CheckAbsent(ifNoneMatch string, revision int64) error {
-	if strings.TrimSpace(ifNoneMatch) == "" || revision == 0 {
-		return nil
-	}
-	t, ok := parseTags(ifNoneMatch)
-	if ok && !t.any && !t.has(ETag(revision), true) {
-		return nil
-	}
-	return fault.New(fault.Stale, "ALREADY_EXISTS", "This exists already.").
-		With(fault.Field{Pointer: "header/If-None-Match", Code: "exists", Detail: "The resource this header asks not to have is there."})
-}
-
 // has tells whether value is among the tags; weak tags count only if asked.
 func (t tags) has(value string, weak bool) bool {
 	for _, one := range t.list {

@@ -55,21 +55,6 @@ func TestCheckMatch(t *testing.T) {
 	}
 }
 
-func TestCheckAbsent(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		header   string
-		revision int64
-		code     string
-	}{
-		{"", 7, ""}, {"*", 0, ""}, {"*", 7, "ALREADY_EXISTS"}, {`"6"`, 7, ""}, {`W/"7"`, 7, "ALREADY_EXISTS"}, {`garbage`, 7, "ALREADY_EXISTS"},
-	} {
-		if got := fault.CodeOf(web.CheckAbsent(tt.header, tt.revision)); got != tt.code {
-			t.Errorf("CheckAbsent(%q, %d) = %q, want %q", tt.header, tt.revision, got, tt.code)
-		}
-	}
-}
-
 func TestServeNotModified(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

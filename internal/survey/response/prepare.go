@@ -90,9 +90,6 @@ func (p *Prepared) Open() *survey.Open { return p.open }
 // Draft is what was sent.
 func (p *Prepared) Draft() *Draft { return p.draft }
 
-// NID is the number the response gets when it is stored.
-func (p *Prepared) NID() int64 { return p.row.NID }
-
 // Hash names the content.
 func (p *Prepared) Hash() []byte { return p.row.Hash }
 

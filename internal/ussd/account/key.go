@@ -95,9 +95,6 @@ func newKey(raw []byte) Key {
 	return Key{id: hex.EncodeToString(h.Sum(nil)[:keyIDSize]), aead: aead}
 }
 
-// ID names the key in the store: 8 hexadecimal digits.
-func (k Key) ID() string { return k.id }
-
 // seal encrypts text. bind is authenticated but not stored, so that a sealed
 // PIN is worth nothing in another account's row.
 func (k Key) seal(bind, text string) []byte {

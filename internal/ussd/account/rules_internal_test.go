@@ -48,12 +48,12 @@ func TestParseKey(t *testing.T) {
 				}
 				return
 			}
-			if same := k.ID() == newKey(raw).ID(); same != tt.same {
-				t.Errorf("ID() = %s, the key of the bytes %s: same want %v", k.ID(), newKey(raw).ID(), tt.same)
+			if same := k.id == newKey(raw).id; same != tt.same {
+				t.Errorf("id = %s, the key of the bytes %s: same want %v", k.id, newKey(raw).id, tt.same)
 			}
 			again, err := ParseKey(tt.text)
-			if err != nil || again.ID() != k.ID() || len(k.ID()) != 8 {
-				t.Errorf("ID() = %q, then %q, %v; want 8 digits, the same each time", k.ID(), again.ID(), err)
+			if err != nil || again.id != k.id || len(k.id) != 8 {
+				t.Errorf("id = %q, then %q, %v; want 8 digits, the same each time", k.id, again.id, err)
 			}
 			if got, err := again.open("a", k.seal("a", "48291")); err != nil || string(got) != "48291" {
 				t.Errorf("open() = %q, %v", got, err)

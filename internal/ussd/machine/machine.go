@@ -68,16 +68,6 @@ func (m *Machine) LogOut(p *menu.Pack, s State, notice string, run Runner) (Stat
 	return w.s, scr, err
 }
 
-// Redraw gives the screen of a state again, with a notice above it.
-func (m *Machine) Redraw(p *menu.Pack, s State, notice string) Screen {
-	n := p.Node(s.Node)
-	if n == nil {
-		return Screen{}
-	}
-	w := walk{m: m, p: p, s: s, notice: notice}
-	return w.show(n)
-}
-
 // walk is one step at work.
 type walk struct {
 	m      *Machine
