@@ -310,6 +310,25 @@ func TestJudgesUnderAnotherName(t *testing.T) {
 	h.guest(t, text).wants("two whose keys she made are two", path, verdict, "200")
 }
 
+// TestClaimantNamesTheJudge: nobody keeps a judge from judging by writing her
+// did:key on a twin of their own. One that signs for it is theirs.
+func TestClaimantNamesTheJudge(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	_, writers := h.group(t, "entities:read", "entities:write", "entities:verify")
+	claimant := h.made(t, owner, "/v1/entities", person([]string{keyDID(t, "c")}, nil))
+	for _, member := range []string{claimant, keyDID(t, "j")} {
+		h.guest(t, owner).wants("a member", "PUT "+entityPath(writers, "members", member), `{}`, "200")
+	}
+	h.guest(t, owner).wants("her own twin", "PATCH "+entityPath(claimant), `{"controllers":["`+claimant+`"]}`, "200")
+	id := h.made(t, h.by(t, claimant, "c"), "/v1/entities", `{"type":"Claim","protocol":"did:ixo:protocol/claim","properties":{"name":"x"}}`)
+	path, verdict := "POST "+entityPath(id, "verification"), `{"status":"rejected","reason":"too much","revision":1}`
+	h.guest(t, h.by(t, claimant, "c")).wants("the claimant names the judge", "PATCH "+entityPath(claimant), `{"alsoKnownAs":["`+keyDID(t, "c")+`","`+keyDID(t, "j")+`"]}`, "200")
+	h.guest(t, h.by(t, "", "j")).wants("the judge", path, verdict, "200")
+	h.guest(t, h.by(t, claimant, "j")).wants("the judge signs for the claimant", "GET "+entityPath(id), "", "200")
+	h.guest(t, h.by(t, "", "j")).wants("and judges again", path, strings.Replace(verdict, "too much", "still", 1), "403 VERIFIER_IS_CLAIMANT")
+}
+
 // TestDocumentsOfPrincipals: nobody publishes a document under the DID of a
 // principal of another workspace.
 func TestDocumentsOfPrincipals(t *testing.T) {

@@ -286,6 +286,9 @@ func (a *App) callerByToken(r *http.Request) (web.Caller, error) {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_MISSING", "X-Auth-Type says ucan, but there is no token: Authorization: Bearer <invocation>.")
 	}
 	c, err := a.callerOf(r.Context(), who.DID, who.Signer)
+	if err == nil {
+		err = group.Signed(r.Context(), a.DB, c)
+	}
 	c.Again = func(ctx context.Context) (web.Caller, error) {
 		if err := a.mind.callers.Still(ctx, who); err != nil {
 			return web.Caller{}, err

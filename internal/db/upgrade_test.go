@@ -115,8 +115,8 @@ func TestUpgradeAdmitsKeys(t *testing.T) {
 		if err := d.Migrate(t.Context()); err != nil {
 			t.Fatalf("Migrate: %v", err)
 		}
-		want := `did:x:made did:key:z1 ["entities:read"], did:x:made did:key:z2 ["entities:read"]`
-		if got := texts(t, d, `SELECT did || ' ' || key || ' ' || scopes || CASE refused WHEN 0 THEN '' ELSE ' refused' END FROM entity_keys ORDER BY key`); got != want {
+		want := `did:x:made did:key:z1 ["entities:read"] proven, did:x:made did:key:z2 ["entities:read"] proven`
+		if got := texts(t, d, `SELECT did || ' ' || key || ' ' || scopes || CASE refused WHEN 0 THEN '' ELSE ' refused' END || CASE proven WHEN 0 THEN '' ELSE ' proven' END FROM entity_keys ORDER BY key`); got != want {
 			t.Errorf("admitted keys = %s", got)
 		}
 		if got := texts(t, d, `SELECT id || CASE WHEN scopes LIKE '%entities:transfer%' THEN ' takes over' ELSE ' does not' END FROM api_keys ORDER BY id`); got != "manager does not, named takes over" {

@@ -31,8 +31,9 @@ func (n *names) add(ids ...string) error {
 }
 
 // KnownAs lists the DIDs as which a caller may have acted before. own are itself:
-// the DID, all did:keys that speak for it or once did, and the twins these speak
-// for. others are whom it has made API keys for, and those who made its own; not
+// the DID, all did:keys that are known to speak for it or once did, and the twins
+// these speak for. A key that somebody without * wrote on a twin is not known to
+// until it signs: anybody may have written it there. others are whom it has made API keys for, and those who made its own; not
 // where an owner did, who makes the keys of everybody. The fault is
 // TOO_MANY_NAMES.
 func (s *Speakers) KnownAs(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error) {
@@ -64,14 +65,10 @@ func (n *names) close(ctx context.Context, q db.Querier, c web.Caller) error {
 		err = n.add(c.Signer)
 	}
 	for i := from; err == nil && i < len(n.list); i++ {
-		var keys, twins []string
-		if keys, _, err = listSpeakers(ctx, q, c.Workspace, n.list[i]); err != nil {
-			return err
+		var ids []string
+		if ids, err = listNames(ctx, q, c.Workspace, n.list[i], maxNames+1); err == nil {
+			err = n.add(ids...)
 		}
-		if twins, err = listSpokenFor(ctx, q, c.Workspace, n.list[i], maxNames+1); err != nil {
-			return err
-		}
-		err = n.add(append(keys, twins...)...)
 	}
 	return err
 }

@@ -187,7 +187,7 @@ func (s *Speakers) doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) erro
 // they add.
 func (s *Speakers) voucher(ctx context.Context, q db.Querier, ws, id string) (voucher, error) {
 	c := web.CallerFrom(ctx)
-	v := voucher{by: cmp.Or(c.DID, "system"), at: s.Now().UnixMilli()}
+	v := voucher{by: cmp.Or(c.DID, "system"), at: s.Now().UnixMilli(), proven: !c.Later && protect(c, []string{"*"}) == nil}
 	if c.SignsFor(id) && c.Signer != id {
 		known, err := findVoucher(ctx, q, speaker{ws, id, c.Signer})
 		v.scopes = known.scopes

@@ -258,6 +258,42 @@ func TestKnownAs(t *testing.T) {
 	})
 }
 
+// TestNamesOfOthers: a did:key that others write on a twin is a name of nobody
+// until whoever holds it signs for the twin. Else a claimant keeps a judge from
+// judging by writing her key on their own twin.
+func TestNamesOfOthers(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := newRig(t, d)
+		ws, judge := auth.OperatorWorkspace, r.person(r.owner(t), t, "j")
+		claimant := r.person(r.employ(t, "did:x:clerk", "entities:read", "entities:write"), t, "c", "j")
+		names := func(c web.Caller) []string {
+			c.Workspace = ws
+			own, _, err := r.speakers.KnownAs(t.Context(), d, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(own)
+			return own
+		}
+		want := func(when string, c web.Caller, ids ...string) {
+			t.Helper()
+			slices.Sort(ids)
+			if got := names(c); !slices.Equal(got, ids) {
+				t.Errorf("%s: she is known as %v, want %v", when, got, ids)
+			}
+		}
+		want("by an API key", web.Caller{DID: judge, Key: "k"}, judge, keyOf("j"))
+		want("by her key", web.Caller{DID: judge, Signer: keyOf("j")}, judge, keyOf("j"))
+		for range 2 { // again is no different
+			if err := group.Signed(t.Context(), d, web.Caller{Workspace: ws, DID: claimant, Signer: keyOf("j")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want("after she has signed for the other", web.Caller{DID: judge, Key: "k"}, judge, claimant, keyOf("j"))
+	})
+}
+
 // TestTooManyNames: nobody gets past a limit by having more names than it.
 func TestTooManyNames(t *testing.T) {
 	t.Parallel()
@@ -265,7 +301,7 @@ func TestTooManyNames(t *testing.T) {
 		r := newRig(t, d)
 		err := d.InTx(t.Context(), func(tx *db.Tx) error {
 			for i := range 1001 {
-				if _, err := tx.Exec(t.Context(), `INSERT INTO entity_keys(ws, did, key, scopes, added_by, added_at) VALUES ($1, $2, $3, '[]', 'x', 1)`,
+				if _, err := tx.Exec(t.Context(), `INSERT INTO entity_keys(ws, did, key, scopes, added_by, added_at, proven) VALUES ($1, $2, $3, '[]', 'x', 1, 1)`,
 					auth.OperatorWorkspace, fmt.Sprint("did:x:", i), keyOf("a")); err != nil {
 					return err
 				}

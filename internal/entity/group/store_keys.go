@@ -25,6 +25,7 @@ type voucher struct {
 	at      int64
 	scopes  []string
 	refused bool // somebody has said that it is not hers, or it is gone
+	proven  bool // they have the scope *, and know that it is hers; not read back
 }
 
 // counts reports whether the key speaks for its DID at all.
@@ -58,13 +59,16 @@ func vouch(ctx context.Context, tx *db.Tx, who speaker, v voucher) error {
 	if err != nil {
 		return fmt.Errorf("encode scopes of key: %w", err)
 	}
-	refused := 0
+	refused, proven := 0, 0
 	if v.refused {
 		refused = 1
+	} else if v.proven {
+		proven = 1
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO entity_keys(ws, did, key, scopes, added_by, added_at, refused) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (ws, did, key) DO UPDATE SET scopes = excluded.scopes, added_by = excluded.added_by, added_at = excluded.added_at, refused = excluded.refused`,
-		who.ws, who.did, who.key, string(scopes), v.by, v.at, refused)
+	_, err = tx.Exec(ctx, `INSERT INTO entity_keys(ws, did, key, scopes, added_by, added_at, refused, proven) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (ws, did, key) DO UPDATE SET scopes = excluded.scopes, added_by = excluded.added_by, added_at = excluded.added_at, refused = excluded.refused,
+			proven = CASE entity_keys.proven WHEN 1 THEN 1 ELSE excluded.proven END`,
+		who.ws, who.did, who.key, string(scopes), v.by, v.at, refused, proven)
 	if err != nil {
 		return fmt.Errorf("vouch for key: %w", err)
 	}
@@ -167,8 +171,21 @@ func (m *Member) show(ws string, scopes []string, key string, v voucher) {
 	}
 }
 
-// listSpokenFor lists the twins a did:key speaks for, or once did; limit at most.
-func listSpokenFor(ctx context.Context, q db.Querier, ws, key string, limit int) ([]string, error) {
-	rows, err := q.Query(ctx, `SELECT did FROM entity_keys WHERE ws = $1 AND key = $2 ORDER BY did LIMIT $3`, ws, key, limit)
-	return db.Collect(rows, err, "list twins of a key", db.Column[string])
+// Signed notes that the did:key of a caller has signed for its DID, if it has
+// not before: whoever holds the key is known by that name, too.
+func Signed(ctx context.Context, d *db.DB, c web.Caller) error {
+	first, err := db.Exists(d.QueryRow(ctx, `SELECT 1 FROM entity_keys WHERE ws = $1 AND did = $2 AND key = $3 AND proven = 0`, c.Workspace, c.DID, c.Signer), "find key of twin")
+	if err != nil || !first {
+		return err
+	}
+	_, err = d.Exec(ctx, `UPDATE entity_keys SET proven = 1 WHERE ws = $1 AND did = $2 AND key = $3`, c.Workspace, c.DID, c.Signer)
+	return db.Wrap("note that a key has signed", err)
+}
+
+// listNames lists the did:keys that are known to speak for a DID, or once did, and
+// the twins that it speaks for as one; limit at most.
+func listNames(ctx context.Context, q db.Querier, ws, id string, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, `SELECT key AS name FROM entity_keys WHERE ws = $1 AND did = $2 AND proven = 1
+		UNION ALL SELECT did FROM entity_keys WHERE ws = $1 AND key = $2 AND proven = 1 ORDER BY name LIMIT $3`, ws, id, limit)
+	return db.Collect(rows, err, "list names", db.Column[string])
 }
