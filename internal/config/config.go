@@ -23,17 +23,17 @@ import (
 // Config is every setting of one process. Make one with Load or Default, do
 // not change it afterwards.
 type Config struct {
-	Server  Server
-	TLS     TLS
-	Data    Data
-	Backup  Backup
-	Limits  Limits
-	Auth    Auth
-	Events  Events
-	USSD    USSD
-	Oracle  Oracle
-	Model   Model
-	Observe Observe
+	Server  Server  `file:"server" title:"Server and listeners"`
+	TLS     TLS     `file:"tls" title:"TLS"`
+	Data    Data    `file:"data" title:"Storage"`
+	Backup  Backup  `file:"backup" title:"Backups"`
+	Limits  Limits  `file:"limits" title:"Limits"`
+	Auth    Auth    `file:"auth" title:"Identity"`
+	Events  Events  `file:"events" title:"Events, jobs, webhooks"`
+	USSD    USSD    `file:"ussd" title:"USSD (area C)"`
+	Oracle  Oracle  `file:"oracle" title:"Oracle (area D)"`
+	Model   Model   `file:"model" title:"Language model"`
+	Observe Observe `file:"observe" title:"Logs, metrics, traces"`
 
 	file    string            // the configuration file that was read, "" without one
 	sources map[string]string // environment name of a setting → where its value came from
@@ -43,146 +43,148 @@ type Config struct {
 
 // Server says where and how the process listens.
 type Server struct {
-	Environment     string // "production" refuses generated secrets
-	Host            string // "" is all addresses
-	Port            int    // 0 lets the system choose
-	PublicURL       string // how clients reach us; "" derives it from the listener
-	APIAddr         string // own listener of areas A and B; "" is the merged one
-	USSDAddr        string // own listener of area C
-	OracleAddr      string // own listener of area D
-	AdminAddr       string // own listener of the operator routes
-	Areas           []string
-	StrictRefs      bool // a reference to a DID we do not hold is an error
-	TrustProxy      bool
-	TrustedProxies  []string // networks; empty: loopback and private peers
-	CORSOrigin      string   // exact origins separated by commas, "*", or "" for none
-	ShutdownTimeout time.Duration
+	Port            int           `env:"PORT" file:"port" default:"3000" is:"integer 0 65535" doc:"Port of the merged listener; 0 lets the system choose one."`
+	Host            string        `env:"HOST" file:"host" is:"host" doc:"Address of the merged listener; empty: all addresses."`
+	Environment     string        `env:"HEARTH_ENV" alias:"NODE_ENV" file:"environment" default:"development" is:"environment" doc:"The 'environment' field of the health routes; 'production' refuses generated secrets."`
+	Areas           []string      `env:"HEARTH_AREAS" file:"areas" default:"a,b,c,d" is:"areas" doc:"The areas this process serves: a entities, b surveys, c USSD, d oracle."`
+	PublicURL       string        `env:"HEARTH_PUBLIC_URL" file:"publicUrl" is:"httpURL" doc:"Base address that clients use, for the links and DID documents of the areas; empty: the address of the listener."`
+	APIAddr         string        `env:"HEARTH_API_ADDR" file:"apiAddr" is:"address" doc:"Separate listener for areas A and B; empty: the merged one."`
+	USSDAddr        string        `env:"HEARTH_USSD_ADDR" file:"ussdAddr" is:"address" doc:"Separate listener for area C; empty: the merged one."`
+	OracleAddr      string        `env:"HEARTH_ORACLE_ADDR" file:"oracleAddr" is:"address" doc:"Separate listener for area D; empty: the merged one."`
+	AdminAddr       string        `env:"HEARTH_ADMIN_ADDR" file:"adminAddr" is:"address" doc:"Separate listener for the operator routes, which the other listeners then do not serve; empty: the merged one."`
+	StrictRefs      bool          `env:"HEARTH_STRICT_REFS" file:"strictRefs" default:"false" is:"boolean" doc:"Areas A and B refuse references to DIDs that are not stored here, instead of marking them external."`
+	TrustProxy      bool          `env:"TRUST_PROXY_ENABLED" file:"trustProxy" default:"false" is:"boolean" doc:"Take the client address from X-Forwarded-For: the rightmost address that is not a trusted proxy. Unless HEARTH_TRUSTED_PROXIES is given, loopback and private addresses are trusted."`
+	TrustedProxies  []string      `env:"HEARTH_TRUSTED_PROXIES" file:"trustedProxies" is:"proxies" doc:"Networks of the proxies to trust when TRUST_PROXY_ENABLED is true; empty: loopback and private addresses."`
+	CORSOrigin      string        `env:"CORS_ORIGIN" file:"corsOrigin" default:"*" is:"origins" doc:"Origins whose pages may call areas A, B and D. Named origins may send credentials, '*' may not; empty: no other origin may call."`
+	ShutdownTimeout time.Duration `env:"HEARTH_SHUTDOWN_TIMEOUT" file:"shutdownTimeout" default:"15s" is:"duration 1s 10m" doc:"How long a shutdown waits for requests and streams to end."`
 }
 
 // TLS holds the certificate files or the ACME account; all empty is plain HTTP.
 type TLS struct {
-	CertFile      string
-	KeyFile       string
-	ACMEDomains   []string
-	ACMEEmail     string
-	ACMEDirectory string // "" is the default authority of the ACME client
-	ACMEHTTPAddr  string // listener for http-01 challenges; "" uses tls-alpn-01 only
+	CertFile      string   `env:"HEARTH_TLS_CERT" file:"cert" is:"text 4096" doc:"File with the certificate chain (PEM); turns TLS on."`
+	KeyFile       string   `env:"HEARTH_TLS_KEY" file:"key" is:"text 4096" doc:"File with the private key of the certificate (PEM)."`
+	ACMEDomains   []string `env:"HEARTH_ACME_DOMAINS" file:"acmeDomains" is:"domains" doc:"Names to get certificates for by ACME; turns TLS on and accepts the authority's terms of service."`
+	ACMEEmail     string   `env:"HEARTH_ACME_EMAIL" file:"acmeEmail" is:"text 254" doc:"Contact the ACME authority may write to."`
+	ACMEDirectory string   `env:"HEARTH_ACME_DIRECTORY" file:"acmeDirectory" is:"httpURL" doc:"Directory address of the ACME authority; empty: Let's Encrypt."`
+	ACMEHTTPAddr  string   `env:"HEARTH_ACME_HTTP_ADDR" file:"acmeHttpAddr" is:"address" doc:"Listener for http-01 challenges, usually :80; empty: tls-alpn-01 is used, which needs port 443."`
 }
 
 // Data says where things are stored and how instances find each other.
 type Data struct {
-	Dir               string
-	DatabaseURL       Secret // PostgreSQL; empty is the embedded store
-	SQLiteSynchronous string // full or normal
+	Dir               string `env:"HEARTH_DATA_DIR" file:"dir" default:"./hearth-data" is:"text 4096" doc:"Data folder: database, keys, media."`
+	DatabaseURL       Secret `env:"DATABASE_URL" file:"databaseUrl" is:"postgresURL" doc:"Address of a PostgreSQL database; empty: the embedded store."`
+	SQLiteSynchronous string `env:"HEARTH_SQLITE_SYNCHRONOUS" file:"sqliteSynchronous" default:"full" is:"oneOf full normal" doc:"When the embedded store writes to the disk: full is before each answer. normal is insecure: a power cut may lose writes that were answered with success."`
+	NATSURL           Secret `env:"NATS_URL" file:"natsUrl" is:"later" doc:"NATS servers for live events between instances. Not supported yet: setting it is an error."`
 }
 
 // Backup is the schedule of automatic backups.
 type Backup struct {
-	Dir   string        // "" is backups in the data folder; see Config.BackupDir
-	Every time.Duration // 0 is off
-	Keep  int           // newest backups that are kept
+	Dir   string        `env:"HEARTH_BACKUP_DIR" file:"dir" is:"text 4096" doc:"Folder of the backups; empty: 'backups' in the data folder."`
+	Every time.Duration `env:"HEARTH_BACKUP_EVERY" file:"every" default:"0" is:"duration 1m 366d or0" doc:"Time between automatic backups; 0: none are made. With PostgreSQL the server needs pg_dump."`
+	Keep  int           `env:"HEARTH_BACKUP_KEEP" file:"keep" default:"7" is:"integer 1 10000" doc:"How many automatic backups are kept; older ones are removed."`
 }
 
 // Limits bound what one client, and all of them together, can take.
 type Limits struct {
-	MaxBodyBytes             int64
-	OracleMaxBodyBytes       int64
-	MaxHeaderBytes           int64
-	HeaderTimeout            time.Duration
-	IdleTimeout              time.Duration
-	WriteTimeout             time.Duration
-	BodyMinRate              int64 // bytes a second a body must arrive with
-	MaxConnections           int
-	MaxConnectionsPerAddress int
-	MaxInFlight              int
-	RateLimit                int // requests a minute and key, areas A and B; 0 is off
-	AddressRateLimit         int // requests a minute and address; 0 is off
+	MaxBodyBytes             int64         `env:"HEARTH_MAX_BODY_BYTES" file:"maxBodyBytes" default:"1MiB" is:"size 1KiB 1GiB" doc:"Largest JSON body of areas A, B and C. The depth of JSON is always limited to 64."`
+	OracleMaxBodyBytes       int64         `env:"HEARTH_ORACLE_MAX_BODY_BYTES" file:"oracleMaxBodyBytes" default:"100KiB" is:"size 1KiB 1GiB" doc:"Largest JSON body of area D."`
+	MaxHeaderBytes           int64         `env:"HEARTH_MAX_HEADER_BYTES" file:"maxHeaderBytes" default:"64KiB" is:"size 4KiB 1MiB" doc:"Largest request head. UCAN delegations travel in headers."`
+	HeaderTimeout            time.Duration `env:"HEARTH_HEADER_TIMEOUT" file:"headerTimeout" default:"5s" is:"duration 100ms 5m" doc:"How long a client may take to send its request head."`
+	IdleTimeout              time.Duration `env:"HEARTH_IDLE_TIMEOUT" file:"idleTimeout" default:"2m" is:"duration 1s 1h" doc:"How long an open connection may be silent between requests."`
+	WriteTimeout             time.Duration `env:"HEARTH_WRITE_TIMEOUT" file:"writeTimeout" default:"30s" is:"duration 1s 1h" doc:"How long a client may take to accept one write of an answer, in addition to the time its bytes take at HEARTH_BODY_MIN_RATE. For an event of a stream it is 10s."`
+	BodyMinRate              int64         `env:"HEARTH_BODY_MIN_RATE" file:"bodyMinRate" default:"1KiB" is:"size 1 1GiB" doc:"Bytes per second at which a request body must arrive, after a grace of 10s, and an answer must be taken."`
+	MaxConnections           int           `env:"HEARTH_MAX_CONNECTIONS" file:"maxConnections" default:"10000" is:"integer 1 10000000" doc:"Open connections of all clients together."`
+	MaxConnectionsPerAddress int           `env:"HEARTH_MAX_CONNECTIONS_PER_ADDRESS" file:"maxConnectionsPerAddress" default:"512" is:"integer 1 10000000" doc:"Open connections from one address. Loopback, trusted proxies and USSD gateways are exempt."`
+	MaxInFlight              int           `env:"HEARTH_MAX_IN_FLIGHT" file:"maxInFlight" default:"1024" is:"integer 1 10000000" doc:"Requests handled at one time; further ones are answered 503 with Retry-After. Streams do not count."`
+	RateLimit                int           `env:"HEARTH_RATE_LIMIT" file:"rateLimit" default:"6000" is:"integer 0 10000000" doc:"Requests per minute and API key on areas A and B; 0: no limit."`
+	AddressRateLimit         int           `env:"HEARTH_ADDRESS_RATE_LIMIT" file:"addressRateLimit" default:"12000" is:"integer 0 10000000" doc:"Requests per minute and address on areas A and B; 0: no limit."`
 }
 
 // Auth holds what the key store starts with.
 type Auth struct {
-	OwnerKey  Secret // empty: one is made and printed on the first start
-	ServerKey Secret // empty: one is made in the data folder
+	OwnerKey  Secret `env:"HEARTH_OWNER_KEY" file:"ownerKey" is:"secret 32" doc:"The first owner API key; empty: one is made on the first start and printed once."`
+	ServerKey Secret `env:"HEARTH_SERVER_KEY" file:"serverKey" is:"secret 32" doc:"Seals stored secrets and signs cursors; instances on one database share it. Empty: one is made in the data folder, which 'production' refuses."`
 }
 
 // Events covers events, jobs, webhooks and the outbound guard.
 type Events struct {
-	Retention            time.Duration // 0 keeps events for ever
-	IdempotencyRetention time.Duration
-	JobRetention         time.Duration
-	DeliveryRetention    time.Duration
-	WebhookTimeout       time.Duration
-	WebhookMaxAttempts   int
-	OutboundAllow        []string // networks, addresses and host names, each with or without a port
+	Retention            time.Duration `env:"HEARTH_EVENT_RETENTION" file:"retention" default:"0" is:"duration 1h 36500d or0" doc:"How long events, and with them the audit view, are kept; 0: for ever."`
+	IdempotencyRetention time.Duration `env:"HEARTH_IDEMPOTENCY_RETENTION" file:"idempotencyRetention" default:"24h" is:"duration 1m 366d" doc:"How long the answer to an Idempotency-Key is kept."`
+	JobRetention         time.Duration `env:"HEARTH_JOB_RETENTION" file:"jobRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished jobs are kept; 0: for ever."`
+	DeliveryRetention    time.Duration `env:"HEARTH_DELIVERY_RETENTION" file:"deliveryRetention" default:"720h" is:"duration 1h 36500d or0" doc:"How long finished webhook deliveries are kept; 0: for ever."`
+	WebhookTimeout       time.Duration `env:"HEARTH_WEBHOOK_TIMEOUT" file:"webhookTimeout" default:"10s" is:"duration 1s 5m" doc:"How long one webhook delivery may take."`
+	WebhookMaxAttempts   int           `env:"HEARTH_WEBHOOK_MAX_ATTEMPTS" file:"webhookMaxAttempts" default:"12" is:"integer 1 100" doc:"Attempts before a delivery becomes a dead letter."`
+	OutboundAllow        []string      `env:"HEARTH_OUTBOUND_ALLOW" file:"outboundAllow" is:"outbound" doc:"Private networks, addresses and host names that webhooks and models may reach, on any port or the one given; public ones need no entry."`
 }
 
 // USSD is area C.
 type USSD struct {
-	PINKey          Secret // as written; empty: one is derived from the server's key
-	OldPINKey       Secret // the one before it, during a change of keys
-	LegacyPINKey    Secret // of PINs taken over from elsewhere
-	GatewayNetworks []netip.Prefix
-	GatewaySecret   Secret
-	GatewayOnly     bool
-	SessionTTL      time.Duration
-	RateLimit       int    // requests a minute and address; 0 is off
-	TextMode        string // auto, accumulated or latest
-	ServiceCodes    []string
-	Menu            string // name of a shipped pack, or a file
-	GatewaysFile    string // further gateways; "" is none
-	SMS             SMS
+	PINKey          Secret         `env:"PIN_ENCRYPTION_KEY" file:"pinEncryptionKey" is:"pinKey" doc:"Key that encrypts PINs, or a passphrase it is made from. Empty: one is derived from the server's key, which 'production' refuses."`
+	OldPINKey       Secret         `env:"PIN_ENCRYPTION_KEY_OLD" file:"pinEncryptionKeyOld" is:"pinKey" doc:"The key that PIN_ENCRYPTION_KEY replaces. After the start a job encrypts its PINs again with the new key; remove this setting when 'hearth ussd accounts rotate' says that none is left."`
+	LegacyPINKey    Secret         `env:"LEGACY_PIN_ENCRYPTION_KEY" file:"legacyPinEncryptionKey" is:"secret 0" doc:"Passphrase of imported PINs, which are checked with it once and then encrypted again. Empty: PIN_ENCRYPTION_KEY."`
+	GatewayNetworks []netip.Prefix `env:"USSD_GATEWAY_NETWORKS" file:"gatewayNetworks" is:"networks" doc:"Networks of the telecom gateways; they are exempt from the limit per address."`
+	GatewaySecret   Secret         `env:"USSD_GATEWAY_SECRET" file:"gatewaySecret" is:"secret 16" doc:"Shared secret by which a gateway proves itself."`
+	GatewayOnly     bool           `env:"USSD_GATEWAY_ONLY" file:"gatewayOnly" default:"false" is:"boolean" doc:"Refuse every caller that is not a known gateway."`
+	SessionTTL      time.Duration  `env:"USSD_SESSION_TTL" file:"sessionTtl" default:"180s" is:"duration 10s 1d" doc:"How long a handset session may be silent."`
+	RateLimit       int            `env:"USSD_RATE_LIMIT" file:"rateLimit" default:"100" is:"integer 0 10000000" doc:"Requests per minute and address; 0: no limit."`
+	TextMode        string         `env:"USSD_TEXT_MODE" file:"textMode" default:"auto" is:"oneOf auto accumulated latest" doc:"What the text field of a request holds: accumulated is the whole dialog so far, latest is the newest input, auto finds out."`
+	ServiceCodes    []string       `env:"USSD_SERVICE_CODES" alias:"ZM_SERVICE_CODES" file:"serviceCodes" is:"serviceCodes" doc:"Codes people dial; requests for other codes are refused. Empty: every code is accepted."`
+	Menu            string         `env:"USSD_MENU" file:"menu" default:"hearth" is:"text 4096" doc:"The menus: hearth, classic, or the path of a YAML file, which is read again when it changes."`
+	GatewaysFile    string         `env:"USSD_GATEWAYS_FILE" file:"gatewaysFile" is:"text 4096" doc:"YAML file with further gateways, in addition to those that are shipped."`
+
+	SMS SMS `file:"sms" title:"Short messages"`
 }
 
 // SMS says how short messages leave.
 type SMS struct {
-	Provider      string // off, webhook or africastalking
-	WebhookURL    Secret // its path is a key at many services
-	WebhookSecret Secret
-	ATUsername    string
-	ATKey         Secret
-	ATSender      string
-	ATURL         string
+	Provider      string `env:"SMS_PROVIDER" file:"provider" default:"off" is:"oneOf off webhook africastalking" doc:"How short messages are sent: not at all, to a webhook of yours, or through Africa's Talking."`
+	WebhookURL    Secret `env:"SMS_WEBHOOK_URL" file:"webhookUrl" is:"hookURL" doc:"Where messages are posted with SMS_PROVIDER=webhook."`
+	WebhookSecret Secret `env:"SMS_WEBHOOK_SECRET" file:"webhookSecret" is:"secret 16" doc:"Secret that signs the messages posted to SMS_WEBHOOK_URL."`
+	ATUsername    string `env:"AFRICASTALKING_USERNAME" file:"africasTalkingUsername" is:"text 128" doc:"User name at Africa's Talking."`
+	ATKey         Secret `env:"AFRICASTALKING_API_KEY" file:"africasTalkingApiKey" is:"secret 0" doc:"Key at Africa's Talking."`
+	ATSender      string `env:"AFRICASTALKING_SENDER_ID" file:"africasTalkingSenderId" is:"text 32" doc:"Name or short code that messages come from."`
+	ATURL         string `env:"AFRICASTALKING_URL" file:"africasTalkingUrl" default:"https://api.africastalking.com" is:"httpURL" doc:"Address of its API; https://api.sandbox.africastalking.com is its sandbox."`
 }
 
 // Oracle is area D without its model.
 type Oracle struct {
-	DID                  string // "" uses the oracle twin made on the first start
-	Name                 string
-	Mnemonic             Secret
-	BlocksyncURL         string // outside did:ixo resolver; "" is off
-	UCANAuthMaxTTL       time.Duration
-	UCANDelegationMaxTTL time.Duration // 0 is no limit
-	ThrottleLimit        int           // requests a caller may send within ThrottleTTL; 0 is off
-	ThrottleTTL          time.Duration
-	RunsPerCaller        int
-	RunTimeout           time.Duration
-	Prompt               string
+	DID                  string        `env:"ORACLE_DID" file:"did" is:"oracleDID" doc:"DID of the oracle; empty: the oracle twin made on the first start."`
+	Name                 string        `env:"ORACLE_NAME" file:"name" default:"Hearth" is:"text 128" doc:"Name of the oracle."`
+	Mnemonic             Secret        `env:"ORACLE_MNEMONIC" alias:"SECP_MNEMONIC" file:"mnemonic" is:"mnemonic" doc:"Phrase of the key that belongs to ORACLE_DID; without it callers are still authenticated, but nothing can be signed."`
+	BlocksyncURL         string        `env:"BLOCKSYNC_GRAPHQL_URL" file:"blocksyncGraphqlUrl" is:"httpURL" doc:"Indexer that is asked for did:ixo documents that are not stored here; empty: none is asked."`
+	UCANAuthMaxTTL       time.Duration `env:"UCAN_AUTH_MAX_TTL_SECONDS" file:"ucanAuthMaxTtlSeconds" default:"900" is:"seconds 10 31536000" doc:"Longest life of a UCAN invocation, in seconds."`
+	UCANDelegationMaxTTL time.Duration `env:"UCAN_DELEGATION_MAX_TTL_SECONDS" file:"ucanDelegationMaxTtlSeconds" default:"31536000" is:"seconds 0 2000000000" doc:"How far away the expiry of a UCAN delegation may be, in seconds; 0: no limit."`
+	ThrottleLimit        int           `env:"THROTTLE_LIMIT" file:"throttleLimit" default:"300" is:"integer 0 10000000" doc:"Requests one caller DID may send within THROTTLE_TTL_MS, and twice that per address; 0: no limit."`
+	ThrottleTTL          time.Duration `env:"THROTTLE_TTL_MS" file:"throttleTtlMs" default:"60000" is:"milliseconds 1000 86400000" doc:"The window of THROTTLE_LIMIT, in milliseconds."`
+	RunsPerCaller        int           `env:"ORACLE_RUNS_PER_CALLER" file:"runsPerCaller" default:"3" is:"integer 1 1000" doc:"Answers the oracle works on at once for one caller."`
+	RunTimeout           time.Duration `env:"ORACLE_RUN_TIMEOUT" file:"runTimeout" default:"10m" is:"duration 10s 1d" doc:"How long the oracle may work on one answer."`
+	Prompt               string        `env:"ORACLE_PROMPT" file:"prompt" is:"text 8192" doc:"What the model is told in addition to its task, such as who runs the programme."`
 }
 
 // Model is the language model. BaseURL and APIKey are filled from the
 // provider's own key when they were not given; both empty is the built-in
 // offline model.
 type Model struct {
-	BaseURL       string
-	APIKey        Secret
-	Default       string
-	Offered       []string
-	Fallbacks     []string
-	Provider      string // auto, openrouter, nebius or openai
-	OpenRouterKey Secret
-	NebiusKey     Secret
-	OpenAIKey     Secret
+	BaseURL       string   `env:"LLM_BASE_URL" file:"baseUrl" is:"httpURL" doc:"Base address of an OpenAI-compatible server; empty: that of LLM_PROVIDER when its key is given, otherwise the built-in offline model answers."`
+	APIKey        Secret   `env:"LLM_API_KEY" file:"apiKey" is:"secret 0" doc:"Key for the server at LLM_BASE_URL."`
+	Default       string   `env:"DEFAULT_MODEL" file:"default" is:"text 256" doc:"Model that answers when a request names none."`
+	Offered       []string `env:"LLM_MODELS" file:"offered" is:"names 256" doc:"Further models that a request may choose."`
+	Fallbacks     []string `env:"LLM_FALLBACK_MODELS" file:"fallbacks" is:"names 256" doc:"Models that are tried, in this order, when the chosen one fails."`
+	Provider      string   `env:"LLM_PROVIDER" file:"provider" default:"auto" is:"oneOf auto openrouter nebius openai" doc:"Provider to use when LLM_BASE_URL is empty; auto takes the first one whose key is given."`
+	OpenRouterKey Secret   `env:"OPEN_ROUTER_API_KEY" file:"openRouterApiKey" is:"secret 0" doc:"Key for the provider openrouter."`
+	NebiusKey     Secret   `env:"NEBIUS_API_KEY" file:"nebiusApiKey" is:"secret 0" doc:"Key for the provider nebius."`
+	OpenAIKey     Secret   `env:"OPENAI_API_KEY" file:"openAiApiKey" is:"secret 0" doc:"Key for the provider openai."`
 }
 
 // Observe is logs, metrics and traces.
 type Observe struct {
-	LogLevel       slog.Level
-	LogFormat      string // auto, json or text
-	MetricsEnabled bool
-	OTLPEndpoint   string // "" is no tracing
-	OTLPHeaders    Secret // name=value pairs, for the collector
-	ServiceName    string
-	TraceRatio     float64 // share of new traces that are recorded
+	LogLevel       slog.Level `env:"LOG_LEVEL" file:"logLevel" default:"info" is:"logLevel" doc:"Lowest level that is logged."`
+	LogFormat      string     `env:"LOG_FORMAT" file:"logFormat" default:"auto" is:"oneOf auto json text" doc:"Format of the log; auto is text on a terminal and JSON elsewhere."`
+	MetricsEnabled bool       `env:"METRICS_ENABLED" file:"metricsEnabled" default:"true" is:"boolean" doc:"Serve /metrics to operators."`
+	OTLPEndpoint   string     `env:"OTEL_EXPORTER_OTLP_ENDPOINT" file:"otlpEndpoint" is:"httpURL" doc:"OpenTelemetry collector that takes OTLP over HTTP; /v1/traces is appended. Empty: no tracing."`
+	OTLPHeaders    Secret     `env:"OTEL_EXPORTER_OTLP_HEADERS" file:"otlpHeaders" is:"headerPairs" doc:"Headers for the collector: name=value pairs separated by commas."`
+	ServiceName    string     `env:"OTEL_SERVICE_NAME" file:"serviceName" default:"hearth" is:"text 128" doc:"Name of this service in traces."`
+	TraceRatio     float64    `env:"OTEL_TRACES_SAMPLER_ARG" file:"traceRatio" default:"1" is:"ratio" doc:"Share of new traces that are recorded; a decision the caller has made is followed."`
 }
 
 // Default is the configuration of a start with no file, environment or flags.
@@ -190,7 +192,7 @@ func Default() *Config {
 	c := &Config{sources: map[string]string{}}
 	for _, s := range Settings() {
 		// A test holds every default to its own rules.
-		_ = s.value.set(c, s.Default)
+		_ = s.set(c, s.Default)
 		c.sources[s.Env] = sourceDefault
 	}
 	return c

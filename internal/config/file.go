@@ -132,8 +132,8 @@ func (l *loader) applyFile(name string, entries []entry) {
 			problem("", "is not a setting"+didYouMean(l.suggestKey(e)))
 		case e.null:
 			problem("", "has no value: give one or remove the line")
-		case e.list && !s.value.list:
-			problem("", "is a list: want "+s.value.want)
+		case e.list && !s.rule.list:
+			problem("", "is a list: want "+s.rule.want)
 		default:
 			l.apply(s, e.key(), at, at, e.text)
 		}

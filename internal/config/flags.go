@@ -16,7 +16,7 @@ func register(fs *flag.FlagSet) map[string]string {
 		return nil
 	})
 	for _, s := range Settings() {
-		fs.Var(&flagValue{name: s.Flag(), given: given, boolean: s.value.kind == kindBool}, s.Flag(), s.Doc)
+		fs.Var(&flagValue{name: s.Flag(), given: given, boolean: s.rule.name == kindBool}, s.Flag(), s.Doc)
 	}
 	return given
 }

@@ -27,43 +27,18 @@ type kind[T any] struct {
 	format func(T) string
 }
 
-// value ties a kind to a field of Config.
-type value struct {
-	kind, want string
-	list       bool
-	words      []string
-	set        func(*Config, string) error
-	get        func(*Config) string
-}
-
-// at makes the value for one field.
-func at[T any](field func(*Config) *T, k kind[T]) value {
-	return value{
-		kind: k.name, want: k.want, list: k.list, words: k.words,
-		set: func(c *Config, text string) error {
-			v, err := k.parse(text)
-			if err != nil {
-				return err
-			}
-			*field(c) = v
-			return nil
-		},
-		get: func(c *Config) string { return k.format(*field(c)) },
-	}
-}
-
 // later is a setting that has its name but no effect yet. Giving it is an
 // error: a server that takes it and does nothing would mislead.
-func later(name, until string) value {
-	return value{
-		kind: name, want: "nothing; " + until, list: true,
-		set: func(_ *Config, text string) error {
-			if text != "" {
-				return errors.New("is not supported yet")
+func later() kind[Secret] {
+	return kind[Secret]{
+		name: kindURL, want: "nothing; instances on one PostgreSQL hear each other through it", list: true,
+		parse: func(s string) (Secret, error) {
+			if s != "" {
+				return "", errors.New("is not supported yet")
 			}
-			return nil
+			return "", nil
 		},
-		get: func(*Config) string { return "" },
+		format: Secret.Reveal,
 	}
 }
 
@@ -177,29 +152,37 @@ func size(lo, hi int64) kind[int64] {
 	return kind[int64]{
 		name: "size", want: fmt.Sprintf("bytes from %s to %s, as in 65536, 64KiB or 1MiB", formatSize(lo), formatSize(hi)),
 		parse: func(s string) (int64, error) {
-			number, unit := strings.TrimRight(s, "BKMGTibkmgt"), int64(1)
-			switch strings.ToLower(s[len(number):]) {
-			case "", "b":
-			case "k", "kib", "kb":
-				unit = 1 << 10
-			case "m", "mib", "mb":
-				unit = 1 << 20
-			case "g", "gib", "gb":
-				unit = 1 << 30
-			default:
-				return 0, errors.New("has an unknown unit")
+			n, err := parseSize(s)
+			if err == nil && (n < lo || n > hi) {
+				err = errors.New("is out of range")
 			}
-			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			if err != nil {
-				return 0, errForm
-			}
-			if n < 0 || n > math.MaxInt64/unit || n*unit < lo || n*unit > hi {
-				return 0, errors.New("is out of range")
-			}
-			return n * unit, nil
+			return n, err
 		},
 		format: formatSize,
 	}
+}
+
+func parseSize(s string) (int64, error) {
+	number, unit := strings.TrimRight(s, "BKMGTibkmgt"), int64(1)
+	switch strings.ToLower(s[len(number):]) {
+	case "", "b":
+	case "k", "kib", "kb":
+		unit = 1 << 10
+	case "m", "mib", "mb":
+		unit = 1 << 20
+	case "g", "gib", "gb":
+		unit = 1 << 30
+	default:
+		return 0, errors.New("has an unknown unit")
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+	if err != nil {
+		return 0, errForm
+	}
+	if n < 0 || n > math.MaxInt64/unit {
+		return 0, errors.New("is out of range")
+	}
+	return n * unit, nil
 }
 
 func formatSize(n int64) string {

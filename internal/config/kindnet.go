@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -236,5 +237,26 @@ func origins() kind[string] {
 			return strings.TrimSpace(s), plain(s)
 		},
 		format: same,
+	}
+}
+
+// headerPairs is empty or name=value pairs, as OTEL_EXPORTER_OTLP_HEADERS has
+// them.
+func headerPairs() kind[Secret] {
+	return kind[Secret]{
+		name: "secret", want: "name=value pairs separated by commas", list: true,
+		parse: func(s string) (Secret, error) {
+			headers, err := ops.ParseHeaders(s)
+			if err != nil {
+				return "", errors.New("has an entry that is not name=value")
+			}
+			for name := range headers {
+				if strings.ContainsAny(name, " :\t") {
+					return "", errors.New("has a name no header can have")
+				}
+			}
+			return Secret(s), plain(s)
+		},
+		format: Secret.Reveal,
 	}
 }

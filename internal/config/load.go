@@ -58,11 +58,11 @@ func Load(in Input) (*Config, error) {
 
 // apply sets one value. name is how the key was written, source where.
 func (l *loader) apply(s Setting, name, source, from, text string) {
-	if err := s.value.set(l.c, text); err != nil {
+	if err := s.set(l.c, text); err != nil {
 		l.failed[s.Env] = true
 		l.bad = append(l.bad, Problem{
 			Key: name, Source: source, Value: quoted(s, text),
-			Detail: err.Error() + ": want " + s.value.want,
+			Detail: err.Error() + ": want " + s.rule.want,
 		})
 		return
 	}

@@ -32,7 +32,7 @@ func (c *Config) Print(w io.Writer) error {
 
 // Shown is the value of s as a person may see it: secrets are masked.
 func (c *Config) Shown(s Setting) string {
-	text := shown(s, s.value.get(c))
+	text := shown(s, s.get(c))
 	if text == "" {
 		return "-"
 	}

@@ -63,10 +63,10 @@ func shown(s Setting, text string) string {
 	if text == "" {
 		return ""
 	}
-	if s.Secret && s.value.kind != kindURL {
+	if s.Secret && s.rule.name != kindURL {
 		return mask
 	}
-	if s.value.kind == kindURL || strings.Contains(text, "@") {
+	if s.rule.name == kindURL || strings.Contains(text, "@") {
 		text = maskURLs(s, text)
 	}
 	if r := []rune(text); len(r) > 200 {
