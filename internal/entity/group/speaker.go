@@ -184,19 +184,26 @@ func (s *Speakers) doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) erro
 
 // voucher is what the caller vouches with for keys of a DID. Whoever adds a key
 // to their own twin can do no more than the key they came with, however many
-// they add.
+// they add, and all hang on the word of whoever vouched for that one.
 func (s *Speakers) voucher(ctx context.Context, q db.Querier, ws, id string) (voucher, error) {
 	c := web.CallerFrom(ctx)
 	v := voucher{by: cmp.Or(c.DID, "system"), at: s.Now().UnixMilli(), proven: !c.Later && protect(c, []string{"*"}) == nil}
-	if c.SignsFor(id) && c.Signer != id {
-		known, err := findVoucher(ctx, q, speaker{ws, id, c.Signer})
-		v.scopes = known.scopes
-		return v, err
-	}
 	// A key limited to projects has nothing in the whole workspace, and whoever has
 	// a file read has not read it.
 	if len(c.Projects) == 0 && !c.Later {
 		v.scopes = c.Scopes
+	}
+	if c.DID != id {
+		return v, nil
+	}
+	for _, key := range c.Signers() {
+		known, err := findVoucher(ctx, q, speaker{ws, id, key})
+		if err != nil {
+			return v, err
+		}
+		if v.by = known.by; c.SignsFor(id) && !c.Later {
+			v.scopes = known.scopes
+		}
 	}
 	return v, nil
 }

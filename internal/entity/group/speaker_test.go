@@ -44,6 +44,14 @@ func (r *rig) signed(t *testing.T, id, seed string) context.Context {
 	return web.WithCaller(t.Context(), c)
 }
 
+// through is a context whose caller makes keys that hang on its own, as the gate
+// has it.
+func through(ctx context.Context) context.Context {
+	c := web.CallerFrom(ctx)
+	c.Through = []string{c.Speaker()}
+	return web.WithCaller(ctx, c)
+}
+
 // has tells what the key of a seed gives a DID.
 func (r *rig) has(t *testing.T, id, seed string) string {
 	t.Helper()
@@ -353,6 +361,52 @@ func TestKeysWhenHandsChange(t *testing.T) {
 		wantCode(t, "taking the key off", r.rekey(next, org), "")
 		wantCode(t, "putting it back", r.rekey(next, org, "e"), "")
 		speaking(keyOf("e"))
+		// Nor does one that such a key has signed for.
+		two := r.create(clerk, t, entity.Draft{
+			Type: "Organisation", Protocol: "did:ixo:protocol/organisation", Properties: object(`{"name":"z"}`), AlsoKnownAs: []string{keyOf("f")},
+		})
+		if _, err := r.entities.Patch(clerk, two, "*", entity.Change{Edit: func(e *entity.Entity) error {
+			e.Controllers = append(e.Controllers, two)
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.groups.Add(clerk, g.Value.DID, two, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.rekey(r.signed(t, two, "f"), two, "f", "h"); err != nil {
+			t.Fatal(err)
+		}
+		// An API key made with it is no way round.
+		made, err := r.auth.Create(through(r.signed(t, two, "f")), auth.Draft{Name: "x", Scopes: []string{"entities:write"}, Principal: two})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := web.CallerFrom(r.signed(t, two, "f"))
+		c.Key, c.Signer, c.Through = made.ID, "", made.BoundTo
+		if err := r.rekey(web.WithCaller(t.Context(), c), two, "f", "h", "i"); err != nil {
+			t.Fatal(err)
+		}
+		// A file it has read has nobody's word, of its own keys either.
+		late := web.CallerFrom(r.signed(t, two, "f"))
+		late.Later = true
+		if err := r.rekey(web.WithCaller(t.Context(), late), two, "f", "h", "i", "j"); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.has(t, two, "j"); got != "" {
+			t.Errorf("a key from a file has %q, want nothing", got)
+		}
+		if got := r.has(t, two, "h"); got != "entities:write" {
+			t.Errorf("the key that another signed for has %q, want entities:write", got)
+		}
+		if _, err := r.entities.Transfer(owner, two, "", entity.Transfer{Controller: "did:ixo:agent/x"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, seed := range []string{"f", "h", "i"} {
+			if got := r.has(t, two, seed); got != "" {
+				t.Errorf("the key %s has %q after a transfer, want nothing", seed, got)
+			}
+		}
 		// Of a twin that ended, no key speaks.
 		her := r.person(owner, t, "a")
 		r.add(t, r.make(t, r.organisation(t), group.Draft{Name: "h", Scopes: []string{"entities:read"}}), her)
