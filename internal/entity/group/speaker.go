@@ -141,41 +141,44 @@ func (s *Speakers) Changed(ctx context.Context, tx *db.Tx, p entity.Speaking) er
 			return err
 		}
 	}
-	if p.Left {
-		if err := s.doubt(ctx, tx, p); err != nil {
+	if len(p.Came) > 0 {
+		v, err := s.voucher(ctx, tx, p.Workspace, p.DID)
+		if err != nil {
 			return err
 		}
+		for _, key := range p.Came {
+			if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, key}, v); err != nil {
+				return err
+			}
+		}
 	}
-	if len(p.Came) == 0 {
+	if !p.Left {
 		return nil
 	}
-	v, err := s.voucher(ctx, tx, p.Workspace, p.DID)
-	if err != nil {
-		return err
-	}
-	for _, key := range p.Came {
-		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, key}, v); err != nil {
-			return err
-		}
-	}
-	return nil
+	return doubt(ctx, tx, p)
 }
 
 // doubt forgets who vouched for the keys of a twin that changes hands, or whoever
 // had it before would go on to speak for it, and control what names it. The word
-// of the caller stays, of the DID itself, of those who control it now, and of
-// whoever could have taken it over.
-func (s *Speakers) doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
+// of the DID itself stays, of those who control it now, as themselves or through
+// a group, and of whoever could have taken it over.
+func doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
 	keys, vouchers, err := listSpeakers(ctx, tx, p.Workspace, p.DID)
 	if err != nil {
 		return err
 	}
-	sure := append([]string{web.CallerFrom(ctx).DID, p.DID}, p.Controllers...)
 	for i, v := range vouchers {
-		if !v.counts() || slices.Contains(sure, v.by) || v.covers(p.Workspace, []string{"entities:transfer"}) {
+		if !v.counts() || v.by == p.DID || v.covers(p.Workspace, []string{"entities:transfer"}) {
 			continue
 		}
-		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: s.Now().UnixMilli()}); err != nil {
+		as, err := ControlsAs(ctx, tx, web.Caller{Workspace: p.Workspace, DID: v.by})
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(append(as, v.by), func(id string) bool { return slices.Contains(p.Controllers, id) }) {
+			continue
+		}
+		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: v.at}); err != nil {
 			return err
 		}
 	}

@@ -361,6 +361,18 @@ func TestKeysWhenHandsChange(t *testing.T) {
 		wantCode(t, "taking the key off", r.rekey(next, org), "")
 		wantCode(t, "putting it back", r.rekey(next, org, "e"), "")
 		speaking(keyOf("e"))
+		// Who gives a twin away keeps no voice, nor leaves one behind with the same change.
+		given := r.create(clerk, t, entity.Draft{
+			Type: "Organisation", Protocol: "did:ixo:protocol/organisation", Properties: object(`{"name":"w"}`), AlsoKnownAs: []string{keyOf("k")},
+		})
+		if _, err := r.entities.Patch(clerk, given, "*", entity.Change{Edit: func(e *entity.Entity) error {
+			e.Controller, e.Controllers, e.AlsoKnownAs = "did:ixo:agent/x", []string{"did:ixo:agent/x"}, append(e.AlsoKnownAs, keyOf("l"))
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.groups.Add(clerk, g.Value.DID, given, nil)
+		wantCode(t, "the keys of whoever gave it away", err, "KEYS_UNCONFIRMED")
 		// Nor does one that such a key has signed for.
 		two := r.create(clerk, t, entity.Draft{
 			Type: "Organisation", Protocol: "did:ixo:protocol/organisation", Properties: object(`{"name":"z"}`), AlsoKnownAs: []string{keyOf("f")},
