@@ -11,6 +11,9 @@ var (
 	clerk   = step{Who: "boss", Do: "key", List: []string{"entities:write", "entities:read", "imports:write"}, New: "clerk"}
 	manager = step{Who: "boss", Do: "key", How: "manager", New: "manager"}
 	strong  = step{Who: "boss", Do: "group", On: "firm.org", List: []string{"*"}, New: "strong"}
+	weak    = step{Who: "boss", Do: "group", On: "firm.org", List: []string{"entities:write", "entities:read"}, New: "weak"}
+	joined  = step{Who: "boss", Do: "join", On: "weak", To: "person"}
+	gives   = step{Who: "boss", Do: "scopes", On: "weak", List: []string{"*"}}
 	hers    = step{Who: "boss", Do: "twin", How: "Person", List: []string{"ann"}, New: "person"}
 	known   = step{Who: "boss", Do: "join", On: "strong", To: "person", List: []string{"ann"}}
 	bobIn   = step{Who: "boss", Do: "join", On: "strong", To: "bob"}
@@ -40,6 +43,18 @@ func authorityCases() []authorityCase {
 		}},
 		{"in a group that is made with members", []step{
 			clerk, planted, {Who: "boss", Do: "group", On: "firm.org", List: []string{"*"}, To: "person", New: "strong", How: "refused"},
+		}},
+		{"a key that such a key has added, before the group gave more", []step{
+			clerk, weak, planted, joined,
+			{Who: "clerk", Do: "control", On: "person", To: "person"},
+			{Who: "person/mal", Do: "keys", On: "person", To: "eve"},
+			gives,
+		}},
+		{"a key that somebody names who can do less", []step{
+			clerk, weak, planted, joined, gives,
+			{Who: "boss", Do: "key", List: []string{"entities:write", "entities:read", "groups:write"}, New: "helper"},
+			{Who: "helper", Do: "group", List: []string{"entities:read"}, New: "own"},
+			{Who: "helper", Do: "join", On: "own", To: "person", List: []string{"ann", "mal"}},
 		}},
 		{"a controller who comes later", []step{clerk, strong, planted, known, {Who: "clerk", Do: "control", On: "person", To: "mal"}}},
 		{"a member who is removed keeps no key", []step{strong, bobIn, {Who: "bob/bob", Do: "key", List: []string{"*"}, New: "kept"}, bobOut}},

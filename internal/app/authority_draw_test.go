@@ -206,7 +206,11 @@ func (d *drawer) whatever() step {
 	case n < 77:
 		return step{Who: who, Do: "scopes", On: d.group(), List: d.scopes(), How: one(d, d.way(), "property")}
 	case n < 88:
-		return step{Who: who, Do: "join", On: d.group(), To: d.somebody(), List: d.some(hands, 1)}
+		s := step{Who: who, Do: "join", On: d.group(), To: d.somebody(), List: d.some(hands, 1)}
+		if t := d.w.twins[s.To]; t != nil && d.chance(0.5) { // all the keys it has
+			s.List = slices.Sorted(maps.Keys(t.keys))
+		}
+		return s
 	case n < 93:
 		return step{Who: who, Do: "leave", On: d.group(), To: d.somebody()}
 	case n < 98:
@@ -227,7 +231,7 @@ func (d *drawer) plan() {
 		clerk.List = []string{"entities:write", "entities:read", one(d, "imports:write", "entities:transfer", "entities:erase", "keys:write")}
 	}
 	person := step{Do: "twin", How: one(d, "Person", "Person", "Organisation"), New: p}
-	switch d.rand.IntN(12) {
+	switch d.rand.IntN(14) {
 	case 0: // take a principal over
 		person.Who, person.List = boss, []string{"ann"}
 		d.todo = []step{clerk, person, group, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: m, Do: "transfer", On: p, To: m}, {Who: m, Do: "keys", On: p, To: "mal", How: d.way()}}
@@ -292,14 +296,6 @@ func (d *drawer) plan() {
 			{Who: boss, Do: "status", On: org, How: "suspended"},
 			{Who: m, Do: "status", On: org, How: "active"},
 		}
-	case 11: // be there before the group gives more
-		person.Who, person.List, group.List = m, one(d, []string{"mal"}, []string{"ann", "mal"}), []string{"entities:read"}
-		d.todo = []step{
-			clerk, group, person,
-			{Who: boss, Do: "join", On: g, To: p},
-			{Who: boss, Do: "scopes", On: g, List: append(slices.Clone(scopes), "keys:write", "groups:write"), How: one(d, d.way(), "property")},
-			{Who: p + "/mal", Do: "key", List: scopes, New: k},
-		}
 	case 10: // what was ended goes on
 		person.Who, person.List, person.How = boss, []string{"ann"}, "Person"
 		d.todo = []step{
@@ -308,7 +304,44 @@ func (d *drawer) plan() {
 			{Who: p + "/ann", Do: "look"},
 			one(d, step{Who: boss, Do: "status", On: p, How: "deactivated"}, step{Who: boss, Do: "keys", On: p, How: "only"}),
 		}
+	default:
+		d.early(clerk, group, person)
 	}
+}
+
+// early plans how somebody who makes a person has a key there before a group
+// gives more, and what they do with it.
+func (d *drawer) early(clerk, group, person step) {
+	m, g, p, scopes := clerk.New, group.New, person.New, group.List
+	person.Who, person.List, group.List = m, one(d, []string{"mal"}, []string{"ann", "mal"}), []string{"entities:read"}
+	join, more := step{Who: group.Who, Do: "join", On: g, To: p}, d.more(group, scopes)
+	switch d.rand.IntN(3) {
+	case 0: // come with it
+		d.todo = []step{clerk, group, person, join, more, {Who: p + "/mal", Do: "key", List: scopes, New: d.fresh("k")}}
+	case 1: // add another with it
+		clerk.How, clerk.List = "", []string{"entities:write", "entities:read"}
+		group.List = clerk.List
+		d.todo = []step{
+			clerk, group, person,
+			{Who: m, Do: "control", On: p, To: p},
+			join,
+			{Who: p + "/mal", Do: "keys", On: p, To: "eve", How: one(d, "", "json", "batch", "only")},
+			more,
+		}
+	case 2: // vouch for it
+		own := d.fresh("g")
+		clerk.How, clerk.List = "", []string{"entities:write", "entities:read", "groups:write"}
+		d.todo = []step{
+			clerk, group, person, join, more,
+			{Who: m, Do: "group", List: []string{"entities:read"}, New: own},
+			{Who: m, Do: "join", On: own, To: p, List: person.List},
+		}
+	}
+}
+
+// more is the step in which a group gives more than it did when it was made.
+func (d *drawer) more(group step, scopes []string) step {
+	return step{Who: group.Who, Do: "scopes", On: group.New, List: append(slices.Clone(scopes), "keys:write", "groups:write"), How: one(d, d.way(), "property")}
 }
 
 // lastOwner plans how a workspace could lose its last owner's key. m and k are

@@ -140,7 +140,9 @@ func (w *world) doJoin(c caller, s step) (rights, bool) {
 	if !done(w.send(c, request{method: "PUT", path: at(g.did, "members", id), body: body})) {
 		return 0, false
 	}
-	w.admit(c, g, id, s.List)
+	if may := w.mayBecome(c, id); w.admit(c, g, id, s.List) && !may {
+		w.fail("%s said which keys are those of %s, who can do more", s, s.To)
+	}
 	return scopesOf("groups:write") | g.gives, true
 }
 

@@ -285,18 +285,24 @@ func (m *ledger) unplace(t *modelTwin, hand string) {
 }
 
 // admit notes that a caller who has all a group gives has made a DID a member.
-// The keys it has named are the DID's, by its word, and no others.
-func (m *ledger) admit(c caller, g *modelGroup, did string, named []string) {
+// The keys it has named are the DID's, by its word, and no others. It reports
+// whether that changed which keys speak for the DID, or with what. Only in the
+// operators' workspace does anybody come with a key of a DID.
+func (m *ledger) admit(c caller, g *modelGroup, did string, named []string) (changed bool) {
 	g.members[did] = true
 	t := m.home(did)
-	if t == nil || len(named) == 0 {
-		return
+	if t == nil || len(named) == 0 || g.ws != operators {
+		return false
 	}
+	all := m.ofPrincipal(g.ws, did)
 	for hand, p := range t.keys {
-		if p.refused = !slices.Contains(named, hand); !p.refused {
+		hers := slices.Contains(named, hand)
+		changed = changed || hers == p.refused || hers && !p.by.covers(all)
+		if p.refused = !hers; hers {
 			p.by |= m.has(c)
 		}
 	}
+	return changed
 }
 
 // forget notes that a DID was erased in a workspace.
