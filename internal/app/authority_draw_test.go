@@ -237,7 +237,12 @@ func (d *drawer) plan() {
 		d.todo = []step{clerk, person, group, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: m, Do: "transfer", On: p, To: m}, {Who: m, Do: "keys", On: p, To: "mal", How: d.way()}}
 	case 1: // be there before the rights are
 		person.Who, person.List, person.To = m, one(d, []string{"mal"}, []string{"ann", "mal"}), one(d, "", org)
-		d.todo = []step{clerk, group, person, {Who: boss, Do: "join", On: g, To: p, List: one(d, nil, nil, []string{"ann"})}, {Who: p + "/mal", Do: "keys", On: p, To: "eve"}}
+		join := step{Who: boss, Do: "join", On: g, To: p}
+		if person.List[0] == "ann" {
+			join.List = one(d, nil, []string{"ann"})
+		}
+		group.List = append(slices.Clone(scopes), "entities:write")
+		d.todo = []step{clerk, group, person, join, {Who: p + "/mal", Do: "keys", On: p, To: "eve"}}
 	case 2: // come after them
 		person.Who, person.List, person.To = m, []string{"ann"}, one(d, "", org)
 		d.todo = []step{clerk, group, person, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: m, Do: one(d, "keys", "keys", "control"), On: p, To: "mal", How: d.way()}}
@@ -255,7 +260,7 @@ func (d *drawer) plan() {
 		}
 		last := d.fresh("k")
 		d.todo = append(d.todo, step{Who: as, Do: "key", List: scopes, New: last})
-		if d.chance(0.2) {
+		if d.chance(0.3) {
 			d.todo[len(d.todo)-1].List = append(slices.Clone(scopes), "events:read")
 			group.List = append(group.List, "events:read")
 			d.todo = append(d.todo, step{Who: one(d, as, last), Do: "watch"})
@@ -279,7 +284,8 @@ func (d *drawer) plan() {
 		person.Who, person.List, person.How = "tenant", []string{"ann"}, one(d, "Person", "Device", "Organisation")
 		d.todo = []step{clerk, group, person, {Who: boss, Do: "join", On: g, To: p, List: []string{"ann"}}, {Who: one(d, m, boss), Do: "copy", On: p, New: c, List: []string{"mal"}, How: one(d, "create", "import", "upsert")}}
 	case 6: // the server's oracle
-		for _, how := range d.some([]string{"", "keys", "control", "service", "service"}, 4) {
+		clerk.How, clerk.List = "", []string{"entities:write", "entities:read", "entities:transfer"}
+		for _, how := range append([]string{""}, d.some([]string{"", "keys", "control", "service", "service"}, 3)...) {
 			d.todo = append(d.todo, step{Who: m, Do: "oracle", How: how, To: one(d, "api", "ws"), List: []string{"mal"}})
 		}
 		d.todo = append([]step{clerk}, d.todo...)
