@@ -58,7 +58,7 @@ func loadIdentity(dir string, o config.Oracle) (Identity, error) {
 	if err != nil || len(seed) != ed25519.SeedSize {
 		return Identity{}, fmt.Errorf("read oracle identity %s: ed25519Seed is not 32 bytes", path)
 	}
-	if _, err := did.Parse(f.DID.String()); err != nil {
+	if !did.Valid(f.DID.String()) {
 		return Identity{}, fmt.Errorf("read oracle identity %s: %w", path, err)
 	}
 	return Identity{DID: f.DID, Key: ed25519.NewKeyFromSeed(seed)}, nil

@@ -42,8 +42,9 @@ var ladder = map[string]int{
 	"internal/ucan":     base,
 	"internal/socketio": base,
 
-	"internal/idem": footing,
-	"internal/file": footing,
+	"internal/check": footing,
+	"internal/idem":  footing,
+	"internal/file":  footing,
 
 	"internal/auth":  shared,
 	"internal/event": shared,

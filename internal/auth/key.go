@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -194,17 +196,17 @@ func (d Draft) Validate(now time.Time) error {
 	if d.Role == member && len(d.Scopes) > 0 {
 		c.Add("/scopes", "not_allowed", "A member has the scopes its groups give and no others.")
 	}
-	checkList(&c, "/scopes", d.Scopes, WrongScope)
-	if d.Principal != "" && !validDID(d.Principal) {
+	check.Each(&c, "/scopes", d.Scopes, maxList, WrongScope)
+	if d.Principal != "" && !did.Valid(d.Principal) {
 		c.Add("/principal", "not_a_did", "The value must be a DID.")
 	}
-	checkList(&c, "/projects", d.Projects, func(s string) string {
-		if !validDID(s) {
+	check.Each(&c, "/projects", d.Projects, maxList, func(s string) string {
+		if !did.Valid(s) {
 			return "The value must be a DID."
 		}
 		return ""
 	})
-	checkList(&c, "/networks", d.Networks, func(s string) string {
+	check.Each(&c, "/networks", d.Networks, maxList, func(s string) string {
 		if _, err := web.ParseNetworks([]string{s}); err != nil {
 			return "The value must be a network such as 192.0.2.0/24, or an address."
 		}

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -30,11 +29,6 @@ type Principal struct {
 	CreatedAt time.Time
 }
 
-func validDID(s string) bool {
-	_, err := did.Parse(s)
-	return err == nil
-}
-
 // checkName wants text a person can read on one line.
 func checkName(c *fault.Checks, pointer, name string) {
 	switch {
@@ -44,18 +38,5 @@ func checkName(c *fault.Checks, pointer, name string) {
 		c.Add(pointer, "too_long", "The text must have 200 characters or fewer.")
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }):
 		c.Add(pointer, "control_character", "The text must be one line without control or direction characters.")
-	}
-}
-
-// checkList checks each member with a function that says what is wrong.
-func checkList(c *fault.Checks, pointer string, list []string, wrong func(string) string) {
-	if len(list) > maxList {
-		c.Add(pointer, "too_many", "The list must have 100 members or fewer.")
-		return
-	}
-	for i, s := range list {
-		if detail := wrong(s); detail != "" {
-			c.Add(pointer+"/"+strconv.Itoa(i), "invalid", detail)
-		}
 	}
 }

@@ -49,7 +49,7 @@ func oracleDID() kind[string] {
 			if s == "" {
 				return "", nil
 			}
-			if _, err := did.Parse(s); err != nil {
+			if !did.Valid(s) {
 				return "", errForm
 			}
 			return s, nil

@@ -40,6 +40,12 @@ func Parse(s string) (DID, error) {
 	return DID(s), nil
 }
 
+// Valid reports whether s is a DID.
+func Valid(s string) bool {
+	_, err := Parse(s)
+	return err == nil
+}
+
 // idSyntax takes the characters of the W3C grammar and the slash of the
 // documented forms. Empty segments and dot segments would make two spellings
 // of one path, so they are refused.

@@ -118,3 +118,12 @@ func TestMinted(t *testing.T) {
 		}
 	}
 }
+
+func TestValid(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]bool{"did:ixo:household/123": true, "did:ixo:": false, "": false} {
+		if got := did.Valid(s); got != want {
+			t.Errorf("Valid(%q) = %v, want %v", s, got, want)
+		}
+	}
+}

@@ -13,7 +13,7 @@
 package entity
 
 import (
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"

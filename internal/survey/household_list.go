@@ -3,8 +3,8 @@ package survey
 import (
 	"context"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 )
 
 // HouseholdFilter narrows a list of households. Empty members do not.
@@ -15,8 +15,8 @@ type HouseholdFilter struct {
 
 func (f HouseholdFilter) check() error {
 	var c fault.Checks
-	plan.OneOf(&c, "query/group", f.Group, groups[1:], false)
-	plan.OneOf(&c, "query/outcome", f.Outcome, outcomes[:declined], false)
+	check.OneOf(&c, "query/group", f.Group, groups[1:]...)
+	check.OneOf(&c, "query/outcome", f.Outcome, outcomes[:declined]...)
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -98,7 +99,8 @@ type OutcomeChange struct {
 func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange) (web.Reply[*Household], error) {
 	var none web.Reply[*Household]
 	var c fault.Checks
-	plan.OneOf(&c, "/outcome", ch.Outcome, []string{OutcomeListed, OutcomeContacted, OutcomeRefused, OutcomeUnreachable}, true)
+	c.Require(ch.Outcome != "", "/outcome")
+	check.OneOf(&c, "/outcome", ch.Outcome, OutcomeListed, OutcomeContacted, OutcomeRefused, OutcomeUnreachable)
 	if err := c.Err("HOUSEHOLDS_INVALID", "The outcome is not valid."); err != nil {
 		return none, err
 	}

@@ -3,9 +3,8 @@ package survey
 import (
 	"context"
 	"math"
-	"slices"
-	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
@@ -56,11 +55,8 @@ type Filter struct {
 
 func (f Filter) check() error {
 	var c fault.Checks
-	statuses := []string{"draft", "ready", "active", "paused", "closed", "archived"}
-	if f.Status != "" && !slices.Contains(statuses, string(f.Status)) {
-		c.Add("query/status", "not_allowed", "The value must be one of "+strings.Join(statuses, ", ")+".")
-	}
-	plan.OneOf(&c, "query/stage", f.Stage, []string{plan.StageBaseline, plan.StageFollowUp, plan.StageMonitoring}, false)
+	check.OneOf(&c, "query/status", string(f.Status), "draft", "ready", "active", "paused", "closed", "archived")
+	check.OneOf(&c, "query/stage", f.Stage, plan.StageBaseline, plan.StageFollowUp, plan.StageMonitoring)
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -22,8 +23,8 @@ type NextRound struct {
 
 func (n NextRound) check() error {
 	var c fault.Checks
-	plan.Short(&c, "/name", n.Name, plan.MaxName)
-	plan.Short(&c, "/reason", n.Reason, plan.MaxReason)
+	check.Short(&c, "/name", n.Name, plan.MaxName)
+	check.Short(&c, "/reason", n.Reason, plan.MaxReason)
 	n.Window.Check(&c, "/window")
 	return plan.Invalid(&c)
 }

@@ -29,7 +29,7 @@ func NewSigner(id did.DID, key ed25519.PrivateKey) (*Signer, error) {
 	if id == "" {
 		id = own
 	}
-	if _, err := did.Parse(string(id)); err != nil || id.Method() == "key" && id != own {
+	if !did.Valid(string(id)) || id.Method() == "key" && id != own {
 		return nil, refuse(Malformed, "%q is not the DID of this key", string(id))
 	}
 	return &Signer{id, key}, nil

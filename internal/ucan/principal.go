@@ -65,7 +65,7 @@ func readPrincipal(b []byte) (did.DID, ed25519.PublicKey, error) {
 
 // principalBytes is the opposite of readPrincipal.
 func principalBytes(id did.DID) ([]byte, error) {
-	if _, err := did.Parse(string(id)); err != nil {
+	if !did.Valid(string(id)) {
 		return nil, refuse(Malformed, "%q is not a DID", string(id))
 	}
 	if id.Method() != "key" {

@@ -154,8 +154,7 @@ func moreDIDs(pattern, parts []string) bool {
 }
 
 func isDID(parts []string) bool {
-	_, err := did.Parse(strings.Join(parts, "/"))
-	return err == nil
+	return did.Valid(strings.Join(parts, "/"))
 }
 
 // joinSpans writes the path again: a slash between spans, an encoded one

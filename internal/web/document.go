@@ -303,7 +303,7 @@ func addAll(ops []map[string]any, n *node, at string) []map[string]any {
 		return append(ops, map[string]any{"op": "add", "path": at, "value": n.raw})
 	}
 	for _, m := range n.members {
-		ops = addAll(ops, m.value, at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(m.name))
+		ops = addAll(ops, m.value, string(jsontext.Pointer(at).AppendToken(m.name)))
 	}
 	return ops
 }

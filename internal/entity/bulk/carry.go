@@ -14,7 +14,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
@@ -75,7 +74,7 @@ func (r *row) warn(body []byte) []fault.Field {
 	if json.Unmarshal(body, &held) != nil { // it is a record
 		return out
 	}
-	for _, name := range check.Keys(r.said) {
+	for _, name := range slices.Sorted(maps.Keys(r.said)) {
 		if !same(r.said[name], held[name]) {
 			out = append(out, fault.Field{Pointer: "/" + name, Code: "not_carried_over", Detail: uncarried[name]})
 		}

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"runtime/debug"
+	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -141,7 +142,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	// progress has a total, and rows may refer to later ones.
 	w := &importer{
 		s: s, run: r, p: p, file: f, st: st, pace: chunk.NewPace(s.db), resumed: resumed,
-		seen: newTakenNames(check.Keys(uncarried)...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
+		seen: newTakenNames(slices.Sorted(maps.Keys(uncarried))...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
 	}
 	total, groups, err := w.count(ctx, open)
 	if err != nil {

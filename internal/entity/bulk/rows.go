@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -184,7 +185,7 @@ func (w *importer) clash(d *entity.Draft) *fault.Error {
 		f = fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
 			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
 	}
-	for _, scheme := range check.Keys(d.ExternalIDs) {
+	for _, scheme := range slices.Sorted(maps.Keys(d.ExternalIDs)) {
 		if !w.seen.has(externalName(scheme, d.ExternalIDs[scheme])) {
 			continue
 		}

@@ -17,10 +17,10 @@ package device
 import (
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -141,8 +141,8 @@ func (d Draft) Validate() error {
 	checkDID(&c, "/householdId", d.HouseholdID)
 	checkDID(&c, "/stoveId", d.StoveID)
 	checkDID(&c, "/project", d.Project)
-	checkText(&c, "/serial", d.Serial, maxWord)
-	checkText(&c, "/name", d.Name, maxName)
+	check.Short(&c, "/serial", d.Serial, maxWord)
+	check.Short(&c, "/name", d.Name, maxName)
 	if other, ok := d.ExternalIDs[serialScheme]; ok && d.Serial != "" && other != d.Serial {
 		c.Add("/externalIds/serial", "mismatch", "This is another serial number than serial.")
 	}
@@ -318,17 +318,8 @@ func members(o entity.Object) map[string]any {
 }
 
 func checkDID(c *fault.Checks, pointer, text string) {
-	if text == "" {
-		return
-	}
-	if _, err := did.Parse(text); err != nil {
-		c.Add(pointer, "invalid", "This is not a DID.")
-	}
-}
-
-func checkText(c *fault.Checks, pointer, text string, most int) {
-	if utf8.RuneCountInString(text) > most {
-		c.Add(pointer, "too_long", "The text is too long.")
+	if text != "" && !did.Valid(text) {
+		c.Add(pointer, "invalid", "The value must be a DID.")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -47,8 +48,8 @@ func (d HouseholdDraft) Validate() error {
 			c.Add("/baseline/monthlyConsumption", "out_of_range", "The value must be at least 0.")
 		}
 	}
-	checkText(&c, "/name", d.Name, maxName)
-	checkText(&c, "/phone", d.Phone, maxWord)
+	check.Short(&c, "/name", d.Name, maxName)
+	check.Short(&c, "/phone", d.Phone, maxWord)
 	checkDID(&c, "/project", d.Project)
 	if d.Size != nil && (*d.Size < 0 || *d.Size > maxSize) {
 		c.Add("/size", "out_of_range", "The size is 0 to 1000.")
@@ -64,7 +65,7 @@ func wantText(c *fault.Checks, pointer string, v any) {
 	if !ok {
 		c.Add(pointer, "wrong_type", "The value must be a text.")
 	}
-	checkText(c, pointer, text, maxName)
+	check.Short(c, pointer, text, maxName)
 }
 
 // twin is the draft in the words of the registry. District and fuel are copied

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -257,7 +258,7 @@ func (d StatusDraft) check(c *fault.Checks, now time.Time) *status {
 	if d.Battery != nil && !(*d.Battery >= 0 && *d.Battery <= 100) {
 		c.Add("/status/battery", "out_of_range", "The battery is 0 to 100 percent.")
 	}
-	checkText(c, "/status/signal", d.Signal, maxSignal)
+	check.Short(c, "/status/signal", d.Signal, maxSignal)
 	if s.lastSync == 0 {
 		s.lastSync = now.UnixMilli()
 	}

@@ -31,11 +31,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -72,23 +71,14 @@ type Draft struct {
 	Reason  string `json:"reason" minLength:"1" maxLength:"500" doc:"Why; it stays, so name nobody." example:"The household has withdrawn its consent."`
 }
 
-const maxReason = 500 // characters
-
 // Validate names every wrong member at once, in a fault ERASURE_INVALID.
 func (d Draft) Validate() error {
 	var c fault.Checks
 	c.Require(d.Subject != "", "/subject")
-	if _, err := did.Parse(d.Subject); d.Subject != "" && err != nil {
+	if d.Subject != "" && !did.Valid(d.Subject) {
 		c.Add("/subject", "not_a_did", "The value must be a DID.")
 	}
-	switch {
-	case strings.TrimSpace(d.Reason) == "":
-		c.Require(false, "/reason")
-	case utf8.RuneCountInString(d.Reason) > maxReason:
-		c.Add("/reason", "too_long", "The text must have 500 characters or fewer.")
-	case strings.ContainsFunc(d.Reason, unicode.IsControl):
-		c.Add("/reason", "control_character", "The text must be one line without control characters.")
-	}
+	check.Reason(&c, "/reason", d.Reason, true)
 	return c.Err("ERASURE_INVALID", "The erasure cannot be asked for like this.")
 }
 

@@ -10,13 +10,11 @@ package group
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -97,35 +95,19 @@ type Draft struct {
 // Validate names every wrong member at once, in a fault GROUP_INVALID.
 func (d Draft) Validate() error {
 	var c fault.Checks
-	switch {
-	case strings.TrimSpace(d.Name) == "":
+	if strings.TrimSpace(d.Name) == "" {
 		c.Require(false, "/name")
-	case utf8.RuneCountInString(d.Name) > maxName:
-		c.Add("/name", "too_long", "The text must have 200 characters or fewer.")
-	case strings.ContainsFunc(d.Name, unicode.IsControl):
-		c.Add("/name", "control_character", "The text must be one line without control characters.")
+	} else {
+		check.Plain(&c, "/name", d.Name, maxName)
 	}
-	checkEach(&c, "/scopes", d.Scopes, auth.WrongScope)
-	checkEach(&c, "/members", d.Members, wrongDID)
+	check.Each(&c, "/scopes", d.Scopes, maxDraft, auth.WrongScope)
+	check.Each(&c, "/members", d.Members, maxDraft, wrongDID)
 	return c.Err("GROUP_INVALID", "The group cannot be made like this.")
-}
-
-// checkEach names each member of a list of which wrong says something.
-func checkEach(c *fault.Checks, at string, list []string, wrong func(string) string) {
-	if len(list) > maxDraft {
-		c.Add(at, "too_many", "The list must have 100 members or fewer.")
-		return
-	}
-	for i, s := range list {
-		if detail := wrong(s); detail != "" {
-			c.Add(at+"/"+strconv.Itoa(i), "invalid", detail)
-		}
-	}
 }
 
 // wrongDID is what is wrong with s as a DID, "" when nothing is.
 func wrongDID(s string) string {
-	if _, err := did.Parse(s); err != nil {
+	if !did.Valid(s) {
 		return "The value must be a DID."
 	}
 	return ""

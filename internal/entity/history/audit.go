@@ -33,8 +33,8 @@ type link struct {
 	Hash   []byte
 }
 
-// check follows the chain of hashes.
-type check struct {
+// follower follows the hashes from revision to revision.
+type follower struct {
 	last   link
 	n      int
 	erased int
@@ -44,7 +44,7 @@ type check struct {
 }
 
 // step checks the next revision and tells whether to go on.
-func (c *check) step(v revision) bool {
+func (c *follower) step(v revision) bool {
 	if v.number != c.last.Number+1 {
 		c.where, c.why = c.last.Number+1, "missing"
 		return false
@@ -79,7 +79,7 @@ func (s *Service) audit(ctx context.Context, id string, after link, limit int) (
 		if err != nil {
 			return err
 		}
-		c := &check{last: after}
+		c := &follower{last: after}
 		if err := chain(ctx, q, stretch{nid: r.NID, first: after.Number + 1, last: r.Revision - 1, limit: limit}, c.step); err != nil {
 			return err
 		}

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 const (
@@ -89,7 +90,7 @@ func (d *differ) objects(path string, a, b jsontext.Value) error {
 	known := make(map[string]bool, len(was))
 	for _, f := range was {
 		known[f.name] = true
-		at := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(f.name)
+		at := path + "/" + check.Escape(f.name)
 		if v, ok := left[f.name]; ok {
 			err = d.compare(at, f.value, v)
 		} else {
@@ -103,7 +104,7 @@ func (d *differ) objects(path string, a, b jsontext.Value) error {
 		if known[f.name] {
 			continue
 		}
-		if err := d.add("add", path+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(f.name), f.value); err != nil {
+		if err := d.add("add", path+"/"+check.Escape(f.name), f.value); err != nil {
 			return err
 		}
 	}

@@ -2,11 +2,13 @@ package plan
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -48,7 +50,7 @@ func decode(properties jsontext.Value) (map[string]any, []fault.Field) {
 		return values, []fault.Field{{Pointer: "/properties", Code: "wrong_type", Detail: "The value must be an object."}}
 	}
 	var wrong []fault.Field
-	for _, name := range check.Keys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		var v any
 		err := json.Unmarshal(members[name], &v)
 		if err == nil {

@@ -30,7 +30,7 @@ func Item(e *twin.Entity) twin.Credential {
 		Issuer string `json:"issuer"`
 	}
 	if !e.Properties.IsZero() && json.Unmarshal(e.Properties.Value, &said) == nil {
-		if _, err := did.Parse(said.Issuer); err == nil {
+		if did.Valid(said.Issuer) {
 			c.Issuer = said.Issuer
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -130,7 +130,7 @@ func senseOracles(v jsontext.Value, quorum int, at string, c *fault.Checks) {
 		if v.Kind() == '"' {
 			_ = json.Unmarshal(v, &id) // what is no text is no DID
 		}
-		if _, err := did.Parse(id); err != nil {
+		if !did.Valid(id) {
 			c.Add(here, "invalid", "The value must be a DID.")
 		} else if seen[id] {
 			c.Add(here, "duplicate", "This oracle is named twice.")

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -82,8 +82,7 @@ func isClass(name string) bool {
 	if _, ok := classNames()[NormalClass(name)]; ok {
 		return true
 	}
-	_, err := did.Parse(name)
-	return err == nil
+	return did.Valid(name)
 }
 
 // classOf is the class of a role in the domain model, for protocols that name
@@ -143,7 +142,7 @@ func parseRoles(o Object, c *fault.Checks) []Role {
 	}
 	var out []Role
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		at := "/relationships/" + schema.Escape(name)
+		at := "/relationships/" + check.Escape(name)
 		if !roleName.MatchString(name) {
 			c.Add(at, "invalid_name", "A role is a word of at most 64 letters, digits, - and _ that begins with a small letter.")
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -35,7 +36,7 @@ func parseProperties(o Object, c *fault.Checks) map[string]*schema.Property {
 		return out
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		at := "/properties/" + schema.Escape(name)
+		at := "/properties/" + check.Escape(name)
 		if !propertyName.MatchString(name) {
 			c.Add(at, "invalid_name", "A property is a word of at most 64 letters, digits, - and _ that begins with a letter or _.")
 			continue
@@ -91,7 +92,7 @@ func noteLists(k Content, own map[string]*schema.Property, parent *Protocol, c *
 		}
 		return nil
 	}
-	check := func(list []string, at string) {
+	known := func(list []string, at string) {
 		if len(list) > maxProperties { // noted already; and every name is looked for among all
 			return
 		}
@@ -105,9 +106,9 @@ func noteLists(k Content, own map[string]*schema.Property, parent *Protocol, c *
 			}
 		}
 	}
-	check(k.Required, "/required")
-	check(k.Indexed, "/indexed")
-	check(k.PII, "/pii")
+	known(k.Required, "/required")
+	known(k.Indexed, "/indexed")
+	known(k.PII, "/pii")
 	for i, name := range k.Indexed[:min(len(k.Indexed), maxProperties)] {
 		if p := find(name); p != nil && !schema.Scalar(p.Kind) {
 			c.Add(fmt.Sprintf("/indexed/%d", i), "not_scalar", "Only a string, number, integer, boolean, date, date-time, uri, did or duration can be indexed.")
@@ -115,7 +116,7 @@ func noteLists(k Content, own map[string]*schema.Property, parent *Protocol, c *
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if p := own[name]; p.Indexed && !schema.Scalar(p.Kind) {
-			c.Add("/properties/"+schema.Escape(name)+"/indexed", "not_scalar", "Only a string, number, integer, boolean, date, date-time, uri, did or duration can be indexed.")
+			c.Add("/properties/"+check.Escape(name)+"/indexed", "not_scalar", "Only a string, number, integer, boolean, date, date-time, uri, did or duration can be indexed.")
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -180,7 +181,7 @@ func (d *differ) properties(a, b *Protocol) {
 		default:
 			why = schema.Narrows(old, fresh)
 		}
-		d.note("/properties/"+schema.Escape(name), from[name], to[name], why)
+		d.note("/properties/"+check.Escape(name), from[name], to[name], why)
 	}
 }
 
@@ -221,7 +222,7 @@ func (d *differ) roles(a, b *Protocol) {
 		default:
 			why = old.narrows(fresh)
 		}
-		d.note("/relationships/"+schema.Escape(name), from[name], to[name], why)
+		d.note("/relationships/"+check.Escape(name), from[name], to[name], why)
 	}
 }
 
@@ -252,7 +253,7 @@ func (d *differ) extras(a, b Content) {
 		from, to := members(e.from), members(e.to)
 		for _, name := range both(from, to) {
 			_, kept := to[name]
-			d.note(e.at+schema.Escape(name), from[name], to[name], when(!kept, "What was made under it has no rules any more."))
+			d.note(e.at+check.Escape(name), from[name], to[name], when(!kept, "What was made under it has no rules any more."))
 		}
 	}
 }

@@ -5,13 +5,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -34,10 +33,8 @@ func (d *Draft) check(c *fault.Checks) {
 	if d.Type != "Protocol" {
 		c.Add("/type", "not_allowed", "The value must be Protocol.")
 	}
-	if d.DID != "" {
-		if _, err := did.Parse(d.DID); err != nil {
-			c.Add("/did", "invalid", "The value must be a DID.")
-		}
+	if d.DID != "" && !did.Valid(d.DID) {
+		c.Add("/did", "invalid", "The value must be a DID.")
 	}
 	if d.Version == "" {
 		d.Version = "1.0.0"
@@ -45,15 +42,9 @@ func (d *Draft) check(c *fault.Checks) {
 	if !validVersion(d.Version) {
 		c.Add("/version", "invalid", "The value must be a semantic version such as 1.0.0 or 2.1.0-beta.1.")
 	}
-	short(c, "/name", d.Name, maxName)
-	short(c, "/description", d.Description, maxDescription)
+	check.Short(c, "/name", d.Name, maxName)
+	check.Short(c, "/description", d.Description, maxDescription)
 	d.Content.check(c)
-}
-
-func short(c *fault.Checks, at, s string, most int) {
-	if utf8.RuneCountInString(s) > most {
-		c.Add(at, "too_long", fmt.Sprintf("The value may have at most %d characters.", most))
-	}
 }
 
 // null takes away what was given as null: it says the same as nothing.
@@ -73,12 +64,8 @@ func (k *Content) check(c *fault.Checks) {
 	if k.DomainType == "organization" {
 		k.DomainType = "organisation"
 	}
-	if k.Class != "" && !slices.Contains(classes(), k.Class) {
-		c.Add("/class", "not_allowed", "The value must be one of "+strings.Join(classes(), ", ")+".")
-	}
-	if k.DomainType != "" && !slices.Contains(DomainTypes(), k.DomainType) {
-		c.Add("/domainType", "not_allowed", "The value must be one of "+strings.Join(DomainTypes(), ", ")+".")
-	}
+	check.OneOf(c, "/class", k.Class, classes()...)
+	check.OneOf(c, "/domainType", k.DomainType, DomainTypes()...)
 	if len(k.AppliesTo) > maxTypes {
 		c.Add("/appliesTo", "too_many", fmt.Sprintf("There may be at most %d types.", maxTypes))
 	}
@@ -87,10 +74,8 @@ func (k *Content) check(c *fault.Checks) {
 			c.Add(fmt.Sprintf("/appliesTo/%d", i), "invalid", fmt.Sprintf("A type has 1 to %d characters.", maxTypeName))
 		}
 	}
-	if k.Extends != "" {
-		if _, err := did.Parse(k.Extends); err != nil {
-			c.Add("/extends", "invalid", "The value must be the DID of a protocol.")
-		}
+	if k.Extends != "" && !did.Valid(k.Extends) {
+		c.Add("/extends", "invalid", "The value must be the DID of a protocol.")
 	}
 	if k.ExtendsVersion != "" && (k.Extends == "" || !validVersion(k.ExtendsVersion)) {
 		c.Add("/extendsVersion", "invalid", "The value must be a version of the protocol in extends.")

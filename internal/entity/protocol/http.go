@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -105,7 +106,7 @@ type Change struct {
 
 func (c Change) check() error {
 	var checks fault.Checks
-	short(&checks, "/reason", c.Reason, maxReason)
+	check.Short(&checks, "/reason", c.Reason, maxReason)
 	return checks.Err("PROTOCOL_INVALID", "The request is not valid.")
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -56,13 +57,8 @@ func (f Filter) fits(r *Record) bool {
 
 func (f Filter) check() error {
 	var c fault.Checks
-	statuses := []string{"draft", "published", "deprecated", "retired"}
-	if f.Status != "" && !slices.Contains(statuses, string(f.Status)) {
-		c.Add("query/status", "not_allowed", "The value must be one of "+strings.Join(statuses, ", ")+".")
-	}
-	if f.Class != "" && !slices.Contains(classes(), f.Class) {
-		c.Add("query/class", "not_allowed", "The value must be one of "+strings.Join(classes(), ", ")+".")
-	}
+	check.OneOf(&c, "query/status", string(f.Status), "draft", "published", "deprecated", "retired")
+	check.OneOf(&c, "query/class", f.Class, classes()...)
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
@@ -229,7 +225,7 @@ func (p *Protocol) relate(given []Relation) (wrong []fault.Field, missing []stri
 		case known && r.Max > 0 && n[g.Role] > r.Max:
 			wrong = append(wrong, fault.Field{Pointer: at, Code: "too_many", Detail: fmt.Sprintf("There may be at most %d relationships of this role.", r.Max)})
 		}
-		if _, err := did.Parse(g.Target); err != nil {
+		if !did.Valid(g.Target) {
 			wrong = append(wrong, fault.Field{Pointer: at + "/target", Code: "invalid", Detail: "The value must be a DID."})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -21,7 +22,7 @@ func (k *Content) sense(c *fault.Checks) {
 	var unread fault.Checks // what cannot be read is noted by compile
 	own := parseProperties(k.Properties, &unread)
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		schema.Sense(own[name], "/properties/"+schema.Escape(name), c)
+		schema.Sense(own[name], "/properties/"+check.Escape(name), c)
 	}
 	if k.Class != "" && k.DomainType != "" && slices.Contains(classes(), k.Class) && slices.Contains(DomainTypes(), k.DomainType) && !agree(k.Class, k.DomainType) {
 		c.Add("/domainType", "conflict", fmt.Sprintf("A twin of the class %s is no %s. Leave one of the two out: it follows from the other.", k.Class, k.DomainType))
@@ -74,7 +75,7 @@ func (k *Content) senseClaims(c *fault.Checks) {
 	}
 	types := members(k.ClaimTypes)
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		at := "/claimTypes/" + schema.Escape(name)
+		at := "/claimTypes/" + check.Escape(name)
 		var f claimForm
 		if types[name].Kind() != '{' || json.Unmarshal(types[name], &f) != nil {
 			c.Add(at, "wrong_type", "The value must be an object.")

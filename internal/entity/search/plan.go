@@ -152,7 +152,7 @@ func (q Query) check() error {
 		c.Add("query/limit", "out_of_range", fmt.Sprintf("The value must be 1 to %d.", maxItems))
 	}
 	for _, one := range []struct{ name, value string }{{"did", q.DID}, {"protocol", q.Protocol}, {"project", q.Project}} {
-		if _, err := did.Parse(one.value); one.value != "" && err != nil {
+		if one.value != "" && !did.Valid(one.value) {
 			c.Add("query/"+one.name, "invalid", "The value must be a DID.")
 		}
 	}

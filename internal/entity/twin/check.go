@@ -2,6 +2,7 @@ package twin
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -114,7 +115,7 @@ func (e *Entity) checkNames(c *fault.Checks) {
 
 // lines checks members that may be missing.
 func lines(c *fault.Checks, at string, members map[string]string) {
-	for _, name := range check.Keys(members) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		check.Optional(c, at+"/"+name, members[name], MaxText)
 	}
 }
@@ -124,7 +125,7 @@ func (e *Entity) checkExternals(c *fault.Checks) {
 		c.Add("/externalIds", "too_many", "At most 20 external ids are accepted.")
 		return
 	}
-	for _, scheme := range check.Keys(e.ExternalIDs) {
+	for _, scheme := range slices.Sorted(maps.Keys(e.ExternalIDs)) {
 		at := "/externalIds/" + check.Escape(scheme)
 		check.Line(c, at, e.ExternalIDs[scheme], maxExternal)
 		if scheme == "" || len(scheme) > maxScheme || strings.ContainsFunc(scheme, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {

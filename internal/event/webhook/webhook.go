@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -96,9 +96,7 @@ func (s settings) check(c *fault.Checks, client Client, was settings) {
 	if s.Filter != was.Filter {
 		checkFilter(c, s.Filter)
 	}
-	if utf8.RuneCountInString(s.Description) > maxDescription {
-		c.Add("/description", "too_long", "At most 500 characters are accepted.")
-	}
+	check.Short(c, "/description", s.Description, maxDescription)
 }
 
 // checkEvents names every pattern that is wrong by its place.

@@ -479,7 +479,7 @@ func form(t Type, s string) string {
 			return "the hash of an attachment: sha256: and 64 lower-case hexadecimal digits"
 		}
 	case HouseholdRef, EntityRef:
-		if _, err := did.Parse(s); err != nil {
+		if !did.Valid(s) {
 			return "a DID"
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/form/document"
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 // place reads {"lat", "lon", "accuracy"?, "altitude"?}.
@@ -15,7 +15,7 @@ func (a *answering) place(list []member) {
 		i := slices.Index(geoMembers[:], m.name)
 		switch {
 		case i < 0:
-			a.wrong("/"+document.Escape(m.name), "unknown", "A place does not have this member.")
+			a.wrong("/"+check.Escape(m.name), "unknown", "A place does not have this member.")
 			continue
 		case m.value.Kind() == 'n' && i < 2:
 			continue // accuracy or altitude that the device does not know
@@ -84,7 +84,7 @@ func (a *answering) quantity(list []member) {
 			named = true
 			a.wrong("/unit", "wrong_type", "The value must be a string.")
 		default:
-			a.wrong("/"+document.Escape(m.name), "unknown", "A quantity does not have this member.")
+			a.wrong("/"+check.Escape(m.name), "unknown", "A quantity does not have this member.")
 		}
 	}
 	if !counted {
@@ -114,7 +114,7 @@ func (a *answering) matrix(list []member) {
 	chosen := make([]*choice, len(a.n.rowOrder))
 	count := 0
 	for _, m := range list {
-		below := "/" + document.Escape(m.name)
+		below := "/" + check.Escape(m.name)
 		row, ok := a.n.rows[m.name]
 		switch kind := m.value.Kind(); {
 		case !ok:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/form/document"
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 // reserved are names that expressions need for themselves: those of CEL and
@@ -90,7 +90,7 @@ func (c *compiler) text(at string, t Text) {
 	for _, tag := range t.Languages() {
 		where := at
 		if tag != "" || len(t) > 1 {
-			where = at + "/" + document.Escape(tag)
+			where = at + "/" + check.Escape(tag)
 			if !languageForm.MatchString(tag) {
 				c.problem(where, "invalid", "The name must be a language tag such as en or sw-KE.")
 			}

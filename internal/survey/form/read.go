@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/form/document"
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 // reader reads the JSON of answers. It is kept between checks.
@@ -88,7 +88,7 @@ func (ev *evaluation) sections() error {
 	return ev.object(func(name []byte) error {
 		i, ok := ev.f.byID[string(name)]
 		if !ok || !ev.f.selected[i] {
-			ev.wrong("/responses/"+document.Escape(string(name)), "unknown_section", "The survey does not ask a section of this id.")
+			ev.wrong("/responses/"+check.Escape(string(name)), "unknown_section", "The survey does not ask a section of this id.")
 			return ev.dec.SkipValue()
 		}
 		return ev.members(&ev.blocks[i])
@@ -131,7 +131,7 @@ func (ev *evaluation) members(b *block) error {
 	return ev.object(func(name []byte) error {
 		n, ok := b.box.byID[string(name)]
 		if !ok {
-			ev.wrong(b.pointer()+"/"+document.Escape(string(name)), "unknown_question", "There is no question of this id here.")
+			ev.wrong(b.pointer()+"/"+check.Escape(string(name)), "unknown_question", "There is no question of this id here.")
 			return ev.dec.SkipValue()
 		}
 		return ev.answer(b, n)

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -58,7 +59,7 @@ func (r *Resolution) check() error {
 
 // taken is the place in a resolution that decides about a question.
 func taken(pointer string) string {
-	return "/take/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(pointer)
+	return "/take/" + check.Escape(pointer)
 }
 
 // Resolve ends a conflict. Faults: SURVEY_NOT_FOUND, CONFLICT_NOT_FOUND,

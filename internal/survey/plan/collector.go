@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 )
@@ -66,9 +67,9 @@ func checkCollectors(c *fault.Checks, at string, list []Collector) {
 		here := fmt.Sprintf("%s/%d", at, i)
 		c.Require(one.DID != "", here+"/did")
 		CheckDID(c, here+"/did", one.DID)
-		Short(c, here+"/name", one.Name, MaxName)
+		check.Short(c, here+"/name", one.Name, MaxName)
 		if one.Training != nil {
-			Short(c, here+"/training/note", one.Training.Note, MaxReason)
+			check.Short(c, here+"/training/note", one.Training.Note, MaxReason)
 		}
 		if seen[one.DID] && one.DID != "" {
 			c.Add(here+"/did", "duplicate", "This collector is there already.")
@@ -117,12 +118,12 @@ func checkAssignments(c *fault.Checks, at string, list []Assignment, s *Sampling
 		c.Require(a.Collector != "", here+"/collector")
 		CheckDID(c, here+"/collector", a.Collector)
 		names(c, here+"/strata", a.Strata, maxRuleNames, func(at, one string) {
-			Short(c, at, one, maxStratum)
+			check.Short(c, at, one, maxStratum)
 			if s != nil && !s.Has(one) {
 				c.Add(at, "unknown", "The sampling has no stratum of this name.")
 			}
 		})
-		names(c, here+"/areas", a.Areas, maxRuleNames, func(at, one string) { Short(c, at, one, maxStratum) })
+		names(c, here+"/areas", a.Areas, maxRuleNames, func(at, one string) { check.Short(c, at, one, maxStratum) })
 		if a.Load < 0 || a.Load > 1e5 {
 			c.Add(here+"/load", "out_of_range", "The value must be 1 to 100,000.")
 		}

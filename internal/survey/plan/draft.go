@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
@@ -68,7 +69,7 @@ func (d *Draft) Check(c *fault.Checks) {
 	case stage == "":
 		c.Add("/type", "not_allowed", "The value must be one of BaselineSurvey, FollowUpSurvey, MonitoringSurvey.")
 	}
-	OneOf(c, "/stage", d.Stage, []string{StageBaseline, StageFollowUp, StageMonitoring}, false)
+	check.OneOf(c, "/stage", d.Stage, StageBaseline, StageFollowUp, StageMonitoring)
 	if d.Stage != "" && stage != "" && StageOf(TypeOf(d.Stage)) != stage && TypeOf(d.Stage) != "" {
 		c.Add("/stage", "conflict", "The stage of this type is "+stage+".")
 	}
@@ -79,31 +80,28 @@ func (d *Draft) Check(c *fault.Checks) {
 
 // CheckDID notes a text that is not a DID; an empty one passes.
 func CheckDID(c *fault.Checks, pointer, value string) {
-	if value == "" {
-		return
-	}
-	if _, err := did.Parse(value); err != nil {
+	if value != "" && !did.Valid(value) {
 		c.Add(pointer, "invalid", "The value must be a DID.")
 	}
 }
 
 func (d *Content) check(c *fault.Checks) {
-	Short(c, "/name", d.Name, MaxName)
-	Short(c, "/description", d.Description, maxDescription)
+	check.Short(c, "/name", d.Name, MaxName)
+	check.Short(c, "/description", d.Description, maxDescription)
 	d.checkTemplate(c)
 	if m := d.Methodology; m != nil {
 		c.Require(m.ID != "", "/methodology/id")
-		Short(c, "/methodology/id", m.ID, MaxName)
-		Short(c, "/methodology/version", m.Version, MaxName)
+		check.Short(c, "/methodology/id", m.ID, MaxName)
+		check.Short(c, "/methodology/version", m.Version, MaxName)
 	}
 	d.Sampling.check(c)
-	names(c, "/modes", d.Modes, len(modes), func(at, mode string) { OneOf(c, at, mode, modes, true) })
+	names(c, "/modes", d.Modes, len(modes), func(at, mode string) { required(c, at, mode, modes) })
 	checkCollectors(c, "/collectors", d.Collectors)
 	d.checkMethod(c)
 	d.checkTimes(c)
 	if e := d.Eligibility; e != nil {
 		c.Require(e.Expression != "", "/eligibility/expression")
-		Short(c, "/eligibility/expression", e.Expression, MaxExpression)
+		check.Short(c, "/eligibility/expression", e.Expression, MaxExpression)
 	}
 	d.VerificationPolicy.check(c)
 	checkAssignments(c, "/assignments", d.Assignments, d.Sampling)
@@ -132,14 +130,14 @@ func (d *Content) checkTemplate(c *fault.Checks) {
 // checkMethod looks at how answers are collected.
 func (d *Content) checkMethod(c *fault.Checks) {
 	if t := d.Training; t != nil {
-		Short(c, "/training/summary", t.Summary, maxDescription)
-		names(c, "/training/materials", t.Materials, maxMaterials, func(at, one string) { Short(c, at, one, MaxReason) })
+		check.Short(c, "/training/summary", t.Summary, maxDescription)
+		names(c, "/training/materials", t.Materials, maxMaterials, func(at, one string) { check.Short(c, at, one, MaxReason) })
 	}
 	for _, tag := range d.Instructions.Languages() {
 		if tag != "" && !langTag.MatchString(tag) {
 			c.Add("/instructions", "invalid", "The members must be language tags such as en or sw-KE.")
 		}
-		Short(c, "/instructions", d.Instructions[tag], maxDescription)
+		check.Short(c, "/instructions", d.Instructions[tag], maxDescription)
 	}
 	if len(d.Instructions) > maxLanguages+1 {
 		c.Add("/instructions", "too_many", fmt.Sprintf("There may be at most %d languages.", maxLanguages))
@@ -157,7 +155,7 @@ func (d *Content) checkTimes(c *fault.Checks) {
 		if r.Every < 1 || r.Every > 366 {
 			c.Add("/recurrence/every", "out_of_range", "The value must be 1 to 366.")
 		}
-		OneOf(c, "/recurrence/unit", r.Unit, []string{"day", "week", "month", "year"}, true)
+		required(c, "/recurrence/unit", r.Unit, []string{"day", "week", "month", "year"})
 	}
 }
 
@@ -166,11 +164,8 @@ func (w *Window) Check(c *fault.Checks, at string) {
 	if w == nil {
 		return
 	}
-	for name, t := range map[string]int{"start": w.Start.Year(), "end": w.End.Year()} {
-		if t != 1 && (t < 1900 || t > 9000) {
-			c.Add(at+"/"+name, "out_of_range", "The year must be 1900 to 9000.")
-		}
-	}
+	check.Years(c, at+"/start", w.Start, 1900, 9000)
+	check.Years(c, at+"/end", w.End, 1900, 9000)
 	if !w.Start.IsZero() && !w.End.IsZero() && !w.End.After(w.Start) {
 		c.Add(at+"/end", "out_of_range", "The end must be after the start.")
 	}
@@ -180,7 +175,7 @@ func (p *Policy) check(c *fault.Checks) {
 	if p == nil {
 		return
 	}
-	OneOf(c, "/verificationPolicy/mode", p.Mode, []string{"manual", "auto"}, false)
+	check.OneOf(c, "/verificationPolicy/mode", p.Mode, "manual", "auto")
 	if p.MinReviewers < 0 || p.MinReviewers > 2 {
 		c.Add("/verificationPolicy/minReviewers", "out_of_range", "The value must be 1 or 2.")
 	}
@@ -189,7 +184,7 @@ func (p *Policy) check(c *fault.Checks) {
 	}
 	names(c, "/verificationPolicy/autoRules", p.AutoRules, maxAutoRules, func(at, one string) {
 		// A name that no check has would let everything pass.
-		OneOf(c, at, one, rule.Names(), true)
+		required(c, at, one, rule.Names())
 	})
 }
 

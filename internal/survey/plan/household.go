@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
@@ -38,16 +39,16 @@ func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling) {
 	c.Require(d.HouseholdID != "", at+"/householdId")
 	CheckDID(c, at+"/householdId", d.HouseholdID)
 	if v := d.Stratum; v != nil && *v != "" {
-		Short(c, at+"/stratum", *v, maxStratum)
+		check.Short(c, at+"/stratum", *v, maxStratum)
 		if !s.Has(*v) {
 			c.Add(at+"/stratum", "unknown", "The sampling has no stratum of this name.")
 		}
 	}
 	if d.Group != nil {
-		OneOf(c, at+"/group", *d.Group, []string{GroupAdopter, GroupComparison}, false)
+		check.OneOf(c, at+"/group", *d.Group, GroupAdopter, GroupComparison)
 	}
 	if d.Area != nil {
-		Short(c, at+"/area", *d.Area, maxStratum)
+		check.Short(c, at+"/area", *d.Area, maxStratum)
 	}
 	if d.Collector != nil {
 		CheckDID(c, at+"/collector", *d.Collector)

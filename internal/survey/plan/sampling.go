@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -93,9 +93,9 @@ func (s *Sampling) check(c *fault.Checks) {
 		c.Require(false, at)
 		return
 	}
-	OneOf(c, at+"/method", s.Method, methodNames(), true)
-	OneOf(c, at+"/parameterType", s.ParameterType, []string{"proportion", "mean"}, false)
-	OneOf(c, at+"/enrolment", s.Enrolment, []string{"list", enrolmentOpen}, false)
+	required(c, at+"/method", s.Method, methodNames())
+	check.OneOf(c, at+"/parameterType", s.ParameterType, "proportion", "mean")
+	check.OneOf(c, at+"/enrolment", s.Enrolment, "list", enrolmentOpen)
 	c.Require(s.Size != nil || s.Method == methodCensus, at+"/size")
 	whole(c, at+"/size", s.Size)
 	whole(c, at+"/population", s.Population)
@@ -103,9 +103,9 @@ func (s *Sampling) check(c *fault.Checks) {
 		c.Add(at+"/size", "out_of_range", "The size must not be above the population.")
 	}
 	s.checkFractions(c, at)
-	Short(c, at+"/populationHash", s.PopulationHash, MaxName)
+	check.Short(c, at+"/populationHash", s.PopulationHash, MaxName)
 	if s.DesignID != nil {
-		Short(c, at+"/designId", *s.DesignID, MaxName)
+		check.Short(c, at+"/designId", *s.DesignID, MaxName)
 	}
 	if s.ImpliedMarginOfError != nil {
 		readOnly(c, at+"/impliedMarginOfError")
@@ -165,7 +165,7 @@ func (s *Sampling) checkStrata(c *fault.Checks, at string) {
 
 func (one *Stratum) check(c *fault.Checks, at string) {
 	c.Require(one.Name != "", at+"/name")
-	Short(c, at+"/name", one.Name, maxStratum)
+	check.Short(c, at+"/name", one.Name, maxStratum)
 	whole(c, at+"/population", one.Population)
 	whole(c, at+"/size", one.Size)
 	if one.Size != nil && one.Population != nil && *one.Population >= 1 && *one.Size > *one.Population {
@@ -261,28 +261,17 @@ func whole(c *fault.Checks, pointer string, v *float64) {
 	}
 }
 
-// OneOf notes a value that is none of those allowed.
-func OneOf(c *fault.Checks, pointer, value string, allowed []string, required bool) {
-	switch {
-	case value == "" && required:
-		c.Require(false, pointer)
-	case value != "" && !slices.Contains(allowed, value):
-		c.Add(pointer, "not_allowed", "The value must be one of "+strings.Join(allowed, ", ")+".")
-	}
-}
-
-// Short notes a text of too many characters.
-func Short(c *fault.Checks, pointer, value string, most int) {
-	if len(value) > most && len([]rune(value)) > most {
-		c.Add(pointer, "too_long", fmt.Sprintf("The value may have at most %d characters.", most))
-	}
+// required wants one of the values that are allowed, and that there is one.
+func required(c *fault.Checks, at, value string, allowed []string) {
+	c.Require(value != "", at)
+	check.OneOf(c, at, value, allowed...)
 }
 
 // CheckReason refuses why something is done when that is too long, or is needed
 // and missing. The fault is INVALID_PARAMETER.
 func CheckReason(pointer, reason string, needed bool) error {
 	var c fault.Checks
-	Short(&c, pointer, reason, MaxReason)
+	check.Short(&c, pointer, reason, MaxReason)
 	c.Require(!needed || reason != "", pointer)
 	return c.Err("INVALID_PARAMETER", "The reason is not valid.")
 }

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -197,10 +197,8 @@ func backCheckNotFound() error {
 func (d *Outcome) check(ctx context.Context) error {
 	var c fault.Checks
 	d.Outcome, d.By = cmp.Or(d.Outcome, Done), cmp.Or(d.By, web.CallerFrom(ctx).DID)
-	if !slices.Contains([]string{Done, Refused, Unreachable}, d.Outcome) {
-		c.Add("/outcome", "not_allowed", "The value must be one of done, refused, unreachable.")
-	}
-	if _, err := did.Parse(d.By); err != nil || utf8.RuneCountInString(d.By) > 500 {
+	check.OneOf(&c, "/outcome", d.Outcome, Done, Refused, Unreachable)
+	if !did.Valid(d.By) {
 		c.Add("/by", "not_a_did", "The value must be a DID.")
 	}
 	switch {

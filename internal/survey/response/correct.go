@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -47,7 +46,7 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 		return none, err
 	}
 	// What was verified would have to be verified again.
-	if err := check.ReasonParameter(c.Reason, old.VStatus == Verified); err != nil {
+	if err := checkReason(c.Reason, old.VStatus == Verified); err != nil {
 		return none, err
 	}
 	d := c.Draft

@@ -10,15 +10,19 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
 )
 
 // Limits of a response.
 const (
 	maxMetadata    = 16 << 10 // bytes
 	maxAttachments = 50
+	maxWord        = 200 // characters
+	firstYear      = 1970
+	lastYear       = 2199
 )
 
 // Draft is a response as a collector sends it.
@@ -57,11 +61,11 @@ func (d *Draft) check(c *fault.Checks) {
 		c.Add("/responseId", "invalid", "An id has letters, digits and . _ : -, begins with a letter or digit, and has 100 characters or fewer.")
 	}
 	c.Require(d.HouseholdID != "", "/householdId")
-	check.DID(c, "/householdId", d.HouseholdID)
-	check.DID(c, "/collector", d.Collector)
+	wantDID(c, "/householdId", d.HouseholdID)
+	wantDID(c, "/collector", d.Collector)
 	c.Require(!d.Timestamp.IsZero(), "/timestamp")
-	check.InCalendar(c, "/timestamp", d.Timestamp)
-	check.InCalendar(c, "/startedAt", d.StartedAt)
+	check.Years(c, "/timestamp", d.Timestamp, firstYear, lastYear)
+	check.Years(c, "/startedAt", d.StartedAt, firstYear, lastYear)
 	if !d.StartedAt.IsZero() && d.StartedAt.After(d.Timestamp) {
 		c.Add("/startedAt", "after_end", "An interview cannot begin after it has ended.")
 	}
@@ -74,9 +78,9 @@ func (d *Draft) check(c *fault.Checks) {
 	if d.Mode != "" && !slices.Contains(modes, d.Mode) {
 		c.Add("/mode", "unknown", "The value must be one of "+strings.Join(modes, ", ")+".")
 	}
-	check.Short(c, "/deviceId", d.DeviceID)
-	check.Short(c, "/language", d.Language)
-	check.Short(c, "/supersedes", d.Supersedes)
+	check.Short(c, "/deviceId", d.DeviceID, maxWord)
+	check.Short(c, "/language", d.Language, maxWord)
+	check.Short(c, "/supersedes", d.Supersedes, maxWord)
 	d.checkParts(c)
 }
 
@@ -100,8 +104,8 @@ func (d *Draft) checkParts(c *fault.Checks) {
 		if !hashForm.MatchString(a.SHA256) {
 			c.Add(at+"/sha256", "invalid", "The value must be 64 hex digits in lower case.")
 		}
-		check.Short(c, at+"/mediaType", a.MediaType)
-		check.Short(c, at+"/name", a.Name)
+		check.Short(c, at+"/mediaType", a.MediaType, maxWord)
+		check.Short(c, at+"/name", a.Name, maxWord)
 	}
 	c.Require(!d.Responses.IsZero() && d.Responses.Kind() != 'n', "/responses") // how large they may be is for the form to say
 	if !d.Metadata.IsZero() && d.Metadata.Kind() != '{' {
@@ -115,6 +119,13 @@ func (d *Draft) checkParts(c *fault.Checks) {
 	}
 }
 
+// wantDID notes what is no DID; nothing is none.
+func wantDID(c *fault.Checks, at, text string) {
+	if text != "" && !did.Valid(text) {
+		c.Add(at, "not_a_did", "The value must be a DID.")
+	}
+}
+
 // decided are the states a posted verification may have.
 var decided = []string{Verified, Rejected, NeedsCorrection, Flagged, Disputed, Invalidated}
 
@@ -123,9 +134,9 @@ func (v *Verification) check(c *fault.Checks) {
 		c.Add("/verification/status", "unknown", "The value must be one of "+strings.Join(decided, ", ")+".")
 	}
 	c.Require(v.Verifier != "", "/verification/verifier")
-	check.DID(c, "/verification/verifier", v.Verifier)
+	wantDID(c, "/verification/verifier", v.Verifier)
 	c.Require(!v.Timestamp.IsZero(), "/verification/timestamp")
-	check.InCalendar(c, "/verification/timestamp", v.Timestamp)
+	check.Years(c, "/verification/timestamp", v.Timestamp, firstYear, lastYear)
 	check.Reason(c, "/verification/reason", v.Reason, NeedsReason(v.Status))
 }
 
@@ -147,4 +158,12 @@ func (d *Draft) content() ([]byte, error) {
 		return nil, fmt.Errorf("encode content: %w", err)
 	}
 	return v, nil
+}
+
+// checkReason looks at the parameter that says why a response changes. The
+// fault is INVALID_PARAMETER.
+func checkReason(reason string, needed bool) error {
+	var c fault.Checks
+	check.Reason(&c, "query/reason", reason, needed)
+	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/fields"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 

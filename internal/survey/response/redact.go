@@ -7,7 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/check"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -17,7 +16,7 @@ import (
 // those of web.CheckMatch.
 func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.Reply[*Record], error) {
 	var out web.Reply[*Record]
-	if err := check.ReasonParameter(reason, true); err != nil {
+	if err := checkReason(reason, true); err != nil {
 		return out, err
 	}
 	_, o, err := s.Find(ctx, s.db, id)

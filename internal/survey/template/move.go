@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -20,7 +21,7 @@ type Change struct {
 
 func (c Change) check() error {
 	var checks fault.Checks
-	short(&checks, "/reason", c.Reason, maxReason)
+	check.Short(&checks, "/reason", c.Reason, maxReason)
 	if c.Version < 0 {
 		checks.Add("/version", "out_of_range", "The value must be 1 or more.")
 	}

@@ -3,13 +3,12 @@ package template
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -66,18 +65,10 @@ func (f Filter) fits(s *Summary) bool {
 
 func (f Filter) check() error {
 	var c fault.Checks
-	oneOf(&c, "query/stage", f.Stage, "baseline", "follow-up", "monitoring")
-	oneOf(&c, "query/status", string(f.Status), "draft", "published", "deprecated", "retired")
-	if utf8.RuneCountInString(f.Q) > maxQuery {
-		c.Add("query/q", "too_long", fmt.Sprintf("The value may have at most %d characters.", maxQuery))
-	}
+	check.OneOf(&c, "query/stage", f.Stage, "baseline", "follow-up", "monitoring")
+	check.OneOf(&c, "query/status", string(f.Status), "draft", "published", "deprecated", "retired")
+	check.Short(&c, "query/q", f.Q, maxQuery)
 	return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
-}
-
-func oneOf(c *fault.Checks, at, value string, allowed ...string) {
-	if value != "" && !slices.Contains(allowed, value) {
-		c.Add(at, "not_allowed", "The value must be one of "+strings.Join(allowed, ", ")+".")
-	}
 }
 
 // spot is where a list goes on.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -51,7 +52,7 @@ func decisions() []string { return []string{"keep", "revise", "retire"} }
 func (d *ReviewDraft) check(now time.Time) error {
 	var c fault.Checks
 	c.Require(d.Findings != "", "/findings")
-	short(&c, "/findings", d.Findings, maxFindings)
+	check.Short(&c, "/findings", d.Findings, maxFindings)
 	if !slices.Contains(decisions(), d.Decision) {
 		c.Add("/decision", "not_allowed", "The value must be one of keep, revise, retire.")
 	}

@@ -20,7 +20,6 @@ import (
 	"regexp"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -124,9 +123,9 @@ func count(qs []form.Question) int {
 	return n
 }
 
-// check notes what is wrong with the members that package form does not know.
+// complete notes what is wrong with the members that package form does not know.
 // It sets what is left out.
-func check(t *form.Template, c *fault.Checks) {
+func complete(t *form.Template, c *fault.Checks) {
 	if !templateID.MatchString(t.TemplateID) {
 		c.Add("/templateId", "invalid", "An identifier has 1 to 100 letters, digits, dots, hyphens and underscores, and begins with a letter or a digit.")
 	}
@@ -142,7 +141,7 @@ func check(t *form.Template, c *fault.Checks) {
 // TEMPLATE_INVALID with every problem.
 func compile(t *form.Template) (*form.Form, error) {
 	var c fault.Checks
-	check(t, &c)
+	complete(t, &c)
 	f, err := form.Compile(t)
 	bad := fault.As(err)
 	if err != nil && bad == nil {
@@ -213,12 +212,6 @@ func (v *Version) render() ([]byte, error) {
 }
 
 func path(id string) string { return "/v1/templates/" + url.PathEscape(id) }
-
-func short(c *fault.Checks, at, s string, most int) {
-	if utf8.RuneCountInString(s) > most {
-		c.Add(at, "too_long", fmt.Sprintf("The value may have at most %d characters.", most))
-	}
-}
 
 // step is a version and where it stands.
 type step struct {

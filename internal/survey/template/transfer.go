@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
@@ -63,7 +64,7 @@ const (
 
 func (in *importIn) check() error {
 	var c fault.Checks
-	oneOf(&c, "query/mode", in.Mode, modeCreate, modeUpdate)
+	check.OneOf(&c, "query/mode", in.Mode, modeCreate, modeUpdate)
 	if in.TemplateID != "" && !templateID.MatchString(in.TemplateID) {
 		c.Add("query/templateId", "invalid", "An identifier has 1 to 100 letters, digits, dots, hyphens and underscores, and begins with a letter or a digit.")
 	}

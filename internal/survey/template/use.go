@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -130,7 +131,7 @@ func (d *PreviewDraft) input() (form.Input, error) {
 	if d.Version < 0 {
 		c.Add("/version", "out_of_range", "The value must be 1 or more.")
 	}
-	short(&c, "/language", d.Language, maxLanguage)
+	check.Short(&c, "/language", d.Language, maxLanguage)
 	in.Answers = d.Answers.Value
 	if none := d.Answers.IsZero() || d.Answers.Kind() == 'n'; none {
 		in.Answers = jsontext.Value("{}")

@@ -9,18 +9,16 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
 // Limits of a decision.
 const (
-	maxReason = 500   // characters
-	maxNotes  = 5_000 // characters
-	maxShown  = 50    // decisions in the answer to one request
+	maxNotes = 5_000 // characters
+	maxShown = 50    // decisions in the answer to one request
 )
 
 const invalidCode = "VERIFICATION_INVALID"
@@ -38,17 +36,12 @@ func (d *Draft) check(c *fault.Checks) {
 		known := slices.DeleteFunc(States(), func(s string) bool { return s == response.Superseded })
 		c.Add("/status", "not_allowed", "The value must be one of "+strings.Join(known, ", ")+".")
 	}
-	switch {
-	case strings.TrimSpace(d.Reason) == "" && needsReason("", d.Status):
+	if strings.TrimSpace(d.Reason) == "" && needsReason("", d.Status) {
 		c.Add("/reason", "required", fmt.Sprintf("The state %s needs a reason.", d.Status))
-	case utf8.RuneCountInString(d.Reason) > maxReason:
-		c.Add("/reason", "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxReason))
-	case strings.ContainsFunc(d.Reason, unicode.IsControl):
-		c.Add("/reason", "control_character", "The text must be one line without control characters.")
+	} else {
+		check.Reason(c, "/reason", d.Reason, false)
 	}
-	if utf8.RuneCountInString(d.Notes) > maxNotes {
-		c.Add("/notes", "too_long", fmt.Sprintf("The text must have %d characters or fewer.", maxNotes))
-	}
+	check.Short(c, "/notes", d.Notes, maxNotes)
 	if strings.ContainsRune(d.Notes, 0) {
 		c.Add("/notes", "control_character", "The text must not have the character NUL.")
 	}

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -110,19 +111,15 @@ func (r *Report) err() error {
 func (i Item) pointer() string {
 	out := ""
 	if i.Sheet != "" {
-		out = "/" + escape(i.Sheet)
+		out = "/" + check.Escape(i.Sheet)
 	}
 	if i.Row > 0 {
 		out += fmt.Sprintf("/%d", i.Row)
 	}
 	if i.Column != "" {
-		out += "/" + escape(i.Column)
+		out += "/" + check.Escape(i.Column)
 	}
 	return out
-}
-
-func escape(s string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(s)
 }
 
 // shorten keeps the beginning of a text, for messages.

@@ -5,11 +5,12 @@ package migration
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -50,7 +51,7 @@ func (d *Draft) Validate(target *protocol.Protocol) error {
 		c.Add("/from", "invalid", "Twins of the target version are where they are to go.")
 	}
 	taken := map[string]bool{}
-	for _, old := range check.Keys(d.Rename) {
+	for _, old := range slices.Sorted(maps.Keys(d.Rename)) {
 		name := d.Rename[old]
 		if name == nil {
 			continue
@@ -63,7 +64,7 @@ func (d *Draft) Validate(target *protocol.Protocol) error {
 		}
 		taken[*name] = true
 	}
-	for _, name := range check.Keys(defaults) {
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
 		if target.Kind(name) == "" && !target.Open() {
 			c.Add("/defaults/"+check.Escape(name), "unknown_property", "The target does not declare this property.")
 		}
@@ -105,7 +106,7 @@ func (d *Draft) filling(target *protocol.Protocol) (map[string]jsontext.Value, e
 func (d *Draft) change(target *protocol.Protocol, props map[string]jsontext.Value) (map[string]jsontext.Value, error) {
 	patch := map[string]jsontext.Value{}
 	var c fault.Checks
-	for _, old := range check.Keys(d.Rename) {
+	for _, old := range slices.Sorted(maps.Keys(d.Rename)) {
 		v, has := props[old]
 		if !has {
 			continue

@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -30,21 +31,21 @@ func (s *Set) Check(properties any) []fault.Field {
 		switch {
 		case !known && s.Open:
 		case !known:
-			m.note("/properties/"+Escape(name), "unknown_property", "The protocol does not declare this property.")
+			m.note("/properties/"+check.Escape(name), "unknown_property", "The protocol does not declare this property.")
 		case d.quick != nil && d.quick.ok(v):
 		default:
 			nodes, bytes := weigh(v)
 			steps += nodes * d.cost
 			matches += bytes * d.patterns
 			if steps > maxCheckSteps || matches > maxPatternSteps {
-				return []fault.Field{{Pointer: "/properties/" + Escape(name), Code: "too_complex", Detail: "The value is too large for the rules of its protocol."}}
+				return []fault.Field{{Pointer: "/properties/" + check.Escape(name), Code: "too_complex", Detail: "The value is too large for the rules of its protocol."}}
 			}
 			d.check(&m, name, v)
 		}
 	}
 	for _, name := range s.Required {
 		if _, ok := props[name]; !ok {
-			m.note("/properties/"+Escape(name), "required", "This property is required.")
+			m.note("/properties/"+check.Escape(name), "required", "This property is required.")
 		}
 	}
 	return m.sorted()
@@ -56,7 +57,7 @@ func (p *Property) check(m *mapper, name string, v any) {
 		return
 	}
 	if cause, ok := err.(*jsonschema.ValidationError); ok { //nolint:errorlint // the library returns nothing else
-		m.add("/properties/"+Escape(name), cause)
+		m.add("/properties/"+check.Escape(name), cause)
 	}
 }
 
@@ -195,7 +196,7 @@ func (m *mapper) add(base string, e *jsonschema.ValidationError) {
 	}
 	at := base
 	for _, part := range e.InstanceLocation {
-		at += "/" + Escape(part)
+		at += "/" + check.Escape(part)
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
@@ -204,15 +205,15 @@ func (m *mapper) add(base string, e *jsonschema.ValidationError) {
 		}
 	case *kind.Required:
 		for _, name := range k.Missing {
-			m.note(at+"/"+Escape(name), "required", "This property is required.")
+			m.note(at+"/"+check.Escape(name), "required", "This property is required.")
 		}
 	case *kind.DependentRequired:
 		for _, name := range k.Missing {
-			m.note(at+"/"+Escape(name), "required", "This property is required because another one is there.")
+			m.note(at+"/"+check.Escape(name), "required", "This property is required because another one is there.")
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			m.note(at+"/"+Escape(name), "unknown_property", "The protocol does not declare this property.")
+			m.note(at+"/"+check.Escape(name), "unknown_property", "The protocol does not declare this property.")
 		}
 	case *kind.PropertyNames:
 		// The library reuses the path under this fault; the property is sure.

@@ -21,7 +21,7 @@ var errFormat = errors.New("the format is not met")
 // and computed with by them: what passes here must parse there.
 func ownFormats() map[string]func(any) bool {
 	return map[string]func(any) bool{
-		"date": text(isDate), "date-time": text(isDateTime), "uri": text(isURI), "did": text(isDID), "duration": text(isDuration),
+		"date": text(isDate), "date-time": text(isDateTime), "uri": text(isURI), "did": text(did.Valid), "duration": text(isDuration),
 		"geojson": func(v any) bool { return geoJSON(v) == nil },
 	}
 }
@@ -80,11 +80,6 @@ func isURI(s string) bool {
 	}
 	u, err := url.Parse(s)
 	return err == nil && u.IsAbs() && (u.Host != "" || u.Opaque != "" || u.Path != "")
-}
-
-func isDID(s string) bool {
-	_, err := did.Parse(s)
-	return err == nil
 }
 
 // durationForm is RFC 3339 appendix A, which ISO 8601 durations are in, with

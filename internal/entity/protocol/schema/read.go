@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -127,7 +128,7 @@ func (r *reader) walk(v any, ptr string) any {
 
 // keyword copies one keyword into out.
 func (r *reader) keyword(out map[string]any, name string, v any, ptr string) {
-	at := ptr + "/" + Escape(name)
+	at := ptr + "/" + check.Escape(name)
 	where, ok := r.known[name]
 	switch {
 	case strings.HasPrefix(name, "x-"):
@@ -173,9 +174,9 @@ func (r *reader) members(name string, v any, at string) any {
 	out := make(map[string]any, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if name == "patternProperties" {
-			r.pattern(key, at+"/"+Escape(key))
+			r.pattern(key, at+"/"+check.Escape(key))
 		}
-		out[key] = r.walk(m[key], at+"/"+Escape(key))
+		out[key] = r.walk(m[key], at+"/"+check.Escape(key))
 	}
 	return out
 }
@@ -306,11 +307,11 @@ func (r *reader) expanded(ptr string, sizes map[string]int) int {
 
 // cost is what one keyword adds.
 func (r *reader) cost(name string, v any, ptr string, sizes map[string]int) int {
-	at := ptr + "/" + Escape(name)
+	at := ptr + "/" + check.Escape(name)
 	switch name {
 	case "$defs": // counted where they are used, but each must end
 		for key := range mapOf(v) {
-			r.expanded(at+"/"+Escape(key), sizes)
+			r.expanded(at+"/"+check.Escape(key), sizes)
 		}
 		return 0
 	case "$ref":
@@ -336,7 +337,7 @@ func (r *reader) cost(name string, v any, ptr string, sizes map[string]int) int 
 		}
 	case named:
 		for key := range mapOf(v) {
-			n += r.expanded(at+"/"+Escape(key), sizes)
+			n += r.expanded(at+"/"+check.Escape(key), sizes)
 		}
 	}
 	return n

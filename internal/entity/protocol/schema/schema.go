@@ -14,12 +14,12 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -98,14 +98,6 @@ func Scalar(kind string) bool {
 	return false
 }
 
-// Escape makes a name a part of a JSON pointer.
-func Escape(name string) string {
-	if !strings.ContainsAny(name, "~/") {
-		return name
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
-}
-
 // Depth is how deep arrays and objects nest in v.
 func Depth(v any) int {
 	n := 0
@@ -167,7 +159,7 @@ func (s *Set) Compile(c *fault.Checks) error {
 			return fmt.Errorf("add schema: %w", err)
 		}
 		if p.compiled, err = comp.Compile(at); err != nil {
-			noteSchemaFault("/properties/"+Escape(name), err, c)
+			noteSchemaFault("/properties/"+check.Escape(name), err, c)
 		}
 		s.Properties[name] = &p
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -23,7 +24,7 @@ func build(t testing.TB, properties string) (*Set, []fault.Field) {
 	var c fault.Checks
 	s := &Set{ID: "did:ixo:protocol/t%2Fest?versionId=1.0.0", Properties: map[string]*Property{}}
 	for name, v := range members {
-		if p := Parse(v, "/properties/"+Escape(name), &c); p != nil {
+		if p := Parse(v, "/properties/"+check.Escape(name), &c); p != nil {
 			s.Properties[name] = p
 		}
 	}

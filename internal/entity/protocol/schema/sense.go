@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -74,7 +75,7 @@ func sense(v any, at string, c *fault.Checks) {
 	bounds(doc, at, c)
 	known := keywords()
 	for _, name := range slices.Sorted(maps.Keys(doc)) {
-		below := at + "/" + Escape(name)
+		below := at + "/" + check.Escape(name)
 		switch known[name] {
 		case plain:
 		case one:
@@ -87,7 +88,7 @@ func sense(v any, at string, c *fault.Checks) {
 		case named:
 			members := mapOf(doc[name])
 			for _, key := range slices.Sorted(maps.Keys(members)) {
-				sense(members[key], below+"/"+Escape(key), c)
+				sense(members[key], below+"/"+check.Escape(key), c)
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 // Change is one answer that differs.
@@ -52,7 +54,7 @@ func flat(answers jsontext.Value) map[string]jsontext.Value {
 		}
 		for question, v := range questions {
 			if v = v.Clone(); v.Kind() != 'n' && v.Canonicalize() == nil {
-				out["/responses/"+Escape(section)+"/"+Escape(question)] = v
+				out["/responses/"+check.Escape(section)+"/"+check.Escape(question)] = v
 			}
 		}
 	}

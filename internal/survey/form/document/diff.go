@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 // Verdict is what a difference means to responses and exports.
@@ -96,12 +98,12 @@ type setRule struct{ added, removed bool }
 func (d *differ) set(pointer string, a, b []string, r setRule) {
 	for _, w := range a {
 		if !slices.Contains(b, w) {
-			d.note(TemplateChange{Pointer: pointer + "/" + Escape(w), Kind: "removed", Breaking: r.removed, Detail: "The value was removed."})
+			d.note(TemplateChange{Pointer: pointer + "/" + check.Escape(w), Kind: "removed", Breaking: r.removed, Detail: "The value was removed."})
 		}
 	}
 	for _, w := range b {
 		if !slices.Contains(a, w) {
-			d.note(TemplateChange{Pointer: pointer + "/" + Escape(w), Kind: "added", Breaking: r.added, Detail: "The value was added."})
+			d.note(TemplateChange{Pointer: pointer + "/" + check.Escape(w), Kind: "added", Breaking: r.added, Detail: "The value was added."})
 		}
 	}
 }

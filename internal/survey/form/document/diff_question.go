@@ -3,6 +3,8 @@ package document
 import (
 	"fmt"
 	"maps"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
 func (d *differ) questions(at string, a, b []Question) {
@@ -84,11 +86,11 @@ func (d *differ) options(at string, a, b []Option, needed bool) {
 	olds, news := ids(a, value), ids(b, value)
 	for i := range a {
 		if news[a[i].Value] == nil {
-			d.note(TemplateChange{Pointer: at + "/" + Escape(a[i].Value), Kind: "removed", Breaking: true, Detail: "The value was removed."})
+			d.note(TemplateChange{Pointer: at + "/" + check.Escape(a[i].Value), Kind: "removed", Breaking: true, Detail: "The value was removed."})
 		}
 	}
 	for i := range b {
-		o, here := &b[i], at+"/"+Escape(b[i].Value)
+		o, here := &b[i], at+"/"+check.Escape(b[i].Value)
 		was := olds[o.Value]
 		if was == nil {
 			d.note(TemplateChange{Pointer: here, Kind: "added", Breaking: needed, Detail: "The value was added."})

@@ -1,10 +1,13 @@
-// Package check holds the rules for texts, links and JSON in records that are
-// the same wherever they stand. Each notes what is wrong under a pointer.
+// Package check has the rules that are the same wherever a client sends a
+// text, a DID, a time, an object or a version. Each rule notes what is wrong
+// under a JSON pointer, with a code that is part of the API; empty values pass
+// where a rule does not say otherwise.
 package check
 
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -16,6 +19,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
+
+// Short wants at most so many characters.
+func Short(c *fault.Checks, at, text string, most int) {
+	if len(text) > most && utf8.RuneCountInString(text) > most {
+		c.Add(at, "too_long", fmt.Sprintf("At most %d characters are accepted.", most))
+	}
+}
 
 // Line wants a text of one line with something in it.
 func Line(c *fault.Checks, at, text string, most int) {
@@ -33,18 +43,61 @@ func Optional(c *fault.Checks, at, text string, most int) {
 		c.Add(at, "not_text", "The value must be UTF-8 text.")
 	case strings.ContainsFunc(text, unicode.IsControl):
 		c.Add(at, "not_one_line", "The value must be one line without control characters.")
-	case utf8.RuneCountInString(text) > most:
-		c.Add(at, "too_long", fmt.Sprintf("At most %d characters are accepted.", most))
+	default:
+		Short(c, at, text, most)
 	}
+}
+
+// Plain is Optional for members whose clients know the code control_character
+// for a text that is not one line.
+func Plain(c *fault.Checks, at, text string, most int) {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		c.Add(at, "control_character", "The value must be one line without control characters.")
+		return
+	}
+	Short(c, at, text, most)
+}
+
+// maxReason is how many characters have room to say why something is done.
+const maxReason = 500
+
+// Reason wants one line that says why something is done, and where it is
+// needed, that there is one.
+func Reason(c *fault.Checks, at, reason string, needed bool) {
+	if needed && strings.TrimSpace(reason) == "" {
+		c.Require(false, at)
+		return
+	}
+	Plain(c, at, reason, maxReason)
 }
 
 // Text wants text that can be stored, in any number of lines.
 func Text(c *fault.Checks, at, text string, most int) {
-	switch {
-	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 		c.Add(at, "not_text", "The value must be UTF-8 text without U+0000.")
-	case utf8.RuneCountInString(text) > most:
-		c.Add(at, "too_long", fmt.Sprintf("At most %d characters are accepted.", most))
+		return
+	}
+	Short(c, at, text, most)
+}
+
+// OneOf wants one of the values that are allowed.
+func OneOf(c *fault.Checks, at, value string, allowed ...string) {
+	if value != "" && !slices.Contains(allowed, value) {
+		c.Add(at, "not_allowed", "The value must be one of "+strings.Join(allowed, ", ")+".")
+	}
+}
+
+// Each wants at most so many members of a list, and looks at each with a
+// function that says what is wrong with it, or nothing.
+func Each(c *fault.Checks, at string, list []string, most int, wrong func(string) string) {
+	if len(list) > most {
+		c.Add(at, "too_many", fmt.Sprintf("The list must have %d members or fewer.", most))
+		return
+	}
+	for i, s := range list {
+		if detail := wrong(s); detail != "" {
+			c.Add(at+"/"+strconv.Itoa(i), "invalid", detail)
+		}
 	}
 }
 
@@ -52,6 +105,14 @@ func Text(c *fault.Checks, at, text string, most int) {
 func Span(c *fault.Checks, at string, from, to time.Time) {
 	if !to.IsZero() && !from.IsZero() && to.Before(from) {
 		c.Add(at, "out_of_range", "The end must not be before the start.")
+	}
+}
+
+// Years wants a time between two years, both included: no other can have been
+// meant.
+func Years(c *fault.Checks, at string, t time.Time, from, to int) {
+	if !t.IsZero() && (t.Year() < from || t.Year() > to) {
+		c.Add(at, "out_of_range", fmt.Sprintf("The year must be %d to %d.", from, to))
 	}
 }
 
@@ -85,16 +146,15 @@ func IsFragment(s string) bool {
 	})
 }
 
-// DID wants a DID of any form.
+// DID wants a DID of any form, and that there is one.
 func DID(c *fault.Checks, at, text string) {
-	if _, err := did.Parse(text); err == nil {
-		return
-	}
-	if len(text) > did.MaxLength {
+	switch {
+	case did.Valid(text):
+	case len(text) > did.MaxLength:
 		c.Add(at, "too_long", fmt.Sprintf("A DID has at most %d characters.", did.MaxLength))
-		return
+	default:
+		c.Add(at, "not_a_did", "The value must be a DID, such as did:ixo:entity:123.")
 	}
-	c.Add(at, "not_a_did", "The value must be a DID, such as did:ixo:entity:123.")
 }
 
 // IsRole tells whether s can be a role of some protocol: a small letter, then
@@ -105,17 +165,10 @@ func IsRole(s string) bool {
 	})
 }
 
-// Keys lists the names of a map in their order.
-func Keys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // Escape makes a name a part of a JSON pointer.
 func Escape(name string) string {
+	if !strings.ContainsAny(name, "~/") {
+		return name
+	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/check"
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -28,17 +28,23 @@ func codes(fn func(c *fault.Checks)) string {
 
 func TestTexts(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ text, line, optional, text2 string }{
-		{"a", "", "", ""},
-		{"", "/x required", "", ""},
-		{" \t", "/x required", "/x not_one_line", ""},
-		{"a\nb", "/x not_one_line", "/x not_one_line", ""},
-		{"a\u0085b", "/x not_one_line", "/x not_one_line", ""},
-		{"a\x00b", "/x not_one_line", "/x not_one_line", "/x not_text"},
-		{"a\xff", "/x not_text", "/x not_text", "/x not_text"},
-		{"€€€€€", "", "", ""},
-		{"€€€€€€", "/x too_long", "/x too_long", "/x too_long"},
+	for _, tt := range []struct{ text, line, optional, text2, plain, short string }{
+		{"a", "", "", "", "", ""},
+		{"", "/x required", "", "", "", ""},
+		{" \t", "/x required", "/x not_one_line", "", "/x control_character", ""},
+		{"a\nb", "/x not_one_line", "/x not_one_line", "", "/x control_character", ""},
+		{"a\u0085b", "/x not_one_line", "/x not_one_line", "", "/x control_character", ""},
+		{"a\x00b", "/x not_one_line", "/x not_one_line", "/x not_text", "/x control_character", ""},
+		{"a\xff", "/x not_text", "/x not_text", "/x not_text", "", ""},
+		{"€€€€€", "", "", "", "", ""},
+		{"€€€€€€", "/x too_long", "/x too_long", "/x too_long", "/x too_long", "/x too_long"},
 	} {
+		if got := codes(func(c *fault.Checks) { check.Plain(c, "/x", tt.text, 5) }); got != tt.plain {
+			t.Errorf("Plain(%q) notes %q, want %q", tt.text, got, tt.plain)
+		}
+		if got := codes(func(c *fault.Checks) { check.Short(c, "/x", tt.text, 5) }); got != tt.short {
+			t.Errorf("Short(%q) notes %q, want %q", tt.text, got, tt.short)
+		}
 		if got := codes(func(c *fault.Checks) { check.Line(c, "/x", tt.text, 5) }); got != tt.line {
 			t.Errorf("Line(%q) notes %q, want %q", tt.text, got, tt.line)
 		}
@@ -47,6 +53,75 @@ func TestTexts(t *testing.T) {
 		}
 		if got := codes(func(c *fault.Checks) { check.Text(c, "/x", tt.text, 5) }); got != tt.text2 {
 			t.Errorf("Text(%q) notes %q, want %q", tt.text, got, tt.text2)
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text   string
+		needed bool
+		want   string
+	}{
+		{"", false, ""},
+		{" ", false, ""},
+		{"", true, "/x required"},
+		{" ", true, "/x required"},
+		{"a\nb", true, "/x control_character"},
+		{strings.Repeat("é", 500), true, ""},
+		{strings.Repeat("é", 501), false, "/x too_long"},
+	} {
+		if got := codes(func(c *fault.Checks) { check.Reason(c, "/x", tt.text, tt.needed) }); got != tt.want {
+			t.Errorf("Reason(%.20q, %v) notes %q, want %q", tt.text, tt.needed, got, tt.want)
+		}
+	}
+}
+
+func TestOneOf(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{"": "", "a": "", "b": "", "c": "/x not_allowed", "A": "/x not_allowed"} {
+		if got := codes(func(c *fault.Checks) { check.OneOf(c, "/x", value, "a", "b") }); got != want {
+			t.Errorf("OneOf(%q) notes %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestEach(t *testing.T) {
+	t.Parallel()
+	wrong := func(s string) string {
+		if s == "bad" {
+			return "The value is bad."
+		}
+		return ""
+	}
+	for list, want := range map[string]string{
+		"a": "", "a bad bad": "/x/1 invalid, /x/2 invalid", "a a a": "", "bad a a a": "/x too_many",
+	} {
+		if got := codes(func(c *fault.Checks) { check.Each(c, "/x", strings.Fields(list), 3, wrong) }); got != want {
+			t.Errorf("Each(%s) notes %q, want %q", list, got, want)
+		}
+	}
+}
+
+func TestYears(t *testing.T) {
+	t.Parallel()
+	for year, want := range map[int]string{1969: "/x out_of_range", 1970: "", 2199: "", 2200: "/x out_of_range"} {
+		at := time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)
+		if got := codes(func(c *fault.Checks) { check.Years(c, "/x", at, 1970, 2199) }); got != want {
+			t.Errorf("Years(%d) notes %q, want %q", year, got, want)
+		}
+	}
+	if got := codes(func(c *fault.Checks) { check.Years(c, "/x", time.Time{}, 1970, 2199) }); got != "" {
+		t.Errorf("Years of no time notes %q, want nothing", got)
+	}
+}
+
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"": "", "a b": "a b", "a/b": "a~1b", "~1": "~01", "é~/": "é~0~1"} {
+		if got := check.Escape(name); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", name, got, want)
 		}
 	}
 }

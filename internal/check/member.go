@@ -3,6 +3,8 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -34,7 +36,7 @@ func Unchanged(e Edited) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range Keys(is) {
+	for _, name := range slices.Sorted(maps.Keys(is)) {
 		old, there := was[name]
 		switch {
 		case e.Free(name):
@@ -45,7 +47,7 @@ func Unchanged(e Edited) error {
 			c.Add("/"+Escape(name), "read_only", "This member is decided by the server and cannot be changed here.")
 		}
 	}
-	for _, name := range Keys(was) {
+	for _, name := range slices.Sorted(maps.Keys(was)) {
 		if _, kept := is[name]; !kept && !e.Partly && !e.Free(name) {
 			c.Add("/"+Escape(name), "read_only", "This member is decided by the server and cannot be removed.")
 		}
