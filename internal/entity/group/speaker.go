@@ -207,6 +207,9 @@ func (s *Speakers) voucher(ctx context.Context, q db.Querier, ws, id string) (vo
 		if v.by = known.by; c.SignsFor(id) && !c.Later {
 			v.scopes = known.scopes
 		}
+		if !known.counts() { // a new key is worth no more than each of them
+			return voucher{at: known.at, refused: known.refused}, nil
+		}
 	}
 	return v, nil
 }
@@ -342,7 +345,7 @@ func (s *Service) confirm(ctx context.Context, tx *db.Tx, r *entity.Row, m *Memb
 		if err := protect(web.CallerFrom(ctx), c.has); err != nil {
 			return err
 		}
-		if v.refused || !named {
+		if !v.speaks() || !named {
 			if err := s.maySilence(ctx, tx, r.Workspace, m.Member); err != nil {
 				return err
 			}

@@ -356,6 +356,9 @@ func TestKeysWhenHandsChange(t *testing.T) {
 			}
 		}
 		speaking()
+		_, err = r.groups.Add(clerk, g.Value.DID, org, []string{keyOf("e")})
+		wantCode(t, "naming the key of a twin one has no more", err, "NOT_CONTROLLER")
+		speaking()
 		// Its new controller gives the key a word again.
 		next := r.employ(t, "did:ixo:agent/x", "entities:read", "entities:write")
 		wantCode(t, "taking the key off", r.rekey(next, org), "")

@@ -46,7 +46,7 @@ func (b Bench) Plain(v Verdict) twin.Verification {
 // MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
 func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v Verdict) (twin.Verification, error) {
 	next := b.Plain(v)
-	if !v.Decides() && !Vouched(claim.Verification) && claim.Verification.Status != Rejected {
+	if !v.Decides() && !Vouched(claim.Verification) && !b.refused(claim.Verification) {
 		return next, nil // nothing that others have said is taken back
 	}
 	producers, err := listProducers(ctx, q, nid, maxEnds+1)

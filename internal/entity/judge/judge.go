@@ -14,11 +14,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// The statuses of a verification that decide about a twin.
+// The statuses of a verification, beside unverified.
 const (
 	Verified = "verified"
 	Rejected = "rejected"
 	Pending  = "pending"
+	Revoked  = "revoked"
+	Expired  = "expired"
 )
 
 // Verdict is what a verifier says about a twin.
@@ -34,7 +36,7 @@ type Verdict struct {
 // ENTITY_INVALID.
 func (v Verdict) Validate() error {
 	var c fault.Checks
-	if !slices.Contains([]string{"unverified", Pending, Verified, Rejected, "revoked", "expired"}, v.Status) {
+	if !slices.Contains([]string{"unverified", Pending, Verified, Rejected, Revoked, Expired}, v.Status) {
 		c.Add("/status", "not_allowed", "The value must be unverified, pending, verified, rejected, revoked or expired.")
 	}
 	check.Text(&c, "/evidence", v.Evidence, twin.MaxEvidence)

@@ -14,6 +14,11 @@ func (b Bench) vouches(v twin.Verification) bool {
 	return Vouched(v) && (slices.Contains(b.Known, v.Verifier) || slices.ContainsFunc(v.Approvals, said))
 }
 
+// refused reports whether somebody else has said that a claim does not hold.
+func (b Bench) refused(v twin.Verification) bool {
+	return slices.Contains([]string{Rejected, Revoked, Expired}, v.Status) && !slices.Contains(b.Known, v.Verifier)
+}
+
 // parts are what somebody can have a part in a claim by.
 type parts struct {
 	producers []producer // all that produce it, or once did
