@@ -30,7 +30,7 @@ func IfRevision(n int64) Option { return IfMatch(ETag(n)) }
 // ETag is the entity tag of a revision.
 func ETag(revision int64) string { return `"` + strconv.FormatInt(revision, 10) + `"` }
 
-// Reason says why, for the history of a twin: one line of at most 500
+// Reason says why, for the history of a twin: one line of at most 1,000
 // characters. It is for changes of entities whose body has no place for it.
 func Reason(text string) Option { return query("reason", text) }
 

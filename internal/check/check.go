@@ -58,8 +58,8 @@ func Plain(c *fault.Checks, at, text string, most int) {
 	Short(c, at, text, most)
 }
 
-// maxReason is how many characters have room to say why something is done.
-const maxReason = 500
+// MaxReason is how many characters there are to say why something is done.
+const MaxReason = 1000
 
 // Reason wants one line that says why something is done, and where it is
 // needed, that there is one.
@@ -68,7 +68,7 @@ func Reason(c *fault.Checks, at, reason string, needed bool) {
 		c.Require(false, at)
 		return
 	}
-	Plain(c, at, reason, maxReason)
+	Plain(c, at, reason, MaxReason)
 }
 
 // Text wants text that can be stored, in any number of lines.

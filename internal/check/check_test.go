@@ -69,8 +69,8 @@ func TestReason(t *testing.T) {
 		{"", true, "/x required"},
 		{" ", true, "/x required"},
 		{"a\nb", true, "/x control_character"},
-		{strings.Repeat("é", 500), true, ""},
-		{strings.Repeat("é", 501), false, "/x too_long"},
+		{strings.Repeat("é", 1000), true, ""},
+		{strings.Repeat("é", 1001), false, "/x too_long"},
 	} {
 		if got := codes(func(c *fault.Checks) { check.Reason(c, "/x", tt.text, tt.needed) }); got != tt.want {
 			t.Errorf("Reason(%.20q, %v) notes %q, want %q", tt.text, tt.needed, got, tt.want)

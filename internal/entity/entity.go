@@ -67,7 +67,7 @@ const (
 // checkReason bounds what goes into the history.
 func checkReason(reason string) error {
 	var c fault.Checks
-	check.Optional(&c, "/reason", reason, twin.MaxReason)
+	check.Optional(&c, "/reason", reason, check.MaxReason)
 	return c.Err("ENTITY_INVALID", "The entity is not valid.")
 }
 

@@ -79,7 +79,7 @@ type one struct {
 type changing struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; * for any."`
-	Reason  string `query:"reason" doc:"Why, for the history; one line of at most 500 characters."`
+	Reason  string `query:"reason" doc:"Why, for the history; one line of at most 1,000 characters."`
 }
 
 func (s *Service) serveCreate(ctx context.Context, in *struct {

@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/proof"
-	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -18,7 +17,7 @@ import (
 // Transition is a step in the life of a twin.
 type Transition struct {
 	To     Status `json:"to" enum:"active,suspended,completed,deactivated" example:"suspended"`
-	Reason string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters."`
+	Reason string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters."`
 }
 
 // TransitionTx takes a twin to another status: draft → active → suspended →
@@ -32,7 +31,7 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	if t.To.Code() < 0 {
 		c.Add("/to", "not_allowed", "The value must be active, suspended, completed or deactivated.")
 	}
-	check.Optional(&c, "/reason", t.Reason, twin.MaxReason)
+	check.Optional(&c, "/reason", t.Reason, check.MaxReason)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return nil, err
 	}
@@ -247,7 +246,7 @@ func (s *Service) checkLeaving(ctx context.Context, tx *db.Tx, r *Row, to Status
 type Transfer struct {
 	Controller string `json:"controller" doc:"DID of who controls the twin from now on; nobody else does." example:"did:ixo:org/stoves"`
 	Owner      string `json:"owner,omitzero" doc:"DID of whom it belongs to; the controller when absent."`
-	Reason     string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters."`
+	Reason     string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters."`
 }
 
 // TransferTx gives a twin another controller and owner, whoever controls it
@@ -266,7 +265,7 @@ func (s *Service) TransferTx(ctx context.Context, tx *db.Tx, id, ifMatch string,
 	} else {
 		check.DID(&c, "/owner", t.Owner)
 	}
-	check.Optional(&c, "/reason", t.Reason, twin.MaxReason)
+	check.Optional(&c, "/reason", t.Reason, check.MaxReason)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return nil, err
 	}

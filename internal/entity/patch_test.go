@@ -66,7 +66,7 @@ func TestPatchRefusals(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
 	e := v.create(t, "ws", draftOf("clean-cooking"))
-	long := strings.Repeat("x", 501)
+	long := strings.Repeat("x", 1001)
 	for _, tt := range []struct {
 		name, ifMatch, merge, reason, code, fields string
 	}{

@@ -24,7 +24,7 @@ type NextRound struct {
 func (n NextRound) check() error {
 	var c fault.Checks
 	check.Short(&c, "/name", n.Name, plan.MaxName)
-	check.Short(&c, "/reason", n.Reason, plan.MaxReason)
+	check.Short(&c, "/reason", n.Reason, check.MaxReason)
 	n.Window.Check(&c, "/window")
 	return plan.Invalid(&c)
 }

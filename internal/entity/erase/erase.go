@@ -68,7 +68,7 @@ type Certificate struct {
 // Draft asks for an erasure.
 type Draft struct {
 	Subject string `json:"subject" doc:"DID of a household, a person, or any twin whose protocol has personal properties."`
-	Reason  string `json:"reason" minLength:"1" maxLength:"500" doc:"Why; it stays, so name nobody." example:"The household has withdrawn its consent."`
+	Reason  string `json:"reason" minLength:"1" maxLength:"1000" doc:"Why; it stays, so name nobody." example:"The household has withdrawn its consent."`
 }
 
 // Validate names every wrong member at once, in a fault ERASURE_INVALID.

@@ -48,7 +48,7 @@ func TestDraft(t *testing.T) {
 		{"ok", erase.Draft{Subject: amina, Reason: "asked for"}, ""},
 		{"nothing", erase.Draft{}, "/subject required, /reason required"},
 		{"words", erase.Draft{Subject: "amina", Reason: " "}, "/subject not_a_did, /reason required"},
-		{"long", erase.Draft{Subject: amina, Reason: strings.Repeat("x", 501)}, "/reason too_long"},
+		{"long", erase.Draft{Subject: amina, Reason: strings.Repeat("x", 1001)}, "/reason too_long"},
 		{"two lines", erase.Draft{Subject: amina, Reason: "a\nb"}, "/reason control_character"},
 	} {
 		var got []string

@@ -27,7 +27,7 @@ const (
 type Verdict struct {
 	Status   string `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired" example:"verified"`
 	Evidence string `json:"evidence,omitzero" doc:"What it rests on: words or a link; at most 2000 characters."`
-	Reason   string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 500 characters. Of a claim one of the reasonCodes of its protocol, where those are listed."`
+	Reason   string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters. Of a claim one of the reasonCodes of its protocol, where those are listed."`
 	Oracle   string `json:"oracle,omitzero" doc:"DID of the oracle you speak for, where the protocol says which oracles verify a claim, or how many; one that you control when absent."`
 	Revision *int64 `json:"revision,omitzero" doc:"The revision you have judged, as the entity shows it; in place of If-Match." example:"1"`
 }
@@ -40,7 +40,7 @@ func (v Verdict) Validate() error {
 		c.Add("/status", "not_allowed", "The value must be unverified, pending, verified, rejected, revoked or expired.")
 	}
 	check.Text(&c, "/evidence", v.Evidence, twin.MaxEvidence)
-	check.Optional(&c, "/reason", v.Reason, twin.MaxReason)
+	check.Optional(&c, "/reason", v.Reason, check.MaxReason)
 	if v.Oracle != "" {
 		check.DID(&c, "/oracle", v.Oracle)
 	}

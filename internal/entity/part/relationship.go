@@ -190,7 +190,7 @@ func (s *Service) serveConfirm(ctx context.Context, in *oneEdge) (web.Reply[*ent
 
 func (s *Service) serveUnrelate(ctx context.Context, in *struct {
 	oneEdge
-	Reason string `query:"reason" doc:"Why, for the history; one line of at most 500 characters."`
+	Reason string `query:"reason" doc:"Why, for the history; one line of at most 1,000 characters."`
 },
 ) (Edge, error) {
 	gone, err := s.serveRelationship(ctx, &in.oneEdge)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -155,6 +154,6 @@ func senseReasons(v jsontext.Value, at string, c *fault.Checks) {
 		return
 	}
 	for i, s := range list {
-		check.Line(c, fmt.Sprintf("%s/%d", at, i), strings.TrimSpace(s), twin.MaxReason)
+		check.Line(c, fmt.Sprintf("%s/%d", at, i), strings.TrimSpace(s), check.MaxReason)
 	}
 }

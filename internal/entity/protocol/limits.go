@@ -12,7 +12,6 @@ const (
 	maxIndexed     = 8
 	maxName        = 200      // characters
 	maxDescription = 4000     // characters
-	maxReason      = 1000     // characters
 	maxTypes       = 50       // appliesTo
 	maxTypeName    = 128      // characters
 	maxExtra       = 64 << 10 // bytes of services, claimTypes, …

@@ -106,7 +106,7 @@ type Change struct {
 
 func (c Change) check() error {
 	var checks fault.Checks
-	check.Short(&checks, "/reason", c.Reason, maxReason)
+	check.Short(&checks, "/reason", c.Reason, check.MaxReason)
 	return checks.Err("PROTOCOL_INVALID", "The request is not valid.")
 }
 

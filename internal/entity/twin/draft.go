@@ -29,7 +29,6 @@ const (
 	maxExternal    = 200       // characters of an external id
 	maxScheme      = 64        // characters of the name of its system
 	maxGroups      = 20        // an organisation is created with
-	MaxReason      = 500       // characters
 	MaxEvidence    = 2000      // characters
 	MaxText        = 2048      // characters of any other text
 	reservedPrefix = "did:ixo:protocol/"

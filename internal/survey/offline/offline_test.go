@@ -152,6 +152,8 @@ func TestResolve(t *testing.T) {
 		}{
 			{"stored", `"size":1`, `"size":2`, "r", offline.Resolution{Keep: "stored"}, `"size":1`, "", "replayed, replayed"},
 			{"sent", `"size":1,"phone":"a"`, `"size":2,"phone":"b"`, "r", offline.Resolution{Keep: "sent"}, `"phone":"b","size":2`, "", "replayed, replayed"},
+			{"reason too long", `"size":1`, `"size":2`, "r", offline.Resolution{Keep: "sent", Reason: strings.Repeat("é", 1001)}, `"size":1`, "RESOLUTION_INVALID, /reason too_long", "replayed, conflict RESPONSE_CONFLICT"},
+			{"reason as long as may be", `"size":1`, `"size":2`, "r", offline.Resolution{Keep: "sent", Reason: strings.Repeat("é", 1000)}, `"size":2`, "", "replayed, replayed"},
 			{"merged, disjoint", `"size":1,"cost":2`, `"size":1,"fuel":["gas"],"phone":"b"`, "r", offline.Resolution{Keep: "merged"}, `"cost":2,"fuel":["gas"],"phone":"b","size":1,"yearly":24`, "", "replayed, replayed"},
 			{"merged, undecided", `"size":1,"cost":2`, `"size":2,"cost":3`, "r", offline.Resolution{Keep: "merged", Take: map[string]string{"/responses/home/size": "sent"}}, `"cost":2,"size":1,"yearly":24`, "RESOLUTION_INVALID, /take required", "replayed, conflict RESPONSE_CONFLICT"},
 			{"merged, decided", `"size":1,"cost":2`, `"size":2,"cost":3`, "r", offline.Resolution{Keep: "merged", Take: map[string]string{"/responses/home/size": "sent", "/responses/home/cost": "stored"}}, `"cost":2,"size":2,"yearly":24`, "", "replayed, replayed"},
@@ -211,8 +213,8 @@ func TestResolve(t *testing.T) {
 			})
 		}
 		v := newEnv(t, d)
-		if got := v.tally(t); got.Completed != 8 {
-			t.Errorf("counters = %+v, want 8", got)
+		if got := v.tally(t); got.Completed != 10 {
+			t.Errorf("counters = %+v, want 10", got)
 		}
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -25,7 +23,7 @@ type Resolution struct {
 	Keep       string            `json:"keep" enum:"stored,sent,merged" doc:"stored: nothing changes; one that is held is refused. sent: the stored response is corrected, or replaced by the second one of its household; one that is held is taken. merged: the answers of both together."`
 	Take       map[string]string `json:"take,omitzero" doc:"For merged: pointer of a question that both answer differently → stored or sent. One that is withheld from you needs it whenever both answer."`
 	Supersedes string            `json:"supersedes,omitzero" doc:"For sent, of one that is held: the response of the household that it replaces."`
-	Reason     string            `json:"reason,omitzero" maxLength:"500" doc:"Why. Needed when a verified response changes, and to refuse one that is held." example:"The tablet held the newer interview."`
+	Reason     string            `json:"reason,omitzero" maxLength:"1000" doc:"Why, one line. Needed when a verified response changes, and to refuse one that is held." example:"The tablet held the newer interview."`
 }
 
 const (
@@ -51,9 +49,7 @@ func (r *Resolution) check() error {
 			c.Add(taken(pointer), "unknown", "The value must be stored or sent.")
 		}
 	}
-	if utf8.RuneCountInString(r.Reason) > 500 || strings.ContainsFunc(r.Reason, unicode.IsControl) {
-		c.Add("/reason", "invalid", "The text must be one line of 500 characters or fewer.")
-	}
+	check.Reason(&c, "/reason", r.Reason, false)
 	return c.Err("RESOLUTION_INVALID", "The resolution is not valid.")
 }
 

@@ -69,7 +69,7 @@ func checkCollectors(c *fault.Checks, at string, list []Collector) {
 		CheckDID(c, here+"/did", one.DID)
 		check.Short(c, here+"/name", one.Name, MaxName)
 		if one.Training != nil {
-			check.Short(c, here+"/training/note", one.Training.Note, MaxReason)
+			check.Short(c, here+"/training/note", one.Training.Note, maxNote)
 		}
 		if seen[one.DID] && one.DID != "" {
 			c.Add(here+"/did", "duplicate", "This collector is there already.")

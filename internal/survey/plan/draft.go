@@ -131,7 +131,7 @@ func (d *Content) checkTemplate(c *fault.Checks) {
 func (d *Content) checkMethod(c *fault.Checks) {
 	if t := d.Training; t != nil {
 		check.Short(c, "/training/summary", t.Summary, maxDescription)
-		names(c, "/training/materials", t.Materials, maxMaterials, func(at, one string) { check.Short(c, at, one, MaxReason) })
+		names(c, "/training/materials", t.Materials, maxMaterials, func(at, one string) { check.Short(c, at, one, maxNote) })
 	}
 	for _, tag := range d.Instructions.Languages() {
 		if tag != "" && !langTag.MatchString(tag) {

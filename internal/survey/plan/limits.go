@@ -3,7 +3,7 @@ package plan
 // Limits. They are part of the API: the reference names them.
 const (
 	MaxName       = 200  // characters
-	MaxReason     = 1000 // characters; of notes too
+	maxNote       = 1000 // characters
 	MaxStrata     = 200
 	MaxExpression = 2000 // characters
 	MaxUpload     = 1000 // households in one call

@@ -271,7 +271,7 @@ func required(c *fault.Checks, at, value string, allowed []string) {
 // and missing. The fault is INVALID_PARAMETER.
 func CheckReason(pointer, reason string, needed bool) error {
 	var c fault.Checks
-	check.Short(&c, pointer, reason, MaxReason)
+	check.Short(&c, pointer, reason, check.MaxReason)
 	c.Require(!needed || reason != "", pointer)
 	return c.Err("INVALID_PARAMETER", "The reason is not valid.")
 }

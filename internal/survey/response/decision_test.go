@@ -29,7 +29,7 @@ func TestWhoMayImportADecision(t *testing.T) {
 		{"importer", "verified", "did:key:zoe", "", "", ""},
 		{"importer", "rejected", "did:key:zoe", " ", "RESPONSE_INVALID", "/verification/reason required"},
 		{"importer", "disputed", "did:key:zoe", "", "RESPONSE_INVALID", "/verification/reason required"},
-		{"importer", "rejected", "did:key:zoe", strings.Repeat("x", 501), "RESPONSE_INVALID", "/verification/reason too_long"},
+		{"importer", "rejected", "did:key:zoe", strings.Repeat("x", 1001), "RESPONSE_INVALID", "/verification/reason too_long"},
 		{"importer", "rejected", "did:key:zoe", "Nobody lives there.", "", ""},
 		{"owner", "flagged", "did:key:zoe", "", "", ""},
 	} {

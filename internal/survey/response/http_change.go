@@ -57,7 +57,7 @@ type one struct {
 type changed struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; needed."`
-	Reason  string `query:"reason" doc:"Why, for the history; at most 500 characters. Needed where a response is verified, or taken out." example:"The household has called."`
+	Reason  string `query:"reason" doc:"Why, for the history; at most 1,000 characters. Needed where a response is verified, or taken out." example:"The household has called."`
 }
 
 func (s *Service) serveGet(ctx context.Context, in *struct {

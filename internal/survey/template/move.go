@@ -21,7 +21,7 @@ type Change struct {
 
 func (c Change) check() error {
 	var checks fault.Checks
-	check.Short(&checks, "/reason", c.Reason, maxReason)
+	check.Short(&checks, "/reason", c.Reason, check.MaxReason)
 	if c.Version < 0 {
 		checks.Add("/version", "out_of_range", "The value must be 1 or more.")
 	}

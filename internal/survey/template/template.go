@@ -47,7 +47,6 @@ const (
 	maxVersions   = 100       // of a template
 	maxBody       = 512 << 10 // bytes of a version
 	MaxFile       = 8 << 20   // bytes of a workbook
-	maxReason     = 1000      // characters
 	maxFindings   = 10_000    // characters
 	maxReviewDays = 3650
 	reviewDays    = 365 // when a template does not say

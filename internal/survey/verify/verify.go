@@ -26,7 +26,7 @@ const invalidCode = "VERIFICATION_INVALID"
 // Draft is a decision to be.
 type Draft struct {
 	Status string `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated" example:"verified"`
-	Reason string `json:"reason,omitzero" doc:"Why, one line of 500 characters or fewer; needed to reject, dispute, invalidate, send back, or open again." example:"Photo and receipt agree."`
+	Reason string `json:"reason,omitzero" doc:"Why, one line of 1,000 characters or fewer; needed to reject, dispute, invalidate, send back, or open again." example:"Photo and receipt agree."`
 	Notes  string `json:"notes,omitzero" doc:"Anything else for the record, 5,000 characters or fewer. Name nobody in it."`
 }
 

@@ -37,7 +37,7 @@ type Operation struct {
 	To           entity.Status         `json:"to,omitzero" enum:"active,suspended,completed,deactivated" doc:"For transition."`
 	Relationship *entity.RelationDraft `json:"relationship,omitzero" doc:"For relate."`
 	ID           string                `json:"id,omitzero" doc:"For unrelate: id of the relationship."`
-	Reason       string                `json:"reason,omitzero" doc:"Why, for the history; at most 500 characters."`
+	Reason       string                `json:"reason,omitzero" doc:"Why, for the history; at most 1,000 characters."`
 }
 
 // Result is what became of an operation.

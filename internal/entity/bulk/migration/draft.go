@@ -28,7 +28,7 @@ type Draft struct {
 	Filter   string             `json:"filter,omitzero" doc:"Only these twins; as in the list of twins."`
 	Rename   map[string]*string `json:"rename,omitzero" doc:"Properties that have another name in the target: old → new, at most 100. Null drops the property."`
 	Defaults twin.Object        `json:"defaults,omitzero" doc:"Values for properties a twin does not have, at most 100. What the target requires and has a default for needs none."`
-	Reason   string             `json:"reason,omitzero" doc:"Why, for the history; at most 500 characters."`
+	Reason   string             `json:"reason,omitzero" doc:"Why, for the history; at most 1,000 characters."`
 }
 
 // Validate holds a draft against the target version.
@@ -44,9 +44,7 @@ func (d *Draft) Validate(target *protocol.Protocol) error {
 	if len(defaults) > maxRenames {
 		c.Add("/defaults", "too_many", fmt.Sprintf("At most %d defaults are given.", maxRenames))
 	}
-	if len([]rune(d.Reason)) > 500 {
-		c.Add("/reason", "too_long", "At most 500 characters are accepted.")
-	}
+	check.Short(&c, "/reason", d.Reason, check.MaxReason)
 	if d.From != "" && d.From == target.Version {
 		c.Add("/from", "invalid", "Twins of the target version are where they are to go.")
 	}
