@@ -44,7 +44,7 @@ var held = map[rule]map[string]int{
 	areaChain: {"internal/entity": 7, "internal/survey": 7},
 	ownImports: {
 		"internal/entity":          11,
-		"internal/entity/bulk":     11,
+		"internal/entity/bulk":     10,
 		"internal/entity/graph":    9,
 		"internal/survey":          9,
 		"internal/survey/offline":  9,
@@ -52,12 +52,11 @@ var held = map[rule]map[string]int{
 		"internal/survey/response": 12,
 	},
 	smallAlone: {
-		"internal/db/page":             1,
-		"internal/db/pgtool":           1,
-		"internal/entity/bulk/report":  1,
-		"internal/entity/bulk/version": 1,
-		"internal/entity/cache":        1,
-		"internal/entity/render":       1,
+		"internal/db/page":            1,
+		"internal/db/pgtool":          1,
+		"internal/entity/bulk/report": 1,
+		"internal/entity/cache":       1,
+		"internal/entity/render":      1,
 	},
 	manyMethods: {
 		"internal/app.App":                 69,

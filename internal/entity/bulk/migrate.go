@@ -3,12 +3,12 @@ package bulk
 import (
 	"context"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/migration"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/version"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
@@ -219,7 +219,7 @@ func (m *migrator) step(ctx context.Context, r *entity.Row) (chunk.Step, error) 
 		o.DID, o.Revision = r.DID, r.Revision
 		return chunk.Step{Done: &o}, nil
 	}
-	if m.p.From == "" && version.Newer(r.ProtocolVersion, m.p.To) || r.Status == entity.StatusDeactivated {
+	if m.p.From == "" && check.CompareVersions(r.ProtocolVersion, m.p.To) > 0 || r.Status == entity.StatusDeactivated {
 		return known(chunk.Outcome{Action: chunk.Skipped})
 	}
 	err := m.check(ctx, m.s.db, r)

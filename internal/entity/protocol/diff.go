@@ -64,8 +64,8 @@ func (s *Service) ends(ctx context.Context, ws, id, from, to string) (string, st
 	if to == "" {
 		to = newest(all)
 	}
-	if from == "" && validVersion(to) {
-		before := slices.DeleteFunc(slices.Clone(all), func(st step) bool { return compareVersions(st.version, to) >= 0 })
+	if from == "" && check.IsVersion(to) {
+		before := slices.DeleteFunc(slices.Clone(all), func(st step) bool { return check.CompareVersions(st.version, to) >= 0 })
 		if from = newest(before); from == "" {
 			from = to
 		}

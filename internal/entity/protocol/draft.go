@@ -39,7 +39,7 @@ func (d *Draft) check(c *fault.Checks) {
 	if d.Version == "" {
 		d.Version = "1.0.0"
 	}
-	if !validVersion(d.Version) {
+	if !check.IsVersion(d.Version) {
 		c.Add("/version", "invalid", "The value must be a semantic version such as 1.0.0 or 2.1.0-beta.1.")
 	}
 	check.Short(c, "/name", d.Name, maxName)
@@ -77,7 +77,7 @@ func (k *Content) check(c *fault.Checks) {
 	if k.Extends != "" && !did.Valid(k.Extends) {
 		c.Add("/extends", "invalid", "The value must be the DID of a protocol.")
 	}
-	if k.ExtendsVersion != "" && (k.Extends == "" || !validVersion(k.ExtendsVersion)) {
+	if k.ExtendsVersion != "" && (k.Extends == "" || !check.IsVersion(k.ExtendsVersion)) {
 		c.Add("/extendsVersion", "invalid", "The value must be a version of the protocol in extends.")
 	}
 	for i, list := range [][]string{k.Required, k.Indexed, k.PII} {

@@ -68,7 +68,7 @@ func nextDraft(base *Record, patch []byte) (Draft, error) {
 	d.DID = base.DID
 	var c fault.Checks
 	c.Require(d.Version != "", "/version")
-	if validVersion(d.Version) && compareVersions(d.Version, base.Version) <= 0 {
+	if check.IsVersion(d.Version) && check.CompareVersions(d.Version, base.Version) <= 0 {
 		c.Add("/version", "not_greater", "The version must be greater than the newest one, "+base.Version+".")
 	}
 	return d, c.Err("PROTOCOL_INVALID", "The protocol is not valid.")
@@ -86,7 +86,7 @@ func (s *Service) insertNext(ctx context.Context, tx *db.Tx, ws string, r *Recor
 	if err != nil {
 		return err
 	}
-	if last := newest(all); compareVersions(r.Version, last) <= 0 {
+	if last := newest(all); check.CompareVersions(r.Version, last) <= 0 {
 		return fault.New(fault.Conflict, "PROTOCOL_VERSION_EXISTS", "A version as new as this was made at the same moment.")
 	}
 	if ok, err := addVersion(ctx, tx, edition{ws, r, body}); err != nil || !ok {

@@ -150,7 +150,7 @@ func (s *Service) Versions(ctx context.Context, id string) ([]VersionInfo, error
 	if !ok {
 		return nil, notFound()
 	}
-	slices.SortFunc(all, func(a, b step) int { return compareVersions(b.version, a.version) })
+	slices.SortFunc(all, func(a, b step) int { return check.CompareVersions(b.version, a.version) })
 	out := make([]VersionInfo, len(all))
 	for i, st := range all {
 		r, _, err := find(ctx, s.db, ws, id, st.version)
