@@ -55,9 +55,9 @@ func (ev *evaluation) block(b *block) {
 			continue
 		}
 		ev.await(&c.known)
-		switch n.q.Type {
-		case Note:
-		case Calculate:
+		switch {
+		case n.kind.Shown:
+		case n.kind.Calculated:
 			b.compute(n)
 		default:
 			ev.question(b, n, c)
@@ -81,14 +81,14 @@ func (ev *evaluation) question(b *block, n *node, c *cell) {
 			ev.r.Answered++
 		}
 	}
-	switch n.q.Type {
-	case Group:
-		ev.block(c.kids)
-	case Repeat:
+	switch {
+	case n.kind.Repeated:
 		for _, e := range c.elements {
 			ev.block(e)
 		}
-	case Consent:
+	case n.kind.Nested:
+		ev.block(c.kids)
+	case n.kind.Consent:
 		ev.consent(c, answered)
 	}
 	if c.known == yes {
@@ -109,7 +109,7 @@ func (ev *evaluation) consent(c *cell, answered bool) {
 
 // required notes what must be answered and is not.
 func (ev *evaluation) required(b *block, n *node, c *cell, answered bool) {
-	if n.q.Type == Repeat && len(c.elements) < n.q.MinRepeats {
+	if n.kind.Repeated && len(c.elements) < n.q.MinRepeats {
 		ev.missing(b.at(n), "At least "+strconv.Itoa(n.q.MinRepeats)+" elements are required.")
 		return
 	}
@@ -117,9 +117,9 @@ func (ev *evaluation) required(b *block, n *node, c *cell, answered bool) {
 		return
 	}
 	switch {
-	case !answered, n.q.Type == Repeat && len(c.elements) == 0:
+	case !answered, n.kind.Repeated && len(c.elements) == 0:
 		ev.missing(b.at(n), "An answer is required.")
-	case n.q.Type == Matrix && c.state == given && int(c.num) < len(n.rowOrder):
+	case n.kind.Rows && c.state == given && int(c.num) < len(n.rowOrder):
 		ev.missing(b.at(n), "Every row must be answered.")
 	}
 }

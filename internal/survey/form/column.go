@@ -6,6 +6,7 @@ type Column struct {
 	Path    []string // section, groups and repeats, question, row of a matrix
 	Section string
 	Type    Type
+	Kind    *Kind
 	Label   Text
 	PII     PII // the mark, or the one it has from its group or from what it is calculated of
 	Repeat  bool
@@ -28,14 +29,14 @@ func (c *container) columns(columns []Column, section string, prefix []string) [
 	for _, n := range c.nodes {
 		path := append(prefix[:len(prefix):len(prefix)], n.id)
 		column := Column{
-			Path: path, Section: section, Type: n.q.Type, Label: n.q.Label, PII: n.mark(),
+			Path: path, Section: section, Type: n.q.Type, Kind: n.kind, Label: n.q.Label, PII: n.mark(),
 			Repeat: c.repeat() != nil, Options: n.q.Options, Unit: n.q.Unit,
 		}
-		switch n.q.Type {
-		case Note:
-		case Group, Repeat:
+		switch {
+		case n.kind.Shown:
+		case n.kind.Nested:
 			columns = n.kids.columns(columns, section, path)
-		case Matrix:
+		case n.kind.Rows:
 			for _, row := range n.q.Rows {
 				cell := column
 				cell.Path = append(path[:len(path):len(path)], row.Value)

@@ -118,7 +118,7 @@ func (f *Form) HasConsent() bool {
 	found := false
 	for i, s := range f.sections {
 		if f.selected[i] {
-			s.each(func(n *node) { found = found || n.q.Type == Consent })
+			s.each(func(n *node) { found = found || n.kind.Consent })
 		}
 	}
 	return found
@@ -189,14 +189,14 @@ func (c *compiler) fill(box *container, questions []Question, at string) {
 	box.byID = make(map[string]*node, len(questions))
 	for i := range questions {
 		q := &questions[i]
-		n := &node{q: q, id: q.ID, pointer: fmt.Sprintf("%s/%d", at, i), index: i, in: box, private: q.PII.Private()}
+		n := &node{q: q, kind: KindOf(q.Type), id: q.ID, pointer: fmt.Sprintf("%s/%d", at, i), index: i, in: box, private: q.PII.Private()}
 		if box.owner != nil && box.owner.private {
 			n.private = true
 		}
 		switch {
 		case box.owner == nil:
 			n.place = c.sections[box.section].place + "/" + n.id
-		case box.owner.place != "" && box.owner.q.Type == Group:
+		case box.owner.place != "" && !box.owner.kind.Repeated:
 			n.place = box.owner.place + "/" + n.id
 		}
 		_, twice := box.byID[n.id]
@@ -204,7 +204,7 @@ func (c *compiler) fill(box *container, questions []Question, at string) {
 		box.byID[n.id] = n
 		c.nodes = append(c.nodes, n)
 		c.prepare(n)
-		if q.Type == Group || q.Type == Repeat {
+		if n.kind.Nested {
 			n.kids = &container{owner: n, section: box.section, shape: c.shape(fmt.Sprintf("q%d", len(c.nodes)))}
 			n.kids.variable = fmt.Sprintf("@e%d", len(c.nodes))
 			n.kids.position = fmt.Sprintf("@i%d", len(c.nodes))
@@ -212,11 +212,11 @@ func (c *compiler) fill(box *container, questions []Question, at string) {
 			n.kids.scope = map[string][]string{}
 			n.kids.reach(n.kids, nil)
 		}
-		if q.Type == Group {
+		if n.kind.Nested && !n.kind.Repeated {
 			box.groups = append(box.groups, n)
 		}
-		if _, known := kinds[q.Type]; known && !twice {
-			box.shape.Add(n.id, c.typeOf(n))
+		if !twice {
+			box.shape.Add(n.id, n.typeOf())
 		} else {
 			box.shape.Add(n.id, expr.Any) // to say what is wrong here is enough
 		}

@@ -17,6 +17,7 @@ type evaluation struct {
 	blocks []block // by section; those not selected have no cells
 	arena  []byte  // canonical bytes of all answers
 	*reader
+	reading   answering // the answer that is being read
 	cost      uint64
 	gaps      gaps
 	waits     map[*truth]gap // what is unsure, and the answer that decides it
@@ -206,12 +207,12 @@ func (b *block) Member(i int) expr.Value {
 		}
 		return expr.Null
 	}
-	if n.q.Type == Calculate {
+	if n.kind.Calculated {
 		b.compute(n)
 		if c.calculated == unsure {
 			b.ev.miss(b.ev.waits[&c.calculated])
 		}
-	} else if c.state == blank && n.q.Type != Note {
+	} else if c.state == blank && !n.kind.Shown {
 		b.ev.miss(gap{b, n})
 	}
 	if c.value == nil {
@@ -239,11 +240,11 @@ func (b *block) Answered() bool {
 func (b *block) answered(n *node) bool {
 	c := &b.cells[n.index]
 	switch {
-	case n.q.Type == Calculate || n.q.Type == Note:
+	case n.kind.Calculated || n.kind.Shown:
 		return false
 	case c.state == blank || !b.asks(n):
 		return false
-	case n.q.Type == Group:
+	case c.kids != nil:
 		return c.kids.Answered()
 	}
 	return true
@@ -252,7 +253,7 @@ func (b *block) answered(n *node) bool {
 // sent tells that there is an answer to a question, asked or not.
 func (b *block) sent(n *node) bool {
 	c := &b.cells[n.index]
-	if n.q.Type != Group {
+	if c.kids == nil {
 		return c.state != blank
 	}
 	return slices.ContainsFunc(n.kids.nodes, c.kids.sent)
@@ -264,7 +265,7 @@ func (b *block) pointer() string {
 	if o == nil {
 		return b.ev.f.sections[b.box.section].place
 	}
-	if o.q.Type == Repeat {
+	if o.kind.Repeated {
 		return b.up.at(o) + "/" + strconv.Itoa(b.index)
 	}
 	return b.up.at(o)

@@ -49,7 +49,7 @@ func (c *compiler) declare() error {
 	for i, s := range c.sections {
 		add(s.variable, expr.RecordOf(s.shape), variable{kind: aSection, at: i})
 		s.each(func(n *node) {
-			if n.q.Type == Repeat {
+			if n.kind.Repeated {
 				add(n.kids.variable, expr.RecordOf(n.kids.shape), variable{kind: anElement, box: n.kids})
 				add(n.kids.position, expr.Whole, variable{kind: anIndex, box: n.kids})
 			}

@@ -10,6 +10,7 @@ import (
 // node is a compiled question.
 type node struct {
 	q       *Question
+	kind    *Kind
 	id      string
 	pointer string // in the template document
 	place   string // in a response; "" inside a repeat, where it has an index
@@ -54,11 +55,11 @@ type container struct {
 }
 
 // leaf tells that the node has an answer of its own.
-func (n *node) leaf() bool { return n.kids == nil && n.q.Type != Note }
+func (n *node) leaf() bool { return n.kids == nil && !n.kind.Shown }
 
 // counted tells that the node counts in completeness: people answer it.
 func (n *node) counted() bool {
-	return n.q.Type != Note && n.q.Type != Calculate && n.q.Type != Group && !n.q.ReadOnly
+	return (n.kind.Asked() || n.kind.Repeated) && !n.q.ReadOnly
 }
 
 // parent is the container around c, nil of a section.
@@ -82,7 +83,7 @@ func (c *container) each(visit func(*node)) {
 // repeat is the innermost repeat around c, nil without one.
 func (c *container) repeat() *container {
 	for ; c != nil; c = c.parent() {
-		if c.owner != nil && c.owner.q.Type == Repeat {
+		if c.owner != nil && c.owner.kind.Repeated {
 			return c
 		}
 	}
@@ -95,7 +96,7 @@ func (c *container) reach(from *container, prefix []string) {
 	for _, n := range from.nodes {
 		path := append(slices.Clone(prefix), n.id)
 		c.scope[n.id] = path
-		if n.q.Type == Group {
+		if n.kids != nil && !n.kind.Repeated {
 			c.reach(n.kids, path)
 		}
 	}

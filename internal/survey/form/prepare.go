@@ -14,8 +14,8 @@ import (
 func (c *compiler) prepare(n *node) {
 	q, v := n.q, n.q.Validation
 	n.min, n.max = math.Inf(-1), math.Inf(1)
-	if q.Type == Rating {
-		n.min, n.max = 1, 5
+	if n.kind.high > 0 {
+		n.min, n.max = n.kind.low, n.kind.high
 	}
 	if v.Min != nil {
 		n.min = *v.Min
@@ -27,7 +27,7 @@ func (c *compiler) prepare(n *node) {
 	if v.MaxLength > 0 {
 		n.most = v.MaxLength
 	}
-	if q.Type == Repeat {
+	if n.kind.Repeated {
 		n.most = cmp.Or(q.MaxRepeats, MaxRepeats)
 	}
 	n.pattern = c.patterns[v.Regex]
@@ -41,35 +41,26 @@ func (c *compiler) prepare(n *node) {
 	c.prepareShape(n)
 }
 
-// prepareShape declares the members of answers that are objects.
+// prepareShape declares the members of answers that are objects: a text for
+// each row, or the parts of the kind.
 func (c *compiler) prepareShape(n *node) {
-	name := fmt.Sprintf("v%d", len(c.nodes))
-	switch n.q.Type {
-	case Geo:
-		n.shape = c.shape(name)
-		for _, member := range geoMembers {
-			n.shape.Add(member, expr.Number)
-		}
-	case Quantity:
-		n.shape = c.shape(name)
-		n.shape.Add("unit", expr.Text)
-		n.shape.Add("value", expr.Number)
-	case Matrix:
-		n.shape = c.shape(name)
-		for _, r := range n.q.Rows {
-			n.rowOrder = append(n.rowOrder, r.Value)
-		}
-		slices.SortFunc(n.rowOrder, compareUTF16)
-		n.rows = make(map[string]int, len(n.rowOrder))
-		for i, row := range n.rowOrder {
-			n.rows[row] = i
-			n.shape.Add(row, expr.Text)
-		}
+	if !n.kind.Rows && len(n.kind.Parts) == 0 {
+		return
+	}
+	n.shape = c.shape(fmt.Sprintf("v%d", len(c.nodes)))
+	for _, p := range n.kind.Parts {
+		n.shape.Add(p.Name, KindOf(p.Type).CEL)
+	}
+	for _, r := range n.q.Rows {
+		n.rowOrder = append(n.rowOrder, r.Value)
+	}
+	slices.SortFunc(n.rowOrder, compareUTF16)
+	n.rows = make(map[string]int, len(n.rowOrder))
+	for i, row := range n.rowOrder {
+		n.rows[row] = i
+		n.shape.Add(row, expr.Text)
 	}
 }
-
-// geoMembers are the members of a place in canonical order.
-var geoMembers = [...]string{"accuracy", "altitude", "lat", "lon"}
 
 // compareUTF16 orders names as RFC 8785 does.
 func compareUTF16(a, b string) int {
@@ -77,24 +68,14 @@ func compareUTF16(a, b string) int {
 }
 
 // typeOf is the type of a question's answer in expressions.
-func (c *compiler) typeOf(n *node) expr.Type {
-	switch n.q.Type {
-	case Number, Integer, Rating:
-		return expr.Number
-	case Boolean, Consent:
-		return expr.Boolean
-	case MultipleChoice, Rank:
-		return expr.Texts
-	case Date, DateTime:
-		return expr.Instant
-	case Geo, Quantity, Matrix:
-		return expr.RecordOf(n.shape)
-	case Group:
-		return expr.RecordOf(n.kids.shape)
-	case Repeat:
+func (n *node) typeOf() expr.Type {
+	switch {
+	case n.kind.Repeated:
 		return expr.ListOf(n.kids.shape)
-	case Calculate, Note:
-		return expr.Any
+	case n.kind.Nested:
+		return expr.RecordOf(n.kids.shape)
+	case n.shape != nil:
+		return expr.RecordOf(n.shape)
 	}
-	return expr.Text
+	return n.kind.CEL
 }

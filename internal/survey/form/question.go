@@ -2,57 +2,10 @@ package form
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 )
-
-// may tells which members a type of question may have beside those that all
-// have.
-type may struct {
-	options, other, noAnswer, bounds, length, selections, units, unit, nested, rows, calculate bool
-}
-
-// kinds are the types of questions.
-var kinds = map[Type]may{
-	SingleChoice:   {options: true, other: true, noAnswer: true},
-	MultipleChoice: {options: true, other: true, noAnswer: true, selections: true},
-	Number:         {bounds: true, noAnswer: true, unit: true},
-	Integer:        {bounds: true, noAnswer: true, unit: true},
-	FreeText:       {length: true, noAnswer: true},
-	Boolean:        {noAnswer: true},
-	Date:           {noAnswer: true},
-	Time:           {noAnswer: true},
-	DateTime:       {noAnswer: true},
-	Geo:            {noAnswer: true},
-	Photo:          {noAnswer: true},
-	Audio:          {noAnswer: true},
-	File:           {noAnswer: true},
-	Barcode:        {length: true, noAnswer: true},
-	Signature:      {noAnswer: true},
-	Rating:         {bounds: true, noAnswer: true},
-	Rank:           {options: true, noAnswer: true},
-	Matrix:         {options: true, rows: true, noAnswer: true},
-	Quantity:       {bounds: true, units: true, noAnswer: true, unit: true},
-	HouseholdRef:   {noAnswer: true},
-	EntityRef:      {noAnswer: true},
-	Calculate:      {calculate: true, unit: true},
-	Note:           {},
-	Consent:        {noAnswer: true},
-	Repeat:         {nested: true},
-	Group:          {nested: true},
-}
-
-// typeNames are the types for people.
-var typeNames = func() string {
-	var names []string
-	for t := range maps.Keys(kinds) {
-		names = append(names, string(t))
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
-}()
 
 // question checks one question, without those inside it.
 func (c *compiler) question(at string, q *Question) {
@@ -61,13 +14,13 @@ func (c *compiler) question(at string, q *Question) {
 	} {
 		c.expression(at+e.name, e.source)
 	}
-	k, ok := kinds[q.Type]
-	if !ok {
+	k := KindOf(q.Type)
+	if k == unknownKind {
 		code := "not_allowed"
 		if q.Type == "" {
 			code = "required"
 		}
-		c.problem(at+"/type", code, "The value must be one of %s.", typeNames)
+		c.problem(at+"/type", code, "The value must be one of %s.", typeNames())
 		return
 	}
 	c.text(at+"/label", q.Label)
@@ -79,8 +32,8 @@ func (c *compiler) question(at string, q *Question) {
 	}
 	c.words(at+"/indicators", q.Indicators)
 	c.placed(at, q, k)
-	c.options(at+"/options", q.Options, q, k.options)
-	c.options(at+"/rows", q.Rows, q, k.rows)
+	c.options(at+"/options", q.Options, q, k.Options)
+	c.options(at+"/rows", q.Rows, q, k.Rows)
 	c.bounds(at+"/validation", q, k)
 	c.nested(at, q, k)
 	if d := q.Default.Value; len(d) > MaxText {
@@ -90,23 +43,23 @@ func (c *compiler) question(at string, q *Question) {
 
 // placed refuses members that have no meaning for the type, and asks for those
 // it cannot do without.
-func (c *compiler) placed(at string, q *Question, k may) {
+func (c *compiler) placed(at string, q *Question, k *Kind) {
 	for _, m := range [...]struct {
 		name         string
 		given, right bool
 	}{
-		{"other", q.Other, k.other},
-		{"dontKnow", q.DontKnow, k.noAnswer},
-		{"refuse", q.Refuse, k.noAnswer},
-		{"options", len(q.Options) > 0, k.options},
-		{"rows", len(q.Rows) > 0, k.rows},
-		{"units", len(q.Units) > 0, k.units},
-		{"unit", q.Unit != "", k.unit},
-		{"questions", len(q.Questions) > 0, k.nested},
-		{"calculate", q.Calculate != "", k.calculate},
-		{"minRepeats", q.MinRepeats != 0, q.Type == Repeat},
-		{"maxRepeats", q.MaxRepeats != 0, q.Type == Repeat},
-		{"default", !q.Default.IsZero(), !k.nested && !k.calculate && q.Type != Note},
+		{"other", q.Other, k.Other},
+		{"dontKnow", q.DontKnow, k.NoAnswer},
+		{"refuse", q.Refuse, k.NoAnswer},
+		{"options", len(q.Options) > 0, k.Options},
+		{"rows", len(q.Rows) > 0, k.Rows},
+		{"units", len(q.Units) > 0, k.Units},
+		{"unit", q.Unit != "", k.Unit},
+		{"questions", len(q.Questions) > 0, k.Nested},
+		{"calculate", q.Calculate != "", k.Calculated},
+		{"minRepeats", q.MinRepeats != 0, k.Repeated},
+		{"maxRepeats", q.MaxRepeats != 0, k.Repeated},
+		{"default", !q.Default.IsZero(), k.Asked()},
 	} {
 		if m.given && !m.right {
 			c.problem(at+"/"+m.name, "not_allowed", "A question of type %s does not have this member.", q.Type)
@@ -116,11 +69,11 @@ func (c *compiler) placed(at string, q *Question, k may) {
 		name           string
 		needed, absent bool
 	}{
-		{"options", k.options, len(q.Options) == 0},
-		{"rows", k.rows, len(q.Rows) == 0},
-		{"units", k.units, len(q.Units) == 0 && q.Unit == ""},
-		{"questions", k.nested, len(q.Questions) == 0},
-		{"calculate", k.calculate, q.Calculate == ""},
+		{"options", k.Options, len(q.Options) == 0},
+		{"rows", k.Rows, len(q.Rows) == 0},
+		{"units", k.Units, len(q.Units) == 0 && q.Unit == ""},
+		{"questions", k.Nested, len(q.Questions) == 0},
+		{"calculate", k.Calculated, q.Calculate == ""},
 	} {
 		if m.needed && m.absent {
 			c.problem(at+"/"+m.name, "required", "A question of type %s needs this member.", q.Type)
@@ -148,6 +101,7 @@ func (c *compiler) words(at string, words []string) {
 }
 
 func (c *compiler) options(at string, options []Option, q *Question, allowed bool) {
+	k := KindOf(q.Type)
 	if !allowed {
 		return
 	}
@@ -166,9 +120,9 @@ func (c *compiler) options(at string, options []Option, q *Question, allowed boo
 			c.problem(where, "duplicate", "Two have this value.")
 		case q.Other && o.Value == "other":
 			c.problem(where, "reserved", "Expressions see an answer in other words as the option other; with other set no option may have this value.")
-		case strings.Contains(o.Value, separator) && (q.Type == MultipleChoice || q.Type == Rank):
+		case strings.Contains(o.Value, separator) && k.Several:
 			c.problem(where, "not_allowed", "A value that is chosen together with others may not hold a semicolon: exports join them with it.")
-		case q.Type == Matrix && (o.Value == "other" || o.Value == "noAnswer"):
+		case k.Rows && (o.Value == "other" || o.Value == "noAnswer"):
 			c.problem(where, "reserved", "A row or option of a matrix may not have this value.")
 		}
 		seen[o.Value] = true
@@ -180,7 +134,7 @@ func (c *compiler) options(at string, options []Option, q *Question, allowed boo
 	}
 }
 
-func (c *compiler) bounds(at string, q *Question, k may) {
+func (c *compiler) bounds(at string, q *Question, k *Kind) {
 	v := q.Validation
 	numbers := [...]struct {
 		name  string
@@ -189,11 +143,11 @@ func (c *compiler) bounds(at string, q *Question, k may) {
 	for _, b := range numbers {
 		switch {
 		case b.value == nil:
-		case !k.bounds:
+		case !k.Bounds:
 			c.problem(at+b.name, "not_allowed", "A question of type %s does not have this member.", q.Type)
 		case !finite(b.value):
 			c.problem(at+b.name, "invalid", "The value must be a number.")
-		case q.Type == Rating && *b.value != math.Trunc(*b.value):
+		case k.high > 0 && *b.value != math.Trunc(*b.value):
 			c.problem(at+b.name, "invalid", "A rating is an integer.")
 		}
 	}
@@ -201,8 +155,8 @@ func (c *compiler) bounds(at string, q *Question, k may) {
 		c.problem(at+"/step", "out_of_range", "The value must be above 0.")
 	}
 	low, high := v.Min, v.Max
-	if one, five := 1.0, 5.0; q.Type == Rating {
-		low, high = first(low, &one), first(high, &five)
+	if k.high > 0 {
+		low, high = first(low, &k.low), first(high, &k.high)
 	}
 	if low != nil && high != nil && *low > *high {
 		c.problem(at+"/max", "out_of_range", "The value must not be below min.")
@@ -217,9 +171,9 @@ func first(a, b *float64) *float64 {
 	return b
 }
 
-func (c *compiler) lengths(at string, q *Question, k may) {
+func (c *compiler) lengths(at string, q *Question, k *Kind) {
 	v := q.Validation
-	if (v.Regex != "" || v.MaxLength != 0) && !k.length {
+	if (v.Regex != "" || v.MaxLength != 0) && !k.Length {
 		c.problem(at, "not_allowed", "A question of type %s has neither regex nor maxLength.", q.Type)
 	} else if v.Regex != "" {
 		c.pattern(at+"/regex", &v)
@@ -227,7 +181,7 @@ func (c *compiler) lengths(at string, q *Question, k may) {
 	if v.MaxLength < 0 || v.MaxLength > MaxText {
 		c.problem(at+"/maxLength", "out_of_range", "The value must be from 1 to %d.", MaxText)
 	}
-	if (v.MinSelections != 0 || v.MaxSelections != 0) && !k.selections {
+	if (v.MinSelections != 0 || v.MaxSelections != 0) && !k.Selections {
 		c.problem(at, "not_allowed", "A question of type %s has neither minSelections nor maxSelections.", q.Type)
 		return
 	}
@@ -243,8 +197,8 @@ func (c *compiler) lengths(at string, q *Question, k may) {
 	}
 }
 
-func (c *compiler) nested(at string, q *Question, k may) {
-	if q.Type != Repeat {
+func (c *compiler) nested(at string, q *Question, k *Kind) {
+	if !k.Repeated {
 		return
 	}
 	if q.MinRepeats < 0 || q.MinRepeats > MaxRepeats {

@@ -145,16 +145,17 @@ func (ev *evaluation) answer(b *block, n *node) error {
 		return ev.dec.SkipValue()
 	}
 	c := &b.cells[n.index]
-	switch n.q.Type {
-	case Group:
-		return ev.members(c.kids)
-	case Repeat:
+	switch {
+	case n.kind.Repeated:
 		return ev.elements(b, n, c)
-	case Note:
+	case n.kind.Nested:
+		return ev.members(c.kids)
+	case n.kind.Shown:
 		ev.wrong(b.at(n), "not_allowed", "A note is never answered.")
 		return ev.dec.SkipValue()
 	}
-	a := &answering{ev: ev, b: b, n: n, c: c, kind: kind}
+	a := &ev.reading // a new one for each answer would be garbage
+	*a = answering{ev: ev, b: b, n: n, c: c, kind: kind}
 	c.start = len(ev.arena)
 	if err := a.read(); err != nil {
 		return err

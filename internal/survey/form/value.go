@@ -13,35 +13,12 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/expr"
 )
 
-// valueOf is an answer as expressions see it. What was chosen in other words
-// is the option "other".
+// valueOf is an answer as expressions see it.
 func (b *block) valueOf(n *node, c *cell) expr.Value {
 	if c.state != given {
 		return expr.Null
 	}
-	switch n.q.Type {
-	case Number, Integer, Rating:
-		return expr.NumberValue(c.num)
-	case Boolean, Consent:
-		return expr.BooleanValue(c.flag)
-	case SingleChoice:
-		return expr.TextValue(c.text)
-	case MultipleChoice, Rank:
-		return expr.TextsValue(c.texts)
-	case Date, DateTime:
-		return b.moment(n, c)
-	case Geo, Quantity, Matrix:
-		return b.compound(n, c)
-	case Group:
-		return &c.kids.record
-	case Repeat:
-		list := make([]expr.Value, len(c.elements))
-		for i, e := range c.elements {
-			list[i] = &e.record
-		}
-		return expr.ListValue(list)
-	}
-	return expr.TextValue(b.string(c))
+	return n.kind.value(b, n, c)
 }
 
 // canonical are the bytes of an answer.
@@ -49,36 +26,15 @@ func (b *block) canonical(c *cell) jsontext.Value {
 	return jsontext.Value(b.ev.arena[c.start:c.end:c.end])
 }
 
-// string is an answer that is a JSON string.
-func (b *block) string(c *cell) string {
-	s, err := jsontext.AppendUnquote(nil, b.canonical(c))
-	if err != nil {
-		return "" // it was quoted here: cannot happen
-	}
-	return string(s)
-}
-
-func (b *block) moment(n *node, c *cell) expr.Value {
-	layout := time.RFC3339
-	if n.q.Type == Date {
-		layout = time.DateOnly
-	}
-	t, err := time.Parse(layout, b.string(c))
-	if err != nil {
-		return expr.Null
-	}
-	return expr.InstantValue(t.UTC())
-}
-
 // compound is an answer that is an object. Few expressions ask for one, so it
 // is taken apart only then.
-func (b *block) compound(n *node, c *cell) expr.Value {
+func compound(b *block, n *node, c *cell) expr.Value {
 	values := map[string]any{}
 	if err := json.Unmarshal(b.canonical(c), &values); err != nil {
 		return expr.Null
 	}
 	members := facts{fields: n.shape.Fields(), values: values}
-	if n.q.Type == Matrix {
+	if n.kind.Rows {
 		members.miss = func() { b.ev.miss(gap{b, n}) }
 	}
 	return &expr.Record{Shape: n.shape, Members: members}

@@ -65,7 +65,7 @@ func (v viewer) questions(b *block) []QuestionView {
 		c, asked := &b.cells[n.index], b.asks(n)
 		q := QuestionView{
 			ID: n.id, Type: n.q.Type, Label: v.in(n.q.Label), Hint: v.in(n.q.Hint), Unit: n.q.Unit,
-			Relevant: asked, Required: asked && b.requires(n), ReadOnly: n.q.ReadOnly || n.q.Type == Calculate,
+			Relevant: asked, Required: asked && b.requires(n), ReadOnly: n.q.ReadOnly || n.kind.Calculated,
 			Options: v.options(n.q.Options), Rows: v.options(n.q.Rows),
 		}
 		if q.Label == "" {
@@ -75,12 +75,12 @@ func (v viewer) questions(b *block) []QuestionView {
 			q.Answer = Value{Value: slices.Clone(b.canonical(c))}
 		}
 		switch {
-		case n.q.Type == Group:
-			q.Questions = v.questions(c.kids)
-		case n.q.Type == Repeat && len(c.elements) > 0:
+		case len(c.elements) > 0:
 			q.Questions = v.questions(c.elements[0])
-		case n.q.Type == Repeat:
+		case n.kind.Repeated:
 			q.Questions = v.questions(b.ev.newBlock(n.kids, b))
+		case n.kind.Nested:
+			q.Questions = v.questions(c.kids)
 		}
 		views = append(views, q)
 	}

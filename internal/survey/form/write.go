@@ -40,15 +40,15 @@ func (w *writer) block(b *block) {
 		c := &b.cells[n.index]
 		switch {
 		case !c.known.is():
-		case n.q.Type == Group:
-			w.block(c.kids)
-		case n.q.Type == Repeat:
+		case n.kind.Repeated:
 			if n.private && c.state == given {
 				w.private++ // an empty one too
 			}
 			for _, e := range c.elements {
 				w.block(e)
 			}
+		case n.kind.Nested:
+			w.block(c.kids)
 		case b.stands(n):
 			w.leaf(b, n, c)
 		}
@@ -57,11 +57,8 @@ func (w *writer) block(b *block) {
 
 func (w *writer) leaf(b *block, n *node, c *cell) {
 	r := w.ev.r
-	switch n.q.Type {
-	case Photo, Audio, File, Signature:
-		if c.state == given {
-			r.Attachments = append(r.Attachments, b.string(c))
-		}
+	if n.kind.Media && c.state == given {
+		r.Attachments = append(r.Attachments, b.string(c))
 	}
 	if n.private {
 		if w.private++; len(r.Masked) < MaxMasked {
@@ -115,11 +112,11 @@ func (w *writer) members(b *block, p part) bool {
 
 func (w *writer) value(b *block, n *node, p part) bool {
 	c := &b.cells[n.index]
-	switch n.q.Type {
-	case Group:
-		return w.members(c.kids, p)
-	case Repeat:
+	switch {
+	case n.kind.Repeated:
 		return w.elements(n, c, p)
+	case n.kind.Nested:
+		return w.members(c.kids, p)
 	}
 	if p == publicOnly && n.private || p == privateOnly && !n.private || !n.leaf() {
 		return false

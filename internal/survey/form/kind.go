@@ -1,0 +1,137 @@
+package form
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+)
+
+// Kind is all the program knows about a type of question. Each type is one
+// value, in the file of its family: text.go, number.go, choice.go, date.go,
+// place.go, media.go, structure.go. Whoever needs to treat a type differently
+// asks its kind, and nobody compares names of types.
+type Kind struct {
+	Type Type
+	Members
+
+	Nested     bool // it has questions instead of an answer
+	Repeated   bool // Nested, any number of times
+	Shown      bool // people only read it; there is no answer
+	Calculated bool // the server gives the answer
+	Consent    bool // the answer says whether somebody agrees to the interview
+
+	CEL       expr.Type // of the answer; that of records is made for each question
+	Several   bool      // the answer is an array of options
+	Ordered   bool      // and their order is the answer
+	Day       bool      // the instant is a day
+	Clock     bool      // as texts, answers have the order of what they mean
+	Parts     []Part    // of an answer that is an object
+	Place     bool      // it tells where somebody is: short of everything it is rounded
+	Household bool      // it names a household
+	Media     bool      // it names a file that was sent
+	Recorded  bool      // the file is made in the interview
+	Personal  bool      // the file stays closed, however the question is marked as personal
+
+	Quality Quality
+	XLSForm XLSForm
+	// Parse reads an answer that is written as plain text, such as a default of
+	// XLSForm; option gives the value of an option by its name there. Nil when
+	// no text can be an answer.
+	Parse func(text string, option func(name string) string) (any, bool)
+
+	low, high float64 // bounds of questions that name none; none when both are 0
+	whole     bool    // numbers are integers
+	read      func(*answering) error
+	object    func(*answering, []member)            // reads an object; nil when none is an answer
+	want      func(s string) string                 // says what a text must be, or nothing when s is
+	value     func(*block, *node, *cell) expr.Value // the answer in expressions
+}
+
+// Members are those members of a question that not every kind has.
+type Members struct {
+	Options    bool // needs options
+	Rows       bool // needs rows, each answered with an option
+	Other      bool // may take an answer in other words
+	NoAnswer   bool // may take that somebody does not know or refuses
+	Bounds     bool // min, max and step
+	Length     bool // regex and maxLength
+	Selections bool // minSelections and maxSelections
+	Unit       bool
+	Units      bool // needs units, or a unit
+}
+
+// Part is a member of an answer that is an object. It has a column of its own
+// in exports.
+type Part struct {
+	Name   string
+	Suffix string // of its column
+	Type   Type   // of its value
+	Unit   string
+	Detail bool // about the answer: why there is none stands elsewhere, and only exports of everything have it of a place
+}
+
+// Quality is what the checks of responses do with answers of a kind.
+type Quality struct {
+	Amount   bool // numbers that can be too large or too small
+	Choice   bool // choices whose shares are compared
+	Scale    bool // one of a few values: the same one all along is suspicious
+	Identity bool // marked as direct, it says who somebody is
+	Code     bool // a number or text that may be a telephone number or the number of a card
+	Unique   bool // no two households have the same
+	Loose    bool // people write the same answer in different ways
+	Apart    bool // it says nothing about whether two interviews are alike
+}
+
+// XLSForm is how questions of a kind are written there.
+type XLSForm struct {
+	Word       string   // the type
+	Reads      []string // types that are read as the kind
+	Marks      []string // types that are read as the kind when the column hearth_type names it
+	Appearance string   // tells the kind from others of the same type
+	Amid       bool     // also among other words
+	Range      bool     // a range, when it has two bounds and a step
+}
+
+// kinds are all of them.
+var kinds = index(texts, numbers, choices, dates, places, media, structures)
+
+func index(families ...[]*Kind) map[Type]*Kind {
+	out := map[Type]*Kind{}
+	for _, family := range families {
+		for _, k := range family {
+			out[k.Type] = k
+		}
+	}
+	return out
+}
+
+// unknownKind is that of types that do not exist.
+var unknownKind = &Kind{CEL: expr.Any}
+
+// KindOf is the kind of a type. That of a type that does not exist has no
+// properties at all.
+func KindOf(t Type) *Kind {
+	if k, ok := kinds[t]; ok {
+		return k
+	}
+	return unknownKind
+}
+
+// Kinds are all kinds in the order of their names.
+func Kinds() []*Kind {
+	return slices.SortedFunc(maps.Values(kinds), func(a, b *Kind) int { return strings.Compare(string(a.Type), string(b.Type)) })
+}
+
+// Asked reports whether people answer questions of the kind.
+func (k *Kind) Asked() bool { return !k.Shown && !k.Calculated && !k.Nested }
+
+// typeNames are the types for people.
+func typeNames() string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, string(k.Type))
+	}
+	return strings.Join(names, ", ")
+}
