@@ -1,6 +1,9 @@
 package entity
 
-import "github.com/hearth-dmrv/hearth/internal/entity/index"
+import (
+	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/rql"
+)
 
 // Key is index.Key, for the fields type, protocol, project and status.
 func Key(ws, field, value string) int64 { return index.Key(ws, field, value) }
@@ -9,4 +12,4 @@ func Key(ws, field, value string) int64 { return index.Key(ws, field, value) }
 func PropID(ws, protocol, name string) int64 { return index.PropID(ws, protocol, name) }
 
 // IndexText is index.Text.
-func IndexText(kind string, value any) (string, bool) { return index.Text(kind, value) }
+func IndexText(kind rql.Kind, value any) (string, bool) { return index.Text(kind, value) }

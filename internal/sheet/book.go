@@ -83,7 +83,7 @@ func (c cell) shown() Cell {
 	case c.date:
 		out.Text = dateText(c.text, "")
 	case c.number:
-		v, detail := c.numeric("number")
+		v, detail := c.numeric()
 		out.Text, out.Bad = string(v), detail
 	case !validText(c.text):
 		out.Bad = "The text is not valid UTF-8, or holds U+0000."

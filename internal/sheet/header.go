@@ -201,11 +201,11 @@ func (c cell) value(kind string) (v jsontext.Value, detail string) {
 		return nil, c.bad
 	}
 	switch kind {
-	case "number", "integer":
-		return c.numeric(kind)
+	case "number":
+		return c.numeric()
 	case "boolean":
 		return c.boolean()
-	case "object", "array", "geo", "quantity", "json":
+	case "object", "array", "json":
 		return c.document(kind)
 	case "any":
 		if v := jsontext.Value(c.text); !c.number && (v.Kind() == '0' || v.Kind() == 't' || v.Kind() == 'f') && checkValue(v) {
@@ -218,7 +218,7 @@ func (c cell) value(kind string) (v jsontext.Value, detail string) {
 	return c.words(kind)
 }
 
-func (c cell) numeric(kind string) (jsontext.Value, string) {
+func (c cell) numeric() (jsontext.Value, string) {
 	if c.date || c.truth {
 		return nil, "The cell must be a number."
 	}
@@ -286,7 +286,7 @@ func (c cell) guess() (jsontext.Value, string) {
 		return jsontext.Value(c.text), ""
 	}
 	if c.number && !c.date {
-		return c.numeric("number")
+		return c.numeric()
 	}
 	if c.text != "" && strings.IndexByte(`[{"`, c.text[0]) >= 0 {
 		if v := jsontext.Value(c.text); checkValue(v) {
@@ -304,7 +304,7 @@ func (c cell) words(kind string) (jsontext.Value, string) {
 	case c.date:
 		text = dateText(text, kind)
 	case c.number:
-		v, detail := c.numeric(kind)
+		v, detail := c.numeric()
 		if detail != "" {
 			return nil, detail
 		}

@@ -112,8 +112,8 @@ type Record struct {
 
 // Options says how to read a table.
 type Options struct {
-	// Kind is what the value at a path must be: number, integer, boolean,
-	// object, array, date, date-time or string; "" when nobody knows. Then text
+	// Kind is what the value at a path must be: number, boolean, object, array,
+	// date, date-time or text; "" when nobody knows. Then text
 	// stays text, unless it is a JSON array, object or string, and what XLSX marks as a
 	// number or boolean is one; "any" takes text that is a JSON number, true or
 	// false for that too. nil knows nothing.

@@ -103,7 +103,7 @@ func TestFormats(t *testing.T) {
 
 func TestReadTyped(t *testing.T) {
 	t.Parallel()
-	typed := kinds(map[string]string{"n": "number", "i": "integer", "b": "boolean", "o": "object", "a": "array", "s": "string", "loc.x": "any"})
+	typed := kinds(map[string]string{"n": "number", "i": "number", "b": "boolean", "o": "object", "a": "array", "s": "text", "loc.x": "any"})
 	for _, tt := range []struct {
 		name, file string
 		want       []any
@@ -148,7 +148,7 @@ func loc(v any) any { return map[string]any{"loc": map[string]any{"x": v}} }
 
 func TestReadMapping(t *testing.T) {
 	t.Parallel()
-	o := kinds(map[string]string{"properties.size": "integer"})
+	o := kinds(map[string]string{"properties.size": "number"})
 	o.Mapping = map[string]string{"Persons": "properties.size", "Note": ""}
 	got, _, err := read(sheet.CSV, []byte("Persons,Note,type\n4,secret,Household\n"), o)
 	want := []any{map[string]any{"properties": map[string]any{"size": 4.0}, "type": "Household"}}
@@ -197,7 +197,7 @@ func TestFormulas(t *testing.T) {
 	for _, c := range cells {
 		records = append(records, map[string]any{"s": c, "n": -5.5, "b": true})
 	}
-	typed := kinds(map[string]string{"s": "string", "n": "number", "b": "boolean"})
+	typed := kinds(map[string]string{"s": "text", "n": "number", "b": "boolean"})
 	for _, f := range []sheet.Format{sheet.CSV, sheet.XLSX, sheet.NDJSON} {
 		file, _, err := write(f, records...)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -175,9 +176,9 @@ func (s *Service) kinds(ctx context.Context, p *importJob) func(path string) str
 		case len(parts) == 1:
 			return memberKinds[path]
 		case parts[0] == "externalIds":
-			return "string"
+			return "text"
 		case parts[0] == "properties" && len(parts) == 2:
-			if kind := s.propertyKind(ctx, ws, p, parts[1]); kind != "" {
+			if kind := protocol.Cell(s.propertyKind(ctx, ws, p, parts[1])); kind != "" {
 				return kind
 			}
 		}
@@ -190,7 +191,7 @@ var memberKinds = map[string]string{
 	"properties": "object", "metadata": "object", "externalIds": "object", "startDate": "date-time", "endDate": "date-time",
 	"controllers": "array", "services": "array", "relationships": "array", "linkedResources": "array", "linkedEntities": "array",
 	"accordedRights": "array", "accounts": "array", "alsoKnownAs": "array", "groups": "array",
-	"did": "string", "type": "string", "protocol": "string", "protocolVersion": "string", "controller": "string",
+	"did": "text", "type": "text", "protocol": "text", "protocolVersion": "text", "controller": "text",
 }
 
 func (s *Service) propertyKind(ctx context.Context, ws string, p *importJob, name string) string {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
 // Key hashes the value of a field inside a workspace to 63 bits, for narrow
@@ -30,12 +32,12 @@ const maxIndexed = 120
 
 // Text is a scalar as the property index holds it: texts sort as texts,
 // numbers as numbers, times as times, and no kind mixes with another. kind is
-// the type name the protocol declares. It returns false for a value that is
+// how values of the declared type compare. It returns false for a value that is
 // not indexed: an object, an array, null.
-func Text(kind string, value any) (string, bool) {
+func Text(kind rql.Kind, value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
-		if kind == "date-time" {
+		if kind == rql.Time {
 			if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
 				return "t" + sortable(float64(t.UnixMilli())), true
 			}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
 // Texts of the index sort as the values do.
@@ -20,14 +21,14 @@ func TestTextSorts(t *testing.T) {
 		if math.IsNaN(a) || math.IsNaN(b) {
 			t.Skip("JSON has no NaN")
 		}
-		x, _ := index.Text("number", a)
-		y, _ := index.Text("number", b)
+		x, _ := index.Text(rql.Number, a)
+		y, _ := index.Text(rql.Number, b)
 		if (a < b) != (x < y) || (a == b) != (x == y) {
 			t.Fatalf("%v and %v are %q and %q", a, b, x, y)
 		}
 		m, n := rapid.Int64Range(0, 4e12).Draw(t, "m"), rapid.Int64Range(0, 4e12).Draw(t, "n")
-		early, _ := index.Text("date-time", time.UnixMilli(m).UTC().Format(time.RFC3339Nano))
-		late, _ := index.Text("date-time", time.UnixMilli(n).In(time.FixedZone("", 7200)).Format(time.RFC3339Nano))
+		early, _ := index.Text(rql.Time, time.UnixMilli(m).UTC().Format(time.RFC3339Nano))
+		late, _ := index.Text(rql.Time, time.UnixMilli(n).In(time.FixedZone("", 7200)).Format(time.RFC3339Nano))
 		if (m < n) != (early < late) || (m == n) != (early == late) {
 			t.Fatalf("%d and %d are %q and %q", m, n, early, late)
 		}
@@ -37,30 +38,30 @@ func TestTextSorts(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		kind  string
+		kind  rql.Kind
 		value any
 		want  string
 		ok    bool
 	}{
-		{"string", "SN1", "sSN1", true},
-		{"string", "", "s", true},
-		{"number", 0.0, "n8000000000000000", true},
-		{"number", math.Copysign(0, -1), "n8000000000000000", true},
-		{"integer", int64(1), "nbff0000000000000", true},
-		{"boolean", true, "b1", true},
-		{"boolean", false, "b0", true},
-		{"date", "2026-01-01", "s2026-01-01", true},
-		{"date-time", "yesterday", "syesterday", true},
-		{"object", map[string]any{}, "", false},
-		{"array", []any{1.0}, "", false},
-		{"string", nil, "", false},
+		{rql.Text, "SN1", "sSN1", true},
+		{rql.Text, "", "s", true},
+		{rql.Number, 0.0, "n8000000000000000", true},
+		{rql.Number, math.Copysign(0, -1), "n8000000000000000", true},
+		{rql.Number, int64(1), "nbff0000000000000", true},
+		{rql.Bool, true, "b1", true},
+		{rql.Bool, false, "b0", true},
+		{rql.Text, "2026-01-01", "s2026-01-01", true},
+		{rql.Time, "yesterday", "syesterday", true},
+		{rql.Object, map[string]any{}, "", false},
+		{rql.Any, []any{1.0}, "", false},
+		{rql.Text, nil, "", false},
 	} {
 		if got, ok := index.Text(tt.kind, tt.value); got != tt.want || ok != tt.ok {
-			t.Errorf("Text(%s, %v) = %q, %v, want %q, %v", tt.kind, tt.value, got, ok, tt.want, tt.ok)
+			t.Errorf("Text(%d, %v) = %q, %v, want %q, %v", tt.kind, tt.value, got, ok, tt.want, tt.ok)
 		}
 	}
 	for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("€", 100), "x" + strings.Repeat("😀", 100)} {
-		got, _ := index.Text("string", long)
+		got, _ := index.Text(rql.Text, long)
 		if len(got) > 121 || len(got) < 117 || !utf8.ValidString(got) || !strings.HasPrefix("s"+long, got) {
 			t.Errorf("Text(%.10s…) = %q, want its beginning in whole characters", long, got)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -145,6 +146,10 @@ type Declared struct {
 	Kind     string // type name; "mixed" when versions differ
 	Indexed  bool   // in every version whose twins can have it
 }
+
+// Cell is what a cell of a table holds for a declared type; "" when nobody
+// knows.
+func Cell(kind string) string { return schema.Cell(kind) }
 
 // Declaring lists the protocols of a workspace, shipped ones too, of which a
 // published version declares a property. open tells that some protocol allows

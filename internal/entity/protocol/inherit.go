@@ -60,7 +60,7 @@ func (p *Protocol) lists(indexed, pii []string) {
 	p.indexed = nil
 	for _, name := range unique(indexed) {
 		if d := p.set.Properties[name]; d != nil && schema.Scalar(d.Kind) {
-			p.indexed = append(p.indexed, Indexed{Name: name, Kind: d.Kind})
+			p.indexed = append(p.indexed, Indexed{Name: name, Kind: schema.Compares(d.Kind)})
 		}
 	}
 }

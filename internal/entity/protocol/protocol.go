@@ -23,6 +23,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
 // Status is where a version stands in its life.
@@ -119,7 +120,7 @@ type Links struct {
 // Indexed is a property that twins can be found by quickly.
 type Indexed struct {
 	Name string
-	Kind string // its type name
+	Kind rql.Kind // how its values compare
 }
 
 // Role is a relationship twins of a protocol have.

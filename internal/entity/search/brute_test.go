@@ -48,7 +48,7 @@ func (w *world) all(t testing.TB) []twin {
 }
 
 // property is the value a list is sorted by.
-func (one twin) property(name, kind string) (string, bool) {
+func (one twin) property(name string, kind rql.Kind) (string, bool) {
 	v, ok := one.doc["properties"].(map[string]any)[name]
 	if !ok {
 		return "", false
@@ -61,7 +61,7 @@ func (w *world) brute(all []twin, q search.Query, projects []string, filter *rql
 	var found []twin
 	name, down := strings.CutPrefix(q.Sort, "-")
 	prop, byProp := strings.CutPrefix(name, "properties.")
-	kind := map[string]string{"power": "number", "seen": "date-time", "due": "date-time"}[prop]
+	kind := map[string]rql.Kind{"power": rql.Number, "seen": rql.Time, "due": rql.Time}[prop]
 	for _, one := range all {
 		get := func(name string) string { s, _ := one.doc[name].(string); return s }
 		ok := filter == nil || filter.Match(one.doc)

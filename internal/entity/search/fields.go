@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
@@ -103,9 +104,9 @@ func (s *Service) fields(ctx context.Context, ws string, places bool) func(rql.P
 			}
 			return 0, rql.ErrUnknown
 		}
-		kind := kindOf(declared[0].Kind)
+		kind := schema.Compares(declared[0].Kind)
 		for _, d := range declared {
-			if kindOf(d.Kind) != kind || open {
+			if schema.Compares(d.Kind) != kind || open {
 				kind = rql.Any
 			}
 		}
@@ -117,23 +118,6 @@ func (s *Service) fields(ctx context.Context, ws string, places bool) func(rql.P
 		}
 		return 0, rql.ErrUnknown
 	}
-}
-
-// kindOf is how values of a type of protocols compare.
-func kindOf(typeName string) rql.Kind {
-	switch typeName {
-	case "string", "uri", "did", "date", "duration":
-		return rql.Text
-	case "number", "integer":
-		return rql.Number
-	case "boolean":
-		return rql.Bool
-	case "date-time":
-		return rql.Time
-	case "object", "geo", "quantity":
-		return rql.Object
-	}
-	return rql.Any
 }
 
 // filterFault turns an error of the filter language into a fault. Other errors

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -49,7 +50,7 @@ type order struct {
 	// is looked for, the first included
 	pid      int64
 	name     string
-	kind     string
+	kind     rql.Kind
 	from, to string
 }
 
@@ -322,7 +323,7 @@ func (s *Service) sortBy(ctx context.Context, p *plan, q Query) error {
 	}
 	for _, d := range declared {
 		if d.Protocol == of && d.Indexed && d.Kind != "mixed" {
-			p.order = order{by: byProperty, down: down, pid: entity.PropID(p.ws, d.Protocol, path[1]), name: path[1], kind: d.Kind, from: "", to: "z"}
+			p.order = order{by: byProperty, down: down, pid: entity.PropID(p.ws, d.Protocol, path[1]), name: path[1], kind: schema.Compares(d.Kind), from: "", to: "z"}
 			p.bounds()
 			return nil
 		}
@@ -363,11 +364,11 @@ func (p *plan) bounds() {
 		}
 		// Times are in the index as moments. A filter that compares them as
 		// texts has another order.
-		if o.kind == "date-time" && e.Kind != rql.Time {
+		if o.kind == rql.Time && e.Kind != rql.Time {
 			continue
 		}
 		if e.Op == rql.Like {
-			if text, _ := e.Prefix(); text != "" && kindOf(o.kind) == rql.Text {
+			if text, _ := e.Prefix(); text != "" && o.kind == rql.Text {
 				narrow(around(text))
 			}
 			continue
@@ -394,7 +395,7 @@ const safe = 100
 
 // edge gives the least indexed value that v may have, and one above the
 // greatest. ok is false for what is not indexed.
-func edge(kind string, v rql.Value) (from, to string, ok bool) {
+func edge(kind rql.Kind, v rql.Value) (from, to string, ok bool) {
 	if s, isText := v.V.(string); isText && len(s) > safe {
 		from, to = around(s)
 		return from, to, true

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
@@ -147,7 +148,7 @@ func (s *Service) property(ctx context.Context, ws, name string, vals []rql.Valu
 			continue
 		}
 		for _, v := range vals {
-			if val, ok := entity.IndexText(d.Kind, scalar(v)); ok {
+			if val, ok := entity.IndexText(schema.Compares(d.Kind), scalar(v)); ok {
 				add(span{in: propIndex, key: entity.PropID(ws, d.Protocol, name), val: val})
 			}
 		}

@@ -1,6 +1,18 @@
 package schema
 
-import "math"
+import (
+	"math"
+
+	"github.com/hearth-dmrv/hearth/internal/rql"
+)
+
+// placeTypes are places, as GeoJSON has them.
+func placeTypes() []Type {
+	return []Type{{
+		Name: "geo", Doc: map[string]any{"type": "object", "format": "geojson", "required": []any{"type"}}, Compares: rql.Object, Cell: "object",
+		Valid: func(v any) bool { return geoJSON(v) == nil }, Hint: "a GeoJSON object",
+	}}
+}
 
 // maxGeoDepth is how deep collections of geometries may nest.
 const maxGeoDepth = 4

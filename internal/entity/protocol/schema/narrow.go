@@ -69,11 +69,11 @@ func narrowsKeyword(name string, c change, from map[string]any) string {
 
 // narrowsType compares the types of JSON both take. Every integer is a number.
 func narrowsType(from, to map[string]any) string {
-	b := types(to)
+	b := jsonTypes(to)
 	if b == nil {
 		return ""
 	}
-	a := types(from)
+	a := jsonTypes(from)
 	if a == nil {
 		return "Fewer types are allowed."
 	}
@@ -85,7 +85,7 @@ func narrowsType(from, to map[string]any) string {
 	return ""
 }
 
-func types(doc map[string]any) []string {
+func jsonTypes(doc map[string]any) []string {
 	switch t := doc["type"].(type) {
 	case string:
 		return []string{t}

@@ -13,26 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// typeNames are the types a property may have by name, and the JSON Schema
-// each stands for.
-func typeNames() map[string]map[string]any {
-	return map[string]map[string]any{
-		"string": {"type": "string"}, "number": {"type": "number"}, "integer": {"type": "integer"}, "boolean": {"type": "boolean"},
-		"object": {"type": "object"}, "array": {"type": "array"},
-		"date":      {"type": "string", "format": "date"},
-		"date-time": {"type": "string", "format": "date-time"},
-		"uri":       {"type": "string", "format": "uri"},
-		"did":       {"type": "string", "format": "did"},
-		"duration":  {"type": "string", "format": "duration"},
-		"geo":       {"type": "object", "format": "geojson", "required": []any{"type"}},
-		"quantity": {
-			"type":       "object",
-			"properties": map[string]any{"value": map[string]any{"type": "number"}, "unit": map[string]any{"type": "string", "minLength": 1.0, "maxLength": 64.0}},
-			"required":   []any{"value", "unit"}, "additionalProperties": false,
-		},
-	}
-}
-
 // place says what a keyword of JSON Schema holds.
 type place int
 
@@ -68,7 +48,6 @@ type reader struct {
 	c        *fault.Checks
 	at       string // where the schema is, as a JSON pointer
 	known    map[string]place
-	types    map[string]map[string]any
 	formats  map[string]string
 	nodes    map[string]any // subschemas by JSON pointer inside the schema
 	patterns int            // instructions of all programs
@@ -78,7 +57,7 @@ type reader struct {
 // read reads the schema v of a property at a JSON pointer. It notes all that
 // is wrong and returns nil then.
 func read(v map[string]any, at string, c *fault.Checks) *Property {
-	r := &reader{c: c, at: at, known: keywords(), types: typeNames(), formats: formatHints(), nodes: map[string]any{}}
+	r := &reader{c: c, at: at, known: keywords(), formats: formatHints(), nodes: map[string]any{}}
 	doc, _ := r.walk(v, "").(map[string]any)
 	if r.bad {
 		return nil
@@ -220,8 +199,8 @@ func (r *reader) named(out map[string]any, ptr string) {
 	if !ok {
 		return
 	}
-	base, ok := r.types[name]
-	if !ok {
+	base := typeOf(name).Doc
+	if base == nil {
 		if name != "null" {
 			r.note(ptr+"/type", "unknown_type", unknownType())
 		}
@@ -236,10 +215,6 @@ func (r *reader) named(out map[string]any, ptr string) {
 			out[key] = v
 		}
 	}
-}
-
-func unknownType() string {
-	return "The type must be one of " + strings.Join(slices.Sorted(maps.Keys(typeNames())), ", ") + "."
 }
 
 // pattern checks a regular expression. Go's are linear in the text, and the
@@ -346,35 +321,4 @@ func (r *reader) cost(name string, v any, ptr string, sizes map[string]int) int 
 func mapOf(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
-}
-
-// kindOf is the type name a schema comes down to: what filters and the index
-// compare by. "any" when it takes more than one type.
-func kindOf(doc map[string]any) string {
-	t, _ := doc["type"].(string)
-	if list, ok := doc["type"].([]any); ok {
-		list = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == "null" })
-		if len(list) == 1 {
-			t, _ = list[0].(string)
-		}
-	}
-	f, _ := doc["format"].(string)
-	switch {
-	case t == "":
-		return "any"
-	case t == "string" && slices.Contains([]string{"date", "date-time", "uri", "did", "duration"}, f):
-		return f
-	case t == "object" && f == "geojson":
-		return "geo"
-	case t == "object" && isQuantity(doc):
-		return "quantity"
-	}
-	return t
-}
-
-func isQuantity(doc map[string]any) bool {
-	props := mapOf(doc["properties"])
-	_, value := props["value"]
-	_, unit := props["unit"]
-	return value && unit && len(props) == 2
 }

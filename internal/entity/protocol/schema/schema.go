@@ -76,8 +76,8 @@ func Parse(raw jsontext.Value, at string, c *fault.Checks) *Property {
 	}
 	switch v := v.(type) {
 	case string:
-		doc, ok := typeNames()[v]
-		if !ok {
+		doc := typeOf(v).Doc
+		if doc == nil {
 			c.Add(at, "unknown_type", unknownType())
 			return nil
 		}
@@ -87,15 +87,6 @@ func Parse(raw jsontext.Value, at string, c *fault.Checks) *Property {
 	}
 	c.Add(at, "wrong_type", "The value must be a type name or a JSON Schema.")
 	return nil
-}
-
-// Scalar tells whether a type can be in the property index.
-func Scalar(kind string) bool {
-	switch kind {
-	case "string", "number", "integer", "boolean", "date", "date-time", "uri", "did", "duration":
-		return true
-	}
-	return false
 }
 
 // Depth is how deep arrays and objects nest in v.
