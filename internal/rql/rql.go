@@ -65,6 +65,11 @@ const (
 	Object             // has fields of its own, or a place; cannot be compared
 )
 
+// String is the name of a kind.
+func (k Kind) String() string {
+	return [...]string{"any", "text", "number", "boolean", "time", "object"}[k]
+}
+
 // Path leads to a field: the names of the members on the way.
 type Path []string
 

@@ -57,7 +57,7 @@ func TestText(t *testing.T) {
 		{rql.Text, nil, "", false},
 	} {
 		if got, ok := index.Text(tt.kind, tt.value); got != tt.want || ok != tt.ok {
-			t.Errorf("Text(%d, %v) = %q, %v, want %q, %v", tt.kind, tt.value, got, ok, tt.want, tt.ok)
+			t.Errorf("Text(%s, %v) = %q, %v, want %q, %v", tt.kind, tt.value, got, ok, tt.want, tt.ok)
 		}
 	}
 	for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("€", 100), "x" + strings.Repeat("😀", 100)} {

@@ -11,7 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
 func TestInheritance(t *testing.T) {
@@ -30,7 +29,7 @@ func TestInheritance(t *testing.T) {
 			t.Errorf("class %s, domain type %s, Fits(A) %v, Fits(B) %v", p.Class(), p.DomainType(), p.Fits("A"), p.Fits("B"))
 		}
 		got := fmt.Sprint(p.Names(), p.Indexed(), p.PII(), p.Roles())
-		want := fmt.Sprint([]string{"extra", "owner", "serial", "size"}, []protocol.Indexed{{Name: "extra", Kind: rql.Bool}, {Name: "serial", Kind: rql.Text}}) + " [owner] [{maker OrganisationEntity 1 0 active} {site HouseholdEntity 1 0 active}]"
+		want := "[extra owner serial size] [{extra boolean} {serial text}] [owner] [{maker OrganisationEntity 1 0 active} {site HouseholdEntity 1 0 active}]"
 		if got != want {
 			t.Errorf("inherited\n%s, want\n%s", got, want)
 		}

@@ -104,18 +104,18 @@ func TestShipped(t *testing.T) {
 		class, domain, twin, indexed string
 	}{
 		"template":          {"physical", "device", `{"metricOne":"value","metricTwo":42}`, "[]"},
-		"clean-cooking":     {"physical", "device", `{"fuel_type":"ethanol","efficiency":38.5,"serial":"SN1","model":"X","manufacturer":"M","installedAt":"2026-08-01","power":{"value":1.8,"unit":"kW"}}`, "[{model string} {serial string}]"},
-		"household":         {"physical", "household", `{"name":"N","phone":"+254700","location":{"district":"D"},"baseline":{"fuelType":"charcoal"},"size":5,"consent":true,"district":"D","fuelType":"charcoal"}`, "[{district string} {fuelType string}]"},
+		"clean-cooking":     {"physical", "device", `{"fuel_type":"ethanol","efficiency":38.5,"serial":"SN1","model":"X","manufacturer":"M","installedAt":"2026-08-01","power":{"value":1.8,"unit":"kW"}}`, "[{model text} {serial text}]"},
+		"household":         {"physical", "household", `{"name":"N","phone":"+254700","location":{"district":"D"},"baseline":{"fuelType":"charcoal"},"size":5,"consent":true,"district":"D","fuelType":"charcoal"}`, "[{district text} {fuelType text}]"},
 		"person":            {"physical", "person", `{"name":"N","phone":"+254700","email":"n@example.org"}`, "[]"},
-		"organisation":      {"cognitive", "organisation", `{"name":"N","country":"KE","website":"https://example.org"}`, "[{name string}]"},
+		"organisation":      {"cognitive", "organisation", `{"name":"N","country":"KE","website":"https://example.org"}`, "[{name text}]"},
 		"group":             {"cognitive", "group", `{"name":"members","scopes":["entities:read"]}`, "[]"},
-		"project":           {"cognitive", "project", `{"name":"N","methodology":"TPDDTEC","country":"KE","startDate":"2026-01-01","endDate":"2030-12-31"}`, "[{name string}]"},
-		"asset":             {"physical", "asset", `{"name":"N","serial":"1","model":"M"}`, "[{model string} {serial string}]"},
-		"claim":             {"cognitive", "claim", `{"name":"N","kind":"fuel-saved","amount":{"value":12,"unit":"kg"},"periodStart":"2026-01-01","periodEnd":"2026-03-31","evidence":["ipfs://bafy"],"data":{"a":1}}`, "[{kind string}]"},
-		"credential":        {"cognitive", "credential", `{"name":"N","kind":"fuel-saved","issuer":"did:x:1","subject":"did:x:2","amount":{"value":12,"unit":"kg"},"issuedAt":"2026-04-02","expiresAt":"2030-01-01"}`, "[{kind string} {subject string}]"},
+		"project":           {"cognitive", "project", `{"name":"N","methodology":"TPDDTEC","country":"KE","startDate":"2026-01-01","endDate":"2030-12-31"}`, "[{name text}]"},
+		"asset":             {"physical", "asset", `{"name":"N","serial":"1","model":"M"}`, "[{model text} {serial text}]"},
+		"claim":             {"cognitive", "claim", `{"name":"N","kind":"fuel-saved","amount":{"value":12,"unit":"kg"},"periodStart":"2026-01-01","periodEnd":"2026-03-31","evidence":["ipfs://bafy"],"data":{"a":1}}`, "[{kind text}]"},
+		"credential":        {"cognitive", "credential", `{"name":"N","kind":"fuel-saved","issuer":"did:x:1","subject":"did:x:2","amount":{"value":12,"unit":"kg"},"issuedAt":"2026-04-02","expiresAt":"2030-01-01"}`, "[{kind text} {subject text}]"},
 		"oracle":            {"oracle", "oracle", `{"name":"N","model":"m","capabilities":["verify"]}`, "[]"},
 		"network":           {"system", "system", `{"name":"N"}`, "[]"},
-		"stove-use-monitor": {"physical", "device", `{"serial":"1","samplingRate":300,"temperatureThreshold":60,"minimumDuration":1800,"transmissionMode":"batch","battery":80,"signal":-70,"calibration":{}}`, "[{serial string}]"},
+		"stove-use-monitor": {"physical", "device", `{"serial":"1","samplingRate":300,"temperatureThreshold":60,"minimumDuration":1800,"transmissionMode":"batch","battery":80,"signal":-70,"calibration":{}}`, "[{serial text}]"},
 	} {
 		p := l.find("did:ixo:protocol/"+id, "1.0.0")
 		if p == nil {
