@@ -33,6 +33,7 @@ var ladder = map[string]int{
 	"internal/rql":     ground,
 	"internal/sheet":   ground,
 	"internal/privacy": ground,
+	"internal/cache":   ground,
 
 	"internal/db":       base,
 	"internal/web":      base,

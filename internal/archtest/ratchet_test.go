@@ -43,10 +43,9 @@ var held = map[rule]map[string]int{
 	longChain: {"all packages": 14},
 	areaChain: {"internal/entity": 7, "internal/survey": 7},
 	ownImports: {
-		"internal/entity":          11,
+		"internal/entity":          10,
 		"internal/entity/bulk":     10,
 		"internal/entity/graph":    9,
-		"internal/survey":          9,
 		"internal/survey/offline":  9,
 		"internal/survey/quality":  10,
 		"internal/survey/response": 12,
@@ -55,7 +54,6 @@ var held = map[rule]map[string]int{
 		"internal/db/page":            1,
 		"internal/db/pgtool":          1,
 		"internal/entity/bulk/report": 1,
-		"internal/entity/cache":       1,
 		"internal/entity/render":      1,
 	},
 	manyMethods: {

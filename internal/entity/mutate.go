@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/cache"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
@@ -45,8 +44,8 @@ func (r *Row) Entity() (*Entity, error) {
 }
 
 // cached is what readers by DID need of it.
-func (r *Row) cached() cache.Record {
-	return cache.Record{Project: r.Project, Protocol: r.Protocol, Revision: r.Revision, Body: r.Body}
+func (r *Row) cached() cached {
+	return cached{project: r.Project, protocol: r.Protocol, revision: r.Revision, body: r.Body}
 }
 
 // Mutate stores a new revision of a twin. It is the one way to do that: the
@@ -206,7 +205,7 @@ func valuesOf(o Object) (map[string]any, error) {
 func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) error {
 	next := rev.next
 	tx.AfterCommit(func() {
-		s.records.Set(cache.Name{Workspace: next.Workspace, DID: next.DID}, next.cached())
+		s.records.set(recordName{next.Workspace, next.DID}, next.cached())
 	})
 	if err := s.maySpeak(ctx, tx, rev); err != nil {
 		return err // somebody has become a principal since it was prepared

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/entity/cache"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
@@ -88,14 +87,14 @@ func (c Config) withDefaults() Config {
 type Service struct {
 	cfg     Config
 	db      *db.DB
-	records *cache.Records
+	records *records
 	mask    *mask.Mask
 }
 
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, records: cache.New(cfg.DB), mask: mask.New(cfg.Protocols, cfg.ControlsAs)}
+	return &Service{cfg: cfg, db: cfg.DB, records: newRecords(cfg.DB), mask: mask.New(cfg.Protocols, cfg.ControlsAs)}
 }
 
 // Find reads a twin of the caller's workspace and projects. Any other is as
@@ -113,8 +112,8 @@ func (s *Service) Read(ctx context.Context, id string) ([]byte, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	body, err := s.mask.Record(ctx, s.db, r.Protocol, r.Body)
-	return body, r.Revision, err
+	body, err := s.mask.Record(ctx, s.db, r.protocol, r.body)
+	return body, r.revision, err
 }
 
 // See is how the caller of ctx sees twins: every record that leaves the server
@@ -128,20 +127,20 @@ func (s *Service) Answer(ctx context.Context, q db.Querier, r *Row) (web.Reply[*
 }
 
 // read is Find for those who want nothing but the record.
-func (s *Service) read(ctx context.Context, id string) (cache.Record, error) {
+func (s *Service) read(ctx context.Context, id string) (cached, error) {
 	caller := web.CallerFrom(ctx)
-	name := cache.Name{Workspace: caller.Workspace, DID: id}
-	found, evicted, ok := s.records.Get(name)
+	name := recordName{caller.Workspace, id}
+	found, evicted, ok := s.records.get(name)
 	if !ok {
 		r, err := find(ctx, s.db, caller.Workspace, id)
 		if err != nil {
-			return cache.Record{}, err
+			return cached{}, err
 		}
 		found = r.cached()
-		s.records.Put(name, found, evicted)
+		s.records.put(name, found, evicted)
 	}
-	if !inside(caller, found.Project) {
-		return cache.Record{}, notFound()
+	if !inside(caller, found.project) {
+		return cached{}, notFound()
 	}
 	return found, nil
 }

@@ -43,14 +43,9 @@ func (s *Service) FindAnyIn(ctx context.Context, q db.Querier, ws, id, version s
 	return s.load(ctx, q, cacheKey{ws, id, version}, 0)
 }
 
-// begin is the generation of what is read through q. Only what the store itself
-// tells is kept: a transaction may see what is never stored, or is no more.
-func (s *Service) begin(q db.Querier, ws string) uint64 {
-	if q != db.Querier(s.db) {
-		return never
-	}
-	return s.cache.begin(ws)
-}
+// keeps reports whether what is read through q is kept. Only what the store
+// itself tells is: a transaction may see what is never stored, or is no more.
+func (s *Service) keeps(q db.Querier) bool { return q == db.Querier(s.db) }
 
 // load finds, compiles and keeps a version. level counts the descendants that
 // ask: a draft may be part of a circle that was never published.
@@ -61,29 +56,29 @@ func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey, level int)
 		}
 		return nil, notFound()
 	}
-	if p := s.cache.get(k); p != nil {
+	if p := s.protocols.Get(k.ws, k); p != nil {
 		return p, nil
 	}
 	if level > maxAncestors {
 		return nil, tooDeep()
 	}
-	gen := s.begin(q, k.ws)
+	gen := s.protocols.Begin(k.ws)
 	r, body, err := s.read(ctx, q, k)
 	if err != nil {
 		return nil, err
 	}
 	exact := cacheKey{k.ws, k.did, r.Version}
-	if p := s.cache.get(exact); p != nil {
-		s.cache.put(k, p, gen)
-		return p, nil
+	p := s.protocols.Get(k.ws, exact)
+	if p == nil {
+		if p, err = s.build(ctx, q, k.ws, r, level); err != nil {
+			return nil, err
+		}
+		p.body = body
 	}
-	p, err := s.build(ctx, q, k.ws, r, level)
-	if err != nil {
-		return nil, err
+	if s.keeps(q) {
+		s.protocols.Put(k.ws, exact, p, gen)
+		s.protocols.Put(k.ws, k, p, gen)
 	}
-	p.body = body
-	s.cache.put(exact, p, gen)
-	s.cache.put(k, p, gen)
 	return p, nil
 }
 
@@ -155,12 +150,12 @@ func Cell(kind string) string { return schema.Cell(kind) }
 // published version declares a property. open tells that some protocol allows
 // undeclared properties. Do not change the list.
 func (s *Service) Declaring(ctx context.Context, ws, property string) (found []Declared, open bool, err error) {
-	k := answerKey{ws, "property", property}
-	if a, ok := s.cache.answer(k); ok {
+	k := question{"property", property}
+	if a := s.answers.Get(ws, k); a != nil {
 		return a.declared, a.open, nil
 	}
-	gen := s.cache.begin(ws)
-	var a answer
+	gen := s.answers.Begin(ws)
+	a := &answer{}
 	if a.declared, err = declaring(ctx, s.db, ws, property); err != nil {
 		return nil, false, err
 	}
@@ -174,7 +169,7 @@ func (s *Service) Declaring(ctx context.Context, ws, property string) (found []D
 		}
 	}
 	if len(property) <= 64 { // longer ones do not exist, and are not worth a place
-		s.cache.putAnswer(k, a, gen)
+		s.answers.Put(ws, k, a, gen)
 	}
 	return a.declared, a.open, nil
 }
@@ -187,14 +182,14 @@ func (p *Protocol) isIndexed(name string) bool {
 // too, sorted. A protocol keeps its class over all its versions. Do not change
 // the list.
 func (s *Service) OfClass(ctx context.Context, ws, class string) ([]string, error) {
-	k := answerKey{ws, "class", class}
-	if a, ok := s.cache.answer(k); ok {
+	k := question{"class", class}
+	if a := s.answers.Get(ws, k); a != nil {
 		return a.dids, nil
 	}
 	if !slices.Contains(classes(), class) {
 		return nil, nil
 	}
-	gen := s.cache.begin(ws)
+	gen := s.answers.Begin(ws)
 	dids, err := ofClass(ctx, s.db, ws, class)
 	if err != nil {
 		return nil, err
@@ -205,7 +200,7 @@ func (s *Service) OfClass(ctx context.Context, ws, class string) ([]string, erro
 		}
 	}
 	slices.Sort(dids)
-	s.cache.putAnswer(k, answer{dids: dids}, gen)
+	s.answers.Put(ws, k, &answer{dids: dids}, gen)
 	return dids, nil
 }
 
@@ -215,17 +210,17 @@ func (s *Service) Holds(ctx context.Context, ws, id string) (bool, error) {
 	if s.shipped.has(id) {
 		return true, nil
 	}
-	k := answerKey{ws, "dids", ""}
-	a, ok := s.cache.answer(k)
-	if !ok {
-		gen := s.cache.begin(ws)
+	k := question{"dids", ""}
+	a := s.answers.Get(ws, k)
+	if a == nil {
+		gen := s.answers.Begin(ws)
 		dids, err := allDIDs(ctx, s.db, ws)
 		if err != nil {
 			return false, err
 		}
 		slices.Sort(dids) // the two databases do not sort texts alike
-		a = answer{dids: dids}
-		s.cache.putAnswer(k, a, gen)
+		a = &answer{dids: dids}
+		s.answers.Put(ws, k, a, gen)
 	}
 	_, found := slices.BinarySearch(a.dids, id)
 	return found, nil

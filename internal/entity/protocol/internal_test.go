@@ -42,60 +42,6 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// What was read before a change is not kept after it.
-func TestCacheForgetsWhatIsOld(t *testing.T) {
-	t.Parallel()
-	c := newCache()
-	p := &Protocol{}
-	k := cacheKey{"ws", "did:x:1", ""}
-	gen := c.begin("ws")
-	c.drop("ws")
-	c.put(k, p, gen)
-	c.putAnswer(answerKey{"ws", "class", "x"}, answer{}, gen)
-	if _, ok := c.answer(answerKey{"ws", "class", "x"}); ok || c.get(k) != nil {
-		t.Error("an entry from before the change is kept")
-	}
-	gen = c.begin("ws")
-	c.put(k, p, gen)
-	if c.get(k) != p {
-		t.Error("an entry is not kept")
-	}
-	c.flush()
-	if c.get(k) != nil || c.weight != 0 {
-		t.Errorf("after flush there is %v, weight %d", c.get(k), c.weight)
-	}
-	c.put(k, p, gen)
-	if c.get(k) != nil {
-		t.Error("an entry from before the flush is kept")
-	}
-}
-
-func TestCacheIsBounded(t *testing.T) {
-	t.Parallel()
-	c := newCache()
-	p := &Protocol{body: make([]byte, 1<<20)}
-	for i := range 200 {
-		c.put(cacheKey{"ws", fmt.Sprint(i), ""}, p, 0)
-		c.put(cacheKey{"ws", fmt.Sprint(i), ""}, p, 0)
-		if c.get(cacheKey{"ws", fmt.Sprint(i), ""}) == nil {
-			t.Fatal("the newest entry went")
-		}
-	}
-	sum := 0
-	for _, q := range c.protocols {
-		sum += weight(q)
-	}
-	if c.weight != sum || c.weight > maxCached {
-		t.Errorf("weight = %d, entries weigh %d, at most %d", c.weight, sum, maxCached)
-	}
-	for i := range 3 * maxAnswers {
-		c.putAnswer(answerKey{"ws", "property", fmt.Sprint(i)}, answer{}, 0)
-	}
-	if len(c.answers) > maxAnswers {
-		t.Errorf("%d answers, at most %d", len(c.answers), maxAnswers)
-	}
-}
-
 // Every shipped protocol takes what its names promise.
 func TestShipped(t *testing.T) {
 	t.Parallel()

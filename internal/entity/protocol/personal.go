@@ -16,11 +16,11 @@ func (s *Service) Personal(ctx context.Context, q db.Querier, ws, id string) ([]
 	if p := s.shipped.find(id, ""); p != nil {
 		return p.pii, nil
 	}
-	k := answerKey{ws, "personal", id}
-	if a, ok := s.cache.answer(k); ok {
+	k := question{"personal", id}
+	if a := s.answers.Get(ws, k); a != nil {
 		return a.names, nil
 	}
-	gen := s.begin(q, ws)
+	gen := s.answers.Begin(ws)
 	all, err := steps(ctx, q, ws, id)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,9 @@ func (s *Service) Personal(ctx context.Context, q db.Querier, ws, id string) ([]
 		names = append(names, marked...)
 	}
 	names = unique(names)
-	s.cache.putAnswer(k, answer{names: names}, gen)
+	if s.keeps(q) {
+		s.answers.Put(ws, k, &answer{names: names}, gen)
+	}
 	return names, nil
 }
 
@@ -48,15 +50,15 @@ func (s *Service) Personal(ctx context.Context, q db.Querier, ws, id string) ([]
 // so that this is kept wherever it was read: when many transactions ask, one
 // compiles the version.
 func (s *Service) marked(ctx context.Context, q db.Querier, k cacheKey) ([]string, error) {
-	of := answerKey{k.ws, "marked", k.did + " " + k.version}
-	if a, ok := s.cache.answer(of); ok {
+	of := question{"marked", k.did + " " + k.version}
+	if a := s.answers.Get(k.ws, of); a != nil {
 		return a.names, nil
 	}
-	gen := s.cache.begin(k.ws)
+	gen := s.answers.Begin(k.ws)
 	p, err := s.load(ctx, q, k, 0)
 	if err != nil {
 		return nil, err
 	}
-	s.cache.putAnswer(of, answer{names: p.pii}, gen)
+	s.answers.Put(k.ws, of, &answer{names: p.pii}, gen)
 	return p.pii, nil
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -58,29 +59,37 @@ type Service struct {
 	db      *db.DB
 	events  *event.Log
 	shipped *library
-	cache   *cache
+
+	protocols *cache.Cache[cacheKey, *Protocol]
+	answers   *cache.Cache[question, *answer]
 }
 
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: loadShipped(), cache: newCache()}
+	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: loadShipped(), protocols: newProtocols(), answers: newAnswers()}
 }
 
 // Flush drops all that is cached: what other instances have changed may have
 // been missed.
-func (s *Service) Flush() { s.cache.flush() }
+func (s *Service) Flush() {
+	s.protocols.Flush()
+	s.answers.Flush()
+}
 
 // Forget drops what is cached of one workspace: another instance has changed a
 // protocol there.
-func (s *Service) Forget(ws string) { s.cache.drop(ws) }
+func (s *Service) Forget(ws string) {
+	s.protocols.Drop(ws)
+	s.answers.Drop(ws)
+}
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
 
 // changed makes a change known once it is stored.
 func (s *Service) changed(tx *db.Tx, ws string) {
 	tx.AfterCommit(func() {
-		s.cache.drop(ws)
+		s.Forget(ws)
 		s.cfg.Changed(ws)
 	})
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/cache"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
-	"github.com/hearth-dmrv/hearth/internal/survey/cache"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/cache"
+	"github.com/hearth-dmrv/hearth/internal/cache"
 )
 
 const limit = 1000
