@@ -206,7 +206,7 @@ func TestFitsAndPersonalData(t *testing.T) {
 	if !p.Fits("Stove") || p.Fits("Fridge") || !p.Open() {
 		t.Errorf("Fits(Stove) = %v, Fits(Fridge) = %v, Open = %v", p.Fits("Stove"), p.Fits("Fridge"), p.Open())
 	}
-	if got := fmt.Sprint(p.PII(), p.Indexed(), p.Names()); got != "[name phone] [{at date-time} {serial string}] [at name phone serial]" {
+	if got := fmt.Sprint(p.PII(), p.Indexed(), p.Names()); got != "[name phone] [{at time} {serial text}] [at name phone serial]" {
 		t.Errorf("PII, Indexed, Names = %s", got)
 	}
 	if got := p.Check(map[string]any{"anything": nil}); got != nil {
