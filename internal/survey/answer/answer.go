@@ -18,13 +18,13 @@ import (
 // Given are the answers that people gave: those without the calculated ones,
 // which follow from them and would be wrong once they change.
 func Given(f *form.Form, answers jsontext.Value) (jsontext.Value, error) {
-	return edit(f, form.Calculate, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
+	return edit(f, func(k *form.Kind) bool { return k.Calculated }, answers, func(jsontext.Value) (jsontext.Value, error) { return nil, nil })
 }
 
 // Rename gives every household that an answer names another name. What is not
 // the text of a name stays.
 func Rename(f *form.Form, answers jsontext.Value, name func(string) string) (jsontext.Value, error) {
-	return edit(f, form.HouseholdRef, answers, func(v jsontext.Value) (jsontext.Value, error) {
+	return edit(f, func(k *form.Kind) bool { return k.Household }, answers, func(v jsontext.Value) (jsontext.Value, error) {
 		if v.Kind() != '"' {
 			return v, nil
 		}
@@ -49,11 +49,11 @@ func RenameAll(f *form.Form, name func(string) string, contents ...*jsontext.Val
 // change makes another value of an answer, nil for none.
 type change func(jsontext.Value) (jsontext.Value, error)
 
-// edit changes the answers to the questions of a type.
-func edit(f *form.Form, t form.Type, answers jsontext.Value, to change) (jsontext.Value, error) {
+// edit changes the answers to the questions of some kinds.
+func edit(f *form.Form, of func(*form.Kind) bool, answers jsontext.Value, to change) (jsontext.Value, error) {
 	var paths [][]string
 	for _, c := range f.Columns() {
-		if c.Type == t {
+		if of(c.Kind) {
 			paths = append(paths, c.Path)
 		}
 	}

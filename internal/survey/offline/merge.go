@@ -26,7 +26,7 @@ func questionsOf(f *form.Form) map[string]question {
 	for _, c := range f.Columns() {
 		pointer := "/responses/" + c.Path[0] + "/" + c.Path[1]
 		q := out[pointer]
-		out[pointer] = question{q.private || c.PII.Private(), q.given || c.Type != form.Calculate}
+		out[pointer] = question{q.private || c.PII.Private(), q.given || !c.Kind.Calculated}
 	}
 	return out
 }

@@ -134,10 +134,11 @@ func askedAgain(f *form.Form) []Asked {
 	walk = func(path []string, questions []form.Question) {
 		for _, q := range questions {
 			at := append(path[:len(path):len(path)], q.ID)
-			if q.Type == form.Group {
+			k := form.KindOf(q.Type)
+			if k.Nested && !k.Repeated {
 				walk(at, q.Questions)
 			}
-			if q.BackCheckClass > 0 && q.Type != form.Group && q.Type != form.Repeat && q.Type != form.Note {
+			if q.BackCheckClass > 0 && !k.Nested && !k.Shown {
 				out = append(out, Asked{Question: column.Pointer(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, Options: q.Options, Rows: q.Rows, path: at})
 			}
 		}
@@ -351,16 +352,16 @@ const sameMetres = 100 // two measurements of one place
 
 // same tells whether two answers are one, as people give them.
 func same(q Asked, a, b any) bool {
-	switch q.Type {
-	case form.FreeText, form.Barcode:
+	switch k := form.KindOf(q.Type); {
+	case k.Quality.Loose:
 		return column.Plain(a) == column.Plain(b)
-	case form.MultipleChoice:
+	case k.Several && !k.Ordered:
 		x, isList := a.([]any)
 		y, also := b.([]any)
 		if isList && also {
 			return len(x) == len(y) && !slices.ContainsFunc(x, func(v any) bool { return !slices.ContainsFunc(y, func(w any) bool { return reflect.DeepEqual(v, w) }) })
 		}
-	case form.Geo:
+	case k.Place:
 		c := column.Set{Geo: []column.Column{{Path: []string{"at"}}}}
 		p, r := c.Place(column.Answers{"at": a}), c.Place(column.Answers{"at": b})
 		if p != nil && r != nil {

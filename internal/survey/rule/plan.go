@@ -33,19 +33,19 @@ func NewPlan(f *form.Form) *Plan {
 	}
 	scales := map[string]int{}
 	for _, c := range f.Columns() {
-		if len(p.consent) > 0 && c.Section != p.consent[0][0] && c.Type != form.Calculate {
+		if len(p.consent) > 0 && c.Section != p.consent[0][0] && !c.Kind.Calculated {
 			p.after = append(p.after, c.Path)
 		}
 		if c.Repeat {
 			continue // an empty element is no missing picture
 		}
-		switch c.Type {
-		case form.Consent:
+		switch {
+		case c.Kind.Consent:
 			p.consent = append(p.consent, c.Path)
-		case form.Photo, form.Audio, form.Signature:
+		case c.Kind.Recorded:
 			p.media = append(p.media, c.Path)
-		case form.Rating, form.Matrix, form.SingleChoice:
-			if c.Type != form.Rating && len(c.Options) < leastScale {
+		case c.Kind.Quality.Scale:
+			if c.Kind.Options && len(c.Options) < leastScale {
 				continue // a household that has none of five things says no five times
 			}
 			key := c.Section + "\x00" + string(c.Type) + "\x00" + optionsOf(c)

@@ -183,10 +183,10 @@ func (s *Service) gather(ctx context.Context, o *survey.Open, r *response.Row) (
 		e.Places = append(e.Places, rounded(spots[0]))
 	}
 	for _, c := range o.Form.Columns() {
-		switch c.Type {
-		case form.Photo, form.Audio, form.File, form.Signature:
+		switch {
+		case c.Kind.Media:
 			walk(answers, c.Path, "/responses", func(at string, v any) { e.addFile(c, at, v) })
-		case form.Geo:
+		case c.Kind.Place:
 			walk(answers, c.Path, "/responses", func(at string, v any) {
 				p, ok := pointOf(v)
 				if !ok || len(spots) == maxPlaces || len(e.Places) == maxPlaces {
@@ -225,7 +225,7 @@ func (e *Evidence) addFile(c form.Column, at string, v any) {
 	hash, ok := strings.CutPrefix(name, "sha256:")
 	switch {
 	case !ok:
-	case c.PII == form.PIIDirect, c.Type == form.Signature && c.PII.Private():
+	case c.PII == form.PIIDirect, c.Kind.Personal && c.PII.Private():
 		e.Closed = append(e.Closed, at)
 	case len(e.Files) < maxFiles:
 		e.Files = append(e.Files, EvidenceFile{Question: at, Type: c.Type, SHA256: hash, Link: e.Links.Self + "/" + hash})

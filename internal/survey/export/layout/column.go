@@ -51,10 +51,10 @@ func (b *builder) column(q *form.Question, path []string, suffix string) Column 
 }
 
 // choice makes the column tell of one option.
-func (c *Column) choice(o *form.Option, k kind) {
+func (c *Column) choice(o *form.Option, k *form.Kind) {
 	c.Option, c.Label, c.Options, c.Missing, c.Shapes = o.Value, c.labelOf(o), nil, nil, []Shape{Wide}
 	c.Type = string(form.Boolean)
-	if k == rank {
+	if k.Ordered {
 		c.Type = string(form.Integer)
 	}
 }

@@ -1,9 +1,6 @@
 package layout
 
-import (
-	"slices"
-	"strconv"
-)
+import "strconv"
 
 // appendRecord writes a response as a JSON object. begin is what stands before
 // the first member.
@@ -91,7 +88,7 @@ func (l *Layout) appendValue(b []byte, p *scanner, n *node) []byte {
 	case p.bad || noAnswer(raw) != "":
 	case n.kind == household && c == '"':
 		return quote(b, l.household(plain(raw)))
-	case n.kind == place && c == '{':
+	case n.kind == parts && n.of.Place && c == '{':
 		in := scanner{s: raw}
 		b = l.appendPlace(b, &in, n)
 		p.bad = p.bad || in.bad
@@ -109,7 +106,7 @@ func (l *Layout) appendPlace(b []byte, p *scanner, n *node) []byte {
 	for p.more('}') {
 		name := p.name()
 		v := p.value()
-		if !slices.Contains(geoNames[:n.geo], name) || p.bad {
+		if _, ok := n.columns[name]; !ok || p.bad {
 			continue
 		}
 		b = append(member(b, name), rounded(v)...)

@@ -8,6 +8,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,11 +124,12 @@ func (l *Layout) Columns() []Column { return l.columns }
 type node struct {
 	id      string
 	kind    kind
+	of      *form.Kind     // of a question
 	kids    []*node        // of sections, groups and repeats, ordered as JSON is written
 	first   int            // its first column
-	options map[string]int // columns of options or of rows; they follow each other
+	columns map[string]int // those of options, rows or parts; they follow each other
+	parts   []form.Part    // of an answer that is an object
 	other   int            // column for an answer in other words; 0: none
-	geo     int            // how many columns a place has
 	path    string         // in its section
 	section string
 }
@@ -140,11 +142,8 @@ const (
 	object      // a section or group
 	repeat
 	single
-	multiple
-	rank
-	matrix
-	place
-	quantity
+	several
+	parts // rows too
 	household
 )
 
@@ -164,7 +163,7 @@ func width(f *form.Form) int {
 	count = func(all []form.Question) int {
 		n := 0
 		for i := range all {
-			n += len(geoNames) + len(all[i].Options) + len(all[i].Rows) + count(all[i].Questions)
+			n += maxParts + len(all[i].Options) + len(all[i].Rows) + count(all[i].Questions)
 		}
 		return n
 	}
@@ -184,7 +183,7 @@ func marksOf(f *form.Form) map[string]form.PII {
 	marks := map[string]form.PII{}
 	for _, c := range f.Columns() {
 		path := c.Path
-		if c.Type == form.Matrix {
+		if c.Kind.Rows {
 			path = path[:len(path)-1]
 		}
 		marks[strings.Join(path, ".")] = c.PII
@@ -223,15 +222,15 @@ func (b *builder) questions(into *node, all []form.Question, prefix []string) {
 		q := &all[i]
 		path := append(prefix[:len(prefix):len(prefix)], q.ID)
 		var n *node
-		switch q.Type {
-		case form.Note:
-		case form.Group:
+		switch k := form.KindOf(q.Type); {
+		case k.Shown:
+		case k.Repeated:
+			n = b.repeat(q, path)
+		case k.Nested:
 			n = &node{id: q.ID, kind: object}
 			if b.questions(n, q.Questions, path); len(n.kids) == 0 {
 				n = nil
 			}
-		case form.Repeat:
-			n = b.repeat(q, path)
 		default:
 			n = b.leaf(q, path)
 		}
@@ -252,7 +251,7 @@ func (b *builder) repeat(q *form.Question, path []string) *node {
 		return nil
 	}
 	c := b.column(q, path, "")
-	c.PII, c.Type, c.Shapes = "", string(form.Repeat), []Shape{Wide}
+	c.PII, c.Shapes = "", []Shape{Wide}
 	for _, k := range inner.columns {
 		k.Shapes, k.Repeat = []Shape{Long}, true
 		c.inside = append(c.inside, k)
@@ -266,11 +265,11 @@ func (b *builder) repeat(q *form.Question, path []string) *node {
 
 // leaf makes the columns of a question, nil when the level leaves it out.
 func (b *builder) leaf(q *form.Question, path []string) *node {
+	n := &node{id: q.ID, of: form.KindOf(q.Type), first: len(b.columns)}
 	private := b.marks[strings.Join(path, ".")].Private()
-	if private && b.level != Full || q.Type == form.HouseholdRef && b.level == None {
+	if private && b.level != Full || n.of.Household && b.level == None {
 		return nil
 	}
-	n := &node{id: q.ID, first: len(b.columns)}
 	add := func(suffix string, change func(*Column)) {
 		c := b.column(q, path, suffix)
 		if change != nil {
@@ -278,19 +277,19 @@ func (b *builder) leaf(q *form.Question, path []string) *node {
 		}
 		b.columns = append(b.columns, c)
 	}
-	switch q.Type {
-	case form.SingleChoice:
+	switch k := n.of; {
+	case k.Rows:
+		n.kind = parts
+		b.options(n, q.Rows, add)
+	case k.Several:
+		n.kind = several
+		b.options(n, q.Options, add)
+	case len(k.Parts) > 0:
+		b.parts(n, add)
+	case k.Options:
 		n.kind = single
 		add("", nil)
-	case form.MultipleChoice, form.Rank, form.Matrix:
-		b.options(n, q, add)
-	case form.Geo:
-		b.place(n, add)
-	case form.Quantity:
-		n.kind = quantity
-		add("", func(c *Column) { c.Type = string(form.Number) })
-		add("/unit", func(c *Column) { c.Type, c.Missing = string(form.FreeText), nil })
-	case form.HouseholdRef:
+	case k.Household:
 		n.kind = household
 		add("", nil)
 	default:
@@ -304,18 +303,9 @@ func (b *builder) leaf(q *form.Question, path []string) *node {
 }
 
 // options makes the columns of a question that has one for each option or row.
-func (b *builder) options(n *node, q *form.Question, add func(string, func(*Column))) {
-	n.options = map[string]int{}
-	all := q.Options
-	switch q.Type {
-	case form.Rank:
-		n.kind = rank
-	case form.Matrix:
-		n.kind, all = matrix, q.Rows
-	default:
-		n.kind = multiple
-	}
-	if n.kind != matrix || b.fold {
+func (b *builder) options(n *node, all []form.Option, add func(string, func(*Column))) {
+	n.columns = map[string]int{}
+	if !n.of.Rows || b.fold {
 		add("", nil)
 	}
 	if b.fold {
@@ -323,37 +313,40 @@ func (b *builder) options(n *node, q *form.Question, add func(string, func(*Colu
 	}
 	for i := range all {
 		o := &all[i]
-		n.options[o.Value] = len(b.columns)
-		if n.kind == matrix {
+		n.columns[o.Value] = len(b.columns)
+		if n.of.Rows {
 			add("."+o.Value, func(c *Column) { c.Row, c.Label = o.Value, c.labelOf(o) })
 		} else {
-			add("/"+o.Value, func(c *Column) { c.choice(o, n.kind) })
+			add("/"+o.Value, func(c *Column) { c.choice(o, n.of) })
 		}
 	}
 }
 
-// place makes the columns of a position. Where somebody lives tells who it is:
-// short of Full it is rounded to a tenth of a degree, about 11 km.
-func (b *builder) place(n *node, add func(string, func(*Column))) {
-	n.kind, n.geo = place, len(geoNames)
-	if b.level != Full {
-		n.geo = 2
-	}
-	for _, name := range geoNames[:n.geo] {
-		add("/"+name, func(c *Column) {
-			c.Type, c.Unit = string(form.Number), "degrees"
-			if name == "accuracy" || name == "altitude" {
-				c.Unit, c.Missing = "m", nil
+// maxParts is how many parts an answer has at most, a place.
+const maxParts = 4
+
+// parts makes a column for each part of an answer. Where somebody lives tells
+// who it is: short of Full a place is rounded to a tenth of a degree, about 11
+// km.
+func (b *builder) parts(n *node, add func(string, func(*Column))) {
+	n.kind, n.columns = parts, map[string]int{}
+	coarse := n.of.Place && b.level != Full
+	for _, p := range n.of.Parts {
+		if coarse && p.Detail {
+			continue
+		}
+		n.columns[p.Name], n.parts = len(b.columns), append(n.parts, p)
+		add(p.Suffix, func(c *Column) {
+			c.Type, c.Unit = string(p.Type), cmp.Or(p.Unit, c.Unit)
+			if p.Detail {
+				c.Missing = nil
 			}
-			if b.level != Full {
+			if coarse {
 				c.Note = "Rounded to 0.1 degrees."
 			}
 		})
 	}
 }
-
-// geoNames are the members of a position, in the order of their columns.
-var geoNames = [...]string{"lat", "lon", "accuracy", "altitude"}
 
 // Check tells whether the shape fits: a table may have too many columns.
 func (l *Layout) Check() error {

@@ -104,13 +104,13 @@ func (w longWalk) answer(p *scanner, n *node, index string) {
 	switch n.kind {
 	case single:
 		choose(raw, index)
-	case multiple, rank:
+	case several:
 		if in.open('[') {
 			for i := 1; in.more(']'); i++ {
 				choose(in.value(), below(index, i))
 			}
 		}
-	case matrix, place, quantity:
+	case parts:
 		w.parts(&in, n, func(suffix string, c cell) { put(suffix, index, c) })
 	case household:
 		put("", index, word(w.l.household(plain(raw))))
@@ -126,25 +126,22 @@ func (w longWalk) parts(p *scanner, n *node, put func(suffix string, c cell)) {
 		return
 	}
 	for p.more('}') {
-		raw := p.text()
-		if p.peek() == ':' {
-			p.i++
-		}
-		name, v := plain(raw), p.value()
-		switch {
-		case p.bad:
+		name, v := p.member(), p.value()
+		if p.bad {
 			return
-		case n.kind == matrix:
-			put("."+name, cellOf(v))
-		case n.kind == quantity && name == "value":
-			put("", cellOf(v))
-		case n.kind == quantity && name == "unit":
-			put("/unit", cellOf(v))
-		case n.kind == place && slices.Contains(geoNames[:n.geo], name):
-			if w.l.cfg.Level != Full {
-				v = rounded(v)
-			}
-			put("/"+name, cellOf(v))
+		}
+		if suffix, ok := n.suffix(name); ok {
+			put(suffix, cellOf(w.l.coarse(n, v)))
 		}
 	}
+}
+
+// suffix is what the question of a part ends with.
+func (n *node) suffix(name string) (string, bool) {
+	for _, p := range n.parts {
+		if p.Name == name {
+			return p.Suffix, true
+		}
+	}
+	return "." + name, n.of.Rows
 }

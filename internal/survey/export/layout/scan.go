@@ -78,6 +78,15 @@ func (p *scanner) name() string {
 	return raw[1 : len(raw)-1]
 }
 
+// member is name for names that may have escapes.
+func (p *scanner) member() string {
+	name := p.name()
+	if strings.IndexByte(name, '\\') < 0 {
+		return name
+	}
+	return plain(`"` + name + `"`)
+}
+
 // text reads a string with its quotes, escapes as they are.
 func (p *scanner) text() string {
 	if p.peek() != '"' {

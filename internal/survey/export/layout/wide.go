@@ -83,7 +83,7 @@ func (l *Layout) answer(n *node, p *scanner) {
 		return
 	}
 	if code := noAnswer(raw); code != "" {
-		for i := n.first; i == n.first || i < n.first+len(n.options) && n.kind == matrix; i++ {
+		for i := n.first; i == n.first || i < n.first+len(n.columns) && n.of.Rows; i++ {
 			l.row[i] = cell{kind: words, s: code}
 		}
 		return
@@ -92,14 +92,10 @@ func (l *Layout) answer(n *node, p *scanner) {
 	switch n.kind {
 	case single:
 		l.choose(n, raw)
-	case multiple, rank:
+	case several:
 		l.list(n, &in)
-	case matrix:
-		l.matrix(n, &in)
-	case place:
-		l.place(n, &in)
-	case quantity:
-		l.quantity(n, &in)
+	case parts:
+		l.parts(n, &in)
 	case household:
 		l.row[n.first] = word(l.household(plain(raw)))
 	default:
@@ -128,7 +124,7 @@ const other = "other"
 // list fills the cells of several choices: all together, and one for each
 // option.
 func (l *Layout) list(n *node, p *scanner) {
-	for i := range len(n.options) {
+	for i := range len(n.columns) {
 		l.row[n.first+1+i] = cell{kind: integer}
 	}
 	all, count := "", int64(0)
@@ -147,9 +143,9 @@ func (l *Layout) list(n *node, p *scanner) {
 			if n.other > 0 {
 				l.row[n.other] = cellOf(text)
 			}
-		} else if column, ok := n.options[value]; ok {
+		} else if column, ok := n.columns[value]; ok {
 			l.row[column].n = 1
-			if n.kind == rank {
+			if n.of.Ordered {
 				l.row[column].n = count
 			}
 		}
@@ -162,52 +158,23 @@ func (l *Layout) list(n *node, p *scanner) {
 	l.row[n.first] = word(all)
 }
 
-func (l *Layout) matrix(n *node, p *scanner) {
+// parts fills the cells of an answer that has one for each member.
+func (l *Layout) parts(n *node, p *scanner) {
 	if !p.open('{') {
 		return
 	}
 	for p.more('}') {
-		name := p.text()
-		if p.peek() == ':' {
-			p.i++
-		}
-		column, ok := n.options[plain(name)]
-		v := p.value()
-		if ok && !p.bad {
-			l.row[column] = cellOf(v)
+		name, v := p.member(), p.value()
+		if column, ok := n.columns[name]; ok && !p.bad {
+			l.row[column] = cellOf(l.coarse(n, v))
 		}
 	}
 }
 
-func (l *Layout) place(n *node, p *scanner) {
-	if !p.open('{') {
-		return
+// coarse is a part of an answer as the level has it.
+func (l *Layout) coarse(n *node, v string) string {
+	if n.of.Place && l.cfg.Level != Full {
+		return rounded(v)
 	}
-	for p.more('}') {
-		name := p.name()
-		v := p.value()
-		i := slices.Index(geoNames[:n.geo], name)
-		if i < 0 || p.bad {
-			continue
-		}
-		if l.cfg.Level != Full {
-			v = rounded(v)
-		}
-		l.row[n.first+i] = cellOf(v)
-	}
-}
-
-func (l *Layout) quantity(n *node, p *scanner) {
-	if !p.open('{') {
-		return
-	}
-	for p.more('}') {
-		name := p.name()
-		switch v := p.value(); name {
-		case "value":
-			l.row[n.first] = cellOf(v)
-		case "unit":
-			l.row[n.first+1] = cellOf(v)
-		}
-	}
+	return v
 }

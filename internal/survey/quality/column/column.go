@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
@@ -21,7 +22,6 @@ const maxOptions = 1_000
 type Column struct {
 	Path    []string
 	Pointer string
-	Type    form.Type
 	Options []string // of choices
 }
 
@@ -43,34 +43,34 @@ func Of(f *form.Form) *Set {
 		if c.Repeat {
 			continue
 		}
-		one := Column{Path: c.Path, Pointer: Pointer(c.Path), Type: c.Type}
+		one := Column{Path: c.Path, Pointer: Pointer(c.Path)}
 		for _, o := range c.Options {
 			one.Options = append(one.Options, o.Value)
 		}
-		if c.Type == form.Boolean {
+		if c.Kind.CEL == expr.Boolean {
 			one.Options = []string{"true"}
 		}
 		if isUnique(c) {
 			out.Unique = append(out.Unique, one)
 		}
-		if c.Type == form.Geo {
+		if c.Kind.Place {
 			out.Geo = append(out.Geo, one)
 		}
-		if c.PII == form.PIIDirect && slices.Contains([]form.Type{form.FreeText, form.Barcode, form.Date, form.Integer}, c.Type) {
+		if c.PII == form.PIIDirect && c.Kind.Quality.Identity {
 			out.Identity = append(out.Identity, one)
 		}
 		if c.PII.Private() {
 			continue
 		}
-		switch c.Type {
-		case form.Number, form.Integer, form.Quantity:
+		switch does := c.Kind.Quality; {
+		case does.Apart:
+			continue
+		case does.Amount:
 			out.Numbers = append(out.Numbers, one)
-		case form.SingleChoice, form.MultipleChoice, form.Boolean:
+		case does.Choice:
 			if options += len(one.Options); options <= maxOptions {
 				out.Choices = append(out.Choices, one)
 			}
-		case form.Calculate, form.Consent, form.Photo, form.Audio, form.File, form.Signature:
-			continue
 		}
 		out.Public = append(out.Public, one)
 	}
@@ -79,10 +79,10 @@ func Of(f *form.Form) *Set {
 
 // isUnique tells whether a question asks for something no two households have.
 func isUnique(c form.Column) bool {
-	if c.Type == form.Barcode {
+	if c.Kind.Quality.Unique {
 		return true
 	}
-	if c.Type != form.FreeText && c.Type != form.Integer || c.PII != form.PIIDirect {
+	if !c.Kind.Quality.Code || c.PII != form.PIIDirect {
 		return false
 	}
 	id := strings.ToLower(c.Path[len(c.Path)-1])
