@@ -15,30 +15,39 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
-// typeWords are the types of XLSForm for ours. Those of the last line need
-// hearth_type to be told apart.
-var typeWords = map[form.Type]string{
-	form.FreeText: "text", form.Integer: "integer", form.Number: "decimal", form.SingleChoice: "select_one", form.MultipleChoice: "select_multiple", form.Note: "note",
-	form.Date: "date", form.Time: "time", form.DateTime: "dateTime", form.Geo: "geopoint", form.Photo: "image", form.Signature: "image", form.Audio: "audio", form.File: "file",
-	form.Barcode: "barcode", form.Rating: "range", form.Rank: "rank", form.Calculate: "calculate", form.Group: "begin_group", form.Repeat: "begin_repeat",
-	form.Boolean: "select_one", form.Consent: "select_one", form.HouseholdRef: "text", form.EntityRef: "text", form.Matrix: "begin_group", form.Quantity: "begin_group",
-}
-
-// marked are the types that XLSForm has no word for.
-var marked = map[form.Type]bool{form.Boolean: true, form.Consent: true, form.HouseholdRef: true, form.EntityRef: true, form.Matrix: true, form.Quantity: true}
-
 // grouped tells that a question is a group in XLSForm, which has no answer of
 // its own.
-func grouped(t form.Type) bool {
-	return t == form.Group || t == form.Repeat || t == form.Matrix || t == form.Quantity
+func grouped(q *form.Question) bool {
+	return strings.HasPrefix(form.KindOf(q.Type).XLSForm.Word, beginWord)
 }
 
 // ranged tells that a question is a range in XLSForm: numbers that have a
 // distance between two bounds.
 func ranged(q *form.Question) bool {
 	v := q.Validation
-	return (q.Type == form.Number || q.Type == form.Integer) && v.Min != nil && v.Max != nil && v.Step != nil && *v.Step > 0 && *v.Max-*v.Min >= *v.Step
+	return form.KindOf(q.Type).XLSForm.Range && v.Min != nil && v.Max != nil && v.Step != nil && *v.Step > 0 && *v.Max-*v.Min >= *v.Step
 }
+
+// wordOf is the type of XLSForm for a question.
+func wordOf(q *form.Question) string {
+	if ranged(q) {
+		return rangeWord
+	}
+	return form.KindOf(q.Type).XLSForm.Word
+}
+
+// filterable tells that XLSForm can offer a part of the choices of a question.
+func filterable(q *form.Question) bool {
+	k := form.KindOf(q.Type)
+	return k.Options && !k.Rows && !k.Ordered
+}
+
+// Types of XLSForm that rows are compared with.
+const (
+	rangeWord = "range"
+	beginWord = "begin_"
+	endWord   = "end_"
+)
 
 // cellWriter writes the expressions of a template as cells.
 type cellWriter struct {
@@ -54,14 +63,14 @@ const noValue = `""`
 // native are the cells of XLSForm of a question but for its texts and its type.
 func (w cellWriter) native(q *form.Question) map[string]string {
 	at := w.names.Question(q)
-	cells := map[string]string{"relevant": w.condition("relevant", q.Relevant, at), "appearance": appearance(q.Type), "default": defaultText(q)}
+	cells := map[string]string{"relevant": w.condition("relevant", q.Relevant, at), "appearance": form.KindOf(q.Type).XLSForm.Appearance, "default": defaultText(q)}
 	if q.ReadOnly {
 		cells["read_only"] = "yes"
 	}
-	if q.Type == form.Rating || ranged(q) {
+	if wordOf(q) == rangeWord {
 		cells["parameters"] = rangeParameters(q.Validation)
 	}
-	if grouped(q.Type) {
+	if grouped(q) {
 		w.group(q, cells)
 		return cells
 	}
@@ -84,14 +93,14 @@ func (w cellWriter) group(q *form.Question, cells map[string]string) {
 	if q.Constraint != "" && (count == "" || w.names.Count(q.Constraint, w.names.Question(q)) == "") {
 		w.lose("constraint", "groups and repeats have none")
 	}
-	if count == "" && !q.Required.IsZero() && (q.Type == form.Group || q.Type == form.Repeat) {
+	if count == "" && !q.Required.IsZero() && form.KindOf(q.Type).Nested {
 		w.lose("required", "groups and repeats cannot be required")
 	}
 }
 
 // repeatCount is how often a group is repeated, "" when people decide.
 func (w cellWriter) repeatCount(q *form.Question) string {
-	if q.Type != form.Repeat {
+	if !form.KindOf(q.Type).Repeated {
 		return ""
 	}
 	if count := w.names.Count(q.Constraint, w.names.Question(q)); count != "" {
@@ -130,7 +139,7 @@ func (w cellWriter) condition(column, cel string, at *xpath.Named) string {
 // filter is the part of a constraint that is a filter of choices, nil without.
 // XLSForm has no filter beside an answer in other words.
 func (w cellWriter) filter(q *form.Question) *xpath.Filter {
-	if q.Type != form.SingleChoice && q.Type != form.MultipleChoice || q.Constraint == "" || q.Other {
+	if !filterable(q) || q.Constraint == "" || q.Other {
 		return nil
 	}
 	return w.names.Filter(q, expr.MaxLength, choiceColumn)
@@ -155,7 +164,7 @@ func (w cellWriter) required(q *form.Question) string {
 func (w cellWriter) constraint(q *form.Question) string {
 	var all []string
 	v, at := q.Validation, w.names.Question(q)
-	if q.Type != form.Rating && !ranged(q) {
+	if wordOf(q) != rangeWord {
 		all = w.bounds(v)
 	}
 	if v.Regex != "" {
@@ -171,7 +180,7 @@ func (w cellWriter) constraint(q *form.Question) string {
 		all = append(all, "count-selected(.) <= "+strconv.Itoa(v.MaxSelections))
 	}
 	for _, o := range q.Options {
-		if o.Exclusive && q.Type == form.MultipleChoice {
+		if o.Exclusive && form.KindOf(q.Type).Selections {
 			all = append(all, "not(selected(., "+xpath.Choice(at, o.Value)+") and count-selected(.) > 1)")
 		}
 	}
@@ -228,18 +237,6 @@ func decimal(f float64) string {
 }
 
 func whole(f *float64) bool { return *f == math.Trunc(*f) }
-
-func appearance(t form.Type) string {
-	switch t {
-	case form.Signature:
-		return "signature"
-	case form.Rating:
-		return "rating"
-	case form.Matrix:
-		return "table-list"
-	}
-	return ""
-}
 
 // rangeParameters are the numbers of a range: 1 to 5 unless it says others.
 func rangeParameters(v form.Validation) string {
@@ -323,31 +320,12 @@ func parseDefault(q *form.Question, text string) (form.Value, bool) {
 		}
 		return s
 	}
-	switch q.Type {
-	case form.Number, form.Integer, form.Rating:
-		v := jsontext.Value(text)
-		return form.Value{Value: v}, v.IsValid() && v.Kind() == '0'
-	case form.Boolean, form.Consent:
-		yes, ok := truthy(strings.ReplaceAll(text, "OK", "true"))
-		return jsonValue(yes), ok
-	case form.MultipleChoice, form.Rank:
-		all := strings.Fields(text)
-		for i := range all {
-			all[i] = value(all[i])
-		}
-		return jsonValue(all), true
-	case form.Geo:
-		parts := strings.Fields(text)
-		if len(parts) < 2 {
-			return form.Value{}, false
-		}
-		lat, err1 := strconv.ParseFloat(parts[0], 64)
-		lon, err2 := strconv.ParseFloat(parts[1], 64)
-		return jsonValue(map[string]float64{"lat": lat, "lon": lon}), err1 == nil && err2 == nil
-	case form.Group, form.Repeat, form.Note, form.Calculate, form.Matrix, form.Quantity, form.Photo, form.Audio, form.File, form.Signature:
+	parse := form.KindOf(q.Type).Parse
+	if parse == nil {
 		return form.Value{}, false
 	}
-	return jsonValue(value(text)), true
+	v, ok := parse(text, value)
+	return jsonValue(v), ok
 }
 
 func jsonValue(v any) form.Value {
@@ -388,17 +366,6 @@ func splitList(text string) []string {
 		}
 	}
 	return words
-}
-
-// truthy reads yes and no; ok is false when the text is neither.
-func truthy(text string) (yes, ok bool) {
-	switch strings.ToLower(strings.ReplaceAll(text, " ", "")) {
-	case "yes", "true", "true()", "1", "y":
-		return true, true
-	case "", "no", "false", "false()", "0", "n":
-		return false, true
-	}
-	return false, false
 }
 
 var xmlName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)

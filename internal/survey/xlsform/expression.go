@@ -60,13 +60,13 @@ func (im *importer) each(e *entry, qs []form.Question, at string) {
 func (im *importer) resolve(e *entry, q *form.Question, pointer string) {
 	at := im.names.Question(q)
 	ranged := q.Validation
-	if e.word == "range" && q.Type != form.Rating {
+	if e.word == rangeWord && form.KindOf(q.Type).XLSForm.Word != rangeWord {
 		q.Validation = form.Validation{} // the parameters hold it, not the constraint
 	}
 	want := im.written().native(q)
 	im.condition(e, "relevant", want["relevant"], &q.Relevant, place{at, pointer + "/relevant"})
 	im.required(e, q, want["required"], place{at, pointer + "/required"})
-	if grouped(q.Type) {
+	if grouped(q) {
 		im.ignored(e, "constraint", "calculation", "choice_filter")
 		im.repeatCount(e, q, want["repeat_count"], pointer)
 	} else {
@@ -76,7 +76,7 @@ func (im *importer) resolve(e *entry, q *form.Question, pointer string) {
 	if !q.Default.IsZero() {
 		im.derived = append(im.derived, derived{at: e, base: "default", drop: func() { q.Default = form.Value{} }, given: pointer + "/default"})
 	}
-	if e.word == "range" {
+	if e.word == rangeWord {
 		q.Validation.Min, q.Validation.Max, q.Validation.Step = ranged.Min, ranged.Max, ranged.Step
 	}
 }
@@ -143,7 +143,7 @@ func (im *importer) attempt(e *entry, base string, toCEL func(text string) (cel 
 }
 
 func (im *importer) required(e *entry, q *form.Question, want string, p place) {
-	if grouped(q.Type) {
+	if grouped(q) {
 		if e.get("required") != "" {
 			im.ignored(e, "required")
 		}
@@ -152,7 +152,7 @@ func (im *importer) required(e *entry, q *form.Question, want string, p place) {
 	if q.Required.When != "" && e.get("required") == want {
 		return
 	}
-	if yes, ok := truthy(e.get("required")); ok {
+	if yes, ok := form.YesNo(e.get("required")); ok {
 		if q.Required.When != "" {
 			e.item("required", Warning, "changed", "The condition was changed; the column hearth_required is left out.")
 		}
@@ -165,7 +165,7 @@ func (im *importer) required(e *entry, q *form.Question, want string, p place) {
 
 // constraint keeps the bounds we kept as long as the cell has them.
 func (im *importer) constraint(e *entry, q *form.Question, want string, p place) {
-	if q.Type == form.Note || q.Type == form.Calculate {
+	if !form.KindOf(q.Type).Asked() {
 		if e.get("constraint") != want {
 			im.ignored(e, "constraint")
 		}
@@ -176,7 +176,7 @@ func (im *importer) constraint(e *entry, q *form.Question, want string, p place)
 		return
 	}
 	q.Validation = form.Validation{}
-	if q.Type == form.Rating {
+	if form.KindOf(q.Type).XLSForm.Word == rangeWord {
 		q.Validation = form.Validation{Min: kept.Min, Max: kept.Max, Step: kept.Step}
 	} else if kept != q.Validation {
 		e.item("constraint", Warning, "changed", "The constraint was changed; the bounds in hearth_ columns are left out.")
@@ -186,17 +186,18 @@ func (im *importer) constraint(e *entry, q *form.Question, want string, p place)
 // calculation makes a question that only shows what is calculated a calculated
 // one.
 func (im *importer) calculation(e *entry, q *form.Question, want string, p place) {
+	calculated := form.KindOf(q.Type).Calculated
 	if e.get("calculation") == want {
-		if q.Type == form.Calculate && q.Calculate == "" {
+		if calculated && q.Calculate == "" {
 			e.item("calculation", Error, "required", "The row calculates nothing.")
 		}
 		return
 	}
-	if q.Type != form.Calculate && e.word != "hidden" && !q.ReadOnly {
+	if !calculated && e.word != "hidden" && !q.ReadOnly {
 		im.ignored(e, "calculation")
 		return
 	}
-	if q.Type != form.Calculate {
+	if !calculated {
 		e.item("type", Warning, "type_changed", "A value that is calculated and only looked at became a calculation.")
 		*q = form.Question{ID: q.ID, Type: form.Calculate, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
 	}

@@ -41,7 +41,7 @@ func (im *importer) choiceFilter(e *entry, q *form.Question, p place) string {
 	switch text := e.get("choice_filter"); {
 	case text == "":
 		return ""
-	case q.Type != form.SingleChoice && q.Type != form.MultipleChoice:
+	case !filterable(q):
 		im.ignored(e, "choice_filter")
 		return ""
 	}

@@ -8,45 +8,46 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
-// wordTypes are our types for those of XLSForm.
-var wordTypes = map[string]form.Type{
-	"text": form.FreeText, "integer": form.Integer, "decimal": form.Number, "select_one": form.SingleChoice, "select_multiple": form.MultipleChoice, "note": form.Note,
-	"date": form.Date, "time": form.Time, "dateTime": form.DateTime, "geopoint": form.Geo, "image": form.Photo, "audio": form.Audio, "video": form.File, "file": form.File,
-	"barcode": form.Barcode, "range": form.Integer, "rank": form.Rank, "acknowledge": form.Boolean, "calculate": form.Calculate, "hidden": form.FreeText,
-	"geotrace": form.FreeText, "geoshape": form.FreeText, "begin_group": form.Group, "begin_repeat": form.Repeat,
+// kind is what the type of a row and its appearance say; nil when nothing is
+// called so.
+func (e *entry) kind() *form.Kind {
+	var found *form.Kind
+	words := strings.Fields(e.get("appearance"))
+	for _, k := range form.Kinds() {
+		x := k.XLSForm
+		if len(x.Marks) == 0 && x.Word == e.word && slices.Contains(words, x.Appearance) && (x.Amid || len(words) == 1) {
+			return k
+		}
+		if slices.Contains(x.Reads, e.word) {
+			found = k
+		}
+	}
+	return found
 }
 
 // typeOf finds the type of a row. What we kept counts as long as the row has
 // the type we wrote for it.
 func (im *importer) typeOf(e *entry) form.Type {
-	t, ok := wordTypes[e.word]
+	k := e.kind()
 	switch {
 	case e.word == "select_from_file":
 		e.item("type", Error, "type_unsupported", "The choices are in another file, which is not here.")
 		return form.FreeText // so that everything else can be checked
-	case !ok:
+	case k == nil:
 		e.item("type", Error, "type_unknown", "There is no type %s.", shorten(e.get("type")))
 		return form.FreeText
-	case e.word == "image" && e.get("appearance") == "signature":
-		t = form.Signature
-	case e.word == "range" && slices.Contains(strings.Fields(e.get("appearance")), "rating"):
-		t = form.Rating
 	}
 	kept := form.Type(e.ours("hearth_type"))
-	switch {
+	switch marks := form.KindOf(kept).XLSForm.Marks; {
 	case kept == "", kept == counterType:
-	case e.word == "range" && kept == form.Number && t == form.Integer:
-		t = kept
-	case !marked[kept] && kept != form.Number:
+	case len(marks) == 0:
 		e.item("hearth_type", Error, "type_unknown", "The column is for types that XLSForm does not have; %s is none.", shorten(string(kept)))
-	case typeWords[kept] == e.word:
-		t = kept
-	case e.word == "acknowledge" && kept == form.Consent:
-		t = kept
+	case slices.Contains(marks, e.word) && k.XLSForm.Appearance == "":
+		return kept
 	default:
 		e.item("type", Warning, "changed", "The type was changed; it is no %s any more.", kept)
 	}
-	return t
+	return k.Type
 }
 
 // question makes the question of a row, but for its expressions.
@@ -59,14 +60,14 @@ func (im *importer) question(e *entry, seen map[string]bool) (form.Question, boo
 	}
 	im.keptMembers(e, &q)
 	im.shown(e, &q)
-	switch t {
-	case form.SingleChoice, form.MultipleChoice, form.Rank:
-		q.Options, q.Other = im.options(e), e.orOther
-	case form.Matrix:
+	switch k := form.KindOf(t); {
+	case k.Rows:
 		im.matrix(e, &q)
-	case form.Quantity:
+	case k.Options:
+		q.Options, q.Other = im.options(e), e.orOther
+	case k.Units:
 		im.quantity(e, &q)
-	case form.Group, form.Repeat:
+	case k.Nested:
 		q.Questions = im.questions(e, seen)
 		if len(e.kept) == 0 {
 			e.item("type", Warning, "empty_group", "The group has no question and is left out.")
@@ -94,7 +95,7 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 	if d := e.json("hearth_default", e.cell("hearth_default").Text); d != nil {
 		q.Default = form.Value{Value: d}
 	}
-	yes, ok := truthy(e.get("read_only"))
+	yes, ok := form.YesNo(e.get("read_only"))
 	if !ok {
 		e.item("read_only", Warning, "read_only_ignored", "A condition for reading only is not carried over.")
 	}
@@ -105,17 +106,18 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 func (im *importer) shown(e *entry, q *form.Question) {
 	im.references(e.row, "label", "hint", "constraint_message")
 	im.ignored(e, "required_message", "guidance_hint", "media::image", "media::audio", "media::video", "media::big-image", "trigger")
-	if a := e.get("appearance"); a != "" && a != appearance(q.Type) {
+	x := form.KindOf(q.Type).XLSForm
+	if a := e.get("appearance"); a != "" && a != x.Appearance {
 		im.ignored(e, "appearance")
 	}
-	if p := e.get("parameters"); p != "" && e.word != "range" {
+	if p := e.get("parameters"); p != "" && e.word != rangeWord {
 		im.ignored(e, "parameters")
 	}
 	switch e.word {
 	case "video":
 		e.item("type", Note, "type_changed", "A video is kept as a file.")
 	case "acknowledge":
-		if q.Type == form.Boolean {
+		if slices.Contains(x.Reads, e.word) {
 			e.item("type", Note, "type_changed", "An acknowledgement became a question for yes or no. If it is the consent, write consent into the column hearth_type.")
 		}
 	case "hidden":
@@ -130,7 +132,7 @@ func (im *importer) shown(e *entry, q *form.Question) {
 // for.
 func (im *importer) foreign(e *entry, q *form.Question) {
 	im.fixedCount(e, q)
-	if e.word == "range" {
+	if e.word == rangeWord {
 		im.parameters(e, q)
 	}
 	if text := e.get("default"); text != defaultText(q) {
@@ -158,7 +160,7 @@ func (im *importer) defaultAnswer(e *entry, q *form.Question, text string) {
 // parameters reads the numbers of a range.
 func (im *importer) parameters(e *entry, q *form.Question) {
 	text := e.get("parameters")
-	if (q.Type == form.Rating || ranged(q)) && text == rangeParameters(q.Validation) {
+	if wordOf(q) == rangeWord && text == rangeParameters(q.Validation) {
 		return
 	}
 	low, high, step := 1.0, 10.0, 1.0

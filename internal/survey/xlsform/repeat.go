@@ -75,7 +75,7 @@ func (e *entry) counts(repeat *entry) bool {
 func (im *importer) fixedCount(e *entry, q *form.Question) {
 	text := e.get("repeat_count")
 	switch n, err := strconv.Atoi(text); {
-	case q.Type != form.Repeat:
+	case !form.KindOf(q.Type).Repeated:
 		im.ignored(e, "repeat_count")
 	case e.counted:
 	case err == nil && n > 0:
@@ -92,7 +92,7 @@ func (im *importer) fixedCount(e *entry, q *form.Question) {
 // constraint, unless it is the one we would write for what was kept.
 func (im *importer) repeatCount(e *entry, q *form.Question, want, pointer string) {
 	text, at := e.get("repeat_count"), im.names.Question(q)
-	if q.Type != form.Repeat || e.counted || text == want {
+	if !form.KindOf(q.Type).Repeated || e.counted || text == want {
 		return
 	}
 	if kept := im.names.Count(q.Constraint, at); kept != "" {

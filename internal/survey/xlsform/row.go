@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // The cells of our own columns. What cannot be read is an error of its cell.
@@ -16,7 +18,7 @@ func (r *row) ours(header string) string { return r.get(strings.ToLower(header))
 func (r *row) words(header string) []string { return splitList(r.ours(header)) }
 
 func (r *row) yes(header string) bool {
-	yes, ok := truthy(r.ours(header))
+	yes, ok := form.YesNo(r.ours(header))
 	if !ok {
 		r.item(strings.ToLower(header), Error, "invalid", "The cell must be true or false.")
 	}

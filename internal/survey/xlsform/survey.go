@@ -118,7 +118,7 @@ func (im *importer) tree() []*entry {
 			r.item("type", Error, "required", "The row has no type.")
 			e.word = "text" // so that other rows can name it
 		}
-		if off, _ := truthy(r.get("disabled")); off {
+		if off, _ := form.YesNo(r.get("disabled")); off {
 			r.item("disabled", Note, "row_ignored", "The row is disabled.")
 			continue
 		}

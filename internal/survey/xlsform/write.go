@@ -13,6 +13,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
@@ -294,43 +295,37 @@ func (e *exporter) questions(qs []form.Question) {
 		row := e.question(q)
 		row.put("repeat_count", counter)
 		e.add(row)
-		switch q.Type {
-		case form.Group:
-			e.questions(q.Questions)
-			e.add(cells{"type": "end_group", "name": q.ID})
-		case form.Repeat:
-			e.questions(q.Questions)
-			e.add(cells{"type": "end_repeat", "name": q.ID})
-		case form.Matrix:
+		switch k := form.KindOf(q.Type); {
+		case k.Rows:
 			e.matrix(q)
-			e.add(cells{"type": "end_group", "name": q.ID})
-		case form.Quantity:
+		case k.Units:
 			e.quantity(q)
-			e.add(cells{"type": "end_group", "name": q.ID})
+		default:
+			e.questions(q.Questions)
+		}
+		if begun, ok := strings.CutPrefix(row["type"], beginWord); ok {
+			e.add(cells{"type": endWord + begun, "name": q.ID})
 		}
 	}
 }
 
 // question is the row of a question.
 func (e *exporter) question(q *form.Question) cells {
-	c := cells{"type": typeWords[q.Type], "name": q.ID}
-	switch q.Type {
-	case form.SingleChoice, form.MultipleChoice, form.Rank:
+	k, word := form.KindOf(q.Type), wordOf(q)
+	c := cells{"type": word, "name": q.ID}
+	switch {
+	case k.Options && !k.Rows:
 		c["type"] += " " + e.list(q.ID, q.Options, e.filter(q), q.Other)
 		if q.Other {
 			c["type"] += " or_other"
 		}
-	case form.Number, form.Integer:
-		if ranged(q) {
-			c["type"] = "range"
-		}
-	case form.Boolean, form.Consent:
+	case k.CEL == expr.Boolean:
 		c["type"] += " " + e.booleans()
 	}
-	if marked[q.Type] || q.Type == form.Number && ranged(q) {
+	if slices.Contains(k.XLSForm.Marks, word) && !slices.Contains(k.XLSForm.Reads, word) {
 		c["hearth_type"] = string(q.Type)
 	}
-	if grouped(q.Type) || q.Type == form.Calculate {
+	if grouped(q) || k.Calculated {
 		c.text("label", q.Label)
 	} else {
 		c.label(q.Label, q.ID)
@@ -347,7 +342,7 @@ func (e *exporter) question(q *form.Question) cells {
 // extra fills the columns that XLSForm does not have.
 func (e *exporter) extra(c cells, q *form.Question) {
 	c.put("hearth_required", q.Required.When)
-	if q.Required.Always && grouped(q.Type) {
+	if q.Required.Always && grouped(q) {
 		c["hearth_required"] = alwaysWord
 	}
 	c.put("hearth_relevant", q.Relevant)

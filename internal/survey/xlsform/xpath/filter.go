@@ -95,7 +95,7 @@ func tooLong(most int) error {
 
 // filterStart is how each part of such a constraint begins.
 func filterStart(at *Named, self string) string {
-	if kinds[at.typ] == kList {
+	if at.gives() == kList {
 		return "(!" + self + ".exists(o, o in ["
 	}
 	return "(!(" + self + " in ["

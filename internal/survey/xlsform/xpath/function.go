@@ -129,7 +129,7 @@ func (x *toXPath) plainFunction(name string, args []xpart) (xpart, error) {
 	switch {
 	case name == "selected" && len(args) == 2 && args[0].kind != kBool:
 		return xcall("selected", kBool, args[0], choiceName(args[1], args[0])), nil
-	case name == "count" && len(args) == 1 && args[0].kind == kList && args[0].name != nil && args[0].name.typ != "repeat":
+	case name == "count" && len(args) == 1 && args[0].kind == kList && args[0].name != nil && !args[0].name.kind.Repeated:
 		return xcall("count-selected", kNumber, args[0]), nil
 	case name == "count" && len(args) == 1 && args[0].kind == kList:
 		return xcall("count", kNumber, args[0]), nil

@@ -12,7 +12,7 @@ import (
 // Named is a section or a question that expressions can name.
 type Named struct {
 	id     string
-	typ    form.Type // "" is a section
+	kind   *form.Kind // of a question
 	parent *Named
 	kids   []*Named
 	// values are the options whose value another name stands for in XLSForm, by
@@ -32,7 +32,7 @@ func (n *Named) depth() int {
 // repeat is the innermost repeat n is in, nil when it is in none.
 func (n *Named) repeat() *Named {
 	for at := n.parent; at != nil; at = at.parent {
-		if at.typ == form.Repeat {
+		if at.kind.Repeated {
 			return at
 		}
 	}
@@ -73,7 +73,7 @@ func NewNames(t *form.Template) *Names {
 	n := &Names{all: map[string][]*Named{}, Alias: map[string]string{}, Meta: map[string]string{}, byQ: map[*form.Question]*Named{}, bySec: map[*form.Section]*Named{}}
 	for i := range t.Sections {
 		s := &t.Sections[i]
-		at := &Named{id: s.ID}
+		at := &Named{id: s.ID, kind: form.KindOf("")}
 		n.sections, n.bySec[s] = append(n.sections, at), at
 		n.addAll(at, s.Questions)
 	}
@@ -89,19 +89,21 @@ func (n *Names) Section(s *form.Section) *Named { return n.bySec[s] }
 func (n *Names) addAll(parent *Named, qs []form.Question) {
 	for i := range qs {
 		q := &qs[i]
-		at := &Named{id: q.ID, typ: q.Type, parent: parent}
+		at := &Named{id: q.ID, kind: form.KindOf(q.Type), parent: parent}
 		n.byQ[q] = at
 		n.all[q.ID] = append(n.all[q.ID], at)
 		parent.kids = append(parent.kids, at)
 		at.values, at.names = Spell(q.Options)
-		switch q.Type {
-		case form.Matrix:
+		switch {
+		case at.kind.Rows:
 			for _, o := range q.Rows {
-				row := &Named{id: o.Value, typ: form.SingleChoice, parent: at, values: at.values, names: at.names}
+				row := &Named{id: o.Value, kind: form.KindOf(form.SingleChoice), parent: at, values: at.values, names: at.names}
 				at.kids = append(at.kids, row)
 			}
-		case form.Quantity:
-			at.kids = []*Named{{id: "value", typ: form.Number, parent: at}, {id: "unit", typ: form.FreeText, parent: at}}
+		case at.kind.Units:
+			for _, p := range at.kind.Parts {
+				at.kids = append(at.kids, &Named{id: p.Name, kind: form.KindOf(p.Type), parent: at})
+			}
 		}
 		n.addAll(at, q.Questions)
 	}
@@ -271,7 +273,7 @@ func (n *Names) find(path []string, from *Named) (*Named, []string) {
 		return nil, path
 	}
 	rest := path[1:]
-	for len(rest) > 0 && at.typ != form.Repeat {
+	for len(rest) > 0 && !at.kind.Repeated {
 		next := at.kid(rest[0])
 		if next == nil {
 			break
@@ -315,7 +317,7 @@ func (n *Names) xls(to *Named) (string, error) {
 		if n.section(at.id) != nil {
 			holders++
 		}
-		inside := at.parent != nil && (at.parent.typ == form.Matrix || at.parent.typ == form.Quantity)
+		inside := at.parent != nil && (at.parent.kind.Rows || at.parent.kind.Units)
 		if holders == 1 && !inside {
 			return "${" + at.id + "}" + suffix, nil
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/survey/expr"
 )
 
 // kind is what a part of an expression gives.
@@ -193,10 +193,18 @@ const midnightText = "T00:00:00Z"
 // today is the day of the response.
 func today() part { return part{text: "today", prec: pPrimary, kind: kDate} }
 
-var kinds = map[form.Type]kind{
-	form.Number: kNumber, form.Integer: kNumber, form.Rating: kNumber, form.FreeText: kText, form.Barcode: kText, form.SingleChoice: kText,
-	form.HouseholdRef: kText, form.EntityRef: kText, form.Photo: kText, form.Audio: kText, form.File: kText, form.Signature: kText,
-	form.Boolean: kBool, form.Consent: kBool, form.Date: kDate, form.DateTime: kMoment, form.Time: kText, form.MultipleChoice: kList, form.Rank: kList, form.Repeat: kList,
+// kinds are what answers give by their type in CEL.
+var kinds = map[expr.Type]kind{expr.Number: kNumber, expr.Text: kText, expr.Boolean: kBool, expr.Texts: kList, expr.Instant: kMoment}
+
+// gives is what the answer of a question gives.
+func (n *Named) gives() kind {
+	switch {
+	case n.kind.Repeated:
+		return kList
+	case n.kind.Day:
+		return kDate
+	}
+	return kinds[n.kind.CEL]
 }
 
 // ref is the answer of a question.
@@ -205,7 +213,7 @@ func (c *toCEL) ref(to *Named) (part, error) {
 	if err != nil {
 		return part{}, cannot("%s", err)
 	}
-	p := part{text: text, prec: pPrimary, kind: kinds[to.typ], name: to}
+	p := part{text: text, prec: pPrimary, kind: to.gives(), name: to}
 	if list {
 		p.kind, p.name = kList, nil
 	}
@@ -370,7 +378,7 @@ func (c *toCEL) level(l, r part, equality bool) (part, part, error) {
 	case l.kind == kList || r.kind == kList:
 		return l, r, cannot("a list can only be compared with one choice")
 	case equality && (l.kind == r.kind || l.kind == kAny || r.kind == kAny || l.kind == kText && r.kind == kText):
-	case l.kind == kText && l.name != nil && l.name.typ == form.Time && r.kind == kText:
+	case l.kind == kText && l.name != nil && l.name.kind.Clock && r.kind == kText:
 	default:
 		if l, err = number(l); err == nil {
 			r, err = number(r)

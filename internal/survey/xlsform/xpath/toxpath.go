@@ -10,8 +10,6 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/parser"
-
-	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // How tightly the parts of an XPath expression bind.
@@ -203,7 +201,7 @@ func (x *toXPath) ident(e ast.Expr) (xpart, error) {
 func (x *toXPath) element(names []string) (xpart, error) {
 	at := x.loop.over
 	for _, name := range names {
-		if at = at.kid(name); at == nil || at.typ == form.Repeat {
+		if at = at.kid(name); at == nil || at.kind.Repeated {
 			return xpart{}, cannot("the loop has no equivalent")
 		}
 	}
@@ -214,11 +212,11 @@ func (x *toXPath) element(names []string) (xpart, error) {
 	if err != nil {
 		return xpart{}, cannot("%s", err)
 	}
-	return xpart{text: text, prec: xpPrimary, kind: kinds[at.typ], name: at}, nil
+	return xpart{text: text, prec: xpPrimary, kind: at.gives(), name: at}, nil
 }
 
 func (x *toXPath) ref(to *Named) (xpart, error) {
-	p := xpart{text: ".", prec: xpPrimary, kind: kinds[to.typ], name: to}
+	p := xpart{text: ".", prec: xpPrimary, kind: to.gives(), name: to}
 	if x.self && to == x.from {
 		return p, nil
 	}
@@ -378,7 +376,7 @@ func (x *toXPath) each(c ast.CallExpr, depth int) (xpart, error) {
 		return xpart{}, cannot("the loop has no equivalent")
 	}
 	to, rest := x.names.find(over, x.from)
-	if to == nil || len(rest) > 0 || to.typ != form.Repeat || path(c.Args()[1]) == nil {
+	if to == nil || len(rest) > 0 || !to.kind.Repeated || path(c.Args()[1]) == nil {
 		return xpart{}, cannot("the loop has no equivalent")
 	}
 	x.loop = &loop{name: v.AsIdent(), over: to}
