@@ -72,7 +72,7 @@ func (b *Built) Dir() string { return b.cfg.Data.Dir }
 func (b *Built) OracleDID() did.DID { return b.identity.DID }
 
 // Tools are what the oracle can look up here.
-func (b *Built) Tools() []tool.Tool { return b.serverTools() }
+func (b *Built) Tools() []tool.Tool { return tool.Lookups(b.lookups()) }
 
 // Erasers names what forgets somebody.
 func (b *Built) Erasers() []string {

@@ -92,7 +92,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	}
 	m.agent = agent.New(agent.Config{Model: asked, Log: a.log})
 	tools := &tool.Registry{}
-	if err := tools.Add(a.serverTools()...); err != nil {
+	if err := tools.Add(tool.Lookups(a.lookups())...); err != nil {
 		return err
 	}
 	// Without the exceptions an operator makes for webhooks: whoever may chat
