@@ -17,23 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 )
 
-// Actions are what menu packs can do with accounts. See Known.
-func (s *Service) Actions() map[string]action.Action {
-	all := declared()
-	for name, run := range map[string]func(context.Context, *db.Tx, action.ActionCall) (machine.Result, error){
-		actCreate: s.create, actWeak: s.weakPIN, actLogin: s.login, actChange: s.change, actResetAsk: s.resetStart, actResetEnd: s.resetFinish,
-		actLanguage: s.language, actHousehold: s.householdStatus, actRegister: s.register, actSMS: s.text, actFind: s.findCustomer, actLogout: logout,
-	} {
-		a := all[name]
-		a.Run = run
-		if name == actLogin || name == actChange {
-			a.Stands = s.stands
-		}
-		all[name] = a
-	}
-	return all
-}
-
 const (
 	maxName   = 100 // characters
 	maxEmail  = 254

@@ -80,23 +80,33 @@ const (
 	secretCode    = "code"
 )
 
-// declared are the actions without what they do.
-func declared() map[string]action.Action {
+// Actions are what menu packs can do with accounts: one value each. A nil
+// Service describes them.
+func (s *Service) Actions() map[string]action.Action {
 	guarded := []string{resWrong, resLocked, resBlocked, resHeld}
 	tries := []string{varTries, varLockedFor}
 	return map[string]action.Action{
-		actCreate:    {Effect: true, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason}},
-		actWeak:      {Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
-		actLogin:     {Effect: true, Results: append([]string{resOK, resTemporary}, guarded...), Sets: append([]string{varName, varTicket}, tries...)},
-		actChange:    {Effect: true, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varName, varTicket, varWeakReason}, tries...)},
-		actResetAsk:  {Effect: true, Results: []string{resOK, resOff}},
-		actResetEnd:  {Effect: true, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...)},
-		actLanguage:  {Effect: true, Results: []string{resOK}},
-		actHousehold: {Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)}, Sets: []string{varHousehold, varIdentity, varDistrict, varSize}},
-		actRegister:  {Effect: true, Results: []string{resOK, resMissing}},
-		actSMS:       {Effect: true, Results: []string{resQueued, resOff}},
-		actFind:      {Effect: true, Results: []string{resOK, resMissing}},
-		actLogout:    {Results: []string{resOK}, Sets: []string{varName}},
+		actCreate: {Effect: true, Run: s.create, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason}},
+		actWeak:   {Run: s.weakPIN, Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
+		actLogin: {
+			Effect: true, Run: s.login, Stands: s.stands,
+			Results: append([]string{resOK, resTemporary}, guarded...), Sets: append([]string{varName, varTicket}, tries...),
+		},
+		actChange: {
+			Effect: true, Run: s.change, Stands: s.stands,
+			Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varName, varTicket, varWeakReason}, tries...),
+		},
+		actResetAsk: {Effect: true, Run: s.resetStart, Results: []string{resOK, resOff}},
+		actResetEnd: {Effect: true, Run: s.resetFinish, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...)},
+		actLanguage: {Effect: true, Run: s.language, Results: []string{resOK}},
+		actHousehold: {
+			Run: s.householdStatus, Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)},
+			Sets: []string{varHousehold, varIdentity, varDistrict, varSize},
+		},
+		actRegister: {Effect: true, Run: s.register, Results: []string{resOK, resMissing}},
+		actSMS:      {Effect: true, Run: s.text, Results: []string{resQueued, resOff}},
+		actFind:     {Effect: true, Run: s.findCustomer, Results: []string{resOK, resMissing}},
+		actLogout:   {Run: logout, Results: []string{resOK}, Sets: []string{varName}},
 	}
 }
 
@@ -108,7 +118,7 @@ func Texts() []string { return []string{actSMS} }
 func Known() (actions map[string][]string, vars []string) {
 	actions = map[string][]string{}
 	seen := map[string]bool{}
-	for name, a := range declared() {
+	for name, a := range (*Service)(nil).Actions() {
 		actions[name] = a.Results
 		for _, v := range a.Sets {
 			if !seen[v] {
