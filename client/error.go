@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Error is a refusal by the server. Find it with errors.As and switch on Code.
@@ -34,24 +36,12 @@ type Current struct {
 	Href     string `json:"href,omitzero"`     // not of STALE_REVISION
 }
 
-// ExistingResponse is the response a household has in a round.
-type ExistingResponse struct {
-	ResponseID string `json:"responseId"` // name it in Supersedes to replace it
-	Href       string `json:"href"`
-}
-
-// SurveyCandidate is a survey a response may be for.
-type SurveyCandidate struct {
-	SurveyID string `json:"surveyId"` // name it in SurveyID
-	Href     string `json:"href"`
-}
-
-// Field is one thing that is wrong with a request.
-type Field struct {
-	Pointer string `json:"pointer"` // JSON pointer into the body, or query/name, header/name, path/name
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
-}
+// Nouns of package api.
+type (
+	ExistingResponse = api.ExistingResponse
+	SurveyCandidate  = api.SurveyCandidate
+	Field            = api.Field
+)
 
 // Error gives status, code, message, fields and request id in one line.
 func (e *Error) Error() string {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const jobsPath = "/v1/jobs"
@@ -39,19 +41,11 @@ func (j Job) Final() bool {
 	return j.Status == "succeeded" || j.Status == "failed" || j.Status == "cancelled"
 }
 
-// Progress is how far a job has come, in units of its own choice.
-type Progress struct {
-	Done  int64  `json:"done"`
-	Total int64  `json:"total"` // 0 when it is not known
-	Note  string `json:"note"`
-}
-
-// JobError is why an attempt of a job failed.
-type JobError struct {
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Fields  []Field `json:"fields,omitempty"`
-}
+// Nouns of package api.
+type (
+	Progress = api.Progress
+	JobError = api.JobError
+)
 
 // JobQuery asks for jobs.
 type JobQuery struct {

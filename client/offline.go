@@ -9,35 +9,17 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
-// BatchItem is what became of one response of a batch.
-type BatchItem struct {
-	Index              int               `json:"index"`
-	ResponseID         string            `json:"responseId,omitzero"`
-	Status             string            `json:"status"` // created, replayed, partial, conflict, held or invalid
-	Revision           int64             `json:"revision,omitzero"`
-	Missing            []string          `json:"missing,omitzero"`            // pointers of required answers
-	MissingAttachments []string          `json:"missingAttachments,omitzero"` // hashes to send now
-	ConflictID         string            `json:"conflictId,omitzero"`
-	Code               string            `json:"code,omitzero"` // why it was not stored
-	Detail             string            `json:"detail,omitzero"`
-	Errors             []Field           `json:"errors,omitzero"`
-	Existing           *ExistingResponse `json:"existing,omitzero"`   // of DUPLICATE_HOUSEHOLD_RESPONSE, if the key may know it
-	Candidates         []SurveyCandidate `json:"candidates,omitzero"` // of AMBIGUOUS_SURVEY
-	Warnings           []Warning         `json:"warnings,omitzero"`   // what of the item was not done
-}
-
-// ResponseBatch is what became of a batch.
-type ResponseBatch struct {
-	Created  int         `json:"created"`
-	Replayed int         `json:"replayed"`
-	Partial  int         `json:"partial"`
-	Conflict int         `json:"conflict"`
-	Held     int         `json:"held"` // came after the survey had closed or paused, and wait for a manager
-	Invalid  int         `json:"invalid"`
-	Results  []BatchItem `json:"results"`
-}
+// Nouns of package api.
+type (
+	BatchItem          = api.BatchItem
+	ResponseBatch      = api.ResponseBatch
+	ConflictLinks      = api.ConflictLinks
+	ConflictResolution = api.ConflictResolution
+)
 
 // Batch sends 1 to 500 responses at once; each names its ResponseID and
 // SurveyID, so sending them again stores nothing more. Code: BATCH_INVALID.
@@ -70,13 +52,6 @@ type ResponseConflict struct {
 	Links          ConflictLinks        `json:"links"`
 }
 
-// ConflictLinks are the addresses around a conflict.
-type ConflictLinks struct {
-	Self     string `json:"self"`
-	Response string `json:"response,omitzero"`
-	Resolve  string `json:"resolve"`
-}
-
 // ResponseDifference is one thing in which the contents differ.
 type ResponseDifference struct {
 	Pointer string `json:"pointer"`
@@ -102,14 +77,6 @@ func conflictPath(surveyID, id string) string {
 // Conflict reads a conflict. Codes: SURVEY_NOT_FOUND, CONFLICT_NOT_FOUND.
 func (r Responses) Conflict(ctx context.Context, surveyID, id string, opts ...Option) (*ResponseConflict, error) {
 	return do[ResponseConflict](ctx, r.c, get(conflictPath(surveyID, id), nil), opts)
-}
-
-// ConflictResolution decides a conflict.
-type ConflictResolution struct {
-	Keep       string            `json:"keep"`                // stored, sent or merged
-	Take       map[string]string `json:"take,omitzero"`       // for merged: pointer of a question → stored or sent
-	Supersedes string            `json:"supersedes,omitzero"` // for sent, of one that is held: the response it replaces
-	Reason     string            `json:"reason,omitzero"`     // needed when a verified response changes, and to refuse one that is held
 }
 
 // Resolve decides a conflict. Of one that is held, stored refuses it and sent

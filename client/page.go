@@ -8,22 +8,15 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Page is one page of a list. Follow HasMore, not the number of items: a page
-// may be short, or empty, and the list still go on.
-type Page[T any] struct {
-	Items []T      `json:"items"`
-	Page  PageInfo `json:"page"`
-}
-
-// PageInfo tells where a page ends.
-type PageInfo struct {
-	Limit      int    `json:"limit"`
-	NextCursor string `json:"nextCursor"` // give it as Cursor to read on
-	HasMore    bool   `json:"hasMore"`
-	AsOf       int64  `json:"asOf,omitzero"` // of responses: for BulkFilter
-}
+// Nouns of package api.
+type (
+	Page[T any] = api.Page[T]
+	PageInfo    = api.PageInfo
+)
 
 // PageQuery asks for a part of a list.
 type PageQuery struct {

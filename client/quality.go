@@ -6,143 +6,34 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Quality is the field quality of surveys: checks, flags and back-checks.
 type Quality struct{ c *Client }
 
-// QualityReport is how good the data of a round are.
-type QualityReport struct {
-	SurveyID       string                `json:"surveyId"`
-	Round          int                   `json:"round"`
-	Live           bool                  `json:"live"` // counted for this answer
-	Run            *QualityRun           `json:"run,omitzero"`
-	Households     QualityHouseholds     `json:"households"`
-	Responses      int64                 `json:"responses"`
-	Complete       int64                 `json:"complete"`
-	Partial        int64                 `json:"partial"`
-	Refusals       int64                 `json:"refusals"`
-	Flagged        int64                 `json:"flagged"`
-	FlaggedShare   float64               `json:"flaggedShare"`
-	Flags          map[string]int64      `json:"flags"` // by check
-	Duration       QualityDurations      `json:"duration"`
-	Collectors     []CollectorQuality    `json:"collectors"`
-	MoreCollectors bool                  `json:"moreCollectors,omitzero"`
-	Effects        []CollectorEffect     `json:"effects"`     // collectors that stand out
-	Differences    []CollectorDifference `json:"differences"` // questions that collectors differ in, without one standing alone
-	Comparisons    int                   `json:"comparisons"` // of a collector with the others, in the last run
-	Notes          []string              `json:"notes,omitzero"`
-	Template       QualityTemplate       `json:"template"`
-	BackChecks     BackCheckRates        `json:"backChecks"`
-	Links          QualityLinks          `json:"links"`
-}
-
-// QualityRun is the last run of the checks over many responses.
-type QualityRun struct {
-	Job        string    `json:"job,omitzero"`
-	StartedAt  time.Time `json:"startedAt,omitzero"`
-	FinishedAt time.Time `json:"finishedAt,omitzero"`
-	Responses  int64     `json:"responses"`
-	Fresh      bool      `json:"fresh"` // no response has come since
-}
-
-// QualityHouseholds is who could not be asked.
-type QualityHouseholds struct {
-	Listed      int64 `json:"listed"`
-	Refused     int64 `json:"refused"`
-	Unreachable int64 `json:"unreachable"`
-}
-
-// QualityDurations is how long interviews took.
-type QualityDurations struct {
-	Interviews    int64   `json:"interviews"`
-	MedianSeconds float64 `json:"medianSeconds"`
-	MeanSeconds   float64 `json:"meanSeconds"`
-}
-
-// CollectorQuality is the work of one collector.
-type CollectorQuality struct {
-	Collector  string           `json:"collector"`
-	Interviews int64            `json:"interviews"`
-	Complete   int64            `json:"complete"`
-	Partial    int64            `json:"partial"`
-	Refusals   int64            `json:"refusals"`
-	Verified   int64            `json:"verified"`
-	Rejected   int64            `json:"rejected"`
-	Flagged    int64            `json:"flagged"`
-	Flags      map[string]int64 `json:"flags"`
-	Duration   QualityDurations `json:"duration"`
-	BackChecks *BackCheckRates  `json:"backChecks,omitzero"`
-	Links      struct {
-		Flags string `json:"flags"`
-	} `json:"links"`
-}
-
-// CollectorEffect is a collector whose answers to a question differ from those
-// of all others.
-type CollectorEffect struct {
-	Collector  string  `json:"collector"`
-	Question   string  `json:"question"`
-	Option     string  `json:"option,omitzero"`
-	Collectors int     `json:"collectors"` // compared, this one too
-	Interviews int64   `json:"interviews"`
-	Value      float64 `json:"value"`
-	Others     float64 `json:"others"` // median of the other collectors
-	Score      float64 `json:"score"`  // difference in standard errors
-	Limit      float64 `json:"limit"`
-}
-
-// CollectorDifference is a question that collectors have different answers to, and
-// nobody stands alone.
-type CollectorDifference struct {
-	Question   string       `json:"question"`
-	Option     string       `json:"option,omitzero"`
-	Collectors int          `json:"collectors"` // compared
-	Lowest     CollectorSum `json:"lowest"`
-	Highest    CollectorSum `json:"highest"`
-	Score      float64      `json:"score"`
-	Limit      float64      `json:"limit"`
-}
-
-// CollectorSum is what one collector has heard.
-type CollectorSum struct {
-	Collector  string  `json:"collector"`
-	Interviews int64   `json:"interviews"`
-	Value      float64 `json:"value"` // mean or share
-}
-
-// QualityTemplate tells whether the questions were looked at in time.
-type QualityTemplate struct {
-	TemplateID    string    `json:"templateId"`
-	Version       int       `json:"version"`
-	ReviewDue     time.Time `json:"reviewDue,omitzero"`
-	ReviewOverdue bool      `json:"reviewOverdue"`
-}
-
-// QualityLinks are the addresses around a report.
-type QualityLinks struct {
-	Survey     string `json:"survey"`
-	Responses  string `json:"responses"`
-	Flags      string `json:"flags"`
-	Rules      string `json:"rules"`
-	Runs       string `json:"runs"`
-	BackChecks string `json:"backChecks"`
-}
-
-// BackCheckRates are the error rates of back-checks.
-type BackCheckRates struct {
-	Drawn   int64           `json:"drawn"`
-	Done    int64           `json:"done"`
-	Classes []BackCheckRate `json:"classes"`
-}
-
-// BackCheckRate is that of the questions of a class.
-type BackCheckRate struct {
-	Class    int     `json:"class"` // 1, 2 or 3
-	Compared int64   `json:"compared"`
-	Errors   int64   `json:"errors"`
-	Rate     float64 `json:"rate"`
-}
+// Nouns of package api.
+type (
+	QualityReport       = api.QualityReport
+	QualityRun          = api.QualityRun
+	QualityHouseholds   = api.QualityHouseholds
+	QualityDurations    = api.QualityDurations
+	CollectorQuality    = api.CollectorQuality
+	CollectorEffect     = api.CollectorEffect
+	CollectorDifference = api.CollectorDifference
+	CollectorSum        = api.CollectorSum
+	QualityTemplate     = api.QualityTemplate
+	QualityLinks        = api.QualityLinks
+	BackCheckRates      = api.BackCheckRates
+	BackCheckRate       = api.BackCheckRate
+	QualityFlag         = api.QualityFlag
+	FlagLinks           = api.FlagLinks
+	DrawDraft           = api.DrawDraft
+	Draw                = api.Draw
+	DrawCollector       = api.DrawCollector
+	BackCheckLinks      = api.BackCheckLinks
+)
 
 // Report tells how good the data of a round are; round 0 is the open one.
 // Codes: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
@@ -203,29 +94,6 @@ func (q Quality) SetRules(ctx context.Context, surveyID string, r QualityRules, 
 	return do[QualityRuleRecord](ctx, q.c, put(surveyPath(surveyID)+"/quality/rules", r), opts)
 }
 
-// QualityFlag is a flag and the response it is on.
-type QualityFlag struct {
-	ResponseID   string    `json:"responseId"`
-	RecordID     string    `json:"recordId"` // of the response; the same in every read and export
-	Collector    string    `json:"collector"`
-	Round        int       `json:"round"`
-	Rule         string    `json:"rule"`
-	Question     string    `json:"question,omitzero"`
-	Detail       string    `json:"detail"`
-	Value        float64   `json:"value,omitzero"` // 0 for distances that this key may not read
-	Limit        float64   `json:"limit,omitzero"`
-	Source       string    `json:"source"`
-	At           time.Time `json:"at"`
-	Verification string    `json:"verification"`
-	Links        FlagLinks `json:"links"`
-}
-
-// FlagLinks are the addresses around a flag.
-type FlagLinks struct {
-	Response     string `json:"response"`
-	Verification string `json:"verification"`
-}
-
 // FlagQuery asks for flags of a survey.
 type FlagQuery struct {
 	Rule      string
@@ -254,41 +122,6 @@ func (q Quality) Flags(ctx context.Context, surveyID string, f FlagQuery, opts .
 	return pages[QualityFlag](ctx, q.c, surveyPath(surveyID)+"/flags", f.values(), opts)
 }
 
-// DrawDraft asks for a draw of responses to be asked again: a Share of each
-// collector, or a Size of all.
-type DrawDraft struct {
-	Seed         string  `json:"seed"` // the same seed draws the same responses
-	Share        float64 `json:"share,omitzero"`
-	Size         int     `json:"size,omitzero"`
-	PerCollector int     `json:"perCollector,omitzero"` // fewest of each collector
-	Round        int     `json:"round,omitzero"`
-	VerifiedOnly bool    `json:"verifiedOnly,omitzero"`
-}
-
-// Draw is a draw of responses to be asked again.
-type Draw struct {
-	DrawDraft
-	DrawID     string          `json:"drawId"`
-	SurveyID   string          `json:"surveyId"`
-	Method     string          `json:"method"` // how to repeat it
-	Salt       string          `json:"salt"`   // made by the server when the draw was asked for
-	Population int             `json:"population"`
-	Drawn      int             `json:"drawn"`
-	Collectors []DrawCollector `json:"collectors"`
-	By         string          `json:"by"`
-	At         time.Time       `json:"at"`
-	Links      struct {
-		BackChecks string `json:"backChecks"`
-	} `json:"links"`
-}
-
-// DrawCollector is what was drawn of one collector.
-type DrawCollector struct {
-	Collector  string `json:"collector"`
-	Population int    `json:"population"`
-	Drawn      int    `json:"drawn"`
-}
-
 // Draw draws responses to be asked again; the same draw twice is one. Codes:
 // SURVEY_NOT_FOUND, ROUND_NOT_FOUND, BACK_CHECK_INVALID,
 // BACK_CHECK_QUESTIONS_MISSING, DRAW_EXISTS.
@@ -315,13 +148,6 @@ type BackCheck struct {
 	Questions   []BackCheckQuestion `json:"questions,omitzero"` // of one that is done
 	Ask         []BackCheckQuestion `json:"ask,omitzero"`       // of one that is not
 	Links       BackCheckLinks      `json:"links"`
-}
-
-// BackCheckLinks are the addresses around a back-check.
-type BackCheckLinks struct {
-	Self     string `json:"self"`
-	Response string `json:"response"`
-	Template string `json:"template"` // the version the survey uses
 }
 
 // BackCheckQuestion is a question that is asked again.

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const responsesPath = "/v1/responses"
@@ -17,56 +19,15 @@ func responsePath(id string) string { return responsesPath + "/" + url.PathEscap
 // Answers are the answers of a response: section → question → answer.
 type Answers map[string]map[string]any
 
-// Spot is where an interview took place.
-type Spot struct {
-	Lat      float64  `json:"lat"`
-	Lon      float64  `json:"lon"`
-	Accuracy *float64 `json:"accuracy,omitzero"` // metres
-}
-
-// ResponseFile names a file of a response. Send its bytes with Attachments.Put.
-type ResponseFile struct {
-	SHA256    string `json:"sha256"`
-	MediaType string `json:"mediaType,omitzero"`
-	Name      string `json:"name,omitzero"`
-}
-
-// ResponseVerdict is what was decided about a response.
-type ResponseVerdict struct {
-	Status     string    `json:"status"` // pending, in_review, needs_correction, flagged, verified, rejected, disputed, invalidated or superseded
-	Verifier   string    `json:"verifier,omitzero"`
-	Timestamp  time.Time `json:"timestamp,omitzero"`
-	Outcome    string    `json:"outcome,omitzero"` // approved or rejected
-	Reviews    int       `json:"reviews,omitzero"`
-	Imported   bool      `json:"imported,omitzero"` // made elsewhere; it came with the response
-	ImportedBy string    `json:"importedBy,omitzero"`
-	Reason     string    `json:"reason,omitzero"` // of one that is sent
-}
-
-// Warning is a part of a request that was not done.
-type Warning struct {
-	Pointer string `json:"pointer"`
-	Code    string `json:"code"` // verification_ignored
-	Detail  string `json:"detail"`
-}
-
-// ResponseFlag is what a check has found.
-type ResponseFlag struct {
-	Rule     string  `json:"rule"`
-	Question string  `json:"question,omitzero"`
-	Detail   string  `json:"detail"`
-	Value    float64 `json:"value,omitzero"` // 0 for distances that this key may not read
-	Limit    float64 `json:"limit,omitzero"`
-}
-
-// ResponseLinks are the addresses around a response.
-type ResponseLinks struct {
-	Self         string `json:"self"`
-	Survey       string `json:"survey"`
-	Verification string `json:"verification"`
-	Evidence     string `json:"evidence"` // for who verifies it
-	History      string `json:"history"`
-}
+// Nouns of package api.
+type (
+	Spot            = api.Spot
+	ResponseFile    = api.ResponseFile
+	ResponseVerdict = api.ResponseVerdict
+	Warning         = api.Warning
+	ResponseFlag    = api.ResponseFlag
+	ResponseLinks   = api.ResponseLinks
+)
 
 // Response is what a household has answered.
 type Response struct {

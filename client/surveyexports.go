@@ -5,19 +5,16 @@ import (
 	"io"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
-// SurveyExportDraft says which responses to write, and how. Format is needed.
-type SurveyExportDraft struct {
-	Format       string    `json:"format"`                // csv, xlsx, ndjson or jsonld
-	Shape        string    `json:"shape,omitzero"`        // wide (default): a row for each response; long: for each answer
-	PII          string    `json:"pii,omitzero"`          // none, pseudonymised (default), or full with the scope responses:pii
-	Filter       string    `json:"filter,omitzero"`       // as in the list of responses
-	Verification []string  `json:"verification,omitzero"` // states; all but superseded and invalidated by default
-	AsOf         time.Time `json:"asOf,omitzero"`         // every response as it was then; now by default
-	Rounds       []int     `json:"rounds,omitzero"`       // all by default
-	Language     string    `json:"language,omitzero"`     // of the labels in XLSX
-}
+// Nouns of package api.
+type (
+	SurveyExportCounts = api.SurveyExportCounts
+	SurveyExportLinks  = api.SurveyExportLinks
+	CodebookCode       = api.CodebookCode
+)
 
 // SurveyExport is an export of responses and how far it has come. Its id is
 // that of its job: Jobs.Wait waits for it.
@@ -38,22 +35,16 @@ type SurveyExport struct {
 	Links        SurveyExportLinks  `json:"links"`
 }
 
-// SurveyExportCounts is how far an export of responses has come.
-type SurveyExportCounts struct {
-	Total     int64 `json:"total"`     // responses the survey had when it began
-	Looked    int64 `json:"looked"`    // responses looked at
-	Responses int64 `json:"responses"` // responses in the file
-	Rows      int64 `json:"rows"`      // rows or lines of the file
-	Bytes     int64 `json:"bytes"`
-}
-
-// SurveyExportLinks are the addresses of an export of responses.
-type SurveyExportLinks struct {
-	Self     string `json:"self"`
-	File     string `json:"file,omitzero"` // while there is one that this key may read
-	Codebook string `json:"codebook"`
-	Survey   string `json:"survey"`
-	Job      string `json:"job"`
+// SurveyExportDraft says which responses to write, and how. Format is needed.
+type SurveyExportDraft struct {
+	Format       string    `json:"format"`                // csv, xlsx, ndjson or jsonld
+	Shape        string    `json:"shape,omitzero"`        // wide (default): a row for each response; long: for each answer
+	PII          string    `json:"pii,omitzero"`          // none, pseudonymised (default), or full with the scope responses:pii
+	Filter       string    `json:"filter,omitzero"`       // as in the list of responses
+	Verification []string  `json:"verification,omitzero"` // states; all but superseded and invalidated by default
+	AsOf         time.Time `json:"asOf,omitzero"`         // every response as it was then; now by default
+	Rounds       []int     `json:"rounds,omitzero"`       // all by default
+	Language     string    `json:"language,omitzero"`     // of the labels in XLSX
 }
 
 // Codebook explains every column of the exports of a survey.
@@ -66,12 +57,6 @@ type Codebook struct {
 	Missing         []CodebookCode   `json:"missing"`
 	Separator       string           `json:"separator"` // joins several values in one cell
 	Columns         []CodebookColumn `json:"columns"`
-}
-
-// CodebookCode stands in place of a value; "" is an empty cell.
-type CodebookCode struct {
-	Code    string `json:"code"`
-	Meaning string `json:"meaning"`
 }
 
 // CodebookColumn is a column of a wide table, or a question of a long one. A

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // ListedHousehold is a household on the list of a campaign.
@@ -26,11 +28,11 @@ type ListedHousehold struct {
 	Updated      time.Time `json:"updated"`
 }
 
-// Place is where a household is.
-type Place struct {
-	Lat float64 `json:"lat"`
-	Lon float64 `json:"lon"`
-}
+// Nouns of package api.
+type (
+	Place            = api.Place
+	MergedHouseholds = api.MergedHouseholds
+)
 
 // HouseholdItem is a household for the list. What is nil stays as it is.
 type HouseholdItem struct {
@@ -41,14 +43,6 @@ type HouseholdItem struct {
 	Collector   *string `json:"collector,omitzero"`
 	Location    *Place  `json:"location,omitzero"`
 	Attributes  Object  `json:"attributes,omitzero"`
-}
-
-// MergedHouseholds tells what an upload did.
-type MergedHouseholds struct {
-	Added     int   `json:"added"`
-	Changed   int   `json:"changed"`
-	Unchanged int   `json:"unchanged"`
-	Listed    int64 `json:"listed"`
 }
 
 func listedPath(id, did string) string {

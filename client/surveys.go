@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const surveysPath = "/v1/surveys"
@@ -71,11 +73,27 @@ type SurveyFlags struct {
 	StovePerceptions    bool `json:"stovePerceptions"`
 }
 
-// SurveyMethodology is the rule set the results are for.
-type SurveyMethodology struct {
-	ID      string `json:"id"`
-	Version string `json:"version,omitzero"`
-}
+// Nouns of package api.
+type (
+	SurveyMethodology = api.SurveyMethodology
+	SurveyStratum     = api.SurveyStratum
+	CollectorTraining = api.CollectorTraining
+	SurveyTraining    = api.SurveyTraining
+	SurveyWindow      = api.SurveyWindow
+	SurveyRecurrence  = api.SurveyRecurrence
+	SurveyEligibility = api.SurveyEligibility
+	SurveyPolicy      = api.SurveyPolicy
+	SurveyAssignment  = api.SurveyAssignment
+	SurveyRound       = api.SurveyRound
+	SurveyLinks       = api.SurveyLinks
+	SurveyTally       = api.SurveyTally
+	SurveyProgress    = api.SurveyProgress
+	SurveyReport      = api.SurveyReport
+	SurveyClone       = api.SurveyClone
+	NextRound         = api.NextRound
+	SurveyRounds      = api.SurveyRounds
+	SurveyRevision    = api.SurveyRevision
+)
 
 // SurveySampling is how households are chosen.
 type SurveySampling struct {
@@ -94,127 +112,11 @@ type SurveySampling struct {
 	Warnings             []string        `json:"warnings,omitzero"`             // made by the server
 }
 
-// SurveyStratum is a part of the population.
-type SurveyStratum struct {
-	Name       string   `json:"name"`
-	Population *float64 `json:"population,omitzero"`
-	Size       *float64 `json:"size,omitzero"`
-	Weight     *float64 `json:"weight,omitzero"`
-}
-
 // Collector is somebody who collects answers.
 type Collector struct {
 	DID      string             `json:"did"`
 	Name     string             `json:"name,omitzero"`
 	Training *CollectorTraining `json:"training,omitzero"`
-}
-
-// CollectorTraining is how a collector was trained.
-type CollectorTraining struct {
-	CompletedAt time.Time `json:"completedAt,omitzero"`
-	Note        string    `json:"note,omitzero"`
-}
-
-// SurveyTraining is how collectors are prepared.
-type SurveyTraining struct {
-	Summary   string   `json:"summary,omitzero"`
-	Materials []string `json:"materials,omitzero"`
-	Required  bool     `json:"required,omitzero"`
-}
-
-// SurveyWindow is when answers are collected.
-type SurveyWindow struct {
-	Start time.Time `json:"start,omitzero"`
-	End   time.Time `json:"end,omitzero"`
-}
-
-// SurveyRecurrence is how often a round is planned.
-type SurveyRecurrence struct {
-	Every int    `json:"every"`
-	Unit  string `json:"unit"` // day, week, month or year
-}
-
-// SurveyEligibility tells which responses count.
-type SurveyEligibility struct {
-	Expression string `json:"expression"` // CEL
-}
-
-// SurveyPolicy is how responses are verified.
-type SurveyPolicy struct {
-	Mode         string   `json:"mode,omitzero"` // manual or auto
-	MinReviewers int      `json:"minReviewers,omitzero"`
-	AutoRules    []string `json:"autoRules,omitzero"`
-}
-
-// SurveyAssignment gives a collector households.
-type SurveyAssignment struct {
-	Collector  string   `json:"collector"`
-	Strata     []string `json:"strata,omitzero"`
-	Areas      []string `json:"areas,omitzero"`
-	Households []string `json:"households,omitzero"`
-	Load       int      `json:"load,omitzero"` // share of what others could visit too
-}
-
-// SurveyRound is one pass over the households.
-type SurveyRound struct {
-	Round    int           `json:"round"`
-	Name     string        `json:"name,omitzero"`
-	Opened   time.Time     `json:"opened"`
-	OpenedBy string        `json:"openedBy"`
-	Closed   time.Time     `json:"closed,omitzero"`
-	Window   *SurveyWindow `json:"window,omitzero"`
-}
-
-// SurveyLinks are the addresses of what belongs to a campaign.
-type SurveyLinks struct {
-	Self       string `json:"self"`
-	Responses  string `json:"responses"`
-	Template   string `json:"template"`
-	Sampling   string `json:"sampling"`
-	Activate   string `json:"activate"`
-	Households string `json:"households"`
-	Collectors string `json:"collectors"`
-	Progress   string `json:"progress"`
-	Quality    string `json:"quality"`
-	Flags      string `json:"flags"`
-	BackChecks string `json:"backChecks"`
-	Exports    string `json:"exports"`
-	History    string `json:"history"`
-}
-
-// SurveyTally is how far a part of a round has come.
-type SurveyTally struct {
-	Target      int64 `json:"target,omitzero"`
-	Drawn       int64 `json:"drawn"` // households on the list
-	Contacted   int64 `json:"contacted"`
-	Completed   int64 `json:"completed"`
-	Partial     int64 `json:"partial"`
-	Verified    int64 `json:"verified"`
-	Rejected    int64 `json:"rejected"`
-	Flagged     int64 `json:"flagged"`
-	Refused     int64 `json:"refused"`
-	Unreachable int64 `json:"unreachable"`
-}
-
-// SurveyProgress is how far a round has come.
-type SurveyProgress struct {
-	SurveyTally
-	ByStratum map[string]SurveyTally `json:"byStratum"`
-	ByGroup   map[string]SurveyTally `json:"byGroup"`
-	Warnings  []string               `json:"warnings,omitzero"` // a sample that is larger than the list of households
-}
-
-// SurveyReport is the progress of a round in all detail.
-type SurveyReport struct {
-	SurveyID string `json:"surveyId"`
-	Status   string `json:"status"`
-	Round    int    `json:"round"`
-	SurveyProgress
-	Cells []struct {
-		Stratum string `json:"stratum"`
-		Group   string `json:"group"`
-		SurveyTally
-	} `json:"cells"`
 }
 
 // SurveyDraft asks for a campaign.
@@ -285,15 +187,6 @@ func (s Surveys) Delete(ctx context.Context, id string, opts ...Option) (*Survey
 	return do[Survey](ctx, s.c, remove(surveyPath(id)), opts)
 }
 
-// SurveyClone is what a copy has of its own.
-type SurveyClone struct {
-	SurveyID        string        `json:"surveyId,omitzero"`
-	Name            string        `json:"name,omitzero"`
-	ProjectID       string        `json:"projectId,omitzero"`
-	TemplateVersion int           `json:"templateVersion,omitzero"`
-	Window          *SurveyWindow `json:"window,omitzero"`
-}
-
 // Clone makes a draft with the configuration of another campaign.
 func (s Surveys) Clone(ctx context.Context, id string, c SurveyClone, opts ...Option) (*Survey, error) {
 	return do[Survey](ctx, s.c, post(surveyPath(id)+"/clone", c), opts)
@@ -344,23 +237,10 @@ func (s Surveys) Archive(ctx context.Context, id, reason string, opts ...Option)
 	return s.step(ctx, id, "archive", reason, opts)
 }
 
-// NextRound is a round to be opened.
-type NextRound struct {
-	Name   string        `json:"name,omitzero"`
-	Window *SurveyWindow `json:"window,omitzero"`
-	Reason string        `json:"reason,omitzero"`
-}
-
 // OpenRound ends the open round and opens the next. Codes:
 // STATE_TRANSITION_INVALID, TOO_MANY_ROUNDS.
 func (s Surveys) OpenRound(ctx context.Context, id string, n NextRound, opts ...Option) (*Survey, error) {
 	return do[Survey](ctx, s.c, post(surveyPath(id)+"/rounds", n), opts)
-}
-
-// SurveyRounds is the rounds of a campaign.
-type SurveyRounds struct {
-	Round int           `json:"round"` // the one that is open
-	Items []SurveyRound `json:"items"`
 }
 
 // Rounds lists the rounds.
@@ -405,17 +285,6 @@ func (s Surveys) Progress(ctx context.Context, id string, round int, opts ...Opt
 	v := url.Values{}
 	setInt(v, "round", int64(round))
 	return do[SurveyReport](ctx, s.c, get(surveyPath(id)+"/progress", v), opts)
-}
-
-// SurveyRevision is a line of the history.
-type SurveyRevision struct {
-	Revision  int64     `json:"revision"`
-	At        time.Time `json:"at"`
-	Action    string    `json:"action"`
-	Actor     string    `json:"actor"`
-	RequestID string    `json:"requestId,omitzero"`
-	Reason    string    `json:"reason,omitzero"`
-	Link      string    `json:"link"`
 }
 
 // History walks over the revisions, newest first.

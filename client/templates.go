@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const templatesPath = "/v1/templates"
@@ -35,11 +37,24 @@ type TemplateDraft struct {
 	Metadata           Object              `json:"metadata,omitzero"`
 }
 
-// TemplateValidations are the rules of a whole response.
-type TemplateValidations struct {
-	RequiredSections    []string `json:"requiredSections,omitzero"`
-	CompletionThreshold float64  `json:"completionThreshold,omitzero"` // 0 to 1
-}
+// Nouns of package api.
+type (
+	TemplateValidations = api.TemplateValidations
+	TemplateValidation  = api.TemplateValidation
+	TemplateLinks       = api.TemplateLinks
+	TemplateVersion     = api.TemplateVersionInfo
+	TemplateVersions    = api.TemplateVersions
+	TemplateMove        = api.TemplateMove
+	TemplateDiff        = api.TemplateDiff
+	TemplateChange      = api.TemplateChange
+	PreviewProblem      = api.PreviewProblem
+	PreviewOption       = api.PreviewOption
+	TemplateLanguages   = api.TemplateLanguages
+	LanguageReport      = api.LanguageReport
+	TemplateReview      = api.TemplateReview
+	TemplateReviewState = api.TemplateReviewState
+	TemplateReviewDraft = api.TemplateReviewDraft
+)
 
 // TemplateSection is a part of a template.
 type TemplateSection struct {
@@ -80,17 +95,6 @@ type TemplateQuestion struct {
 	ReadOnly          bool                `json:"readOnly,omitzero"`
 }
 
-// TemplateValidation bounds the answers of one question.
-type TemplateValidation struct {
-	Min           *float64 `json:"min,omitzero"`
-	Max           *float64 `json:"max,omitzero"`
-	Step          *float64 `json:"step,omitzero"`
-	Regex         string   `json:"regex,omitzero"`
-	MaxLength     int      `json:"maxLength,omitzero"`
-	MinSelections int      `json:"minSelections,omitzero"`
-	MaxSelections int      `json:"maxSelections,omitzero"`
-}
-
 // Template is a version of a template.
 type Template struct {
 	TemplateDraft
@@ -107,14 +111,6 @@ type Template struct {
 	PublishedAt  time.Time     `json:"publishedAt,omitzero"`
 	StatusReason string        `json:"statusReason,omitzero"`
 	Links        TemplateLinks `json:"links"`
-}
-
-// TemplateLinks are the addresses of a version.
-type TemplateLinks struct {
-	Self     string `json:"self"`
-	Versions string `json:"versions"`
-	Reviews  string `json:"reviews"`
-	XLSForm  string `json:"xlsform"`
 }
 
 // Create makes a template: version 1, a draft. Publish it before surveys use
@@ -202,36 +198,9 @@ func (t Templates) Delete(ctx context.Context, id string, opts ...Option) (*Temp
 	return do[Template](ctx, t.c, remove(templatePath(id)), opts)
 }
 
-// TemplateVersion is a version in the list of versions.
-type TemplateVersion struct {
-	Version      int           `json:"version"`
-	Status       string        `json:"status"`
-	Current      bool          `json:"current,omitzero"` // used when none is named
-	ContentHash  string        `json:"contentHash"`
-	Revision     int64         `json:"revision"`
-	Created      time.Time     `json:"created,omitzero"`
-	CreatedBy    string        `json:"createdBy,omitzero"`
-	PublishedAt  time.Time     `json:"publishedAt,omitzero"`
-	StatusReason string        `json:"statusReason,omitzero"`
-	Links        TemplateLinks `json:"links"`
-}
-
-// TemplateVersions are the versions of a template.
-type TemplateVersions struct {
-	TemplateID string            `json:"templateId"`
-	Items      []TemplateVersion `json:"items"`
-}
-
 // Versions lists the versions of a template, newest first.
 func (t Templates) Versions(ctx context.Context, id string, opts ...Option) (*TemplateVersions, error) {
 	return do[TemplateVersions](ctx, t.c, get(templatePath(id)+"/versions", nil), opts)
-}
-
-// TemplateMove names a version and why its status changes. The zero value is
-// the newest version this can be done to.
-type TemplateMove struct {
-	Version int    `json:"version,omitzero"`
-	Reason  string `json:"reason,omitzero"`
 }
 
 // Publish makes the draft final, so that surveys can use it. Codes:
@@ -248,24 +217,6 @@ func (t Templates) Deprecate(ctx context.Context, id string, m TemplateMove, opt
 // Retire ends a version: no new survey uses it.
 func (t Templates) Retire(ctx context.Context, id string, m TemplateMove, opts ...Option) (*Template, error) {
 	return do[Template](ctx, t.c, post(templatePath(id)+"/retire", m), opts)
-}
-
-// TemplateDiff is what changed between two versions.
-type TemplateDiff struct {
-	TemplateID string           `json:"templateId"`
-	From       int              `json:"from"`
-	To         int              `json:"to"`
-	Verdict    string           `json:"verdict"` // identical, compatible or breaking
-	Changes    []TemplateChange `json:"changes"`
-	More       bool             `json:"more,omitzero"` // there are more changes than shown
-}
-
-// TemplateChange is one change between two versions.
-type TemplateChange struct {
-	Pointer  string `json:"pointer"`
-	Kind     string `json:"kind"` // added, removed, changed or moved
-	Breaking bool   `json:"breaking"`
-	Detail   string `json:"detail"`
 }
 
 // Diff compares two versions; 0 is the newest for to, and the one before it
@@ -304,13 +255,6 @@ type Preview struct {
 	Sections     []PreviewSection `json:"sections"`
 }
 
-// PreviewProblem is an answer that is wrong or missing.
-type PreviewProblem struct {
-	Pointer string `json:"pointer"`
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
-}
-
 // PreviewSection is a section as one person sees it.
 type PreviewSection struct {
 	ID        string            `json:"id"`
@@ -336,12 +280,6 @@ type PreviewQuestion struct {
 	Questions []PreviewQuestion `json:"questions,omitzero"`
 }
 
-// PreviewOption is an option as one person sees it.
-type PreviewOption struct {
-	Value string `json:"value"`
-	Label string `json:"label"`
-}
-
 // Preview shows a template in one language and checks answers against it.
 // Nothing is stored.
 func (t Templates) Preview(ctx context.Context, id string, q PreviewQuery, opts ...Option) (*Preview, error) {
@@ -363,41 +301,10 @@ func (t Templates) Clone(ctx context.Context, id string, d TemplateClone, opts .
 	return do[Template](ctx, t.c, post(templatePath(id)+"/clone", d), opts)
 }
 
-// TemplateLanguages tells how complete a version is in each language.
-type TemplateLanguages struct {
-	TemplateID string           `json:"templateId"`
-	Version    int              `json:"version"`
-	Items      []LanguageReport `json:"items"`
-}
-
-// LanguageReport tells how complete a version is in one language.
-type LanguageReport struct {
-	Language string   `json:"language"`
-	Default  bool     `json:"default,omitzero"`
-	Present  int      `json:"present"`
-	Total    int      `json:"total"`
-	Complete bool     `json:"complete"`
-	Missing  []string `json:"missing"` // pointers, at most 100
-}
-
 // Languages tells how complete a version is in each language; 0 is the newest,
 // drafts too.
 func (t Templates) Languages(ctx context.Context, id string, version int, opts ...Option) (*TemplateLanguages, error) {
 	return do[TemplateLanguages](ctx, t.c, get(templatePath(id)+"/languages", templateVersion(version)), opts)
-}
-
-// TemplateReview is the record of an assessment of a template's suitability.
-type TemplateReview struct {
-	ReviewID         string    `json:"reviewId"`
-	TemplateID       string    `json:"templateId"`
-	Version          int       `json:"version"`
-	Reviewer         string    `json:"reviewer"` // DID
-	ReviewedAt       time.Time `json:"reviewedAt"`
-	Findings         string    `json:"findings"`
-	Decision         string    `json:"decision"` // keep, revise or retire
-	NextReviewInDays int       `json:"nextReviewInDays,omitzero"`
-	NextDue          time.Time `json:"nextDue"`
-	Created          time.Time `json:"created"`
 }
 
 // TemplateReviews is a page of reviews, and how the template stands.
@@ -406,26 +313,9 @@ type TemplateReviews struct {
 	State TemplateReviewState `json:"state"`
 }
 
-// TemplateReviewState tells how a template stands with its reviews.
-type TemplateReviewState struct {
-	Due     time.Time       `json:"due,omitzero"`
-	Overdue bool            `json:"overdue"`
-	Last    *TemplateReview `json:"last,omitzero"`
-}
-
 // Reviews reads one page of the reviews of a template, the latest first.
 func (t Templates) Reviews(ctx context.Context, id string, q PageQuery, opts ...Option) (*TemplateReviews, error) {
 	return do[TemplateReviews](ctx, t.c, get(templatePath(id)+"/reviews", q.values()), opts)
-}
-
-// TemplateReviewDraft asks for a review to be recorded. Findings and Decision
-// are needed.
-type TemplateReviewDraft struct {
-	Findings         string    `json:"findings"`
-	Decision         string    `json:"decision"` // keep, revise or retire
-	Version          int       `json:"version,omitzero"`
-	ReviewedAt       time.Time `json:"reviewedAt,omitzero"`       // now
-	NextReviewInDays int       `json:"nextReviewInDays,omitzero"` // the interval of the template
 }
 
 // Review records a review by the caller. Code: REVIEW_INVALID.

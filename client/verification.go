@@ -5,7 +5,8 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Verifications are the decisions about responses.
@@ -13,48 +14,15 @@ type Verifications struct{ c *Client }
 
 func verificationPath(id string) string { return responsePath(id) + "/verification" }
 
-// DecisionDraft is a decision to be.
-type DecisionDraft struct {
-	Status string `json:"status"`          // pending, in_review, needs_correction, flagged, verified, rejected, disputed or invalidated
-	Reason string `json:"reason,omitzero"` // needed to reject, dispute, invalidate, send back, or open again
-	Notes  string `json:"notes,omitzero"`  // name nobody in it
-}
-
-// Decision is one step of a verification.
-type Decision struct {
-	DecisionID string    `json:"decisionId"`
-	From       string    `json:"from"`
-	To         string    `json:"to"`
-	Verifier   string    `json:"verifier"`
-	Timestamp  time.Time `json:"timestamp"`
-	Reason     string    `json:"reason,omitzero"`
-	Notes      string    `json:"notes,omitzero"`
-	Reviews    int64     `json:"reviews,omitzero"` // how many had approved the response with it
-	Imported   bool      `json:"imported,omitzero"`
-	Revision   int64     `json:"revision"`        // of the response that shows it
-	Judged     int64     `json:"judged,omitzero"` // revision of the response that was judged
-}
-
-// ResponseState is how a response stands.
-type ResponseState struct {
-	ResponseID    string            `json:"responseId"`
-	RecordID      string            `json:"recordId"` // the same in every read and export
-	SurveyID      string            `json:"surveyId"`
-	Revision      int64             `json:"revision"` // of the response
-	Verification  ResponseVerdict   `json:"verification"`
-	Allowed       []string          `json:"allowed"` // states a decision may take it to
-	MinReviewers  int               `json:"minReviewers"`
-	Decisions     []Decision        `json:"decisions"` // the newest 50, newest first
-	MoreDecisions bool              `json:"moreDecisions,omitzero"`
-	Links         VerificationLinks `json:"links"`
-}
-
-// VerificationLinks are the addresses around a verification.
-type VerificationLinks struct {
-	Response string `json:"response"`
-	History  string `json:"history"`
-	Evidence string `json:"evidence"`
-}
+// Nouns of package api.
+type (
+	DecisionDraft     = api.DecisionDraft
+	Decision          = api.Decision
+	ResponseState     = api.ResponseState
+	VerificationLinks = api.VerificationLinks
+	BulkOutcome       = api.BulkOutcome
+	BulkItem          = api.BulkItem
+)
 
 // Decide decides about a response. IfRevision names the revision you have
 // judged, and is needed; what others have decided since is no hindrance, and the
@@ -106,26 +74,6 @@ type BulkFilter struct {
 	Round     int    `json:"round,omitzero"`
 	After     string `json:"after,omitzero"` // Next of the call before
 	Limit     int    `json:"limit,omitzero"` // 1 to 500
-}
-
-// BulkOutcome is what became of the responses of a bulk.
-type BulkOutcome struct {
-	Items     []BulkItem `json:"items"`
-	Changed   int        `json:"changed"`
-	Unchanged int        `json:"unchanged"`
-	Refused   int        `json:"refused"`
-	Skipped   int        `json:"skipped"`       // changed since they were read
-	Next      string     `json:"next,omitzero"` // there may be more
-}
-
-// BulkItem is what became of one of them.
-type BulkItem struct {
-	ResponseID string `json:"responseId"`
-	Result     string `json:"result"` // changed, unchanged, refused or skipped
-	Status     string `json:"status,omitzero"`
-	Revision   int64  `json:"revision,omitzero"`
-	Code       string `json:"code,omitzero"`
-	Detail     string `json:"detail,omitzero"`
 }
 
 // Bulk makes one decision about many responses of a survey; each has its own

@@ -84,7 +84,7 @@ func (f *file) exportedSpecs(d *ast.GenDecl) []finding {
 			if doc == nil && !d.Lparen.IsValid() {
 				doc = d.Doc
 			}
-			if s.Name.IsExported() {
+			if s.Name.IsExported() && !(doc == nil && d.Doc != nil && ofAPI(s)) {
 				found = append(found, f.named(s, s.Name.Name, doc)...)
 			}
 		case *ast.ValueSpec:
@@ -95,6 +95,21 @@ func (f *file) exportedSpecs(d *ast.GenDecl) []finding {
 		}
 	}
 	return found
+}
+
+// ofAPI reports whether a name stands for a noun of package api, whose comment
+// is there. In a group with a comment it needs none of its own.
+func ofAPI(s *ast.TypeSpec) bool {
+	typ := s.Type
+	if x, ok := typ.(*ast.IndexExpr); ok {
+		typ = x.X
+	}
+	sel, ok := typ.(*ast.SelectorExpr)
+	if !ok || !s.Assign.IsValid() {
+		return false
+	}
+	pkg, ok := sel.X.(*ast.Ident)
+	return ok && pkg.Name == "api"
 }
 
 func (f *file) named(n ast.Node, name string, doc *ast.CommentGroup) []finding {
@@ -155,6 +170,9 @@ func TestExportedCommentsFindsBad(t *testing.T) {
 		{"method", "// T is.\ntype T struct{}\n\nfunc (t *T) M() {}", "no comment"},
 		{"method of unexported", "type t struct{}\n\nfunc (t) M() {}", ""},
 		{"const group", "// The sizes.\nconst (\n\tA = 1\n\tB = 2\n)", ""},
+		{"noun of api", "// The nouns.\ntype (\n\tT = api.T\n\tP[X any] = api.P[X]\n)", ""},
+		{"noun of api bare", "type (\n\tT = api.T\n)", "no comment"},
+		{"alias in a group", "// The nouns.\ntype (\n\tT = twin.T\n)", "no comment"},
 		{"const bare", "const A = 1", "no comment"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

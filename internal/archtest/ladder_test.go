@@ -26,6 +26,7 @@ const (
 // ladder names the rung of every package family: the folder and all below it.
 // A package that is not here fails the test, so the table stays complete.
 var ladder = map[string]int{
+	"api":              ground,
 	"docs":             ground,
 	"internal/fault":   ground,
 	"internal/did":     ground,
@@ -108,7 +109,12 @@ func checkLadder(all []*file) []finding {
 		}
 		seen[f.dir] = true
 		for _, spec := range f.ast.Imports {
-			to, ok := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
+			full := strings.Trim(spec.Path.Value, `"`)
+			if host, _, _ := strings.Cut(full, "/"); f.dir == "api" && strings.Contains(host, ".") {
+				found = append(found, f.finding(spec, "api may not import %s: it stands on the standard library alone", full))
+				continue
+			}
+			to, ok := strings.CutPrefix(full, module+"/")
 			if !ok {
 				continue
 			}
@@ -150,6 +156,8 @@ func forbidden(f *file, to string) string {
 // forbiddenOutside judges arrows from and to the public packages.
 func forbiddenOutside(f *file, from, to string) string {
 	switch {
+	case to == "api":
+		return ""
 	case from == "plugins" && to == "plugin":
 		return ""
 	case to == "plugin" && (strings.HasPrefix(from, "internal/oracle") || from == "internal/app"):
@@ -192,6 +200,10 @@ func TestLadderFindsBadArrows(t *testing.T) {
 		{"config to app", "internal/config/a.go", "internal/app", "points up"},
 		{"command to db", "cmd/hearth/main.go", "internal/db", "a command imports"},
 		{"command to plugin", "cmd/hearth/main.go", "plugins/weather", ""},
+		{"client to api", "client/a.go", "api", ""},
+		{"area to api", "internal/entity/a.go", "api", ""},
+		{"api to the standard library", "api/a.go", "fmt", ""},
+		{"api to internal", "api/a.go", "internal/fault", "standard library alone"},
 		{"client to internal", "client/a.go", "internal/fault", "stand alone"},
 		{"plugin to area", "plugins/weather/a.go", "internal/entity", "stand alone"},
 		{"plugin to contract", "plugins/weather/a.go", "plugin", ""},

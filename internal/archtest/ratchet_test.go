@@ -47,7 +47,7 @@ var held = map[rule]map[string]int{
 		"internal/entity/bulk":     10,
 		"internal/entity/graph":    9,
 		"internal/survey/offline":  9,
-		"internal/survey/quality":  10,
+		"internal/survey/quality":  9,
 		"internal/survey/response": 12,
 	},
 	smallAlone: {

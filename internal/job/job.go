@@ -23,6 +23,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -106,31 +107,16 @@ type Job struct {
 	Links           Links     `json:"links"`
 }
 
-// Progress is how far a job has come, in units of its own choice.
-type Progress struct {
-	Done  int64  `json:"done"`
-	Total int64  `json:"total" doc:"0 when it is not known."`
-	Note  string `json:"note,omitzero" doc:"A word for people."`
-}
+// Nouns of package api, by their names here.
+type (
+	Progress = api.Progress
+	Failure  = api.JobError
+)
 
 // Links are the addresses of a job.
 type Links struct {
 	Self   string `json:"self" example:"/v1/jobs/0198b3c6-3a5e-7c1f-9b64-2f3c5f0a7d11"`
 	Cancel string `json:"cancel,omitzero" doc:"POST here to stop it; only while it can be stopped."`
-}
-
-// Failure is one reason why an attempt failed.
-type Failure struct {
-	Code    string         `json:"code" doc:"Stable name of the error."`
-	Message string         `json:"message"`
-	Fields  []FailureField `json:"fields,omitempty" doc:"Every field of the input that is wrong."`
-}
-
-// FailureField names one place in the input.
-type FailureField struct {
-	Pointer string `json:"pointer"`
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
 }
 
 // codeInternal is all that is told of a mistake of ours.
@@ -144,7 +130,7 @@ func failure(err error) Failure {
 	}
 	out := Failure{Code: f.Code, Message: f.Message}
 	for _, d := range f.Fields {
-		out.Fields = append(out.Fields, FailureField(d))
+		out.Fields = append(out.Fields, api.Field(d))
 	}
 	return out
 }

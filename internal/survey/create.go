@@ -60,7 +60,7 @@ func (s *Service) create(ctx context.Context, d plan.Draft, ch change) (web.Repl
 
 func zeroProgress(v *Survey) *Progress {
 	p := &Progress{ByStratum: map[string]Tally{}, ByGroup: map[string]Tally{}}
-	p.aim(v.Sampling)
+	aim(p, v.Sampling)
 	return p
 }
 
@@ -155,15 +155,6 @@ func render(v *Survey) ([]byte, error) {
 		return nil, plan.Invalid(&c)
 	}
 	return body, nil
-}
-
-// Clone is what a copy has of its own.
-type Clone struct {
-	SurveyID        string       `json:"surveyId,omitzero" doc:"Made by the server when absent." example:"baseline-2027"`
-	Name            string       `json:"name,omitzero"`
-	ProjectID       string       `json:"projectId,omitzero" doc:"That of the original by default."`
-	TemplateVersion int          `json:"templateVersion,omitzero" doc:"That of the original by default."`
-	Window          *plan.Window `json:"window,omitzero" doc:"None by default."`
 }
 
 // Clone makes a draft with the configuration of another campaign, without its

@@ -3,22 +3,10 @@ package survey
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
-
-// Revision is a line of the history.
-type Revision struct {
-	Revision  int64     `json:"revision"`
-	At        time.Time `json:"at"`
-	Action    string    `json:"action" example:"activated"`
-	Actor     string    `json:"actor" doc:"DID of who did it."`
-	RequestID string    `json:"requestId,omitzero"`
-	Reason    string    `json:"reason,omitzero"`
-	Link      string    `json:"link" doc:"The record as it was."`
-}
 
 // History lists the revisions of a campaign before one, newest first; 0
 // begins. next is 0 at the end. The fault is SURVEY_NOT_FOUND.

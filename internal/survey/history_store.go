@@ -19,14 +19,14 @@ const (
 
 func findNewest(ctx context.Context, q db.Querier, nid int64) (Revision, error) {
 	var one Revision
-	err := one.scan(q.QueryRow(ctx, selectNewest, nid))
+	err := scanRevision(&one, q.QueryRow(ctx, selectNewest, nid))
 	if err != nil {
 		return one, fmt.Errorf("read newest revision: %w", err)
 	}
 	return one, nil
 }
 
-func (v *Revision) scan(row db.Row) error {
+func scanRevision(v *Revision, row db.Row) error {
 	var at int64
 	if err := row.Scan(&v.Revision, &at, &v.Action, &v.Actor, &v.RequestID, &v.Reason); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (v *Revision) scan(row db.Row) error {
 // listPast reads revisions before one, newest first.
 func listPast(ctx context.Context, q db.Querier, nid, before int64, limit int) ([]Revision, error) {
 	rows, err := q.Query(ctx, selectLog, nid, before, limit)
-	return db.Collect(rows, err, "list revisions", (*Revision).scan)
+	return db.Collect(rows, err, "list revisions", scanRevision)
 }
 
 // findPast reads the record of an earlier revision. The fault is

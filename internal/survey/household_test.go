@@ -192,12 +192,12 @@ func TestOutcomesAndCounts(t *testing.T) {
 		set(3, "refused", "") // stays completed
 		p := v.progress(t, "ws", id, 1)
 		for name, got := range map[string]string{
-			"all":           show(p.Tally),
+			"all":           show(p.SurveyTally),
 			"a":             show(p.ByStratum["a"]),
 			"b":             show(p.ByStratum["b"]),
 			"adopter":       show(p.ByGroup["adopter"]),
 			"comparison":    show(p.ByGroup["comparison"]),
-			"in the record": show(v.get(t, "ws", id).Progress.Tally),
+			"in the record": show(v.get(t, "ws", id).Progress.SurveyTally),
 		} {
 			wanted := map[string]string{
 				"all":           "d3 c4 ok2 part1 v1 rej0 f1 ref1 un0",
@@ -218,14 +218,14 @@ func TestOutcomesAndCounts(t *testing.T) {
 		if _, err := v.s.OpenRound(as(t, "ws", "owner"), id, "", survey.NextRound{Name: "two"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := show(v.progress(t, "ws", id, 0).Tally); got != "d3 c0 ok0 part0 v0 rej0 f0 ref0 un0" {
+		if got := show(v.progress(t, "ws", id, 0).SurveyTally); got != "d3 c0 ok0 part0 v0 rej0 f0 ref0 un0" {
 			t.Errorf("round 2 = %s", got)
 		}
-		if got := show(v.progress(t, "ws", id, 1).Tally); got != "d3 c4 ok2 part1 v1 rej0 f1 ref1 un0" {
+		if got := show(v.progress(t, "ws", id, 1).SurveyTally); got != "d3 c4 ok2 part1 v1 rej0 f1 ref1 un0" {
 			t.Errorf("round 1 = %s", got)
 		}
 		set(3, "contacted", "")
-		if got := show(v.progress(t, "ws", id, 2).Tally); got != "d3 c1 ok0 part0 v0 rej0 f0 ref0 un0" {
+		if got := show(v.progress(t, "ws", id, 2).SurveyTally); got != "d3 c1 ok0 part0 v0 rej0 f0 ref0 un0" {
 			t.Errorf("round 2 = %s", got)
 		}
 		_, err := v.s.Progress(ctx, id, 3)

@@ -22,14 +22,6 @@ type Upload struct {
 	Items []plan.HouseholdDraft `json:"items" doc:"At most 1,000."`
 }
 
-// Merged tells what an upload did.
-type Merged struct {
-	Added     int   `json:"added"`
-	Changed   int   `json:"changed"`
-	Unchanged int   `json:"unchanged"`
-	Listed    int64 `json:"listed" doc:"Households on the list now."`
-}
-
 // AddHouseholds merges households into the list of a campaign, all or none:
 // what a draft leaves out stays as it is. Doing it again changes nothing.
 // Faults: SURVEY_NOT_FOUND, HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_LOCKED

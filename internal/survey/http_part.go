@@ -53,12 +53,6 @@ type AssignmentList struct {
 	Items []plan.Assignment `json:"items" doc:"At most 500."`
 }
 
-// RoundList is the rounds of a survey.
-type RoundList struct {
-	Round int     `json:"round" doc:"The one that is open."`
-	Items []Round `json:"items"`
-}
-
 // part reads a survey and shows a part of it, with the ETag of the whole.
 func part[T any](ctx context.Context, s *Service, id string, of func(*Survey) T) (web.Reply[T], error) {
 	r, v, err := s.read(ctx, s.db, id)
@@ -120,7 +114,7 @@ func (s *Service) servePutAssignments(ctx context.Context, in *struct {
 }
 
 func (s *Service) serveRounds(ctx context.Context, in *one) (web.Reply[RoundList], error) {
-	return part(ctx, s, in.ID, func(v *Survey) RoundList { return RoundList{v.Round, v.Rounds} })
+	return part(ctx, s, in.ID, func(v *Survey) RoundList { return RoundList{Round: v.Round, Items: v.Rounds} })
 }
 
 func (s *Service) serveOpenRound(ctx context.Context, in *struct {

@@ -117,7 +117,7 @@ func (s *Service) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(),
 		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: plan.NewDuties(v.Assignments),
-		Policy: v.VerificationPolicy.WithDefaults(), Window: v.openWindow(), weight: perByte*len(r.Body) + cachedBase,
+		Policy: plan.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), weight: perByte*len(r.Body) + cachedBase,
 	}
 	for _, c := range v.Collectors {
 		o.Collectors[c.DID] = true

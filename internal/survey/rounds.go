@@ -14,18 +14,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// NextRound is a round to be opened.
-type NextRound struct {
-	Name   string       `json:"name,omitzero" example:"2026 Q4"`
-	Window *plan.Window `json:"window,omitzero" doc:"That of the survey by default."`
-	Reason string       `json:"reason,omitzero"`
-}
-
-func (n NextRound) check() error {
+func checkNext(n NextRound) error {
 	var c fault.Checks
 	check.Short(&c, "/name", n.Name, plan.MaxName)
 	check.Short(&c, "/reason", n.Reason, check.MaxReason)
-	n.Window.Check(&c, "/window")
+	plan.CheckWindow(n.Window, &c, "/window")
 	return plan.Invalid(&c)
 }
 
@@ -34,7 +27,7 @@ func (n NextRound) check() error {
 // TOO_MANY_ROUNDS, and those of web.CheckMatch.
 func (s *Service) OpenRound(ctx context.Context, id, ifMatch string, n NextRound) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
-	if err := n.check(); err != nil {
+	if err := checkNext(n); err != nil {
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {

@@ -14,6 +14,7 @@ package survey
 import (
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 )
 
@@ -40,51 +41,37 @@ type Survey struct {
 	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
 	External  bool   `json:"external,omitzero" doc:"The project is not held here."`
 	plan.Content
-	Round        int       `json:"round" doc:"The round that is open, counted from 1."`
-	Rounds       []Round   `json:"rounds"`
-	Status       Status    `json:"status" enum:"draft,ready,active,paused,closed,archived"`
-	StatusReason string    `json:"statusReason,omitzero"`
-	Revision     int64     `json:"revision"`
-	Created      time.Time `json:"created"`
-	CreatedBy    string    `json:"createdBy"`
-	Updated      time.Time `json:"updated"`
-	UpdatedBy    string    `json:"updatedBy"`
-	Activated    time.Time `json:"activated,omitzero" doc:"When it was first active."`
-	Closed       time.Time `json:"closed,omitzero"`
-	Links        Links     `json:"links"`
-	Progress     *Progress `json:"progress,omitzero" doc:"How far the open round has come. Not in lists. It is no part of the revision: poll links.progress."`
+	Round        int             `json:"round" doc:"The round that is open, counted from 1."`
+	Rounds       []Round         `json:"rounds"`
+	Status       Status          `json:"status" enum:"draft,ready,active,paused,closed,archived"`
+	StatusReason string          `json:"statusReason,omitzero"`
+	Revision     int64           `json:"revision"`
+	Created      time.Time       `json:"created"`
+	CreatedBy    string          `json:"createdBy"`
+	Updated      time.Time       `json:"updated"`
+	UpdatedBy    string          `json:"updatedBy"`
+	Activated    time.Time       `json:"activated,omitzero" doc:"When it was first active."`
+	Closed       time.Time       `json:"closed,omitzero"`
+	Links        api.SurveyLinks `json:"links"`
+	Progress     *Progress       `json:"progress,omitzero" doc:"How far the open round has come. Not in lists. It is no part of the revision: poll links.progress."`
 }
 
-// Round is one pass over the households.
-type Round struct {
-	Round    int          `json:"round"`
-	Name     string       `json:"name,omitzero" example:"2026 Q3"`
-	Opened   time.Time    `json:"opened"`
-	OpenedBy string       `json:"openedBy"`
-	Closed   time.Time    `json:"closed,omitzero" doc:"When the next round was opened."`
-	Window   *plan.Window `json:"window,omitzero"`
-}
+// Nouns of package api, by their names here.
+type (
+	Round     = api.SurveyRound
+	Clone     = api.SurveyClone
+	Revision  = api.SurveyRevision
+	Merged    = api.MergedHouseholds
+	RoundList = api.SurveyRounds
+	Tally     = api.SurveyTally
+	Progress  = api.SurveyProgress
+	Report    = api.SurveyReport
+	NextRound = api.NextRound
+)
 
-// Links are the addresses of what belongs to a campaign.
-type Links struct {
-	Self       string `json:"self"`
-	Responses  string `json:"responses"`
-	Template   string `json:"template"`
-	Sampling   string `json:"sampling" doc:"The households that make the sample."`
-	Activate   string `json:"activate"`
-	Households string `json:"households"`
-	Collectors string `json:"collectors"`
-	Progress   string `json:"progress"`
-	Quality    string `json:"quality"`
-	Flags      string `json:"flags"`
-	BackChecks string `json:"backChecks"`
-	Exports    string `json:"exports"`
-	History    string `json:"history"`
-}
-
-func linksOf(c *Survey) Links {
+func linksOf(c *Survey) api.SurveyLinks {
 	self := "/v1/surveys/" + c.SurveyID // needs no escaping: see surveyName
-	return Links{
+	return api.SurveyLinks{
 		Self: self, Responses: self + "/responses", Template: "/v1/templates/" + c.TemplateID, Sampling: self + "/households", Activate: self + "/activate",
 		Households: self + "/households", Collectors: self + "/collectors", Progress: self + "/progress",
 		Quality: self + "/quality", Flags: self + "/flags", BackChecks: self + "/back-checks", Exports: self + "/exports", History: self + "/history",

@@ -161,7 +161,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft)
 		return nil, err
 	}
 	v.Round, v.Rounds, v.Status, v.StatusReason = old.Round, old.Rounds, old.Status, old.StatusReason
-	if n := len(v.Rounds) - 1; !old.Window.Same(v.Window) && v.Rounds[n].Window != nil {
+	if n := len(v.Rounds) - 1; !plan.SameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
 		v.Rounds = slices.Clone(v.Rounds)
 		v.Rounds[n].Window = nil // what is said last holds, for the open round too
 	}

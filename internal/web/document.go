@@ -84,8 +84,8 @@ func mergeFirst(n *node) {
 }
 
 // schemaName puts the package before the type, so that two areas may each
-// have a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity. What
-// Page holds is named the same way.
+// have a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity, and so
+// do the nouns of package api. What Page holds is named the same way.
 func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer { // only what it points to has a package
 		t = t.Elem()
@@ -101,7 +101,7 @@ func schemaName(t reflect.Type, hint string) string {
 
 func prefixed(pkg, name string) string {
 	pkg = path.Base(pkg)
-	if name == "" || pkg == "." || pkg == "web" {
+	if name == "" || pkg == "." || pkg == "web" || pkg == "api" {
 		return name
 	}
 	pkg = strings.ToUpper(pkg[:1]) + pkg[1:]

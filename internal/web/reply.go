@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Reply is an answer with more than a body. A handler that needs a header or
@@ -106,17 +108,8 @@ func encodeTime(e *jsontext.Encoder, t time.Time) error {
 	return e.WriteToken(jsontext.String(t.UTC().Format(TimeFormat)))
 }
 
-// Page is one page of a list. Follow HasMore, not the number of items: a page
-// may be short, or empty, and the list still go on.
-type Page[T any] struct {
-	Items []T      `json:"items"`
-	Page  PageInfo `json:"page"`
-}
-
-// PageInfo tells where a page ends.
-type PageInfo struct {
-	Limit      int    `json:"limit" doc:"How many items were asked for at most."`
-	NextCursor string `json:"nextCursor,omitempty" doc:"Give this as cursor to read on."`
-	HasMore    bool   `json:"hasMore" doc:"Whether there is more. A page may be short although there is."`
-	AsOf       int64  `json:"asOf,omitzero" doc:"Of responses: number of the newest event when the list was begun. A decision about many by a filter names it, and leaves out what has changed since."`
-}
+// Nouns of package api, by their names here.
+type (
+	Page[T any] = api.Page[T]
+	PageInfo    = api.PageInfo
+)

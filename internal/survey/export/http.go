@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -143,35 +144,26 @@ func room(ctx context.Context, tx *db.Tx, ws string) error {
 
 // Export is an export as its readers see it.
 type Export struct {
-	ID           string        `json:"id" doc:"The same as the id of its job."`
-	SurveyID     string        `json:"surveyId"`
-	Status       job.Status    `json:"status" enum:"queued,running,succeeded,failed,cancelled"`
-	Format       layout.Format `json:"format"`
-	Shape        layout.Shape  `json:"shape"`
-	PII          layout.Level  `json:"pii"`
-	Filter       string        `json:"filter,omitzero"`
-	Verification []string      `json:"verification,omitzero"`
-	AsOf         time.Time     `json:"asOf" doc:"The responses are as they were at this time."`
-	Rounds       []int         `json:"rounds,omitzero"`
-	Language     string        `json:"language,omitzero"`
-	Counts       Counts        `json:"counts"`
-	SHA256       string        `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
-	Errors       []job.Failure `json:"errors,omitempty" doc:"Why it failed."`
-	CreatedBy    string        `json:"createdBy" doc:"DID of who asked for it."`
-	CreatedAt    time.Time     `json:"createdAt"`
-	StartedAt    time.Time     `json:"startedAt,omitzero"`
-	FinishedAt   time.Time     `json:"finishedAt,omitzero"`
-	ExpiresAt    time.Time     `json:"expiresAt,omitzero" doc:"When the file is removed."`
-	Links        Links         `json:"links"`
-}
-
-// Links are the addresses of an export.
-type Links struct {
-	Self     string `json:"self"`
-	File     string `json:"file,omitzero" doc:"While there is a file that this key may read."`
-	Codebook string `json:"codebook"`
-	Survey   string `json:"survey"`
-	Job      string `json:"job"`
+	ID           string                `json:"id" doc:"The same as the id of its job."`
+	SurveyID     string                `json:"surveyId"`
+	Status       job.Status            `json:"status" enum:"queued,running,succeeded,failed,cancelled"`
+	Format       layout.Format         `json:"format"`
+	Shape        layout.Shape          `json:"shape"`
+	PII          layout.Level          `json:"pii"`
+	Filter       string                `json:"filter,omitzero"`
+	Verification []string              `json:"verification,omitzero"`
+	AsOf         time.Time             `json:"asOf" doc:"The responses are as they were at this time."`
+	Rounds       []int                 `json:"rounds,omitzero"`
+	Language     string                `json:"language,omitzero"`
+	Counts       Counts                `json:"counts"`
+	SHA256       string                `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
+	Errors       []job.Failure         `json:"errors,omitempty" doc:"Why it failed."`
+	CreatedBy    string                `json:"createdBy" doc:"DID of who asked for it."`
+	CreatedAt    time.Time             `json:"createdAt"`
+	StartedAt    time.Time             `json:"startedAt,omitzero"`
+	FinishedAt   time.Time             `json:"finishedAt,omitzero"`
+	ExpiresAt    time.Time             `json:"expiresAt,omitzero" doc:"When the file is removed."`
+	Links        api.SurveyExportLinks `json:"links"`
 }
 
 type oneIn struct {
@@ -216,7 +208,7 @@ func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.
 		ID: id, SurveyID: o.SurveyID, Status: j.Status, Format: d.Format, Shape: d.Shape, PII: d.PII, Filter: d.Filter, Verification: d.Verification,
 		AsOf: d.AsOf, Rounds: d.Rounds, Language: d.Language, Counts: n.Counts, SHA256: n.SHA256, Errors: j.Errors, CreatedBy: j.CreatedBy,
 		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
-		Links: Links{Self: survey + "/exports/" + id, Codebook: survey + "/codebook", Survey: survey, Job: job.Path(id)},
+		Links: api.SurveyExportLinks{Self: survey + "/exports/" + id, Codebook: survey + "/codebook", Survey: survey, Job: job.Path(id)},
 	}
 	f, err := s.fileOf(ctx, t, &e)
 	return e, f, err

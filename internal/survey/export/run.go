@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -25,14 +26,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Counts is how far an export has come.
-type Counts struct {
-	Total     int64 `json:"total" doc:"Responses the survey had when it began."`
-	Looked    int64 `json:"looked" doc:"Responses looked at so far."`
-	Responses int64 `json:"responses" doc:"Responses in the file so far."`
-	Rows      int64 `json:"rows" doc:"Rows or lines of the file so far, without the heads of columns."`
-	Bytes     int64 `json:"bytes" doc:"Size of the file so far."`
-}
+// Counts is that of package api.
+type Counts = api.SurveyExportCounts
 
 // state is where the writing goes on. XLSX begins anew: an archive cannot be
 // taken up in its middle.

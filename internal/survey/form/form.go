@@ -43,8 +43,6 @@ type (
 	Object = document.Object
 	// Value is any JSON value kept as it was given.
 	Value = document.Value
-	// Verdict is what a difference means to responses and exports.
-	Verdict = document.Verdict
 	// Difference is what changed between two templates.
 	Difference = document.Difference
 	// TemplateChange is one change of a template.

@@ -1,5 +1,7 @@
 package form
 
+import "github.com/hearth-dmrv/hearth/api"
+
 import "slices"
 
 // SectionView is a section as one person sees it.
@@ -13,24 +15,18 @@ type SectionView struct {
 
 // QuestionView is a question as one person sees it.
 type QuestionView struct {
-	ID        string         `json:"id"`
-	Type      Type           `json:"type"`
-	Label     string         `json:"label,omitzero"`
-	Hint      string         `json:"hint,omitzero"`
-	Unit      string         `json:"unit,omitzero"`
-	Relevant  bool           `json:"relevant"`
-	Required  bool           `json:"required"`
-	ReadOnly  bool           `json:"readOnly,omitzero"`
-	Answer    Value          `json:"answer,omitzero" doc:"As answered or calculated."`
-	Options   []OptionView   `json:"options,omitzero"`
-	Rows      []OptionView   `json:"rows,omitzero"`
-	Questions []QuestionView `json:"questions,omitzero" doc:"Of a group; of a repeat those of its first element, or of an empty one."`
-}
-
-// OptionView is an option as one person sees it.
-type OptionView struct {
-	Value string `json:"value"`
-	Label string `json:"label"`
+	ID        string              `json:"id"`
+	Type      Type                `json:"type"`
+	Label     string              `json:"label,omitzero"`
+	Hint      string              `json:"hint,omitzero"`
+	Unit      string              `json:"unit,omitzero"`
+	Relevant  bool                `json:"relevant"`
+	Required  bool                `json:"required"`
+	ReadOnly  bool                `json:"readOnly,omitzero"`
+	Answer    Value               `json:"answer,omitzero" doc:"As answered or calculated."`
+	Options   []api.PreviewOption `json:"options,omitzero"`
+	Rows      []api.PreviewOption `json:"rows,omitzero"`
+	Questions []QuestionView      `json:"questions,omitzero" doc:"Of a group; of a repeat those of its first element, or of an empty one."`
 }
 
 // View shows the selected sections in one language. r is the result of a check
@@ -87,14 +83,14 @@ func (v viewer) questions(b *block) []QuestionView {
 	return views
 }
 
-func (v viewer) options(options []Option) []OptionView {
-	var views []OptionView
+func (v viewer) options(options []Option) []api.PreviewOption {
+	var views []api.PreviewOption
 	for _, o := range options {
 		label := v.in(o.Label)
 		if label == "" {
 			label = o.Value
 		}
-		views = append(views, OptionView{Value: o.Value, Label: label})
+		views = append(views, api.PreviewOption{Value: o.Value, Label: label})
 	}
 	return views
 }

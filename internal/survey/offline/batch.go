@@ -61,7 +61,7 @@ func (s *Service) Take(ctx context.Context, b Batch) (*Results, error) {
 	if err := flush(); err != nil {
 		return nil, err
 	}
-	out.sum()
+	sum(out)
 	return out, nil
 }
 
@@ -82,7 +82,7 @@ func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*ready, erro
 	refuse := func(err error) error {
 		f := refusal(err)
 		if f != nil {
-			r.refuse(Invalid, f)
+			refuse(r, Invalid, f)
 			return nil
 		}
 		return err
@@ -199,7 +199,7 @@ func (s *Service) tell(ctx context.Context, tx *db.Tx, p *response.Prepared, don
 		r.Status, r.Missing = Partial, p.Sent().Head.Missing
 	}
 	if p.HasFiles() {
-		if r.Waiting, err = media.Missing(ctx, tx, done.Row.NID, true); err != nil {
+		if r.MissingAttachments, err = media.Missing(ctx, tx, done.Row.NID, true); err != nil {
 			return err
 		}
 	}

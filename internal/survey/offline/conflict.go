@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -45,14 +46,7 @@ type Record struct {
 	ResolvedBy  string             `json:"resolvedBy,omitzero"`
 	Resolution  string             `json:"resolution,omitzero" enum:"stored,sent,merged"`
 	Reason      string             `json:"reason,omitzero"`
-	Links       Links              `json:"links"`
-}
-
-// Links are the addresses around a conflict.
-type Links struct {
-	Self     string `json:"self"`
-	Response string `json:"response,omitzero"`
-	Resolve  string `json:"resolve"`
+	Links       api.ConflictLinks  `json:"links"`
 }
 
 const idPrefix = "cfl_"
@@ -127,10 +121,10 @@ func (s *Service) setAside(ctx context.Context, tx *db.Tx, x refused, r *Result)
 	}
 	o, d := p.Open(), p.Draft()
 	if against == nil || against.Survey != o.NID || f.Code != clash.ConflictCode && f.Code != clash.DuplicateCode {
-		r.refuse(Invalid, f)
+		refuse(r, Invalid, f)
 		return nil
 	}
-	r.refuse(Conflict, f)
+	refuse(r, Conflict, f)
 	r.Revision = against.Revision
 	known, err := findSame(ctx, tx, against.NID, name(ctx, p))
 	if err != nil {
@@ -209,7 +203,7 @@ func (s *Service) notKept(ctx context.Context, tx *db.Tx, c *row, r *Result) err
 	err = erasure.Check(ctx, tx, c.ws, c.household, "/householdId")
 	if f := refusal(err); f != nil {
 		*r = Result{Index: r.Index, ResponseID: r.ResponseID}
-		r.refuse(Invalid, f)
+		refuse(r, Invalid, f)
 		return nil
 	}
 	return err
@@ -256,7 +250,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 	out := &Record{
 		ConflictID: nameOf(c.nid), SurveyID: o.SurveyID, Code: c.code, ResponseID: c.responseID, SentID: c.sentID, HouseholdID: c.household,
 		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []clash.Difference{}, Resolution: c.resolution, Reason: c.reason,
-		Links: Links{Self: path, Resolve: path + "/resolve"},
+		Links: api.ConflictLinks{Self: path, Resolve: path + "/resolve"},
 	}
 	if !c.held() {
 		out.Links.Response = response.Path(c.responseID)

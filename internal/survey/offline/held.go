@@ -92,7 +92,7 @@ func (s *Service) hold(ctx context.Context, tx *db.Tx, p *response.Prepared, r *
 	if o.Status == survey.StatusPaused {
 		why = fault.New(fault.Conflict, pausedCode, "The survey is paused. The response is kept until a manager takes or refuses it.")
 	}
-	r.refuse(Held, why)
+	refuse(r, Held, why)
 	r.Missing = p.Sent().Head.Missing
 	if known != nil {
 		r.ConflictID, r.Code = nameOf(known.nid), known.code

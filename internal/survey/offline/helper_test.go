@@ -161,7 +161,7 @@ func (v *env) tally(t testing.TB) survey.Tally {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Tally
+	return p.SurveyTally
 }
 
 func (v *env) count(t testing.TB, table string) int {

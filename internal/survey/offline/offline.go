@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -89,42 +90,14 @@ const (
 	Invalid  = "invalid"
 )
 
-// Result is what became of one item.
-type Result struct {
-	Index      int                `json:"index"`
-	ResponseID string             `json:"responseId,omitzero"`
-	Status     string             `json:"status" enum:"created,replayed,partial,conflict,held,invalid" doc:"created; replayed: it was there, or its conflict was resolved; partial: created, answers are missing; conflict: set aside; held: it came after the survey had closed or paused, and is kept until a manager decides; invalid: refused."`
-	Revision   int64              `json:"revision,omitzero"`
-	Missing    []string           `json:"missing,omitzero" doc:"Pointers of required answers that are missing."`
-	Waiting    []string           `json:"missingAttachments,omitzero" doc:"Hashes of attachments to send now."`
-	ConflictID string             `json:"conflictId,omitzero"`
-	Code       string             `json:"code,omitzero" doc:"Why it was not stored." example:"RESPONSE_INVALID"`
-	Detail     string             `json:"detail,omitzero"`
-	Errors     []Problem          `json:"errors,omitzero"`
-	Existing   *clash.Existing    `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has, if this key may know it."`
-	Candidates []clash.Candidate  `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
-	Warnings   []response.Warning `json:"warnings,omitzero" doc:"What of the item was not done."`
-}
+// Nouns of package api, by their names here.
+type (
+	Result     = api.BatchItem
+	Results    = api.ResponseBatch
+	Resolution = api.ConflictResolution
+)
 
-// Problem is one thing that is wrong with an item.
-type Problem struct {
-	Pointer string `json:"pointer"`
-	Code    string `json:"code"`
-	Detail  string `json:"detail"`
-}
-
-// Results is the answer to a batch.
-type Results struct {
-	Created  int      `json:"created"`
-	Replayed int      `json:"replayed"`
-	Partial  int      `json:"partial"`
-	Conflict int      `json:"conflict"`
-	Held     int      `json:"held"`
-	Invalid  int      `json:"invalid"`
-	Results  []Result `json:"results" doc:"One for each item, in their order."`
-}
-
-func (r *Results) sum() {
+func sum(r *Results) {
 	for _, one := range r.Results {
 		switch one.Status {
 		case Created:
@@ -144,12 +117,12 @@ func (r *Results) sum() {
 }
 
 // refuse notes why an item was not stored.
-func (r *Result) refuse(status string, f *fault.Error) {
+func refuse(r *Result, status string, f *fault.Error) {
 	r.Status, r.Code, r.Detail, r.Errors = status, f.Code, f.Message, nil
 	more, _ := f.Members.(clash.Members)
 	r.Existing, r.Candidates = more.Existing, more.Candidates
 	for _, one := range f.Fields[:min(len(f.Fields), maxErrors)] {
-		r.Errors = append(r.Errors, Problem{one.Pointer, one.Code, one.Detail})
+		r.Errors = append(r.Errors, api.Field(one))
 	}
 }
 

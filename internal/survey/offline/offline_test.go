@@ -134,7 +134,7 @@ func TestBatchLimits(t *testing.T) {
 		t.Errorf("a large batch = %d", w.Code)
 	}
 	photo := strings.Repeat("ab", 32)
-	if out := v.take(t, "ann", item("p", "2", `"size":1,"photo":"sha256:`+photo+`"`)); !slices.Equal(out.Results[0].Waiting, []string{photo}) {
+	if out := v.take(t, "ann", item("p", "2", `"size":1,"photo":"sha256:`+photo+`"`)); !slices.Equal(out.Results[0].MissingAttachments, []string{photo}) {
 		t.Errorf("result = %+v", out.Results[0])
 	}
 }

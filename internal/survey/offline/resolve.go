@@ -18,21 +18,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Resolution decides a conflict.
-type Resolution struct {
-	Keep       string            `json:"keep" enum:"stored,sent,merged" doc:"stored: nothing changes; one that is held is refused. sent: the stored response is corrected, or replaced by the second one of its household; one that is held is taken. merged: the answers of both together."`
-	Take       map[string]string `json:"take,omitzero" doc:"For merged: pointer of a question that both answer differently → stored or sent. One that is withheld from you needs it whenever both answer."`
-	Supersedes string            `json:"supersedes,omitzero" doc:"For sent, of one that is held: the response of the household that it replaces."`
-	Reason     string            `json:"reason,omitzero" maxLength:"1000" doc:"Why, one line. Needed when a verified response changes, and to refuse one that is held." example:"The tablet held the newer interview."`
-}
-
 const (
 	keepStored = "stored"
 	keepSent   = "sent"
 	keepMerged = "merged"
 )
 
-func (r *Resolution) check() error {
+func checkResolution(r *Resolution) error {
 	var c fault.Checks
 	switch r.Keep {
 	case keepStored, keepSent, keepMerged:
@@ -63,7 +55,7 @@ func taken(pointer string) string {
 // those of a correction or of a response that replaces another.
 func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res Resolution) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
-	if err := res.check(); err != nil {
+	if err := checkResolution(&res); err != nil {
 		return none, err
 	}
 	o, c, err := s.find(ctx, s.db, surveyID, id)
@@ -107,7 +99,7 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 
 // checkFor names what is wrong with a resolution for the response it would
 // change. Whether the contents differ in what it takes is nothing to tell.
-func (r *Resolution) checkFor(f *form.Form, stored *response.Row) error {
+func checkFor(r *Resolution, f *form.Form, stored *response.Row) error {
 	var c fault.Checks
 	questions := questionsOf(f)
 	for _, pointer := range slices.Sorted(maps.Keys(r.Take)) {
@@ -142,7 +134,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 	if err != nil {
 		return nil, err
 	}
-	if err := res.checkFor(o.Form, r); err != nil {
+	if err := checkFor(&res, o.Form, r); err != nil {
 		return nil, err
 	}
 	if res.Keep == keepStored {

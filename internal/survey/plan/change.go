@@ -27,7 +27,7 @@ func Changed(old, new Draft) ([]string, error) {
 	for _, name := range slices.Compact(names) {
 		switch {
 		case bytes.Equal(before[name], after[name]):
-		case name == "window" && !old.Window.sameStart(new.Window):
+		case name == "window" && !sameStart(old.Window, new.Window):
 			out = append(out, "window/start")
 		default:
 			out = append(out, name)
@@ -49,15 +49,15 @@ func members(d Draft) (map[string]jsontext.Value, error) {
 	return out, nil
 }
 
-// Same tells whether two windows, each of which need not be there, are one.
-func (w *Window) Same(other *Window) bool {
-	return w.sameStart(other) && w.given().End.Equal(other.given().End)
+// SameWindow reports whether two windows, each of which need not be there, are one.
+func SameWindow(w, other *Window) bool {
+	return sameStart(w, other) && given(w).End.Equal(given(other).End)
 }
 
-func (w *Window) sameStart(other *Window) bool { return w.given().Start.Equal(other.given().Start) }
+func sameStart(w, other *Window) bool { return given(w).Start.Equal(given(other).Start) }
 
 // given is a window that need not be there.
-func (w *Window) given() Window {
+func given(w *Window) Window {
 	if w == nil {
 		return Window{}
 	}

@@ -38,7 +38,7 @@ func TestChanged(t *testing.T) {
 		if err != nil || strings.Join(got, " ") != tt.want {
 			t.Errorf("%s: Changed() = %v, %v, want %s", tt.name, got, err, tt.want)
 		}
-		if same := tt.old.Window.Same(tt.new.Window); same == strings.Contains(tt.want, "window") {
+		if same := plan.SameWindow(tt.old.Window, tt.new.Window); same == strings.Contains(tt.want, "window") {
 			t.Errorf("%s: Same() = %v", tt.name, same)
 		}
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -19,12 +18,6 @@ type Collector struct {
 	DID      string     `json:"did" example:"did:ixo:agent/123"`
 	Name     string     `json:"name,omitzero" example:"Asha"`
 	Training *Schooling `json:"training,omitzero"`
-}
-
-// Schooling is how a collector was trained.
-type Schooling struct {
-	CompletedAt time.Time `json:"completedAt,omitzero"`
-	Note        string    `json:"note,omitzero"`
 }
 
 // plainCollector is a Collector that reads its own members.
@@ -76,19 +69,6 @@ func checkCollectors(c *fault.Checks, at string, list []Collector) {
 		}
 		seen[one.DID] = true
 	}
-}
-
-// Assignment gives a collector households: those it names, else those that are
-// in one of its strata and one of its areas, where no list means any. A
-// household that several rules fit goes to one of them, for ever the same, in
-// proportion to their loads. A collector named for the household itself goes
-// before all rules.
-type Assignment struct {
-	Collector  string   `json:"collector" doc:"DID of the collector." example:"did:ixo:agent/123"`
-	Strata     []string `json:"strata,omitzero" doc:"At most 100."`
-	Areas      []string `json:"areas,omitzero" doc:"At most 100."`
-	Households []string `json:"households,omitzero" doc:"DIDs; 1,000 in all assignments together. Longer lists: set collector of the households."`
-	Load       int      `json:"load,omitzero" doc:"Share of the households that others could visit too, 1 to 100,000; 1 by default." example:"1"`
 }
 
 // Veiled are assignments as a caller sees them: those that name households name

@@ -103,7 +103,7 @@ func (d *Content) check(c *fault.Checks) {
 		c.Require(e.Expression != "", "/eligibility/expression")
 		check.Short(c, "/eligibility/expression", e.Expression, MaxExpression)
 	}
-	d.VerificationPolicy.check(c)
+	checkPolicy(d.VerificationPolicy, c)
 	checkAssignments(c, "/assignments", d.Assignments, d.Sampling)
 	if !d.Metadata.IsZero() && (d.Metadata.Kind() != '{' || len(d.Metadata.Value) > maxMetadata) {
 		c.Add("/metadata", "invalid", "The value must be an object of at most 16 KiB.")
@@ -150,7 +150,7 @@ func (d *Content) checkMethod(c *fault.Checks) {
 }
 
 func (d *Content) checkTimes(c *fault.Checks) {
-	d.Window.Check(c, "/window")
+	CheckWindow(d.Window, c, "/window")
 	if r := d.Recurrence; r != nil {
 		if r.Every < 1 || r.Every > 366 {
 			c.Add("/recurrence/every", "out_of_range", "The value must be 1 to 366.")
@@ -159,8 +159,8 @@ func (d *Content) checkTimes(c *fault.Checks) {
 	}
 }
 
-// Check notes what is wrong with a window.
-func (w *Window) Check(c *fault.Checks, at string) {
+// CheckWindow notes what is wrong with a window.
+func CheckWindow(w *Window, c *fault.Checks, at string) {
 	if w == nil {
 		return
 	}
@@ -171,7 +171,7 @@ func (w *Window) Check(c *fault.Checks, at string) {
 	}
 }
 
-func (p *Policy) check(c *fault.Checks) {
+func checkPolicy(p *Policy, c *fault.Checks) {
 	if p == nil {
 		return
 	}
@@ -205,8 +205,8 @@ func names(c *fault.Checks, at string, list []string, most int, one func(at, tex
 	}
 }
 
-// WithDefaults is a policy with what it does not say; nil says nothing.
-func (p *Policy) WithDefaults() Policy {
+// PolicyWithDefaults is a policy with what it does not say; nil says nothing.
+func PolicyWithDefaults(p *Policy) Policy {
 	out := Policy{}
 	if p != nil {
 		out = *p

@@ -14,12 +14,6 @@ const (
 	GroupComparison = "comparison"
 )
 
-// Location is where a household is.
-type Location struct {
-	Lat float64 `json:"lat" example:"-1.2921"`
-	Lon float64 `json:"lon" example:"36.8219"`
-}
-
 // HouseholdDraft is a household as it is uploaded. What is left out stays as it
 // is when the household is on the list already.
 type HouseholdDraft struct {

@@ -6,34 +6,33 @@
 package plan
 
 import (
-	"time"
-
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 // Content is what the maker of a campaign decides.
 type Content struct {
-	Name               string       `json:"name,omitzero" example:"Baseline 2026"`
-	Description        string       `json:"description,omitzero"`
-	Template           *Flags       `json:"template,omitzero" doc:"Which parts of the template are asked; what carries no flag is always asked."`
-	TemplateID         string       `json:"templateId,omitzero" minLength:"1" doc:"A template; the standard one of the stage by default." example:"baseline-v1"`
-	TemplateVersion    int          `json:"templateVersion,omitzero" doc:"Pinned; the newest published one by default." example:"1"`
-	Sections           []string     `json:"sections,omitzero" doc:"Sections to ask, in place of flags; all by default."`
-	Methodology        *Methodology `json:"methodology,omitzero"`
-	Sampling           *Sampling    `json:"sampling,omitzero"`
-	Modes              []string     `json:"modes,omitzero" doc:"How answers are collected: visit, phone, ussd, web, chat, import; visit by default."`
-	Collectors         []Collector  `json:"collectors,omitzero" doc:"Who collects, at most 500. A plain DID does as well."`
-	StrictCollectors   bool         `json:"strictCollectors,omitzero" doc:"Only named collectors may send responses; otherwise others are flagged."`
-	Training           *Training    `json:"training,omitzero"`
-	Instructions       form.Text    `json:"instructions,omitzero" doc:"What collectors are told."`
-	Languages          []string     `json:"languages,omitzero" doc:"Languages of the interviews; those of the template by default." example:"[\"en\",\"sw\"]"`
-	Window             *Window      `json:"window,omitzero"`
-	Recurrence         *Recurrence  `json:"recurrence,omitzero"`
-	OnePerHousehold    *bool        `json:"onePerHousehold,omitzero" doc:"At most one response of a household in a round; true by default."`
-	Eligibility        *Eligibility `json:"eligibility,omitzero"`
-	VerificationPolicy *Policy      `json:"verificationPolicy,omitzero"`
-	Assignments        []Assignment `json:"assignments,omitzero" doc:"Who visits which households, at most 500 rules with 1,000 households in all."`
-	Metadata           form.Object  `json:"metadata,omitzero" doc:"Anything else, kept as it is; 16 KiB."`
+	Name               string                 `json:"name,omitzero" example:"Baseline 2026"`
+	Description        string                 `json:"description,omitzero"`
+	Template           *Flags                 `json:"template,omitzero" doc:"Which parts of the template are asked; what carries no flag is always asked."`
+	TemplateID         string                 `json:"templateId,omitzero" minLength:"1" doc:"A template; the standard one of the stage by default." example:"baseline-v1"`
+	TemplateVersion    int                    `json:"templateVersion,omitzero" doc:"Pinned; the newest published one by default." example:"1"`
+	Sections           []string               `json:"sections,omitzero" doc:"Sections to ask, in place of flags; all by default."`
+	Methodology        *api.SurveyMethodology `json:"methodology,omitzero"`
+	Sampling           *Sampling              `json:"sampling,omitzero"`
+	Modes              []string               `json:"modes,omitzero" doc:"How answers are collected: visit, phone, ussd, web, chat, import; visit by default."`
+	Collectors         []Collector            `json:"collectors,omitzero" doc:"Who collects, at most 500. A plain DID does as well."`
+	StrictCollectors   bool                   `json:"strictCollectors,omitzero" doc:"Only named collectors may send responses; otherwise others are flagged."`
+	Training           *api.SurveyTraining    `json:"training,omitzero"`
+	Instructions       form.Text              `json:"instructions,omitzero" doc:"What collectors are told."`
+	Languages          []string               `json:"languages,omitzero" doc:"Languages of the interviews; those of the template by default." example:"[\"en\",\"sw\"]"`
+	Window             *Window                `json:"window,omitzero"`
+	Recurrence         *api.SurveyRecurrence  `json:"recurrence,omitzero"`
+	OnePerHousehold    *bool                  `json:"onePerHousehold,omitzero" doc:"At most one response of a household in a round; true by default."`
+	Eligibility        *api.SurveyEligibility `json:"eligibility,omitzero"`
+	VerificationPolicy *Policy                `json:"verificationPolicy,omitzero"`
+	Assignments        []Assignment           `json:"assignments,omitzero" doc:"Who visits which households, at most 500 rules with 1,000 households in all."`
+	Metadata           form.Object            `json:"metadata,omitzero" doc:"Anything else, kept as it is; 16 KiB."`
 }
 
 // Flags select parts of a template.
@@ -60,39 +59,11 @@ func (f *Flags) list() []flag {
 	}
 }
 
-// Methodology is the rule set the results are for.
-type Methodology struct {
-	ID      string `json:"id" example:"GS-SMEC"`
-	Version string `json:"version,omitzero" example:"4.0"`
-}
-
-// Training is how collectors are prepared.
-type Training struct {
-	Summary   string   `json:"summary,omitzero" doc:"What was taught, and how."`
-	Materials []string `json:"materials,omitzero" doc:"Where the materials are, at most 50."`
-	Required  bool     `json:"required,omitzero" doc:"The campaign starts only when every named collector has training.completedAt."`
-}
-
-// Window is when answers are collected.
-type Window struct {
-	Start time.Time `json:"start,omitzero"`
-	End   time.Time `json:"end,omitzero"`
-}
-
-// Recurrence is how often a round is planned.
-type Recurrence struct {
-	Every int    `json:"every" example:"3"`
-	Unit  string `json:"unit" enum:"day,week,month,year" example:"month"`
-}
-
-// Eligibility tells which responses count.
-type Eligibility struct {
-	Expression string `json:"expression" doc:"CEL over the answers, household and response; evaluated for each response." example:"household.group != 'comparison'"`
-}
-
-// Policy is how responses are verified.
-type Policy struct {
-	Mode         string   `json:"mode,omitzero" enum:"manual,auto" doc:"auto: a complete response that no rule of autoRules flags is verified by the server; manual by default."`
-	MinReviewers int      `json:"minReviewers,omitzero" doc:"1 or 2; 1 by default."`
-	AutoRules    []string `json:"autoRules,omitzero" doc:"Flags that keep a response from being verified by the server; any flag when empty." example:"[\"duration_short\"]"`
-}
+// Nouns of package api, by their names here.
+type (
+	Window     = api.SurveyWindow
+	Policy     = api.SurveyPolicy
+	Schooling  = api.CollectorTraining
+	Assignment = api.SurveyAssignment
+	Location   = api.Place
+)

@@ -5,33 +5,26 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // Sampling is how the households of a campaign are chosen.
 type Sampling struct {
-	Method               string    `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
-	Size                 *float64  `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census." example:"100"`
-	Confidence           *float64  `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
-	MarginOfError        *float64  `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
-	Precision            *float64  `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
-	ParameterType        string    `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
-	Population           *float64  `json:"population,omitzero" doc:"How many households there are to choose from."`
-	PopulationHash       string    `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
-	Enrolment            string    `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
-	Strata               []Stratum `json:"strata" doc:"At most 200."`
-	DesignID             *string   `json:"designId" doc:"The sample design; null until there is one."`
-	ImpliedMarginOfError *float64  `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; made by the server."`
-	Warnings             []string  `json:"warnings,omitzero" doc:"What to look at; made by the server."`
-}
-
-// Stratum is a part of the population that is sampled on its own.
-type Stratum struct {
-	Name       string   `json:"name" example:"rural"`
-	Population *float64 `json:"population,omitzero"`
-	Size       *float64 `json:"size,omitzero" doc:"How many of the sample are in it."`
-	Weight     *float64 `json:"weight,omitzero" doc:"Its share of the population, from 0 to 1."`
+	Method               string              `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
+	Size                 *float64            `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census." example:"100"`
+	Confidence           *float64            `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
+	MarginOfError        *float64            `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
+	Precision            *float64            `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
+	ParameterType        string              `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
+	Population           *float64            `json:"population,omitzero" doc:"How many households there are to choose from."`
+	PopulationHash       string              `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
+	Enrolment            string              `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
+	Strata               []api.SurveyStratum `json:"strata" doc:"At most 200."`
+	DesignID             *string             `json:"designId" doc:"The sample design; null until there is one."`
+	ImpliedMarginOfError *float64            `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; made by the server."`
+	Warnings             []string            `json:"warnings,omitzero" doc:"What to look at; made by the server."`
 }
 
 const (
@@ -147,7 +140,7 @@ func (s *Sampling) checkStrata(c *fault.Checks, at string) {
 			c.Add(here+"/name", "duplicate", "Another stratum has this name.")
 		}
 		seen[one.Name] = true
-		one.check(c, here)
+		checkStratum(&one, c, here)
 		sizes.add(one.Size)
 		populations.add(one.Population)
 		weights.add(one.Weight)
@@ -163,7 +156,7 @@ func (s *Sampling) checkStrata(c *fault.Checks, at string) {
 	}
 }
 
-func (one *Stratum) check(c *fault.Checks, at string) {
+func checkStratum(one *api.SurveyStratum, c *fault.Checks, at string) {
 	c.Require(one.Name != "", at+"/name")
 	check.Short(c, at+"/name", one.Name, maxStratum)
 	whole(c, at+"/population", one.Population)
@@ -204,7 +197,7 @@ func (s *Sampling) Complete() *Sampling {
 		out.ParameterType = "proportion"
 	}
 	if out.Strata = slices.Clone(s.Strata); out.Strata == nil {
-		out.Strata = []Stratum{}
+		out.Strata = []api.SurveyStratum{}
 	}
 	out.ImpliedMarginOfError, out.Warnings = nil, []string{}
 	if s.Method == methodStratified && len(s.Strata) == 0 {
@@ -252,7 +245,7 @@ func (s *Sampling) Draft() *Sampling {
 
 // Has tells whether a stratum may be used.
 func (s *Sampling) Has(stratum string) bool {
-	return len(s.Strata) == 0 || slices.ContainsFunc(s.Strata, func(one Stratum) bool { return one.Name == stratum })
+	return len(s.Strata) == 0 || slices.ContainsFunc(s.Strata, func(one api.SurveyStratum) bool { return one.Name == stratum })
 }
 
 func whole(c *fault.Checks, pointer string, v *float64) {

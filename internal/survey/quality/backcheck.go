@@ -82,13 +82,6 @@ type Asked struct {
 	path []string
 }
 
-// BackLinks are the addresses around a back-check.
-type BackLinks struct {
-	Self     string `json:"self"`
-	Response string `json:"response"`
-	Template string `json:"template" doc:"The version the survey uses."`
-}
-
 // Outcome is what came of asking again.
 type Outcome struct {
 	Responses form.Object `json:"responses,omitzero" doc:"Section to question to answer, of questions with a backCheckClass. They are compared and not kept; those that your key may not read are not compared."`
@@ -96,26 +89,11 @@ type Outcome struct {
 	By        string      `json:"by,omitzero" doc:"DID of who asked; you by default. To name somebody else needs the scope imports:write." example:"did:ixo:agent/456"`
 }
 
-// BackCheckReport is what back-checks have found.
-type BackCheckReport struct {
-	Drawn   int64         `json:"drawn" doc:"Responses that are to be asked again, those that were too."`
-	Done    int64         `json:"done" doc:"With an outcome, whatever it is: done, refused or unreachable."`
-	Classes []ClassReport `json:"classes" doc:"By the backCheckClass of questions: 1 never changes, 2 should not, 3 may."`
-}
-
-// ClassReport is the error rate of the questions of a class.
-type ClassReport struct {
-	Class    int     `json:"class" enum:"1,2,3"`
-	Compared int64   `json:"compared" doc:"Questions that were asked again."`
-	Errors   int64   `json:"errors" doc:"Those whose answers differ."`
-	Rate     float64 `json:"rate" doc:"Errors of those compared; 0 when there are none."`
-}
-
 func newBackCheckReport() *BackCheckReport {
 	return &BackCheckReport{Classes: []ClassReport{{Class: 1}, {Class: 2}, {Class: 3}}}
 }
 
-func (b *BackCheckReport) add(c backCheckCount) {
+func addCount(b *BackCheckReport, c backCheckCount) {
 	if c.class < 1 || c.class > 3 {
 		b.Drawn, b.Done = b.Drawn+c.drawn, b.Done+c.done
 		return

@@ -12,12 +12,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -34,46 +34,9 @@ const (
 	drawChunk = 100 // rows in one transaction
 )
 
-// DrawDraft asks for a draw.
-type DrawDraft struct {
-	Seed         string  `json:"seed" doc:"Any text of 200 characters or fewer. The same seed draws the same responses; name it before the interviews, or take a public random number." example:"lottery-2026-03-01"`
-	Share        float64 `json:"share,omitzero" doc:"Share of the responses of each collector, more than 0 and at most 1; or size." example:"0.1"`
-	Size         int     `json:"size,omitzero" doc:"How many in all, in proportion to the collectors, at most 5,000; or share."`
-	PerCollector int     `json:"perCollector,omitzero" doc:"Fewest of each collector, as far as there are so many." example:"2"`
-	Round        int     `json:"round,omitzero" doc:"The open round by default."`
-	VerifiedOnly bool    `json:"verifiedOnly,omitzero" doc:"Draw verified responses only."`
-}
-
-// Draw is a draw of responses to be asked again.
-type Draw struct {
-	DrawID     string        `json:"drawId" example:"drw_7310428377145344"`
-	SurveyID   string        `json:"surveyId"`
-	Method     string        `json:"method" doc:"How to repeat it."`
-	Salt       string        `json:"salt" doc:"Made by the server when the draw was asked for: nobody could choose ids or a seed by what they would draw."`
-	Population int           `json:"population" doc:"Complete responses that could be drawn."`
-	Drawn      int           `json:"drawn"`
-	Collectors []DrawStratum `json:"collectors" doc:"By DID."`
-	By         string        `json:"by" doc:"DID of who asked for it."`
-	At         time.Time     `json:"at"`
-	DrawDraft
-	Links DrawLinks `json:"links"`
-}
-
-// DrawStratum is what was drawn of one collector.
-type DrawStratum struct {
-	Collector  string `json:"collector"`
-	Population int    `json:"population"`
-	Drawn      int    `json:"drawn"`
-}
-
-// DrawLinks are the addresses around a draw.
-type DrawLinks struct {
-	BackChecks string `json:"backChecks"`
-}
-
 const drawMethod = "Per collector, the responses with the lowest SHA-256 of the seed, the byte 0x1F, the salt, the byte 0x1F and the responseId, among the complete ones that are not rejected, superseded or invalidated."
 
-func (d *DrawDraft) check() error {
+func checkDraw(d *DrawDraft) error {
 	var c fault.Checks
 	c.Require(d.Seed != "", "/seed")
 	if utf8.RuneCountInString(d.Seed) > maxSeed || strings.ContainsFunc(d.Seed, unicode.IsControl) {
@@ -99,7 +62,7 @@ func (d *DrawDraft) check() error {
 // BACK_CHECK_INVALID, BACK_CHECK_QUESTIONS_MISSING, DRAW_EXISTS.
 func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.Reply[*Draw], error) {
 	var none web.Reply[*Draw]
-	if err := d.check(); err != nil {
+	if err := checkDraw(&d); err != nil {
 		return none, err
 	}
 	p, err := s.scope(ctx, surveyID, d.Round)
@@ -115,7 +78,7 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 		return none, err
 	}
 	if row.ready {
-		return web.Reply[*Draw]{Value: row.draw.veiled(s.cfg.Responses.Sight(ctx, p.o)), Status: http.StatusOK}, nil
+		return web.Reply[*Draw]{Value: veilDraw(row.draw, s.cfg.Responses.Sight(ctx, p.o)), Status: http.StatusOK}, nil
 	}
 	p.until = row.cutoff
 	strata, err := s.rank(ctx, p, row.draw)
@@ -125,11 +88,11 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 	if err := s.storeDraw(ctx, p, row, strata); err != nil {
 		return none, err
 	}
-	return web.Reply[*Draw]{Value: row.draw.veiled(s.cfg.Responses.Sight(ctx, p.o)), Status: http.StatusCreated}, nil
+	return web.Reply[*Draw]{Value: veilDraw(row.draw, s.cfg.Responses.Sight(ctx, p.o)), Status: http.StatusCreated}, nil
 }
 
-// veiled names collectors as the caller may know them.
-func (d *Draw) veiled(x alias.Sight) *Draw {
+// veilDraw names collectors as the caller may know them.
+func veilDraw(d *Draw, x alias.Sight) *Draw {
 	out := *d
 	out.Collectors = slices.Clone(d.Collectors)
 	for i := range out.Collectors {
@@ -171,7 +134,7 @@ func (s *Service) beginDraw(ctx context.Context, p scope, d DrawDraft) (*drawRow
 			With(fault.Field{Pointer: "/seed", Code: "exists", Detail: "Repeat that draw exactly, or take another seed."})
 	}
 	row.draw.DrawID, row.draw.SurveyID = "drw_"+strconv.FormatInt(row.nid, 10), p.o.SurveyID
-	row.draw.Method, row.draw.Links = drawMethod, DrawLinks{linksOf(p.o).BackChecks}
+	row.draw.Method, row.draw.Links = drawMethod, api.DrawLinks{BackChecks: linksOf(p.o).BackChecks}
 	return row, nil
 }
 
@@ -233,7 +196,7 @@ func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*stat.
 	for i, n := range stat.Allocate(parts, d.Share, d.Size, d.PerCollector) {
 		strata[names[i]] = &stat.Lowest{N: n}
 		d.Population, d.Drawn = d.Population+parts[i], d.Drawn+n
-		d.Collectors = append(d.Collectors, DrawStratum{names[i], parts[i], n})
+		d.Collectors = append(d.Collectors, DrawStratum{Collector: names[i], Population: parts[i], Drawn: n})
 	}
 	if d.Drawn > maxDraw {
 		return nil, fault.New(fault.Invalid, backCheckInvalid, "The draw is not valid.").

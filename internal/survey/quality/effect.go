@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
@@ -68,10 +67,10 @@ func (e *effects) sum(s *sums, in *interview) {
 }
 
 // questions gives everything that two collectors or more can be compared by.
-func (e *effects) questions(least int) []effect.Question {
+func (e *effects) questions(least int) []EffectQuestion {
 	names := slices.Sorted(maps.Keys(e.by))
-	var out []effect.Question
-	add := func(c effect.Question, of func(*sums) stat.Moments) {
+	var out []EffectQuestion
+	add := func(c EffectQuestion, of func(*sums) stat.Moments) {
 		for _, name := range names {
 			if m := of(e.by[name]); m.N >= float64(max(2, least)) {
 				c.Names, c.Groups = append(c.Names, name), append(c.Groups, m)
@@ -82,11 +81,11 @@ func (e *effects) questions(least int) []effect.Question {
 		}
 	}
 	for i, center := range e.nums.centers {
-		add(effect.Question{Pointer: e.nums.labels[i], Center: center}, func(s *sums) stat.Moments { return s.numbers[i] })
+		add(EffectQuestion{Pointer: e.nums.labels[i], Center: center}, func(s *sums) stat.Moments { return s.numbers[i] })
 	}
 	for i, c := range e.choices {
 		for k, option := range c.Options {
-			add(effect.Question{Pointer: c.Pointer, Option: option}, func(s *sums) stat.Moments {
+			add(EffectQuestion{Pointer: c.Pointer, Option: option}, func(s *sums) stat.Moments {
 				hits := float64(s.hits[e.first[i]+k])
 				return stat.Moments{N: float64(s.asked[i]), Sum: hits, Squares: hits}
 			})
@@ -96,6 +95,6 @@ func (e *effects) questions(least int) []effect.Question {
 }
 
 // find compares the collectors.
-func (e *effects) find(rules *Rules) effect.Found {
-	return effect.Find(e.questions(rules.EffectInterviews), rules.EffectZ, maxEffects)
+func (e *effects) find(rules *Rules) EffectsFound {
+	return FindEffects(e.questions(rules.EffectInterviews), rules.EffectZ, maxEffects)
 }

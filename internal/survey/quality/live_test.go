@@ -40,7 +40,7 @@ func TestLiveIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := v.report(t); r.Live || r.Responses != 1 || r.Complete != 1 || len(r.Notes) == 0 {
-			t.Errorf("live %v, %+v, notes %v: want what the counters say", r.Live, r.Tally, r.Notes)
+			t.Errorf("live %v, %+v, notes %v: want what the counters say", r.Live, r.QualityTally, r.Notes)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -30,6 +31,21 @@ const (
 	Duplicate = "duplicate_household"
 	Effect    = "enumerator_effect"
 	Copied    = "copied_answers"
+)
+
+// Nouns of package api, by their names here.
+type (
+	BackLinks       = api.BackCheckLinks
+	BackCheckReport = api.BackCheckRates
+	ClassReport     = api.BackCheckRate
+	DrawDraft       = api.DrawDraft
+	Draw            = api.Draw
+	DrawStratum     = api.DrawCollector
+	Report          = api.QualityReport
+	FlagRecord      = api.QualityFlag
+	Findings        = api.QualityFindings
+	CollectorReport = api.CollectorQuality
+	Tally           = api.QualityTally
 )
 
 // Config configures a Service. Idem, ActsFor, Log and Now have defaults.

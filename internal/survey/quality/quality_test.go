@@ -222,7 +222,7 @@ func (v *env) checkReport(t *testing.T) {
 	t.Helper()
 	r := v.report(t)
 	if !r.Live || r.Run == nil || !r.Run.Fresh || r.Responses != 110 || r.Flagged != 31 || r.Flags["duplicate_household"] != 4 || r.FlaggedShare != 0.282 {
-		t.Errorf("report = %+v run %+v", r.Tally, r.Run)
+		t.Errorf("report = %+v run %+v", r.QualityTally, r.Run)
 	}
 	if len(r.Effects) == 0 || r.Effects[0].Collector != "did:key:eve" || r.Effects[0].Interviews != 24 || r.Effects[0].Limit < 3 || r.Effects[0].Collectors != 5 || r.Comparisons == 0 {
 		t.Errorf("effects = %+v", r.Effects)
@@ -257,7 +257,7 @@ func (v *env) again(t *testing.T, before []string) {
 	}
 	r := v.report(t)
 	if r.Flagged != 2 || len(r.Effects) != 0 {
-		t.Errorf("report = %+v", r.Findings)
+		t.Errorf("report = %+v", r.QualityFindings)
 	}
 	if p, err := v.Surveys.Progress(surveytest.As(t.Context(), "ws", "owner"), "s", 0); err != nil || p.Flagged != 2 {
 		t.Errorf("progress = %+v %v", p, err)

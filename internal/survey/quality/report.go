@@ -7,69 +7,21 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
 // maxLive is up to how many responses of a survey a report is made when it is
 // asked for.
 const maxLive = 1_000
-
-// Report is how good the data of a round are.
-type Report struct {
-	SurveyID   string          `json:"surveyId"`
-	Round      int             `json:"round"`
-	Live       bool            `json:"live" doc:"Responses and flags were counted for this answer. Of more than 1,000 responses they are those of the last run."`
-	Run        *RunReport      `json:"run,omitzero" doc:"The last run of the checks over many responses; absent before the first."`
-	Households HouseholdReport `json:"households" doc:"As the list of households has them."`
-	*Findings
-	Template   TemplateReport  `json:"template"`
-	BackChecks BackCheckReport `json:"backChecks"`
-	Links      ReportLinks     `json:"links"`
-}
-
-// RunReport is how fresh a report is.
-type RunReport struct {
-	Job        string    `json:"job,omitzero" doc:"Address of the newest run that was asked for."`
-	StartedAt  time.Time `json:"startedAt,omitzero" doc:"Of the newest run that has ended."`
-	FinishedAt time.Time `json:"finishedAt,omitzero"`
-	Responses  int64     `json:"responses" doc:"How many that one has counted."`
-	Fresh      bool      `json:"fresh" doc:"No response has come since."`
-}
-
-// HouseholdReport is who could not be asked.
-type HouseholdReport struct {
-	Listed      int64 `json:"listed" doc:"On the list of the survey."`
-	Refused     int64 `json:"refused" doc:"Of these refused, with or without a response."`
-	Unreachable int64 `json:"unreachable" doc:"Of these nobody was met."`
-}
-
-// TemplateReport tells whether the questions were looked at in time.
-type TemplateReport struct {
-	TemplateID    string    `json:"templateId"`
-	Version       int       `json:"version" doc:"The one the survey has pinned."`
-	ReviewDue     time.Time `json:"reviewDue,omitzero" doc:"When its suitability is to be looked at again."`
-	ReviewOverdue bool      `json:"reviewOverdue"`
-}
-
-// ReportLinks are the addresses around a report.
-type ReportLinks struct {
-	Survey     string `json:"survey"`
-	Responses  string `json:"responses"`
-	Flags      string `json:"flags"`
-	Rules      string `json:"rules"`
-	Runs       string `json:"runs"`
-	BackChecks string `json:"backChecks"`
-}
 
 // Report tells how good the data of a round are; round 0 is the open one.
 // Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
@@ -87,38 +39,38 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 		return nil, err
 	}
 	out := &Report{
-		SurveyID: p.o.SurveyID, Round: p.round, Findings: &Findings{Tally: Tally{Flags: map[string]int64{}, Collectors: []CollectorReport{}}},
-		Households: HouseholdReport{progress.Drawn, progress.Refused, progress.Unreachable}, Links: linksOf(p.o),
+		SurveyID: p.o.SurveyID, Round: p.round, QualityFindings: Findings{QualityTally: Tally{Flags: map[string]int64{}, Collectors: []CollectorReport{}}},
+		Households: api.QualityHouseholds{Listed: progress.Drawn, Refused: progress.Refused, Unreachable: progress.Unreachable}, Links: linksOf(p.o),
 	}
 	if err := s.fill(ctx, out, p, old, progress); err != nil {
 		return nil, err
 	}
 	if out.Effects == nil {
-		out.Effects = []effect.Collector{}
+		out.Effects = []api.CollectorEffect{}
 	}
 	if out.Differences == nil {
-		out.Differences = []effect.Difference{}
+		out.Differences = []api.CollectorDifference{}
 	}
 	review, err := s.cfg.Templates.Review(ctx, s.db, p.o.Workspace, p.o.TemplateID, s.now())
 	if err != nil {
 		return nil, err
 	}
-	out.Template = TemplateReport{p.o.TemplateID, p.o.TemplateVersion, review.Due, review.Overdue}
+	out.Template = api.QualityTemplate{TemplateID: p.o.TemplateID, Version: p.o.TemplateVersion, ReviewDue: review.Due, ReviewOverdue: review.Overdue}
 	if err := s.addBackChecks(ctx, s.db, p, out); err != nil {
 		return nil, err
 	}
 	if x := s.cfg.Responses.Sight(ctx, p.o); !x.All() {
-		out.veil(x)
+		veilReport(out, x)
 	}
 	for i := range out.Collectors {
 		one := &out.Collectors[i]
-		one.Links = &CollectorLinks{Flags: fmt.Sprintf("%s?round=%d&collector=%s", out.Links.Flags, out.Round, url.QueryEscape(one.Collector))}
+		one.Links = api.CollectorLinks{Flags: fmt.Sprintf("%s?round=%d&collector=%s", out.Links.Flags, out.Round, url.QueryEscape(one.Collector))}
 	}
 	return out, nil
 }
 
-// veil names collectors as the caller may know them.
-func (r *Report) veil(x alias.Sight) {
+// veilReport names collectors as the caller may know them.
+func veilReport(r *Report, x alias.Sight) {
 	for i := range r.Collectors {
 		r.Collectors[i].Collector = x.Person(r.Collectors[i].Collector)
 	}
@@ -135,12 +87,12 @@ func (r *Report) veil(x alias.Sight) {
 // fill puts in what runs have found, and counts anew where that is cheap.
 func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, progress *survey.Report) error {
 	if old.data != "" {
-		if err := json.Unmarshal([]byte(old.data), out.Findings); err != nil {
+		if err := json.Unmarshal([]byte(old.data), &out.QualityFindings); err != nil {
 			return fmt.Errorf("read findings: %w", err)
 		}
 	}
 	if old.job != "" || old.data != "" {
-		out.Run = &RunReport{Job: job.Path(old.job), StartedAt: timeOf(old.startedAt), FinishedAt: timeOf(old.finishedAt), Responses: old.looked}
+		out.Run = &api.QualityRun{Job: job.Path(old.job), StartedAt: timeOf(old.startedAt), FinishedAt: timeOf(old.finishedAt), Responses: old.looked}
 		out.Run.Fresh = old.data != "" && old.newest >= p.until
 	}
 	// Counting looks at every response of the survey, of earlier rounds too.
@@ -155,7 +107,7 @@ func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, 
 		if err != nil {
 			return err
 		}
-		out.Live, out.Tally = true, *t
+		out.Live, out.QualityTally = true, *t
 	case old.data == "": // counters are all there is
 		out.Responses, out.Complete, out.Partial, out.Flagged = total, progress.Completed, progress.Partial, progress.Flagged
 		out.FlaggedShare = stat.Round(float64(out.Flagged) / float64(max(1, total)))
@@ -173,11 +125,11 @@ func (s *Service) addBackChecks(ctx context.Context, q db.Querier, p scope, out 
 	all := newBackCheckReport()
 	by := map[string]*BackCheckReport{}
 	for _, c := range counts {
-		all.add(c)
+		addCount(all, c)
 		if by[c.collector] == nil {
 			by[c.collector] = newBackCheckReport()
 		}
-		by[c.collector].add(c)
+		addCount(by[c.collector], c)
 	}
 	out.BackChecks = *all
 	for i := range out.Collectors {
@@ -186,32 +138,9 @@ func (s *Service) addBackChecks(ctx context.Context, q db.Querier, p scope, out 
 	return nil
 }
 
-func linksOf(o *survey.Open) ReportLinks {
+func linksOf(o *survey.Open) api.QualityLinks {
 	base := "/v1/surveys/" + o.SurveyID
-	return ReportLinks{Survey: base, Responses: base + "/responses", Flags: base + "/flags", Rules: base + "/quality/rules", Runs: base + "/quality/runs", BackChecks: base + "/back-checks"}
-}
-
-// FlagRecord is a flag and the response it is on.
-type FlagRecord struct {
-	ResponseID string    `json:"responseId"`
-	RecordID   string    `json:"recordId" doc:"Of the response; the same in every read and export."`
-	Collector  string    `json:"collector"`
-	Round      int       `json:"round"`
-	Rule       string    `json:"rule" example:"duration_short"`
-	Question   string    `json:"question,omitzero" doc:"Pointer of the answer it is about."`
-	Detail     string    `json:"detail" doc:"A sentence for people."`
-	Value      float64   `json:"value,omitzero" doc:"What was measured."`
-	Limit      float64   `json:"limit,omitzero" doc:"What was expected."`
-	Source     string    `json:"source" doc:"submit for the checks of one response, or the run that has found it."`
-	At         time.Time `json:"at" doc:"When it was found."`
-	Status     string    `json:"verification" doc:"State of the verification."`
-	Links      FlagLinks `json:"links"`
-}
-
-// FlagLinks are the addresses around a flag.
-type FlagLinks struct {
-	Response     string `json:"response"`
-	Verification string `json:"verification"`
+	return api.QualityLinks{Survey: base, Responses: base + "/responses", Flags: base + "/flags", Rules: base + "/quality/rules", Runs: base + "/quality/runs", BackChecks: base + "/back-checks"}
 }
 
 // FlagQuery chooses flags of a survey.

@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
@@ -121,7 +120,7 @@ type runner struct {
 	twins   *twins
 	copies  *copies
 	effects *effects
-	found   effect.Found
+	found   EffectsFound
 	batch   []response.Finding
 	flagged map[string]int // responses by check
 	started time.Time

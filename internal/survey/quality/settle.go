@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
@@ -19,7 +19,7 @@ import (
 // third flags the responses of collectors that stand out, by their strongest
 // difference.
 func (r *runner) third(ctx context.Context) error {
-	strongest := map[string]effect.Collector{}
+	strongest := map[string]api.CollectorEffect{}
 	if r.rules.on(Effect) {
 		r.found = r.effects.find(&r.rules)
 	}
@@ -53,7 +53,7 @@ func (r *runner) third(ctx context.Context) error {
 }
 
 // flagOf is the flag of the responses of a collector that stands out.
-func flagOf(e effect.Collector) rule.Flag {
+func flagOf(e api.CollectorEffect) rule.Flag {
 	f := rule.Flag{Rule: Effect, Question: e.Question, Value: e.Score, Limit: e.Limit}
 	f.Detail = fmt.Sprintf("The mean of this collector is %g, the median of those of the other collectors %g.", e.Value, e.Others)
 	if e.Option != "" {
@@ -142,15 +142,6 @@ func (r *runner) clean(ctx context.Context) error {
 	}
 }
 
-// Findings is what a run has found, beside flags.
-type Findings struct {
-	Tally
-	Effects     []effect.Collector  `json:"effects" doc:"Collectors whose answers to a question differ from those of the others, the strongest first; their responses are flagged. The 200 strongest."`
-	Differences []effect.Difference `json:"differences" doc:"Questions that collectors have different answers to without one of them standing alone, the strongest first. Nobody is flagged for these. The 200 strongest."`
-	Comparisons int                 `json:"comparisons" doc:"How many comparisons of a collector with the others the run has made: one for each question for a number, and each option of a choice. The limit of effects follows from it."`
-	Notes       []string            `json:"notes,omitzero" doc:"What the bounds of the run have left out."`
-}
-
 // RunResult is the result of the job.
 type RunResult struct {
 	SurveyID  string           `json:"surveyId"`
@@ -168,7 +159,7 @@ func (r *runner) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f := Findings{Tally: *t, Effects: r.found.Effects, Differences: r.found.Differences, Comparisons: r.found.Comparisons, Notes: r.notes()}
+	f := Findings{QualityTally: *t, Effects: r.found.Effects, Differences: r.found.Differences, Comparisons: r.found.Comparisons, Notes: r.notes()}
 	data, err := json.Marshal(f, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encode findings: %w", err)

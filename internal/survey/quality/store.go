@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -180,8 +181,8 @@ func findRound(ctx context.Context, q db.Querier, survey int64, round int) (roun
 // record is a flag as the caller of ctx sees it.
 func (f *flagRow) record(ctx context.Context) (FlagRecord, error) {
 	out := FlagRecord{
-		ResponseID: f.responseID, RecordID: alias.Record(f.response), Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Status: f.vstatus,
-		Links: FlagLinks{Response: response.Path(f.responseID), Verification: response.Path(f.responseID) + "/verification"},
+		ResponseID: f.responseID, RecordID: alias.Record(f.response), Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Verification: f.vstatus,
+		Links: api.FlagLinks{Response: response.Path(f.responseID), Verification: response.Path(f.responseID) + "/verification"},
 	}
 	flag, err := mark.Read(ctx, f.data)
 	out.Rule, out.Question, out.Detail, out.Value, out.Limit = flag.Rule, flag.Question, flag.Detail, flag.Value, flag.Limit

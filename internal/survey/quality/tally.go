@@ -8,53 +8,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
-
-// Durations is how long interviews took.
-type Durations struct {
-	Interviews    int64   `json:"interviews" doc:"Those whose length is known."`
-	MedianSeconds float64 `json:"medianSeconds" doc:"Of more than 256 interviews that of a random sample of so many."`
-	MeanSeconds   float64 `json:"meanSeconds"`
-}
-
-// CollectorReport is the work of one collector.
-type CollectorReport struct {
-	Collector  string           `json:"collector" doc:"DID, or a name without the scope responses:pii."`
-	Interviews int64            `json:"interviews" doc:"Responses."`
-	Complete   int64            `json:"complete"`
-	Partial    int64            `json:"partial"`
-	Refusals   int64            `json:"refusals" doc:"Responses whose consent question was answered with no."`
-	Verified   int64            `json:"verified" doc:"Responses in this state now."`
-	Rejected   int64            `json:"rejected"`
-	Flagged    int64            `json:"flagged" doc:"Responses with at least one flag."`
-	Flags      map[string]int64 `json:"flags" doc:"Flags by check; a response may have several of one check."`
-	Duration   Durations        `json:"duration"`
-	BackChecks *BackCheckReport `json:"backChecks,omitzero" doc:"Of the collector's interviews; absent when none was drawn."`
-	Links      *CollectorLinks  `json:"links,omitzero"`
-}
-
-// CollectorLinks are the addresses around the work of a collector.
-type CollectorLinks struct {
-	Flags string `json:"flags"`
-}
-
-// Tally is what there is of the responses of a round. Superseded, invalidated
-// and redacted ones are not counted.
-type Tally struct {
-	Responses      int64             `json:"responses"`
-	Complete       int64             `json:"complete"`
-	Partial        int64             `json:"partial"`
-	Refusals       int64             `json:"refusals" doc:"Responses whose consent question was answered with no."`
-	Flagged        int64             `json:"flagged" doc:"Responses with at least one flag."`
-	FlaggedShare   float64           `json:"flaggedShare" doc:"flagged of responses; 0 when there are none."`
-	Flags          map[string]int64  `json:"flags" doc:"Flags by check; a response may have several of one check."`
-	Duration       Durations         `json:"duration"`
-	Collectors     []CollectorReport `json:"collectors" doc:"By DID; the 500 with most interviews."`
-	MoreCollectors bool              `json:"moreCollectors,omitzero" doc:"There are more than 500; they are in the sums only."`
-}
 
 // teller makes a Tally.
 type teller struct {
@@ -84,8 +42,8 @@ func (l *lengths) add(nid int64, seconds float64) {
 	}
 }
 
-func (l *lengths) report() Durations {
-	d := Durations{Interviews: l.sample.Count()}
+func (l *lengths) report() api.QualityDurations {
+	d := api.QualityDurations{Interviews: l.sample.Count()}
 	if d.Interviews > 0 {
 		d.MedianSeconds, d.MeanSeconds = stat.Round(stat.Median(l.sample.Values())), stat.Round(l.sum/float64(d.Interviews))
 	}

@@ -115,7 +115,7 @@ func (d *Draft) checkParts(c *fault.Checks) {
 		c.Add("/metadata", "too_large", "The value may have 16 KiB at most.")
 	}
 	if d.Verification != nil {
-		d.Verification.check(c)
+		checkVerification(d.Verification, c)
 	}
 }
 
@@ -129,7 +129,7 @@ func wantDID(c *fault.Checks, at, text string) {
 // decided are the states a posted verification may have.
 var decided = []string{Verified, Rejected, NeedsCorrection, Flagged, Disputed, Invalidated}
 
-func (v *Verification) check(c *fault.Checks) {
+func checkVerification(v *Verification, c *fault.Checks) {
 	if !slices.Contains(decided, v.Status) {
 		c.Add("/verification/status", "unknown", "The value must be one of "+strings.Join(decided, ", ")+".")
 	}

@@ -212,7 +212,7 @@ func (v *env) tally(t testing.TB) survey.Tally {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Tally
+	return p.SurveyTally
 }
 
 // send calls a route of workspace "ws": "GET /v1/responses/…".

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
@@ -39,32 +40,14 @@ const (
 	Superseded      = "superseded"
 )
 
-// Verification is what was decided about a response.
-type Verification struct {
-	Status     string    `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" example:"verified"`
-	Verifier   string    `json:"verifier,omitzero" doc:"DID of who decided last." example:"did:ixo:agent/456"`
-	Timestamp  time.Time `json:"timestamp,omitzero" doc:"When."`
-	Outcome    string    `json:"outcome,omitzero" enum:"approved,rejected" doc:"The decision in the words other resources use; absent while there is none."`
-	Reviews    int       `json:"reviews,omitzero" doc:"How many have approved it so far, where the survey asks for two."`
-	Imported   bool      `json:"imported,omitzero" doc:"It was made elsewhere and came with the response; whoever sends one need not say so."`
-	ImportedBy string    `json:"importedBy,omitzero" doc:"DID of who sent it."`
-	Reason     string    `json:"reason,omitzero" doc:"Why, in a decision that is sent: needed unless that is verified or flagged. The list of decisions shows it." example:"Nobody lives there."`
-}
-
-// Location is where an interview took place.
-type Location struct {
-	Lat      float64  `json:"lat" minimum:"-90" maximum:"90" example:"-1.2921"`
-	Lon      float64  `json:"lon" minimum:"-180" maximum:"180" example:"36.8219"`
-	Accuracy *float64 `json:"accuracy,omitzero" doc:"Metres."`
-}
-
-// Attachment names a file that belongs to a response. Its bytes are sent to
-// /v1/attachments.
-type Attachment struct {
-	SHA256    string `json:"sha256" doc:"Hash of the bytes, 64 hex digits; answers name it as sha256:…" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
-	MediaType string `json:"mediaType,omitzero" example:"image/jpeg"`
-	Name      string `json:"name,omitzero" doc:"Not kept for an answer about a person." example:"stove.jpg"`
-}
+// Nouns of package api, by their names here.
+type (
+	Verification = api.ResponseVerdict
+	Location     = api.Spot
+	Attachment   = api.ResponseFile
+	Warning      = api.Warning
+	Links        = api.ResponseLinks
+)
 
 // Head is a response without its answers and what others have to say about it:
 // the part that is stored as it is sent.
@@ -117,22 +100,6 @@ type Record struct {
 	Verification  Verification `json:"verification"`
 	Flags         []rule.Flag  `json:"flags" doc:"What checks have found; for people to look at. How far places are apart is told as the limit only to a key that may change lists or responses, unless it has responses:pii."`
 	Warnings      []Warning    `json:"warnings,omitzero" doc:"What of the request was not done, in the answer to a response that was stored before."`
-}
-
-// Warning is a part of a request that was not done.
-type Warning struct {
-	Pointer string `json:"pointer" example:"/verification"`
-	Code    string `json:"code" example:"verification_ignored"`
-	Detail  string `json:"detail"`
-}
-
-// Links are the addresses around a response.
-type Links struct {
-	Self         string `json:"self"`
-	Survey       string `json:"survey"`
-	Verification string `json:"verification"`
-	Evidence     string `json:"evidence" doc:"For who verifies it."`
-	History      string `json:"history"`
 }
 
 // Path is the address of a response.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // The checks. The names are part of the API.
@@ -43,14 +45,8 @@ func Names() []string {
 	}
 }
 
-// Flag is what a check has found.
-type Flag struct {
-	Rule     string  `json:"rule" example:"duration_short"`
-	Question string  `json:"question,omitzero" doc:"Pointer of the answer it is about." example:"/responses/installation/photo"`
-	Detail   string  `json:"detail" doc:"A sentence for people." example:"The interview took 41 s, at least 180 s are expected for 60 answers."`
-	Value    float64 `json:"value,omitzero" doc:"What was measured."`
-	Limit    float64 `json:"limit,omitzero" doc:"What was expected."`
-}
+// Flag is that of package api.
+type Flag = api.ResponseFlag
 
 // Settings are the limits of the checks. The zero value of a member is its
 // default.

@@ -213,12 +213,6 @@ func (s *Service) serveDelete(ctx context.Context, in *struct {
 	return s.Delete(ctx, in.TemplateID, in.IfMatch)
 }
 
-// VersionList is the versions of a template.
-type VersionList struct {
-	TemplateID string        `json:"templateId"`
-	Items      []VersionInfo `json:"items"`
-}
-
 // named names a template.
 type named struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`

@@ -13,13 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Change asks for another status of a version.
-type Change struct {
-	Version int    `json:"version,omitzero" doc:"Which version; the newest one this can be done to by default." example:"1"`
-	Reason  string `json:"reason,omitzero" doc:"Why, for the record; at most 1,000 characters."`
-}
-
-func (c Change) check() error {
+func checkChange(c Change) error {
 	var checks fault.Checks
 	check.Short(&checks, "/reason", c.Reason, check.MaxReason)
 	if c.Version < 0 {
@@ -84,7 +78,7 @@ func (s *Service) move(ctx context.Context, id, ifMatch string, c Change, m move
 	if err != nil {
 		return none, err
 	}
-	if err := c.check(); err != nil {
+	if err := checkChange(c); err != nil {
 		return none, err
 	}
 	if err := s.ship(id); err != nil {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -122,35 +122,21 @@ func (s *Service) List(ctx context.Context, f Filter, at spot, limit int) (items
 	return items, &at, nil
 }
 
-// VersionInfo is a line of the list of versions.
-type VersionInfo struct {
-	Version      int       `json:"version" example:"1"`
-	Status       Status    `json:"status" enum:"draft,published,deprecated,retired"`
-	Current      bool      `json:"current,omitzero" doc:"The one that is used when none is named."`
-	ContentHash  string    `json:"contentHash"`
-	Revision     int64     `json:"revision"`
-	Created      time.Time `json:"created,omitzero"`
-	CreatedBy    string    `json:"createdBy,omitzero"`
-	PublishedAt  time.Time `json:"publishedAt,omitzero"`
-	StatusReason string    `json:"statusReason,omitzero"`
-	Links        Links     `json:"links"`
-}
-
-func infoOf(v *Version, current bool) VersionInfo {
-	return VersionInfo{
-		Version: v.Version, Status: v.Status, Current: current, ContentHash: v.ContentHash, Revision: v.Revision, Created: v.Created,
+func infoOf(v *Version, current bool) api.TemplateVersionInfo {
+	return api.TemplateVersionInfo{
+		Version: v.Version, Status: string(v.Status), Current: current, ContentHash: v.ContentHash, Revision: v.Revision, Created: v.Created,
 		CreatedBy: v.CreatedBy, PublishedAt: v.PublishedAt, StatusReason: v.StatusReason, Links: v.Links,
 	}
 }
 
 // Versions lists the versions of a template, newest first; there are at most
 // 100. The fault is TEMPLATE_NOT_FOUND.
-func (s *Service) Versions(ctx context.Context, id string) ([]VersionInfo, error) {
+func (s *Service) Versions(ctx context.Context, id string) ([]api.TemplateVersionInfo, error) {
 	if e := s.shipped.find(id, 0); e != nil {
-		return []VersionInfo{infoOf(e.v, true)}, nil
+		return []api.TemplateVersionInfo{infoOf(e.v, true)}, nil
 	}
 	ws := web.CallerFrom(ctx).Workspace
-	var out []VersionInfo
+	var out []api.TemplateVersionInfo
 	err := s.db.View(ctx, func(q db.Querier) error {
 		h, err := findHead(ctx, q, ws, id)
 		if err != nil {
@@ -192,21 +178,6 @@ func (s *Service) Languages(ctx context.Context, id string, version int) (*Langu
 	return &Languages{TemplateID: id, Version: e.v.Version, Items: e.v.Completeness()}, nil
 }
 
-// Languages is the report of Service.Languages.
-type Languages struct {
-	TemplateID string                `json:"templateId"`
-	Version    int                   `json:"version"`
-	Items      []form.LanguageReport `json:"items"`
-}
-
-// Diff is what changed between two versions.
-type Diff struct {
-	TemplateID string `json:"templateId"`
-	From       int    `json:"from" example:"1"`
-	To         int    `json:"to" example:"2"`
-	form.Difference
-}
-
 // Diff compares two versions. to is the newest when it is 0, from the one
 // before it. Faults: TEMPLATE_NOT_FOUND, TEMPLATE_VERSION_NOT_FOUND.
 func (s *Service) Diff(ctx context.Context, id string, from, to int) (*Diff, error) {
@@ -222,5 +193,5 @@ func (s *Service) Diff(ctx context.Context, id string, from, to int) (*Diff, err
 	if err != nil {
 		return nil, err
 	}
-	return &Diff{TemplateID: id, From: a.v.Version, To: b.v.Version, Difference: form.Diff(&a.v.Template, &b.v.Template)}, nil
+	return &Diff{TemplateID: id, From: a.v.Version, To: b.v.Version, TemplateDifference: form.Diff(&a.v.Template, &b.v.Template)}, nil
 }

@@ -17,39 +17,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Review is the record of an assessment of a template's suitability.
-type Review struct {
-	ReviewID         string    `json:"reviewId" example:"rvw_175929"`
-	TemplateID       string    `json:"templateId"`
-	Version          int       `json:"version" doc:"The version that was reviewed."`
-	Reviewer         string    `json:"reviewer" doc:"DID of who reviewed it."`
-	ReviewedAt       time.Time `json:"reviewedAt"`
-	Findings         string    `json:"findings"`
-	Decision         string    `json:"decision" enum:"keep,revise,retire"`
-	NextReviewInDays int       `json:"nextReviewInDays,omitzero" doc:"Asked for in this review; the interval of the template otherwise."`
-	NextDue          time.Time `json:"nextDue" doc:"When the next review is due, unless a version is published meanwhile."`
-	Created          time.Time `json:"created" doc:"When it was recorded."`
-}
-
-// ReviewDraft asks for a review to be recorded.
-type ReviewDraft struct {
-	Findings         string    `json:"findings" doc:"What was found; at most 10,000 characters." example:"Questions are understood; the fuel units fit."`
-	Decision         string    `json:"decision" enum:"keep,revise,retire"`
-	Version          int       `json:"version,omitzero" doc:"The version that was reviewed; the one that is used when none is named by default."`
-	ReviewedAt       time.Time `json:"reviewedAt,omitzero" doc:"When, if not now."`
-	NextReviewInDays int       `json:"nextReviewInDays,omitzero" doc:"1 to 3650; the interval of the template by default."`
-}
-
-// ReviewState tells how a template stands with its reviews.
-type ReviewState struct {
-	Due     time.Time `json:"due,omitzero" doc:"When the next review is due."`
-	Overdue bool      `json:"overdue" doc:"Whether that is past. A new campaign needs a reason then."`
-	Last    *Review   `json:"last,omitzero"`
-}
-
 func decisions() []string { return []string{"keep", "revise", "retire"} }
 
-func (d *ReviewDraft) check(now time.Time) error {
+func checkReview(d *ReviewDraft, now time.Time) error {
 	var c fault.Checks
 	c.Require(d.Findings != "", "/findings")
 	check.Short(&c, "/findings", d.Findings, maxFindings)
@@ -81,7 +51,7 @@ func (s *Service) AddReview(ctx context.Context, id string, d ReviewDraft) (web.
 		return none, err
 	}
 	now := s.now()
-	if err := d.check(now); err != nil {
+	if err := checkReview(&d, now); err != nil {
 		return none, err
 	}
 	e, err := s.load(ctx, s.db, cacheKey{ws, id, d.Version})
@@ -100,7 +70,7 @@ func (s *Service) AddReview(ctx context.Context, id string, d ReviewDraft) (web.
 		ReviewedAt: d.ReviewedAt.UTC().Truncate(time.Millisecond), Findings: d.Findings, Decision: d.Decision,
 		NextReviewInDays: d.NextReviewInDays, Created: now,
 	}
-	r.NextDue = r.due(e.v.ReviewIntervalDays)
+	r.NextDue = nextDue(r, e.v.ReviewIntervalDays)
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Review], error) {
 		if err := addReview(ctx, tx, ws, nid, r); err != nil {
 			return none, err
@@ -113,9 +83,9 @@ func (s *Service) AddReview(ctx context.Context, id string, d ReviewDraft) (web.
 	})
 }
 
-// due is when the review after this one is due, given the interval of the
+// nextDue is when the review after this one is due, given the interval of the
 // template.
-func (r *Review) due(interval int) time.Time {
+func nextDue(r *Review, interval int) time.Time {
 	if r.NextReviewInDays > 0 {
 		interval = r.NextReviewInDays
 	}
@@ -150,7 +120,7 @@ func (s *Service) Review(ctx context.Context, q db.Querier, ws, id string, now t
 		r := last[0].review
 		state.Last = &r
 		if !r.ReviewedAt.Before(begin) {
-			state.Due = r.due(e.v.ReviewIntervalDays)
+			state.Due = nextDue(&r, e.v.ReviewIntervalDays)
 		}
 	}
 	state.Overdue = !state.Due.IsZero() && now.After(state.Due)

@@ -24,9 +24,21 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Nouns of package api, by their names here.
+type (
+	VersionList = api.TemplateVersions
+	Change      = api.TemplateMove
+	Languages   = api.TemplateLanguages
+	Diff        = api.TemplateDiff
+	Review      = api.TemplateReview
+	ReviewDraft = api.TemplateReviewDraft
+	ReviewState = api.TemplateReviewState
 )
 
 // Status is where a version stands in its life.
@@ -59,47 +71,39 @@ var templateID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // Version is a version of a template as it is stored and sent.
 type Version struct {
 	form.Template
-	Version      int       `json:"version" doc:"1, 2, …" example:"1"`
-	Status       Status    `json:"status" enum:"draft,published,deprecated,retired"`
-	ContentHash  string    `json:"contentHash" doc:"sha256: and the hexadecimal SHA-256 of the document without its templateId, in canonical form (RFC 8785)."`
-	Shipped      bool      `json:"shipped,omitzero" doc:"Part of the product: it cannot be changed, but cloned."`
-	ClonedFrom   string    `json:"clonedFrom,omitzero" doc:"Template and version it was cloned from." example:"baseline-v1@1"`
-	Revision     int64     `json:"revision" doc:"Counts the changes of the template; that of the last change of this version is its ETag."`
-	Created      time.Time `json:"created,omitzero"`
-	Updated      time.Time `json:"updated,omitzero"`
-	CreatedBy    string    `json:"createdBy,omitzero" doc:"DID of who made this version."`
-	UpdatedBy    string    `json:"updatedBy,omitzero"`
-	PublishedAt  time.Time `json:"publishedAt,omitzero"`
-	StatusReason string    `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
-	Links        Links     `json:"links"`
-}
-
-// Links are the addresses of a version.
-type Links struct {
-	Self     string `json:"self"`
-	Versions string `json:"versions"`
-	Reviews  string `json:"reviews"`
-	XLSForm  string `json:"xlsform"`
+	Version      int               `json:"version" doc:"1, 2, …" example:"1"`
+	Status       Status            `json:"status" enum:"draft,published,deprecated,retired"`
+	ContentHash  string            `json:"contentHash" doc:"sha256: and the hexadecimal SHA-256 of the document without its templateId, in canonical form (RFC 8785)."`
+	Shipped      bool              `json:"shipped,omitzero" doc:"Part of the product: it cannot be changed, but cloned."`
+	ClonedFrom   string            `json:"clonedFrom,omitzero" doc:"Template and version it was cloned from." example:"baseline-v1@1"`
+	Revision     int64             `json:"revision" doc:"Counts the changes of the template; that of the last change of this version is its ETag."`
+	Created      time.Time         `json:"created,omitzero"`
+	Updated      time.Time         `json:"updated,omitzero"`
+	CreatedBy    string            `json:"createdBy,omitzero" doc:"DID of who made this version."`
+	UpdatedBy    string            `json:"updatedBy,omitzero"`
+	PublishedAt  time.Time         `json:"publishedAt,omitzero"`
+	StatusReason string            `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
+	Links        api.TemplateLinks `json:"links"`
 }
 
 // Summary is a template in a list.
 type Summary struct {
-	TemplateID  string    `json:"templateId" example:"baseline-v1"`
-	Title       form.Text `json:"title,omitzero"`
-	Stage       string    `json:"stage,omitzero" enum:"baseline,follow-up,monitoring"`
-	Version     int       `json:"version" doc:"The one that is used when none is named."`
-	Status      Status    `json:"status" enum:"draft,published,deprecated,retired"`
-	Latest      int       `json:"latest" doc:"The newest version, drafts too."`
-	Languages   []string  `json:"languages,omitzero"`
-	Sections    int       `json:"sections"`
-	Questions   int       `json:"questions" doc:"Those in groups and repeats too."`
-	ContentHash string    `json:"contentHash"`
-	Shipped     bool      `json:"shipped,omitzero"`
-	Revision    int64     `json:"revision"`
-	Created     time.Time `json:"created,omitzero"`
-	Updated     time.Time `json:"updated,omitzero"`
-	PublishedAt time.Time `json:"publishedAt,omitzero"`
-	Links       Links     `json:"links"`
+	TemplateID  string            `json:"templateId" example:"baseline-v1"`
+	Title       form.Text         `json:"title,omitzero"`
+	Stage       string            `json:"stage,omitzero" enum:"baseline,follow-up,monitoring"`
+	Version     int               `json:"version" doc:"The one that is used when none is named."`
+	Status      Status            `json:"status" enum:"draft,published,deprecated,retired"`
+	Latest      int               `json:"latest" doc:"The newest version, drafts too."`
+	Languages   []string          `json:"languages,omitzero"`
+	Sections    int               `json:"sections"`
+	Questions   int               `json:"questions" doc:"Those in groups and repeats too."`
+	ContentHash string            `json:"contentHash"`
+	Shipped     bool              `json:"shipped,omitzero"`
+	Revision    int64             `json:"revision"`
+	Created     time.Time         `json:"created,omitzero"`
+	Updated     time.Time         `json:"updated,omitzero"`
+	PublishedAt time.Time         `json:"publishedAt,omitzero"`
+	Links       api.TemplateLinks `json:"links"`
 }
 
 func summarize(v *Version, latest int) Summary {
@@ -199,7 +203,7 @@ func (v *Version) render() ([]byte, error) {
 	v.ContentHash = sum
 	base := path(v.TemplateID)
 	self := base + "/versions/" + strconv.Itoa(v.Version)
-	v.Links = Links{Self: self, Versions: base + "/versions", Reviews: base + "/reviews", XLSForm: self + "/xlsform"}
+	v.Links = api.TemplateLinks{Self: self, Versions: base + "/versions", Reviews: base + "/reviews", XLSForm: self + "/xlsform"}
 	body, err := web.Encode(v)
 	if err != nil {
 		return nil, err

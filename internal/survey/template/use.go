@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -53,32 +54,25 @@ type PreviewDraft struct {
 
 // Preview is a form as one person sees it, and what it says to the answers.
 type Preview struct {
-	TemplateID   string             `json:"templateId"`
-	Version      int                `json:"version"`
-	Language     string             `json:"language"`
-	Valid        bool               `json:"valid" doc:"Whether nothing is wrong; something may still be missing."`
-	Complete     bool               `json:"complete" doc:"Whether a response with these answers would be complete."`
-	Completeness float64            `json:"completeness" doc:"Share of the questions asked that have an answer."`
-	Relevant     int                `json:"relevant" doc:"Questions that are asked."`
-	Answered     int                `json:"answered"`
-	Errors       []Problem          `json:"errors" doc:"All that is wrong."`
-	Missing      []Problem          `json:"missing" doc:"What is required and has no answer."`
-	Dropped      []string           `json:"dropped" doc:"Answers to questions that are not asked."`
-	Answers      form.Value         `json:"answers,omitzero" doc:"As they would be stored, with calculated values."`
-	Sections     []form.SectionView `json:"sections"`
+	TemplateID   string               `json:"templateId"`
+	Version      int                  `json:"version"`
+	Language     string               `json:"language"`
+	Valid        bool                 `json:"valid" doc:"Whether nothing is wrong; something may still be missing."`
+	Complete     bool                 `json:"complete" doc:"Whether a response with these answers would be complete."`
+	Completeness float64              `json:"completeness" doc:"Share of the questions asked that have an answer."`
+	Relevant     int                  `json:"relevant" doc:"Questions that are asked."`
+	Answered     int                  `json:"answered"`
+	Errors       []api.PreviewProblem `json:"errors" doc:"All that is wrong."`
+	Missing      []api.PreviewProblem `json:"missing" doc:"What is required and has no answer."`
+	Dropped      []string             `json:"dropped" doc:"Answers to questions that are not asked."`
+	Answers      form.Value           `json:"answers,omitzero" doc:"As they would be stored, with calculated values."`
+	Sections     []form.SectionView   `json:"sections"`
 }
 
-// Problem is one thing that is wrong.
-type Problem struct {
-	Pointer string `json:"pointer" example:"/responses/eligibility/current_cooking"`
-	Code    string `json:"code" example:"unknown_option"`
-	Detail  string `json:"detail"`
-}
-
-func problems(fields []fault.Field) []Problem {
-	out := make([]Problem, len(fields))
+func problems(fields []fault.Field) []api.PreviewProblem {
+	out := make([]api.PreviewProblem, len(fields))
 	for i, f := range fields {
-		out[i] = Problem(f)
+		out[i] = api.PreviewProblem(f)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -57,29 +58,9 @@ const (
 	Skipped   = "skipped"
 )
 
-// Item is what became of one response.
-type Item struct {
-	ResponseID string `json:"responseId"`
-	Result     string `json:"result" enum:"changed,unchanged,refused,skipped" doc:"unchanged: it was what was asked for already. skipped: it has changed since it was read."`
-	Status     string `json:"status,omitzero" doc:"State it is in now."`
-	Revision   int64  `json:"revision,omitzero"`
-	Code       string `json:"code,omitzero" doc:"Why it was refused or skipped." example:"STATE_TRANSITION_INVALID"`
-	Detail     string `json:"detail,omitzero"`
-}
-
-// Outcome is what became of all of them.
-type Outcome struct {
-	Items     []Item `json:"items"`
-	Changed   int    `json:"changed"`
-	Unchanged int    `json:"unchanged"`
-	Refused   int    `json:"refused"`
-	Skipped   int    `json:"skipped" doc:"How many have changed since they were read. Read them again."`
-	Next      string `json:"next,omitzero" doc:"There may be more: send it as filter.after."`
-}
-
 func (b *Bulk) check() error {
 	var c fault.Checks
-	b.Draft.check(&c)
+	checkDraft(&b.Draft, &c)
 	switch {
 	case (len(b.Responses) > 0) == (b.Filter != nil):
 		c.Add("/responses", "one_of", "Send either responses or filter.")
@@ -122,7 +103,7 @@ func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Items: []Item{}}
+	out := &Outcome{Items: []api.BulkItem{}}
 	var all []candidate
 	if b.Filter != nil {
 		all, out.Next, err = s.choose(ctx, o, b.Filter)
@@ -139,7 +120,7 @@ func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, 
 	// Whoever holds several responses takes them in this order.
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.nid, b.nid) })
 	for part := range slices.Chunk(all, bulkChunk) {
-		var items []Item
+		var items []api.BulkItem
 		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
 			items, err = s.bulkTx(ctx, tx, o, part, order{as: as, Draft: b.Draft})
 			return err
@@ -149,11 +130,11 @@ func (s *Service) Bulk(ctx context.Context, surveyID string, b Bulk) (*Outcome, 
 		}
 		out.Items = append(out.Items, items...)
 	}
-	out.count()
+	countItems(out)
 	return out, nil
 }
 
-func (o *Outcome) count() {
+func countItems(o *Outcome) {
 	for _, it := range o.Items {
 		switch it.Result {
 		case Changed:
@@ -169,12 +150,12 @@ func (o *Outcome) count() {
 }
 
 // bulkTx decides about a few responses.
-func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []candidate, want order) ([]Item, error) {
-	items := make([]Item, len(part))
+func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []candidate, want order) ([]api.BulkItem, error) {
+	items := make([]api.BulkItem, len(part))
 	var deltas []survey.Delta
 	for i, one := range part {
 		if one.changed {
-			items[i] = Item{ResponseID: one.id, Result: Skipped, Code: staleCode, Detail: "It was changed or added after the list was read."}
+			items[i] = api.BulkItem{ResponseID: one.id, Result: Skipped, Code: staleCode, Detail: "It was changed or added after the list was read."}
 			continue
 		}
 		want.id, want.about = one.id, web.Judged{Revision: one.revision}
@@ -195,8 +176,8 @@ func (s *Service) bulkTx(ctx context.Context, tx *db.Tx, o *survey.Open, part []
 	return items, s.cfg.Surveys.Count(ctx, tx, o, deltas...)
 }
 
-func itemOf(ctx context.Context, id string, r *response.Row, d Draft, f *fault.Error) Item {
-	it := Item{ResponseID: id, Result: Changed}
+func itemOf(ctx context.Context, id string, r *response.Row, d Draft, f *fault.Error) api.BulkItem {
+	it := api.BulkItem{ResponseID: id, Result: Changed}
 	if r != nil {
 		it.Status, it.Revision = r.VStatus, r.Revision
 	}

@@ -2,9 +2,13 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -55,7 +59,7 @@ func New(cfg Config) *Service {
 func (s *Service) Decide(ctx context.Context, id string, about web.Judged, d Draft) (web.Reply[*State], error) {
 	var none web.Reply[*State]
 	var c fault.Checks
-	d.check(&c)
+	checkDraft(&d, &c)
 	if err := c.Err(invalidCode, "The decision is not valid."); err != nil {
 		return none, err
 	}
@@ -148,7 +152,7 @@ func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *re
 	path := response.Path(r.ResponseID)
 	v := &State{
 		ResponseID: r.ResponseID, RecordID: alias.Record(r.NID), SurveyID: o.SurveyID, Revision: r.Revision, Verification: r.Verification(), Allowed: []string{},
-		MinReviewers: max(1, o.Policy.MinReviewers), Links: Links{Response: path, History: path + "/verification/history", Evidence: evidencePath(r)},
+		MinReviewers: max(1, o.Policy.MinReviewers), Links: api.VerificationLinks{Response: path, History: path + "/verification/history", Evidence: evidencePath(r)},
 	}
 	if r.Status != response.Redacted && o.Status != survey.StatusArchived {
 		v.Allowed = append(v.Allowed, moves[r.VStatus]...)
@@ -158,7 +162,7 @@ func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *re
 		return web.Reply[*State]{}, err
 	}
 	if len(v.Decisions) > maxShown {
-		v.Decisions, v.More = v.Decisions[:maxShown], true
+		v.Decisions, v.MoreDecisions = v.Decisions[:maxShown], true
 	}
 	if !r.Knows(ctx) {
 		x := s.cfg.Responses.Sight(ctx, o)
@@ -195,5 +199,8 @@ func (s *Service) History(ctx context.Context, id string, before int64, limit in
 	if len(items) <= limit {
 		return items, 0, nil
 	}
-	return items[:limit], items[limit-1].nid, nil
+	if next, err = strconv.ParseInt(strings.TrimPrefix(items[limit-1].DecisionID, decisionName), 10, 64); err != nil {
+		return nil, 0, fmt.Errorf("read decision id: %w", err)
+	}
+	return items[:limit], next, nil
 }

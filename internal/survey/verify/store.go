@@ -25,13 +25,16 @@ const (
 		UNION SELECT sender FROM response_conflicts WHERE response = $1 AND resolution IN ('sent', 'merged')`
 )
 
+// decisionName begins the id of a decision; its number follows.
+const decisionName = "dec_"
+
 // listDecisions reads decisions about a response, newest first.
 func listDecisions(ctx context.Context, q db.Querier, response, before int64, limit int) ([]Decision, error) {
 	rows, err := q.Query(ctx, selectDecisions, response, before, limit)
 	return db.Collect(rows, err, "list decisions", func(d *Decision, row db.Row) error {
-		var at, imported int64
-		err := row.Scan(&d.nid, &d.From, &d.To, &d.Verifier, &at, &d.Reason, &d.Notes, &imported, &d.Revision, &d.Reviews, &d.Judged)
-		d.DecisionID, d.Timestamp, d.Imported = "dec_"+strconv.FormatInt(d.nid, 10), time.UnixMilli(at).UTC(), imported != 0
+		var nid, at, imported int64
+		err := row.Scan(&nid, &d.From, &d.To, &d.Verifier, &at, &d.Reason, &d.Notes, &imported, &d.Revision, &d.Reviews, &d.Judged)
+		d.DecisionID, d.Timestamp, d.Imported = decisionName+strconv.FormatInt(nid, 10), time.UnixMilli(at).UTC(), imported != 0
 		return err
 	})
 }

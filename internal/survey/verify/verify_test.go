@@ -97,7 +97,7 @@ func (v *env) tally(t testing.TB) survey.Tally {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Tally
+	return p.SurveyTally
 }
 
 func TestRoutes(t *testing.T) {
@@ -356,8 +356,8 @@ func TestHistoryPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := v.state(t, "r0"); len(s.Decisions) != 50 || !s.More {
-		t.Errorf("%d decisions shown, more %v", len(s.Decisions), s.More)
+	if s := v.state(t, "r0"); len(s.Decisions) != 50 || !s.MoreDecisions {
+		t.Errorf("%d decisions shown, more %v", len(s.Decisions), s.MoreDecisions)
 	}
 	seen, path := map[string]bool{}, "/v1/responses/r0/verification/history?limit=7"
 	for cursor := ""; ; {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
@@ -13,27 +14,21 @@ const Separator = ";"
 
 // Codebook explains the files of a survey.
 type Codebook struct {
-	SurveyID        string    `json:"surveyId"`
-	TemplateID      string    `json:"templateId"`
-	TemplateVersion int       `json:"templateVersion"`
-	DefaultLanguage string    `json:"defaultLanguage" doc:"Language of plain texts."`
-	Languages       []string  `json:"languages"`
-	Missing         []Missing `json:"missing" doc:"What stands in place of a value."`
-	Separator       string    `json:"separator" doc:"Joins several values in one cell, of the files and of this codebook as a table." example:";"`
-	Columns         []Column  `json:"columns"`
+	SurveyID        string             `json:"surveyId"`
+	TemplateID      string             `json:"templateId"`
+	TemplateVersion int                `json:"templateVersion"`
+	DefaultLanguage string             `json:"defaultLanguage" doc:"Language of plain texts."`
+	Languages       []string           `json:"languages"`
+	Missing         []api.CodebookCode `json:"missing" doc:"What stands in place of a value."`
+	Separator       string             `json:"separator" doc:"Joins several values in one cell, of the files and of this codebook as a table." example:";"`
+	Columns         []Column           `json:"columns"`
 }
 
-// Missing is a code that stands in place of a value.
-type Missing struct {
-	Code    string `json:"code" doc:"\"\" is an empty cell."`
-	Meaning string `json:"meaning"`
-}
-
-func missingCodes() []Missing {
-	return []Missing{
-		{"", "Not asked, or not answered."},
-		{dontKnow, "The respondent does not know."},
-		{refused, "The respondent refuses to answer."},
+func missingCodes() []api.CodebookCode {
+	return []api.CodebookCode{
+		{Code: "", Meaning: "Not asked, or not answered."},
+		{Code: dontKnow, Meaning: "The respondent does not know."},
+		{Code: refused, Meaning: "The respondent refuses to answer."},
 	}
 }
 

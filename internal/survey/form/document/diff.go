@@ -8,34 +8,25 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
-// Verdict is what a difference means to responses and exports.
-type Verdict string
-
-// The verdicts.
+// What a difference means to responses and exports.
 const (
-	Identical  Verdict = "identical"
-	Compatible Verdict = "compatible" // every old response still fits and means the same
-	Breaking   Verdict = "breaking"
+	Identical  = "identical"
+	Compatible = "compatible" // every old response still fits and means the same
+	Breaking   = "breaking"
 )
 
-// Difference is what changed between two templates.
-type Difference struct {
-	Verdict Verdict          `json:"verdict" enum:"identical,compatible,breaking"`
-	Changes []TemplateChange `json:"changes" doc:"At most 1,000."`
-	More    bool             `json:"more,omitzero" doc:"Whether there are more changes than shown."`
-}
-
-// TemplateChange is one change of a template. Pointers go by id, not by place:
-// /sections/<id>/questions/<id>/options/<value>.
-type TemplateChange struct {
-	Pointer  string `json:"pointer" example:"/sections/eligibility/questions/current_cooking/options/wood"`
-	Kind     string `json:"kind" enum:"added,removed,changed,moved"`
-	Breaking bool   `json:"breaking" doc:"Whether an old response may no longer fit, or an export would change its meaning."`
-	Detail   string `json:"detail"`
-}
+// Nouns of package api, by their names here.
+type (
+	Difference     = api.TemplateDifference
+	TemplateChange = api.TemplateChange
+	LanguageReport = api.LanguageReport
+	Validations    = api.TemplateValidations
+	Validation     = api.TemplateValidation
+)
 
 // Diff compares two templates: what a pinned response or an export would
 // notice. The id of the template is not compared.

@@ -5,16 +5,6 @@ import (
 	"slices"
 )
 
-// LanguageReport tells how complete a template is in one language.
-type LanguageReport struct {
-	Language string   `json:"language" example:"sw"`
-	Default  bool     `json:"default,omitzero"`
-	Present  int      `json:"present" doc:"Texts that exist in the language."`
-	Total    int      `json:"total" doc:"Texts that exist in any language, and the labels of all questions that people are asked."`
-	Complete bool     `json:"complete"`
-	Missing  []string `json:"missing" doc:"Pointers of texts that do not exist in it, at most 100."`
-}
-
 // Completeness reports on every language the template names or uses, the
 // default one first, then in order. A plain text is in the default language.
 func (t *Template) Completeness() []LanguageReport {

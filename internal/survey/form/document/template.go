@@ -30,12 +30,6 @@ func (t *Template) Language() string {
 	return t.DefaultLanguage
 }
 
-// Validations are the rules of a whole response.
-type Validations struct {
-	RequiredSections    []string `json:"requiredSections,omitzero" doc:"Sections that need at least one answer when they are relevant."`
-	CompletionThreshold float64  `json:"completionThreshold,omitzero" doc:"Share of the relevant questions that must be answered, from 0 to 1." example:"0.8"`
-}
-
 // Section is a part of a template.
 type Section struct {
 	ID        string     `json:"id" doc:"A letter, then letters, digits and underscores; at most 64." example:"eligibility"`
@@ -73,17 +67,6 @@ type Question struct {
 	MaxRepeats        int        `json:"maxRepeats,omitzero" doc:"At most 200, which is the default."`
 	Default           Value      `json:"default,omitzero" doc:"Answer a form begins with; the server does not fill it in."`
 	ReadOnly          bool       `json:"readOnly,omitzero" doc:"Whether people only look at it."`
-}
-
-// Validation bounds the answers of one question.
-type Validation struct {
-	Min           *float64 `json:"min,omitzero"`
-	Max           *float64 `json:"max,omitzero"`
-	Step          *float64 `json:"step,omitzero" doc:"Distance between allowed numbers, counted from min or 0."`
-	Regex         string   `json:"regex,omitzero" doc:"RE2 expression that the whole text must match; at most 500 characters, and repeats that keep it quick for texts of maxLength."`
-	MaxLength     int      `json:"maxLength,omitzero" doc:"Characters of a text; at most and by default 4,000."`
-	MinSelections int      `json:"minSelections,omitzero"`
-	MaxSelections int      `json:"maxSelections,omitzero"`
 }
 
 // PII tells whether an answer identifies a person.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -21,10 +22,10 @@ const (
 
 // Members are what the bodies of these refusals have beside the usual ones.
 type Members struct {
-	Current     *web.Current `json:"current,omitzero" doc:"Of RESPONSE_CONFLICT: the response that has the id, unless it is of another survey. Of STALE_REVISION: its etag, where it is known."`
-	Differences []Difference `json:"differences,omitzero" doc:"Of RESPONSE_CONFLICT: in what the content that was sent differs from the stored one, at most 100."`
-	Existing    *Existing    `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has. Only for keys with the scope responses:pii and for who has collected or sent it."`
-	Candidates  []Candidate  `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
+	Current     *web.Current          `json:"current,omitzero" doc:"Of RESPONSE_CONFLICT: the response that has the id, unless it is of another survey. Of STALE_REVISION: its etag, where it is known."`
+	Differences []Difference          `json:"differences,omitzero" doc:"Of RESPONSE_CONFLICT: in what the content that was sent differs from the stored one, at most 100."`
+	Existing    *Existing             `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has. Only for keys with the scope responses:pii and for who has collected or sent it."`
+	Candidates  []api.SurveyCandidate `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
 }
 
 // Difference is one thing in which a response that was sent differs from the
@@ -36,17 +37,10 @@ type Difference struct {
 	Masked  bool       `json:"masked,omitzero" doc:"What both say is not for this key to read."`
 }
 
-// Existing is the response a household has in a round.
-type Existing struct {
-	ResponseID string `json:"responseId" doc:"Name it in supersedes to replace it."`
-	Href       string `json:"href"`
-}
-
-// Candidate is a survey a response may be for.
-type Candidate struct {
-	SurveyID string `json:"surveyId" doc:"Name it in surveyId."`
-	Href     string `json:"href"`
-}
+// Nouns of package api, by their names here.
+type (
+	Existing = api.ExistingResponse
+)
 
 // Taken refuses the id of a response of another survey. It says no more than
 // that.
@@ -100,10 +94,10 @@ func Duplicate(first *Existing) error {
 // Ambiguous names the surveys a response may be for.
 func Ambiguous(ids []string) error {
 	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several surveys use this template. Name the survey.")
-	all := make([]Candidate, len(ids))
+	all := make([]api.SurveyCandidate, len(ids))
 	for i, id := range ids {
 		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: id})
-		all[i] = Candidate{id, "/v1/surveys/" + id} // ids of surveys need no escaping
+		all[i] = api.SurveyCandidate{SurveyID: id, Href: "/v1/surveys/" + id} // ids of surveys need no escaping
 	}
 	return f.Showing(Members{Candidates: all})
 }

@@ -1,4 +1,4 @@
-package effect_test
+package quality_test
 
 import (
 	"fmt"
@@ -7,7 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/effect"
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
@@ -18,9 +19,9 @@ const (
 	options = 4
 )
 
-// crew is a survey that is made up. Collectors work in different places: area is
+// team is a survey that is made up. Collectors work in different places: area is
 // the share of the variance of every answer that comes from that.
-type crew struct {
+type team struct {
 	collectors, interviews int
 	area                   float64
 	plant                  func(collector int, a *answers, r *rand.Rand)
@@ -32,7 +33,7 @@ type answers struct {
 	choices [choices]int
 }
 
-func (c crew) answers(shift *[numbers + choices]float64, r *rand.Rand) answers {
+func (c team) answers(shift *[numbers + choices]float64, r *rand.Rand) answers {
 	var a answers
 	own := math.Sqrt(1 - c.area)
 	for i := range a.numbers {
@@ -52,7 +53,7 @@ func (c crew) answers(shift *[numbers + choices]float64, r *rand.Rand) answers {
 }
 
 // questions asks everybody.
-func (c crew) questions(r *rand.Rand) []effect.Question {
+func (c team) questions(r *rand.Rand) []quality.EffectQuestion {
 	heard := make([][]answers, c.collectors)
 	var samples [numbers]stat.Sample
 	for who := range heard {
@@ -72,8 +73,8 @@ func (c crew) questions(r *rand.Rand) []effect.Question {
 			}
 		}
 	}
-	var out []effect.Question
-	add := func(q effect.Question, of func(a *answers) float64) {
+	var out []quality.EffectQuestion
+	add := func(q quality.EffectQuestion, of func(a *answers) float64) {
 		for who := range heard {
 			var m stat.Moments
 			for n := range heard[who] {
@@ -85,11 +86,11 @@ func (c crew) questions(r *rand.Rand) []effect.Question {
 	}
 	for i := range numbers {
 		center := stat.CenterOf(&samples[i])
-		add(effect.Question{Pointer: fmt.Sprintf("n%d", i), Center: center}, func(a *answers) float64 { return stat.Clip(center.Z(a.numbers[i])) })
+		add(quality.EffectQuestion{Pointer: fmt.Sprintf("n%d", i), Center: center}, func(a *answers) float64 { return stat.Clip(center.Z(a.numbers[i])) })
 	}
 	for i := range choices {
 		for k := range options {
-			add(effect.Question{Pointer: fmt.Sprintf("k%d", i), Option: fmt.Sprint(k)}, func(a *answers) float64 {
+			add(quality.EffectQuestion{Pointer: fmt.Sprintf("k%d", i), Option: fmt.Sprint(k)}, func(a *answers) float64 {
 				if a.choices[i] == k {
 					return 1
 				}
@@ -100,9 +101,11 @@ func (c crew) questions(r *rand.Rand) []effect.Question {
 	return out
 }
 
-func (c crew) find(r *rand.Rand) effect.Found { return effect.Find(c.questions(r), 3, 200) }
+func (c team) find(r *rand.Rand) quality.EffectsFound {
+	return quality.FindEffects(c.questions(r), 3, 200)
+}
 
-func named(effects []effect.Collector) []string {
+func named(effects []api.CollectorEffect) []string {
 	var out []string
 	for _, e := range effects {
 		out = append(out, e.Collector)
@@ -117,19 +120,19 @@ func named(effects []effect.Collector) []string {
 func TestHonestCollectors(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		crew  crew
+		team  team
 		bound float64
 	}{
-		{crew{collectors: 2, interviews: 20, area: 0.1}, 0},
-		{crew{collectors: 3, interviews: 20, area: 0.02}, 0.01},
-		{crew{collectors: 5, interviews: 20}, 0.01},
-		{crew{collectors: 5, interviews: 60, area: 0.02}, 0.01},
-		{crew{collectors: 10, interviews: 25, area: 0.02}, 0.01},
-		{crew{collectors: 20, interviews: 40, area: 0.05}, 0.01},
-		{crew{collectors: 20, interviews: 40, area: 0.1}, 0.01},
-		{crew{collectors: 6, interviews: 40, area: 0.1}, 0.05},
+		{team{collectors: 2, interviews: 20, area: 0.1}, 0},
+		{team{collectors: 3, interviews: 20, area: 0.02}, 0.01},
+		{team{collectors: 5, interviews: 20}, 0.01},
+		{team{collectors: 5, interviews: 60, area: 0.02}, 0.01},
+		{team{collectors: 10, interviews: 25, area: 0.02}, 0.01},
+		{team{collectors: 20, interviews: 40, area: 0.05}, 0.01},
+		{team{collectors: 20, interviews: 40, area: 0.1}, 0.01},
+		{team{collectors: 6, interviews: 40, area: 0.1}, 0.05},
 	} {
-		c := tt.crew
+		c := tt.team
 		t.Run(fmt.Sprintf("%d collectors, %d interviews, area %g", c.collectors, c.interviews, c.area), func(t *testing.T) {
 			t.Parallel()
 			r, wrong, all := rand.New(rand.NewPCG(1, uint64(c.collectors*1000+c.interviews))), 0, 0
@@ -144,8 +147,8 @@ func TestHonestCollectors(t *testing.T) {
 	}
 }
 
-// dearer has some collectors put two standard deviations on a number.
-func dearer(culprits ...int) func(int, *answers, *rand.Rand) {
+// pricier has some collectors put two standard deviations on a number.
+func pricier(culprits ...int) func(int, *answers, *rand.Rand) {
 	return func(who int, a *answers, _ *rand.Rand) {
 		if slices.Contains(culprits, who) {
 			a.numbers[0] += 2
@@ -159,18 +162,18 @@ func TestPlantedEffect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		crew  crew
+		team  team
 		wants []string
 	}{
-		{"one of three", crew{3, 60, 0.02, dearer(0)}, []string{"c0"}},
-		{"one of ten", crew{10, 40, 0.02, dearer(4)}, []string{"c4"}},
-		{"two of ten", crew{10, 40, 0.02, dearer(4, 5)}, []string{"c4", "c5"}},
-		{"a share", crew{8, 40, 0.02, func(who int, a *answers, r *rand.Rand) {
+		{"one of three", team{3, 60, 0.02, pricier(0)}, []string{"c0"}},
+		{"one of ten", team{10, 40, 0.02, pricier(4)}, []string{"c4"}},
+		{"two of ten", team{10, 40, 0.02, pricier(4, 5)}, []string{"c4", "c5"}},
+		{"a share", team{8, 40, 0.02, func(who int, a *answers, r *rand.Rand) {
 			if who == 2 && r.Float64() < 0.8 {
 				a.choices[3] = 3
 			}
 		}}, []string{"c2"}},
-		{"always the same", crew{6, 30, 0.02, func(who int, a *answers, _ *rand.Rand) {
+		{"always the same", team{6, 30, 0.02, func(who int, a *answers, _ *rand.Rand) {
 			if who == 1 {
 				a.numbers[2], a.choices[1] = 1.5, 3
 			}
@@ -181,7 +184,7 @@ func TestPlantedEffect(t *testing.T) {
 			r, found, others := rand.New(rand.NewPCG(7, 7)), 0, 0
 			const rounds = 40
 			for range rounds {
-				for _, name := range named(tt.crew.find(r).Effects) {
+				for _, name := range named(tt.team.find(r).Effects) {
 					if slices.Contains(tt.wants, name) {
 						found++
 					} else {
@@ -200,24 +203,24 @@ func TestPlantedEffect(t *testing.T) {
 // Of two collectors that differ nobody can tell who is right, nor where half of
 // them differ from the other half. It is told of the survey, and nobody is
 // flagged.
-func TestCollectorsDiffer(t *testing.T) {
+func TestFindEffectsDiffer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		crew crew
+		team team
 	}{
-		{"two", crew{2, 40, 0, dearer(1)}},
-		{"two of four", crew{4, 60, 0, dearer(1, 3)}},
+		{"two", team{2, 40, 0, pricier(1)}},
+		{"two of four", team{4, 60, 0, pricier(1, 3)}},
 	} {
-		got := tt.crew.find(rand.New(rand.NewPCG(3, 3)))
-		if len(got.Effects) != 0 || len(got.Differences) != 1 || got.Comparisons != 50*tt.crew.collectors {
+		got := tt.team.find(rand.New(rand.NewPCG(3, 3)))
+		if len(got.Effects) != 0 || len(got.Differences) != 1 || got.Comparisons != 50*tt.team.collectors {
 			t.Fatalf("%s: found %+v", tt.name, got)
 		}
 		d := got.Differences[0]
-		if d.Question != "n0" || d.Collectors != tt.crew.collectors || d.Highest.Value-d.Lowest.Value < 1 || d.Score <= d.Limit || d.Limit < 3 {
+		if d.Question != "n0" || d.Collectors != tt.team.collectors || d.Highest.Value-d.Lowest.Value < 1 || d.Score <= d.Limit || d.Limit < 3 {
 			t.Errorf("%s: difference = %+v", tt.name, d)
 		}
-		if d.Lowest.Interviews != int64(tt.crew.interviews) || d.Highest.Collector != "c1" && d.Highest.Collector != "c3" || d.Lowest.Collector == d.Highest.Collector {
+		if d.Lowest.Interviews != int64(tt.team.interviews) || d.Highest.Collector != "c1" && d.Highest.Collector != "c3" || d.Lowest.Collector == d.Highest.Collector {
 			t.Errorf("%s: difference = %+v", tt.name, d)
 		}
 	}
@@ -226,14 +229,14 @@ func TestCollectorsDiffer(t *testing.T) {
 // The lists have a bound.
 func TestMost(t *testing.T) {
 	t.Parallel()
-	c := crew{5, 40, 0, func(who int, a *answers, _ *rand.Rand) {
+	c := team{5, 40, 0, func(who int, a *answers, _ *rand.Rand) {
 		for i := range a.numbers {
 			if who == 1 {
 				a.numbers[i] += 5
 			}
 		}
 	}}
-	got := effect.Find(c.questions(rand.New(rand.NewPCG(3, 3))), 3, 2)
+	got := quality.FindEffects(c.questions(rand.New(rand.NewPCG(3, 3))), 3, 2)
 	if len(got.Effects) != 2 || math.Abs(got.Effects[0].Score) < math.Abs(got.Effects[1].Score) {
 		t.Errorf("effects = %+v, want the two strongest", got.Effects)
 	}

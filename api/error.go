@@ -1,0 +1,20 @@
+package api
+
+// ExistingResponse is the response a household has in a round.
+type ExistingResponse struct {
+	ResponseID string `json:"responseId" doc:"Name it in supersedes to replace it."`
+	Href       string `json:"href"`
+}
+
+// SurveyCandidate is a survey a response may be for.
+type SurveyCandidate struct {
+	SurveyID string `json:"surveyId" doc:"Name it in surveyId."`
+	Href     string `json:"href"`
+}
+
+// Field is one thing that is wrong with a request.
+type Field struct {
+	Pointer string `json:"pointer"` // JSON pointer into the body, or query/name, header/name, path/name
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+}

@@ -1,0 +1,25 @@
+package api
+
+// SurveyExportCounts is how far an export of responses has come.
+type SurveyExportCounts struct {
+	Total     int64 `json:"total" doc:"Responses the survey had when it began."`
+	Looked    int64 `json:"looked" doc:"Responses looked at so far."`
+	Responses int64 `json:"responses" doc:"Responses in the file so far."`
+	Rows      int64 `json:"rows" doc:"Rows or lines of the file so far, without the heads of columns."`
+	Bytes     int64 `json:"bytes" doc:"Size of the file so far."`
+}
+
+// SurveyExportLinks are the addresses of an export of responses.
+type SurveyExportLinks struct {
+	Self     string `json:"self"`
+	File     string `json:"file,omitzero" doc:"While there is a file that this key may read."`
+	Codebook string `json:"codebook"`
+	Survey   string `json:"survey"`
+	Job      string `json:"job"`
+}
+
+// CodebookCode stands in place of a value; "" is an empty cell.
+type CodebookCode struct {
+	Code    string `json:"code" doc:"\"\" is an empty cell."`
+	Meaning string `json:"meaning"`
+}

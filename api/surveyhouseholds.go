@@ -1,0 +1,15 @@
+package api
+
+// Place is where a household is.
+type Place struct {
+	Lat float64 `json:"lat" example:"-1.2921"`
+	Lon float64 `json:"lon" example:"36.8219"`
+}
+
+// MergedHouseholds tells what an upload did.
+type MergedHouseholds struct {
+	Added     int   `json:"added"`
+	Changed   int   `json:"changed"`
+	Unchanged int   `json:"unchanged"`
+	Listed    int64 `json:"listed" doc:"Households on the list now."`
+}
