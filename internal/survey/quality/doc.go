@@ -1,9 +1,11 @@
 package quality
 
+import "github.com/hearth-dmrv/hearth/internal/survey/rule"
+
 // reporting explains the report. Every number of it is one of these words.
-const reporting = "Flags by check and collector, lengths of interviews, refusals, collectors whose answers differ from those of the others, error rates of back-checks, and whether the template is due for a review. " +
+var reporting = "Flags by check and collector, lengths of interviews, refusals, collectors whose answers differ from those of the others, error rates of back-checks, and whether the template is due for a review. " +
 	"Superseded, invalidated and redacted responses are not counted. Up to 1,000 responses are counted for the answer (live); of more it is what the last run has found. effects, differences and comparisons are always those of the last run.\n\n" +
-	"A flag is a reason to look, not a verdict. These checks make one; limits in *italics* are settings of `quality/rules`:\n\n" + checkTable + "\n\n" +
+	"A flag is a reason to look, not a verdict. These checks make one; limits in *italics* are settings of `quality/rules`:\n\n" + rule.Table(append(rule.Checks(), overMany...)) + "\n\n" +
 	"**enumerator_effect.** A run compares, for every question for a number and every option of a choice that is not marked as personal and not in a repeat, the collectors with 20 answers or more (*effectInterviews*), each with all others. " +
 	"Of numbers the mean is taken, of choices the share; numbers count by their distance from the median of all answers, at most 2 robust standard deviations, so that no single answer weighs much. " +
 	"A collector's value m is held against M, the median of the values of the others. score = (m - M) / e with e² = w/n + t + π/2 · (w/n of the others, on average, + t) / (k - 1): " +
@@ -16,19 +18,10 @@ const reporting = "Flags by check and collector, lengths of interviews, refusals
 	"Simulated surveys of 20 questions flag fewer than 1 in 100 honest collectors, also where up to 10 % of the variance lies between the places of 20 collectors; with six collectors in such places it is about 1 in 25. " +
 	"They find 9 of 10 collectors who shift one answer by two standard deviations in 40 interviews (60 of three collectors). An effect says that answers differ, not why: look at where the collector worked, at pictures, and at back-checks."
 
-// checkTable has a line for each check: what it looks at, what it needs, and
-// what it does with little.
-const checkTable = "| Check | Flags | Not looked at |\n|---|---|---|\n" +
-	"| duration_short | an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger | length not known, consent refused |\n" +
-	"| night_interview | a visit that began between 21 and 5 o'clock (*nightFrom*, *nightTo*), by *utcOffsetMinutes* or the longitude | other modes, no place and no offset |\n" +
-	"| gps_distance | a visit more than 500 m (*maxMetres*) from the listed place of the household; value: metres, not told to a key that may change lists or responses and has not responses:pii | one of the places not known |\n" +
-	"| straight_lining | 5 answers or more (*sameAnswers*) on one scale of a section, all the same | scales with two values: a household that has none of five things says no five times |\n" +
-	"| media_missing | a photo, sound or signature that was asked for and is not there | questions that were not asked, repeats |\n" +
-	"| consent_missing, consent_refused | no answer to the question for consent; answers although it was refused | no such question |\n" +
-	"| low_completeness | fewer than half of the questions answered | templates with a completionThreshold, partial responses |\n" +
-	"| clock_skew, outside_window | dated more than 10 minutes after it arrived (value: seconds); outside the window of the survey | |\n" +
-	"| not_eligible, mode_not_planned, collector_not_named, household_not_listed | not what the survey plans | surveys that do not say |\n" +
-	"| outlier | a number more than 3.5 (*outlierZ*) robust standard deviations (1.4826 · MAD) from the median of the question; value: how many. Where more than half of the answers are the same and MAD is 0, it is that of the answers that differ; when fewer than 5 differ, 1.2533 times the mean deviation, and these few stand out | fewer than 20 answers (*outlierAnswers*), all answers the same, repeats, more than 200 questions |\n" +
-	"| duplicate_household | two households within 5 m (*duplicateMetres*; value: metres, told to whom those of gps_distance are), with the same telephone, document or serial number, or with the same answers to everything marked as direct (two or more) | no place; texts shorter than 4 letters or digits |\n" +
-	"| copied_answers | 95 % (*copiedShare*) of the answers those of another interview of the same collector within 24 h (*copiedHours*), if chance gives that to fewer than one pair in a million (20 bits, by how often interviews of different collectors agree in each question) | fewer than 10 answers, interviews before the last 100 of the collector |\n" +
-	"| enumerator_effect | all responses of a collector who stands out; see below | fewer than 20 answers of a collector (*effectInterviews*), fewer than 3 collectors |"
+// overMany are the checks that a run makes over many responses.
+var overMany = []rule.Check{
+	{Name: Outlier, Flags: "a number more than 3.5 (*outlierZ*) robust standard deviations (1.4826 · MAD) from the median of the question; value: how many. Where more than half of the answers are the same and MAD is 0, it is that of the answers that differ; when fewer than 5 differ, 1.2533 times the mean deviation, and these few stand out", Not: "fewer than 20 answers (*outlierAnswers*), all answers the same, repeats, more than 200 questions"},
+	{Name: Duplicate, Flags: "two households within 5 m (*duplicateMetres*; value: metres, told to whom those of gps_distance are), with the same telephone, document or serial number, or with the same answers to everything marked as direct (two or more)", Not: "no place; texts shorter than 4 letters or digits"},
+	{Name: Copied, Flags: "95 % (*copiedShare*) of the answers those of another interview of the same collector within 24 h (*copiedHours*), if chance gives that to fewer than one pair in a million (20 bits, by how often interviews of different collectors agree in each question)", Not: "fewer than 10 answers, interviews before the last 100 of the collector"},
+	{Name: Effect, Flags: "all responses of a collector who stands out; see below", Not: "fewer than 20 answers of a collector (*effectInterviews*), fewer than 3 collectors"},
+}

@@ -1,10 +1,7 @@
 package rule
 
 import (
-	"fmt"
 	"strings"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
@@ -67,70 +64,21 @@ func optionsOf(c form.Column) string {
 	return strings.Join(values, "\x00")
 }
 
-// checkConsent looks for interviews that nobody has agreed to.
-func (p *Plan) checkConsent(in Interview, asked func([]string) bool, add func(Flag)) {
-	if in.refused() {
-		if where := p.answeredAfter(in); where != "" {
-			add(Flag{Rule: ConsentRefused, Question: where, Detail: "There are answers although consent was refused."})
-		}
-		return
-	}
-	for _, path := range p.consent {
-		if in.Consent == nil && asked(path) {
-			add(Flag{Rule: ConsentMissing, Question: pointer(path), Detail: "The question for consent has no answer."})
-			return
-		}
-	}
-}
-
 // answeredAfter is the pointer of the first answer in the sections after the one
 // that asks for consent; "" for none.
-func (p *Plan) answeredAfter(in Interview) string {
-	if len(in.Dropped) > 0 {
-		return in.Dropped[0]
+func (l *look) answeredAfter() string {
+	if len(l.Dropped) > 0 {
+		return l.Dropped[0]
 	}
-	var answers map[string]any
-	if json.Unmarshal(in.Answers, &answers) != nil {
-		return ""
-	}
-	for _, path := range p.after {
+	for _, path := range l.plan.after {
 		for len(path) > 1 { // of a repeat the list
-			if at(answers, path) != nil {
+			if at(l.answers(), path) != nil {
 				return pointer(path)
 			}
 			path = path[:len(path)-1]
 		}
 	}
 	return ""
-}
-
-// checkAnswers makes the checks that look at answers. It decodes them only when
-// the form has something to look for.
-func (p *Plan) checkAnswers(s Settings, in Interview, asked func([]string) bool, add func(Flag)) {
-	long := false
-	for _, scale := range p.scales {
-		long = long || len(scale) >= s.SameAnswers
-	}
-	if !long && len(p.media) == 0 {
-		return
-	}
-	var answers map[string]any
-	if json.Unmarshal(in.Answers, &answers) != nil {
-		return // no answers, nothing to find
-	}
-	for _, path := range p.media {
-		if at(answers, path) == nil && asked(path) {
-			add(Flag{Rule: MediaMissing, Question: pointer(path), Detail: "The picture, sound or signature that was asked for is missing."})
-		}
-	}
-	for _, scale := range p.scales {
-		if n, path := sameAnswers(answers, scale); n >= s.SameAnswers {
-			add(Flag{
-				Rule: StraightLine, Question: pointer(path), Value: float64(n), Limit: float64(s.SameAnswers),
-				Detail: fmt.Sprintf("All %d answers on one scale are the same.", n),
-			})
-		}
-	}
 }
 
 // sameAnswers counts the answers on a scale when all of them are the same, and

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -36,14 +37,6 @@ const (
 	ConsentRefused  = "consent_refused"
 	LowCompleteness = "low_completeness"
 )
-
-// Names lists the checks, for settings and documents.
-func Names() []string {
-	return []string{
-		DurationShort, NightTime, Distance, StraightLine, MediaMissing, OutsideWindow, ClockSkew, NotEligible, ModeUnplanned, Stranger, NotListed,
-		ConsentMissing, ConsentRefused, LowCompleteness,
-	}
-}
 
 // Flag is that of package api.
 type Flag = api.ResponseFlag
@@ -116,28 +109,44 @@ type Interview struct {
 // question was asked in this interview; it is called for consent and pictures
 // that are missing only.
 func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) []Flag {
-	s = s.WithDefaults()
-	var out []Flag
-	add := func(f Flag) {
-		if !slices.Contains(s.Off, f.Rule) {
-			out = append(out, f)
+	l := &look{Interview: in, plan: p, limits: s.WithDefaults(), asked: asked}
+	for _, c := range checks {
+		if !slices.Contains(s.Off, c.Name) {
+			l.name = c.Name
+			c.make(l)
 		}
 	}
-	checkTime(s, in, add)
-	if in.At != nil && in.Home != nil && in.Visit {
-		if d := Metres(*in.At, *in.Home); d > s.MaxMetres {
-			add(Flag{Rule: Distance, Value: math.Round(d), Limit: s.MaxMetres, Detail: fmt.Sprintf("The interview was %.0f m from the household, at most %.0f m are expected.", d, s.MaxMetres)})
+	return l.flags
+}
+
+// look is one interview being looked at.
+type look struct {
+	Interview
+	plan   *Plan
+	limits Settings
+	asked  func(path []string) bool
+
+	name    string // of the check that is made
+	flags   []Flag
+	decoded map[string]any // answers, once somebody has asked for them
+	read    bool           // somebody has
+}
+
+// flag notes what the check has found.
+func (l *look) flag(f Flag) {
+	f.Rule = l.name
+	l.flags = append(l.flags, f)
+}
+
+// answers decodes the answers, once; nil when there are none.
+func (l *look) answers() map[string]any {
+	if !l.read {
+		l.read = true
+		if json.Unmarshal(l.Answers, &l.decoded) != nil {
+			l.decoded = nil
 		}
 	}
-	checkPlan(in, add)
-	p.checkConsent(in, asked, add)
-	if in.Complete && in.Completeness < p.least {
-		add(Flag{Rule: LowCompleteness, Value: in.Completeness, Limit: p.least, Detail: fmt.Sprintf("%.0f %% of the questions are answered, at least %.0f %% are expected.", 100*in.Completeness, 100*p.least)})
-	}
-	if !in.refused() { // there is nothing that answers should be like
-		p.checkAnswers(s, in, asked, add)
-	}
-	return out
+	return l.decoded
 }
 
 // refused tells that there was no interview.
@@ -155,41 +164,6 @@ func roughly(d time.Duration) string {
 		return fmt.Sprintf("%.0f hours", d.Hours())
 	default:
 		return fmt.Sprintf("%.0f days", d.Hours()/24)
-	}
-}
-
-func checkTime(s Settings, in Interview, add func(Flag)) {
-	least := max(s.MinSeconds, s.SecondsPerAnswer*float64(in.Answered))
-	if in.Seconds > 0 && in.Seconds < least && !in.refused() {
-		add(Flag{Rule: DurationShort, Value: in.Seconds, Limit: least, Detail: fmt.Sprintf("The interview took %.0f s, at least %.0f s are expected for %d answers.", in.Seconds, least, in.Answered)})
-	}
-	begin := in.StartedAt
-	if begin.IsZero() {
-		begin = in.SubmittedAt
-	}
-	if hour, known := localHour(s, in, begin); known && in.Visit && isNight(s, hour) {
-		add(Flag{Rule: NightTime, Value: float64(hour), Detail: fmt.Sprintf("The visit began at %d o'clock local time.", hour)})
-	}
-	if ahead := in.SubmittedAt.Sub(in.ReceivedAt); ahead > maxSkew {
-		add(Flag{Rule: ClockSkew, Value: ahead.Seconds(), Limit: maxSkew.Seconds(), Detail: "The response is dated " + roughly(ahead) + " after it arrived."})
-	}
-	if !in.From.IsZero() && in.SubmittedAt.Before(in.From) || !in.Until.IsZero() && in.SubmittedAt.After(in.Until) {
-		add(Flag{Rule: OutsideWindow, Detail: "The response is dated outside the window of the survey."})
-	}
-}
-
-func checkPlan(in Interview, add func(Flag)) {
-	if in.Eligible != nil && !*in.Eligible {
-		add(Flag{Rule: NotEligible, Detail: "The household does not meet the eligibility rule of the survey."})
-	}
-	if in.Unplanned {
-		add(Flag{Rule: ModeUnplanned, Detail: "The survey does not plan interviews of this mode."})
-	}
-	if in.Stranger {
-		add(Flag{Rule: Stranger, Detail: "The collector is not one of the survey."})
-	}
-	if in.Unlisted {
-		add(Flag{Rule: NotListed, Detail: "The household is not on the list of the survey."})
 	}
 }
 
