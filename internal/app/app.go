@@ -20,6 +20,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/ops"
@@ -48,12 +49,13 @@ type App struct {
 	tracer   *ops.Tracer
 	notify   *ops.Notifier
 	runner   *job.Runner
+	flights  *file.Flights // the files this server sends
+	exchange *exchange.Service
 	twins    *twins
 	surveys  *surveys
-	line     *line         // nil without area C
-	mind     *mind         // nil without area D
-	sending  *file.Flights // see flights
-	owner    string        // the owner key, on the first start only
+	line     *line  // nil without area C
+	mind     *mind  // nil without area D
+	owner    string // the owner key, on the first start only
 	open     []*listener
 	stopping atomic.Bool
 }
@@ -111,6 +113,7 @@ func (a *App) start(ctx context.Context) (err error) {
 	if err := a.observe(); err != nil {
 		return err
 	}
+	a.buildExchange()
 	a.buildSurveys(ctx)
 	if err := a.buildTwins(ctx); err != nil {
 		return err
@@ -131,6 +134,19 @@ func (a *App) start(ctx context.Context) (err error) {
 		return err
 	}
 	return a.oracleTwin(ctx, a.twins.resolve)
+}
+
+// sentElsewhere is how long other instances may take to send a file that was
+// condemned here.
+const sentElsewhere = 10 * time.Minute
+
+// buildExchange makes what imports and exports of all areas stand on.
+func (a *App) buildExchange() {
+	a.flights = &file.Flights{}
+	if a.cfg.Postgres() {
+		a.flights.Grace = sentElsewhere
+	}
+	a.exchange = exchange.New(exchange.Config{DB: a.DB, Jobs: a.Jobs, Flights: a.flights})
 }
 
 // bindAll reads the certificates and takes the ports. It returns the handler

@@ -86,6 +86,6 @@ func (b *Built) Erasers() []string {
 // Settle has the bytes of what was erased go, as the server does beside the
 // requests. No other instance sends a file in these tests.
 func (b *Built) Settle(ctx context.Context) (left bool, err error) {
-	b.flights().Grace = 0
+	b.flights.Grace = 0
 	return b.twins.erase.Settle(ctx)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
 )
 
@@ -55,6 +56,8 @@ func (a *App) retentions() []retention {
 		{"idempotency answers", e.IdempotencyRetention, a.Idem.Expire},
 		{"events", e.Retention, a.Events.Expire},
 		{"jobs", e.JobRetention, a.Jobs.Expire},
+		{"imports, exports and their reports", e.JobRetention, a.exchange.Expire},
+		{"files of imports and exports", exchange.FileLife, a.exchange.ExpireFiles},
 		{"webhook deliveries", e.DeliveryRetention, a.Webhooks.Expire},
 	}, a.twins.retentions(e), a.surveys.retentions(e), a.line.retentions(e), a.mind.retentions(e))
 }

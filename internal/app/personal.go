@@ -4,6 +4,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -18,7 +19,7 @@ import (
 func Personal() (privacy.Registry, error) {
 	return privacy.Join(
 		erase.Personal(), auth.Personal(), erasure.Personal(), ussd.Personal(), oracle.Personal(),
-		event.Personal(), job.Personal(), idem.Personal(), file.Personal(), []privacy.Table{
+		event.Personal(), job.Personal(), idem.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
 			{Name: "schema_migrations", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name checksum")}},
 		},
 	)

@@ -79,7 +79,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Cursors: a.cursors, Log: a.log, ActsFor: a.actsFor,
 	})
 	s.exports = export.New(export.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Jobs: a.Jobs, Idem: a.Idem, Log: a.log, Filter: responseFilter, Flights: a.flights(),
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Filter: responseFilter,
 	})
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
@@ -177,10 +177,8 @@ func (s *surveys) erasers() []erase.Eraser {
 }
 
 // retentions are what area B keeps for a while.
-func (s *surveys) retentions(e config.Events) []retention {
+func (s *surveys) retentions(config.Events) []retention {
 	return []retention{
 		{"unused attachments", media.Life, s.media.Expire},
-		{"exports of responses", e.JobRetention, s.exports.Expire},
-		{"files of survey exports", export.FileLife, s.exports.ExpireFiles},
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
-	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
@@ -23,7 +22,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
-	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
@@ -79,8 +77,8 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	})
 	t.devices = device.New(device.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Idem: a.Idem})
 	t.bulk = bulk.New(bulk.Config{
-		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Jobs: a.Jobs, Idem: a.Idem,
-		Cursors: a.cursors, Log: a.log, Flights: a.flights(),
+		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Search: t.search, Events: a.Events, Exchange: a.exchange, Idem: a.Idem,
+		Cursors: a.cursors, Log: a.log,
 	})
 	personal, err := Personal()
 	if err != nil {
@@ -91,7 +89,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Personal: personal,
 		Erasers:    a.erasers(),
 		Companions: a.companions, Certified: erasure.Record, Names: a.surveys.responses.NamesOf, Log: a.log,
-		Condemn: []func(context.Context, *db.Tx, string) error{t.bulk.Condemn, a.surveys.exports.Condemn},
+		Condemn: a.exchange.Condemn,
 		Copies:  a.copies(),
 	})
 	t.resolve, err = resolve.New(resolve.Config{
@@ -118,10 +116,7 @@ func (a *App) erasers() []erase.Eraser {
 // noted whom they know.
 func (a *App) copies() []func(context.Context, string, []string) (bool, error) {
 	return []func(context.Context, string, []string) (bool, error){
-		func(ctx context.Context, ws string, _ []string) (bool, error) { return a.twins.bulk.Forget(ctx, ws) },
-		func(ctx context.Context, ws string, _ []string) (bool, error) {
-			return false, a.surveys.exports.Forget(ctx, ws)
-		},
+		func(ctx context.Context, ws string, _ []string) (bool, error) { return a.exchange.Forget(ctx, ws) },
 		func(ctx context.Context, ws string, _ []string) (bool, error) { return a.surveys.media.Sweep(ctx, ws) },
 		func(ctx context.Context, ws string, names []string) (bool, error) {
 			return false, a.Idem.Forget(ctx, ws, names)
@@ -140,21 +135,6 @@ func drain(ctx context.Context, some func(ctx context.Context, limit int) (int, 
 			return err
 		}
 	}
-}
-
-// sentElsewhere is how long other instances may take to send a file that was
-// condemned here.
-const sentElsewhere = 10 * time.Minute
-
-// flights are the files this server sends.
-func (a *App) flights() *file.Flights {
-	if a.sending == nil {
-		a.sending = &file.Flights{}
-		if a.cfg.Postgres() {
-			a.sending.Grace = sentElsewhere
-		}
-	}
-	return a.sending
 }
 
 // sweepRows is how many rows of deleted conversations go in one transaction, and
@@ -181,13 +161,10 @@ func (t *twins) handlers(into map[string]job.Handler) {
 	maps.Copy(into, t.entities.Handlers())
 }
 
-// retentions are what area A keeps for a while: reports as long as the jobs
-// they tell of, files a day, results of batches as long as other answers to an
-// Idempotency-Key.
+// retentions are what area A keeps for a while: results of batches as long as
+// other answers to an Idempotency-Key.
 func (t *twins) retentions(e config.Events) []retention {
 	return []retention{
-		{"reports of imports", e.JobRetention, t.bulk.Expire},
-		{"files of imports and exports", bulk.FileLife, t.bulk.ExpireFiles},
 		{"results of batches", e.IdempotencyRetention, t.bulk.ExpireBatches},
 	}
 }

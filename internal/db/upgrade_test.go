@@ -155,3 +155,44 @@ func texts(t *testing.T, d *db.DB, query string) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// TestUpgradeKeepsExports: exports of responses go on with those of twins, with
+// their files, and the file of each belongs to its job.
+func TestUpgradeKeepsExports(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, where db.Config) {
+		d := reopen(t, where, shipped(t, 39)) // 0000 to 0038
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		for _, text := range []string{
+			`INSERT INTO transfers (job, ws, kind, file, settings, counts, created_at) VALUES ('j1', 'ws', 'entity.export', 'f1', '{"a":1}', '{}', 1)`,
+			`INSERT INTO survey_exports (job, ws, survey, file, settings, counts, created_at) VALUES ('j2', 'ws', 7, 'f2', '{"b":2}', '{"c":3}', 2)`,
+			`INSERT INTO transfer_files (id, ws, kind, job, bytes, sha256, at) VALUES ('f1', 'ws', 'export', '', 0, '', 1), ('f2', 'ws', 'survey.export', 'j2', 5, '', 2), ('f3', 'ws', 'upload', '', 0, '', 3)`,
+		} {
+			if _, err := d.Exec(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d = reopen(t, where, nil)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatalf("Migrate: %v", err)
+		}
+		list := func(text string) string {
+			t.Helper()
+			rows, err := d.Query(t.Context(), text)
+			all, err := db.Collect(rows, err, "list", db.Column[string])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(all, "\n")
+		}
+		if got, want := list(`SELECT job || ' ' || kind || ' ' || about || ' ' || file || ' ' || settings || ' ' || counts || ' ' || created_at FROM transfers ORDER BY job`),
+			"j1 entity.export 0 f1 {\"a\":1} {} 1\nj2 survey.export 7 f2 {\"b\":2} {\"c\":3} 2"; got != want {
+			t.Errorf("orders = %s\nwant %s", got, want)
+		}
+		if got, want := list(`SELECT id || ' ' || kind || ' ' || job FROM transfer_files ORDER BY id`), "f1 export j1\nf2 export j2\nf3 upload "; got != want {
+			t.Errorf("files = %s\nwant %s", got, want)
+		}
+	})
+}

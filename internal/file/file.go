@@ -25,22 +25,6 @@ const (
 	Batch = 20
 )
 
-// Pack compresses a piece by itself, so that any one can be read alone.
-func Pack(raw []byte) ([]byte, error) {
-	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	if err != nil {
-		return nil, fmt.Errorf("pack piece: %w", err)
-	}
-	if _, err := z.Write(raw); err != nil {
-		return nil, fmt.Errorf("pack piece: %w", err)
-	}
-	if err := z.Close(); err != nil {
-		return nil, fmt.Errorf("pack piece: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
 // Piece reads a piece of a file, unpacked.
 func Piece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error) {
 	packed, err := readPiece(ctx, q, id, n)
@@ -67,6 +51,7 @@ func Piece(ctx context.Context, q db.Querier, id string, n int64) ([]byte, error
 func Receive(ctx context.Context, d *db.DB, f *File, body io.Reader) error {
 	sum := sha256.New()
 	raw := make([]byte, PieceSize)
+	var p Packer
 	for n := int64(0); ; n++ {
 		size, err := io.ReadFull(body, raw)
 		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -75,7 +60,7 @@ func Receive(ctx context.Context, d *db.DB, f *File, body io.Reader) error {
 		}
 		if size > 0 {
 			_, _ = sum.Write(raw[:size]) // a hash never fails
-			packed, err := Pack(raw[:size])
+			packed, err := p.Pack(raw[:size])
 			if err != nil {
 				return err
 			}

@@ -63,31 +63,7 @@ func (f *Flights) Busy(id string) bool {
 	return f.n[id] > 0
 }
 
-const (
-	condemnText       = `UPDATE transfer_files SET kind = 'condemned', at = $3 WHERE ws = $1 AND kind = $2 AND sha256 <> ''`
-	restartText       = `DELETE FROM transfer_files WHERE ws = $1 AND kind = $2 AND sha256 = ''`
-	condemnOneText    = `UPDATE transfer_files SET kind = 'condemned', at = $2 WHERE id = $1`
-	listCondemnedText = `SELECT id, at FROM transfer_files WHERE ws = $1 AND kind = 'condemned'`
-)
-
-// CondemnWhole has all files of a kind that are complete found by nobody, in the
-// transaction that erases somebody who may be in them.
-func CondemnWhole(ctx context.Context, tx *db.Tx, ws, kind string, now time.Time) error {
-	_, err := tx.Exec(ctx, condemnText, ws, kind, now.UnixMilli())
-	return db.Wrap("condemn files", err)
-}
-
-// Restart has whoever writes a file of a kind begin anew: Update tells ErrGone.
-func Restart(ctx context.Context, tx *db.Tx, ws, kind string) error {
-	_, err := tx.Exec(ctx, restartText, ws, kind)
-	return db.Wrap("restart files", err)
-}
-
-// Condemn does so with one file.
-func Condemn(ctx context.Context, q db.Querier, id string, now time.Time) error {
-	_, err := q.Exec(ctx, condemnOneText, id, now.UnixMilli())
-	return db.Wrap("condemn file", err)
-}
+const listCondemnedText = `SELECT id, at FROM transfer_files WHERE ws = $1 AND kind = 'condemned'`
 
 // Bury removes the condemned files of a workspace that nobody is being sent. It
 // reports whether some are left.

@@ -51,11 +51,3 @@ func Send(ctx context.Context, q db.Querier, f *File, w io.Writer) (gone bool, e
 	}
 	return false, nil
 }
-
-const listOfText = `SELECT id FROM transfer_files WHERE ws = $1 AND kind = $2`
-
-// Of lists all files of a kind in a workspace, those that are still written too.
-func Of(ctx context.Context, q db.Querier, ws, kind string) ([]string, error) {
-	rows, err := q.Query(ctx, listOfText, ws, kind)
-	return db.Collect(rows, err, "list files", db.Column[string])
-}

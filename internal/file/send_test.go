@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"slices"
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -35,7 +34,7 @@ func TestSend(t *testing.T) {
 	})
 }
 
-// Pieces of one packer do not share anything, and are what Pack makes.
+// Pieces of one packer do not share anything, and are what one for each makes.
 func TestPacker(t *testing.T) {
 	t.Parallel()
 	var p file.Packer
@@ -49,7 +48,7 @@ func TestPacker(t *testing.T) {
 		all = append(all, packed)
 	}
 	for i, raw := range texts {
-		want, err := file.Pack(raw)
+		want, err := new(file.Packer).Pack(raw)
 		if err != nil || !bytes.Equal(all[i], want) {
 			t.Errorf("%d: %d bytes, want %d (%v)", i, len(all[i]), len(want), err)
 		}
@@ -60,12 +59,6 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		f, _ := received(t, d, "a", 10)
-		if ids, err := file.Of(t.Context(), d, "w", file.Upload); err != nil || !slices.Equal(ids, []string{"a"}) {
-			t.Errorf("Of() = %v, %v", ids, err)
-		}
-		if ids, err := file.Of(t.Context(), d, "x", file.Upload); err != nil || len(ids) != 0 {
-			t.Errorf("Of() another workspace = %v, %v", ids, err)
-		}
 		if err := file.Drop(t.Context(), d, "a"); err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,6 @@ const (
 	updateFileText   = `UPDATE transfer_files SET kind = $2, job = $3, bytes = $4, sha256 = $5, at = $6 WHERE id = $1 AND kind <> 'condemned'`
 	findFileText     = `SELECT ws, kind, job, bytes, sha256, at FROM transfer_files WHERE id = $1 AND kind <> 'condemned'`
 	oldestFileText   = `SELECT id FROM transfer_files WHERE kind = $1 AND at < $2 ORDER BY at, id LIMIT 1`
-	listFilesText    = `SELECT id, ws, job, at FROM transfer_files WHERE kind = $1 AND (at, id) > ($2, $3) ORDER BY at, id LIMIT 100`
-	listWholeText    = `SELECT id FROM transfer_files WHERE ws = $1 AND kind = $2 AND sha256 <> ''`
 	deleteFileText   = `DELETE FROM transfer_files WHERE id = $1`
 	insertPieceText  = `INSERT INTO transfer_pieces(file, n, data) VALUES ($1, $2, $3)`
 	readPieceText    = `SELECT data FROM transfer_pieces WHERE file = $1 AND n = $2`
@@ -85,15 +83,6 @@ func Oldest(ctx context.Context, q db.Querier, kind string, before int64) (strin
 		return "", nil
 	}
 	return id, db.Wrap("find old file", err)
-}
-
-// List gives files of a kind after a place, at most 100.
-func List(ctx context.Context, q db.Querier, kind string, after File) ([]File, error) {
-	rows, err := q.Query(ctx, listFilesText, kind, after.At, after.ID)
-	return db.Collect(rows, err, "list files", func(f *File, row db.Row) error {
-		f.Kind = kind
-		return row.Scan(&f.ID, &f.Workspace, &f.Job, &f.At)
-	})
 }
 
 // AddPiece stores a packed piece of a file.

@@ -19,6 +19,8 @@ const (
 	Acts = "What it did itself stays with its DID: that it made, changed, collected, sent or decided something, and when."
 	// Elsewhere is for what people write into records about somebody else.
 	Elsewhere = "What was written about it in the records of others stays, such as the reason for a change of its project."
+	// Reports is for what became of each row of an import, a batch or a migration.
+	Reports = "Reports of imports and migrations that name its DID stay until they expire."
 )
 
 // Why columns hold nothing about a person.

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
@@ -99,7 +100,7 @@ func openExports(ctx context.Context, dir string) (*exporter, error) {
 	surveys := survey.New(survey.Config{DB: d, Templates: templates, Events: log, Cursors: cursors, Vault: v})
 	responses := response.New(response.Config{DB: d, Surveys: surveys, Vault: v, Events: log, Cursors: cursors, Key: key})
 	x.jobs = job.New(job.Config{DB: d, Cursors: cursors})
-	x.s = export.New(export.Config{DB: d, Surveys: surveys, Responses: responses, Vault: v, Jobs: x.jobs})
+	x.s = export.New(export.Config{DB: d, Surveys: surveys, Responses: responses, Vault: v, Exchange: exchange.New(exchange.Config{DB: d, Jobs: x.jobs})})
 	runner, err := x.jobs.NewRunner(job.RunnerConfig{Handlers: x.s.Handlers(), Alone: true})
 	if err != nil {
 		return nil, errors.Join(err, d.Close())

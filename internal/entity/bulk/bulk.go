@@ -15,11 +15,8 @@ package bulk
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -28,8 +25,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -39,9 +36,7 @@ import (
 const (
 	MaxImport  = 64 << 20 // bytes of a file to import
 	MaxExport  = 2 << 30  // bytes of a file that is exported, before compression
-	MaxFiles   = 100      // a workspace has at once
-	FileLife   = 24 * time.Hour
-	maxMapping = 4 << 10 // bytes of the mapping of an import
+	maxMapping = 4 << 10  // bytes of the mapping of an import
 	ChunkRows  = chunk.Rows
 )
 
@@ -52,16 +47,15 @@ const (
 	kindMigrate = "entity.migrate"
 )
 
-// Config configures a Service. DB, Entities, Protocols, Search, Events, Jobs
+// Config configures a Service. DB, Exchange, Entities, Protocols, Search, Events
 // and Cursors are needed.
 type Config struct {
-	Flights   *file.Flights // nil where nobody is told of an erasure
 	DB        *db.DB
+	Exchange  *exchange.Service
 	Entities  *entity.Service
 	Protocols *protocol.Service
 	Search    *search.Service
 	Events    *event.Log
-	Jobs      *job.Service
 	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
 	Log       *slog.Logger
@@ -111,9 +105,8 @@ func mayAll(ctx context.Context, scopes ...string) error {
 	return nil
 }
 
-func decodeJSON(text string, v any) error {
-	if err := json.Unmarshal([]byte(text), v); err != nil {
-		return fmt.Errorf("read stored JSON: %w", err)
-	}
-	return nil
+// ExpireBatches removes at most limit results of batches that were kept for
+// their Idempotency-Key since before a time.
+func (s *Service) ExpireBatches(ctx context.Context, before time.Time, limit int) (int, error) {
+	return batch.Expire(ctx, s.db, before.UnixMilli(), limit)
 }

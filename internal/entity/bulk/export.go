@@ -3,18 +3,14 @@ package bulk
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"slices"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -82,29 +78,24 @@ type exported struct {
 // exportState is where the writing of NDJSON and CSV goes on. XLSX begins anew:
 // an archive cannot be taken up in its middle.
 type exportState struct {
+	exchange.Mark
 	Place  *search.Place `json:"place"`
-	Pieces int64         `json:"pieces"`
-	Hash   []byte        `json:"hash"`
 	Counts exported      `json:"counts"` // without the columns
 	Ended  bool          `json:"ended"`
 }
 
 // runExport is the job of an export.
 func (s *Service) runExport(ctx context.Context, r *job.Run) error {
-	t, err := s.mine(ctx, r)
+	e := &exporter{s: s, run: r}
+	var counts exported
+	o, err := s.cfg.Exchange.Of(ctx, r, &e.d, &counts)
 	if err != nil {
 		return err
 	}
-	e := &exporter{s: s, run: r, file: t.file, until: t.createdAt, sum: sha256.New()}
-	if err := decodeJSON(t.settings, &e.d); err != nil {
-		return err
-	}
-	err = e.export(ctx, t)
+	e.out, e.until = s.cfg.Exchange.Writer(r, o, MaxExport), o.CreatedAt
+	err = e.out.End(ctx, e.export(ctx, counts.Columns), "twins", "/columns")
 	if errors.Is(err, file.ErrGone) {
 		return job.Permanent(fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "Somebody was erased who may be in what was written already. Export again."))
-	}
-	if fault.KindOf(err) == fault.Invalid {
-		return errors.Join(err, file.Drop(ctx, s.db, t.file))
 	}
 	return err
 }
@@ -114,32 +105,30 @@ type exporter struct {
 	s       *Service
 	run     *job.Run
 	d       ExportDraft
-	file    string
 	until   int64 // ms; twins made later are not exported, or it might never end
 	columns *sheet.Columns
 	buf     bytes.Buffer
-	sum     hash.Hash
+	out     *exchange.Writer
 	st      exportState
 }
 
-func (e *exporter) export(ctx context.Context, t *transfer) error {
-	resumed, err := e.run.State(&e.st)
-	if err != nil {
+// export writes the file. columns are those of an earlier attempt.
+func (e *exporter) export(ctx context.Context, columns []string) error {
+	if _, err := e.run.State(&e.st); err != nil {
 		return err
 	}
-	if !resumed || e.d.Format == sheet.XLSX {
-		e.st = exportState{}
+	if !e.st.Begun() || e.d.Format == sheet.XLSX {
 		if err := e.begin(ctx); err != nil {
 			return err
 		}
-	} else if err := e.resume(t); err != nil {
+	} else if err := e.resume(ctx, columns); err != nil {
 		return err
 	}
 	for {
 		err := e.write(ctx)
 		var more *sheet.UnknownColumnError
 		if !errors.As(err, &more) {
-			return exportFault(err)
+			return err
 		}
 		// A twin was changed after its columns were collected.
 		if err := e.begin(ctx); err != nil {
@@ -148,35 +137,13 @@ func (e *exporter) export(ctx context.Context, t *transfer) error {
 	}
 }
 
-// exportFault turns a limit of the format into a fault.
-func exportFault(err error) error {
-	if e := sheet.AsError(err); e != nil {
-		return fault.New(fault.Invalid, "EXPORT_IMPOSSIBLE", "The twins do not fit the format: "+e.Error()).
-			With(fault.Field{Pointer: "/columns", Code: e.Code, Detail: e.Detail})
-	}
-	return err
-}
-
 // begin makes an empty file, and finds the columns of a table.
 func (e *exporter) begin(ctx context.Context) error {
-	for {
-		n := 0
-		err := e.s.db.InTx(ctx, func(tx *db.Tx) (err error) {
-			if err = e.run.Hold(ctx, tx); err == nil {
-				n, err = file.Shrink(ctx, tx, e.file, file.Batch)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			break
-		}
-	}
 	e.st, e.columns = exportState{}, nil
-	e.sum.Reset()
 	e.buf.Reset()
+	if err := e.out.Begin(ctx); err != nil {
+		return err
+	}
 	if len(e.d.Columns) > 0 {
 		var err error
 		e.columns, err = sheet.NewColumns(e.d.Columns...)
@@ -202,7 +169,7 @@ func (e *exporter) collect(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return exportFault(err)
+		return err
 	}
 	paths := slices.Clone(found.Paths())
 	slices.SortStableFunc(paths, func(a, b string) int { return columnRank(a) - columnRank(b) })
@@ -211,24 +178,13 @@ func (e *exporter) collect(ctx context.Context) error {
 }
 
 // resume goes on after what an earlier attempt stored.
-func (e *exporter) resume(t *transfer) error {
-	u, ok := e.sum.(encoding.BinaryUnmarshaler)
-	if !ok {
-		return errors.New("the hash cannot be resumed")
+func (e *exporter) resume(ctx context.Context, columns []string) (err error) {
+	if len(columns) > 0 {
+		if e.columns, err = sheet.NewColumns(columns...); err != nil {
+			return err
+		}
 	}
-	if err := u.UnmarshalBinary(e.st.Hash); err != nil {
-		return fmt.Errorf("resume export: %w", err)
-	}
-	var counts exported
-	if err := decodeJSON(t.counts, &counts); err != nil {
-		return err
-	}
-	if len(counts.Columns) == 0 {
-		return nil
-	}
-	var err error
-	e.columns, err = sheet.NewColumns(counts.Columns...)
-	return err
+	return e.out.Resume(ctx, e.st.Mark)
 }
 
 // each gives fn all twins from a place on, and tells after each page where it
@@ -300,68 +256,27 @@ func (e *exporter) mark(ctx context.Context, r *entity.Row) (err error) {
 }
 
 // flush stores what has been written, once it fills a piece.
-func (e *exporter) flush(ctx context.Context, end bool) error {
+func (e *exporter) flush(ctx context.Context, end bool) (err error) {
 	e.run.Progress(e.st.Counts.Rows, e.st.Counts.Total, "writing")
 	if !end && e.buf.Len() < file.PieceSize {
 		return nil
 	}
-	raw := e.buf.Bytes()
-	_, _ = e.sum.Write(raw) // a hash never fails
-	if e.st.Counts.Bytes += int64(len(raw)); e.st.Counts.Bytes > MaxExport {
-		return fault.New(fault.Invalid, "EXPORT_TOO_LARGE", fmt.Sprintf("The file would have more than %d bytes. Narrow the export.", MaxExport))
-	}
-	var packed [][]byte
-	for some := range slices.Chunk(raw, file.PieceSize) {
-		p, err := file.Pack(some)
-		if err != nil {
-			return err
-		}
-		packed = append(packed, p)
-	}
-	if err := e.save(ctx, packed, end); err != nil {
+	if e.st.Mark, err = e.out.Add(e.buf.Bytes(), end); err != nil {
 		return err
 	}
-	e.st.Pieces += int64(len(packed))
 	e.buf.Reset()
-	return nil
-}
-
-// save stores pieces together with the place they lead to.
-func (e *exporter) save(ctx context.Context, packed [][]byte, end bool) error {
-	st := e.st
-	st.Pieces += int64(len(packed))
-	if m, ok := e.sum.(encoding.BinaryMarshaler); ok {
-		var err error
-		if st.Hash, err = m.MarshalBinary(); err != nil {
-			return fmt.Errorf("save export: %w", err)
-		}
-	}
-	counts := st.Counts
+	e.st.Counts.Bytes = e.out.Bytes()
+	counts := e.st.Counts
 	if e.columns != nil {
 		counts.Columns = e.columns.Paths()
 	}
-	f := &file.File{ID: e.file, Kind: file.Export, Job: e.run.ID, Bytes: counts.Bytes, At: e.s.cfg.Now().UnixMilli()}
 	if end {
-		counts.SHA256 = hex.EncodeToString(e.sum.Sum(nil))
-		f.SHA256 = counts.SHA256
+		counts.SHA256 = e.out.SHA256()
 		result := exported{Total: counts.Rows, Rows: counts.Rows, Bytes: counts.Bytes, SHA256: counts.SHA256}
 		if counts.Personal != forAll {
 			result.SHA256 = "" // all who read jobs see it, and a hash tells when a guess is right
 		}
 		e.run.SetResult(result)
 	}
-	return e.s.db.InTx(ctx, func(tx *db.Tx) error {
-		if err := e.run.Save(ctx, tx, st); err != nil {
-			return err
-		}
-		for i, p := range packed {
-			if err := file.AddPiece(ctx, tx, e.file, e.st.Pieces+int64(i), p); err != nil {
-				return err
-			}
-		}
-		if err := file.Update(ctx, tx, f); err != nil {
-			return err
-		}
-		return saveCounts(ctx, tx, e.run.ID, counts)
-	})
+	return e.out.Save(ctx, e.st, counts)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
-	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -220,12 +220,12 @@ func TestExportRights(t *testing.T) {
 			}
 		}
 		r.do(t, call{path: "/v1/imports/" + j.ID}, 404, nil)
-		r.forward(bulk.FileLife + time.Minute)
+		r.forward(exchange.FileLife + time.Minute)
 		if w := r.do(t, call{path: file}, 404, nil); !strings.Contains(w.Body.String(), "EXPORT_EXPIRED") {
 			t.Errorf("an old file: %s", w.Body)
 		}
 		for {
-			n, err := r.ExpireFiles(t.Context(), r.clock().Add(-bulk.FileLife), 100)
+			n, err := r.ExpireFiles(t.Context(), r.clock().Add(-exchange.FileLife), 100)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,11 +258,11 @@ func TestForget(t *testing.T) {
 		r.forget(t, "x", false)
 		r.do(t, call{path: e.Links.File}, 200, nil)
 		// Somebody is being sent the file: nobody else finds it, and it ends whole.
-		ids, err := file.Of(t.Context(), r.db, "w", file.Export)
-		if err != nil || len(ids) != 1 {
-			t.Fatalf("Of() = %v, %v", ids, err)
+		var id string
+		if err := r.db.QueryRow(t.Context(), `SELECT id FROM transfer_files WHERE ws = 'w' AND kind = 'export'`).Scan(&id); err != nil {
+			t.Fatal(err)
 		}
-		end := r.flights.Begin(ids[0])
+		end := r.flights.Begin(id)
 		r.forget(t, "w", true)
 		r.do(t, call{path: e.Links.File}, 404, nil)
 		if n := r.counts(t); n["transfer_files"] != 1 {
@@ -393,6 +393,28 @@ func TestErasedWhileWritten(t *testing.T) {
 		}
 		if j.Status != job.Failed || len(j.Errors) == 0 || j.Errors[0].Code != "EXPORT_INTERRUPTED" {
 			t.Errorf("job = %+v, want EXPORT_INTERRUPTED", j)
+		}
+	})
+}
+
+// What an export had read and not stored when somebody was erased is in no file
+// either.
+func TestErasedBeforeTheFirstPiece(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.do(t, call{method: "POST", path: "/v1/entities", body: map[string]any{"type": "Household", "protocol": household}}, 201, nil)
+		var j job.Job
+		r.do(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: "ndjson"}}, 202, &j)
+		r.onClock(func(n int) { // the clock is read before pieces are stored
+			if n == 1 {
+				r.forget(t, "w", false)
+			}
+		})
+		r.start(t)
+		if j = r.wait(t, j.ID); j.Status != job.Failed || len(j.Errors) == 0 || j.Errors[0].Code != "EXPORT_INTERRUPTED" {
+			t.Errorf("job = %+v, want EXPORT_INTERRUPTED", j)
+		}
+		if n := r.counts(t); n["transfer_files"]+n["transfer_pieces"] != 0 {
+			t.Errorf("rows = %v, want no file", n)
 		}
 	})
 }

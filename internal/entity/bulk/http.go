@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -210,13 +211,14 @@ func together(err, other error) error {
 // sent again gets the first job, if it sent the same file.
 func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (web.Reply[Accepted], error) {
 	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		answer, err := s.begin(ctx, tx, kindImport, p, f.ID)
+		j, err := s.cfg.Exchange.Begin(ctx, tx, exchange.Order{Kind: kindImport, File: f.ID}, p)
+		answer, err := accepted(kindImport, j, err)
 		if err != nil {
 			return answer, err
 		}
 		arrived := *f
 		arrived.Kind, arrived.Job = file.Import, answer.Value.ID
-		if err := saveCounts(ctx, tx, arrived.Job, importCounts{Bytes: f.Bytes, SHA256: f.SHA256}); err != nil {
+		if err := exchange.SaveCounts(ctx, tx, arrived.Job, importCounts{Bytes: f.Bytes, SHA256: f.SHA256}); err != nil {
 			return answer, err
 		}
 		return answer, file.Update(ctx, tx, &arrived)
@@ -324,12 +326,9 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 	if err := s.tryQuery(ctx, d.query()); err != nil {
 		return web.Reply[Accepted]{}, err
 	}
-	f := &file.File{ID: db.NewID(), Workspace: web.CallerFrom(ctx).Workspace, Kind: file.Export, At: s.cfg.Now().UnixMilli()}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		if err := insertFile(ctx, tx, f); err != nil {
-			return web.Reply[Accepted]{}, err
-		}
-		return s.begin(ctx, tx, kindExport, d, f.ID)
+		j, err := s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport}, d)
+		return accepted(kindExport, j, err)
 	})
 }
 
@@ -379,7 +378,7 @@ func (s *Service) serveExportOne(ctx context.Context, in *oneIn) (Export, error)
 func (s *Service) lookExport(ctx context.Context, id string) (Export, *file.File, error) {
 	var d ExportDraft
 	var n exported
-	common, t, err := s.look(ctx, kindExport, id, &d, &n)
+	common, o, err := s.look(ctx, kindExport, id, &d, &n)
 	if err != nil {
 		return Export{}, nil, err
 	}
@@ -391,19 +390,14 @@ func (s *Service) lookExport(ctx context.Context, id string) (Export, *file.File
 	if n.Personal.excludes(web.CallerFrom(ctx), common.CreatedBy) {
 		out.Withheld, out.SHA256 = true, "" // a hash tells when a guess is right
 	}
-	if common.Status != job.Succeeded || out.Withheld {
+	if out.Withheld {
 		return out, nil, nil
 	}
-	f, err := file.Find(ctx, s.db, t.file)
-	if err != nil || f == nil || f.SHA256 == "" {
-		return out, nil, err
+	f, until, err := s.cfg.Exchange.File(ctx, o, common.Status)
+	if out.ExpiresAt = until; f != nil {
+		out.Links.File = self + "/file"
 	}
-	out.ExpiresAt = time.UnixMilli(f.At).Add(FileLife).UTC()
-	if s.cfg.Now().After(out.ExpiresAt) {
-		return out, nil, nil
-	}
-	out.Links.File = self + "/file"
-	return out, f, nil
+	return out, f, err
 }
 
 // serveFile sends the file of an export, a piece at a time.
@@ -417,39 +411,13 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	e, f, err := s.lookExport(ctx, in.ID)
-	switch {
-	case err != nil:
-		return err
-	case e.Status != job.Succeeded:
-		return fault.New(fault.Conflict, "EXPORT_NOT_READY", "The export has no file: it is "+string(e.Status)+".")
-	case e.Withheld:
-		return mask.Missing()
-	case f == nil:
-		return expired()
-	}
-	end, there, err := s.cfg.Flights.Hold(ctx, s.db, f)
-	defer end()
 	if err != nil {
 		return err
-	} else if !there {
-		return expired()
 	}
-	etag := `"` + f.SHA256 + `"`
-	h := w.Header()
-	h.Set("ETag", etag)
-	if web.NotModified(r, etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
+	if e.Withheld && e.Status == job.Succeeded {
+		return mask.Missing()
 	}
-	h.Set("Content-Type", e.Format.MediaType())
-	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="twins-%s.%s"`, e.CreatedAt.Format("20060102-150405"), e.Format))
-	h.Set("Content-Length", strconv.FormatInt(f.Bytes, 10))
-	web.LeavePlace(ctx)
-	_, err = file.Send(ctx, s.db, f, w) // a client that has gone is no matter
-	return err
-}
-
-// expired is the fault for an export without its file.
-func expired() error {
-	return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
+	return s.cfg.Exchange.Send(w, r, exchange.Download{
+		Status: e.Status, File: f, MediaType: e.Format.MediaType(), Name: fmt.Sprintf("twins-%s.%s", e.CreatedAt.Format("20060102-150405"), e.Format),
+	})
 }

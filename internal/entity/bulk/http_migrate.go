@@ -5,6 +5,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -37,7 +38,8 @@ func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Repl
 		return none, err
 	}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
-		return s.begin(ctx, tx, kindMigrate, p, "")
+		j, err := s.cfg.Exchange.Begin(ctx, tx, exchange.Order{Kind: kindMigrate}, p)
+		return accepted(kindMigrate, j, err)
 	})
 }
 

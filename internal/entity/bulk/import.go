@@ -12,12 +12,11 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // The modes of an import.
@@ -93,28 +92,16 @@ const (
 
 // runImport is the job of an import.
 func (s *Service) runImport(ctx context.Context, r *job.Run) error {
-	t, err := s.mine(ctx, r)
+	var p importJob
+	o, err := s.cfg.Exchange.Of(ctx, r, &p, &struct{}{})
 	if err != nil {
 		return err
 	}
-	var p importJob
-	if err := decodeJSON(t.settings, &p); err != nil {
-		return err
-	}
-	err = s.importFile(ctx, r, t.file, &p)
+	err = s.importFile(ctx, r, o.File, &p)
 	if err == nil || fault.KindOf(err) == fault.Invalid { // the last attempt: the file has served
-		return errors.Join(err, file.Drop(ctx, s.db, t.file))
+		return errors.Join(err, file.Drop(ctx, s.db, o.File))
 	}
 	return err
-}
-
-// mine reads the transfer of a run.
-func (s *Service) mine(ctx context.Context, r *job.Run) (*transfer, error) {
-	t, err := findTransfer(ctx, s.db, web.CallerFrom(ctx).Workspace, r.ID)
-	if err == nil && t == nil {
-		err = job.Permanent(fault.New(fault.NotFound, "TRANSFER_NOT_FOUND", "What this job was to work on has been removed."))
-	}
-	return t, err
 }
 
 func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *importJob) error {
@@ -330,7 +317,7 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []chu
 	if err := w.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
-	rows := make([]report.Row, 0, len(out))
+	rows := make([]exchange.Row, 0, len(out))
 	for i, o := range out[first:] {
 		o.Err = w.advise(o.Err)
 		row, err := resultRow(lines[first+i], o, w.p.DryRun)
@@ -339,10 +326,10 @@ func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []chu
 		}
 		rows = append(rows, row)
 	}
-	if err := report.Insert(ctx, tx, w.run.ID, rows); err != nil {
+	if err := exchange.InsertRows(ctx, tx, w.run.ID, rows); err != nil {
 		return err
 	}
-	return saveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
+	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
 }
 
 // advise adds the way out to the fault of a row whose twin is there already.

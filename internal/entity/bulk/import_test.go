@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -315,7 +316,7 @@ func TestUploadLimits(t *testing.T) {
 	if n := r.counts(t); n["transfer_files"]+n["transfer_pieces"]+n["jobs"] != 0 {
 		t.Errorf("rows = %v, want nothing left", n)
 	}
-	for range bulk.MaxFiles {
+	for range exchange.MaxFiles {
 		r.upload(t, nil, ndjson, "{}")
 	}
 	w := r.send(t, post(map[string]string{"Content-Type": ndjson}, "", "{}"))
@@ -369,7 +370,7 @@ func TestExpire(t *testing.T) {
 				t.Errorf("%s removed %d, want %d", name, total, want)
 			}
 		}
-		files := func() (int, error) { return r.ExpireFiles(t.Context(), r.clock().Add(-bulk.FileLife), 100) }
+		files := func() (int, error) { return r.ExpireFiles(t.Context(), r.clock().Add(-exchange.FileLife), 100) }
 		sweep("files while the job waits", 0, files)
 		r.do(t, call{method: "POST", path: "/v1/jobs/" + queued + "/cancel"}, 200, nil)
 		sweep("files of a cancelled job", 2, files)

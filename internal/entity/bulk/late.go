@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -65,11 +65,11 @@ func (w *importer) split(all []entity.RelationDraft, at int64) (early, late []en
 // told is what the report says of a row.
 func (w *importer) told(ctx context.Context, q db.Querier, line int64) (ReportRow, error) {
 	var told ReportRow
-	data, err := report.Find(ctx, q, w.run.ID, line)
+	data, err := exchange.FindRow(ctx, q, w.run.ID, line)
 	if err != nil {
 		return told, err
 	}
-	return told, decodeJSON(data, &told)
+	return told, json.Unmarshal([]byte(data), &told)
 }
 
 // lateWork is what a later pass has to do for a row; nil when it has nothing
@@ -264,9 +264,9 @@ func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out [
 		if err != nil {
 			return err
 		}
-		if err := report.Update(ctx, tx, w.run.ID, row); err != nil {
+		if err := exchange.UpdateRow(ctx, tx, w.run.ID, row); err != nil {
 			return err
 		}
 	}
-	return saveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
+	return exchange.SaveCounts(ctx, tx, w.run.ID, importCounts{Bytes: w.file.Bytes, SHA256: w.file.SHA256, Counts: st.Counts})
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/migration"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -39,12 +39,8 @@ type migrationState struct {
 
 // runMigration is the job of a migration.
 func (s *Service) runMigration(ctx context.Context, r *job.Run) error {
-	t, err := s.mine(ctx, r)
-	if err != nil {
-		return err
-	}
 	m := &migrator{s: s, run: r, pace: chunk.NewPace(s.db)}
-	if err := decodeJSON(t.settings, &m.p); err != nil {
+	if _, err := s.cfg.Exchange.Of(ctx, r, &m.p, &struct{}{}); err != nil {
 		return err
 	}
 	if _, err := r.State(&m.st); err != nil {
@@ -182,7 +178,7 @@ func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []chunk.Outcome, fir
 	if err := m.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
-	var rows []report.Row
+	var rows []exchange.Row
 	line := st.Counts.Done - int64(len(out)-first)
 	for _, o := range out[first:] {
 		line++
@@ -195,10 +191,10 @@ func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []chunk.Outcome, fir
 		}
 		rows = append(rows, row)
 	}
-	if err := report.Insert(ctx, tx, m.run.ID, rows); err != nil {
+	if err := exchange.InsertRows(ctx, tx, m.run.ID, rows); err != nil {
 		return err
 	}
-	if err := saveCounts(ctx, tx, m.run.ID, st.Counts); err != nil {
+	if err := exchange.SaveCounts(ctx, tx, m.run.ID, st.Counts); err != nil {
 		return err
 	}
 	if !st.Ended || m.p.DryRun {

@@ -2,16 +2,14 @@ package bulk
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/report"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -31,7 +29,7 @@ type ReportRow struct {
 
 // resultRow is the stored form of an outcome. A DID that a dry run made up is
 // not told.
-func resultRow(line int64, o chunk.Outcome, dry bool) (report.Row, error) {
+func resultRow(line int64, o chunk.Outcome, dry bool) (exchange.Row, error) {
 	r := ReportRow{Line: line, OK: o.Err == nil, Action: o.Action, DID: o.DID}
 	if dry && o.Action == chunk.Created {
 		r.DID = ""
@@ -43,15 +41,7 @@ func resultRow(line int64, o chunk.Outcome, dry bool) (report.Row, error) {
 		r.Warnings = append(r.Warnings, batch.Field(d))
 	}
 	text, err := web.Encode(r)
-	return report.Row{Line: line, OK: r.OK, Data: string(text)}, err
-}
-
-func saveCounts(ctx context.Context, tx *db.Tx, id string, counts any) error {
-	text, err := web.Encode(counts)
-	if err != nil {
-		return err
-	}
-	return updateCounts(ctx, tx, id, string(text))
+	return exchange.Row{Line: line, OK: r.OK, Data: string(text)}, err
 }
 
 // reported is the result of a job with a report.
@@ -73,36 +63,19 @@ type AcceptedLinks struct {
 	Rows  string `json:"rows,omitzero" doc:"What became of every row of an import, or twin of a migration."`
 }
 
-// begin enqueues the job of a transfer and keeps what it was asked for: in the
-// transfer only, where Forget finds it.
-func (s *Service) begin(ctx context.Context, tx *db.Tx, kind string, settings any, fileID string) (web.Reply[Accepted], error) {
-	var none web.Reply[Accepted]
-	id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kind, Payload: struct{}{}})
+// accepted is the answer to an order of a kind.
+func accepted(kind string, j web.Reply[job.Job], err error) (web.Reply[Accepted], error) {
 	if err != nil {
-		return none, err
-	}
-	text, err := web.Encode(settings)
-	if err != nil {
-		return none, err
-	}
-	t := &transfer{
-		job: id, ws: web.CallerFrom(ctx).Workspace, kind: kind, file: fileID, settings: string(text), counts: "{}", createdAt: s.cfg.Now().UnixMilli(),
-	}
-	if err := insertTransfer(ctx, tx, t); err != nil {
-		return none, err
-	}
-	j, err := s.cfg.Jobs.Accepted(ctx, tx, id)
-	if err != nil {
-		return none, err
+		return web.Reply[Accepted]{}, err
 	}
 	links := AcceptedLinks{Links: j.Value.Links}
 	switch kind {
 	case kindImport:
-		links.About = "/v1/imports/" + id
+		links.About = "/v1/imports/" + j.Value.ID
 	case kindExport:
-		links.About = "/v1/exports/" + id
+		links.About = "/v1/exports/" + j.Value.ID
 	default:
-		links.About = "/v1/migrations/" + id
+		links.About = "/v1/migrations/" + j.Value.ID
 	}
 	if kind != kindExport {
 		links.Rows = links.About + "/rows"
@@ -121,32 +94,25 @@ type Common struct {
 	FinishedAt time.Time     `json:"finishedAt,omitzero"`
 }
 
-// look reads a transfer of a kind that the caller may know of: its job says
-// so. settings and counts are where to decode them.
-func (s *Service) look(ctx context.Context, kind, id string, settings, counts any) (Common, *transfer, error) {
-	j, err := s.cfg.Jobs.Get(ctx, id)
-	if err != nil && fault.KindOf(err) != fault.NotFound {
-		return Common{}, nil, err
+// look reads an order of a kind that the caller may know of. settings and
+// counts are where to decode them.
+func (s *Service) look(ctx context.Context, kind, id string, settings, counts any) (Common, *exchange.Order, error) {
+	j, o, err := s.cfg.Exchange.Look(ctx, kind, id)
+	if err == nil && o == nil {
+		err = orderMissing(kind)
 	}
-	if err != nil || j.Kind != kind {
-		return Common{}, nil, transferMissing(kind)
+	if err == nil {
+		err = o.Read(settings, counts)
 	}
-	t, err := findTransfer(ctx, s.db, web.CallerFrom(ctx).Workspace, id)
 	if err != nil {
 		return Common{}, nil, err
 	}
-	if t == nil {
-		return Common{}, nil, transferMissing(kind)
-	}
-	if err := errors.Join(json.Unmarshal([]byte(t.settings), settings), json.Unmarshal([]byte(t.counts), counts)); err != nil {
-		return Common{}, nil, fmt.Errorf("read transfer %s: %w", id, err)
-	}
 	return Common{
 		ID: id, Status: j.Status, Errors: j.Errors, CreatedBy: j.CreatedBy, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
-	}, t, nil
+	}, o, nil
 }
 
-func transferMissing(kind string) error {
+func orderMissing(kind string) error {
 	switch kind {
 	case kindImport:
 		return fault.New(fault.NotFound, "IMPORT_NOT_FOUND", "No import has this id.")
@@ -167,7 +133,7 @@ type rowsIn struct {
 	web.Paging
 }
 
-// rows serves a page of the report of a transfer.
+// rows serves a page of the report of an order.
 func (s *Service) rows(ctx context.Context, kind string, in *rowsIn) (web.Reply[web.Page[ReportRow]], error) {
 	var none web.Reply[web.Page[ReportRow]]
 	var c fault.Checks
@@ -190,7 +156,7 @@ func (s *Service) rows(ctx context.Context, kind string, in *rowsIn) (web.Reply[
 	if in.OK == "true" {
 		budget = max(limit, rowBudget)
 	}
-	rows, err := report.List(ctx, s.db, report.Page{Job: in.ID, Refused: in.OK == "false", After: after, Limit: budget + 1})
+	rows, err := exchange.Rows(ctx, s.db, exchange.Page{Job: in.ID, Refused: in.OK == "false", After: after, Limit: budget + 1})
 	if err != nil {
 		return none, err
 	}

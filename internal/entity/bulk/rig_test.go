@@ -24,6 +24,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -38,9 +39,12 @@ const (
 	csvType   = "text/csv"
 )
 
+type orders = exchange.Service
+
 // rig is one instance with everything bulk work needs.
 type rig struct {
 	*bulk.Service
+	*orders
 	db   *db.DB
 	log  *event.Log
 	jobs *job.Service
@@ -79,8 +83,9 @@ func newRig(t testing.TB, d *db.DB) *rig {
 		ControlsAs: func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil },
 	})
 	find := search.New(search.Config{DB: d, Protocols: protocols, Cursors: cursors, Key: key})
+	r.orders = exchange.New(exchange.Config{DB: d, Jobs: r.jobs, Now: r.bulkClock, Flights: &r.flights})
 	r.Service = bulk.New(bulk.Config{
-		DB: d, Entities: r.ents, Protocols: protocols, Search: find, Events: r.log, Jobs: r.jobs, Idem: store, Cursors: cursors, Now: r.bulkClock, Flights: &r.flights,
+		DB: d, Entities: r.ents, Protocols: protocols, Search: find, Events: r.log, Exchange: r.orders, Idem: store, Cursors: cursors, Now: r.bulkClock,
 	})
 	r.h = eventtest.Serve(t, protocols.Routes, r.ents.Routes, find.Routes, r.jobs.Routes, r.Routes)
 	return r

@@ -8,22 +8,11 @@ import (
 	"os"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
-
-// insertFile stores a new file, unless the workspace has as many as it may.
-func insertFile(ctx context.Context, tx *db.Tx, f *file.File) error {
-	n, err := file.Count(ctx, tx, f.Workspace, MaxFiles)
-	if err != nil {
-		return err
-	}
-	if n >= MaxFiles {
-		return fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace has at most %d files of imports that wait and of exports from the last 24 hours. Wait for imports to end, or until the oldest export is a day old.", MaxFiles))
-	}
-	return file.Insert(ctx, tx, f)
-}
 
 // upload stores a body and returns the file, which belongs to no job yet. When
 // it fails nothing is left; after a crash the sweep removes what is.
@@ -33,7 +22,7 @@ func (s *Service) upload(ctx context.Context, w http.ResponseWriter, r *http.Req
 		return nil, bodyTooLarge()
 	}
 	f := &file.File{ID: db.NewID(), Workspace: web.CallerFrom(ctx).Workspace, Kind: file.Upload, At: s.cfg.Now().UnixMilli()}
-	if err := s.db.InTx(ctx, func(tx *db.Tx) error { return insertFile(ctx, tx, f) }); err != nil {
+	if err := s.db.InTx(ctx, func(tx *db.Tx) error { return exchange.AddFile(ctx, tx, f) }); err != nil {
 		return nil, err
 	}
 	err := bodyFault(file.Receive(ctx, s.db, f, http.MaxBytesReader(w, r.Body, MaxImport)))

@@ -12,7 +12,6 @@ func Personal() []privacy.Table {
 		readings  = "Readings of its devices stay; they name nobody."
 		member    = "That it was a member of groups stays in the events about them, as a DID."
 		this      = "This certificate stays, and its DID among those that surveys store nothing new about."
-		reports   = "Reports of imports and migrations that name its DID stay until they expire."
 		household = "The household that was registered with it stays for others who are linked to it, without its telephone number and customer id and without earlier revisions."
 		backups   = "Backups made before the erasure stay as they are: erase again after restoring one."
 	)
@@ -47,9 +46,7 @@ func Personal() []privacy.Table {
 		{Name: "protocols", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws did version class domain")}},
 		{Name: "protocol_versions", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws did version status body")}},
 		{Name: "protocol_properties", Rules: []privacy.Rule{privacy.None(privacy.Program, "ws property did kind")}},
-		{Name: "transfers", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job ws kind file counts"), privacy.Erased(privacy.Copies, "settings")}},
-		{Name: "transfer_rows", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job"), privacy.Kept("", reports, "data")}},
-		{Name: "batch_results", Rules: []privacy.Rule{privacy.None(privacy.Ours, "batch"), privacy.Kept("", reports, "data")}},
+		{Name: "batch_results", Rules: []privacy.Rule{privacy.None(privacy.Ours, "batch"), privacy.Kept("", privacy.Reports, "data")}},
 		{Name: "", Rules: []privacy.Rule{privacy.Kept("", backups, "")}},
 		{Name: "erasures", Rules: []privacy.Rule{privacy.Kept("", this, "subject body"), privacy.None(privacy.Ours, "ws")}},
 	}

@@ -37,8 +37,9 @@ type Config struct {
 	// that stores the certificate; nil for nobody.
 	Certified func(ctx context.Context, tx *db.Tx, ws, subject string) error
 	// Condemn has nobody find copies of records of a workspace any more, such as
-	// the files of exports, in the transaction that stores the certificate.
-	Condemn []func(ctx context.Context, tx *db.Tx, ws string) error
+	// the files of exports, in the transaction that stores the certificate; nil
+	// for none.
+	Condemn func(ctx context.Context, tx *db.Tx, ws string) error
 	// Copies remove them, and others that name one of names, beside requests.
 	// They report whether something is still in use.
 	Copies []func(ctx context.Context, ws string, names []string) (left bool, err error)
@@ -325,8 +326,8 @@ func (s *Service) certify(ctx context.Context, r *entity.Row, d Draft, begun Cer
 		if err := insert(ctx, tx, row{ws: r.Workspace, nid: nid, at: now.UnixMilli(), subject: r.DID, body: body}); err != nil {
 			return err
 		}
-		for _, condemn := range s.cfg.Condemn {
-			if err := condemn(ctx, tx, r.Workspace); err != nil {
+		if s.cfg.Condemn != nil {
+			if err := s.cfg.Condemn(ctx, tx, r.Workspace); err != nil {
 				return err
 			}
 		}

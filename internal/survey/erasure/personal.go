@@ -65,7 +65,6 @@ func Personal() []privacy.Table {
 		{Name: "back_check_draws", Rules: []privacy.Rule{privacy.None(privacy.Program, "seed data"), privacy.Kept("", privacy.Acts, "actor")}},
 		{Name: "back_checks", Rules: []privacy.Rule{kept(decisions, "response_id state data"), privacy.Kept("", privacy.Acts, "collector checker")}},
 		{Name: "back_check_counts", Rules: []privacy.Rule{privacy.Kept("", privacy.Acts, "collector")}},
-		{Name: "survey_exports", Rules: []privacy.Rule{privacy.None(privacy.Ours, "job ws file counts"), privacy.Erased(privacy.Copies, "settings")}},
 		{Name: "survey_erased", Rules: []privacy.Rule{privacy.None(privacy.Ours, "ws"), privacy.Kept("", certified, "household")}},
 	}
 }

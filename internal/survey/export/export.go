@@ -12,11 +12,11 @@ package export
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -32,25 +32,21 @@ import (
 // Limits.
 const (
 	MaxFile   = 4 << 30 // bytes of a file, before compression
-	MaxFiles  = 100     // a workspace has at once, those of area A too
-	FileLife  = 24 * time.Hour
 	maxFilter = 8 << 10 // bytes of a filter
 	maxRounds = 100
 )
 
-// kindExport is the kind of the jobs, and of their files.
+// kindExport is the kind of the jobs.
 const kindExport = "survey.export"
 
-// Config configures a Service. Idem, Filter, Log and Now have defaults.
+// Config configures a Service. Idem, Filter and Now have defaults.
 type Config struct {
-	Flights   *file.Flights // nil where nobody is told of an erasure
 	DB        *db.DB
+	Exchange  *exchange.Service
 	Surveys   *survey.Service
 	Responses *response.Service
 	Vault     *vault.Vault
-	Jobs      *job.Service
 	Idem      *idem.Store
-	Log       *slog.Logger
 	Now       func() time.Time
 	// Filter reads a filter of the list of responses. Its fault points to
 	// query/filter. Without it there are no filters.
@@ -76,9 +72,6 @@ func New(cfg Config) *Service {
 	if cfg.Idem == nil {
 		cfg.Idem = idem.Plain(cfg.DB)
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -93,6 +86,12 @@ func New(cfg Config) *Service {
 // Handlers are what runs the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindExport: s.run}
+}
+
+// ForgetSurvey removes the files of all exports of a survey: a response in them
+// was taken out. An export that runs begins anew.
+func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
+	return s.cfg.Exchange.ForgetAbout(ctx, o.Workspace, o.NID)
 }
 
 // Draft is what an export is made from.

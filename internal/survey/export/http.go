@@ -2,17 +2,14 @@ package export
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/idem"
@@ -91,30 +88,9 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 		return none, fault.New(fault.Invalid, "EXPORT_INVALID", "The export is not valid.").
 			With(fault.Field{Pointer: "/shape", Code: "too_wide", Detail: "The shape must be long: " + err.Error() + "."})
 	}
-	text, err := web.Encode(settings{d, o.SurveyID, !web.CallerFrom(ctx).May(alias.PII)})
-	if err != nil {
-		return none, err
-	}
-	now := s.cfg.Now().UnixMilli()
-	f := &file.File{ID: db.NewID(), Workspace: o.Workspace, Kind: kindExport, At: now}
+	asked := settings{d, o.SurveyID, !web.CallerFrom(ctx).May(alias.PII)}
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
-		if err := room(ctx, tx, o.Workspace); err != nil {
-			return none, err
-		}
-		id, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindExport, Payload: struct{}{}})
-		if err != nil {
-			return none, err
-		}
-		made := *f
-		made.Job = id
-		if err := file.Insert(ctx, tx, &made); err != nil {
-			return none, err
-		}
-		e := &stored{job: id, ws: o.Workspace, survey: o.NID, file: f.ID, settings: string(text), counts: "{}", createdAt: now}
-		if err := insert(ctx, tx, e); err != nil {
-			return none, err
-		}
-		return s.cfg.Jobs.Accepted(ctx, tx, id)
+		return s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport, About: o.NID}, asked)
 	})
 }
 
@@ -131,15 +107,6 @@ func inBody(err error) error {
 		moved.Fields = append(moved.Fields, d)
 	}
 	return &moved
-}
-
-// room tells whether the workspace may have another file.
-func room(ctx context.Context, tx *db.Tx, ws string) error {
-	n, err := file.Count(ctx, tx, ws, MaxFiles)
-	if err == nil && n >= MaxFiles {
-		err = fault.New(fault.TooMany, "TOO_MANY_FILES", fmt.Sprintf("A workspace has at most %d files of imports that wait and of exports from the last 24 hours. Wait for imports to end, or until the oldest export is a day old.", MaxFiles))
-	}
-	return err
 }
 
 // Export is an export as its readers see it.
@@ -176,8 +143,6 @@ func (s *Service) serveGet(ctx context.Context, in *oneIn) (Export, error) {
 	return e, err
 }
 
-func notFound() error { return fault.New(fault.NotFound, "EXPORT_NOT_FOUND", "No export has this id.") }
-
 // look reads an export the caller may know of, and its file; the file is nil
 // when there is none to read.
 func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.File, error) {
@@ -185,23 +150,17 @@ func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.
 	if err != nil {
 		return Export{}, nil, err
 	}
-	j, err := s.cfg.Jobs.Get(ctx, id)
-	if fault.KindOf(err) == fault.NotFound || err == nil && j.Kind != kindExport {
-		return Export{}, nil, notFound()
-	} else if err != nil {
-		return Export{}, nil, err
-	}
-	t, err := find(ctx, s.db, o.Workspace, id)
+	j, t, err := s.cfg.Exchange.Look(ctx, kindExport, id)
 	if err != nil {
 		return Export{}, nil, err
 	}
-	if t == nil || t.survey != o.NID {
-		return Export{}, nil, notFound()
+	if t == nil || t.About != o.NID {
+		return Export{}, nil, fault.New(fault.NotFound, "EXPORT_NOT_FOUND", "No export has this id.")
 	}
 	var d settings
 	var n result
-	if err := errors.Join(json.Unmarshal([]byte(t.settings), &d), json.Unmarshal([]byte(t.counts), &n)); err != nil {
-		return Export{}, nil, fmt.Errorf("read export %s: %w", id, err)
+	if err := t.Read(&d, &n); err != nil {
+		return Export{}, nil, err
 	}
 	survey := "/v1/surveys/" + o.SurveyID
 	e := Export{
@@ -210,27 +169,11 @@ func (s *Service) look(ctx context.Context, surveyID, id string) (Export, *file.
 		CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, FinishedAt: j.FinishedAt,
 		Links: api.SurveyExportLinks{Self: survey + "/exports/" + id, Codebook: survey + "/codebook", Survey: survey, Job: job.Path(id)},
 	}
-	f, err := s.fileOf(ctx, t, &e)
-	return e, f, err
-}
-
-// fileOf finds the file of an export, and says how to get it and until when.
-func (s *Service) fileOf(ctx context.Context, t *stored, e *Export) (*file.File, error) {
-	if e.Status != job.Succeeded {
-		return nil, nil
-	}
-	f, err := file.Find(ctx, s.db, t.file)
-	if err != nil || f == nil || f.SHA256 == "" {
-		return nil, err
-	}
-	e.ExpiresAt = time.UnixMilli(f.At).Add(FileLife).UTC()
-	if s.cfg.Now().After(e.ExpiresAt) {
-		return nil, nil
-	}
-	if mayAll(ctx, e.PII) == nil {
+	f, until, err := s.cfg.Exchange.File(ctx, t, j.Status)
+	if e.ExpiresAt = until; f != nil && mayAll(ctx, e.PII) == nil {
 		e.Links.File = e.Links.Self + "/file"
 	}
-	return f, nil
+	return e, f, err
 }
 
 // serveFile sends the file of an export, a piece at a time.
@@ -247,37 +190,9 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 	if err := mayAll(ctx, e.PII); err != nil {
 		return err
 	}
-	switch {
-	case e.Status != job.Succeeded:
-		return fault.New(fault.Conflict, "EXPORT_NOT_READY", "The export has no file: it is "+string(e.Status)+".")
-	case f == nil:
-		return expired()
-	}
-	end, there, err := s.cfg.Flights.Hold(ctx, s.db, f)
-	defer end()
-	if err != nil {
-		return err
-	} else if !there {
-		return expired()
-	}
-	etag := `"` + f.SHA256 + `"`
-	h := w.Header()
-	h.Set("ETag", etag)
-	if web.NotModified(r, etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	h.Set("Content-Type", e.Format.MediaType())
-	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s-%s.%s"`, e.SurveyID, e.Shape, e.AsOf.Format("20060102-150405"), e.Format))
-	h.Set("Content-Length", strconv.FormatInt(f.Bytes, 10))
-	web.LeavePlace(ctx)
-	_, err = file.Send(ctx, s.db, f, w)
-	return err
-}
-
-// expired is the fault for an export without its file.
-func expired() error {
-	return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
+	return s.cfg.Exchange.Send(w, r, exchange.Download{
+		Status: e.Status, File: f, MediaType: e.Format.MediaType(), Name: fmt.Sprintf("%s-%s-%s.%s", e.SurveyID, e.Shape, e.AsOf.Format("20060102-150405"), e.Format),
+	})
 }
 
 type codebookIn struct {

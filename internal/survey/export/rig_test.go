@@ -20,6 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -67,9 +68,12 @@ func callerOf(ws, role string) web.Caller {
 	return c
 }
 
+type orders = exchange.Service
+
 // rig is one instance with all that exports need.
 type rig struct {
 	*export.Service
+	*orders
 	db    *db.DB
 	log   *event.Log
 	jobs  *job.Service
@@ -121,8 +125,9 @@ func newRig(t testing.TB, d *db.DB) *rig {
 		Self: "did:key:server", Now: r.clock,
 		Redacted: func(ctx context.Context, o *survey.Open) error { return r.ForgetSurvey(ctx, o) },
 	})
+	r.orders = exchange.New(exchange.Config{DB: d, Jobs: r.jobs, Now: r.exportClock})
 	r.Service = export.New(export.Config{
-		DB: d, Surveys: surveys, Responses: r.rs, Vault: r.vault, Jobs: r.jobs, Idem: once, Now: r.exportClock, Filter: filterOf,
+		DB: d, Surveys: surveys, Responses: r.rs, Vault: r.vault, Exchange: r.orders, Idem: once, Now: r.exportClock, Filter: filterOf,
 	})
 	r.h = surveytest.Gate(callerOf).Serve(templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
 	return r

@@ -2,28 +2,20 @@ package export
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"slices"
 
-	"github.com/go-json-experiment/json"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Counts is that of package api.
@@ -32,11 +24,9 @@ type Counts = api.SurveyExportCounts
 // state is where the writing goes on. XLSX begins anew: an archive cannot be
 // taken up in its middle.
 type state struct {
-	Begun  bool   `json:"begun"`
+	exchange.Mark
 	After  int64  `json:"after"`
 	Last   int64  `json:"last"`
-	Pieces int64  `json:"pieces"`
-	Hash   []byte `json:"hash"`
 	Counts Counts `json:"counts"`
 	Ended  bool   `json:"ended"`
 	SHA256 string `json:"sha256,omitzero"`
@@ -44,25 +34,16 @@ type state struct {
 
 // run is the job of an export.
 func (s *Service) run(ctx context.Context, r *job.Run) error {
-	e, err := find(ctx, s.db, web.CallerFrom(ctx).Workspace, r.ID)
+	w := &writer{s: s, run: r}
+	o, err := s.cfg.Exchange.Of(ctx, r, &w.d, &struct{}{})
 	if err != nil {
 		return err
-	}
-	if e == nil {
-		return job.Permanent(notFound())
-	}
-	w := &writer{s: s, run: r, file: e.file, sum: sha256.New()}
-	if err := json.Unmarshal([]byte(e.settings), &w.d); err != nil {
-		return fmt.Errorf("read export: %w", err)
 	}
 	if w.o, err = s.cfg.Surveys.Open(ctx, w.d.SurveyID); err != nil {
 		return job.Permanent(err)
 	}
-	err = w.export(ctx)
-	if fault.KindOf(err) == fault.Invalid {
-		return errors.Join(err, file.Drop(ctx, s.db, e.file))
-	}
-	return err
+	w.file = s.cfg.Exchange.Writer(r, o, MaxFile)
+	return w.file.End(ctx, w.export(ctx), "responses", "/format")
 }
 
 // writer is one run of an export.
@@ -71,10 +52,8 @@ type writer struct {
 	run  *job.Run
 	d    settings
 	o    *survey.Open
-	file string
 	out  layout.Writer
-	sum  hash.Hash
-	pack file.Packer
+	file *exchange.Writer
 	st   state // what is stored
 }
 
@@ -83,38 +62,32 @@ type writer struct {
 const restarts = 100
 
 func (w *writer) export(ctx context.Context) error {
-	resumed, err := w.run.State(&w.st)
-	if err != nil {
+	if _, err := w.run.State(&w.st); err != nil {
 		return err
 	}
 	if w.st.Ended {
 		w.run.SetResult(w.st.result())
 		return nil
 	}
+	resume := w.st.Begun() && w.d.Format != layout.XLSX
 	for range restarts {
-		err := w.attempt(ctx, resumed && w.d.Format != layout.XLSX)
+		err := w.attempt(ctx, resume)
 		if !errors.Is(err, file.ErrGone) {
-			return exportFault(err)
+			return err
 		}
-		resumed = false
+		resume = false
+		if err := w.file.Renew(ctx); err != nil {
+			return err
+		}
 	}
 	return fault.New(fault.Unavailable, "EXPORT_INTERRUPTED", "People of this workspace are being erased. Export again later.")
-}
-
-// exportFault turns a limit of the format into a fault.
-func exportFault(err error) error {
-	if e := sheet.AsError(err); e != nil {
-		return fault.New(fault.Invalid, "EXPORT_IMPOSSIBLE", "The responses do not fit the format: "+e.Error()).
-			With(fault.Field{Pointer: "/format", Code: e.Code, Detail: e.Detail})
-	}
-	return err
 }
 
 // attempt writes the file, from its beginning or from where the state is.
 func (w *writer) attempt(ctx context.Context, resume bool) error {
 	var err error
 	if resume {
-		err = w.resume()
+		err = w.file.Resume(ctx, w.st.Mark)
 	} else {
 		err = w.begin(ctx)
 	}
@@ -155,47 +128,13 @@ func (w *writer) veiled(match func(*response.Row) (bool, error)) func(*response.
 }
 
 // begin makes an empty file.
-func (w *writer) begin(ctx context.Context) error {
-	w.sum.Reset()
+func (w *writer) begin(ctx context.Context) (err error) {
 	w.st = state{}
-	f := &file.File{ID: w.file, Workspace: w.o.Workspace, Kind: kindExport, Job: w.run.ID, At: w.s.cfg.Now().UnixMilli()}
-	for more := true; more; {
-		err := w.s.db.InTx(ctx, func(tx *db.Tx) error {
-			if err := w.run.Save(ctx, tx, w.st); err != nil {
-				return err
-			}
-			n, err := file.Shrink(ctx, tx, w.file, file.Batch)
-			if more = n > 0; err != nil || more {
-				return err
-			}
-			held, err := file.Find(ctx, tx, w.file)
-			if err != nil || held != nil {
-				return err
-			}
-			return file.Insert(ctx, tx, f)
-		})
-		if err != nil {
-			return err
-		}
+	if err := w.file.Begin(ctx); err != nil {
+		return err
 	}
-	var err error
 	w.st.Counts.Total, w.st.Last, err = extent(ctx, w.s.db, w.o.NID)
 	return err
-}
-
-// resume goes on after what an earlier attempt stored.
-func (w *writer) resume() error {
-	if !w.st.Begun {
-		return file.ErrGone // nothing is there yet: begin
-	}
-	u, ok := w.sum.(encoding.BinaryUnmarshaler)
-	if !ok {
-		return errors.New("the hash cannot be resumed")
-	}
-	if err := u.UnmarshalBinary(w.st.Hash); err != nil {
-		return fmt.Errorf("resume export: %w", err)
-	}
-	return nil
 }
 
 // chunk is a part of the file and the state it leads to.
@@ -273,11 +212,10 @@ func read(ctx context.Context, in *reader, after int64, out chan<- batch, used <
 // back.
 func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan<- []found, hand func(chunk) ([]byte, error)) error {
 	b, err := make([]byte, 0, w.s.size.chunk+w.s.size.chunk/4), error(nil)
-	if !st.Begun {
+	if !st.Begun() {
 		if b, err = w.out.Begin(b); err != nil {
 			return err
 		}
-		st.Begun = true
 	}
 	rows := st.Counts.Rows
 	for some := range in {
@@ -304,9 +242,6 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 		if len(b) < w.s.size.chunk && !some.end {
 			continue
 		}
-		if st.Counts.Bytes += int64(len(b)); st.Counts.Bytes > MaxFile {
-			return fault.New(fault.Invalid, "EXPORT_TOO_LARGE", fmt.Sprintf("The file would have more than %d bytes. Narrow the export.", int64(MaxFile)))
-		}
 		if b, err = hand(chunk{b, st}); err != nil {
 			return err
 		}
@@ -315,53 +250,16 @@ func (w *writer) write(ctx context.Context, st state, in <-chan batch, used chan
 }
 
 // save stores a chunk together with the state it leads to.
-func (w *writer) save(ctx context.Context, c chunk) error {
-	_, _ = w.sum.Write(c.raw) // a hash never fails
-	var packed [][]byte
-	for some := range slices.Chunk(c.raw, file.PieceSize) {
-		p, err := w.pack.Pack(some)
-		if err != nil {
-			return err
-		}
-		packed = append(packed, p)
-	}
-	st := c.st
-	first := w.st.Pieces
-	st.Pieces = first + int64(len(packed))
-	m, ok := w.sum.(encoding.BinaryMarshaler)
-	if !ok {
-		return errors.New("the hash cannot be kept")
-	}
-	var err error
-	if st.Hash, err = m.MarshalBinary(); err != nil {
-		return fmt.Errorf("save export: %w", err)
-	}
-	f := &file.File{ID: w.file, Kind: kindExport, Job: w.run.ID, Bytes: st.Counts.Bytes, At: w.s.cfg.Now().UnixMilli()}
-	if st.Ended {
-		st.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
-		f.SHA256 = st.SHA256
-		w.run.SetResult(st.result())
-	}
-	counts, err := web.Encode(st.result())
-	if err != nil {
+func (w *writer) save(ctx context.Context, c chunk) (err error) {
+	if c.st.Mark, err = w.file.Add(c.raw, c.st.Ended); err != nil {
 		return err
 	}
-	err = w.s.db.InTx(ctx, func(tx *db.Tx) error {
-		if err := w.run.Save(ctx, tx, st); err != nil {
-			return err
-		}
-		for i, p := range packed {
-			if err := file.AddPiece(ctx, tx, w.file, first+int64(i), p); err != nil {
-				return err
-			}
-		}
-		if err := file.Update(ctx, tx, f); err != nil {
-			return err
-		}
-		return saveCounts(ctx, tx, w.run.ID, string(counts))
-	})
-	w.st = st
-	return err
+	w.st = c.st
+	w.st.Counts.Bytes, w.st.SHA256 = w.file.Bytes(), w.file.SHA256()
+	if w.st.Ended {
+		w.run.SetResult(w.st.result())
+	}
+	return w.file.Save(ctx, w.st, w.st.result())
 }
 
 // result is what is told of an export.

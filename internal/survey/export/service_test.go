@@ -14,6 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
@@ -238,7 +239,7 @@ func TestErased(t *testing.T) {
 				_, err = file.Bury(context.WithoutCancel(t.Context()), r.db, nil, "ws", time.Now())
 			}
 			if err == nil {
-				err = r.Forget(context.WithoutCancel(t.Context()), "ws")
+				_, err = r.Forget(context.WithoutCancel(t.Context()), "ws")
 			}
 			if err != nil {
 				t.Error(err)
@@ -358,7 +359,7 @@ func TestExpire(t *testing.T) {
 		r.answer(t, "r", 1, `{"size":1}`)
 		e := r.export(t, "owner", `{"format":"csv"}`)
 		old := func() int {
-			n, err := r.ExpireFiles(t.Context(), r.clock().Add(-export.FileLife), 100)
+			n, err := r.ExpireFiles(t.Context(), r.clock().Add(-exchange.FileLife), 100)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -367,7 +368,7 @@ func TestExpire(t *testing.T) {
 		if n := old(); n != 0 {
 			t.Errorf("%d pieces of a new file went", n)
 		}
-		r.forward(export.FileLife + time.Minute)
+		r.forward(exchange.FileLife + time.Minute)
 		r.do(t, "owner GET "+e.Links.File, "", 404, nil) // even before it is removed
 		for old() > 0 {
 		}
@@ -441,7 +442,7 @@ func TestImpossible(t *testing.T) {
 func TestTooManyFiles(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		err := r.db.InTx(t.Context(), func(tx *db.Tx) error {
-			for i := range export.MaxFiles {
+			for i := range exchange.MaxFiles {
 				if err := file.Insert(t.Context(), tx, &file.File{ID: fmt.Sprint(i), Workspace: "ws", Kind: file.Export}); err != nil {
 					return err
 				}

@@ -11,60 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 )
 
-// stored is an export as it is kept.
-type stored struct {
-	job, ws, file    string
-	survey           int64
-	settings, counts string // JSON
-	createdAt        int64
-}
-
-const (
-	insertExport   = `INSERT INTO survey_exports (job, ws, survey, file, settings, counts, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	selectExport   = `SELECT survey, file, settings, counts, created_at FROM survey_exports WHERE job = $1 AND ws = $2`
-	updateCounts   = `UPDATE survey_exports SET counts = $2 WHERE job = $1`
-	updateSettings = `UPDATE survey_exports SET settings = $2 WHERE job = $1`
-	listExports    = `SELECT job, settings FROM survey_exports WHERE ws = $1 AND job > $2 ORDER BY job LIMIT 50`
-	listFiles      = `SELECT job, file FROM survey_exports WHERE ws = $1 AND survey = $2 AND job > $3 ORDER BY job LIMIT 50`
-	expireExports  = `DELETE FROM survey_exports WHERE job IN (SELECT job FROM survey_exports WHERE created_at < $1 ORDER BY created_at LIMIT $2)`
-)
-
-func insert(ctx context.Context, tx *db.Tx, e *stored) error {
-	_, err := tx.Exec(ctx, insertExport, e.job, e.ws, e.survey, e.file, e.settings, e.counts, e.createdAt)
-	return db.Wrap("insert export", err)
-}
-
-// find reads an export of a workspace; nil without one.
-func find(ctx context.Context, q db.Querier, ws, id string) (*stored, error) {
-	e := &stored{job: id, ws: ws}
-	err := q.QueryRow(ctx, selectExport, id, ws).Scan(&e.survey, &e.file, &e.settings, &e.counts, &e.createdAt)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	return e, db.Wrap("find export", err)
-}
-
-// list reads some exports of a workspace after one: what was asked for.
-func list(ctx context.Context, q db.Querier, ws, after string) ([]stored, error) {
-	rows, err := q.Query(ctx, listExports, ws, after)
-	return db.Collect(rows, err, "list exports", func(e *stored, row db.Row) error {
-		e.ws = ws
-		return row.Scan(&e.job, &e.settings)
-	})
-}
-
-// filesOf reads exports and the names of their files.
-func filesOf(rows db.Rows, err error) ([]stored, error) {
-	return db.Collect(rows, err, "list files of exports", func(e *stored, row db.Row) error {
-		return row.Scan(&e.job, &e.file)
-	})
-}
-
-func saveCounts(ctx context.Context, tx *db.Tx, id, counts string) error {
-	_, err := tx.Exec(ctx, updateCounts, id, counts)
-	return db.Wrap("update export", err)
-}
-
 // The responses of a survey in the order they arrived. What is sealed is read
 // for exports that open it only.
 const (

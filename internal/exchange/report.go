@@ -1,6 +1,4 @@
-// Package report keeps what became of each row of an import, or of each twin of
-// a migration. It does not know what a result says.
-package report
+package exchange
 
 import (
 	"context"
@@ -10,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Row is the result of one row.
+// Row is what became of one row of an import, or of one twin of a migration.
 type Row struct {
 	Line int64
 	OK   bool
@@ -35,18 +33,18 @@ const (
 	deleteSome      = `DELETE FROM transfer_rows WHERE job = $1 AND line IN (SELECT line FROM transfer_rows WHERE job = $1 ORDER BY line LIMIT $2)`
 )
 
-// Insert stores results of a job.
-func Insert(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
+// InsertRows stores results of a job.
+func InsertRows(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
 	for part := range slices.Chunk(rows, many) {
-		if err := insert(ctx, tx, job, part); err != nil {
+		if err := insertSome(ctx, tx, job, part); err != nil {
 			return fmt.Errorf("insert report rows: %w", err)
 		}
 	}
 	return nil
 }
 
-// insert stores at most as many rows as one statement takes.
-func insert(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
+// insertSome stores at most as many rows as one statement takes.
+func insertSome(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
 	if len(rows) < many {
 		for _, r := range rows {
 			if _, err := tx.Exec(ctx, insertOne, job, r.Line, r.OK, r.Data); err != nil {
@@ -70,8 +68,8 @@ func insert(ctx context.Context, tx *db.Tx, job string, rows []Row) error {
 	return err
 }
 
-// Find is the data of a row.
-func Find(ctx context.Context, q db.Querier, job string, line int64) (string, error) {
+// FindRow is the data of a row.
+func FindRow(ctx context.Context, q db.Querier, job string, line int64) (string, error) {
 	var data string
 	if err := q.QueryRow(ctx, selectOne, job, line).Scan(&data); err != nil {
 		return "", fmt.Errorf("find report row: %w", err)
@@ -79,16 +77,16 @@ func Find(ctx context.Context, q db.Querier, job string, line int64) (string, er
 	return data, nil
 }
 
-// Update replaces a row.
-func Update(ctx context.Context, tx *db.Tx, job string, r Row) error {
+// UpdateRow replaces a row.
+func UpdateRow(ctx context.Context, tx *db.Tx, job string, r Row) error {
 	if _, err := tx.Exec(ctx, updateOne, job, r.Line, r.OK, r.Data); err != nil {
 		return fmt.Errorf("update report row: %w", err)
 	}
 	return nil
 }
 
-// Remove removes at most limit rows of a job, and tells how many.
-func Remove(ctx context.Context, d *db.DB, job string, limit int) (int, error) {
+// removeRows removes at most limit rows of a job and reports how many.
+func removeRows(ctx context.Context, d *db.DB, job string, limit int) (int, error) {
 	n, err := d.Exec(ctx, deleteSome, job, limit)
 	if err != nil {
 		return 0, fmt.Errorf("remove report: %w", err)
@@ -104,8 +102,8 @@ type Page struct {
 	Limit   int
 }
 
-// List reads rows in the order of their lines.
-func List(ctx context.Context, q db.Querier, p Page) ([]Row, error) {
+// Rows reads rows in the order of their lines.
+func Rows(ctx context.Context, q db.Querier, p Page) ([]Row, error) {
 	var rows db.Rows
 	var err error
 	if p.Refused {

@@ -1,0 +1,123 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// uploadLife is how long a file may arrive before what is there of it goes.
+const uploadLife = 6 * time.Hour
+
+// condemnedLife is how long a condemned file stays for those who are being sent
+// it, if nobody buries it before.
+const condemnedLife = time.Hour
+
+// Expire removes orders that were made before a time, the oldest first, each
+// after its report. It removes at most limit rows and reports how many. Call it
+// until it removes none. Their files are gone long before.
+func (s *Service) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
+	id, err := oldest(s.db.QueryRow(ctx, oldestText, before.UnixMilli()))
+	if err != nil || id == "" {
+		return 0, err
+	}
+	if n, err := removeRows(ctx, s.db, id, limit); err != nil || n > 0 {
+		return n, err
+	}
+	return remove(ctx, s.db, id)
+}
+
+// ExpireFiles removes files nobody needs any more: of exports that were
+// written last before a time, of imports whose job is over, and what is left of
+// uploads that were broken off. It removes at most limit pieces and reports how
+// much went. Call it until it removes none.
+func (s *Service) ExpireFiles(ctx context.Context, before time.Time, limit int) (int, error) {
+	for kind, old := range map[string]time.Time{file.Export: before, file.Upload: s.now().Add(-uploadLife), file.Condemned: s.now().Add(-condemnedLife)} {
+		id, err := file.Oldest(ctx, s.db, kind, old.UnixMilli())
+		if err != nil {
+			return 0, err
+		}
+		if id != "" {
+			return file.Remove(ctx, s.db, id, limit)
+		}
+	}
+	id, err := oldest(s.db.QueryRow(ctx, oldImportText))
+	if err != nil || id == "" {
+		return 0, err
+	}
+	return file.Remove(ctx, s.db, id, limit)
+}
+
+// Condemn has nobody find the files of exports of a workspace, in the
+// transaction that erases somebody who may be in them. A writer learns it by
+// file.ErrGone.
+func (s *Service) Condemn(ctx context.Context, tx *db.Tx, ws string) error {
+	_, err := tx.Exec(ctx, condemnText, ws, s.now().UnixMilli())
+	return db.Wrap("condemn exports", err)
+}
+
+// Forget removes condemned files of a workspace, those of imports that are over,
+// and what its finished exports and migrations looked for: somebody was erased,
+// and may be in them. left says that some are still being sent.
+func (s *Service) Forget(ctx context.Context, ws string) (left bool, err error) {
+	if _, err := s.db.Exec(ctx, condemnImportsText, ws); err != nil { // nobody is sent one
+		return false, fmt.Errorf("condemn imports: %w", err)
+	}
+	if left, err = file.Bury(ctx, s.db, s.flights, ws, s.now()); err != nil {
+		return false, err
+	}
+	after := ""
+	for {
+		some, err := listOver(ctx, s.db, ws, after)
+		if err != nil || len(some) == 0 {
+			return left, err
+		}
+		for i := range some {
+			if err := s.blank(ctx, &some[i]); err != nil {
+				return false, err
+			}
+			after = some[i].Job
+		}
+	}
+}
+
+// ForgetAbout removes the files of all exports about one thing: a part of it
+// was taken out. What is being sent goes later.
+func (s *Service) ForgetAbout(ctx context.Context, ws string, about int64) error {
+	now := s.now()
+	if _, err := s.db.Exec(ctx, condemnAboutText, ws, now.UnixMilli(), about); err != nil {
+		return fmt.Errorf("condemn exports: %w", err)
+	}
+	_, err := file.Bury(ctx, s.db, s.flights, ws, now)
+	return err
+}
+
+// searched are the settings of an order that people wrote to find records.
+var searched = []string{"filter", "near"}
+
+// blank takes out of an order what it looked for.
+func (s *Service) blank(ctx context.Context, o *Order) error {
+	var settings map[string]jsontext.Value
+	if err := json.Unmarshal([]byte(o.settings), &settings); err != nil {
+		return fmt.Errorf("read order %s: %w", o.Job, err)
+	}
+	if !slices.ContainsFunc(searched, func(name string) bool { return settings[name] != nil }) {
+		return nil
+	}
+	for _, name := range searched {
+		delete(settings, name)
+	}
+	text, err := web.Encode(settings)
+	if err != nil {
+		return err
+	}
+	return updateSettings(ctx, s.db, o.Job, string(text))
+}

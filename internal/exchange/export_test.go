@@ -1,0 +1,4 @@
+package exchange
+
+// RemoveRows removes rows of a report.
+var RemoveRows = removeRows

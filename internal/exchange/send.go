@@ -1,0 +1,75 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/file"
+	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// File is the file of an export whose job has a status, and until when it can
+// be read. It is nil when there is none to read.
+func (s *Service) File(ctx context.Context, o *Order, status job.Status) (f *file.File, until time.Time, err error) {
+	if status != job.Succeeded {
+		return nil, until, nil
+	}
+	f, err = file.Find(ctx, s.db, o.File)
+	if err != nil || f == nil || f.SHA256 == "" {
+		return nil, until, err
+	}
+	until = time.UnixMilli(f.At).Add(FileLife).UTC()
+	if s.now().After(until) {
+		f = nil
+	}
+	return f, until, nil
+}
+
+// Download is what File found, and what those who read it are told.
+type Download struct {
+	Status    job.Status
+	File      *file.File
+	MediaType string
+	Name      string
+}
+
+// Send sends the file of an export, a piece at a time. Faults:
+// EXPORT_NOT_READY, EXPORT_EXPIRED.
+func (s *Service) Send(w http.ResponseWriter, r *http.Request, d Download) error {
+	switch {
+	case d.Status != job.Succeeded:
+		return fault.New(fault.Conflict, "EXPORT_NOT_READY", "The export has no file: it is "+string(d.Status)+".")
+	case d.File == nil:
+		return expired()
+	}
+	ctx := r.Context()
+	end, there, err := s.flights.Hold(ctx, s.db, d.File)
+	defer end()
+	if err != nil {
+		return err
+	} else if !there {
+		return expired()
+	}
+	etag := `"` + d.File.SHA256 + `"`
+	h := w.Header()
+	h.Set("ETag", etag)
+	if web.NotModified(r, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	h.Set("Content-Type", d.MediaType)
+	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, d.Name))
+	h.Set("Content-Length", strconv.FormatInt(d.File.Bytes, 10))
+	web.LeavePlace(ctx)
+	_, err = file.Send(ctx, s.db, d.File, w) // a client that has gone is no matter
+	return err
+}
+
+func expired() error {
+	return fault.New(fault.NotFound, "EXPORT_EXPIRED", "The file of this export has been removed. Export again.")
+}
