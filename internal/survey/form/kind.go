@@ -25,6 +25,7 @@ type Kind struct {
 	CEL       expr.Type // of the answer; that of records is made for each question
 	Several   bool      // the answer is an array of options
 	Ordered   bool      // and their order is the answer
+	Takes     Type      // every answer of this type is one of the kind too
 	Day       bool      // the instant is a day
 	Clock     bool      // as texts, answers have the order of what they mean
 	Parts     []Part    // of an answer that is an object

@@ -12,6 +12,7 @@ const (
 	MaxAnswers   = 256 << 10 // bytes of the answers of a response
 	MaxProblems  = 100       // problems named at once
 	MaxMasked    = 1000      // pointers in Result.Masked
+	MaxRepeats   = 200       // elements of a repeat
 
 	maxCells       = 20_000 // questions in all elements of a response together
 	maxLanguages   = 20
@@ -23,6 +24,8 @@ const (
 	maxMetadata    = 64 << 10  // bytes
 	maxExpressions = 256 << 10 // bytes of all expressions of a template
 	maxReviewDays  = 3650
+	maxMissing     = 100     // pointers in a LanguageReport
+	maxChanges     = 1000    // changes in a Difference
 	maxCost        = 300_000 // units of all expressions of one check, about 30 ms
 )
 

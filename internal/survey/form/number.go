@@ -14,7 +14,7 @@ import (
 // numbers are the kinds whose answer is a number, with or without its unit.
 var numbers = []*Kind{
 	{
-		Type: Number, Members: Members{Bounds: true, NoAnswer: true, Unit: true},
+		Type: Number, Members: Members{Bounds: true, NoAnswer: true, Unit: true}, Takes: Integer,
 		CEL: expr.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
 		Quality: Quality{Amount: true},
 		XLSForm: XLSForm{Word: "decimal", Reads: []string{"decimal"}, Marks: []string{"decimal", "range"}, Range: true},

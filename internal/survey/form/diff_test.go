@@ -1,4 +1,4 @@
-package document_test
+package form_test
 
 import (
 	"flag"
@@ -9,17 +9,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/form/document"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // diffCase is a case of testdata/diff.json.
 type diffCase struct {
-	Name string              `json:"name"`
-	Old  document.Template   `json:"old"`
-	New  document.Template   `json:"new"`
-	Want document.Difference `json:"want"`
+	Name string          `json:"name"`
+	Old  form.Template   `json:"old"`
+	New  form.Template   `json:"new"`
+	Want form.Difference `json:"want"`
 }
 
 func TestDiff(t *testing.T) {
@@ -35,12 +34,12 @@ func TestDiff(t *testing.T) {
 	}
 	for i := range cases {
 		c := &cases[i]
-		for _, tpl := range []*document.Template{&c.Old, &c.New} {
+		for _, tpl := range []*form.Template{&c.Old, &c.New} {
 			if _, err := form.Compile(tpl); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}
 		}
-		got := document.Diff(&c.Old, &c.New)
+		got := form.Diff(&c.Old, &c.New)
 		a, _ := json.Marshal(got)
 		b, _ := json.Marshal(c.Want)
 		if *update {
@@ -48,7 +47,7 @@ func TestDiff(t *testing.T) {
 		} else if string(a) != string(b) {
 			t.Errorf("%s: Diff() =\n%s\nwant\n%s", c.Name, a, b)
 		}
-		if d := document.Diff(&c.New, &c.New); d.Verdict != document.Identical || len(d.Changes) != 0 {
+		if d := form.Diff(&c.New, &c.New); d.Verdict != form.Identical || len(d.Changes) != 0 {
 			t.Errorf("%s: Diff of itself = %+v", c.Name, d)
 		}
 	}

@@ -1,11 +1,18 @@
-// Package document is the template document: its shape in JSON, its texts in
-// several languages, and what changes between two versions mean. Answers are
-// compared and put together here too, as JSON. Package form compiles templates,
-// and names all of it again for its callers.
-package document
+package form
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
+)
+
+// Nouns of package api, by their names here.
+type (
+	Difference     = api.TemplateDifference
+	TemplateChange = api.TemplateChange
+	LanguageReport = api.LanguageReport
+	Validations    = api.TemplateValidations
+	Validation     = api.TemplateValidation
 )
 
 // Template is a questionnaire as its author writes it.

@@ -1,4 +1,4 @@
-package document
+package form
 
 import (
 	"fmt"
@@ -71,10 +71,9 @@ func questionTexts(at string, questions []Question, v visitor) {
 	for i := range questions {
 		q := &questions[i]
 		here := fmt.Sprintf("%s/%d", at, i)
-		switch q.Type {
-		case Calculate, Group, Repeat: // good without
+		if k := KindOf(q.Type); k.Nested || k.Calculated { // good without
 			see(here+"/label", q.Label)
-		default:
+		} else {
 			v.all(here+"/label", q.Label)
 		}
 		see(here+"/hint", q.Hint)

@@ -1,4 +1,4 @@
-package document
+package form
 
 import "github.com/danielgtaylor/huma/v2"
 

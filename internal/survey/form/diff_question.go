@@ -1,4 +1,4 @@
-package document
+package form
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ func (d *differ) questions(at string, a, b []Question) {
 	olds, news := ids(a, func(q *Question) string { return q.ID }), ids(b, func(q *Question) string { return q.ID })
 	for i := range a {
 		if news[a[i].ID] == nil {
-			d.note(TemplateChange{Pointer: at + "/" + a[i].ID, Kind: "removed", Breaking: a[i].Type != Note, Detail: "The question was removed."})
+			d.note(TemplateChange{Pointer: at + "/" + a[i].ID, Kind: "removed", Breaking: !KindOf(a[i].Type).Shown, Detail: "The question was removed."})
 		}
 	}
 	for i := range b {
@@ -28,7 +28,7 @@ func (d *differ) questions(at string, a, b []Question) {
 
 func (d *differ) question(at string, a, b *Question) {
 	if a.Type != b.Type {
-		wider := a.Type == Integer && b.Type == Number
+		wider := KindOf(b.Type).Takes == a.Type
 		d.changed(at+"/type", true, !wider, fmt.Sprintf("The type went from %s to %s.", a.Type, b.Type))
 	}
 	d.changed(at+"/label", !maps.Equal(a.Label, b.Label), false, "The label changed.")
@@ -47,7 +47,7 @@ func (d *differ) question(at string, a, b *Question) {
 	d.changed(at+"/default", !sameJSON(a.Default.Value, b.Default.Value), false, "The default changed.")
 	d.changed(at+"/readOnly", a.ReadOnly != b.ReadOnly, false, "Whether it is read only changed.")
 	d.allowed(at, a, b)
-	d.options(at+"/options", a.Options, b.Options, b.Type == Rank) // a rank has all of them
+	d.options(at+"/options", a.Options, b.Options, KindOf(b.Type).Ordered) // an order has all of them
 	d.options(at+"/rows", a.Rows, b.Rows, !b.Required.IsZero())
 	d.validation(at+"/validation", a.Validation, b.Validation)
 	d.repeats(at, a, b)

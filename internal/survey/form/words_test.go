@@ -1,4 +1,4 @@
-package document_test
+package form_test
 
 import (
 	"errors"
@@ -8,12 +8,12 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/form/document"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
 func TestTextIn(t *testing.T) {
 	t.Parallel()
-	text := document.Text{"en": "stove", "sw": "jiko", "fr-CA": "poêle"}
+	text := form.Text{"en": "stove", "sw": "jiko", "fr-CA": "poêle"}
 	for _, tt := range []struct{ lang, fallback, want string }{
 		{"sw", "en", "jiko"}, {"sw-KE", "en", "jiko"}, {"de", "en", "stove"}, {"", "sw", "jiko"}, {"de", "nl", "stove"}, {"fr", "sw", "jiko"}, {"fr-CA", "", "poêle"},
 	} {
@@ -21,17 +21,17 @@ func TestTextIn(t *testing.T) {
 			t.Errorf("In(%q, %q) = %q, want %q", tt.lang, tt.fallback, got, tt.want)
 		}
 	}
-	if got := document.Plain("x").In("sw", "en"); got != "x" {
+	if got := form.Plain("x").In("sw", "en"); got != "x" {
 		t.Errorf("a plain text in any language = %q", got)
 	}
-	if got := document.Text(nil).In("sw", "en"); got != "" {
+	if got := form.Text(nil).In("sw", "en"); got != "" {
 		t.Errorf("no text = %q", got)
 	}
 }
 
 func TestCompleteness(t *testing.T) {
 	t.Parallel()
-	var tpl document.Template
+	var tpl form.Template
 	if err := json.Unmarshal([]byte(`{"title":"T","languages":["sw"],"sections":[{"id":"s","title":{"en":"S","sw":"S","fr":"S"},"questions":[
 		{"id":"a","type":"single_choice","label":{"sw":"A"},"options":["x",{"value":"y","label":{"en":"Y","sw":"Y"}}]},
 		{"id":"g","type":"group","questions":[{"id":"b","type":"note","label":""},{"id":"c","type":"calculate","calculate":"1"}]}]}]}`), &tpl); err != nil {
@@ -56,9 +56,9 @@ func FuzzParts(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		roundTrip[document.Text](t, doc)
-		roundTrip[document.Option](t, doc)
-		roundTrip[document.Required](t, doc)
+		roundTrip[form.Text](t, doc)
+		roundTrip[form.Option](t, doc)
+		roundTrip[form.Required](t, doc)
 	})
 }
 
@@ -82,7 +82,7 @@ func roundTrip[T any](t *testing.T, doc []byte) {
 func TestPartsRefuse(t *testing.T) {
 	t.Parallel()
 	for _, doc := range []string{`{"title":1,"sections":[]}`, `{"title":{"en":1},"sections":[]}`, `{"sections":[{"id":"s","questions":[{"id":"q","type":"note","required":1}]}]}`, `{"sections":[{"id":"s","questions":[{"id":"q","type":"note","options":[1]}]}]}`, `{"sections":[{"id":"s","questions":[{"id":"q","type":"note","options":[{"value":"a","x":1}]}]}]}`} {
-		var tpl document.Template
+		var tpl form.Template
 		err := json.Unmarshal([]byte(doc), &tpl, json.RejectUnknownMembers(true))
 		if err == nil || !strings.Contains(err.Error(), "json") {
 			t.Errorf("Unmarshal(%s) = %v, want an error", doc, err)
@@ -101,7 +101,7 @@ func TestRefusalsHaveAPointer(t *testing.T) {
 		`{"sections":[{"id":"s","questions":[{"id":"q","type":"note","options":[{"value":"a","x":1}]}]}]}`:      "/sections/0/questions/0/options/0/x",
 		`{"sections":[{"id":"s","questions":[{"id":"q","type":"note","options":[{"value":"a","score":""}]}]}]}`: "/sections/0/questions/0/options/0/score",
 	} {
-		var tpl document.Template
+		var tpl form.Template
 		err := json.Unmarshal([]byte(doc), &tpl, json.RejectUnknownMembers(true))
 		var semantic *json.SemanticError
 		if !errors.As(err, &semantic) || string(semantic.JSONPointer) != want {

@@ -1,4 +1,4 @@
-package document
+package form
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 )
 
@@ -17,15 +16,6 @@ const (
 	Identical  = "identical"
 	Compatible = "compatible" // every old response still fits and means the same
 	Breaking   = "breaking"
-)
-
-// Nouns of package api, by their names here.
-type (
-	Difference     = api.TemplateDifference
-	TemplateChange = api.TemplateChange
-	LanguageReport = api.LanguageReport
-	Validations    = api.TemplateValidations
-	Validation     = api.TemplateValidation
 )
 
 // Diff compares two templates: what a pinned response or an export would
@@ -143,7 +133,7 @@ func (d *differ) relevant(at, a, b string, demanding bool) {
 // demands tells whether a question is required at any level.
 func demands(questions []Question) bool {
 	return slices.ContainsFunc(questions, func(q Question) bool {
-		return !q.Required.IsZero() || q.MinRepeats > 0 || demands(q.Questions) && q.Type == Group
+		return !q.Required.IsZero() || q.MinRepeats > 0 || demands(q.Questions) && !KindOf(q.Type).Repeated
 	})
 }
 
