@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/url"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const devicesPath = "/v1/devices"
@@ -44,15 +46,17 @@ type DeviceConfiguration struct {
 	MinimumDuration      int64   `json:"minimumDuration,omitzero"`  // seconds of the shortest cooking event
 }
 
-// DeviceLinks are the addresses of a device.
-type DeviceLinks struct {
-	Self     string `json:"self"`
-	Entity   string `json:"entity"`
-	Readings string `json:"readings"`
-	Events   string `json:"events"`
-	Gaps     string `json:"gaps"`
-	Status   string `json:"status"`
-}
+// Nouns of package api.
+type (
+	DeviceLinks     = api.DeviceLinks
+	Reading         = api.Reading
+	ReadingOutcome  = api.ReadingOutcome
+	ReadingConflict = api.ReadingConflict
+	ReadingGap      = api.ReadingGap
+	CookingEvent    = api.CookingEvent
+	DeviceStatus    = api.DeviceStatus
+	Completeness    = api.Completeness
+)
 
 // DeviceDraft asks for a device. Type is needed.
 type DeviceDraft struct {
@@ -107,16 +111,6 @@ func (d Devices) List(ctx context.Context, q DeviceQuery, opts ...Option) iter.S
 	return pages[Device](ctx, d.c, devicesPath, q.values(), opts)
 }
 
-// Reading is what a device measured at a time. It has a temperature, values,
-// or both.
-type Reading struct {
-	Timestamp    time.Time          `json:"timestamp"`
-	Temperature  *float64           `json:"temperature,omitzero"` // °C
-	CookingEvent *bool              `json:"cookingEvent,omitzero"`
-	Duration     *float64           `json:"duration,omitzero"` // seconds
-	Values       map[string]float64 `json:"values,omitzero"`   // further channels
-}
-
 // ReadingBatch is what a device sends: at most 5000 readings, in any order.
 type ReadingBatch struct {
 	DeviceID string        `json:"deviceId,omitzero"`
@@ -130,32 +124,6 @@ type DeviceReport struct {
 	Battery  *float64  `json:"battery,omitzero"` // percent
 	Signal   string    `json:"signal,omitzero"`
 	LastSync time.Time `json:"lastSync,omitzero"`
-}
-
-// ReadingOutcome is what became of a batch.
-type ReadingOutcome struct {
-	Accepted      int               `json:"accepted"`
-	Duplicates    int               `json:"duplicates"`
-	Conflicts     []ReadingConflict `json:"conflicts"` // left out by AddNew
-	Gaps          []ReadingGap      `json:"gaps"`      // that this batch has brought
-	MoreGaps      bool              `json:"moreGaps,omitzero"`
-	LastReadingAt time.Time         `json:"lastReadingAt,omitzero"`
-}
-
-// ReadingConflict is a reading that differs from the stored one of its time.
-type ReadingConflict struct {
-	Index     int       `json:"index"`
-	Timestamp time.Time `json:"timestamp"`
-	Stored    Reading   `json:"stored"`
-}
-
-// ReadingGap is a time without readings.
-type ReadingGap struct {
-	From    time.Time `json:"from"`
-	To      time.Time `json:"to"`
-	Seconds float64   `json:"seconds"`
-	Missing int64     `json:"missing"`
-	Open    bool      `json:"open,omitzero"` // no later reading has come yet
 }
 
 // Add stores a batch whole or not at all. Readings that are stored already are
@@ -227,18 +195,6 @@ func (q CookingQuery) values() url.Values {
 	return v
 }
 
-// CookingEvent is a time in which a stove was hot.
-type CookingEvent struct {
-	Start           time.Time `json:"start"`
-	End             time.Time `json:"end"`
-	DurationSeconds float64   `json:"durationSeconds"`
-	MaxTemperature  float64   `json:"maxTemperature"`
-	MeanTemperature float64   `json:"meanTemperature"`
-	Readings        int       `json:"readings"`
-	Confidence      float64   `json:"confidence"` // share of the readings to be expected
-	Truncated       bool      `json:"truncated"`  // no later reading shows its end yet
-}
-
 // EventPage reads one page of the cooking events of a device.
 func (d Devices) EventPage(ctx context.Context, did string, q CookingQuery, opts ...Option) (*Page[CookingEvent], error) {
 	return page[CookingEvent](ctx, d.c, devicePath(did)+"/events", q.values(), opts)
@@ -247,24 +203,6 @@ func (d Devices) EventPage(ctx context.Context, did string, q CookingQuery, opts
 // Events walks over the cooking events of a device. An error ends it.
 func (d Devices) Events(ctx context.Context, did string, q CookingQuery, opts ...Option) iter.Seq2[CookingEvent, error] {
 	return pages[CookingEvent](ctx, d.c, devicePath(did)+"/events", q.values(), opts)
-}
-
-// DeviceStatus is how a device is, as far as is known.
-type DeviceStatus struct {
-	DeviceID       string       `json:"deviceId"`
-	StoveID        string       `json:"stoveId,omitzero"`
-	LastReadingAt  time.Time    `json:"lastReadingAt,omitzero"`
-	LastReceivedAt time.Time    `json:"lastReceivedAt,omitzero"`
-	Battery        *float64     `json:"battery,omitzero"`
-	Signal         string       `json:"signal,omitzero"`
-	LastSync       time.Time    `json:"lastSync,omitzero"`
-	Completeness   Completeness `json:"completeness"`
-}
-
-// Completeness is the share of expected readings that are there, 0 to 1.
-type Completeness struct {
-	LastDay   *float64 `json:"last24Hours,omitzero"`
-	LastMonth *float64 `json:"last30Days,omitzero"`
 }
 
 // Status tells how a device is.

@@ -8,27 +8,15 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
-// Revision is one change in the history of a twin.
-type Revision struct {
-	Revision     int64         `json:"revision"`
-	At           time.Time     `json:"at"`
-	Actor        string        `json:"actor"`
-	RequestID    string        `json:"requestId,omitzero"`
-	Action       string        `json:"action"` // create, update …
-	Reason       string        `json:"reason,omitzero"`
-	Hash         string        `json:"hash"` // SHA-256 of the hash before and the record
-	Erased       bool          `json:"erased,omitzero"`
-	PreviousHash string        `json:"previousHash,omitzero"`
-	Links        RevisionLinks `json:"links"`
-}
-
-// RevisionLinks are the addresses of a revision.
-type RevisionLinks struct {
-	Record string `json:"record"`
-	Diff   string `json:"diff,omitzero"`
-}
+// Nouns of package api.
+type (
+	Revision      = api.Revision
+	RevisionLinks = api.RevisionLinks
+)
 
 // Difference is what changed between two revisions.
 type Difference struct {

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const householdsPath = "/v1/households"
@@ -45,13 +47,14 @@ type DeviceBrief struct {
 	Status string `json:"status"`
 }
 
-// HouseholdLinks are the addresses of a household.
-type HouseholdLinks struct {
-	Self     string `json:"self"`
-	Entity   string `json:"entity"`
-	Devices  string `json:"devices"`
-	Stacking string `json:"stacking"`
-}
+// Nouns of package api.
+type (
+	HouseholdLinks = api.HouseholdLinks
+	Stacking       = api.Stacking
+	StoveUse       = api.StoveUse
+	Overlap        = api.Overlap
+	StackingShare  = api.StackingShare
+)
 
 // HouseholdDraft asks for a household. Nothing is needed.
 type HouseholdDraft struct {
@@ -97,46 +100,6 @@ type StackingQuery struct {
 	MinSeconds     *int64    // shortest cooking event
 	MinTemperature *float64  // °C
 	StoveTypes     []string  // all by default
-}
-
-// Stacking is the use of several stoves of a household at once.
-type Stacking struct {
-	HouseholdID    string        `json:"householdId"`
-	From           time.Time     `json:"from"`
-	To             time.Time     `json:"to"`
-	Devices        []StoveUse    `json:"devices"`
-	MoreDevices    bool          `json:"moreDevices,omitzero"`
-	Overlaps       []Overlap     `json:"overlaps"`
-	MoreOverlaps   bool          `json:"moreOverlaps,omitzero"`
-	OverlapMinutes float64       `json:"overlapMinutes"`
-	Days           StackingShare `json:"days"`
-}
-
-// StoveUse is what one device saw.
-type StoveUse struct {
-	DID            string  `json:"did"`
-	StoveID        string  `json:"stoveId,omitzero"`
-	StoveType      string  `json:"stoveType,omitzero"`
-	Events         int     `json:"events"`
-	CookingMinutes float64 `json:"cookingMinutes"`
-	Readings       int     `json:"readings"`
-}
-
-// Overlap is a time in which two or more stoves were hot.
-type Overlap struct {
-	Start   time.Time `json:"start"`
-	End     time.Time `json:"end"`
-	Minutes float64   `json:"minutes"`
-	Devices []string  `json:"devices"`
-	Stoves  []string  `json:"stoves"`
-}
-
-// StackingShare counts days of UTC.
-type StackingShare struct {
-	Observed int     `json:"observed"`
-	Stacking int     `json:"stacking"`
-	Several  int     `json:"severalStoves"`
-	Share    float64 `json:"share"` // of the days observed; 0 to 1
 }
 
 // Stacking finds stoves of a household that were used at once.

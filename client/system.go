@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Root is what a server says about itself.
@@ -17,67 +19,16 @@ type Root struct {
 	Version     string    `json:"version"`
 }
 
-// Index is what the API of a server offers.
-type Index struct {
-	Name         string            `json:"name"`
-	Version      string            `json:"version"`    // of the program
-	APIVersion   string            `json:"apiVersion"` // v1
-	Links        map[string]string `json:"links"`      // paths of openapi, docs, health, events and more
-	Capabilities []Capability      `json:"capabilities"`
-	Limits       Limits            `json:"limits"`
-	Deprecations []Deprecation     `json:"deprecations"`
-}
-
-// Capability is a group of routes.
-type Capability struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Href        string `json:"href"`
-	Templated   bool   `json:"templated"` // Href has names in braces
-}
-
-// Deprecation is a route that goes away.
-type Deprecation struct {
-	Path   string `json:"path"`
-	Since  string `json:"since"`
-	Sunset string `json:"sunset"`
-	Link   string `json:"link"`
-}
-
-// Limits are what a client must stay within.
-type Limits struct {
-	PageItems         Span           `json:"pageItems"`    // of lists
-	ChangesItems      Span           `json:"changesItems"` // of Events.Changes
-	BodyBytes         int64          `json:"bodyBytes"`    // unless Bodies has the route
-	Bodies            []BodyLimit    `json:"bodies"`
-	BatchItems        map[string]int `json:"batchItems"` // by path
-	Filter            FilterLimits   `json:"filter"`
-	EventsScanned     int            `json:"eventsScanned"` // by a filtered page
-	StreamsPerKey     int            `json:"streamsPerKey"`
-	Webhooks          int            `json:"webhooks"`          // of a workspace
-	RequestsPerMinute int            `json:"requestsPerMinute"` // of a key; 0 when nobody counts
-	IdempotencyHours  float64        `json:"idempotencyHours"`
-}
-
-// Span is how many by default and at most.
-type Span struct {
-	Default int `json:"default"`
-	Max     int `json:"max"`
-}
-
-// BodyLimit is how large the body of a route may be.
-type BodyLimit struct {
-	Method string `json:"method"`
-	Path   string `json:"path"`
-	Bytes  int64  `json:"bytes"`
-}
-
-// FilterLimits bound a filter.
-type FilterLimits struct {
-	Characters  int `json:"characters"`
-	Comparisons int `json:"comparisons"`
-	Depth       int `json:"depth"`
-}
+// Nouns of package api.
+type (
+	Index        = api.Index
+	Capability   = api.Capability
+	Deprecation  = api.Deprecation
+	Limits       = api.Limits
+	Span         = api.Span
+	BodyLimit    = api.BodyLimit
+	FilterLimits = api.FilterLimits
+)
 
 // Health is how a server is. Status is ok or degraded.
 type Health struct {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
@@ -24,63 +25,16 @@ import (
 // as they may read the document of the API.
 type index struct{ answer indexAnswer }
 
-type indexAnswer struct {
-	Name         string            `json:"name" example:"Hearth"`
-	Version      string            `json:"version" doc:"Of the program." example:"0.1.0"`
-	APIVersion   string            `json:"apiVersion" doc:"Begins the paths. A change that breaks clients comes with another one." example:"v1"`
-	Links        map[string]string `json:"links" doc:"Where to go on: the document of the API, its reference, errors, health, events."`
-	Capabilities []capability      `json:"capabilities" doc:"The groups of routes there are here."`
-	Limits       limits            `json:"limits"`
-	Deprecations []deprecation     `json:"deprecations" doc:"What will go away, and when. Nothing at present."`
-}
-
-// capability is a group of routes.
-type capability struct {
-	Name        string `json:"name" example:"entities"`
-	Description string `json:"description"`
-	Href        string `json:"href" doc:"Where it begins." example:"/v1/entities"`
-	Templated   bool   `json:"templated,omitzero" doc:"href has names in braces to fill in."`
-}
-
-// deprecation is a route that goes away.
-type deprecation struct {
-	Path   string `json:"path"`
-	Since  string `json:"since"`
-	Sunset string `json:"sunset"`
-	Link   string `json:"link"`
-}
-
-// limits are those a client must know to stay within.
-type limits struct {
-	PageItems         span           `json:"pageItems" doc:"limit of lists."`
-	ChangesItems      span           `json:"changesItems" doc:"limit of /v1/changes."`
-	BodyBytes         int64          `json:"bodyBytes" doc:"Of the body of a request under /v1, unless bodies has its route." example:"1048576"`
-	Bodies            []bodyLimit    `json:"bodies" doc:"Routes that take other bodies."`
-	BatchItems        map[string]int `json:"batchItems" doc:"Items of one request, or rows of its file, by route."`
-	Filter            filterLimits   `json:"filter"`
-	EventsScanned     int            `json:"eventsScanned" doc:"Events that a filtered page of /v1/changes looks at." example:"2000"`
-	StreamsPerKey     int            `json:"streamsPerKey" doc:"Open streams of events." example:"20"`
-	Webhooks          int            `json:"webhooks" doc:"Of a workspace." example:"50"`
-	RequestsPerMinute int            `json:"requestsPerMinute,omitzero" doc:"Of a key; absent when nobody counts." example:"600"`
-	IdempotencyHours  float64        `json:"idempotencyHours" doc:"How long the answer to an Idempotency-Key is kept." example:"24"`
-}
-
-type span struct {
-	Default int `json:"default"`
-	Max     int `json:"max"`
-}
-
-type bodyLimit struct {
-	Method string `json:"method" example:"POST"`
-	Path   string `json:"path" example:"/v1/entities:batch"`
-	Bytes  int64  `json:"bytes" example:"8388608"`
-}
-
-type filterLimits struct {
-	Characters  int `json:"characters" example:"2000"`
-	Comparisons int `json:"comparisons" example:"50"`
-	Depth       int `json:"depth" example:"16"`
-}
+// Nouns of package api, by their names here.
+type (
+	indexAnswer  = api.Index
+	capability   = api.Capability
+	deprecation  = api.Deprecation
+	limits       = api.Limits
+	span         = api.Span
+	bodyLimit    = api.BodyLimit
+	filterLimits = api.FilterLimits
+)
 
 // routes enters the index. It is filled later, because it tells of all tables.
 func (x *index) routes(a *web.API) {
@@ -143,9 +97,9 @@ func openRoute(path string) string { return strings.NewReplacer("{$}", "", "...}
 
 func limitsOf(cfg *config.Config, all []web.Route) limits {
 	l := limits{
-		PageItems: span{web.DefaultPage, web.MaxPage}, ChangesItems: span{event.DefaultLimit, event.MaxLimit},
+		PageItems: span{Default: web.DefaultPage, Max: web.MaxPage}, ChangesItems: span{Default: event.DefaultLimit, Max: event.MaxLimit},
 		BodyBytes: cfg.Limits.MaxBodyBytes, Bodies: []bodyLimit{}, BatchItems: map[string]int{},
-		Filter:        filterLimits{rql.MaxLength, rql.MaxTerms, rql.MaxDepth},
+		Filter:        filterLimits{Characters: rql.MaxLength, Comparisons: rql.MaxTerms, Depth: rql.MaxDepth},
 		EventsScanned: event.ScanBudget, StreamsPerKey: event.KeyStreams, Webhooks: webhook.Max,
 		RequestsPerMinute: cfg.Limits.RateLimit, IdempotencyHours: cfg.Events.IdempotencyRetention.Hours(),
 	}
@@ -168,7 +122,7 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 			items = plan.MaxUpload
 		}
 		if bytes > 0 {
-			l.Bodies = append(l.Bodies, bodyLimit{r.Method, openRoute(r.Path), bytes})
+			l.Bodies = append(l.Bodies, bodyLimit{Method: r.Method, Path: openRoute(r.Path), Bytes: bytes})
 		}
 		if items > 0 {
 			l.BatchItems[openRoute(r.Path)] = items

@@ -30,18 +30,6 @@ func (r Rules) lookBack() int64 { return r.mergeGap() + r.maxGap() }
 // followed.
 const maxFollow = 24 * time.Hour
 
-// CookingEvent is a time in which a stove was hot, as its readings show it.
-type CookingEvent struct {
-	Start           time.Time `json:"start" doc:"Time of the first reading at or above the threshold."`
-	End             time.Time `json:"end" doc:"When the last such reading was over: at the next reading, at most one sampling interval later."`
-	DurationSeconds float64   `json:"durationSeconds" example:"1800"`
-	MaxTemperature  float64   `json:"maxTemperature" example:"85.4"`
-	MeanTemperature float64   `json:"meanTemperature" doc:"Of all its readings, rounded to hundredths." example:"79.25"`
-	Readings        int       `json:"readings" doc:"How many readings it rests on."`
-	Confidence      float64   `json:"confidence" doc:"Share of the readings that were to be expected at the sampling rate, 0 to 1."`
-	Truncated       bool      `json:"truncated" doc:"No later reading shows its end yet, or it went on for more than a day past the range."`
-}
-
 // sample is a temperature at a time, in ms.
 type sample struct {
 	at   int64

@@ -20,6 +20,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -240,15 +241,22 @@ type Device struct {
 	Withheld      []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii."`
 }
 
-// DeviceLinks are the addresses of a device.
-type DeviceLinks struct {
-	Self     string `json:"self"`
-	Entity   string `json:"entity" doc:"The twin."`
-	Readings string `json:"readings"`
-	Events   string `json:"events"`
-	Gaps     string `json:"gaps"`
-	Status   string `json:"status"`
-}
+// Nouns of package api, by their names here.
+type (
+	DeviceLinks    = api.DeviceLinks
+	CookingEvent   = api.CookingEvent
+	Gap            = api.ReadingGap
+	HouseholdLinks = api.HouseholdLinks
+	Status         = api.DeviceStatus
+	Completeness   = api.Completeness
+	Reading        = api.Reading
+	Conflict       = api.ReadingConflict
+	Outcome        = api.ReadingOutcome
+	Overlap        = api.Overlap
+	Stacking       = api.Stacking
+	StoveUse       = api.StoveUse
+	StackedDays    = api.StackingShare
+)
 
 // deviceOf shows a record the caller may see.
 func deviceOf(e *entity.Entity) *Device {

@@ -5,16 +5,6 @@ import (
 	"time"
 )
 
-// Gap is a time in which a device should have measured and did not, or has not
-// sent it yet.
-type Gap struct {
-	From    time.Time `json:"from" doc:"Time of the reading before it."`
-	To      time.Time `json:"to" doc:"Time of the reading after it; now, for one that is still open."`
-	Seconds float64   `json:"seconds" example:"3600"`
-	Missing int64     `json:"missing" doc:"How many readings are missing at the sampling rate." example:"11"`
-	Open    bool      `json:"open,omitzero" doc:"No later reading has come yet."`
-}
-
 // gapLimit is the longest time between two readings that is no gap: one and a
 // half intervals, since clocks and networks are not exact.
 func gapLimit(interval time.Duration) int64 { return interval.Milliseconds() * 3 / 2 }

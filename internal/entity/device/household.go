@@ -148,14 +148,6 @@ type Ref struct {
 	Status entity.Status `json:"status" example:"active"`
 }
 
-// HouseholdLinks are the addresses of a household.
-type HouseholdLinks struct {
-	Self     string `json:"self"`
-	Entity   string `json:"entity" doc:"The twin."`
-	Devices  string `json:"devices"`
-	Stacking string `json:"stacking"`
-}
-
 // householdProps are the properties of a household that are shown.
 type householdProps struct {
 	Location entity.Object `json:"location"`

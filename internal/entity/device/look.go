@@ -192,25 +192,6 @@ func (g *gapWalk) rest(paused bool, now int64) int64 {
 	return 0
 }
 
-// Status is how a device is, as far as is known.
-type Status struct {
-	DeviceID       string       `json:"deviceId"`
-	StoveID        string       `json:"stoveId,omitzero"`
-	LastReadingAt  time.Time    `json:"lastReadingAt,omitzero"`
-	LastReceivedAt time.Time    `json:"lastReceivedAt,omitzero" doc:"When a batch last came."`
-	Battery        *float64     `json:"battery,omitzero" doc:"Percent." example:"92"`
-	Signal         string       `json:"signal,omitzero" example:"strong"`
-	LastSync       time.Time    `json:"lastSync,omitzero" doc:"When the device says it last sent."`
-	Completeness   Completeness `json:"completeness"`
-}
-
-// Completeness is the share of expected readings that are there, from the
-// first reading on. At most the newest 100,000 readings are looked at.
-type Completeness struct {
-	LastDay   *float64 `json:"last24Hours,omitzero" doc:"0 to 1; absent while there is no reading."`
-	LastMonth *float64 `json:"last30Days,omitzero"`
-}
-
 // Status tells how a device is.
 func (s *Service) Status(ctx context.Context, id string) (*Status, error) {
 	t, err := s.find(ctx, s.db, id, deviceIs)

@@ -56,15 +56,6 @@ type StatusDraft struct {
 	LastSync string   `json:"lastSync,omitzero" doc:"When it last sent (RFC 3339); now when absent. A status that is older than the one known is passed over." example:"2024-02-20T08:20:00Z"`
 }
 
-// Reading is a stored reading.
-type Reading struct {
-	Timestamp    time.Time          `json:"timestamp"`
-	Temperature  *float64           `json:"temperature,omitzero" doc:"°C." example:"85.4"`
-	CookingEvent *bool              `json:"cookingEvent,omitzero"`
-	Duration     *float64           `json:"duration,omitzero"`
-	Values       map[string]float64 `json:"values,omitzero"`
-}
-
 // extras are the members of a reading that are kept as text.
 type extras struct {
 	CookingEvent *bool              `json:"cookingEvent,omitzero"`
@@ -263,22 +254,4 @@ func (d StatusDraft) check(c *fault.Checks, now time.Time) *status {
 		s.lastSync = now.UnixMilli()
 	}
 	return s
-}
-
-// Conflict is a reading that was refused because another one is stored for its
-// time.
-type Conflict struct {
-	Index     int       `json:"index" doc:"Place in the batch, from 0."`
-	Timestamp time.Time `json:"timestamp"`
-	Stored    Reading   `json:"stored"`
-}
-
-// Outcome is what became of a batch.
-type Outcome struct {
-	Accepted      int        `json:"accepted" doc:"Readings stored now."`
-	Duplicates    int        `json:"duplicates" doc:"Readings that were stored before, or were in the batch twice."`
-	Conflicts     []Conflict `json:"conflicts" doc:"Readings that were left out because another one is stored; only with onConflict=skip."`
-	Gaps          []Gap      `json:"gaps" doc:"Gaps this batch has brought, the first 100."`
-	MoreGaps      bool       `json:"moreGaps,omitzero" doc:"There are more than are shown here."`
-	LastReadingAt time.Time  `json:"lastReadingAt,omitzero" doc:"Time of the newest reading of the device."`
 }

@@ -3,7 +3,6 @@ package device
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // use is a time in which a stove was hot, as one of its monitors saw it. Times
@@ -11,16 +10,6 @@ import (
 type use struct {
 	device, stove string
 	start, end    int64
-}
-
-// Overlap is a time in which two or more stoves of a household were hot at
-// once.
-type Overlap struct {
-	Start   time.Time `json:"start"`
-	End     time.Time `json:"end"`
-	Minutes float64   `json:"minutes" example:"25"`
-	Devices []string  `json:"devices" doc:"Monitors that saw it, in order of their DIDs."`
-	Stoves  []string  `json:"stoves" doc:"The stoves; a monitor without a stove stands for one."`
 }
 
 // edge is where a use begins or ends.

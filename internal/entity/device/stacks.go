@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -16,37 +15,6 @@ const (
 	maxStoves   = 20   // devices of a household that are compared
 	maxOverlaps = 1000 // overlaps in one answer
 )
-
-// Stacking is the use of several stoves of a household at once, in a range.
-type Stacking struct {
-	HouseholdID    string      `json:"householdId"`
-	From           time.Time   `json:"from"`
-	To             time.Time   `json:"to"`
-	Devices        []StoveUse  `json:"devices" doc:"What was compared: the 20 devices linked last."`
-	MoreDevices    bool        `json:"moreDevices,omitzero" doc:"There are devices that were not looked at."`
-	Overlaps       []Overlap   `json:"overlaps" doc:"Times in which two or more stoves were hot, the first 1000."`
-	MoreOverlaps   bool        `json:"moreOverlaps,omitzero"`
-	OverlapMinutes float64     `json:"overlapMinutes" doc:"All of them together."`
-	Days           StackedDays `json:"days"`
-}
-
-// StoveUse is what one device saw in the range.
-type StoveUse struct {
-	DID            string  `json:"did"`
-	StoveID        string  `json:"stoveId,omitzero"`
-	StoveType      string  `json:"stoveType,omitzero" doc:"Type of the stove's twin, when it is held here."`
-	Events         int     `json:"events" doc:"Cooking events that reach into the range."`
-	CookingMinutes float64 `json:"cookingMinutes"`
-	Readings       int     `json:"readings" doc:"Readings this rests on."`
-}
-
-// StackedDays counts days of UTC.
-type StackedDays struct {
-	Observed int     `json:"observed" doc:"Days with at least one reading."`
-	Stacking int     `json:"stacking" doc:"Days on which two or more stoves were hot at once."`
-	Several  int     `json:"severalStoves" doc:"Days on which two or more stoves were used, at once or not."`
-	Share    float64 `json:"share" doc:"Days with stacking, of the days observed; 0 to 1." example:"0.32"`
-}
 
 // StackingQuery says what to compare.
 type StackingQuery struct {

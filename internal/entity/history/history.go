@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
@@ -40,19 +41,11 @@ type Service struct{ cfg Config }
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
-// Entry is one revision in the history.
-type Entry struct {
-	Revision     int64     `json:"revision"`
-	At           time.Time `json:"at" doc:"When it was made."`
-	Actor        string    `json:"actor" doc:"DID of who made it."`
-	RequestID    string    `json:"requestId,omitzero" doc:"X-Request-Id of the request that made it."`
-	Action       string    `json:"action" doc:"What was done." example:"update"`
-	Reason       string    `json:"reason,omitzero" doc:"Why, in the words of who did it."`
-	Hash         string    `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record. Who does not see all of the record gets an HMAC of it: with the hash itself what is withheld could be guessed."`
-	Erased       bool      `json:"erased,omitzero" doc:"What it said was erased; its hash stays."`
-	PreviousHash string    `json:"previousHash,omitzero" doc:"Hash of the revision before; the first has none."`
-	Links        Links     `json:"links"`
-}
+// Nouns of package api, by their names here.
+type (
+	Entry = api.Revision
+	Links = api.RevisionLinks
+)
 
 // view is how a caller sees the past of one twin.
 type view struct {
@@ -79,12 +72,6 @@ func (v view) hash(h []byte) string {
 		h = m.Sum(nil)
 	}
 	return hex.EncodeToString(h)
-}
-
-// Links are the addresses of a revision.
-type Links struct {
-	Record string `json:"record" doc:"The record as it was."`
-	Diff   string `json:"diff,omitzero" doc:"What it changed."`
 }
 
 // revision is a stored revision. body is nil where it was not read.

@@ -1,0 +1,79 @@
+package api
+
+import "time"
+
+// Reading is what a device measured at a time. It has a temperature, values,
+// or both.
+type Reading struct {
+	Timestamp    time.Time          `json:"timestamp"`
+	Temperature  *float64           `json:"temperature,omitzero" doc:"°C." example:"85.4"`
+	CookingEvent *bool              `json:"cookingEvent,omitzero"`
+	Duration     *float64           `json:"duration,omitzero"` // seconds
+	Values       map[string]float64 `json:"values,omitzero"`   // further channels
+}
+
+// ReadingOutcome is what became of a batch.
+type ReadingOutcome struct {
+	Accepted      int               `json:"accepted" doc:"Readings stored now."`
+	Duplicates    int               `json:"duplicates" doc:"Readings that were stored before, or were in the batch twice."`
+	Conflicts     []ReadingConflict `json:"conflicts" doc:"Readings that were left out because another one is stored; only with onConflict=skip."`
+	Gaps          []ReadingGap      `json:"gaps" doc:"Gaps this batch has brought, the first 100."`
+	MoreGaps      bool              `json:"moreGaps,omitzero" doc:"There are more than are shown here."`
+	LastReadingAt time.Time         `json:"lastReadingAt,omitzero" doc:"Time of the newest reading of the device."`
+}
+
+// ReadingConflict is a reading that differs from the stored one of its time.
+type ReadingConflict struct {
+	Index     int       `json:"index" doc:"Place in the batch, from 0."`
+	Timestamp time.Time `json:"timestamp"`
+	Stored    Reading   `json:"stored"`
+}
+
+// ReadingGap is a time without readings.
+type ReadingGap struct {
+	From    time.Time `json:"from" doc:"Time of the reading before it."`
+	To      time.Time `json:"to" doc:"Time of the reading after it; now, for one that is still open."`
+	Seconds float64   `json:"seconds" example:"3600"`
+	Missing int64     `json:"missing" doc:"How many readings are missing at the sampling rate." example:"11"`
+	Open    bool      `json:"open,omitzero" doc:"No later reading has come yet."`
+}
+
+// CookingEvent is a time in which a stove was hot.
+type CookingEvent struct {
+	Start           time.Time `json:"start" doc:"Time of the first reading at or above the threshold."`
+	End             time.Time `json:"end" doc:"When the last such reading was over: at the next reading, at most one sampling interval later."`
+	DurationSeconds float64   `json:"durationSeconds" example:"1800"`
+	MaxTemperature  float64   `json:"maxTemperature" example:"85.4"`
+	MeanTemperature float64   `json:"meanTemperature" doc:"Of all its readings, rounded to hundredths." example:"79.25"`
+	Readings        int       `json:"readings" doc:"How many readings it rests on."`
+	Confidence      float64   `json:"confidence" doc:"Share of the readings that were to be expected at the sampling rate, 0 to 1."`
+	Truncated       bool      `json:"truncated" doc:"No later reading shows its end yet, or it went on for more than a day past the range."`
+}
+
+// DeviceStatus is how a device is, as far as is known.
+type DeviceStatus struct {
+	DeviceID       string       `json:"deviceId"`
+	StoveID        string       `json:"stoveId,omitzero"`
+	LastReadingAt  time.Time    `json:"lastReadingAt,omitzero"`
+	LastReceivedAt time.Time    `json:"lastReceivedAt,omitzero" doc:"When a batch last came."`
+	Battery        *float64     `json:"battery,omitzero" doc:"Percent." example:"92"`
+	Signal         string       `json:"signal,omitzero" example:"strong"`
+	LastSync       time.Time    `json:"lastSync,omitzero" doc:"When the device says it last sent."`
+	Completeness   Completeness `json:"completeness"`
+}
+
+// Completeness is the share of expected readings that are there, 0 to 1.
+type Completeness struct {
+	LastDay   *float64 `json:"last24Hours,omitzero" doc:"0 to 1; absent while there is no reading."`
+	LastMonth *float64 `json:"last30Days,omitzero"`
+}
+
+// DeviceLinks are the addresses of a device.
+type DeviceLinks struct {
+	Self     string `json:"self"`
+	Entity   string `json:"entity" doc:"The twin."`
+	Readings string `json:"readings"`
+	Events   string `json:"events"`
+	Gaps     string `json:"gaps"`
+	Status   string `json:"status"`
+}
