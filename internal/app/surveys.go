@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
-	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
@@ -79,19 +78,10 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Cursors: a.cursors, Log: a.log, ActsFor: a.actsFor,
 	})
 	s.exports = export.New(export.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem, Filter: responseFilter,
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem,
 	})
 	a.surveys = s
 	a.follow(map[string]cache{topicTemplates: s.templates, topicSurveys: s.surveys, topicRules: s.rules})
-}
-
-// responseFilter reads a filter of responses.
-func responseFilter(text string, f *form.Form) (func(*response.Row) (bool, error), error) {
-	e, err := response.ParseFilter(text, f)
-	if err != nil {
-		return nil, err
-	}
-	return response.Filter{Expr: e}.Match, nil
 }
 
 // cache is what other instances change behind our back.

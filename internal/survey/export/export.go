@@ -23,7 +23,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
-	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -39,7 +38,7 @@ const (
 // kindExport is the kind of the jobs.
 const kindExport = "survey.export"
 
-// Config configures a Service. Idem, Filter and Now have defaults.
+// Config configures a Service. Idem and Now have defaults.
 type Config struct {
 	DB        *db.DB
 	Exchange  *exchange.Service
@@ -48,9 +47,6 @@ type Config struct {
 	Vault     *vault.Vault
 	Idem      *idem.Store
 	Now       func() time.Time
-	// Filter reads a filter of the list of responses. Its fault points to
-	// query/filter. Without it there are no filters.
-	Filter func(text string, f *form.Form) (func(*response.Row) (bool, error), error)
 }
 
 // Service exports responses. It is safe for many goroutines.
@@ -74,11 +70,6 @@ func New(cfg Config) *Service {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
-	}
-	if cfg.Filter == nil {
-		cfg.Filter = func(string, *form.Form) (func(*response.Row) (bool, error), error) {
-			return nil, fault.New(fault.Invalid, "INVALID_FILTER", "Responses cannot be filtered here.")
-		}
 	}
 	return &Service{cfg: cfg, db: cfg.DB, size: sizes{rows: 500, bytes: 1 << 20, chunk: 4 * file.PieceSize}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -80,7 +81,7 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 		return none, err
 	}
 	if d.Filter != "" {
-		if _, err := s.cfg.Filter(d.Filter, o.Form); err != nil {
+		if _, err := response.ParseFilter(d.Filter, o.Form); err != nil {
 			return none, inBody(err)
 		}
 	}

@@ -21,13 +21,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
-	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
@@ -127,32 +124,10 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	})
 	r.orders = exchange.New(exchange.Config{DB: d, Jobs: r.jobs, Now: r.exportClock})
 	r.Service = export.New(export.Config{
-		DB: d, Surveys: surveys, Responses: r.rs, Vault: r.vault, Exchange: r.orders, Idem: once, Now: r.exportClock, Filter: filterOf,
+		DB: d, Surveys: surveys, Responses: r.rs, Vault: r.vault, Exchange: r.orders, Idem: once, Now: r.exportClock,
 	})
 	r.h = surveytest.Gate(callerOf).Serve(templates.Routes, surveys.Routes, r.rs.Routes, r.jobs.Routes, r.Routes)
 	return r
-}
-
-// filterOf is a filter over the size of households.
-func filterOf(text string, f *form.Form) (func(*response.Row) (bool, error), error) {
-	if strings.Contains(text, "householdId") { // as the list of responses has it
-		e, err := response.ParseFilter(text, f)
-		return response.Filter{Expr: e}.Match, err
-	}
-	e, err := rql.Parse(text, rql.Schema{Field: func(p rql.Path) (rql.Kind, error) {
-		if strings.Join(p, ".") != "home.size" {
-			return rql.Any, rql.ErrUnknown
-		}
-		return rql.Number, nil
-	}})
-	if err != nil {
-		return nil, fault.New(fault.Invalid, "INVALID_FILTER", "The filter is not valid.").With(fault.Field{Pointer: "query/filter", Code: "invalid", Detail: err.Error()})
-	}
-	return func(r *response.Row) (bool, error) {
-		var doc map[string]any
-		err := json.Unmarshal(r.Answers, &doc)
-		return e.Match(doc), err
-	}, nil
 }
 
 // both runs a test on both databases, with a survey "s" that is active.

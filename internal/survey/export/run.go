@@ -104,9 +104,11 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 	}
 	in := &reader{s: w.s, o: w.o, d: &w.d.Draft, last: w.st.Last}
 	if w.d.Filter != "" {
-		if in.match, err = w.s.cfg.Filter(w.d.Filter, w.o.Form); err != nil {
+		e, err := response.ParseFilter(w.d.Filter, w.o.Form)
+		if err != nil {
 			return err
 		}
+		in.match = response.Filter{Expr: e}.Match
 		if w.d.Veiled {
 			in.match = w.veiled(in.match)
 		}

@@ -209,8 +209,8 @@ func TestNarrowed(t *testing.T) {
 		for _, tt := range []struct{ draft, want string }{
 			{`{"format":"csv","pii":"full"}`, "r0 r1 r2 r3 r4 r5 second"},
 			{`{"format":"csv","pii":"full","rounds":[2]}`, "second"},
-			{`{"format":"csv","pii":"full","filter":"gt(home.size,3)"}`, "r4 r5 second"},
-			{`{"format":"csv","pii":"full","filter":"gt(home.size,3)","rounds":[1]}`, "r4 r5"},
+			{`{"format":"csv","pii":"full","filter":"gt(responses.home.size,3)"}`, "r4 r5 second"},
+			{`{"format":"csv","pii":"full","filter":"gt(responses.home.size,3)","rounds":[1]}`, "r4 r5"},
 			{`{"format":"csv","pii":"full","verification":["verified"]}`, ""},
 			{`{"format":"csv","pii":"full","verification":["pending","verified"],"rounds":[2]}`, "second"},
 		} {
@@ -246,7 +246,7 @@ func TestErased(t *testing.T) {
 			}
 		}
 		r.start(t)
-		old := r.export(t, "owner", `{"format":"csv","pii":"full","filter":"ge(home.size,0)"}`)
+		old := r.export(t, "owner", `{"format":"csv","pii":"full","filter":"ge(responses.home.size,0)"}`)
 		if b := r.file(t, "owner", old); !strings.Contains(string(b), "secret-1.") {
 			t.Errorf("file = %s", b)
 		}
