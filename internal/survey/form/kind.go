@@ -26,7 +26,7 @@ type Kind struct {
 	Several   bool      // the answer is an array of options
 	Ordered   bool      // and their order is the answer
 	Takes     Type      // every answer of this type is one of the kind too
-	Day       bool      // the instant is a day
+	Day       bool      // the answer is a day, not a moment
 	Clock     bool      // as texts, answers have the order of what they mean
 	Parts     []Part    // of an answer that is an object
 	Place     bool      // it tells where somebody is: short of everything it is rounded
@@ -70,7 +70,9 @@ type Part struct {
 	Suffix string // of its column
 	Type   Type   // of its value
 	Unit   string
-	Detail bool // about the answer: why there is none stands elsewhere, and only exports of everything have it of a place
+	// Detail says more about the answer: no code stands here for an answer that
+	// is missing, and of a place only exports with everything have it.
+	Detail bool
 }
 
 // Quality is what the checks of responses do with answers of a kind.

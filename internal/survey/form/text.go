@@ -65,7 +65,7 @@ func (a *answering) string() error {
 	return nil
 }
 
-// matches tells that a text has the form that is asked for. When the budget is
+// matches reports whether a text has the form that is asked for. When the budget is
 // spent it is not looked at: the check says so at its end.
 func (a *answering) matches(text []byte) bool {
 	p := a.n.pattern

@@ -15,13 +15,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
-// grouped tells that a question is a group in XLSForm, which has no answer of
-// its own.
+// grouped reports whether a question is a group in XLSForm, which has no answer
+// of its own.
 func grouped(q *form.Question) bool {
 	return strings.HasPrefix(form.KindOf(q.Type).XLSForm.Word, beginWord)
 }
 
-// ranged tells that a question is a range in XLSForm: numbers that have a
+// ranged reports whether a question is a range in XLSForm: numbers that have a
 // distance between two bounds.
 func ranged(q *form.Question) bool {
 	v := q.Validation
@@ -36,7 +36,8 @@ func wordOf(q *form.Question) string {
 	return form.KindOf(q.Type).XLSForm.Word
 }
 
-// filterable tells that XLSForm can offer a part of the choices of a question.
+// filterable reports whether XLSForm can offer a part of the choices of a
+// question.
 func filterable(q *form.Question) bool {
 	k := form.KindOf(q.Type)
 	return k.Options && !k.Rows && !k.Ordered
