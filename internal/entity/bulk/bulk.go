@@ -26,7 +26,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/idem"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -92,17 +91,6 @@ func (s *Service) Batch(ctx context.Context, b batch.Batch) (web.Reply[batch.Res
 // Handlers are what runs the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindImport: s.runImport, kindExport: s.runExport, kindMigrate: s.runMigration}
-}
-
-// mayAll wants scopes beyond the one of the route.
-func mayAll(ctx context.Context, scopes ...string) error {
-	caller := web.CallerFrom(ctx)
-	for _, scope := range scopes {
-		if !caller.May(scope) {
-			return fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+scope+" is needed too.")
-		}
-	}
-	return nil
 }
 
 // ExpireBatches removes at most limit results of batches that were kept for

@@ -163,7 +163,7 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 		return together(err, bad)
 	}
 	ctx := r.Context()
-	if err := mayAll(ctx, "entities:write"); err != nil {
+	if err := exchange.MayAll(ctx, "entities:write"); err != nil {
 		return err
 	}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
@@ -310,7 +310,7 @@ func (s *Service) serveImportRows(ctx context.Context, in *rowsIn) (web.Reply[we
 
 func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft }) (web.Reply[Accepted], error) {
 	d := in.Body
-	if err := mayAll(ctx, "entities:read"); err != nil {
+	if err := exchange.MayAll(ctx, "entities:read"); err != nil {
 		return web.Reply[Accepted]{}, err
 	}
 	if err := d.validate(); err != nil {
@@ -336,16 +336,7 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 func (s *Service) tryQuery(ctx context.Context, q search.Query) error {
 	q.Limit = 1
 	_, err := s.cfg.Search.List(ctx, s.db, q)
-	if f := fault.As(err); f != nil {
-		moved := *f
-		moved.Fields = nil
-		for _, d := range f.Fields {
-			d.Pointer = "/" + strings.TrimPrefix(d.Pointer, "query/")
-			moved.Fields = append(moved.Fields, d)
-		}
-		return &moved
-	}
-	return err
+	return exchange.InBody(err)
 }
 
 // Export is an export as its readers see it.
@@ -407,7 +398,7 @@ func (s *Service) serveFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	if err := mayAll(ctx, "entities:read"); err != nil {
+	if err := exchange.MayAll(ctx, "entities:read"); err != nil {
 		return err
 	}
 	e, f, err := s.lookExport(ctx, in.ID)

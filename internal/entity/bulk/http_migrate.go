@@ -17,7 +17,7 @@ type migrationIn struct {
 
 func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Reply[Accepted], error) {
 	var none web.Reply[Accepted]
-	if err := mayAll(ctx, "entities:write"); err != nil {
+	if err := exchange.MayAll(ctx, "entities:write"); err != nil {
 		return none, err
 	}
 	ws, p := web.CallerFrom(ctx).Workspace, migrationJob{Protocol: in.DID, Draft: in.Body}

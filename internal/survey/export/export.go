@@ -25,7 +25,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Limits.
@@ -179,17 +178,10 @@ func (s *Service) layout(d *Draft, o *survey.Open) *layout.Layout {
 	})
 }
 
-// mayAll wants scopes beyond the one of the route.
+// mayAll wants the scopes that a level of personal data needs.
 func mayAll(ctx context.Context, level layout.Level) error {
-	scopes := []string{"responses:read"}
 	if level == layout.Full {
-		scopes = append(scopes, "responses:pii")
+		return exchange.MayAll(ctx, "responses:read", "responses:pii")
 	}
-	caller := web.CallerFrom(ctx)
-	for _, scope := range scopes {
-		if !caller.May(scope) {
-			return fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+scope+" is needed too.")
-		}
-	}
-	return nil
+	return exchange.MayAll(ctx, "responses:read")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
@@ -82,7 +81,7 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 	}
 	if d.Filter != "" {
 		if _, err := response.ParseFilter(d.Filter, o.Form); err != nil {
-			return none, inBody(err)
+			return none, exchange.InBody(err)
 		}
 	}
 	if err := s.layout(&d, o).Check(); err != nil {
@@ -93,21 +92,6 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
 		return s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport, About: o.NID}, asked)
 	})
-}
-
-// inBody moves the pointers of a fault from the query to the body.
-func inBody(err error) error {
-	f := fault.As(err)
-	if f == nil {
-		return err
-	}
-	moved := *f
-	moved.Fields = nil
-	for _, d := range f.Fields {
-		d.Pointer = "/" + strings.TrimPrefix(d.Pointer, "query/")
-		moved.Fields = append(moved.Fields, d)
-	}
-	return &moved
 }
 
 // Export is an export as its readers see it.

@@ -1,0 +1,36 @@
+package exchange
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// MayAll wants scopes beyond the one of the route.
+func MayAll(ctx context.Context, scopes ...string) error {
+	caller := web.CallerFrom(ctx)
+	for _, scope := range scopes {
+		if !caller.May(scope) {
+			return fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+scope+" is needed too.")
+		}
+	}
+	return nil
+}
+
+// InBody moves the pointers of a fault from the query to the body: an order
+// says there what a list is asked for by parameters.
+func InBody(err error) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	moved := *f
+	moved.Fields = nil
+	for _, d := range f.Fields {
+		d.Pointer = "/" + strings.TrimPrefix(d.Pointer, "query/")
+		moved.Fields = append(moved.Fields, d)
+	}
+	return &moved
+}
