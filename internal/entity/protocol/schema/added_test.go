@@ -19,6 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
+	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -64,7 +65,7 @@ func newRig(t *testing.T, d *db.DB) *rig {
 		ControlsAs: func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil },
 	})
 	find := search.New(search.Config{DB: d, Protocols: protocols, Cursors: cursors, Key: key})
-	files := bulk.New(bulk.Config{DB: d, Entities: twins, Protocols: protocols, Search: find, Events: log, Jobs: jobs, Cursors: cursors})
+	files := bulk.New(bulk.Config{DB: d, Entities: twins, Protocols: protocols, Search: find, Events: log, Exchange: exchange.New(exchange.Config{DB: d, Jobs: jobs}), Cursors: cursors})
 	runner, err := jobs.NewRunner(job.RunnerConfig{Handlers: files.Handlers()})
 	if err != nil {
 		t.Fatal(err)
