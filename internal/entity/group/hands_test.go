@@ -66,7 +66,15 @@ func TestKeysWhenHandsChange(t *testing.T) {
 		wantCode(t, "taking the key off", r.rekey(next, org), "")
 		wantCode(t, "putting it back", r.rekey(next, org, "e"), "")
 		speaking(keyOf("e"))
-		// Who gives a twin away keeps no voice, nor leaves one behind with the same change.
+		// A key of before, which was taken over without a time, is no exception.
+		if _, err := d.Exec(t.Context(), `UPDATE entity_keys SET added_by = 'system', added_at = 0, scopes = '[]' WHERE did = $1`, org); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.entities.Transfer(owner, org, "", entity.Transfer{Controller: "did:ixo:agent/y"}); err != nil {
+			t.Fatal(err)
+		}
+		speaking()
+		// Whoever gives a twin away keeps no voice, nor leaves one behind with the same change.
 		given := r.named(clerk, t, "k")
 		if _, err := r.entities.Patch(clerk, given, "*", entity.Change{Edit: func(e *entity.Entity) error {
 			e.Controller, e.Controllers, e.AlsoKnownAs = "did:ixo:agent/x", []string{"did:ixo:agent/x"}, append(e.AlsoKnownAs, keyOf("l"))

@@ -178,7 +178,8 @@ func doubt(ctx context.Context, tx *db.Tx, p entity.Speaking) error {
 		if slices.ContainsFunc(append(as, v.by), func(id string) bool { return slices.Contains(p.Controllers, id) }) {
 			continue
 		}
-		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: v.at}); err != nil {
+		// The time is what tells it from a key that nobody knows the origin of.
+		if err := vouch(ctx, tx, speaker{p.Workspace, p.DID, keys[i]}, voucher{at: max(v.at, 1)}); err != nil {
 			return err
 		}
 	}
