@@ -6,11 +6,11 @@ import "time"
 type Revision struct {
 	Revision     int64         `json:"revision"`
 	At           time.Time     `json:"at" doc:"When it was made."`
-	Actor        string        `json:"actor" doc:"DID of who made it."`
+	Actor        string        `json:"actor" doc:"DID of whoever made it."`
 	RequestID    string        `json:"requestId,omitzero" doc:"X-Request-Id of the request that made it."`
 	Action       string        `json:"action" doc:"What was done." example:"update"`
-	Reason       string        `json:"reason,omitzero" doc:"Why, in the words of who did it."`
-	Hash         string        `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record. Who does not see all of the record gets an HMAC of it: with the hash itself what is withheld could be guessed."`
+	Reason       string        `json:"reason,omitzero" doc:"Why, in the words of whoever did it."`
+	Hash         string        `json:"hash" doc:"Hexadecimal SHA-256 of the hash before and the bytes of the record. Whoever does not see all of the record gets an HMAC of it: with the hash itself what is withheld could be guessed."`
 	Erased       bool          `json:"erased,omitzero" doc:"What it said was erased; its hash stays."`
 	PreviousHash string        `json:"previousHash,omitzero" doc:"Hash of the revision before; the first has none."`
 	Links        RevisionLinks `json:"links"`

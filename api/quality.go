@@ -9,7 +9,7 @@ type CollectorSum struct {
 	Value      float64 `json:"value" doc:"Mean, in which no single answer weighs much, or share."`
 }
 
-// QualityTemplate tells whether the questions were looked at in time.
+// QualityTemplate reports whether the questions were looked at in time.
 type QualityTemplate struct {
 	TemplateID    string    `json:"templateId"`
 	Version       int       `json:"version" doc:"The one the survey has pinned."`
@@ -98,7 +98,7 @@ type Draw struct {
 	Population int             `json:"population" doc:"Complete responses that could be drawn."`
 	Drawn      int             `json:"drawn"`
 	Collectors []DrawCollector `json:"collectors" doc:"By DID."`
-	By         string          `json:"by" doc:"DID of who asked for it."`
+	By         string          `json:"by" doc:"DID of whoever asked for it."`
 	At         time.Time       `json:"at"`
 	DrawDraft
 	Links DrawLinks `json:"links"`

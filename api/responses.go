@@ -19,12 +19,12 @@ type ResponseFile struct {
 // ResponseVerdict is what was decided about a response.
 type ResponseVerdict struct {
 	Status     string    `json:"status" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" example:"verified"` // pending, in_review, needs_correction, flagged, verified, rejected, disputed, invalidated or superseded
-	Verifier   string    `json:"verifier,omitzero" doc:"DID of who decided last." example:"did:ixo:agent/456"`
+	Verifier   string    `json:"verifier,omitzero" doc:"DID of whoever decided last." example:"did:ixo:agent/456"`
 	Timestamp  time.Time `json:"timestamp,omitzero" doc:"When."`
 	Outcome    string    `json:"outcome,omitzero" enum:"approved,rejected" doc:"The decision in the words other resources use; absent while there is none."`
 	Reviews    int       `json:"reviews,omitzero" doc:"How many have approved it so far, where the survey asks for two."`
 	Imported   bool      `json:"imported,omitzero" doc:"It was made elsewhere and came with the response; whoever sends one need not say so."`
-	ImportedBy string    `json:"importedBy,omitzero" doc:"DID of who sent it."`
+	ImportedBy string    `json:"importedBy,omitzero" doc:"DID of whoever sent it."`
 	Reason     string    `json:"reason,omitzero" doc:"Why, in a decision that is sent: needed unless that is verified or flagged. The list of decisions shows it." example:"Nobody lives there."`
 }
 

@@ -94,7 +94,7 @@ type TemplateReview struct {
 	ReviewID         string    `json:"reviewId" example:"rvw_175929"`
 	TemplateID       string    `json:"templateId"`
 	Version          int       `json:"version" doc:"The version that was reviewed."`
-	Reviewer         string    `json:"reviewer" doc:"DID of who reviewed it."`
+	Reviewer         string    `json:"reviewer" doc:"DID of whoever reviewed it."`
 	ReviewedAt       time.Time `json:"reviewedAt"`
 	Findings         string    `json:"findings"`
 	Decision         string    `json:"decision" enum:"keep,revise,retire"` // keep, revise or retire

@@ -34,7 +34,7 @@ type Decision struct {
 	DecisionID string    `json:"decisionId" example:"dec_7310428377145344"`
 	From       string    `json:"from" example:"pending"`
 	To         string    `json:"to" example:"verified"`
-	Verifier   string    `json:"verifier" doc:"DID of who decided." example:"did:ixo:agent/456"`
+	Verifier   string    `json:"verifier" doc:"DID of whoever decided." example:"did:ixo:agent/456"`
 	Timestamp  time.Time `json:"timestamp"`
 	Reason     string    `json:"reason,omitzero"`
 	Notes      string    `json:"notes,omitzero"`
@@ -62,5 +62,5 @@ type ResponseState struct {
 type VerificationLinks struct {
 	Response string `json:"response"`
 	History  string `json:"history"`
-	Evidence string `json:"evidence" doc:"Pictures, sounds and places, for who has the scope responses:verify."`
+	Evidence string `json:"evidence" doc:"Pictures, sounds and places, for whoever has the scope responses:verify."`
 }

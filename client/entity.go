@@ -15,7 +15,7 @@ type Entity struct {
 	Type                 string            `json:"type"`       // in the words of its maker
 	Class                string            `json:"class"`      // physical, cognitive, system or oracle; from the protocol
 	DomainType           string            `json:"domainType"` // organisation, project, device …; from the protocol
-	Controller           string            `json:"controller"` // DID of who may change it
+	Controller           string            `json:"controller"` // DID of whoever may change it
 	Controllers          []string          `json:"controllers"`
 	Owner                string            `json:"owner"`
 	Protocol             string            `json:"protocol"`
@@ -118,7 +118,7 @@ type Account struct {
 	Address string `json:"address"`
 }
 
-// Verification tells whether somebody has vouched for a twin.
+// Verification reports whether somebody has vouched for a twin.
 type Verification struct {
 	Status    string    `json:"status"` // unverified, pending, verified, rejected, revoked or expired
 	Verifier  string    `json:"verifier,omitzero"`

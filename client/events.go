@@ -22,7 +22,7 @@ type Event struct {
 	Type      string         `json:"type"`    // such as key.created
 	Subject   string         `json:"subject"` // what it happened to
 	Revision  int64          `json:"revision,omitzero"`
-	Actor     string         `json:"actor"` // DID of who did it, "system", or "withheld"
+	Actor     string         `json:"actor"` // DID of whoever did it, "system", or "withheld"
 	RequestID string         `json:"requestId,omitzero"`
 	Time      time.Time      `json:"time"`
 	Data      jsontext.Value `json:"data,omitzero"` // a few facts as a JSON object, or nothing

@@ -36,7 +36,7 @@ type Job struct {
 	Revision        int64          `json:"revision"`
 }
 
-// Final tells whether the job is over.
+// Final reports whether the job is over.
 func (j Job) Final() bool {
 	return j.Status == "succeeded" || j.Status == "failed" || j.Status == "cancelled"
 }

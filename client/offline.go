@@ -126,7 +126,7 @@ func (a Attachments) Get(ctx context.Context, hash string, opts ...Option) (io.R
 	return a.c.download(ctx, k, opts)
 }
 
-// Has tells whether a file has arrived that the caller has sent or may read.
+// Has reports whether a file has arrived that the caller has sent or may read.
 func (a Attachments) Has(ctx context.Context, hash string, opts ...Option) (bool, error) {
 	_, err := a.c.send(ctx, call{method: http.MethodHead, path: attachmentPath(hash)}, opts)
 	if e := new(Error); errors.As(err, &e) && e.Status == http.StatusNotFound {

@@ -17,7 +17,7 @@ type lost struct{ error }
 
 func (l lost) Unwrap() error { return l.error }
 
-// next tells whether a call is sent again after attempt n failed with err, and
+// next reports whether a call is sent again after attempt n failed with err, and
 // how long to wait before.
 func (r Retry) next(k *call, n int, err error) (time.Duration, bool) {
 	if k.once || n >= r.Attempts || !k.repeatable() || !passing(err) {
@@ -29,7 +29,7 @@ func (r Retry) next(k *call, n int, err error) (time.Duration, bool) {
 	return r.wait(n), true
 }
 
-// repeatable tells whether doing the call twice is like doing it once.
+// repeatable reports whether doing the call twice is like doing it once.
 func (k *call) repeatable() bool {
 	switch k.method {
 	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete:
@@ -38,7 +38,7 @@ func (k *call) repeatable() bool {
 	return k.safe || k.keyed && k.head.Get(headIdempotency) != ""
 }
 
-// passing tells whether an error may be gone at the next attempt.
+// passing reports whether an error may be gone at the next attempt.
 func passing(err error) bool {
 	if errors.As(err, new(lost)) {
 		return true
@@ -64,7 +64,7 @@ func (r Retry) wait(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// enough tells whether ctx lasts longer than d.
+// enough reports whether ctx lasts longer than d.
 func enough(ctx context.Context, d time.Duration) bool {
 	end, ok := ctx.Deadline()
 	return !ok || time.Until(end) > d

@@ -91,7 +91,7 @@ type stream struct {
 	retry  time.Duration // what the server asks to wait between connections
 }
 
-// again tells whether to connect once more after a connection ended with err.
+// again reports whether to connect once more after a connection ended with err.
 func (s *stream) again(failures int, err error) (time.Duration, bool) {
 	if !passing(err) || !s.once && failures >= s.c.cfg.Retry.Attempts {
 		return 0, false

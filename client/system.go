@@ -46,7 +46,7 @@ type Readiness struct {
 	Checks     map[string]string `json:"checks"`     // ok, or what is wrong, by part
 }
 
-// Ready tells whether the server can take work.
+// Ready reports whether the server can take work.
 func (r Readiness) Ready() bool { return r.Status == "ready" }
 
 // Root asks the server what it is.

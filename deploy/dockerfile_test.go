@@ -60,7 +60,7 @@ func checkDockerfile(text string) []string {
 	return append(bad, checkLast(last)...)
 }
 
-// pinned tells whether an image names a version.
+// pinned reports whether an image names a version.
 func pinned(image string) bool {
 	if image == "scratch" || strings.Contains(image, "@sha256:") {
 		return true

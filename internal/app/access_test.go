@@ -127,7 +127,7 @@ type tokenGroups struct {
 	h      *house
 	path   string
 	dids   map[string]string // of groups, by name
-	tokens map[string]string // of who has all but a scope
+	tokens map[string]string // of whoever has all but a scope
 }
 
 // member makes a group that gives scopes, and its member.
@@ -201,7 +201,7 @@ func (h *house) checkForeign(t *testing.T, r web.Route, path string) {
 	}
 }
 
-// namesOne tells whether a route is about one object of a workspace.
+// namesOne reports whether a route is about one object of a workspace.
 func namesOne(r web.Route) bool {
 	for _, name := range []string{"{id}", "{did}", "{templateId}", "{surveyId}", "{responseId}", "{sha256}"} {
 		if strings.Contains(r.Path, name) {

@@ -97,7 +97,7 @@ func (k *modelKey) unlimited() bool {
 type modelTwin struct {
 	name, ws, did, kind string
 	copied              bool
-	keys                map[string]*placed // by the name of who has the private key
+	keys                map[string]*placed // by the name of whoever has the private key
 	had                 map[string]bool    // who had one
 	ended               bool
 	status              string

@@ -172,7 +172,7 @@ func cleanPath(unknown http.HandlerFunc, next http.Handler) http.Handler {
 	})
 }
 
-// dotted tells whether a part of p is "." or "..".
+// dotted reports whether a part of p is "." or "..".
 func dotted(p string) bool {
 	return strings.Contains(p, "/.") && // few have one
 		(strings.Contains(p+"/", "/./") || strings.Contains(p+"/", "/../"))

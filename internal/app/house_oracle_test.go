@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ofOracle tells whether a route asks for a UCAN.
+// ofOracle reports whether a route asks for a UCAN.
 func ofOracle(r web.Route) bool { return r.Doc.UCAN }
 
 // token is a UCAN of one of the house's users of the oracle.

@@ -254,7 +254,7 @@ func (l leaver) Write(b []byte) (int, error) {
 	return l.ResponseRecorder.Write(b)
 }
 
-// isWrite tells whether a route asks for more than a right to read.
+// isWrite reports whether a route asks for more than a right to read.
 func isWrite(r web.Route) bool {
 	scope := string(r.Doc.Scope)
 	return r.Method != http.MethodGet && !strings.HasSuffix(scope, ":read") || strings.HasSuffix(scope, ":verify") // evidence is for verifiers

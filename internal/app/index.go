@@ -77,7 +77,7 @@ func capabilities(all []web.Route) []capability {
 	return slices.DeleteFunc(out, func(c capability) bool { return c.Name == "system" })
 }
 
-// clearer tells whether a path is a better beginning of a group than one before
+// clearer reports whether a path is a better beginning of a group than one before
 // it in the table: the one of its name, or one without names to fill in.
 func clearer(name, path, than string) bool {
 	rank := func(p string) int {

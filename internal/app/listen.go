@@ -104,7 +104,7 @@ func tlsConfig(cfg *config.Config, log *slog.Logger) (*tls.Config, http.Handler,
 	return nil, nil, nil
 }
 
-// CheckTLS tells whether the certificate files of cfg can be used.
+// CheckTLS reports whether the certificate files of cfg can be used.
 func CheckTLS(cfg *config.Config) error {
 	_, _, err := tlsConfig(cfg, slog.New(slog.DiscardHandler))
 	return err

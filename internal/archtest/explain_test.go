@@ -42,7 +42,7 @@ var postgresOnly = map[string]string{
 	"UPDATE events SET seq = n.seq": "SQLite numbers events in their insert (ADR 0002)",
 }
 
-// onlyFor tells whether a statement is for the other engine alone.
+// onlyFor reports whether a statement is for the other engine alone.
 func onlyFor(s statement, dialect db.Dialect) bool {
 	for start := range postgresOnly {
 		if dialect == db.SQLite && strings.HasPrefix(s.sql, start) {

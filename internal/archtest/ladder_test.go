@@ -89,7 +89,7 @@ func family(dir string) (string, int, bool) {
 	return "", 0, false
 }
 
-// testOnly tells whether a package exists for tests alone: those of the checks
+// testOnly reports whether a package exists for tests alone: those of the checks
 // rung, and helpers such as internal/db/dbtest.
 func testOnly(dir string) bool {
 	_, rung, ok := family(dir)

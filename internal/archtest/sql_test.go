@@ -54,7 +54,7 @@ func constName(e ast.Expr) string {
 	return ""
 }
 
-// runsSQL tells whether fn is a method that takes a context, an SQL text and
+// runsSQL reports whether fn is a method that takes a context, an SQL text and
 // its arguments.
 func runsSQL(fn *types.Func) bool {
 	if fn == nil || fn.Signature().Recv() == nil {

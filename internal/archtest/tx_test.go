@@ -14,7 +14,7 @@ const dbPackage = module + "/internal/db"
 // the transaction at hand: they open a second one, or read old data.
 var aroundTx = []string{"InTx", "View", "Exec", "Query", "QueryRow"}
 
-// opens tells whether fn is itself one of them.
+// opens reports whether fn is itself one of them.
 func opens(fn *types.Func) bool {
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != dbPackage || !slices.Contains(aroundTx, fn.Name()) {
 		return false

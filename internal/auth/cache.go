@@ -19,7 +19,7 @@ type grant struct {
 	era      int64 // of the cache when the key was looked up
 }
 
-// expired tells whether the key's time is over.
+// expired reports whether the key's time is over.
 func (g *grant) expired(now time.Time) bool { return !g.until.IsZero() && !now.Before(g.until) }
 
 // cache keeps the grants of keys by the digest of their text. Only keys that
@@ -35,7 +35,7 @@ func newCache(size int, age time.Duration) *cache {
 	return &cache{age: age, grants: recent[Digest, *grant]{size: size}, byID: recent[string, *grant]{size: size}}
 }
 
-// get finds a grant. fresh tells whether it may be used; one that is not has
+// get finds a grant. fresh reports whether it may be used; one that is not has
 // worked before and must be looked up again.
 func (c *cache) get(hash Digest, now time.Time) (g *grant, fresh bool) {
 	g, ok := c.grants.get(hash)

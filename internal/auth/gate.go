@@ -265,7 +265,7 @@ func keeps(c web.Caller, scopes []string) error {
 	return nil
 }
 
-// allows tells whether the key works from an address.
+// allows reports whether the key works from an address.
 func (g *grant) allows(addr netip.Addr) bool {
 	if len(g.networks) == 0 {
 		return true

@@ -92,7 +92,7 @@ type Key struct {
 	Projects   []string  `json:"projects,omitempty" doc:"When given, only these projects exist for the key."`
 	Networks   []string  `json:"networks,omitempty" doc:"When given, the key works from these networks only."`
 	Status     Status    `json:"status" enum:"active,rotated,expired,revoked" doc:"rotated: replaced, and still valid until graceUntil."`
-	CreatedBy  string    `json:"createdBy" doc:"DID of who made it."`
+	CreatedBy  string    `json:"createdBy" doc:"DID of whoever made it."`
 	CreatedAt  time.Time `json:"createdAt"`
 	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
 	RevokedAt  time.Time `json:"revokedAt,omitzero"`
@@ -117,7 +117,7 @@ const (
 	Revoked Status = "revoked"
 )
 
-// byGroups tells whether the key takes its rights from groups.
+// byGroups reports whether the key takes its rights from groups.
 func (k *Key) byGroups() bool { return slices.Contains(k.Scopes, member) }
 
 // lasting reports whether the key is an owner's in the whole workspace, from
@@ -257,7 +257,7 @@ func parsed(list []string) []netip.Prefix {
 	return out
 }
 
-// within tells whether every network of inner lies inside one of outer.
+// within reports whether every network of inner lies inside one of outer.
 func within(inner, outer []netip.Prefix) bool {
 	return !slices.ContainsFunc(inner, func(in netip.Prefix) bool {
 		return !slices.ContainsFunc(outer, func(out netip.Prefix) bool {

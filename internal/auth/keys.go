@@ -158,7 +158,7 @@ func (s *Service) Current(ctx context.Context) (*Key, error) {
 }
 
 // List gives at most limit keys of the caller's workspace, the oldest first,
-// that come after the one with id after. more tells whether the list goes on.
+// that come after the one with id after. more reports whether the list goes on.
 func (s *Service) List(ctx context.Context, after string, limit int) (keys []Key, more bool, err error) {
 	keys, err = listKeys(ctx, s.db, web.CallerFrom(ctx).Workspace, after, limit+1)
 	if err != nil {

@@ -60,7 +60,7 @@ func Meet(a, b []string) []string {
 	return tidy(slices.Concat(within(a, b), within(b, a)))
 }
 
-// asMember tells whether c may hold a member key of a principal: all its groups
+// asMember reports whether c may hold a member key of a principal: all its groups
 // give, now and later. That takes an owner, or the principal itself with such a
 // key; a key of hers that is allowed less must not grow by making one.
 func (s *Service) asMember(ctx context.Context, tx *db.Tx, c web.Caller, principal string) error {

@@ -107,7 +107,7 @@ func Scopes() []string {
 // Roles lists the named sets of scopes, the owner's first.
 func Roles() []Role { return slices.Clone(roles) }
 
-// KnownScope tells whether s is a scope: "*", "entities:*" or "entities:read".
+// KnownScope reports whether s is a scope: "*", "entities:*" or "entities:read".
 func KnownScope(s string) bool {
 	if s == all {
 		return true
@@ -198,7 +198,7 @@ func (r *resource) tenant(verb string) []string {
 	return []string{r.name + ":" + verb}
 }
 
-// May tells whether c has a scope. It is web.Caller's own answer, except that
+// May reports whether c has a scope. It is web.Caller's own answer, except that
 // nobody outside the operator's workspace has an operator's scope, whatever
 // the one who made the caller has put into it.
 func May(c web.Caller, scope string) bool {
@@ -214,7 +214,7 @@ func operatorOnly(scope string) bool {
 	return r != nil && (slices.Contains(r.operator, verb) || verb == "*" && len(r.operator) > 0)
 }
 
-// CheckGrant tells whether c may hand scopes to somebody else: nobody gives
+// CheckGrant reports whether c may hand scopes to somebody else: nobody gives
 // away what they lack. The fault SCOPE_MISSING names each scope that is too
 // much, under pointer. Groups, which give scopes to members, obey it too.
 func CheckGrant(c web.Caller, pointer string, scopes []string) error {

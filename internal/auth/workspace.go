@@ -14,7 +14,7 @@ type Workspace struct {
 	Name      string    `json:"name"`
 	Operator  bool      `json:"operator" doc:"Whether its keys may run the server."`
 	CreatedAt time.Time `json:"createdAt"`
-	CreatedBy string    `json:"createdBy" doc:"DID of who made it."`
+	CreatedBy string    `json:"createdBy" doc:"DID of whoever made it."`
 	Revision  int64     `json:"revision"`
 }
 

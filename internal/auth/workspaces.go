@@ -95,7 +95,7 @@ func (s *Service) GetWorkspace(ctx context.Context, id string) (*Workspace, erro
 }
 
 // ListWorkspaces gives at most limit workspaces the caller may see, by id,
-// that come after the one with id after. more tells whether the list goes on.
+// that come after the one with id after. more reports whether the list goes on.
 func (s *Service) ListWorkspaces(ctx context.Context, after string, limit int) (list []Workspace, more bool, err error) {
 	if c := web.CallerFrom(ctx); c.Workspace != OperatorWorkspace {
 		if after >= c.Workspace {

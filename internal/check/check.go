@@ -138,7 +138,7 @@ func Object(c *fault.Checks, at string, o jsontext.Value, most int) {
 // deep, and the record around the object must pass as one.
 const MaxDepth = 60
 
-// IsFragment tells whether s is "#" and a name.
+// IsFragment reports whether s is "#" and a name.
 func IsFragment(s string) bool {
 	name, ok := strings.CutPrefix(s, "#")
 	return ok && name != "" && len(name) <= 100 && !strings.ContainsFunc(name, func(r rune) bool {
@@ -157,7 +157,7 @@ func DID(c *fault.Checks, at, text string) {
 	}
 }
 
-// IsRole tells whether s can be a role of some protocol: a small letter, then
+// IsRole reports whether s can be a role of some protocol: a small letter, then
 // letters, digits, - and _.
 func IsRole(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && !strings.ContainsFunc(s, func(r rune) bool {

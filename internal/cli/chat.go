@@ -223,7 +223,7 @@ type refused struct {
 // Error gives what the server said.
 func (r *refused) Error() string { return fmt.Sprintf("the server answers %d: %s", r.status, r.text) }
 
-// offered tells whether the server has the model that is asked for: it would
+// offered reports whether the server has the model that is asked for: it would
 // take its own in place of one it does not know.
 func (t *chatter) offered(ctx context.Context) error {
 	if t.opt.model == "" {
@@ -269,7 +269,7 @@ func (t *chatter) begin(ctx context.Context) error {
 	return nil
 }
 
-// known tells whether the session to go on with is there: its id begins with a
+// known reports whether the session to go on with is there: its id begins with a
 // dollar sign, which a shell may have taken for something else.
 func (t *chatter) known(ctx context.Context) error {
 	res, err := t.do(ctx, http.MethodGet, "/sessions/"+url.PathEscape(t.session)+"/run", struct{}{})
@@ -313,7 +313,7 @@ func (t *chatter) listen(ctx context.Context, text string) error {
 	return errors.Join(lines.Err(), errors.New("the stream ended before the answer did"))
 }
 
-// show prints a frame. It tells whether it was the last.
+// show prints a frame. It reports whether it was the last.
 func (t *chatter) show(name, data string) (done bool, err error) {
 	var f struct {
 		Content  string `json:"content"`

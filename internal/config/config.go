@@ -198,13 +198,13 @@ func Default() *Config {
 	return c
 }
 
-// HasArea tells whether area name ("a" to "d") runs.
+// HasArea reports whether area name ("a" to "d") runs.
 func (c *Config) HasArea(name string) bool { return slices.Contains(c.Server.Areas, name) }
 
-// Production tells whether the environment is production.
+// Production reports whether the environment is production.
 func (c *Config) Production() bool { return c.Server.Environment == production }
 
-// Postgres tells whether the store is PostgreSQL and not the embedded one.
+// Postgres reports whether the store is PostgreSQL and not the embedded one.
 func (c *Config) Postgres() bool { return c.Data.DatabaseURL != "" }
 
 // Addr is the address of the merged listener.
@@ -212,7 +212,7 @@ func (c *Config) Addr() string {
 	return net.JoinHostPort(c.Server.Host, strconv.Itoa(c.Server.Port))
 }
 
-// AllApart tells whether every area of this process has a listener of its
+// AllApart reports whether every area of this process has a listener of its
 // own. Nobody is left on the merged one then, and it is not opened.
 func (c *Config) AllApart() bool {
 	s := c.Server
@@ -245,7 +245,7 @@ func (c *Config) BackupDir() string {
 	return filepath.Join(c.Data.Dir, "backups")
 }
 
-// UsesTLS tells whether the listeners speak TLS.
+// UsesTLS reports whether the listeners speak TLS.
 func (c *Config) UsesTLS() bool { return c.TLS.CertFile != "" || len(c.TLS.ACMEDomains) > 0 }
 
 // File is the path of the configuration file that was read, "" without one.
@@ -255,5 +255,5 @@ func (c *Config) File() string { return c.file }
 // from: "default", "file … line 3", "environment NODE_ENV" or "flag --port".
 func (c *Config) Source(env string) string { return c.sources[env] }
 
-// given tells whether somebody chose the value of this setting.
+// given reports whether somebody chose the value of this setting.
 func (c *Config) given(env string) bool { return c.sources[env] != sourceDefault }

@@ -181,7 +181,7 @@ func weak(key []byte) bool {
 	return false
 }
 
-// counts tells whether all neighbours differ by the same amount.
+// counts reports whether all neighbours differ by the same amount.
 func counts(key []byte) bool {
 	step := key[1] - key[0]
 	for i := 1; i < len(key); i++ {

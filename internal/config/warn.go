@@ -89,7 +89,7 @@ func (w *warnings) operation(c *Config) {
 	w.addf(c.Observe.LogLevel < 0 && c.Production(), "LOG_LEVEL is below info in production")
 }
 
-// loopback tells whether host can be reached from this machine only. The empty
+// loopback reports whether host can be reached from this machine only. The empty
 // host is all addresses.
 func loopback(host string) bool {
 	if host == "localhost" {
@@ -99,7 +99,7 @@ func loopback(host string) bool {
 	return err == nil && a.IsLoopback()
 }
 
-// plainHTTP tells whether an address leaves this machine unencrypted.
+// plainHTTP reports whether an address leaves this machine unencrypted.
 func plainHTTP(address string) bool {
 	u, err := parseURL(address, "http")
 	return err == nil && !loopback(u.Hostname())

@@ -85,7 +85,7 @@ func (d *DB) BackupName(now time.Time) string {
 	return "hearth-" + now.UTC().Format(stampForm) + ext
 }
 
-// isBackupName tells whether BackupName makes such names.
+// isBackupName reports whether BackupName makes such names.
 func isBackupName(name string) bool {
 	stamp, ok := strings.CutPrefix(name, "hearth-")
 	for _, ext := range []string{".db", ".pgdump"} {

@@ -58,7 +58,7 @@ func TestCrowdGetsWhatItWasTold(t *testing.T) {
 	})
 }
 
-// misbehave inserts an item in one of six ways and tells whether InTx said
+// misbehave inserts an item in one of six ways and reports whether InTx said
 // that it is stored.
 func misbehave(t *testing.T, d *db.DB, id, how int, patience time.Duration) (ok bool) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -25,7 +25,7 @@ func damage(err error) error {
 	return nil
 }
 
-// IsUnique tells whether err comes from a unique index or primary key.
+// IsUnique reports whether err comes from a unique index or primary key.
 func IsUnique(err error) bool {
 	switch liteCode(err) {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
@@ -34,18 +34,18 @@ func IsUnique(err error) bool {
 	return pgCode(err) == "23505"
 }
 
-// IsForeignKey tells whether err comes from a foreign key.
+// IsForeignKey reports whether err comes from a foreign key.
 func IsForeignKey(err error) bool {
 	return liteCode(err) == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY || pgCode(err) == "23503"
 }
 
-// IsLocked tells whether err is a row lock somebody else held for too long.
+// IsLocked reports whether err is a row lock somebody else held for too long.
 func IsLocked(err error) bool { return pgCode(err) == "55P03" }
 
 // errUnknown marks a commit of which nobody knows whether it was kept.
 var errUnknown = errors.New("nobody knows whether the commit was kept")
 
-// OutcomeUnknown tells whether err leaves open if the transaction was stored:
+// OutcomeUnknown reports whether err leaves open if the transaction was stored:
 // PostgreSQL went away between COMMIT and its answer, or a disk could not sync.
 func OutcomeUnknown(err error) bool { return errors.Is(err, errUnknown) }
 

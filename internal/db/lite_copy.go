@@ -89,7 +89,7 @@ func (k *copier) look(now time.Time) error {
 }
 
 // copy brings a log of at least so many pages into the file, and asks the writer
-// for the rest. It tells whether the file holds all there is.
+// for the rest. It reports whether the file holds all there is.
 func (k *copier) copy(pages int64) (whole bool, err error) {
 	if err := k.open(); err != nil {
 		return false, err

@@ -93,7 +93,7 @@ func (t *Tx) start(ctx context.Context, sql string, args []any) (Rows, error) {
 	return tr, nil
 }
 
-// ready tells whether another statement may run. The caller holds mu.
+// ready reports whether another statement may run. The caller holds mu.
 func (t *Tx) ready(ctx context.Context) error {
 	switch {
 	case t.dead != nil:

@@ -17,7 +17,7 @@ import (
 // maxClaims is how many claims of one credential are looked at.
 const maxClaims = 100
 
-// isVerified tells whether somebody has vouched for a twin.
+// isVerified reports whether somebody has vouched for a twin.
 func (s *Service) isVerified(ctx context.Context, q db.Querier, ws string, nid int64) (bool, error) {
 	r, err := findByNID(ctx, q, ws, nid)
 	if err != nil {

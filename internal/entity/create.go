@@ -176,7 +176,7 @@ func mayPlace(ctx context.Context, project string) error {
 	return restricted("This key is limited to projects, and the entity would belong to none of them.")
 }
 
-// inside tells whether what belongs to a project exists for a caller.
+// inside reports whether what belongs to a project exists for a caller.
 func inside(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
 }

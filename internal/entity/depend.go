@@ -17,7 +17,7 @@ import (
 // maxDependants is how many twins are named that keep another from going.
 const maxDependants = 10
 
-// MayEnd tells whether a twin may be deactivated as far as others go: the last
+// MayEnd reports whether a twin may be deactivated as far as others go: the last
 // active group of an organisation may not, nor may an organisation, a project
 // or a claim that active twins need, nor what fills a role they cannot do
 // without. Faults: ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
@@ -149,7 +149,7 @@ func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]d
 	return all, nil
 }
 
-// needsTarget tells whether a role of an active twin is required, and not filled
+// needsTarget reports whether a role of an active twin is required, and not filled
 // without a target.
 func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *link.Namer, word string) (bool, error) {
 	p, err := s.cfg.Protocols.FindAnyIn(ctx, q, r.Workspace, n.Protocol, n.Version)
@@ -168,7 +168,7 @@ func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *link
 	return len(left) < role.Min, nil
 }
 
-// isNamed tells whether an active twin shows an edge to a twin.
+// isNamed reports whether an active twin shows an edge to a twin.
 func (s *Service) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, error) {
 	search := link.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 1}
 	for _, search.From = range []bool{false, true} {
@@ -211,7 +211,7 @@ func (s *Service) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.P
 	return out, nil
 }
 
-// hasParent tells whether a twin has the parent it needs, one that is not
+// hasParent reports whether a twin has the parent it needs, one that is not
 // deactivated, by an edge that holds. On PostgreSQL nobody deactivates that one until tx ends.
 func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
 	role, words := edge.Leans(domain)

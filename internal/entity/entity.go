@@ -51,7 +51,7 @@ type (
 	Status = twin.Status
 	// Verdict is what a verifier says about a twin.
 	Verdict = judge.Verdict
-	// Verification tells whether somebody has vouched for the twin.
+	// Verification reports whether somebody has vouched for the twin.
 	Verification = twin.Verification
 )
 

@@ -244,7 +244,7 @@ func (s *Service) checkLeaving(ctx context.Context, tx *db.Tx, r *Row, to Status
 
 // Transfer hands a twin over.
 type Transfer struct {
-	Controller string `json:"controller" doc:"DID of who controls the twin from now on; nobody else does." example:"did:ixo:org/stoves"`
+	Controller string `json:"controller" doc:"DID of whoever controls the twin from now on; nobody else does." example:"did:ixo:org/stoves"`
 	Owner      string `json:"owner,omitzero" doc:"DID of whom it belongs to; the controller when absent."`
 	Reason     string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters."`
 }

@@ -23,7 +23,7 @@ import (
 // Action names a change in the history and in the event log.
 type Action struct {
 	Name   string // in the history: "update", "transfer"
-	Reason string // why, in the words of who did it
+	Reason string // why, in the words of whoever did it
 	Event  string // type of the event; entity.updated by default
 	Data   any    // of the event
 	// Unchecked lets properties through that the protocol would refuse, as

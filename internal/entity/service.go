@@ -153,7 +153,7 @@ func (s *Service) FindForUpdate(ctx context.Context, tx *db.Tx, id string) (*Row
 	return visible(caller, r, err)
 }
 
-// Made tells whether the DID of a twin was made here, so that it is nobody
+// Made reports whether the DID of a twin was made here, so that it is nobody
 // else's. The maker of the twin may have chosen any other.
 func (s *Service) Made(ctx context.Context, q db.Querier, r *Row) (bool, error) {
 	chosen, err := findChosen(ctx, q, r.NID)

@@ -183,13 +183,13 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	return n > 0, db.Wrap("update entity", err)
 }
 
-// sameKeys tells whether everything but the body is as it was.
+// sameKeys reports whether everything but the body is as it was.
 func (r *Row) sameKeys(next *Row) bool {
 	return r.Type == next.Type && r.Class == next.Class && r.DomainType == next.DomainType && r.ProtocolVersion == next.ProtocolVersion &&
 		r.Project == next.Project && r.Status == next.Status
 }
 
-// findChosen tells whether the DID of a twin was named by its maker.
+// findChosen reports whether the DID of a twin was named by its maker.
 func findChosen(ctx context.Context, q db.Querier, nid int64) (bool, error) {
 	var chosen int64
 	if err := q.QueryRow(ctx, `SELECT chosen FROM entities WHERE nid = $1`, nid).Scan(&chosen); err != nil {

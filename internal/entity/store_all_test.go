@@ -19,7 +19,7 @@ import (
 var errUndone = errors.New("undone")
 
 // twinRows are all tables a new twin has rows in, each row as text. The numbers
-// of the events on PostgreSQL are given later, by who reads.
+// of the events on PostgreSQL are given later, by whoever reads.
 var twinRows = []string{
 	`SELECT concat_ws('|', nid, ws, did, type, class, domain_type, protocol, protocol_version, project, name, status, revision, crowded, type_key, protocol_key,
 		coalesce(project_key, -1), coalesce(status_key, -1), created_at, updated_at, rev_action, rev_actor, rev_request, rev_reason, length(rev_hash), chosen, body) FROM entities ORDER BY nid`,

@@ -42,12 +42,12 @@ type audit struct {
 // windowScans is how many scan budgets of numbers a window has.
 const windowScans = 5
 
-// byActor tells whether the index of actors has the answer.
+// byActor reports whether the index of actors has the answer.
 func (a audit) byActor() bool {
 	return a.subject == "" && a.actor != "" && (a.see.all || a.actor != withheld)
 }
 
-// blind tells whether the index of actors finds events of which the reader may
+// blind reports whether the index of actors finds events of which the reader may
 // not know that they are this actor's. Where a page ends, and whether there is
 // another, would tell: such a search goes by windows of numbers instead.
 func (a audit) blind() bool { return a.byActor() && !a.see.knows(a.actor) }
@@ -181,7 +181,7 @@ func (a audit) query(ctx context.Context, q db.Querier, limit int) (db.Rows, err
 	return q.Query(ctx, selectBefore, a.ws, a.before, limit)
 }
 
-// residual tells whether rows are left to be compared one by one.
+// residual reports whether rows are left to be compared one by one.
 func (a audit) residual() bool {
 	return len(a.types) > 0 || !a.since.IsZero() || !a.until.IsZero() || a.actor != "" && !a.byActor()
 }

@@ -40,7 +40,7 @@ type Event struct {
 	Type      string // dotted, lower case, past tense: "entity.created"
 	Subject   string // what it happened to: a DID or an id
 	Revision  int64  // of the subject after the change; 0 when it has none
-	Actor     string // DID of who did it; "system" for the server itself
+	Actor     string // DID of whoever did it; "system" for the server itself
 	RequestID string
 	At        time.Time
 	Data      any // optional; encodes to a JSON object of at most 4 KiB

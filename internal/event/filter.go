@@ -62,7 +62,7 @@ func validPattern(p string) bool {
 	return countWords(p) >= 2
 }
 
-// Match tells whether the filter picks a type.
+// Match reports whether the filter picks a type.
 func (f Filter) Match(typ string) bool {
 	if len(f) == 0 {
 		return true

@@ -60,7 +60,7 @@ type Query struct {
 	Where     *Where
 }
 
-// narrowed tells whether events are compared one by one.
+// narrowed reports whether events are compared one by one.
 func (q *Query) narrowed() bool { return len(q.Types) > 0 || q.Where != nil }
 
 func (q *Query) picks(it *Item) bool { return q.Types.Match(it.Type) && q.Where.Match(it) }

@@ -47,7 +47,7 @@ func (l *Log) see(reader web.Caller) sight {
 	return sight{veil: v, self: reader.DID, all: v.Scope == "" || reader.May(v.Scope)}
 }
 
-// knows tells whether the reader may always know that it was this actor.
+// knows reports whether the reader may always know that it was this actor.
 func (s sight) knows(actor string) bool { return s.all || actor == s.self || actor == system }
 
 // show makes an event what the reader sees of it. The request id goes with the

@@ -105,7 +105,7 @@ type typeList struct {
 
 func serveTypes(context.Context, *struct{}) (typeList, error) { return typeList{types}, nil }
 
-// known tells whether a pattern picks any type there is.
+// known reports whether a pattern picks any type there is.
 func known(pattern string) bool {
 	return slices.ContainsFunc(types, func(t Type) bool { return Filter{pattern}.Match(t.Type) })
 }

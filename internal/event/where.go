@@ -84,7 +84,7 @@ func ParseWhere(text, pointer string) (*Where, error) {
 	return &Where{expr: e, data: data}, nil
 }
 
-// Match tells whether the filter picks an event.
+// Match reports whether the filter picks an event.
 func (w *Where) Match(it *Item) bool {
 	if w == nil {
 		return true

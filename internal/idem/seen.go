@@ -27,7 +27,7 @@ func newSeen(d *db.DB) *seen {
 	return &seen{}
 }
 
-// maybe tells whether the answer for n may be stored.
+// maybe reports whether the answer for n may be stored.
 func (s *seen) maybe(n name) bool {
 	if s == nil {
 		return true

@@ -92,7 +92,7 @@ func takeSlot(ctx context.Context, tx *db.Tx, kind string, slot int64) (bool, er
 	return n > 0, nil
 }
 
-// unfinished tells whether the newest periodic job of a kind is still to do.
+// unfinished reports whether the newest periodic job of a kind is still to do.
 func unfinished(ctx context.Context, q db.Querier, e Every) (bool, error) {
 	var due *int64
 	err := q.QueryRow(ctx, `SELECT due_at FROM jobs WHERE ws = $1 AND kind = $2 ORDER BY nid DESC LIMIT 1`, e.Workspace, e.Kind).Scan(&due)

@@ -40,7 +40,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Final tells whether a job in this status is over.
+// Final reports whether a job in this status is over.
 func (s Status) Final() bool { return s == Succeeded || s == Failed || s == Cancelled }
 
 const (
@@ -98,7 +98,7 @@ type Job struct {
 	Attempts        int       `json:"attempts" doc:"How often it was started."`
 	MaxAttempts     int       `json:"maxAttempts" doc:"How often it is started at most."`
 	CancelRequested bool      `json:"cancelRequested,omitzero" doc:"Somebody asked to stop it."`
-	CreatedBy       string    `json:"createdBy" doc:"DID of who asked for it."`
+	CreatedBy       string    `json:"createdBy" doc:"DID of whoever asked for it."`
 	CreatedAt       time.Time `json:"createdAt"`
 	RunAt           time.Time `json:"runAt,omitzero" doc:"Not before this time, while it is queued."`
 	StartedAt       time.Time `json:"startedAt,omitzero" doc:"When it was first started."`

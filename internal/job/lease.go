@@ -90,7 +90,7 @@ type renewal struct {
 	changed  int // 1 when readers see something new
 }
 
-// extend keeps a claim and stores progress. It tells whether somebody asked to
+// extend keeps a claim and stores progress. It reports whether somebody asked to
 // cancel, and returns errLost when the claim is gone.
 func extend(ctx context.Context, tx *db.Tx, h held, n renewal) (cancel bool, err error) {
 	err = tx.QueryRow(ctx, `UPDATE jobs SET due_at = $3, done = $4, total = $5, note = $6, revision = revision + $7

@@ -143,7 +143,7 @@ func find(ctx context.Context, q db.Querier, c web.Caller, id string) (*row, err
 
 func notFound() error { return fault.New(fault.NotFound, "JOB_NOT_FOUND", "No job has this id.") }
 
-// visible tells whether c may know of a job. Jobs without a workspace are the
+// visible reports whether c may know of a job. Jobs without a workspace are the
 // server's own. A key restricted to projects knows its own jobs only: what
 // others of the workspace have in theirs is not for it.
 func visible(c web.Caller, r *row) bool {

@@ -94,7 +94,7 @@ func utcTime(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// isTerminal tells whether w is a character device.
+// isTerminal reports whether w is a character device.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -221,7 +221,7 @@ func cleanText(s string, limit int) string {
 	return b.String()
 }
 
-// isToken tells whether s is made of characters that need no care, as ids,
+// isToken reports whether s is made of characters that need no care, as ids,
 // methods and routes are. Most values of a log line are.
 func isToken(s string) bool {
 	for i := range len(s) {

@@ -119,7 +119,7 @@ func safeName(name string) string {
 	return name[:min(len(name), 64)]
 }
 
-// withoutUser takes the member for the user out of a schema. It tells whether
+// withoutUser takes the member for the user out of a schema. It reports whether
 // there was one.
 func withoutUser(schema jsontext.Value) (jsontext.Value, bool) {
 	var outer, props members

@@ -105,7 +105,7 @@ func (s *Service) watch(ctx context.Context, t *turn) func() {
 	}
 }
 
-// stopped tells whether the run was ended from outside: by its user, by the
+// stopped reports whether the run was ended from outside: by its user, by the
 // server, or by its time.
 func stopped(ctx context.Context) bool { return ctx.Err() != nil }
 

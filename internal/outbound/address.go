@@ -39,7 +39,7 @@ var (
 	sixToFour = netip.MustParsePrefix("2002::/16")
 )
 
-// Public tells whether addr may belong to a server on the internet. IPv6 forms
+// Public reports whether addr may belong to a server on the internet. IPv6 forms
 // that carry an IPv4 address (mapped, NAT64, 6to4) are as public as that one.
 func Public(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {

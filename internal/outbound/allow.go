@@ -60,7 +60,7 @@ func parseAllowed(text string) (allowed, error) {
 	return a, nil
 }
 
-// hostOK tells whether the name, with whatever address it has, is listed.
+// hostOK reports whether the name, with whatever address it has, is listed.
 func (l allowList) hostOK(host string, port int) bool {
 	for _, a := range l {
 		if a.host != "" && a.host == host && (a.port == 0 || a.port == port) {
@@ -70,7 +70,7 @@ func (l allowList) hostOK(host string, port int) bool {
 	return false
 }
 
-// addrOK tells whether the address is listed.
+// addrOK reports whether the address is listed.
 func (l allowList) addrOK(addr netip.Addr, port int) bool {
 	addr = addr.Unmap()
 	for _, a := range l {
@@ -81,7 +81,7 @@ func (l allowList) addrOK(addr netip.Addr, port int) bool {
 	return false
 }
 
-// covers tells whether the list could make port right on some address: a name
+// covers reports whether the list could make port right on some address: a name
 // is judged before it is resolved.
 func (l allowList) covers(port int) bool {
 	for _, a := range l {

@@ -10,7 +10,7 @@ import (
 // maxURL is the longest URL we call, in bytes.
 const maxURL = 4096
 
-// CheckURL tells whether raw may be called, as far as its text shows: http or
+// CheckURL reports whether raw may be called, as far as its text shows: http or
 // https, a host, no user, an allowed port, no address inside our network in
 // any spelling. It resolves nothing, so a form can use it; what a name points
 // to is checked when it is dialled. The fault is OUTBOUND_REFUSED.
@@ -103,7 +103,7 @@ func portOf(u *url.URL) (int, bool) {
 	return n, err == nil && n > 0 && n <= 65535
 }
 
-// hostName tells whether s is made of labels of ASCII letters, digits, hyphens
+// hostName reports whether s is made of labels of ASCII letters, digits, hyphens
 // and underscores. Names in other scripts come in their xn-- form: wide
 // digits and dots would otherwise turn into an address on the way.
 func hostName(s string) bool {
@@ -126,7 +126,7 @@ func hostName(s string) bool {
 	return true
 }
 
-// endsInNumber tells whether a name would be read as an IPv4 address by
+// endsInNumber reports whether a name would be read as an IPv4 address by
 // somebody (the rule of the WHATWG URL standard).
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]

@@ -128,7 +128,7 @@ func refuse(reason string, cause error) *fault.Error {
 	return fault.New(fault.Invalid, "OUTBOUND_REFUSED", reason).Wrap(cause)
 }
 
-// HostTrouble tells whether err is about where a host leads: nowhere, or to an
+// HostTrouble reports whether err is about where a host leads: nowhere, or to an
 // address that may not be called. Whoever shows errors to others must not tell
 // the two apart, or they learn which names there are in our network.
 func HostTrouble(err error) bool {
@@ -139,7 +139,7 @@ func HostTrouble(err error) bool {
 	return errors.As(err, &unknown) || errors.As(err, &refused)
 }
 
-// portAllowed tells whether a port may be called on hosts nobody listed.
+// portAllowed reports whether a port may be called on hosts nobody listed.
 func (c *Client) portAllowed(port int) bool { return slices.Contains(c.cfg.Ports, port) }
 
 // dialError says what could not be reached without saying where it is.

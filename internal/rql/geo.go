@@ -43,7 +43,7 @@ func distance(lat1, lon1, lat2, lon2 float64) float64 {
 	return 2 * earth * math.Asin(math.Min(1, math.Sqrt(h)))
 }
 
-// inBox tells whether a place is within latitudes and longitudes. A box whose
+// inBox reports whether a place is within latitudes and longitudes. A box whose
 // least longitude is the larger one crosses the date line.
 func inBox(lat, lon float64, box []float64) bool {
 	if lat < box[0] || lat > box[2] {

@@ -98,7 +98,7 @@ func (g *glob) match(s string) bool {
 	return last.atEnd(s)
 }
 
-// atStart tells whether s begins with p, and how many bytes that takes.
+// atStart reports whether s begins with p, and how many bytes that takes.
 func (p piece) atStart(s string) (int, bool) {
 	if p.runes == nil {
 		return len(p.text), strings.HasPrefix(s, p.text)
@@ -114,7 +114,7 @@ func (p piece) atStart(s string) (int, bool) {
 	return at, true
 }
 
-// atEnd tells whether s ends with p.
+// atEnd reports whether s ends with p.
 func (p piece) atEnd(s string) bool {
 	if p.runes == nil {
 		return strings.HasSuffix(s, p.text)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Match tells whether a decoded JSON object fits the filter. Its values are
+// Match reports whether a decoded JSON object fits the filter. Its values are
 // those of encoding/json: map[string]any, []any, string, float64, bool, nil.
 func (e *Expr) Match(doc map[string]any) bool {
 	switch e.Op {
@@ -43,7 +43,7 @@ func (e *Expr) Match(doc map[string]any) bool {
 
 func present(v any) bool { return v != nil }
 
-// some tells whether a value of the field fits.
+// some reports whether a value of the field fits.
 func (e *Expr) some(doc map[string]any, fits func(any) bool) bool {
 	return walk(doc, e.Field, fits)
 }
@@ -87,7 +87,7 @@ func index(name string) (int, bool) {
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == name
 }
 
-// equalsOne tells whether the field has one of the values.
+// equalsOne reports whether the field has one of the values.
 func (e *Expr) equalsOne(doc map[string]any) bool {
 	for _, want := range e.Values {
 		if want.V == nil {

@@ -134,7 +134,7 @@ func (p Path) Pointer() string {
 	return b.String()
 }
 
-// plain tells whether a name can stand in a dotted path.
+// plain reports whether a name can stand in a dotted path.
 func plain(name string) bool {
 	return name != "" && !strings.ContainsAny(name, `./"'\(),~`) && !strings.ContainsFunc(name, isSpace)
 }

@@ -39,7 +39,7 @@ func AppendCSV(b []byte, s string) []byte {
 	return append(append(b, s...), '"')
 }
 
-// quotes tells whether a text is quoted in CSV: it has a separator, or what
+// quotes reports whether a text is quoted in CSV: it has a separator, or what
 // another program may trim or take for one.
 func quotes(s string) bool {
 	return strings.ContainsAny(s, "\",;\t\r\n") || s != strings.TrimSpace(s)

@@ -9,7 +9,7 @@ import (
 // forms of them, and the line ends and tabs a cell may begin with.
 const formulaStart = "=+-@\t\r\n＝＋－＠"
 
-// guarded tells whether s begins like a formula, after apostrophes if any. What
+// guarded reports whether s begins like a formula, after apostrophes if any. What
 // cannot be seen before it may be skipped by a program: white space, marks of
 // byte order and direction, controls.
 func guarded(s string) bool {
@@ -25,7 +25,7 @@ func guarded(s string) bool {
 	return false
 }
 
-// hidden tells whether r cannot be seen.
+// hidden reports whether r cannot be seen.
 func hidden(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Z, r)
 }

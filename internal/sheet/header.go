@@ -160,7 +160,7 @@ func (n *node) clash(values []jsontext.Value) string {
 	return ""
 }
 
-// filled tells whether something inside n has a value.
+// filled reports whether something inside n has a value.
 func (n *node) filled(values []jsontext.Value) bool {
 	for _, name := range n.names {
 		c := n.children[name]

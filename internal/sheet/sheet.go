@@ -56,7 +56,7 @@ var mediaTypes = map[Format]string{
 	XLSX:   "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
-// Known tells whether f is one of the formats.
+// Known reports whether f is one of the formats.
 func (f Format) Known() bool { return mediaTypes[f] != "" }
 
 // MediaType is the Content-Type of a file we write.
@@ -199,5 +199,5 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// validText tells whether both databases can hold s.
+// validText reports whether both databases can hold s.
 func validText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }

@@ -169,7 +169,7 @@ func (b *workbook) readStyles(z *zip.Reader) error {
 	return nil
 }
 
-// isDateFormat tells whether the code of a number format shows a date: it has
+// isDateFormat reports whether the code of a number format shows a date: it has
 // a letter of one outside quotes and brackets.
 func isDateFormat(code string) bool {
 	code, _, _ = strings.Cut(code, ";")

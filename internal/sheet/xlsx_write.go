@@ -146,7 +146,7 @@ func (w *xlsxWriter) cell(name string, v jsontext.Value) (tooLong string) {
 	return ""
 }
 
-// exact tells whether a spreadsheet keeps a number as it is.
+// exact reports whether a spreadsheet keeps a number as it is.
 func exact(number string) bool {
 	return strings.ContainsAny(number, ".eE") || len(strings.TrimPrefix(number, "-")) <= 15
 }
@@ -187,7 +187,7 @@ func escapeControls(s string) string {
 	return b.String()
 }
 
-// notXML tells whether XML cannot hold r; a reader of XML takes CR for LF.
+// notXML reports whether XML cannot hold r; a reader of XML takes CR for LF.
 func notXML(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF
 }

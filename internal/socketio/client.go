@@ -159,7 +159,7 @@ func (c *client) find(namespace string) *Socket {
 	return nil
 }
 
-// wasEnded tells whether the server ended the client's last socket in a
+// wasEnded reports whether the server ended the client's last socket in a
 // namespace.
 func (c *client) wasEnded(namespace string) bool {
 	c.mu.Lock()

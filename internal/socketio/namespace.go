@@ -174,7 +174,7 @@ func firstOf(rooms []string) string {
 	return rooms[0]
 }
 
-// excepted tells whether a socket is in one of the rooms that are left out. The
+// excepted reports whether a socket is in one of the rooms that are left out. The
 // caller holds mu.
 func (n *Namespace) excepted(s *Socket, except []string) bool {
 	for _, room := range except {

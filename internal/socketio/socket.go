@@ -58,7 +58,7 @@ func (e *Event) Values() []any {
 	return out
 }
 
-// WantsAck tells whether the client waits for an acknowledgement.
+// WantsAck reports whether the client waits for an acknowledgement.
 func (e *Event) WantsAck() bool { return e.wants }
 
 // Ack acknowledges the event, the first time it is called and if the client

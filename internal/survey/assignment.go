@@ -43,7 +43,7 @@ func checkDutyStrata(ctx context.Context, q db.Querier, nid int64, v *Survey) er
 	return plan.Invalid(&c)
 }
 
-// mayNote tells whether the caller may say how an attempt at a household went.
+// mayNote reports whether the caller may say how an attempt at a household went.
 // Faults: COLLECTOR_UNKNOWN, NOT_COLLECTOR.
 func (o *Open) mayNote(ctx context.Context, h *Household) error {
 	caller := web.CallerFrom(ctx)

@@ -97,7 +97,7 @@ func (h Household) merge(d *plan.HouseholdDraft) (Household, bool) {
 	return h, !same
 }
 
-// moved tells whether the household counts in another place than before.
+// moved reports whether the household counts in another place than before.
 func (h *Household) moved(old *Household) bool {
 	return h.Stratum != old.Stratum || h.Group != old.Group
 }

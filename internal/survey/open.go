@@ -45,10 +45,10 @@ type Open struct {
 	weight int // in the cache
 }
 
-// Active tells whether responses are taken.
+// Active reports whether responses are taken.
 func (o *Open) Active() bool { return o.Status == StatusActive }
 
-// Within tells whether a moment is in the window.
+// Within reports whether a moment is in the window.
 func (o *Open) Within(t time.Time) bool {
 	return (o.Window.Start.IsZero() || !t.Before(o.Window.Start)) && (o.Window.End.IsZero() || !t.After(o.Window.End))
 }

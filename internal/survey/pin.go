@@ -17,7 +17,7 @@ type Templates interface {
 	Form(ctx context.Context, q db.Querier, ws string, r template.Ref) (*form.Form, *template.Version, error)
 	// Pinned is one that a campaign has: it may be retired.
 	Pinned(ctx context.Context, q db.Querier, ws string, r template.Ref) (*form.Form, *template.Version, error)
-	// Review tells whether the suitability of a template was looked at in time.
+	// Review reports whether the suitability of a template was looked at in time.
 	Review(ctx context.Context, q db.Querier, ws, id string, now time.Time) (template.ReviewState, error)
 }
 

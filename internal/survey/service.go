@@ -23,9 +23,9 @@ type Config struct {
 	Events    *event.Log
 	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
-	Vault     *vault.Vault // names households for who may not know them
+	Vault     *vault.Vault // names households for whoever may not know them
 	Now       func() time.Time
-	// Project tells whether a DID is held here, and whether it is a project.
+	// Project reports whether a DID is held here, and whether it is a project.
 	// Without it nothing is held.
 	Project func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
 	// StrictRefs refuses projects that are not held here.
@@ -97,7 +97,7 @@ func (s *Service) changed(tx *db.Tx, ws string) {
 // newID is the id of a campaign that its maker has not named.
 func newID(nid int64) string { return "srv_" + strconv.FormatInt(nid, 10) }
 
-// sees tells whether a project exists for a caller.
+// sees reports whether a project exists for a caller.
 func sees(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)
 }

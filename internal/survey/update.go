@@ -40,7 +40,7 @@ var whileRunning = []string{
 	"name", "description", "metadata", "collectors", "strictCollectors", "training", "instructions", "languages", "window", "recurrence", "assignments",
 }
 
-// changeable tells whether a member may change in a status.
+// changeable reports whether a member may change in a status.
 func changeable(status Status, member string) bool {
 	switch status {
 	case StatusDraft, StatusReady:

@@ -14,7 +14,7 @@ type Capability struct {
 	NB   map[string]any // caveats that narrow it; usually none
 }
 
-// Covers tells whether a holder of c may do, or hand on, what d says. An
+// Covers reports whether a holder of c may do, or hand on, what d says. An
 // ability is covered by itself, by "*" and by a pattern "prefix/*"; a resource
 // by itself, by "ucan:*" and by a pattern that ends in "/*" or ":*". What
 // caveats mean is not known here, so d must repeat those of c and may add more.
@@ -51,7 +51,7 @@ func coversCaveats(have, want map[string]any) bool {
 	return true
 }
 
-// anyCovers tells whether one of list covers d.
+// anyCovers reports whether one of list covers d.
 func anyCovers(list []Capability, d Capability) bool {
 	for _, c := range list {
 		if c.Covers(d) {

@@ -91,7 +91,7 @@ type Grant struct {
 	Once [sha256.Size]byte
 }
 
-// Covers tells whether the grant holds a capability without caveats.
+// Covers reports whether the grant holds a capability without caveats.
 func (g *Grant) Covers(can, with string) bool {
 	return anyCovers(g.Capabilities, Capability{Can: can, With: with})
 }

@@ -65,7 +65,7 @@ func (s *Service) dialled(path string) *wire.Gateway {
 	return s.cfg.Gateways.Get(name)
 }
 
-// desk tells whether a path under /api is one of operators.
+// desk reports whether a path under /api is one of operators.
 func desk(path string) bool {
 	return path == "/ussd/sessions" || strings.HasPrefix(path, "/ussd/debug/")
 }
@@ -98,7 +98,7 @@ func (s *Service) limited(w http.ResponseWriter, g *wire.Gateway, v web.Verdict)
 	_, _ = w.Write(body) // the client is gone when this fails
 }
 
-// admit tells whether r comes from a known gateway. Everybody else is refused
+// admit reports whether r comes from a known gateway. Everybody else is refused
 // when only gateways may call: the fault is GATEWAY_ONLY. What a page of
 // another site has a browser send is refused whatever network it comes from:
 // no gateway is a browser, and a browser may stand in a gateway's network.
@@ -115,7 +115,7 @@ func (s *Service) admit(r *http.Request) (known bool, err error) {
 	return false, nil
 }
 
-// known tells whether r comes from a gateway's network or has its secret.
+// known reports whether r comes from a gateway's network or has its secret.
 func (s *Service) known(r *http.Request, addr netip.Addr) bool {
 	if len(s.cfg.GatewayNetworks) > 0 {
 		addr = addr.Unmap().WithZone("")

@@ -221,8 +221,8 @@ func (s *Service) active(ctx context.Context) (ids []string, more bool, err erro
 	}
 }
 
-// done tells whether a session has ended, without reading all of it.
+// done reports whether a session has ended, without reading all of it.
 func (r *row) done() bool { return len(r.state) > 1 && r.state[1]&flagDone != 0 }
 
-// effective tells whether actions had an effect in a session.
+// effective reports whether actions had an effect in a session.
 func (r *row) effective() bool { return len(r.state) > 1 && r.state[1]&flagEffects != 0 }

@@ -97,7 +97,7 @@ func (a *attempt) keep(ctx context.Context) error {
 	return nil
 }
 
-// foreign tells whether the stored draft is that of another customer than the
+// foreign reports whether the stored draft is that of another customer than the
 // one who is logged in: phones are shared.
 func (a *attempt) foreign(ctx context.Context) (bool, error) {
 	me := a.rec.state.Account
@@ -112,7 +112,7 @@ func (a *attempt) foreign(ctx context.Context) (bool, error) {
 	return ok && kept.Account != "" && kept.Account != me, nil
 }
 
-// over tells whether the walk of the stored draft has come to an end.
+// over reports whether the walk of the stored draft has come to an end.
 func (a *attempt) over() bool {
 	s := &a.rec.state
 	switch {

@@ -22,7 +22,7 @@ const (
 	otherPIN  = "70635"
 )
 
-// ordering has an order in two steps that is kept for who is logged in.
+// ordering has an order in two steps that is kept for whoever is logged in.
 func ordering(t *testing.T) func(*ussd.Config) {
 	p := readPack(t, "start: home\n", "start: home\nlogin: login.pin\n",
 		"    to: order.make\n    back: home\n", `    to: order.place
@@ -51,7 +51,7 @@ func ordering(t *testing.T) func(*ussd.Config) {
 	}
 }
 
-// TestDraftsAfterLogin: a walk of who is logged in is kept, and goes on after
+// TestDraftsAfterLogin: a walk of whoever is logged in is kept, and goes on after
 // the same customer has logged in again.
 func TestDraftsAfterLogin(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestDraftsAfterLoginTellNothing(t *testing.T) {
 	}
 }
 
-// TestDraftOfAnotherPack: what was kept for who is logged in is not taken up by
+// TestDraftOfAnotherPack: what was kept for whoever is logged in is not taken up by
 // a menu that keeps it for everybody.
 func TestDraftOfAnotherPack(t *testing.T) {
 	t.Parallel()

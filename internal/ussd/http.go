@@ -161,7 +161,7 @@ func modeFrom(m wire.Mode) mode {
 	return unknown
 }
 
-// answers tells whether a code is one of the line's, or one of them with more
+// answers reports whether a code is one of the line's, or one of them with more
 // dialled behind it.
 func (s *Service) answers(code string) bool {
 	if len(s.cfg.ServiceCodes) == 0 {

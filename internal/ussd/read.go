@@ -170,7 +170,7 @@ func (r *record) newest() mark {
 	return r.seen[len(r.seen)-1]
 }
 
-// last tells whether the request carries the text of the one before.
+// last reports whether the request carries the text of the one before.
 func (r *record) last(q *request, m *marker) bool {
 	n := r.newest()
 	if n.length == 0 || q.Text == "" {
@@ -179,7 +179,7 @@ func (r *record) last(q *request, m *marker) bool {
 	return n.length == len(q.Text) && n == m.mark(&q.key, q.Text)
 }
 
-// began tells whether the request carries the text the session began with.
+// began reports whether the request carries the text the session began with.
 func (r *record) began(q *request, m *marker) bool {
 	if r.mode == latest || len(r.seen) == 0 {
 		return q.Text == ""
@@ -187,7 +187,7 @@ func (r *record) began(q *request, m *marker) bool {
 	return q.Text == "" || r.saw(q, m)
 }
 
-// saw tells whether the text is one of those seen, or a beginning of one.
+// saw reports whether the text is one of those seen, or a beginning of one.
 func (r *record) saw(q *request, m *marker) bool {
 	if q.Text == "" {
 		return true

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// standing tells whether a login still counts, see action.Action.
+// standing reports whether a login still counts, see action.Action.
 type standing func(ctx context.Context, tx *db.Tx, l action.Login) (bool, error)
 
 // loggedOutWords is the notice to somebody whose login does not count any more.
@@ -61,7 +61,7 @@ func (a *attempt) logOut(ctx context.Context, rd reading) (outcome, error) {
 	return a.finish(ctx, rd)
 }
 
-// counts tells whether what an action gave before counts when the call is
+// counts reports whether what an action gave before counts when the call is
 // walked again. A login does while it stands, and never after the session has
 // expired: then whoever holds the text could be anybody, and the PIN in it is
 // tried like any other.

@@ -58,7 +58,7 @@ func ParseNetworks(texts []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Trusts tells whether a peer at addr may name the client it speaks for.
+// Trusts reports whether a peer at addr may name the client it speaks for.
 func (p Proxies) Trusts(addr netip.Addr) bool {
 	if !p.enabled || !addr.IsValid() {
 		return false
@@ -162,7 +162,7 @@ func peerAddr(r *http.Request) netip.Addr {
 	return hostAddr(r.RemoteAddr)
 }
 
-// IsDirectLoopback tells whether r comes from this machine and through
+// IsDirectLoopback reports whether r comes from this machine and through
 // nothing else: a loopback peer, no trace of a proxy, and no browser page of
 // another site. The last part matters: without it any web page an operator
 // opens could reach operator routes, by a cross-site call or by a DNS name
@@ -185,7 +185,7 @@ func proxied(h http.Header) bool {
 	return false
 }
 
-// localHost tells whether the Host header is one that no stranger's DNS can
+// localHost reports whether the Host header is one that no stranger's DNS can
 // point at us: an address, or localhost.
 func localHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
@@ -195,7 +195,7 @@ func localHost(host string) bool {
 	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || hostAddr(host).IsValid()
 }
 
-// SameOrigin tells whether no page of another site made a browser send r: it
+// SameOrigin reports whether no page of another site made a browser send r: it
 // comes from a page of ours, from what a person typed, or from a program that
 // is no browser.
 func SameOrigin(r *http.Request) bool {

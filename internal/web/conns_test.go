@@ -55,7 +55,7 @@ type fromConn struct {
 
 func (c fromConn) RemoteAddr() net.Addr { return c.remote }
 
-// refused tells whether the other side has closed c at once.
+// refused reports whether the other side has closed c at once.
 func refused(t *testing.T, c net.Conn) bool {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(time.Second)); err != nil {

@@ -30,7 +30,7 @@ type Caller struct {
 	Again func(ctx context.Context) (Caller, error) `json:"-"`
 }
 
-// May tells whether one of the caller's scopes covers scope.
+// May reports whether one of the caller's scopes covers scope.
 func (c Caller) May(scope string) bool {
 	resource, _, _ := strings.Cut(scope, ":")
 	return slices.ContainsFunc(c.Scopes, func(s string) bool {
@@ -74,7 +74,7 @@ func (c Caller) Signers() []string {
 	return out
 }
 
-// Known tells whether the caller was authenticated.
+// Known reports whether the caller was authenticated.
 func (c Caller) Known() bool { return c.DID != "" }
 
 // request is all that the edge keeps about one request: one context value, so

@@ -74,7 +74,7 @@ func parseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + host, nil
 }
 
-// Allowed tells whether pages of origin may call us. Sockets ask it too: a
+// Allowed reports whether pages of origin may call us. Sockets ask it too: a
 // browser sends Origin with a handshake but enforces nothing itself.
 func (c *CORS) Allowed(origin string) bool {
 	return c.any || c.origins[origin]

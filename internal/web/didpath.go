@@ -140,7 +140,7 @@ func fit(pattern, parts []string) ([]int, bool) {
 	return nil, false
 }
 
-// moreDIDs tells whether the rest of a pattern and of a path may meet in
+// moreDIDs reports whether the rest of a pattern and of a path may meet in
 // another DID.
 func moreDIDs(pattern, parts []string) bool {
 	named, begun := false, false

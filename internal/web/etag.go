@@ -191,7 +191,7 @@ func (t tag) revision() (int64, bool) {
 	return n, err == nil && !t.weak && ETag(n) == t.value
 }
 
-// has tells whether value is among the tags; weak tags count only if asked.
+// has reports whether value is among the tags; weak tags count only if asked.
 func (t tags) has(value string, weak bool) bool {
 	for _, one := range t.list {
 		if one.value == value && (weak || !one.weak) {
@@ -201,7 +201,7 @@ func (t tags) has(value string, weak bool) bool {
 	return false
 }
 
-// NotModified tells whether the client of a GET or HEAD already has the
+// NotModified reports whether the client of a GET or HEAD already has the
 // version with this tag, so that 304 is the answer. A header that cannot be
 // read is ignored: the whole answer is always right.
 func NotModified(r *http.Request, etag string) bool {

@@ -73,7 +73,7 @@ func beginsAsJSON(body []byte) bool {
 	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
-// IsJSONPatch tells whether the body of the request is a JSON patch: on a
+// IsJSONPatch reports whether the body of the request is a JSON patch: on a
 // route with Doc.JSONPatch the client chooses. RawBody has the patch then, for
 // JSONPatch, and Body is not filled.
 func IsJSONPatch(ctx context.Context) bool {

@@ -80,7 +80,7 @@ func logSeen(log *slog.Logger, r *http.Request, s Seen) {
 // methods are those a route may have.
 var methods = [...]string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// Unknown answers a request no route takes. known tells whether a route
+// Unknown answers a request no route takes. known reports whether a route
 // exists for a method and the same path.
 func Unknown(pick func(r *http.Request) ErrorWriter, known func(r *http.Request, method string) bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -77,7 +77,7 @@ func find(w http.ResponseWriter) *response {
 	}
 }
 
-// started tells whether an answer has begun.
+// started reports whether an answer has begun.
 func started(w http.ResponseWriter) bool {
 	p := find(w)
 	return p != nil && (p.status != 0 || p.hijack)

@@ -36,7 +36,7 @@ func NewShedder(c ShedConfig) *Shedder {
 	return &Shedder{cfg: c, places: make(chan struct{}, c.InFlight)}
 }
 
-// HealthRoute tells whether r asks how we are. Under load this is asked more
+// HealthRoute reports whether r asks how we are. Under load this is asked more
 // often, and no answer would be taken for an answer.
 func HealthRoute(r *http.Request) bool {
 	switch r.URL.Path {

@@ -59,7 +59,7 @@ func share(docs []document, i, n int) []document {
 	return out
 }
 
-// refused tells whether an answer says no to a body in the dialect of its path:
+// refused reports whether an answer says no to a body in the dialect of its path:
 // a closing screen for gateways, the oracle's JSON with the status inside, a
 // problem with a code everywhere else. No gateway has the name that the test
 // makes up.

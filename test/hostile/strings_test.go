@@ -137,7 +137,7 @@ func segment(s string) string {
 	return url.PathEscape(s)
 }
 
-// sendable tells whether net/http sends s as the value of a header.
+// sendable reports whether net/http sends s as the value of a header.
 func sendable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

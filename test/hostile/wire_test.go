@@ -140,7 +140,7 @@ func TestLargeRefusals(t *testing.T) {
 	}
 }
 
-// ownRefusal tells whether net/http answered before any handler ran.
+// ownRefusal reports whether net/http answered before any handler ran.
 func ownRefusal(h http.Header) bool {
 	return h.Get("Connection") == "close" && h.Get("Content-Security-Policy") == ""
 }

@@ -157,7 +157,7 @@ func (s *Server) Stop(limit time.Duration) error {
 // Exited is closed when the process has ended.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Alive tells whether the process runs.
+// Alive reports whether the process runs.
 func (s *Server) Alive() bool {
 	select {
 	case <-s.exited:

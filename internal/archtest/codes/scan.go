@@ -116,7 +116,7 @@ func (sc *scanner) call(s *source, fn *ast.FuncDecl, x *ast.CallExpr) {
 // fieldKind marks codes of single fields, which have no status of their own.
 const fieldKind = "field"
 
-// shape tells whether x makes a fault, and where its arguments stand.
+// shape reports whether x makes a fault, and where its arguments stand.
 func (sc *scanner) shape(x *ast.CallExpr) (call, bool) {
 	switch fun := x.Fun.(type) {
 	case *ast.Ident:
@@ -186,7 +186,7 @@ func (sc *scanner) field(s *source, lit *ast.CompositeLit) {
 	}
 }
 
-// text renders an expression; ok tells whether all of it is constant. What is
+// text renders an expression; ok reports whether all of it is constant. What is
 // not is shown as an ellipsis.
 func (sc *scanner) text(e ast.Expr) (text string, ok bool) {
 	switch x := e.(type) {

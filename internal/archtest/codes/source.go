@@ -27,7 +27,7 @@ func (s *source) where(n ast.Node) string {
 	return s.path + ":" + strconv.Itoa(s.fset.Position(n.Pos()).Line)
 }
 
-// usesFault tells whether the file imports the fault package or is part of it.
+// usesFault reports whether the file imports the fault package or is part of it.
 func (s *source) usesFault() bool {
 	if s.dir == "internal/fault" {
 		return true

@@ -109,7 +109,7 @@ func (c *Conn) Interrupt() {
 	sqlite3.Xsqlite3_interrupt(tls, c.db)
 }
 
-// InTx tells whether a transaction is open. One that was begun may have been
+// InTx reports whether a transaction is open. One that was begun may have been
 // rolled back by SQLite itself.
 func (c *Conn) InTx() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 

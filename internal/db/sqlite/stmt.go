@@ -111,7 +111,7 @@ func number(b bool) int64 {
 	return 0
 }
 
-// Step runs to the next row, and tells whether there is one.
+// Step runs to the next row, and reports whether there is one.
 func (s *Stmt) Step() (bool, error) {
 	switch rc := sqlite3.Xsqlite3_step(s.c.tls, s.p); rc {
 	case sqlite3.SQLITE_ROW:

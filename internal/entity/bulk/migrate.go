@@ -113,7 +113,7 @@ func (m *migrator) count(ctx context.Context) error {
 	}
 }
 
-// asked tells whether a twin is one the migration is for.
+// asked reports whether a twin is one the migration is for.
 func (m *migrator) asked(r *entity.Row) bool {
 	return r.ProtocolVersion != m.p.To && (m.p.From == "" || r.ProtocolVersion == m.p.From)
 }
@@ -230,7 +230,7 @@ func (m *migrator) step(ctx context.Context, r *entity.Row) (chunk.Step, error) 
 	return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) { return m.migrate(ctx, tx, r.DID) }}, nil
 }
 
-// check tells whether a twin can be migrated by the caller.
+// check reports whether a twin can be migrated by the caller.
 func (m *migrator) check(ctx context.Context, q db.Querier, r *entity.Row) error {
 	if err := m.may(ctx, q, r); err != nil {
 		return err

@@ -88,7 +88,7 @@ type Common struct {
 	ID         string        `json:"id" doc:"The same as the id of its job."`
 	Status     job.Status    `json:"status" enum:"queued,running,succeeded,failed,cancelled"`
 	Errors     []job.Failure `json:"errors,omitempty" doc:"Why it failed as a whole."`
-	CreatedBy  string        `json:"createdBy" doc:"DID of who asked for it."`
+	CreatedBy  string        `json:"createdBy" doc:"DID of whoever asked for it."`
 	CreatedAt  time.Time     `json:"createdAt"`
 	StartedAt  time.Time     `json:"startedAt,omitzero"`
 	FinishedAt time.Time     `json:"finishedAt,omitzero"`

@@ -209,7 +209,7 @@ func withClash(f, clash *fault.Error) *fault.Error {
 	return f.With(clash.Fields...)
 }
 
-// pending tells whether a dry run fails only because it has not stored an
+// pending reports whether a dry run fails only because it has not stored an
 // earlier row this one refers to.
 func (w *importer) pending(err error, all []entity.RelationDraft) bool {
 	switch fault.CodeOf(err) {

@@ -164,7 +164,7 @@ func (s *scan) see(at int64) {
 	}
 }
 
-// wants tells whether readings after a moment are wanted: until the range is
+// wants reports whether readings after a moment are wanted: until the range is
 // over and what began in it has ended, or the limit is reached.
 func (s *scan) wants(at int64) bool {
 	return len(s.events) < s.limit && (at < s.to || s.d.open && s.d.run.start < s.to)

@@ -85,7 +85,7 @@ func within[T any](w week, to int64, p web.Reply[web.Page[T]]) web.Reply[Within[
 	return web.Reply[Within[T]]{Value: Within[T]{From: moment(from), To: moment(to), Page: p.Value}, Link: p.Link}
 }
 
-// wrong names moments that are none, and tells whether there were any.
+// wrong names moments that are none, and reports whether there were any.
 func (p period) wrong(c *fault.Checks) bool {
 	const detail = "The value is a time such as 2024-02-20T08:15:00Z, or a day such as 2024-02-20."
 	if p.From.wrong {

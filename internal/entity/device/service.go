@@ -233,12 +233,12 @@ func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string)
 	return &twin{row, e}, nil
 }
 
-// visible tells whether a twin belongs to what exists for the caller.
+// visible reports whether a twin belongs to what exists for the caller.
 func visible(c web.Caller, r *entity.Row) bool {
 	return len(c.Projects) == 0 || slices.Contains(c.Projects, r.Project) || slices.Contains(c.Projects, r.DID)
 }
 
-// sees tells whether a caller may know of a twin. The key of a device, which
+// sees reports whether a caller may know of a twin. The key of a device, which
 // does not read twins, knows itself and what it controls: whoever takes the
 // key out of a device learns nothing about its neighbours.
 func sees(c web.Caller, e *entity.Entity) bool { return c.May("entities:read") || controls(c, e) }

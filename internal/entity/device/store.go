@@ -30,7 +30,7 @@ func lock(ctx context.Context, tx *db.Tx, device, now int64) error {
 	return nil
 }
 
-// alive tells whether the twin of a device can still take readings.
+// alive reports whether the twin of a device can still take readings.
 func alive(ctx context.Context, q db.Querier, ws string, device int64) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectAlive, device, ws), "find device")
 }

@@ -81,7 +81,7 @@ func Inverse(role string) string {
 	return ""
 }
 
-// Joins tells whether the rule allows an edge between these domain types.
+// Joins reports whether the rule allows an edge between these domain types.
 func (r Rule) Joins(from, to string) bool {
 	return slices.ContainsFunc(r.Pairs, func(p Pair) bool {
 		return p.From == from && (p.To == to || p.To == Any && to != "group")
@@ -103,7 +103,7 @@ func (r Rule) Partners(domain string, inverse bool) []string {
 	return out
 }
 
-// Outside tells whether a twin may name a parent that is not held here, by a
+// Outside reports whether a twin may name a parent that is not held here, by a
 // word of the domain model: the organisation of a project, the project of an
 // asset, a device or a household. Whether the parent is one cannot be checked.
 func Outside(word, domain string) bool {
@@ -118,7 +118,7 @@ func Outside(word, domain string) bool {
 	return false
 }
 
-// Orders tells whether the edges of a role must not form a circle.
+// Orders reports whether the edges of a role must not form a circle.
 func Orders(role string) bool { return role == Contains || role == Generates }
 
 // Required names the word by which a twin of a domain type must be joined to a
@@ -156,7 +156,7 @@ func Leans(domain string) (role string, words []string) {
 	return "", nil
 }
 
-// Binds tells whether an edge of a role says something about its source that
+// Binds reports whether an edge of a role says something about its source that
 // only those who control the source may say: what it implements, produces,
 // verifies or has become. A project takes in what others register in it.
 func Binds(role string) bool {
@@ -166,7 +166,7 @@ func Binds(role string) bool {
 // maxWord is how long a role of the users' own may be.
 const maxWord = 64
 
-// IsWord tells whether s can be a role: a lower-case letter, then letters and
+// IsWord reports whether s can be a role: a lower-case letter, then letters and
 // digits, at most 64 in all.
 func IsWord(s string) bool {
 	if s == "" || len(s) > maxWord {

@@ -5,7 +5,7 @@ import "errors"
 // ErrTooFar says that a walk has met more twins than it may look at.
 var ErrTooFar = errors.New("too many twins to look at")
 
-// Reaches tells whether goal is start or one of those above it, where above
+// Reaches reports whether goal is start or one of those above it, where above
 // lists the direct parents of a twin. It looks at no more than limit twins and
 // returns ErrTooFar when they do not answer the question. Circles that are
 // there already do not hold it up.

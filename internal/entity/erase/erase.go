@@ -57,7 +57,7 @@ type Certificate struct {
 	ID       string           `json:"id" example:"erasure_7310428377145344"`
 	Subject  string           `json:"subject" doc:"DID of the twin that was erased."`
 	ErasedAt time.Time        `json:"erasedAt"`
-	By       string           `json:"by" doc:"DID of who asked for it."`
+	By       string           `json:"by" doc:"DID of whoever asked for it."`
 	Reason   string           `json:"reason"`
 	With     []string         `json:"with,omitzero" doc:"DIDs of twins that were made for it and were erased with it, each with a certificate of its own: the household of a registration over USSD. It stays, without telephone number and customer id, where others are linked to it."`
 	Counts   map[string]int64 `json:"counts" doc:"How many things were erased: revisions of the twin, events that held data, relationships that were ended or removed, conversations with the oracle that were removed or blanked, and what other parts kept. What stood under a twin of with is counted by the certificate of that twin."`
@@ -96,7 +96,7 @@ func blank(e *entity.Entity) {
 
 func empty() entity.Object { return entity.Object{Value: jsontext.Value("{}")} }
 
-// isBlank tells whether blank would change nothing.
+// isBlank reports whether blank would change nothing.
 func isBlank(e *entity.Entity) bool {
 	listed := len(e.Services) + len(e.LinkedResources) + len(e.LinkedClaims) + len(e.LinkedEntities) + len(e.AccordedRights) +
 		len(e.Accounts) + len(e.AlsoKnownAs) + len(e.VerifiableCredential) + len(e.ExternalIDs)

@@ -210,7 +210,7 @@ func (s *Service) blankTwin(ctx context.Context, subject string) error {
 // edgePage is how many edges are read at once.
 const edgePage = 100
 
-// people tells whether twins of a domain type are people or where they live.
+// people reports whether twins of a domain type are people or where they live.
 func people(domain string) bool { return domain == "household" || domain == "person" }
 
 // endEdges ends the edges of a person or a household to others held here, and

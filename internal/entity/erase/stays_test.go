@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 )
 
-// said tells whether one of the sentences begins so.
+// said reports whether one of the sentences begins so.
 func said(c erase.Certificate, begin string) bool {
 	return slices.ContainsFunc(c.Stays, func(s string) bool { return strings.HasPrefix(s, begin) })
 }

@@ -102,7 +102,7 @@ func (a *audit) judge(t *audited, j *joined) {
 		a.note(t, "edge_workspace", "The relationship "+id+" is of another workspace.")
 	}
 	switch {
-	case j.far == 0: // not held here, or not for who made it
+	case j.far == 0: // not held here, or not for whoever made it
 		rule, inverse, ok := edge.Of(j.role)
 		switch {
 		case ok && !inverse:

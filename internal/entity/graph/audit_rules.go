@@ -155,7 +155,7 @@ func (b *batch) verdict(t *audited, r *record) {
 		by = append(by, a.Verifier)
 	}
 	if slices.Contains(by, r.CreatedBy) || r.StatedBy != "" && slices.Contains(by, r.StatedBy) {
-		b.note(t, "claim_verified_by_claimant", "It is verified by who has made it or last changed what it says.")
+		b.note(t, "claim_verified_by_claimant", "It is verified by whoever has made it or last changed what it says.")
 	}
 	if r.Verification.Missing > 0 || judge.Repeats(r.Verification) {
 		b.note(t, "claim_without_quorum", "It is verified by fewer oracles, or people, than its protocol asked for.")
@@ -348,7 +348,7 @@ func (b *batch) named(ctx context.Context, q db.Querier, known *circles) error {
 	return err
 }
 
-// lone tells whether a twin needs a parent and has no edge by one of words.
+// lone reports whether a twin needs a parent and has no edge by one of words.
 func lone(t *audited, words map[string]bool) bool {
 	child := edge.Required(t.domain)
 	if child == "" || t.status != entity.StatusActive {
@@ -408,7 +408,7 @@ func (b *batch) index(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// noted tells whether a broken rule is kept already.
+// noted reports whether a broken rule is kept already.
 func (a *audit) noted(nid int64, detail string) bool {
 	return slices.ContainsFunc(a.report.Violations, func(v Violation) bool { return v.nid == nid && v.Detail == detail })
 }

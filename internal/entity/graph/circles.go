@@ -79,7 +79,7 @@ func (c *circles) load(rows db.Rows, err error, nids []int64) (found []int64, _ 
 	return found, err
 }
 
-// relies tells whether a twin may rely on a parent of a status. A group stays
+// relies reports whether a twin may rely on a parent of a status. A group stays
 // with its organisation and a claim with what produced it when those have gone,
 // and a claim that was verified stays so.
 func relies(role string, status entity.Status, holds bool) bool {
@@ -92,7 +92,7 @@ func relies(role string, status entity.Status, holds bool) bool {
 	return holds && status != entity.StatusDeactivated
 }
 
-// beyond tells whether an ancestor of a twin is not known.
+// beyond reports whether an ancestor of a twin is not known.
 func (c *circles) beyond(nid int64) bool {
 	seen := map[int64]bool{nid: true}
 	for next := []int64{nid}; len(next) > 0; next = next[1:] {

@@ -99,7 +99,7 @@ func (l *lister) list(ctx context.Context, way Direction) (bool, error) {
 	}
 }
 
-// plain tells whether nearly every edge will be listed.
+// plain reports whether nearly every edge will be listed.
 func (l *lister) plain() bool {
 	return len(l.filter.Roles) == 0 && l.filter.On.IsZero() && l.k.DomainType == "" && len(l.caller.Projects) == 0
 }

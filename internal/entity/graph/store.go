@@ -54,7 +54,7 @@ func notFound() error {
 	return fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No entity has this DID.")
 }
 
-// visible tells whether c may know of a twin of its workspace that belongs to
+// visible reports whether c may know of a twin of its workspace that belongs to
 // a project, or to none ("").
 func visible(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || slices.Contains(c.Projects, project)

@@ -116,7 +116,7 @@ func memberships(ctx context.Context, q db.Querier, ws, member string) ([]Member
 }
 
 // organisationOf finds the organisation above a group, "" when none is held
-// here, and tells whether it and all groups on the way are active.
+// here, and reports whether it and all groups on the way are active.
 func organisationOf(ctx context.Context, q db.Querier, nid int64) (org string, active bool, err error) {
 	active = true
 	for range maxDepth {

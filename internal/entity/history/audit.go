@@ -43,7 +43,7 @@ type follower struct {
 	why    string
 }
 
-// step checks the next revision and tells whether to go on.
+// step checks the next revision and reports whether to go on.
 func (c *follower) step(v revision) bool {
 	if v.number != c.last.Number+1 {
 		c.where, c.why = c.last.Number+1, "missing"

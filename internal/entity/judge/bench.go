@@ -97,7 +97,7 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	return next, nil
 }
 
-// Said tells whether the last verdict of the caller about a twin, since the
+// Said reports whether the last verdict of the caller about a twin, since the
 // revision it names, is this one: it was sent twice.
 func (b Bench) Said(ctx context.Context, q db.Querier, nid int64, v Verdict) (bool, error) {
 	was, reason, err := findSaid(ctx, q, nid, v.about(), b.Caller)
@@ -240,7 +240,7 @@ func Kept(p *plan.Plan) error {
 		With(fault.Field{Code: "exists", Detail: "The credential is " + credential.Status + "; only one that is deactivated gives its claim free."})
 }
 
-// Repeats tells whether an oracle, or whoever spoke for one, counts twice in a
+// Repeats reports whether an oracle, or whoever spoke for one, counts twice in a
 // verdict.
 func Repeats(v twin.Verification) bool {
 	seen := map[string]bool{}
@@ -253,7 +253,7 @@ func Repeats(v twin.Verification) bool {
 	return false
 }
 
-// Approves tells whether the verdict about a claim rests on an oracle.
+// Approves reports whether the verdict about a claim rests on an oracle.
 func Approves(v twin.Verification, oracle string) bool {
 	return v.Status == Verified && slices.ContainsFunc(v.Approvals, func(a twin.Approval) bool { return a.Oracle == oracle })
 }

@@ -47,7 +47,7 @@ func (v Verdict) Validate() error {
 	return c.Err("ENTITY_INVALID", "The entity is not valid.")
 }
 
-// Decides tells whether a verdict says that a twin is what it claims to be, or
+// Decides reports whether a verdict says that a twin is what it claims to be, or
 // that it is not.
 func (v Verdict) Decides() bool { return v.Status == Verified || v.Status == Rejected }
 
@@ -59,7 +59,7 @@ func (v Verdict) about() int64 {
 	return *v.Revision
 }
 
-// Repeated tells whether what somebody has said about a twin, for a reason, is
+// Repeated reports whether what somebody has said about a twin, for a reason, is
 // the same verdict about the same revision.
 func (v Verdict) Repeated(was twin.Verification, reason string) bool {
 	i := slices.IndexFunc(was.Approvals, func(a twin.Approval) bool { return a.Verifier == was.Verifier && a.Revision == was.Revision })
@@ -86,7 +86,7 @@ func Outlived(before, e *twin.Entity) bool {
 	return Vouched(was) && reflect.DeepEqual(e.Verification, was)
 }
 
-// Vouched tells whether somebody stands for what a twin says: with a verdict, or
+// Vouched reports whether somebody stands for what a twin says: with a verdict, or
 // a part of one.
 func Vouched(v twin.Verification) bool { return v.Status == Verified || len(v.Approvals) > 0 }
 
@@ -106,7 +106,7 @@ func Restated(before, e *twin.Entity) bool {
 
 const claim = "claim"
 
-// Says tells whether an edge is part of what a twin of a domain type says: of a
+// Says reports whether an edge is part of what a twin of a domain type says: of a
 // claim those that tell what it is about and what produced it, of a credential
 // those that tell what it became from. Who verifies a claim and what it has
 // become follows from verdicts.
@@ -114,6 +114,6 @@ func Says(domain, role string) bool {
 	return Speaks(domain) && role != edge.Verifies && role != edge.VerifiedBy && role != edge.Becomes
 }
 
-// Speaks tells whether edges are part of what a twin of a domain type says. Of
+// Speaks reports whether edges are part of what a twin of a domain type says. Of
 // most twins they are not: others add them.
 func Speaks(domain string) bool { return domain == claim || domain == "credential" }

@@ -110,7 +110,7 @@ func (b Bench) hold(h hands) hold {
 	return hold{slices.ContainsFunc(h.Controllers, acts), acts(h.Owner)}
 }
 
-// controls tells whether the caller controls a twin, as itself or through a
+// controls reports whether the caller controls a twin, as itself or through a
 // group.
 func (b Bench) controls(ctx context.Context, q db.Querier, nid int64) (bool, error) {
 	h, _, err := findHands(ctx, q, b.Workspace, nid)

@@ -95,7 +95,7 @@ func findHandsAt(ctx context.Context, q db.Querier, nid, at int64) (hands, error
 	return handsOf(record)
 }
 
-// hasChanged tells whether somebody has made a revision of a twin and needed
+// hasChanged reports whether somebody has made a revision of a twin and needed
 // control of it.
 func hasChanged(ctx context.Context, q db.Querier, nid int64, who string) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectChanged, nid, who), "look through revisions")

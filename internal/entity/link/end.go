@@ -37,7 +37,7 @@ func FindEnd(ctx context.Context, q db.Querier, ws, id string) (*End, error) {
 	return scanEnd(q.QueryRow(ctx, selectEnd, id, ws))
 }
 
-// Held tells whether a workspace has a twin of this DID.
+// Held reports whether a workspace has a twin of this DID.
 func Held(ctx context.Context, q db.Querier, ws, id string) (bool, error) {
 	e, err := FindEnd(ctx, q, ws, id)
 	return e != nil, err

@@ -151,7 +151,7 @@ const (
 	holdsR4 = ` AND (r.since IS NULL OR r.since <= $4) AND (r.until IS NULL OR r.until > $4)`
 )
 
-// Holds tells whether an edge with these times holds at a moment. A time that
+// Holds reports whether an edge with these times holds at a moment. A time that
 // is zero is none.
 func Holds(since, until, now time.Time) bool {
 	return !since.After(now) && (until.IsZero() || until.After(now))
@@ -198,7 +198,7 @@ func (c Count) In(ctx context.Context, q db.Querier, nid int64) (n int, err erro
 	return n, db.Wrap("count relationships", err)
 }
 
-// HasOtherGroup tells whether an organisation contains an active group besides
+// HasOtherGroup reports whether an organisation contains an active group besides
 // one.
 func HasOtherGroup(ctx context.Context, q db.Querier, org, group int64) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectOtherGroup, org, group), "look for groups")

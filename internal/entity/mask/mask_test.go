@@ -98,7 +98,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("%s: %s withheld %v, %v", name, e.Properties.Value, e.Withheld, err)
 		}
 	}
-	if asked != 8 { // by a stranger, and by each that is not settled by then; never for who controls it by itself
+	if asked != 8 { // by a stranger, and by each that is not settled by then; never for whoever controls it by itself
 		t.Errorf("groups were asked for %d times, want 8", asked)
 	}
 }

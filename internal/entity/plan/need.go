@@ -42,7 +42,7 @@ func Counter(e *twin.Entity, now time.Time) func(word string) int {
 	}
 }
 
-// Timed tells whether what a record misses may change by the clock alone: it
+// Timed reports whether what a record misses may change by the clock alone: it
 // shows an edge that begins or ends at a moment, or not all its edges.
 func Timed(e *twin.Entity) bool {
 	return e.MoreRelationships || slices.ContainsFunc(e.Relationships, func(r twin.Relationship) bool {
@@ -69,7 +69,7 @@ func Words(p *protocol.Protocol, domain string) map[string]int {
 	return out
 }
 
-// Belongs tells whether an edge makes the twin that shows it under a word part
+// Belongs reports whether an edge makes the twin that shows it under a word part
 // of the project at the other end. other is the domain type of that end, ""
 // when it is not held here.
 func Belongs(word, other string) bool {
@@ -80,7 +80,7 @@ func Belongs(word, other string) bool {
 	return false
 }
 
-// Places tells whether edges make a twin part of a project it is not part of.
+// Places reports whether edges make a twin part of a project it is not part of.
 // other is the domain type of their other end.
 func Places(project, other string, edges []twin.Relationship) bool {
 	return project == "" && slices.ContainsFunc(edges, func(r twin.Relationship) bool { return Belongs(r.Role, other) })

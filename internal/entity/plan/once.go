@@ -10,7 +10,7 @@ import (
 
 // Once refuses an edge by which a claim becomes a credential while it has become
 // another that is not deactivated: what a claim says counts once. The claim is
-// locked. sees tells whether the caller may know of the twins of a project.
+// locked. sees reports whether the caller may know of the twins of a project.
 // Fault: CLAIM_ALREADY_CREDENTIAL.
 func Once(ctx context.Context, q db.Querier, l *link.Link, pointer string, sees func(project string) bool) error {
 	other, err := link.OtherCredential(ctx, q, l.Src, l.Dst)

@@ -44,27 +44,27 @@ func (p *Plan) Ends() (from, to *link.End) {
 	return p.Self, p.Other
 }
 
-// Ordered tells whether the edge could close a circle: only twins of one kind
+// Ordered reports whether the edge could close a circle: only twins of one kind
 // contain each other.
 func (p *Plan) Ordered() bool {
 	from, to := p.Ends()
 	return p.Link.Mirror && edge.Orders(p.Link.Role) && from.DomainType == to.DomainType
 }
 
-// ToGroup tells whether the edge puts a group into an organisation or another
+// ToGroup reports whether the edge puts a group into an organisation or another
 // group.
 func (p *Plan) ToGroup() bool {
 	_, to := p.Ends()
 	return p.Link.Mirror && p.Link.Role == edge.Contains && to.DomainType == "group"
 }
 
-// Leans tells whether the edge may be the one by which an asset names the
+// Leans reports whether the edge may be the one by which an asset names the
 // project it needs. The project does not show it.
 func (p *Plan) Leans() bool {
 	return p.Link.Role == edge.Project && p.Other != nil && p.Self.DomainType == "asset"
 }
 
-// Same tells whether two plans are of one edge.
+// Same reports whether two plans are of one edge.
 func (p *Plan) Same(o *Plan) bool {
 	return p.Link.Role == o.Link.Role && p.Link.Src == o.Link.Src && p.Link.DstDID == o.Link.DstDID
 }

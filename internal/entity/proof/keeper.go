@@ -103,7 +103,7 @@ func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
 	return err
 }
 
-// FollowAll is Follow for the edges of a new twin. It tells whether the twin
+// FollowAll is Follow for the edges of a new twin. It reports whether the twin
 // itself may show credentials now.
 func (k Keeper) FollowAll(ctx context.Context, tx *db.Tx, plans []*plan.Plan) (produces bool, err error) {
 	for _, p := range plans {

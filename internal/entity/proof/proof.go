@@ -45,7 +45,7 @@ func Status(status twin.Status, verification string) string {
 	return string(status)
 }
 
-// Changed tells whether a revision of a twin changes what others show of it.
+// Changed reports whether a revision of a twin changes what others show of it.
 func Changed(before, e *twin.Entity) bool {
 	return e.DomainType == Credential && Item(before) != Item(e)
 }

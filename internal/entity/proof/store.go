@@ -44,7 +44,7 @@ func Of(ctx context.Context, q db.Querier, claim int64, limit int) ([]int64, err
 	return db.Collect(rows, err, "list credentials", db.Column[int64])
 }
 
-// Held tells whether a twin is a claim that became a credential, or produces
+// Held reports whether a twin is a claim that became a credential, or produces
 // one.
 func Held(ctx context.Context, q db.Querier, nid, credential int64) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectHeld, nid, credential), "look for a credential")

@@ -44,7 +44,7 @@ func NormalClass(name string) string {
 	return name
 }
 
-// FitsClass tells whether a twin of a role in the domain model and a canonical
+// FitsClass reports whether a twin of a role in the domain model and a canonical
 // class is of the class a relationship asks for. A device is an asset too. For
 // the DID of a protocol it is false: ask Protocol.Extends.
 func FitsClass(className, domainType, class string) bool {
@@ -77,7 +77,7 @@ func FitsClass(className, domainType, class string) bool {
 	return false
 }
 
-// isClass tells whether a text may stand for the class of a relationship.
+// isClass reports whether a text may stand for the class of a relationship.
 func isClass(name string) bool {
 	if _, ok := classNames()[NormalClass(name)]; ok {
 		return true

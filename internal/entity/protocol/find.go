@@ -204,7 +204,7 @@ func (s *Service) OfClass(ctx context.Context, ws, class string) ([]string, erro
 	return dids, nil
 }
 
-// Holds tells whether a DID is that of a protocol of a workspace, in any state,
+// Holds reports whether a DID is that of a protocol of a workspace, in any state,
 // or of a shipped one. It is cheap: the DIDs are few and kept.
 func (s *Service) Holds(ctx context.Context, ws, id string) (bool, error) {
 	if s.shipped.has(id) {

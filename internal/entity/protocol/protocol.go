@@ -82,7 +82,7 @@ type Record struct {
 	Revision     int64     `json:"revision" doc:"Counts the changes of this version; the ETag."`
 	Created      time.Time `json:"created,omitzero"`
 	Updated      time.Time `json:"updated,omitzero"`
-	CreatedBy    string    `json:"createdBy,omitzero" doc:"DID of who made this version."`
+	CreatedBy    string    `json:"createdBy,omitzero" doc:"DID of whoever made this version."`
 	UpdatedBy    string    `json:"updatedBy,omitzero"`
 	Published    time.Time `json:"published,omitzero"`
 	StatusReason string    `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`
@@ -157,7 +157,7 @@ func (p *Protocol) DomainType() string { return p.eff.DomainType }
 // FindClaimRule reads it. Do not change it.
 func (p *Protocol) ClaimTypes() []byte { return p.eff.ClaimTypes.Value }
 
-// Open tells whether a twin may have properties that are not declared.
+// Open reports whether a twin may have properties that are not declared.
 func (p *Protocol) Open() bool { return p.set.Open }
 
 // Indexed lists the properties in the property index. Do not change it.
@@ -212,12 +212,12 @@ func (p *Protocol) Names() []string {
 	return slices.Sorted(maps.Keys(p.set.Properties))
 }
 
-// Fits tells whether twins of a type may be made from it.
+// Fits reports whether twins of a type may be made from it.
 func (p *Protocol) Fits(entityType string) bool {
 	return len(p.eff.AppliesTo) == 0 || slices.Contains(p.eff.AppliesTo, entityType)
 }
 
-// Extends tells whether it is the protocol did or builds on it.
+// Extends reports whether it is the protocol did or builds on it.
 func (p *Protocol) Extends(did string) bool { return slices.Contains(p.lineage, did) }
 
 // Schema is the JSON Schema of the properties, as text. Do not change it.

@@ -32,7 +32,7 @@ func (k *Content) sense(c *fault.Checks) {
 	k.senseRest(c)
 }
 
-// agree tells whether a class and a role in the domain model go together.
+// agree reports whether a class and a role in the domain model go together.
 func agree(class, domainType string) bool {
 	switch domainType {
 	case "oracle", "system":

@@ -26,7 +26,7 @@ type Config struct {
 	// Changed is called after a commit that changed a protocol of a workspace,
 	// for other instances to Forget it.
 	Changed func(ws string)
-	// Taken tells whether something else of a workspace has a DID, a twin for
+	// Taken reports whether something else of a workspace has a DID, a twin for
 	// example. Without it nothing has.
 	Taken func(ctx context.Context, q db.Querier, ws, did string) (bool, error)
 }

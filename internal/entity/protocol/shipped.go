@@ -31,7 +31,7 @@ func (l *library) find(did, version string) *Protocol {
 	return l.byDID[did]
 }
 
-// has tells whether a DID is that of a shipped protocol.
+// has reports whether a DID is that of a shipped protocol.
 func (l *library) has(did string) bool { return l.byDID[did] != nil }
 
 // loadShipped reads the files in this package. One that is wrong is a mistake

@@ -56,7 +56,7 @@ func (w *Writer) Quoted(text string) {
 	w.B, w.Failed = b, w.Failed || err != nil
 }
 
-// isPlain tells whether text is ASCII that JSON takes as it is.
+// isPlain reports whether text is ASCII that JSON takes as it is.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

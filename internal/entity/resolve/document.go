@@ -115,7 +115,7 @@ type record struct {
 	Updated     time.Time         `json:"updated"`
 }
 
-// private tells whether twins of a type stand for people, of whom strangers
+// private reports whether twins of a type stand for people, of whom strangers
 // learn that the DID exists and who controls it, no more.
 func private(domainType string) bool { return domainType == "household" || domainType == "person" }
 
@@ -156,7 +156,7 @@ func (r record) document(v view) *Document {
 	return d
 }
 
-// isURI tells whether a name is one that DID Core takes: records hold any.
+// isURI reports whether a name is one that DID Core takes: records hold any.
 func isURI(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme != "" && (u.Opaque != "" || u.Host != "")

@@ -182,7 +182,7 @@ func refusal(word, message string) *Result {
 	return &Result{Context: contextResolution, ResolutionMetadata: ResolutionMetadata{Error: word, Message: message}}
 }
 
-// resultMedia is the type of a result for who asked for a document.
+// resultMedia is the type of a result for whoever asked for a document.
 func (f form) resultMedia() string {
 	if f.document {
 		return mediaJSON

@@ -73,7 +73,7 @@ func literal(s string) string {
 	return best
 }
 
-// in tells whether one of the texts stands in a record.
+// in reports whether one of the texts stands in a record.
 func (h hint) in(body string) bool {
 	for _, s := range h {
 		if strings.Contains(body, s) {

@@ -111,7 +111,7 @@ type filling struct {
 	bytes int
 }
 
-// add puts a twin on the page and tells whether there was room.
+// add puts a twin on the page and reports whether there was room.
 func (f *filling) add(p *plan, c candidate) bool {
 	if len(f.Rows) == p.limit || len(f.Rows) > 0 && f.bytes+len(c.body) > maxPage {
 		return false
@@ -194,7 +194,7 @@ func (p *plan) fits(c candidate) bool {
 	return true
 }
 
-// visible tells whether a key restricted to projects may see a twin. A project
+// visible reports whether a key restricted to projects may see a twin. A project
 // belongs to itself.
 func visible(project string, projects []string) bool {
 	return len(projects) == 0 || project != "" && slices.Contains(projects, project)

@@ -112,7 +112,7 @@ func (f Found) Bodies() [][]byte {
 
 // List gives a page of the twins the caller of ctx may see. q is the store, or
 // a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD, and
-// SCOPE_MISSING for who asks by what they may not see.
+// SCOPE_MISSING for whoever asks by what they may not see.
 func (s *Service) List(ctx context.Context, q db.Querier, query Query) (Found, error) {
 	p, err := s.prepare(ctx, q, query)
 	if err != nil {

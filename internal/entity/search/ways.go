@@ -64,7 +64,7 @@ func (c choice) rank() int {
 	return 0
 }
 
-// pointsOf tells whether a field names single twins.
+// pointsOf reports whether a field names single twins.
 func pointsOf(field rql.Path, names []string) (points, bool) {
 	switch {
 	case len(field) == 1 && field[0] == "did":

@@ -50,7 +50,7 @@ type Entity struct {
 	Type                 string            `json:"type" doc:"What it is, in the words of its maker." example:"Device"`
 	Class                string            `json:"class" enum:"physical,cognitive,system,oracle" doc:"Canonical class; comes from the protocol."`
 	DomainType           string            `json:"domainType" doc:"Role in the domain model: organisation, group, project, asset, device, household, person, oracle, system, claim, credential, or thing; comes from the protocol." example:"device"`
-	Controller           string            `json:"controller" doc:"DID of who may change the twin."`
+	Controller           string            `json:"controller" doc:"DID of whoever may change the twin."`
 	Controllers          []string          `json:"controllers" doc:"All who may change it, the controller first."`
 	Owner                string            `json:"owner" doc:"DID of whom it belongs to."`
 	Protocol             string            `json:"protocol" doc:"DID of the protocol it was made from." example:"did:ixo:protocol/template"`
@@ -80,8 +80,8 @@ type Entity struct {
 	Revision             int64             `json:"revision" doc:"Counts the changes; the ETag."`
 	Created              time.Time         `json:"created"`
 	Updated              time.Time         `json:"updated"`
-	CreatedBy            string            `json:"createdBy" doc:"DID of who made it."`
-	UpdatedBy            string            `json:"updatedBy" doc:"DID of who made this revision."`
+	CreatedBy            string            `json:"createdBy" doc:"DID of whoever made it."`
+	UpdatedBy            string            `json:"updatedBy" doc:"DID of whoever made this revision."`
 	StatedBy             string            `json:"statedBy,omitzero" doc:"Of a claim: DID of who last changed what it says; its maker when absent."`
 	Links                Links             `json:"links"`
 	Withheld             []string          `json:"withheld,omitzero" doc:"Personal properties it has that you may not see: who does not control it needs the scope entities:pii. What metadata has under such a name is withheld as metadata.name."`
@@ -149,7 +149,7 @@ type Account struct {
 	Address string `json:"address"`
 }
 
-// Verification tells whether somebody has vouched for the twin.
+// Verification reports whether somebody has vouched for the twin.
 type Verification struct {
 	Status    string    `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired"`
 	Verifier  string    `json:"verifier,omitzero" doc:"DID."`

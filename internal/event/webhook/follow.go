@@ -85,7 +85,7 @@ func (s *Service) passOver(ctx context.Context, ws, id string) error {
 	return err
 }
 
-// misplaced tells whether a read failed because the log does not hold the
+// misplaced reports whether a read failed because the log does not hold the
 // place.
 func misplaced(err error) bool {
 	code := fault.CodeOf(err)

@@ -58,7 +58,7 @@ func (s *Service) send(ctx context.Context, h *hook, m message) attempt {
 	req.Header.Set("Content-Type", "application/cloudevents+json")
 	req.Header.Set("User-Agent", "Hearth-Webhook/1")
 	req.Header.Set("webhook-id", m.id)
-	ops.Inject(ctx, req.Header) // a ping belongs to the trace of who asked for it
+	ops.Inject(ctx, req.Header) // a ping belongs to the trace of whoever asked for it
 	req.Header.Set("webhook-timestamp", strconv.FormatInt(start.Unix(), 10))
 	req.Header.Set("webhook-signature", sign(secrets, m.id, start, m.body))
 	a := exchange(s.cfg.Client, req)

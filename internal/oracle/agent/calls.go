@@ -168,7 +168,7 @@ func (u *turn) start(ctx context.Context, jobs []job) error {
 }
 
 // setOff begins a job: it reports its start, and its end too when it is refused.
-// It tells whether a tool is at work on it.
+// It reports whether a tool is at work on it.
 func (u *turn) setOff(ctx context.Context, i int, j *job, ends chan<- outcome) (bool, error) {
 	if j.quiet {
 		j.ended = true
@@ -335,7 +335,7 @@ func cut(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "") + "\n[" + strconv.Itoa(left) + " bytes left out]"
 }
 
-// wellFormed tells whether every call of messages has its result right after
+// wellFormed reports whether every call of messages has its result right after
 // it, in order, and every result its call, and none is empty.
 func wellFormed(messages []llm.Message) bool {
 	for i := 0; i < len(messages); {
@@ -354,7 +354,7 @@ func wellFormed(messages []llm.Message) bool {
 	return true
 }
 
-// blank tells whether an answer says nothing to a model: it was interrupted
+// blank reports whether an answer says nothing to a model: it was interrupted
 // before its first word.
 func blank(m *llm.Message) bool {
 	return m.Role == llm.Assistant && m.Content == "" && len(m.ToolCalls) == 0

@@ -14,7 +14,7 @@ import (
 // encoding, and one more to see that there is more.
 const readBytes = MaxText*utf8.UTFMax + utf8.UTFMax
 
-// readable tells whether a file is text, by its type and, where that says
+// readable reports whether a file is text, by its type and, where that says
 // nothing, by its name.
 func readable(mimetype, filename string) bool {
 	kind, _, err := mime.ParseMediaType(mimetype)

@@ -31,7 +31,7 @@ func newGuard(perMinute int, now func() time.Time) *guard {
 	}
 }
 
-// Allow tells whether the address of ctx has tries left.
+// Allow reports whether the address of ctx has tries left.
 func (g *guard) Allow(ctx context.Context) bool {
 	return isUnguarded(ctx) || g.left(addrName(ctx)) <= 0
 }

@@ -138,7 +138,7 @@ func (t *told) messages() []llm.Message {
 // upto is the last turn that is known.
 func (t *told) upto() int64 { return t.turns[len(t.turns)-1].number }
 
-// serves tells whether what is known can stand at the beginning of a window:
+// serves reports whether what is known can stand at the beginning of a window:
 // it was cut by the same bound, and the window goes at least as far.
 func (t *told) serves(w window) bool {
 	return t != nil && t.bytes == w.bytes && t.upto() <= w.to

@@ -52,7 +52,7 @@ func (s *Store) Session(ctx context.Context, user, id string) (Session, error) {
 	return s.show(r), nil
 }
 
-// Owns tells whether a user has a session.
+// Owns reports whether a user has a session.
 func (s *Store) Owns(ctx context.Context, user, id string) (bool, error) {
 	_, err := findSession(ctx, s.cfg.DB, user, id)
 	if isMissing(err) {

@@ -98,12 +98,12 @@ func (w *Writer) Flush() error {
 	return w.out(text)
 }
 
-// opens tells whether a colon here may begin a shortcode.
+// opens reports whether a colon here may begin a shortcode.
 func (w *Writer) opens() bool {
 	return w.fence == 0 && w.run == 0 && (w.prev == 0 || free(w.prev) && w.prev != ':' && w.prev != '\\')
 }
 
-// free tells whether a character may stand beside a shortcode: not a part of a
+// free reports whether a character may stand beside a shortcode: not a part of a
 // word, of a path or of code.
 func free(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("`/=@&#", r)

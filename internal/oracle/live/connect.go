@@ -176,7 +176,7 @@ func again(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// passing tells whether an error may be gone in a moment.
+// passing reports whether an error may be gone in a moment.
 func passing(err error) bool {
 	kind := fault.KindOf(err)
 	return (kind == fault.Internal || kind == fault.Unavailable) && !errors.Is(err, context.Canceled)

@@ -59,7 +59,7 @@ type Config struct {
 	// Unavailable, it is asked again a few times. Who it lets in stays as long as
 	// the Guest says.
 	Handshake func(ctx context.Context, invocation, delegation string) (Guest, error)
-	// Owns tells whether a user has a session.
+	// Owns reports whether a user has a session.
 	Owns func(ctx context.Context, user, session string) (bool, error)
 	// Events lists the events that plugins add to the catalogue; nil adds none.
 	Events func() []string

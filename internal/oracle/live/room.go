@@ -90,7 +90,7 @@ func (h *Hub) endJoin(j *joining) {
 	delete(h.joining, j)
 }
 
-// inhabited tells whether sockets of a user are in a session here.
+// inhabited reports whether sockets of a user are in a session here.
 func (h *Hub) inhabited(user, session string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,7 +163,7 @@ func (h *Hub) left(m *member) {
 	})
 }
 
-// listens tells whether a page is here that hears an event. The caller holds
+// listens reports whether a page is here that hears an event. The caller holds
 // mu.
 func (r *room) listens(event string) bool {
 	for m := range r.members {
@@ -174,7 +174,7 @@ func (r *room) listens(event string) bool {
 	return false
 }
 
-// over tells whether the socket has ended, though we may not have been told.
+// over reports whether the socket has ended, though we may not have been told.
 func (m *member) over() bool {
 	select {
 	case <-m.socket.Done():

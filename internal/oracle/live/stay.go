@@ -23,7 +23,7 @@ const (
 type Guest struct {
 	User  string    // DID
 	Until time.Time // the end of their tokens; zero is no end
-	// Check tells whether they may still stay: not after a fault of kind
+	// Check reports whether they may still stay: not after a fault of kind
 	// Unauthenticated. Nil: there is nothing to check.
 	Check func(ctx context.Context) error
 }

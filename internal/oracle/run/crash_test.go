@@ -84,7 +84,7 @@ func crash(t *testing.T, d *db.DB, cut int) {
 	g.closeAll(next)
 }
 
-// isTool tells whether a step of turn is a frame of a tool.
+// isTool reports whether a step of turn is a frame of a tool.
 func isTool(i int) bool { return i >= 4 && i <= 6 || i == 8 }
 
 // recovered is a run that another manager has ended.

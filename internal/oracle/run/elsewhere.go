@@ -117,7 +117,7 @@ func (m *Manager) Abort(ctx context.Context, user, session string) (bool, error)
 }
 
 // order asks whoever has a run to stop it: in its row, for certain, and over
-// the bus, for speed. It tells whether the run is still at work.
+// the bus, for speed. It reports whether the run is still at work.
 func (m *Manager) order(ctx context.Context, id, why string) (live bool, err error) {
 	err = m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
 		live, err = requestAbort(ctx, tx, id, why)

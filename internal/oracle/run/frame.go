@@ -40,7 +40,7 @@ const (
 	frameDone      = "done"
 )
 
-// durable tells whether a frame must be stored before anybody hears of it: it
+// durable reports whether a frame must be stored before anybody hears of it: it
 // has a meaning elsewhere.
 func durable(event string) bool {
 	switch event {

@@ -205,7 +205,7 @@ func (r *Run) soft(write func(b []byte, id int64) []byte) error {
 	return nil
 }
 
-// takes tells whether another frame may be added. The caller holds mu.
+// takes reports whether another frame may be added. The caller holds mu.
 func (r *Run) takes() error {
 	switch {
 	case r.ending:
@@ -358,7 +358,7 @@ func (m *Manager) flush(ctx context.Context, r *Run) {
 	}
 }
 
-// settle notes that frames up to an id are stored. It tells whether somebody
+// settle notes that frames up to an id are stored. It reports whether somebody
 // waited for that. The caller holds mu.
 func (r *Run) settle(upto int64) bool {
 	r.stored, r.failing = upto, false
@@ -404,7 +404,7 @@ func (r *Run) trim() {
 }
 
 // failed tells all who wait that the store has failed. The frames stay: the
-// next attempt has them too. It tells whether the attempt before failed as well.
+// next attempt has them too. It reports whether the attempt before failed as well.
 func (r *Run) failed(err error) (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

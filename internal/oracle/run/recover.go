@@ -81,7 +81,7 @@ func (m *Manager) Recover(ctx context.Context) (int, error) {
 	}
 }
 
-// dead tells whether an instance has ended. Of ourselves we ask about runs
+// dead reports whether an instance has ended. Of ourselves we ask about runs
 // that we do not know.
 func (m *Manager) dead(ctx context.Context, owner string) (bool, error) {
 	if m.cfg.Alone || owner == m.cfg.Instance {

@@ -21,7 +21,7 @@ var (
 	eventPattern = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 )
 
-// ValidName tells whether model servers accept name for a tool: 1 to 64
+// ValidName reports whether model servers accept name for a tool: 1 to 64
 // letters, digits, _ and -.
 func ValidName(name string) bool { return len(name) <= maxName && namePattern.MatchString(name) }
 

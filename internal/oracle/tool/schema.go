@@ -72,7 +72,7 @@ func member(out []byte, key string, v jsontext.Value) []byte {
 	return append(append(out, ':'), v...)
 }
 
-// CheckSchema tells whether raw can be the schema of a tool of ours: a JSON
+// CheckSchema reports whether raw can be the schema of a tool of ours: a JSON
 // Schema of an object, within the limits. Nothing means any object.
 func CheckSchema(raw jsontext.Value) error {
 	s := compile(raw)

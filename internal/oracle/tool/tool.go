@@ -24,7 +24,7 @@ const (
 	Action              // in the caller's page, as an action of its interface
 )
 
-// Client tells whether the tool runs with the caller. We never repeat such a
+// Client reports whether the tool runs with the caller. We never repeat such a
 // call: it may have had its effect although no answer came back.
 func (k Kind) Client() bool { return k == Browser || k == Action }
 

@@ -131,7 +131,7 @@ func (c *Conn) Send(packets ...Packet) error {
 	return nil
 }
 
-// tooMuch tells whether the client has fallen too far behind: by sixteen times
+// tooMuch reports whether the client has fallen too far behind: by sixteen times
 // its bounds while there is memory to spare, by its bounds after that, and by a
 // sixteenth of them when a crowd of slow clients fills the memory. The caller
 // holds mu.
@@ -143,7 +143,7 @@ func (c *Conn) tooMuch() bool {
 	return c.full(1) && (c.full(burst) || waiting > spare)
 }
 
-// full tells whether the queue has reached times its bounds. The caller holds
+// full reports whether the queue has reached times its bounds. The caller holds
 // mu.
 func (c *Conn) full(times int) bool {
 	return c.queued+c.inflight >= times*c.srv.cfg.QueueBytes || len(c.queue) >= times*c.srv.cfg.QueueFrames

@@ -1,13 +1,13 @@
 package engine
 
-// Polls tells whether a poll of c waits.
+// Polls reports whether a poll of c waits.
 func Polls(c *Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.poll != nil
 }
 
-// Probed tells whether the probe of an upgrade was answered.
+// Probed reports whether the probe of an upgrade was answered.
 func Probed(c *Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -212,7 +212,7 @@ func (s *Server) remove(c *Conn, bury bool) {
 	}
 }
 
-// dig removes a grave and tells whether there was one.
+// dig removes a grave and reports whether there was one.
 func (s *Server) dig(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func (c *Conn) read(ctx context.Context, reader *ws.Reader) {
 	}
 }
 
-// next handles one message or control frame, and tells whether more may come.
+// next handles one message or control frame, and reports whether more may come.
 func (c *Conn) next(ctx context.Context, reader *ws.Reader) bool {
 	op, data, err := reader.Next()
 	if err == nil {

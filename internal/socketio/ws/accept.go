@@ -18,7 +18,7 @@ const acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 // 4.2.1 wants it. Nothing has been written yet.
 var ErrHandshake = errors.New("not a websocket handshake")
 
-// Requested tells whether r asks for a websocket.
+// Requested reports whether r asks for a websocket.
 func Requested(r *http.Request) bool {
 	return hasToken(r.Header, "Connection", "upgrade") && hasToken(r.Header, "Upgrade", "websocket")
 }

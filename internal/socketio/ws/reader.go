@@ -42,7 +42,7 @@ func NewClientReader(src io.Reader, begin []byte, limit int) *Reader {
 	return r
 }
 
-// Waiting tells whether bytes are here that Next has not used.
+// Waiting reports whether bytes are here that Next has not used.
 func (r *Reader) Waiting() bool { return r.r < r.w }
 
 // Wait waits until there are some. It needs less of the stack than Next.

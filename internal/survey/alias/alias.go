@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// PII is the scope of who may know who is who.
+// PII is the scope of whoever may know who is who.
 const PII = "responses:pii"
 
 // Names makes the name of a household in one project.

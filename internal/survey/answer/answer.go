@@ -128,7 +128,7 @@ func ContentID(content []byte) string {
 	return "b" + strings.ToLower(cidText.EncodeToString(append([]byte{0x01, 0x55, 0x12, 0x20}, sum[:]...)))
 }
 
-// IsPrivate tells whether an answer holds anything about a person.
+// IsPrivate reports whether an answer holds anything about a person.
 func IsPrivate(f *form.Form, pointer string) bool {
 	for _, c := range f.Columns() {
 		if !c.PII.Private() {

@@ -21,7 +21,7 @@ const (
 		WHERE household = $2 AND attributes <> '` + Mark + `' AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = survey_households.survey AND s.ws = $1)`
 )
 
-// find tells whether a household was erased.
+// find reports whether a household was erased.
 func find(ctx context.Context, q db.Querier, ws, household string) (bool, error) {
 	var n int
 	if err := q.QueryRow(ctx, selectErased, ws, household).Scan(&n); err != nil {

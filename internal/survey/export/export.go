@@ -159,7 +159,7 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	return c.Err("EXPORT_INVALID", "The export is not valid.")
 }
 
-// wants tells whether a response of a state and round is exported.
+// wants reports whether a response of a state and round is exported.
 func (d *Draft) wants(state string, round int64) bool {
 	if len(d.Rounds) > 0 && !slices.Contains(d.Rounds, int(round)) {
 		return false

@@ -110,7 +110,7 @@ type Export struct {
 	Counts       Counts                `json:"counts"`
 	SHA256       string                `json:"sha256,omitzero" doc:"Of the file, once it is whole."`
 	Errors       []job.Failure         `json:"errors,omitempty" doc:"Why it failed."`
-	CreatedBy    string                `json:"createdBy" doc:"DID of who asked for it."`
+	CreatedBy    string                `json:"createdBy" doc:"DID of whoever asked for it."`
 	CreatedAt    time.Time             `json:"createdAt"`
 	StartedAt    time.Time             `json:"startedAt,omitzero"`
 	FinishedAt   time.Time             `json:"finishedAt,omitzero"`

@@ -48,7 +48,7 @@ type span struct {
 	sealed      bool // read what is sealed
 }
 
-// page reads the responses of a span. It may be short: more tells whether it
+// page reads the responses of a span. It may be short: more reports whether it
 // ended before the limit because of the bytes.
 func page(ctx context.Context, q db.Querier, s span, into []found) (out []found, more bool, err error) {
 	var rows db.Rows

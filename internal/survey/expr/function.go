@@ -154,7 +154,7 @@ func functions() []cel.EnvOption {
 	}
 }
 
-// selected tells whether an option was chosen, alone or among others.
+// selected reports whether an option was chosen, alone or among others.
 func selected(answer, value ref.Val) ref.Val {
 	if types.IsUnknownOrError(answer) {
 		return answer

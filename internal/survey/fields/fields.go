@@ -51,7 +51,7 @@ func (q Query) Set(of Of) (Set, error) {
 		With(fault.Field{Pointer: "query/fields", Code: "too_many", Detail: e.Detail})
 }
 
-// find tells whether records may have something at a path. Of what kind it is
+// find reports whether records may have something at a path. Of what kind it is
 // nobody asks.
 func (o Of) find(path rql.Path) (rql.Kind, error) {
 	if path[0] == "responses" && o.Form != nil && len(path) > 1 {

@@ -81,7 +81,7 @@ func (a *answering) option(raw jsontext.Value, below string) *choice {
 // namedOptions is how many options a refusal names.
 const namedOptions = 10
 
-// named lists the options, for who has sent another. What was sent may be about
+// named lists the options, for whoever has sent another. What was sent may be about
 // a person and is not repeated.
 func (a *answering) named() string {
 	all := a.n.q.Options
@@ -206,7 +206,7 @@ func (a *answering) inOtherWords(list []member) {
 	a.objectRefused()
 }
 
-// other reads {"other": "text"}. It tells whether list is that.
+// other reads {"other": "text"}. It reports whether list is that.
 func (a *answering) other(list []member, below string) bool {
 	if len(list) != 1 || list[0].name != "other" {
 		return false

@@ -42,7 +42,7 @@ func (c *compiler) cycles() {
 	}
 }
 
-// enter opens a vertex. It tells whether to go on below it.
+// enter opens a vertex. It reports whether to go on below it.
 func (g *graph) enter(key any, pointer, name string) bool {
 	switch g.state[key] {
 	case done:
@@ -93,7 +93,7 @@ func (g *graph) node(n *node) {
 	g.leave(n)
 }
 
-// program visits what a program reads, and tells whether any of it is private.
+// program visits what a program reads, and reports whether any of it is private.
 func (g *graph) program(p *expr.Program) (private bool) {
 	if p == nil {
 		return false

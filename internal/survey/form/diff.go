@@ -130,7 +130,7 @@ func (d *differ) relevant(at, a, b string, demanding bool) {
 	d.changed(at+"/relevant", a != b, b != "" || demanding, "What decides whether it is asked changed.")
 }
 
-// demands tells whether a question is required at any level.
+// demands reports whether a question is required at any level.
 func demands(questions []Question) bool {
 	return slices.ContainsFunc(questions, func(q Question) bool {
 		return !q.Required.IsZero() || q.MinRepeats > 0 || demands(q.Questions) && !KindOf(q.Type).Repeated

@@ -221,7 +221,7 @@ func (b *block) Member(i int) expr.Value {
 	return c.value
 }
 
-// Answered tells whether anything in the block is answered.
+// Answered reports whether anything in the block is answered.
 func (b *block) Answered() bool {
 	before := b.ev.gaps
 	for i := range b.cells {
@@ -236,7 +236,7 @@ func (b *block) Answered() bool {
 	return false
 }
 
-// answered tells whether a question has an answer that counts.
+// answered reports whether a question has an answer that counts.
 func (b *block) answered(n *node) bool {
 	c := &b.cells[n.index]
 	switch {

@@ -74,7 +74,7 @@ func (b *block) decide(t *truth, around truth, p *expr.Program) {
 	}
 }
 
-// standing tells whether the block itself is asked.
+// standing reports whether the block itself is asked.
 func (b *block) standing() truth {
 	if b.box.owner != nil {
 		return b.up.truth(b.box.owner)
@@ -89,7 +89,7 @@ func (b *block) standing() truth {
 	return b.known
 }
 
-// truth tells whether a question of the block is asked. It is found out once,
+// truth reports whether a question of the block is asked. It is found out once,
 // when somebody wants to know; a compiled form has no cycles.
 func (b *block) truth(n *node) truth {
 	c := &b.cells[n.index]
@@ -100,7 +100,7 @@ func (b *block) truth(n *node) truth {
 	return c.known
 }
 
-// asks tells whether a question counts. While it is unsure whether it is asked,
+// asks reports whether a question counts. While it is unsure whether it is asked,
 // an answer to it is kept, but none is demanded and none is calculated.
 func (b *block) asks(n *node) bool {
 	t := b.truth(n)

@@ -76,7 +76,7 @@ type Question struct {
 	ReadOnly          bool       `json:"readOnly,omitzero" doc:"Whether people only look at it."`
 }
 
-// PII tells whether an answer identifies a person.
+// PII reports whether an answer identifies a person.
 type PII string
 
 // The marks. No mark is the same as none.

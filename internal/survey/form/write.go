@@ -93,7 +93,7 @@ func (w *writer) member(name string, value func() bool) bool {
 	return true
 }
 
-// members writes the answers of a block as an object. It tells whether there
+// members writes the answers of a block as an object. It reports whether there
 // were any.
 func (w *writer) members(b *block, p part) bool {
 	w.buf = append(w.buf, '{')

@@ -14,7 +14,7 @@ import (
 
 var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Sees tells whether the caller of ctx sees a response, by its number.
+// Sees reports whether the caller of ctx sees a response, by its number.
 type Sees func(ctx context.Context, response int64) (bool, error)
 
 // Routes adds files to a.
@@ -29,7 +29,7 @@ func (s *Store) Routes(a *web.API, sees Sees) {
 	})
 	a.Handle(http.MethodGet, route, func(w http.ResponseWriter, r *http.Request) error { return s.serveGet(w, r, sees) }, web.Doc{
 		Summary: "Read an attachment", Scope: "responses:read", Tag: group, Produces: "application/octet-stream",
-		Description: "For who has sent it, and for who sees a response that has it; in an answer about a person with the scope responses:pii; a verifier reads those of a response at its evidence. HEAD tells whether it has arrived.",
+		Description: "For whoever has sent it, and for whoever sees a response that has it; in an answer about a person with the scope responses:pii; a verifier reads those of a response at its evidence. HEAD tells whether it has arrived.",
 		Codes:       []string{"ATTACHMENT_NOT_FOUND"},
 	})
 }

@@ -243,7 +243,7 @@ func isUsed(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectUse, ws, hash), "find use of attachment")
 }
 
-// isPrivate tells whether a file is an answer about a person anywhere: naming
+// isPrivate reports whether a file is an answer about a person anywhere: naming
 // it elsewhere must not open it.
 func isPrivate(ctx context.Context, q db.Querier, ws, hash string) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectPrivateUse, ws, hash), "find use of attachment")

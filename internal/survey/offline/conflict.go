@@ -34,11 +34,11 @@ type Record struct {
 	ResponseID  string             `json:"responseId,omitzero" doc:"The stored response; none of one that is held, or of a second response of a household to who may not know the first."`
 	SentID      string             `json:"sentResponseId" doc:"The id that was sent."`
 	HouseholdID string             `json:"householdId" doc:"That was sent."`
-	SentBy      string             `json:"sentBy" doc:"DID of who sent it."`
+	SentBy      string             `json:"sentBy" doc:"DID of whoever sent it."`
 	ReceivedAt  time.Time          `json:"receivedAt"`
 	Revision    int64              `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
 	Differences []clash.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
-	Withheld    []string           `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for who has collected or sent the stored response."`
+	Withheld    []string           `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for whoever has collected or sent the stored response."`
 	Sent        form.Object        `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
 	Mergeable   bool               `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
 	Erased      bool               `json:"erased,omitzero" doc:"What was sent, or what is stored, cannot be read any more: the household was erased."`
@@ -154,7 +154,7 @@ func (s *Service) setAside(ctx context.Context, tx *db.Tx, x refused, r *Result)
 	return s.settle(ctx, tx, p, seeConflict+r.ConflictID+".")
 }
 
-// name tells contents apart, by who sent them too: who got the conflict of
+// name tells contents apart, by whoever sent them too: who got the conflict of
 // somebody else for the same content would know what is in it.
 func name(ctx context.Context, p *response.Prepared) []byte {
 	sum := sha256.Sum256(append([]byte(web.CallerFrom(ctx).DID+"\x00"), p.Hash()...))

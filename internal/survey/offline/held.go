@@ -27,7 +27,7 @@ const (
 // maxNamed is how many surveys are named to whoever must choose one of them.
 const maxNamed = 20
 
-// takesLate tells whether what comes for a survey is held: it took responses
+// takesLate reports whether what comes for a survey is held: it took responses
 // once, and may again.
 func takesLate(o *survey.Open) bool {
 	return o.Status == survey.StatusClosed || o.Status == survey.StatusPaused
@@ -127,7 +127,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, r
 	return s.announce(ctx, tx, o.SurveyID, c)
 }
 
-// sent fills in the content that was sent, for who may read all of it.
+// sent fills in the content that was sent, for whoever may read all of it.
 func (r *Record) sent(x alias.Sight, a *aside) error {
 	if !x.All() {
 		return nil
@@ -191,7 +191,7 @@ func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Reso
 	}, nil
 }
 
-// isStored tells whether who has sent a held content has sent it once more, not
+// isStored reports whether who has sent a held content has sent it once more, not
 // in a batch, when the survey took it.
 func (s *Service) isStored(ctx context.Context, o *survey.Open, c *row, a *aside) (bool, error) {
 	if a == nil {

@@ -204,7 +204,7 @@ func TestHeldAmongOtherProjects(t *testing.T) {
 		}
 		out := v.take(t, "owner", one)
 		if got := words(out); got != "invalid AMBIGUOUS_SURVEY" || len(out.Results[0].Candidates) < 2 || out.Results[0].Candidates[0].Href != "/v1/surveys/"+out.Results[0].Candidates[0].SurveyID {
-			t.Errorf("sent by who sees all = %s, %+v, want AMBIGUOUS_SURVEY with its candidates", got, out.Results[0].Candidates)
+			t.Errorf("sent by whoever sees all = %s, %+v, want AMBIGUOUS_SURVEY with its candidates", got, out.Results[0].Candidates)
 		}
 	})
 }

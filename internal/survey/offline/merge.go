@@ -86,7 +86,7 @@ func (p pair) merged(knows bool, take map[string]string) (jsontext.Value, []stri
 	return out, undecided
 }
 
-// join is merged for who may know all of it.
+// join is merged for whoever may know all of it.
 func (p pair) join(take map[string]string) (jsontext.Value, []string) {
 	changes := form.Compare(p.stored, p.sent)
 	if len(changes) == 0 {

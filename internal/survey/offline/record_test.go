@@ -77,7 +77,7 @@ func TestRecordStays(t *testing.T) {
 			t.Errorf("a reader is told of %s", got)
 		}
 		if got := strings.Join(some.Withheld, " "); got != "/collector /deviceId /householdId /location /metadata /responses/home/phone" || all.Withheld != nil {
-			t.Errorf("withheld = %s, of who may read all %v", got, all.Withheld)
+			t.Errorf("withheld = %s, of whoever may read all %v", got, all.Withheld)
 		}
 		// Somebody corrects the response, somebody else decides: it stays what it was.
 		w := v.send(t, "mia", "PATCH /v1/responses/r", `{"responses":{"home":{"size":2}}}`, "If-Match", `"1"`, "Content-Type", "application/merge-patch+json")

@@ -157,7 +157,7 @@ func (d *Duties) Of(household, stratum, area string) string {
 	return who
 }
 
-// Gives tells whether a collector may get anything.
+// Gives reports whether a collector may get anything.
 func (d *Duties) Gives(collector string) bool {
 	for _, who := range d.homes {
 		if who == collector {

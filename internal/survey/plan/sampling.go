@@ -243,7 +243,7 @@ func (s *Sampling) Draft() *Sampling {
 	return &out
 }
 
-// Has tells whether a stratum may be used.
+// Has reports whether a stratum may be used.
 func (s *Sampling) Has(stratum string) bool {
 	return len(s.Strata) == 0 || slices.ContainsFunc(s.Strata, func(one api.SurveyStratum) bool { return one.Name == stratum })
 }

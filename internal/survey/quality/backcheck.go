@@ -51,7 +51,7 @@ type BackCheck struct {
 	State       string     `json:"state" enum:"drawn,done,refused,unreachable"`
 	DrawnAt     time.Time  `json:"drawnAt"`
 	DoneAt      time.Time  `json:"doneAt,omitzero"`
-	By          string     `json:"by,omitzero" doc:"DID of who asked again."`
+	By          string     `json:"by,omitzero" doc:"DID of whoever asked again."`
 	Compared    int        `json:"compared" doc:"Questions with an answer then or now."`
 	Errors      int        `json:"errors" doc:"Those that differ."`
 	Questions   []Compared `json:"questions,omitzero" doc:"Per question, of one that is done."`
@@ -86,7 +86,7 @@ type Asked struct {
 type Outcome struct {
 	Responses form.Object `json:"responses,omitzero" doc:"Section to question to answer, of questions with a backCheckClass. They are compared and not kept; those that your key may not read are not compared."`
 	Outcome   string      `json:"outcome,omitzero" enum:"done,refused,unreachable" doc:"done by default."`
-	By        string      `json:"by,omitzero" doc:"DID of who asked; you by default. To name somebody else needs the scope imports:write." example:"did:ixo:agent/456"`
+	By        string      `json:"by,omitzero" doc:"DID of whoever asked; you by default. To name somebody else needs the scope imports:write." example:"did:ixo:agent/456"`
 }
 
 func newBackCheckReport() *BackCheckReport {
@@ -328,7 +328,7 @@ func compareAll(ask []Asked, then, now column.Answers, hidden []byte) []Compared
 
 const sameMetres = 100 // two measurements of one place
 
-// same tells whether two answers are one, as people give them.
+// same reports whether two answers are one, as people give them.
 func same(q Asked, a, b any) bool {
 	switch k := form.KindOf(q.Type); {
 	case k.Quality.Loose:

@@ -9,7 +9,7 @@ var reporting = "Flags by check and collector, lengths of interviews, refusals, 
 	"**enumerator_effect.** A run compares, for every question for a number and every option of a choice that is not marked as personal and not in a repeat, the collectors with 20 answers or more (*effectInterviews*), each with all others. " +
 	"Of numbers the mean is taken, of choices the share; numbers count by their distance from the median of all answers, at most 2 robust standard deviations, so that no single answer weighs much. " +
 	"A collector's value m is held against M, the median of the values of the others. score = (m - M) / e with e² = w/n + t + π/2 · (w/n of the others, on average, + t) / (k - 1): " +
-	"k collectors, n answers of the collector, w the variance within collectors. t is what collectors differ by who did nothing wrong, because they work in different places: (1.4826 · MAD of the others)² less what chance gives, " +
+	"k collectors, n answers of the collector, w the variance within collectors. t is how much collectors differ who did nothing wrong but work in different places: (1.4826 · MAD of the others)² less what chance gives, " +
 	"at least 2 % of the variance of all answers, and at least the share that is usual in this survey (the upper quartile over its questions). " +
 	"The limit is the larger of 3 (*effectZ*) and the score that chance passes in none of the run's comparisons with 95 % (Bonferroni; 500 comparisons: 3.89). " +
 	"The difference must also be 0.5 robust standard deviations, or 15 points of a share and 5 answers.\n\n" +

@@ -65,7 +65,7 @@ type Config struct {
 	ActsFor func(ctx context.Context) ([]string, error)
 }
 
-// reviews tells whether the suitability of a template was looked at in time.
+// reviews reports whether the suitability of a template was looked at in time.
 // The template service does.
 type reviews interface {
 	Review(ctx context.Context, q db.Querier, ws, id string, now time.Time) (template.ReviewState, error)

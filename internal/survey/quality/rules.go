@@ -40,7 +40,7 @@ func (r Rules) WithDefaults() Rules {
 	return r
 }
 
-// on tells whether a check is to be made.
+// on reports whether a check is to be made.
 func (r *Rules) on(name string) bool { return !slices.Contains(r.Off, name) }
 
 // Names lists all checks, those of one response first.

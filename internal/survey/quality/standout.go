@@ -23,7 +23,7 @@ const anyError = 0.05
 // collectors that are compared by it: those with enough answers.
 type EffectQuestion struct {
 	Pointer string
-	Option  string         // of a choice: answers are 1 for who chose it and 0 for others
+	Option  string         // of a choice: answers are 1 for whoever chose it and 0 for others
 	Center  stat.Center    // of numbers: answers are their distance from it, as stat.Clip has it
 	Names   []string       // of the collectors
 	Groups  []stat.Moments // their answers
@@ -107,7 +107,7 @@ func (c *EffectQuestion) judge(out *EffectsFound, gaps []stat.Gap, limit float64
 	}
 }
 
-// matters tells whether a difference is large enough to look at.
+// matters reports whether a difference is large enough to look at.
 func (c *EffectQuestion) matters(g stat.Gap, n float64) bool {
 	far := math.Abs(g.Mean - g.Others)
 	if c.Option == "" {

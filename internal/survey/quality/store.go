@@ -47,7 +47,7 @@ func (f *flagRow) spot() flagSpot { return flagSpot{f.rule, f.response, f.questi
 // counts is that of the response.
 func (f *flagRow) counts() bool { return counts(f.status, f.vstatus) }
 
-// counts tells whether a response in this state is one of the survey.
+// counts reports whether a response in this state is one of the survey.
 func counts(status response.Status, vstatus string) bool {
 	return status != response.Redacted && vstatus != response.Superseded && vstatus != response.Invalidated
 }
@@ -104,7 +104,7 @@ func newestOf(ctx context.Context, q db.Querier, survey int64) (int64, error) {
 	return nid, absent("find newest response", err)
 }
 
-// hasAtMost tells whether a survey has no more responses than most.
+// hasAtMost reports whether a survey has no more responses than most.
 func hasAtMost(ctx context.Context, q db.Querier, survey int64, most int) (bool, error) {
 	var n int
 	if err := q.QueryRow(ctx, countSome, survey, most+1).Scan(&n); err != nil {

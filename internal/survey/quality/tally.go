@@ -144,7 +144,7 @@ type scope struct {
 	until int64 // newest response
 }
 
-// counts tells whether a response is one of them.
+// counts reports whether a response is one of them.
 func (p scope) counts(r *response.Row) bool {
 	return r.Round == p.round && counts(r.Status, r.VStatus)
 }

@@ -75,7 +75,7 @@ func (s *Service) Correct(ctx context.Context, id string, c Correction) (web.Rep
 	return out, err
 }
 
-// mayCorrect tells whether the caller may change a response as it is.
+// mayCorrect reports whether the caller may change a response as it is.
 func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) error {
 	caller := web.CallerFrom(ctx)
 	if o.Status == survey.StatusArchived {
@@ -96,7 +96,7 @@ func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) err
 	return nil
 }
 
-// MayChange tells whether a response is the caller's to change. The fault is
+// MayChange reports whether a response is the caller's to change. The fault is
 // NOT_COLLECTOR.
 func MayChange(ctx context.Context, r *Row) error {
 	if caller := web.CallerFrom(ctx); caller.DID != r.Collector && caller.DID != r.Sender && !caller.May("surveys:write") {
@@ -170,7 +170,7 @@ func (s *Service) apply(ctx context.Context, o *survey.Open, r *Row, c Correctio
 	return doc, is, err
 }
 
-// changesNothing tells whether a correction says what is stored. Of what its
+// changesNothing reports whether a correction says what is stored. Of what its
 // sender may not read it does not: they would learn that a guess was right.
 func (s *Service) changesNothing(ctx context.Context, p *Prepared, c Correction) (bool, error) {
 	stored, err := s.Version(ctx, s.db, p.open.Project, p.old)

@@ -38,7 +38,7 @@ func NotVerifiable(pointer string, is Status) error {
 		With(fault.Field{Pointer: pointer, Code: string(is), Detail: detail})
 }
 
-// NeedsReason tells whether a decision must say why, whatever it is about.
+// NeedsReason reports whether a decision must say why, whatever it is about.
 func NeedsReason(to string) bool {
 	switch to {
 	case Rejected, NeedsCorrection, Disputed, Invalidated:

@@ -34,7 +34,7 @@ type Draft struct {
 	Responses    form.Object   `json:"responses" doc:"Section to question to answer."`
 	Verification *Verification `json:"verification,omitzero" doc:"A decision made elsewhere: needs the scopes responses:verify and imports:write, and is marked as imported. It is no part of the content: one that comes with a response that is stored already is not made, and a warning says so."`
 	Round        int           `json:"round,omitzero" doc:"The open round by default."`
-	Collector    string        `json:"collector,omitzero" minLength:"1" doc:"DID of who asked; you by default. Somebody else needs the scope surveys:write."`
+	Collector    string        `json:"collector,omitzero" minLength:"1" doc:"DID of whoever asked; you by default. Somebody else needs the scope surveys:write."`
 	Mode         string        `json:"mode,omitzero" enum:"visit,phone,ussd,web,chat,import" doc:"The first mode of the survey by default."`
 	DeviceID     string        `json:"deviceId,omitzero"`
 	StartedAt    time.Time     `json:"startedAt,omitzero"`

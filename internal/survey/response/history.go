@@ -24,8 +24,8 @@ type Revision struct {
 	Revision     int64         `json:"revision"`
 	At           time.Time     `json:"at"`
 	Action       string        `json:"action" example:"corrected"`
-	By           string        `json:"by" doc:"DID of who did it."`
-	RequestID    string        `json:"requestId,omitzero" doc:"For keys with the scope responses:pii and for who has collected or sent the response: events of the same request would tell others who that is."`
+	By           string        `json:"by" doc:"DID of whoever did it."`
+	RequestID    string        `json:"requestId,omitzero" doc:"For keys with the scope responses:pii and for whoever has collected or sent the response: events of the same request would tell others who that is."`
 	Reason       string        `json:"reason,omitzero"`
 	Status       Status        `json:"status" enum:"complete,partial,refused,redacted"`
 	Verification string        `json:"verificationStatus" doc:"State of the verification then."`

@@ -18,7 +18,7 @@ func (s *Service) Sight(ctx context.Context, o *survey.Open) alias.Sight {
 	return alias.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(o.Workspace, o.Project))
 }
 
-// Knows tells whether the caller may know who a response is about: by its
+// Knows reports whether the caller may know who a response is about: by its
 // scope, or because it has collected or sent it.
 func (r *Row) Knows(ctx context.Context) bool {
 	c := web.CallerFrom(ctx)
@@ -78,7 +78,7 @@ func plus(list []byte, pointer string) ([]byte, error) {
 	return json.Marshal(append(all, pointer))
 }
 
-// unveiled is a draft of who has read names: they mean what they stand for, and
+// unveiled is a draft of whoever has read names: they mean what they stand for, and
 // what could not be read and is not sent stays.
 func (s *Service) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
 	h, err := r.Head()

@@ -50,7 +50,7 @@ func TestReadsArePseudonymised(t *testing.T) {
 			}
 			w = v.send(t, "mia", "GET "+path, "")
 			if strings.Contains(path, "filter") == strings.Contains(w.Body.String(), told[1]) {
-				t.Errorf("GET %s by who may read it = %s", path, w.Body) // the names are not those she is shown
+				t.Errorf("GET %s by whoever may read it = %s", path, w.Body) // the names are not those she is shown
 			}
 		}
 		r := v.get(t, "reader", "r1")

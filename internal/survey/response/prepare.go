@@ -93,7 +93,7 @@ func (p *Prepared) Draft() *Draft { return p.draft }
 // Hash names the content.
 func (p *Prepared) Hash() []byte { return p.row.Hash }
 
-// HasFiles tells whether the response has attachments.
+// HasFiles reports whether the response has attachments.
 func (p *Prepared) HasFiles() bool { return len(p.uses) > 0 }
 
 // check is Prepare without the question whether the survey takes responses.
@@ -186,7 +186,7 @@ func (s *Service) announce(ctx context.Context, p *Prepared) (err error) {
 	return err
 }
 
-// mayTake tells whether a survey takes a draft from the caller now.
+// mayTake reports whether a survey takes a draft from the caller now.
 func mayTake(ctx context.Context, o *survey.Open, d *Draft) error {
 	caller := web.CallerFrom(ctx)
 	if !o.Active() {
@@ -196,7 +196,7 @@ func mayTake(ctx context.Context, o *survey.Open, d *Draft) error {
 	return mayPost(caller, o, d)
 }
 
-// mayPost tells whether a draft is the caller's to send.
+// mayPost reports whether a draft is the caller's to send.
 func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
 	if err := mayDecide(caller, d.Verification); err != nil {
 		return err
@@ -216,7 +216,7 @@ func mayPost(caller web.Caller, o *survey.Open, d *Draft) error {
 	return nil
 }
 
-// mayDecide tells whether a decision is the caller's to send: it is one of
+// mayDecide reports whether a decision is the caller's to send: it is one of
 // somebody else, for whoever sends a response cannot judge it.
 func mayDecide(caller web.Caller, v *Verification) error {
 	missing := func(pointer, scope, why string) error {
@@ -395,7 +395,7 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 	return nil
 }
 
-// mayImport refuses decisions nobody could have made here: by who has collected
+// mayImport refuses decisions nobody could have made here: by whoever has collected
 // or sent the response, before it was given, or in the future.
 func (p *Prepared) mayImport(now time.Time) error {
 	v := p.draft.Verification
@@ -409,7 +409,7 @@ func (p *Prepared) mayImport(now time.Time) error {
 	return nil
 }
 
-// stopped tells whether a flag keeps the server from verifying by itself.
+// stopped reports whether a flag keeps the server from verifying by itself.
 func (p *Prepared) stopped() bool {
 	rules := p.open.Policy.AutoRules
 	return slices.ContainsFunc(p.flags, func(f rule.Flag) bool { return len(rules) == 0 || slices.Contains(rules, f.Rule) })

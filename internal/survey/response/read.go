@@ -59,7 +59,7 @@ func (s *Service) openOf(ctx context.Context, r *Row) (*survey.Open, error) {
 	return o, err
 }
 
-// sees tells whether the caller sees a response.
+// sees reports whether the caller sees a response.
 func (s *Service) sees(ctx context.Context, nid int64) (bool, error) {
 	r, err := findByNID(ctx, s.db, nid)
 	if err == nil && r.Workspace != web.CallerFrom(ctx).Workspace {
@@ -151,7 +151,7 @@ func (s *Service) page(ctx context.Context, o *survey.Open, status string, befor
 	return rowsOf(s.db.Query(ctx, selectBefore, o.NID, before, limit))
 }
 
-// Match tells whether a response fits the filter. Answers about a person cannot
+// Match reports whether a response fits the filter. Answers about a person cannot
 // be asked for: they are not there.
 func (f Filter) Match(r *Row) (bool, error) {
 	if f.Expr == nil {

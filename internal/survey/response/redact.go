@@ -52,7 +52,7 @@ func (s *Service) Redact(ctx context.Context, id, ifMatch, reason string) (web.R
 	return out, errors.Join(err, s.cfg.Redacted(ctx, o))
 }
 
-// mayRedact tells whether the caller may take out a response.
+// mayRedact reports whether the caller may take out a response.
 func mayRedact(ctx context.Context, r *Row, ifMatch string) error {
 	caller := web.CallerFrom(ctx)
 	if err := MayChange(ctx, r); err != nil {

@@ -66,8 +66,8 @@ type Head struct {
 	StartedAt       time.Time    `json:"startedAt,omitzero"`
 	ReceivedAt      time.Time    `json:"receivedAt" doc:"When it arrived here first."`
 	DurationSec     float64      `json:"durationSec,omitzero"`
-	Collector       string       `json:"collector" doc:"DID of who asked."`
-	SubmittedBy     string       `json:"submittedBy" doc:"DID of who sent it."`
+	Collector       string       `json:"collector" doc:"DID of whoever asked."`
+	SubmittedBy     string       `json:"submittedBy" doc:"DID of whoever sent it."`
 	Mode            string       `json:"mode" enum:"visit,phone,ussd,web,chat,import"`
 	DeviceID        string       `json:"deviceId,omitzero"`
 	Language        string       `json:"language,omitzero"`

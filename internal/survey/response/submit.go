@@ -230,7 +230,7 @@ func (s *Service) Known(ctx context.Context, o *survey.Open, d *Draft) *Row {
 	return r
 }
 
-// isAgain tells whether somebody who knows the response sends it again: as it
+// isAgain reports whether somebody who knows the response sends it again: as it
 // is, or as it was sent first, for who repeats it after somebody has corrected
 // it did nothing wrong. Nobody else is told: who sends contents until one is
 // known would learn all of it. Of an erased one nothing is left to compare.

@@ -30,7 +30,7 @@ func (p *Plans) Of(f *form.Form) *Plan {
 	return plan
 }
 
-// Asked tells whether a question was to be asked.
+// Asked reports whether a question was to be asked.
 func Asked(sections []form.SectionView, path []string) bool {
 	for _, s := range sections {
 		if s.ID == path[0] {

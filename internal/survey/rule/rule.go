@@ -105,7 +105,7 @@ type Interview struct {
 	Unlisted  bool  // the survey has a list and the household is not on it
 }
 
-// Check makes every check that is not switched off. asked tells whether a
+// Check makes every check that is not switched off. asked reports whether a
 // question was asked in this interview; it is called for consent and pictures
 // that are missing only.
 func (p *Plan) Check(s Settings, in Interview, asked func(path []string) bool) []Flag {

@@ -79,7 +79,7 @@ type Version struct {
 	Revision     int64             `json:"revision" doc:"Counts the changes of the template; that of the last change of this version is its ETag."`
 	Created      time.Time         `json:"created,omitzero"`
 	Updated      time.Time         `json:"updated,omitzero"`
-	CreatedBy    string            `json:"createdBy,omitzero" doc:"DID of who made this version."`
+	CreatedBy    string            `json:"createdBy,omitzero" doc:"DID of whoever made this version."`
 	UpdatedBy    string            `json:"updatedBy,omitzero"`
 	PublishedAt  time.Time         `json:"publishedAt,omitzero"`
 	StatusReason string            `json:"statusReason,omitzero" doc:"Why it was deprecated or retired."`

@@ -35,7 +35,7 @@ func States() []string {
 // Allowed is where a decision may take a response that is in a state.
 func Allowed(from string) []string { return slices.Clone(moves[from]) }
 
-// needsReason tells whether a move must say why. From is "" when it is not
+// needsReason reports whether a move must say why. From is "" when it is not
 // known yet.
 func needsReason(from, to string) bool {
 	return response.NeedsReason(to) || from == response.Rejected

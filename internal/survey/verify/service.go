@@ -172,7 +172,7 @@ func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *re
 	return web.Reply[*State]{Value: v, ETag: web.ETag(r.Revision)}, nil
 }
 
-// veil names who decided as the caller may know them: a correction by who has
+// veil names who decided as the caller may know them: a correction by whoever has
 // collected a response is in the list, too.
 func veil(list []Decision, r *response.Row, x alias.Sight) {
 	for i := range list {

@@ -39,7 +39,7 @@ func listDecisions(ctx context.Context, q db.Querier, response, before int64, li
 	})
 }
 
-// decided tells whether the last decision of a verifier about a revision is this
+// decided reports whether the last decision of a verifier about a revision is this
 // one: it was sent twice.
 func decided(ctx context.Context, q db.Querier, nid int64, by Decision, d Draft) (bool, error) {
 	var to, reason, notes string
@@ -100,7 +100,7 @@ func nameOf(ctx context.Context, q db.Querier, survey, nid int64) (string, error
 	return id, nil
 }
 
-// hasFlag tells whether a check has flagged a response.
+// hasFlag reports whether a check has flagged a response.
 func hasFlag(ctx context.Context, q db.Querier, response int64, rule string) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectHasFlag, response, rule), "find flag")
 }

@@ -222,7 +222,7 @@ var (
 
 const maxID = 64
 
-// wordRune tells whether r may stand in an id.
+// wordRune reports whether r may stand in an id.
 func wordRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
 }

@@ -47,7 +47,7 @@ func (t *table) item(line int, header string, level Level, code, detail string) 
 	t.report.add(Item{Sheet: t.name, Row: line, Column: header, Level: level, Code: code, Detail: detail})
 }
 
-// has tells whether the sheet has a column without language.
+// has reports whether the sheet has a column without language.
 func (t *table) has(base string) bool {
 	_, ok := t.at[key(base, "")]
 	return ok

@@ -55,7 +55,7 @@ func (c CID) Codec() uint64 {
 	return code
 }
 
-// Matches tells whether c is the SHA-256 address of block.
+// Matches reports whether c is the SHA-256 address of block.
 func (c CID) Matches(block []byte) bool { return Sum(c.Codec(), block) == c }
 
 // cutCID takes a CIDv1 off the front of b.

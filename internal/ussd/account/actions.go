@@ -232,7 +232,7 @@ func (s *Service) householdStatus(ctx context.Context, tx *db.Tx, c action.Actio
 	return machine.Result{Name: string(a.twins), Set: set}, nil
 }
 
-// register stores the household of who is logged in and asks for its twin.
+// register stores the household of whoever is logged in and asks for its twin.
 func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
 	a, err := mine(ctx, tx, c)
 	if err != nil {
@@ -282,7 +282,7 @@ func (s *Service) text(ctx context.Context, tx *db.Tx, c action.ActionCall) (mac
 	return machine.Result{Name: resQueued}, nil
 }
 
-// findCustomer tells whether a login with an id can be tried: not while the
+// findCustomer reports whether a login with an id can be tried: not while the
 // number or the id is locked. An id nobody has is found like any other, so that
 // this tells nothing; the PIN typed next is wrong, and counts.
 func (s *Service) findCustomer(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {

@@ -167,7 +167,7 @@ func (g *gate) store(ctx context.Context, tx *db.Tx) error {
 	return setLock(ctx, tx, lockCustomer, g.customer, g.account)
 }
 
-// verify tells whether a PIN is that of an account. For no account it does the
+// verify reports whether a PIN is that of an account. For no account it does the
 // same work and says no.
 func (s *Service) verify(a *row, pin string, now time.Time) (bool, error) {
 	usable := a != nil && a.status == Active && (a.pinKey != "" || a.pinLegacy != "") && !a.expired(now)
@@ -187,7 +187,7 @@ func (s *Service) verify(a *row, pin string, now time.Time) (bool, error) {
 	return subtle.ConstantTimeCompare(text, []byte(pin)) == 1 && usable, nil
 }
 
-// expired tells whether the PIN was a temporary one that nobody has used in
+// expired reports whether the PIN was a temporary one that nobody has used in
 // time.
 func (r *row) expired(now time.Time) bool { return r.pinUntil > 0 && r.pinUntil <= now.UnixMilli() }
 

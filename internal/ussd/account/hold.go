@@ -136,7 +136,7 @@ func (s *Service) Hold(ctx context.Context, ref string, until time.Time) error {
 	})
 }
 
-// Release ends the hold of a number, named as for Hold. It tells whether there
+// Release ends the hold of a number, named as for Hold. It reports whether there
 // was one; locks after wrong PINs stay.
 func (s *Service) Release(ctx context.Context, ref string) (released bool, err error) {
 	ctx = operator(ctx)
@@ -176,7 +176,7 @@ func (s *Service) number(ctx context.Context, q db.Querier, ref string) (string,
 	return phone, nil
 }
 
-// Held tells whether a number is on hold, named as for Hold.
+// Held reports whether a number is on hold, named as for Hold.
 func (s *Service) Held(ctx context.Context, ref string) (Number, error) {
 	n := Number{Phone: ref}
 	if customerID(ref) != "" {

@@ -80,7 +80,7 @@ func (s *Service) Import(ctx context.Context, from io.Reader) (ImportReport, err
 	return in.report, nil
 }
 
-// fits tells whether the key made PINs that are not of 5 digits, and remembers
+// fits reports whether the key made PINs that are not of 5 digits, and remembers
 // it when it did.
 func (in *importer) fits() bool {
 	if in.s.legacy.made(*in.unopened) {
@@ -269,7 +269,7 @@ func importPhone(phone string) string {
 	return phone
 }
 
-// plain tells whether a text is short and prints.
+// plain reports whether a text is short and prints.
 func plain(text string, most int) bool {
 	return utf8.ValidString(text) && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, unicode.IsControl)
 }

@@ -14,12 +14,12 @@ import (
 //	createAccount      name, email, pin, confirm      makes an account; the caller is not logged in by it
 //	weakPin            pin                            tells at once whether a new PIN is too easy
 //	login              customerId, pin                temporary: the PIN is right but must be changed first, with changePin
-//	changePin          oldPin, pin, confirm           of who is logged in; without oldPin after a temporary one, and logs in
+//	changePin          oldPin, pin, confirm           of whoever is logged in; without oldPin after a temporary one, and logs in
 //	resetStart         customerId                     sends a code to the account's own number; ok also when there is none
 //	resetFinish        customerId, code, pin, confirm a wrong code and an unknown id are the same
-//	setLanguage        language                       of the session and of who is logged in
+//	setLanguage        language                       of the session and of whoever is logged in
 //	householdStatus                                   none: not registered yet
-//	registerHousehold  district, size                 of who is logged in; missing: the account was closed, nothing is stored
+//	registerHousehold  district, size                 of whoever is logged in; missing: the account was closed, nothing is stored
 //	sms                en, sw, …                      sends the text of the language to the caller, else that of the default language
 //	findCustomer       customerId                     missing: the id cannot be tried now; an id nobody has is found as well
 //	logout

@@ -79,7 +79,7 @@ func (l *legacy) all(size int) iter.Seq2[[]byte, [aes.BlockSize]byte] {
 	}
 }
 
-// verify tells whether stored is the PIN in this form.
+// verify reports whether stored is the PIN in this form.
 func (l *legacy) verify(stored, pin string) bool {
 	want, err := decodeLegacy(stored)
 	if err != nil || len(pin) >= aes.BlockSize {
@@ -117,7 +117,7 @@ func (l *legacy) table() map[[aes.BlockSize]byte]string {
 	return pins
 }
 
-// made tells whether some PIN of 4 or 6 digits has a ciphertext: whether the key
+// made reports whether some PIN of 4 or 6 digits has a ciphertext: whether the key
 // is the right one although the table does not have it. It takes up to half a second.
 func (l *legacy) made(block [aes.BlockSize]byte) bool {
 	for _, size := range []int{4, 6} {

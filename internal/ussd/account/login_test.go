@@ -253,7 +253,7 @@ func TestChangePIN(t *testing.T) {
 			t.Errorf("login with the old PIN = %+v", out)
 		}
 		r.enter(t, phone, id, "70635")
-		// Somebody who takes the handset of who is logged in guesses no more than others.
+		// Somebody who takes the handset of whoever is logged in guesses no more than others.
 		for _, want := range []string{"wrong", "wrong", "locked"} {
 			if out := change("99999", "70635", "70635"); out.Name != want {
 				t.Errorf("changePin with a wrong PIN = %s, want %s", out.Name, want)

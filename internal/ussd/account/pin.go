@@ -43,7 +43,7 @@ func weak(pin, phone string) weakness {
 	return ""
 }
 
-// steps tells whether each digit is the one before plus by, modulo 10.
+// steps reports whether each digit is the one before plus by, modulo 10.
 func steps(pin string, by byte) bool {
 	for i := 1; i < len(pin); i++ {
 		if pin[i]-'0' != (pin[i-1]-'0'+by)%10 {
@@ -53,7 +53,7 @@ func steps(pin string, by byte) bool {
 	return true
 }
 
-// turns tells whether each digit is the one two places before.
+// turns reports whether each digit is the one two places before.
 func turns(pin string) bool {
 	for i := 2; i < len(pin); i++ {
 		if pin[i] != pin[i-2] {
@@ -63,7 +63,7 @@ func turns(pin string) bool {
 	return true
 }
 
-// isPIN tells whether text is a PIN that may be chosen.
+// isPIN reports whether text is a PIN that may be chosen.
 func isPIN(text string) bool { return len(text) == pinSize && digits(text) }
 
 func digits(text string) bool { return strings.Trim(text, "0123456789") == "" }

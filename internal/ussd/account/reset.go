@@ -201,7 +201,7 @@ func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c action.ActionCal
 	return machine.Result{Name: resOK, Set: map[string]string{varTries: "", varLockedFor: "", varWeakReason: ""}}, nil
 }
 
-// redeem tells whether the code is right, and counts when it is not.
+// redeem reports whether the code is right, and counts when it is not.
 func (s *Service) redeem(ctx context.Context, tx *db.Tx, a *row, c action.ActionCall) (bool, error) {
 	if a == nil || a.status != Active || a.phone != c.Phone {
 		return false, nil

@@ -181,7 +181,7 @@ func (s *Service) moveChunk(ctx context.Context, r *job.Run, old Key, chunk []pi
 	return moved, nil
 }
 
-// Rotated tells whether no PIN is left under an older key, so that
+// Rotated reports whether no PIN is left under an older key, so that
 // PIN_ENCRYPTION_KEY_OLD can be taken away.
 func (s *Service) Rotated(ctx context.Context) (bool, error) {
 	for _, old := range s.keys.old {

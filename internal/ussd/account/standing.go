@@ -25,7 +25,7 @@ func proofOf(sealed []byte) string {
 // ticket is good for choosing a new PIN in the place of a temporary one.
 func (r *row) ticket() string { return r.id + " " + r.proof() }
 
-// stands tells whether a login still counts: the account is open and not
+// stands reports whether a login still counts: the account is open and not
 // locked, its PIN is the one that was typed, and the number it comes from is
 // not held.
 func (s *Service) stands(ctx context.Context, tx *db.Tx, l action.Login) (bool, error) {

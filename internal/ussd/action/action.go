@@ -21,7 +21,7 @@ type Action struct {
 	// everything in a transaction may. A result that the caller should see is
 	// a Result; an error is trouble, and undoes the whole step.
 	Run func(ctx context.Context, tx *db.Tx, c ActionCall) (machine.Result, error)
-	// Stands tells whether a login still counts: whether the account is open
+	// Stands reports whether a login still counts: whether the account is open
 	// and what was proved is still true. It is asked before every step of
 	// whoever is logged in, so it is quick. Actions that log in have it, all
 	// of them the same.

@@ -45,7 +45,7 @@ type route struct {
 }
 
 // targets are the nodes an input can lead to from a node. Of guards only the
-// one for who is logged in is known.
+// one for whoever is logged in is known.
 func (r route) targets(from *menu.Node, input string, authenticated bool) []string {
 	input = strings.TrimSpace(input)
 	if from.Kind() == menu.KindMenu {

@@ -108,7 +108,7 @@ func (p *Phone) Code() string { return p.c.Code }
 // Session is the id of the call that is up or was last.
 func (p *Phone) Session() string { return p.session }
 
-// Live tells whether a call is up.
+// Live reports whether a call is up.
 func (p *Phone) Live() bool { return p.live }
 
 // Drop hangs up without a word to the server, as networks do.

@@ -29,7 +29,7 @@ type Saved struct {
 	Turns   []Turn // the first one dials
 }
 
-// Secretive tells whether what was typed looks like a PIN or a code: 4 to 6
+// Secretive reports whether what was typed looks like a PIN or a code: 4 to 6
 // digits. A dialog that is saved holds none, wherever it was typed, unless it is
 // a key of the menu.
 func Secretive(typed string) bool {
@@ -42,7 +42,7 @@ const (
 	samePIN = "confirm"
 )
 
-// repeats tells whether a turn typed once more what the one before did: the
+// repeats reports whether a turn typed once more what the one before did: the
 // repetition of a new PIN that was taken, since it led neither back to the PIN
 // nor nowhere.
 func (s Saved) repeats(i int) bool {

@@ -49,7 +49,7 @@ func Check(name, value string) (string, bool) {
 	return f(strings.TrimSpace(value), arg)
 }
 
-// digits tells whether v is from least to most digits.
+// digits reports whether v is from least to most digits.
 func digits(v string, least, most int) bool {
 	if len(v) < least || len(v) > most {
 		return false

@@ -285,7 +285,7 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	return to, nil
 }
 
-// takeUp goes on with the kept walk of who has just logged in. Whoever else has
+// takeUp goes on with the kept walk of whoever has just logged in. Whoever else has
 // gets to where the login leads. What was known in that walk comes with it only
 // now: before the login the caller could be anybody.
 func (w *walk) takeUp(otherwise string) (string, error) {
@@ -370,8 +370,8 @@ func own(m map[string]string, mine bool) (map[string]string, bool) {
 	return maps.Clone(m), true
 }
 
-// Draftable tells whether the walk at s is one to keep when the call drops: the
-// node says so for who is logged in, or else for who is not. The next caller
+// Draftable reports whether the walk at s is one to keep when the call drops: the
+// node says so for whoever is logged in, or else for whoever is not. The next caller
 // with this number may be somebody else, so what a customer does after a login
 // is kept only where it goes on after another.
 func Draftable(p *menu.Pack, s *State) bool {

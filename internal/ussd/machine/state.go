@@ -25,7 +25,7 @@ type State struct {
 	Done    bool              `json:"x,omitzero"` // the session has ended
 }
 
-// Authenticated tells whether somebody is logged in.
+// Authenticated reports whether somebody is logged in.
 func (s *State) Authenticated() bool { return s.Account != "" }
 
 // Screen is what the handset shows next.

@@ -240,7 +240,7 @@ func (l *linter) options(n *Node) {
 	}
 }
 
-// exclude tells whether two guards can never hold at once.
+// exclude reports whether two guards can never hold at once.
 func exclude(a, b Guard) bool {
 	for _, c := range a {
 		if slices.Contains(b, Condition{Word: c.Word, Not: !c.Not}) {

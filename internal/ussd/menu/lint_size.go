@@ -76,7 +76,7 @@ func (p *Pack) variables() map[string]bool {
 	return out
 }
 
-// shows tells whether the screen of n depends on variables.
+// shows reports whether the screen of n depends on variables.
 func (n *Node) shows(lang string) bool { return n.look(lang).still == nil }
 
 func (l *linter) size(n *Node, v *View, narrow bool, notices []Text) {

@@ -114,7 +114,7 @@ type Node struct {
 	Exit    bool              `json:"exit"`  // `*` ends the session and is shown
 	End     bool              `json:"end"`
 	Draft   bool              `json:"draft"` // the walk is kept when the call drops here
-	// Login says that the draft is one of who is logged in, and goes on after
+	// Login says that the draft is one of whoever is logged in, and goes on after
 	// the next login of the same customer. Without it a draft is kept only
 	// where nobody is logged in.
 	Login bool `json:"login,omitzero"`
@@ -139,7 +139,7 @@ func (n *Node) Kind() Kind {
 	return KindMenu
 }
 
-// HasKey tells whether a key has a meaning of its own on n, whether or not it is
+// HasKey reports whether a key has a meaning of its own on n, whether or not it is
 // shown right now.
 func (n *Node) HasKey(key string) bool {
 	_, given := n.Keys[key]
@@ -203,7 +203,7 @@ func (p *Pack) Nodes() []*Node { return p.List }
 // Default is the code of the default language.
 func (p *Pack) Default() string { return p.Languages[0] }
 
-// Speaks tells whether the pack has texts in lang.
+// Speaks reports whether the pack has texts in lang.
 func (p *Pack) Speaks(lang string) bool { return p.language(lang) >= 0 }
 
 func (p *Pack) language(lang string) int {

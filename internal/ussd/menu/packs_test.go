@@ -105,7 +105,7 @@ func checkScreens(t *testing.T, p *menu.Pack, n *menu.Node, v menu.View) {
 	}
 }
 
-// numbered tells whether a line is an option of n.
+// numbered reports whether a line is an option of n.
 func numbered(n *menu.Node, line string) bool {
 	return slices.ContainsFunc(n.Options, func(o menu.Option) bool { return strings.HasPrefix(line, o.Key+". ") })
 }

@@ -68,7 +68,7 @@ func (r *reader) node(n *Node, m member, path string) {
 	if kind == KindInput {
 		r.input(n, o.get("input"), path+".input")
 		if n.Login && n.Input.Secret {
-			r.bad(o["draft"].spot, path+".draft", "a question for a secret is not kept for who is logged in")
+			r.bad(o["draft"].spot, path+".draft", "a question for a secret is not kept for whoever is logged in")
 		}
 		n.To = r.target(o.get("to"), path+".to")
 		return
@@ -235,7 +235,7 @@ func (r *reader) input(n *Node, v *value, path string) {
 	}
 }
 
-// isRange tells whether s is two whole numbers that fit, the smaller first.
+// isRange reports whether s is two whole numbers that fit, the smaller first.
 func isRange(s string) bool {
 	from, to, _ := strings.Cut(s, "..")
 	least, err1 := strconv.ParseInt(from, 10, 64)

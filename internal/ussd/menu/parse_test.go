@@ -150,7 +150,7 @@ func TestParseProblems(t *testing.T) {
 	}
 }
 
-// TestDraftOfALogin: a form of who is logged in can be kept, a secret never.
+// TestDraftOfALogin: a form of whoever is logged in can be kept, a secret never.
 func TestDraftOfALogin(t *testing.T) {
 	t.Parallel()
 	with := []string{"start: home", "start: home\nlogin: ask.pin", "draft: true", "draft: login"}

@@ -37,7 +37,7 @@ func kindName(k ast.NodeType) string {
 	return "a text"
 }
 
-// want reports a value of the wrong kind and tells whether it is the right one.
+// want reports a value of the wrong kind and reports whether it is the right one.
 func (r *reader) want(v *value, path string, kind ast.NodeType) bool {
 	switch v.kind {
 	case kind:

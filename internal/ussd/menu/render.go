@@ -58,7 +58,7 @@ func (v *View) flags() int {
 	return n
 }
 
-// Holds tells whether all conditions of g hold for v.
+// Holds reports whether all conditions of g hold for v.
 func (g Guard) Holds(v *View) bool {
 	for _, c := range g {
 		if v.has(c.Word) == c.Not {
@@ -301,7 +301,7 @@ func (n *Node) prepare() {
 	}
 }
 
-// fixed tells whether nothing but flags changes what is shown.
+// fixed reports whether nothing but flags changes what is shown.
 func (lk *look) fixed() bool {
 	if len(names(lk.body)) > 0 {
 		return false

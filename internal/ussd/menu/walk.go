@@ -75,7 +75,7 @@ func (p *Pack) reach(from string, depth map[string]int) {
 	}
 }
 
-// loose tells whether some way leads to no node that could be read. A pack that
+// loose reports whether some way leads to no node that could be read. A pack that
 // Parse takes has none.
 func (p *Pack) loose() bool {
 	if p.nodes[p.Start] == nil || p.Resume != "" && p.nodes[p.Resume] == nil {

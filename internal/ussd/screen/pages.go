@@ -76,7 +76,7 @@ func (p *pager) open(i, n int) *page {
 	return pg
 }
 
-// repeats tells whether all options shall stand on each page: few and short
+// repeats reports whether all options shall stand on each page: few and short
 // ones below a text that needs the pages.
 func (p *pager) repeats(pg *page) bool {
 	if p.body == "" || len(p.lines) == 0 || len(p.lines) > repeatable {
@@ -103,7 +103,7 @@ type page struct {
 
 var newline = meter{gsm: 1, ucs: 1}
 
-// leaves tells whether n more units would fit.
+// leaves reports whether n more units would fit.
 func (pg *page) leaves(n int) bool {
 	return pg.limits.holds(pg.used.plus(meter{gsm: n, ucs: n}))
 }

@@ -34,12 +34,12 @@ func (l Limits) OrStandard() Limits {
 	return l
 }
 
-// Fits tells whether s is one screen.
+// Fits reports whether s is one screen.
 func (l Limits) Fits(s string) bool {
 	return l.Holds(Units(s))
 }
 
-// Holds tells whether n units, as Units counted them, are one screen.
+// Holds reports whether n units, as Units counted them, are one screen.
 func (l Limits) Holds(n int, ucs2 bool) bool {
 	l = l.OrStandard()
 	if ucs2 {

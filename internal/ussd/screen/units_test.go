@@ -150,7 +150,7 @@ func FuzzUnits(f *testing.F) {
 	})
 }
 
-// validJoin tells whether no character arises where a and b meet.
+// validJoin reports whether no character arises where a and b meet.
 func validJoin(a, b string) bool {
 	return strings.ToValidUTF8(a, "") == a && strings.ToValidUTF8(b, "") == b
 }

@@ -59,7 +59,7 @@ func New(cfg Config) *Outbox {
 	return &Outbox{cfg: cfg, box: cfg.Key.Box(purposeSeal), number: cfg.Key.Derive(purposeNumber)}
 }
 
-// On tells whether messages can be sent at all.
+// On reports whether messages can be sent at all.
 func (o *Outbox) On() bool { return o.cfg.Sender != nil }
 
 // Enqueue stores a message in tx; it is sent once tx is committed. It returns

@@ -115,7 +115,7 @@ func scalarOf(raw jsontext.Value) (value, error) {
 	return v, nil
 }
 
-// isSlip tells whether name is a documented one in other letters.
+// isSlip reports whether name is a documented one in other letters.
 func isSlip(name string) bool {
 	for _, known := range []string{"sessionId", "serviceCode", "phoneNumber", "text"} {
 		if strings.EqualFold(name, known) {

@@ -54,7 +54,7 @@ func Plain() *Gateway {
 // HasEvents tells that the gateway notifies of the end of a session.
 func (g *Gateway) HasEvents() bool { return g.events != nil }
 
-// Takes tells whether requests may use the method.
+// Takes reports whether requests may use the method.
 func (g *Gateway) Takes(method string) bool {
 	if g.plain() {
 		return method == "POST"

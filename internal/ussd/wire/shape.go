@@ -13,7 +13,7 @@ import (
 // shape holds what is written against the form of a spec, as the YAML library
 // would, but for all of it: the library stops at the first mistake. What does
 // not fit is taken out, so that the rest can be judged, and where everything
-// stands is noted. It tells whether n may stay.
+// stands is noted. It reports whether n may stay.
 func (c *checker) shape(n ast.Node, t reflect.Type, path string) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -183,7 +183,7 @@ func (c *checker) place(path string) spot {
 	}
 }
 
-// written tells whether the file has the path, whether or not it fits.
+// written reports whether the file has the path, whether or not it fits.
 func (c *checker) written(path string) bool {
 	_, ok := c.at[path]
 	return ok

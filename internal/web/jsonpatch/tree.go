@@ -77,7 +77,7 @@ func (p *patching) open(t *tree) error {
 	return nil
 }
 
-// isArray tells whether an opened tree is an array.
+// isArray reports whether an opened tree is an array.
 func (t *tree) isArray() bool { return t.raw == nil && !t.object }
 
 // child finds what a token names in an opened tree; -1 when nothing does.

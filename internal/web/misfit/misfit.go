@@ -44,7 +44,7 @@ func All(body []byte, v any, lenient bool) []fault.Field {
 	return w.wrong
 }
 
-// Is tells whether err names all members of a body that are not known, of the
+// Is reports whether err names all members of a body that are not known, of the
 // wrong type or empty: whoever decoded it has the others.
 func Is(err error) bool {
 	f := fault.As(err)
@@ -139,7 +139,7 @@ func (w *walker) value(v reflect.Value) error {
 	return w.leaf(v)
 }
 
-// ownWords tells whether a type reads its own JSON.
+// ownWords reports whether a type reads its own JSON.
 func ownWords(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[json.UnmarshalerFrom]()) ||
@@ -210,7 +210,7 @@ func (w *walker) members(v reflect.Value) error {
 	})
 }
 
-// variant tells whether a name differs from a known one by case only.
+// variant reports whether a name differs from a known one by case only.
 func variant(known map[string][]int, name string) bool {
 	for k := range known {
 		if strings.EqualFold(k, name) {
@@ -263,7 +263,7 @@ func fullOf(t reflect.Type, known map[string][]int) map[string]bool {
 	return out
 }
 
-// MayBeEmpty tells whether v, a pointer, has such a member anywhere.
+// MayBeEmpty reports whether v, a pointer, has such a member anywhere.
 func MayBeEmpty(v any) bool {
 	w := &walker{shapes: map[reflect.Type]*shape{}}
 	return w.mayBeEmpty(reflect.TypeOf(v).Elem())
@@ -338,7 +338,7 @@ func (w *walker) rules(v any) {
 	w.wrong = w.wrong[:min(len(w.wrong), maxWrong)]
 }
 
-// touches tells whether a member, or one it is part of, is named already.
+// touches reports whether a member, or one it is part of, is named already.
 func touches(wrong []fault.Field, pointer string) bool {
 	for _, f := range wrong {
 		if pointer == f.Pointer || strings.HasPrefix(pointer, f.Pointer+"/") {

@@ -32,7 +32,7 @@ type Outcome struct {
 	Relation string // id of an edge
 	Action   string
 	Bytes    int           // of the record that was written
-	Body     []byte        // the record, for who asks All for it
+	Body     []byte        // the record, for whoever asks All for it
 	Warnings []fault.Field // what is not as it was asked for, though it was done
 	Err      *fault.Error  // set when it was refused
 }

@@ -140,7 +140,7 @@ func float(v any) float64 {
 	return f
 }
 
-// covers tells whether the list a holds all of b.
+// covers reports whether the list a holds all of b.
 func covers(a, b any) bool {
 	have, _ := a.([]any)
 	need, _ := b.([]any)

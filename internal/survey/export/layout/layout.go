@@ -348,7 +348,7 @@ func (b *builder) parts(n *node, add func(string, func(*Column))) {
 	}
 }
 
-// Check tells whether the shape fits: a table may have too many columns.
+// Check reports whether the shape fits: a table may have too many columns.
 func (l *Layout) Check() error {
 	if l.cfg.Shape == Wide && l.wide > MaxColumns {
 		return fmt.Errorf("a wide table would have up to %d columns, at most %d are possible", l.wide, MaxColumns)

@@ -44,7 +44,7 @@ func (p *scanner) open(c byte) bool {
 	return true
 }
 
-// more tells whether an object or array has a further member, and steps over
+// more reports whether an object or array has a further member, and steps over
 // the comma before it, or over its end.
 func (p *scanner) more(end byte) bool {
 	if p.bad {

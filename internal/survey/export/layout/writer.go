@@ -27,7 +27,7 @@ func (f Format) MediaType() string {
 	return sheet.Format(f).MediaType()
 }
 
-// Known tells whether f is one of the formats.
+// Known reports whether f is one of the formats.
 func (f Format) Known() bool { return f == JSONLD || sheet.Format(f).Known() }
 
 // Writer writes a file, from its beginning to its end. What it writes is added

@@ -77,7 +77,7 @@ func Of(f *form.Form) *Set {
 	return out
 }
 
-// isUnique tells whether a question asks for something no two households have.
+// isUnique reports whether a question asks for something no two households have.
 func isUnique(c form.Column) bool {
 	if c.Kind.Quality.Unique {
 		return true

@@ -24,7 +24,7 @@ const (
 type Members struct {
 	Current     *web.Current          `json:"current,omitzero" doc:"Of RESPONSE_CONFLICT: the response that has the id, unless it is of another survey. Of STALE_REVISION: its etag, where it is known."`
 	Differences []Difference          `json:"differences,omitzero" doc:"Of RESPONSE_CONFLICT: in what the content that was sent differs from the stored one, at most 100."`
-	Existing    *Existing             `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has. Only for keys with the scope responses:pii and for who has collected or sent it."`
+	Existing    *Existing             `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has. Only for keys with the scope responses:pii and for whoever has collected or sent it."`
 	Candidates  []api.SurveyCandidate `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
 }
 
@@ -79,11 +79,11 @@ func inWords(v form.Value) string {
 }
 
 // Duplicate refuses a second response of a household in a round. first is the
-// one there is; nil for who may not know whose that is.
+// one there is; nil for whoever may not know whose that is.
 func Duplicate(first *Existing) error {
 	f := fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already. To replace it, name it in supersedes.")
 	if first == nil {
-		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Which one that is, is shown to who has collected or sent it and to keys with the scope responses:pii."})
+		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Which one that is, is shown to whoever has collected or sent it and to keys with the scope responses:pii."})
 	}
 	return f.With(
 		fault.Field{Pointer: "/householdId", Code: "exists", Detail: "See " + first.Href + "."},

@@ -25,7 +25,7 @@ type On struct {
 // Name tells a flag from others of the response.
 type Name struct{ Rule, Question string }
 
-// Exact tells whether the caller of ctx sees how far places are apart. Whoever
+// Exact reports whether the caller of ctx sees how far places are apart. Whoever
 // can move one of them, on a list or in a response, would find the other with
 // three distances, so it takes responses:pii to do both.
 func Exact(ctx context.Context) bool {

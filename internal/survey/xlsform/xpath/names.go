@@ -39,7 +39,7 @@ func (n *Named) repeat() *Named {
 	return nil
 }
 
-// within tells whether n is a or in it.
+// within reports whether n is a or in it.
 func (n *Named) within(a *Named) bool {
 	for at := n; at != nil; at = at.parent {
 		if at == a {
