@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/app"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/db/pgtool"
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/ucan"
@@ -85,7 +85,7 @@ func (p *programme) stored(t *testing.T, dsn string, each func(name string, data
 	dir := p.Dir()
 	if dsn != "" {
 		dump := filepath.Join(t.TempDir(), "dump.sql")
-		if err := pgtool.Run(t.Context(), "pg_dump", dsn, "--format=plain", "--no-owner", "--file="+dump); err != nil {
+		if err := db.RunTool(t.Context(), "pg_dump", dsn, "--format=plain", "--no-owner", "--file="+dump); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(dump)

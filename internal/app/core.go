@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 	"github.com/hearth-dmrv/hearth/internal/secret"
@@ -35,7 +35,7 @@ type Core struct {
 	Events   *event.Log
 	Webhooks *webhook.Service
 	Jobs     *job.Service
-	Idem     *idem.Store
+	Idem     *once.Store
 
 	outbound *outbound.Client
 	hooks    *outbound.Client                        // of webhooks alone: silent receivers hold up nothing else at their host
@@ -98,7 +98,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	if c.Bus, err = openBus(ctx, cfg, c.log); err != nil {
 		return err
 	}
-	c.Idem = idem.New(idem.Config{DB: c.DB, Key: c.Key})
+	c.Idem = once.New(once.Config{DB: c.DB, Key: c.Key})
 	c.Events = event.New(event.Config{
 		DB: c.DB, Cursors: c.cursors, Log: c.log, StillAllowed: c.stillAllowed, Rights: event.Filter{"key.*", "member.*"}, Veil: collectors(),
 		Publish: func(workspace string) { c.publish(ctx, topicEvents, workspace) },

@@ -23,7 +23,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/oracle/live"
+	"github.com/hearth-dmrv/hearth/internal/oracle/socket"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
 	"github.com/hearth-dmrv/hearth/internal/oracle/run"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
@@ -38,7 +38,7 @@ type mind struct {
 	chats   *chat.Store
 	runs    *run.Manager
 	agent   *agent.Agent
-	sockets *live.Hub
+	sockets *socket.Hub
 	oracle  *oracle.Service
 	llm     *outbound.Client // nil with the built-in model
 	files   *outbound.Client // for attachments
@@ -117,26 +117,26 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 
 // newSockets makes the gateway of sockets and ties it to sessions and to other
 // instances.
-func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *live.Hub {
+func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *socket.Hub {
 	cors, err := web.NewCORS(a.cfg.Server.CORSOrigin)
 	if err != nil {
 		cors = &web.CORS{} // allows nobody; the edge has refused the setting
 	}
-	c := live.Config{
-		Handshake: func(ctx context.Context, invocation, delegation string) (live.Guest, error) {
+	c := socket.Config{
+		Handshake: func(ctx context.Context, invocation, delegation string) (socket.Guest, error) {
 			who, err := m.callers.Handshake(ctx, invocation, delegation)
 			if err != nil {
-				return live.Guest{}, err
+				return socket.Guest{}, err
 			}
 			stay := m.callers.Stay(who)
-			return live.Guest{User: who.DID, Until: stay.Until, Check: stay.Check}, nil
+			return socket.Guest{User: who.DID, Until: stay.Until, Check: stay.Check}, nil
 		},
 		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: a.log,
 	}
 	if a.cfg.Postgres() {
 		c.Publish = func(text string) { a.publish(ctx, topicSockets, text) }
 	}
-	hub := live.New(ctx, c)
+	hub := socket.New(ctx, c)
 	m.chats.Attach(chat.Part{Deleted: func(_ context.Context, g chat.Gone) { hub.DisconnectSession(g.User, g.Session) }})
 	if a.cfg.Postgres() {
 		a.Bus.Subscribe(topicRuns, func(msg bus.Message) { m.runs.Receive(ctx, msg.Payload, msg.Missed) })
@@ -313,16 +313,16 @@ func (a *App) measureMind(m *mind) error {
 	if a.metrics == nil {
 		return nil
 	}
-	stat := func(read func(live.Stats) float64) func() float64 {
+	stat := func(read func(socket.Stats) float64) func() float64 {
 		return func() float64 { return read(m.sockets.Stats()) }
 	}
 	return errors.Join(
 		a.metrics.Gauge("oracle_runs_active", "Answers being worked on in this process.", func() float64 { return float64(m.runs.Live()) }),
-		a.metrics.Gauge("oracle_sockets", "Sockets whose caller is known.", stat(func(s live.Stats) float64 { return float64(s.Sockets) })),
-		a.metrics.Gauge("oracle_calls_pending", "Calls that wait for a page.", stat(func(s live.Stats) float64 { return float64(s.Pending) })),
-		a.metrics.Counter("oracle_sockets_refused_total", "Handshakes that were refused.", stat(func(s live.Stats) float64 { return float64(s.Refused) })),
-		a.metrics.Counter("oracle_sockets_expired_total", "Sockets whose tokens ended while they were connected.", stat(func(s live.Stats) float64 { return float64(s.Expired) })),
-		a.metrics.Counter("oracle_call_timeouts_total", "Calls that no page answered in time.", stat(func(s live.Stats) float64 { return float64(s.Timeouts) })),
+		a.metrics.Gauge("oracle_sockets", "Sockets whose caller is known.", stat(func(s socket.Stats) float64 { return float64(s.Sockets) })),
+		a.metrics.Gauge("oracle_calls_pending", "Calls that wait for a page.", stat(func(s socket.Stats) float64 { return float64(s.Pending) })),
+		a.metrics.Counter("oracle_sockets_refused_total", "Handshakes that were refused.", stat(func(s socket.Stats) float64 { return float64(s.Refused) })),
+		a.metrics.Counter("oracle_sockets_expired_total", "Sockets whose tokens ended while they were connected.", stat(func(s socket.Stats) float64 { return float64(s.Expired) })),
+		a.metrics.Counter("oracle_call_timeouts_total", "Calls that no page answered in time.", stat(func(s socket.Stats) float64 { return float64(s.Timeouts) })),
 	)
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
@@ -19,7 +19,7 @@ import (
 func Personal() (privacy.Registry, error) {
 	return privacy.Join(
 		erase.Personal(), auth.Personal(), erasure.Personal(), ussd.Personal(), oracle.Personal(),
-		event.Personal(), job.Personal(), idem.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
+		event.Personal(), job.Personal(), once.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
 			{Name: "schema_migrations", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name checksum")}},
 		},
 	)

@@ -46,7 +46,7 @@ var ladder = map[string]int{
 	"internal/socketio": base,
 
 	"internal/check": footing,
-	"internal/idem":  footing,
+	"internal/once":  footing,
 	"internal/file":  footing,
 
 	"internal/auth":  shared,
@@ -186,8 +186,8 @@ func TestLadderFindsBadArrows(t *testing.T) {
 		{"down", "internal/auth/a.go", "internal/db", ""},
 		{"up", "internal/db/a.go", "internal/auth", "points up"},
 		{"sideways", "internal/auth/a.go", "internal/event", "same rung"},
-		{"auth to idem", "internal/auth/a.go", "internal/idem", ""},
-		{"idem to auth", "internal/idem/a.go", "internal/auth", "points up"},
+		{"auth to once", "internal/auth/a.go", "internal/once", ""},
+		{"once to auth", "internal/once/a.go", "internal/auth", "points up"},
 		{"sideways in a test", "internal/auth/a_test.go", "internal/event", ""},
 		{"up in a test", "internal/db/a_test.go", "internal/auth", "points up"},
 		{"inside a family", "internal/db/a.go", "internal/db/migrations", ""},

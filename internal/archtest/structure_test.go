@@ -183,7 +183,7 @@ func (h house) beyond() map[rule]map[string]int {
 		if rung != area || h[fam] == nil {
 			continue
 		}
-		for _, name := range areaFiles(fam) {
+		for _, name := range h[fam].areaFiles() {
 			if !h[fam].files[name] {
 				note(missingFile, fam+"/"+name, 1)
 			}
@@ -198,9 +198,14 @@ func (h house) offcut(p *pack) bool {
 	return p.lines < minAlone && !p.command && !p.embeds && len(h.importers(p.dir)) == 1
 }
 
-// areaFiles are what the root of an area consists of.
-func areaFiles(dir string) []string {
-	return []string{path.Base(dir) + ".go", "service.go", "store.go", "http.go"}
+// areaFiles are what the root of an area consists of. One that leaves the store
+// to packages below it has no store.go.
+func (p *pack) areaFiles() []string {
+	names := []string{path.Base(p.dir) + ".go", "service.go", "http.go"}
+	if slices.Contains(p.imports, "internal/db") {
+		names = append(names, "store.go")
+	}
+	return names
 }
 
 func TestStructure(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
@@ -19,7 +19,7 @@ func withAnswers(t *testing.T, d *db.DB) func(*auth.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := idem.New(idem.Config{DB: d, Key: key})
+	store := once.New(once.Config{DB: d, Key: key})
 	return func(c *auth.Config) { c.Idem = store }
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -75,7 +75,7 @@ func (s *Service) serveCreate(ctx context.Context, in *createIn) (web.Reply[Issu
 	if err != nil {
 		return web.Reply[Issued]{}, err
 	}
-	return once(ctx, s, step, issuedReply)
+	return oneAnswer(ctx, s, step, issuedReply)
 }
 
 func (s *Service) serveRotate(ctx context.Context, in *rotateIn) (web.Reply[Issued], error) {
@@ -87,7 +87,7 @@ func (s *Service) serveRotate(ctx context.Context, in *rotateIn) (web.Reply[Issu
 	if err != nil {
 		return web.Reply[Issued]{}, err
 	}
-	return once(ctx, s, step, issuedReply)
+	return oneAnswer(ctx, s, step, issuedReply)
 }
 
 func issuedReply(i Issued) web.Reply[Issued] {
@@ -134,7 +134,7 @@ func (s *Service) serveCreateWorkspace(ctx context.Context, in *createWorkspaceI
 	if err != nil {
 		return web.Reply[Opened]{}, err
 	}
-	return once(ctx, s, step, func(o Opened) web.Reply[Opened] {
+	return oneAnswer(ctx, s, step, func(o Opened) web.Reply[Opened] {
 		return web.Reply[Opened]{Value: o, ETag: web.ETag(o.Revision), Location: workspacesPath + "/" + o.ID}
 	})
 }
@@ -160,9 +160,9 @@ func (s *Service) serveGetWorkspace(ctx context.Context, in *workspacePath) (web
 	return web.Reply[Workspace]{Value: *w, ETag: web.ETag(w.Revision)}, nil
 }
 
-// once runs a step at most once per Idempotency-Key.
-func once[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), reply func(T) web.Reply[T]) (web.Reply[T], error) {
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
+// oneAnswer runs a step at most once per Idempotency-Key.
+func oneAnswer[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), reply func(T) web.Reply[T]) (web.Reply[T], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
 		v, err := step(tx)
 		return reply(v), err
 	})

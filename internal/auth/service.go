@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -21,7 +21,7 @@ type Config struct {
 	DB      *db.DB
 	Log     *slog.Logger // discards by default
 	Record  Recorder     // nothing is recorded by default
-	Idem    *idem.Store  // keeps the answers to Idempotency-Keys; none by default
+	Idem    *once.Store  // keeps the answers to Idempotency-Keys; none by default
 	Cursors web.Cursors  // signs places in lists; needed by the list routes
 
 	// Stamp is a file beside the database that grows by a byte with every
@@ -82,7 +82,7 @@ func (c Config) withDefaults() Config {
 		c.Record = func(context.Context, *db.Tx, string, string, int64) error { return nil }
 	}
 	if c.Idem == nil {
-		c.Idem = idem.Plain(c.DB)
+		c.Idem = once.Plain(c.DB)
 	}
 	if c.Groups == nil {
 		c.Groups = func(context.Context, db.Querier, web.Caller) ([]string, error) { return nil, nil }

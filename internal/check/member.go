@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/web/misfit"
+	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Edited is a record and what a client made of it.
@@ -70,7 +70,7 @@ func Together(first, further error) error {
 		return first
 	}
 	c := *a
-	c.Fields = misfit.Join(a.Fields, b.Fields)
+	c.Fields = web.JoinFields(a.Fields, b.Fields)
 	return &c
 }
 

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/hearth-dmrv/hearth/internal/db/page"
 )
 
 // SetMaxFill lets a test keep a batch open for longer than 10 ms, so that a
@@ -97,7 +95,7 @@ func RunOn(path, script string) error {
 func CloseSoon(c *Config) { c.closeWait = 50 * time.Millisecond }
 
 // Clean is what Scrub does to a page.
-var Clean = page.Clean
+var Clean = cleanPage
 
 // MaxQueued is how many may wait for the writer.
 const MaxQueued = maxQueued

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/hearth-dmrv/hearth/internal/db/page"
 )
 
 // What is deleted must not stay readable in the file. secure_delete has SQLite
@@ -122,7 +120,7 @@ func dirtyRange(ctx context.Context, c *liteConn, first, last int64) ([]int64, e
 		if err := rows.Scan(&n, &data); err != nil {
 			return nil, err
 		}
-		if _, changed := page.Clean(data, n); changed {
+		if _, changed := cleanPage(data, n); changed {
 			dirty = append(dirty, n)
 		}
 	}
@@ -137,7 +135,7 @@ func cleanPages(ctx context.Context, tx *Tx, pages []int64) error {
 		if err := tx.QueryRow(ctx, selectPageSQLite, n).Scan(&data); err != nil {
 			return err
 		}
-		fresh, changed := page.Clean(data, n)
+		fresh, changed := cleanPage(data, n)
 		if !changed {
 			continue
 		}

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/hearth-dmrv/hearth/internal/db/pgtool"
 )
 
 // pgDump writes a dump in PostgreSQL's own compressed format.
 func pgDump(ctx context.Context, dsn, file string) error {
-	return pgtool.Run(ctx, "pg_dump", dsn, "--format=custom", "--no-owner", "--no-privileges", "--file="+file)
+	return RunTool(ctx, "pg_dump", dsn, "--format=custom", "--no-owner", "--no-privileges", "--file="+file)
 }
 
 // pgList reads the list of contents of a dump.
 func pgList(ctx context.Context, file string) error {
-	return pgtool.Run(ctx, "pg_restore", "", "--list", "--file="+os.DevNull, file)
+	return RunTool(ctx, "pg_restore", "", "--list", "--file="+os.DevNull, file)
 }
 
 // restorePostgres fills an empty database, all or nothing.
@@ -33,5 +31,5 @@ func restorePostgres(ctx context.Context, cfg Config, file string) error {
 	if len(full) > 0 {
 		return fmt.Errorf("the database already has tables (%s): restore into a new one", full[0])
 	}
-	return pgtool.Run(ctx, "pg_restore", cfg.URL, "--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", file)
+	return RunTool(ctx, "pg_restore", cfg.URL, "--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", file)
 }

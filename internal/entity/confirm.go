@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -85,7 +85,7 @@ func (s *Service) Confirm(ctx context.Context, id, relation string) (web.Reply[*
 	if err := s.warm(ctx, id); err != nil {
 		return web.Reply[*Relationship]{}, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
 		r, err := s.ConfirmTx(ctx, tx, id, relation)
 		return web.Reply[*Relationship]{Value: r}, err
 	})

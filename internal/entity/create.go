@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -41,12 +41,12 @@ func (s *Service) Store(ctx context.Context, p *Prepared) (web.Reply[*Entity], e
 		if err != nil {
 			return answer, err
 		}
-		return idem.OnceAs(ctx, s.cfg.Idem, answer, func(tx *db.Tx) error {
+		return once.DoAs(ctx, s.cfg.Idem, answer, func(tx *db.Tx) error {
 			_, err := s.StoreTx(ctx, tx, p)
 			return err
 		})
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
 		r, err := s.StoreTx(ctx, tx, p)
 		if err != nil {
 			return web.Reply[*Entity]{}, err

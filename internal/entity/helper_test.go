@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -82,7 +82,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*entity.Config)) *env {
 	l := event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: eventtest.Cursors(), Taken: link.Held})
 	cfg := entity.Config{
-		DB: d, Protocols: p, Events: l, Idem: idem.New(idem.Config{DB: d, Key: key}), Cursors: eventtest.Cursors(), Relayer: "did:key:server",
+		DB: d, Protocols: p, Events: l, Idem: once.New(once.Config{DB: d, Key: key}), Cursors: eventtest.Cursors(), Relayer: "did:key:server",
 		ControlsAs: func(_ context.Context, _ db.Querier, c web.Caller) ([]string, error) {
 			member := c.DID
 			if member == "did:key:member" {

@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -157,7 +157,7 @@ func (s *Service) serveDelete(ctx context.Context, in *changing) (web.Reply[*Ent
 
 // once runs a change in a transaction, once for its Idempotency-Key.
 func (s *Service) once(ctx context.Context, fn func(tx *db.Tx) (*Row, error)) (web.Reply[*Entity], error) {
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
 		r, err := fn(tx)
 		if err != nil {
 			return web.Reply[*Entity]{}, err

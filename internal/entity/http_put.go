@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
-	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // document is the body of a PUT: what a client decides, and whatever else a
@@ -49,7 +48,7 @@ func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Rep
 	var none web.Reply[*Entity]
 	var d Draft
 	wrong := web.DecodeStrict(body, &d, false)
-	if wrong != nil && !misfit.Is(wrong) {
+	if wrong != nil && !web.IsMisfit(wrong) {
 		return none, wrong
 	}
 	if d.DID != "" && d.DID != id {
@@ -75,7 +74,7 @@ func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Rep
 func replaceBy(e *Entity, stored, doc []byte, checks *fault.Checks) error {
 	var n document
 	err := web.DecodeStrict(doc, &n, false)
-	if err != nil && !misfit.Is(err) {
+	if err != nil && !web.IsMisfit(err) {
 		return err
 	}
 	free := func(name string) bool {

@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
-	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // Change is a change of what clients decide in a record: one of the first
@@ -108,7 +107,7 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 		before := e.Properties
 		var checks fault.Checks
 		wrong := c.apply(r, e, &checks)
-		if wrong != nil && !misfit.Is(wrong) && fault.CodeOf(wrong) != "READ_ONLY_MEMBER" {
+		if wrong != nil && !web.IsMisfit(wrong) && fault.CodeOf(wrong) != "READ_ONLY_MEMBER" {
 			return wrong
 		}
 		e.Check(&checks)
@@ -183,7 +182,7 @@ func adopt(e *Entity, stored, changed []byte, checks *fault.Checks) error {
 	wrong := compare(stored, changed)
 	var n Entity
 	err := web.DecodeStrict(changed, &n, false)
-	if err != nil && !misfit.Is(err) {
+	if err != nil && !web.IsMisfit(err) {
 		return err
 	}
 	twin.CheckControllers(checks, n.Controller, n.Controllers)

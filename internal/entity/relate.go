@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -115,7 +115,7 @@ func (s *Service) Relate(ctx context.Context, id string, d RelationDraft) (web.R
 	if err := s.warm(ctx, id, d.Target); err != nil {
 		return web.Reply[*Relationship]{}, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
 		r, err := s.RelateTx(ctx, tx, id, d)
 		if err != nil {
 			return web.Reply[*Relationship]{}, err

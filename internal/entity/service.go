@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -24,7 +24,7 @@ type Config struct {
 	DB        *db.DB
 	Protocols *protocol.Service
 	Events    *event.Log
-	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	// Jobs join the edges that have waited for a new twin, past the first
 	// hundred. Without it those stay as they are.
 	Jobs    *job.Service
@@ -61,7 +61,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Idem == nil {
-		c.Idem = idem.Plain(c.DB)
+		c.Idem = once.Plain(c.DB)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -13,7 +13,6 @@ package oracle
 import (
 	"context"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
@@ -66,60 +65,4 @@ type Config struct {
 
 	Log *slog.Logger     // nil: silent
 	Now func() time.Time // the clock
-}
-
-// Service serves area D. It is safe for concurrent use.
-type Service struct {
-	cfg     Config
-	callers *window
-	addrs   *window
-	places  *places
-	origins *places // runs by the address they were asked for from
-	later   background
-}
-
-// New makes a Service.
-func New(c Config) *Service {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Tools == nil {
-		c.Tools = &tool.Registry{}
-	}
-	if c.Throttle == 0 {
-		c.Throttle = DefaultThrottle
-	}
-	c.ThrottleTTL = orElse(c.ThrottleTTL, DefaultThrottleTTL)
-	c.Recheck = orElse(c.Recheck, time.Second)
-	c.MaxBody = orElse(c.MaxBody, DefaultMaxBody)
-	c.Streams = orElse(c.Streams, DefaultStreams)
-	c.AllStreams = orElse(c.AllStreams, DefaultAllStreams)
-	if c.Chat != nil && c.Agent != nil {
-		c.Chat.Attach(chat.Part{Forget: c.Agent.Forget})
-	}
-	return &Service{
-		cfg: c, places: newPlaces(c.Streams, c.AllStreams), origins: newPlaces(maxRunsOfAddress, math.MaxInt),
-		callers: newWindow(c.Throttle, c.ThrottleTTL, c.Now), addrs: newWindow(2*c.Throttle, c.ThrottleTTL, c.Now),
-	}
-}
-
-// Close stops what goes on beside requests and waits for it. Runs are closed by
-// their own manager.
-func (s *Service) Close() { s.later.close() }
-
-func orElse[T int | int64 | time.Duration](v, usual T) T {
-	if v > 0 {
-		return v
-	}
-	return usual
-}
-
-// emit tells the sockets of a session of a user.
-func (s *Service) emit(user, session, event string, payload any) {
-	if s.cfg.Live != nil {
-		s.cfg.Live.Emit(user, session, event, payload)
-	}
 }

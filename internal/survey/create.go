@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -31,7 +31,7 @@ func (s *Service) create(ctx context.Context, d plan.Draft, ch change) (web.Repl
 	d.SurveyID = r.SurveyID
 	v, err := s.prepare(ctx, r.Workspace, d)
 	if err != nil {
-		return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Survey](ctx, s.cfg.Idem, err)
 	}
 	v.Status, v.Revision, v.Round = StatusDraft, 1, 1
 	v.Created, v.CreatedBy = s.now(), caller.DID
@@ -44,7 +44,7 @@ func (s *Service) create(ctx context.Context, d plan.Draft, ch change) (web.Repl
 	if err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
 		ok, err := insert(ctx, tx, r, v, ch)
 		if err != nil {
 			return none, err
@@ -163,7 +163,7 @@ func render(v *Survey) ([]byte, error) {
 func (s *Service) Clone(ctx context.Context, id string, c Clone) (web.Reply[*Survey], error) {
 	_, v, err := s.read(ctx, s.db, id)
 	if err != nil {
-		return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Survey](ctx, s.cfg.Idem, err)
 	}
 	d := v.draft()
 	d.SurveyID, d.Window = c.SurveyID, c.Window

@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
@@ -83,7 +83,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*survey.Config)) *env {
 	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})}
 	v.tpl = template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors(), Now: v.clock.Now})
 	cfg := survey.Config{
-		DB: d, Templates: v.tpl, Events: v.l, Idem: idem.New(idem.Config{DB: d, Key: surveytest.Key(t)}), Cursors: eventtest.Cursors(), Now: v.clock.Now,
+		DB: d, Templates: v.tpl, Events: v.l, Idem: once.New(once.Config{DB: d, Key: surveytest.Key(t)}), Cursors: eventtest.Cursors(), Now: v.clock.Now,
 		Project: func(_ context.Context, _ db.Querier, _, did string) (bool, bool, error) {
 			return did == heldProject || did == heldTwin, did == heldProject, nil
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -34,7 +34,7 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 		err = plan.CheckHouseholds(up.Items, v.Sampling)
 	}
 	if err != nil {
-		return idem.Refuse[*Merged](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Merged](ctx, s.cfg.Idem, err)
 	}
 	ids := make([]string, len(up.Items))
 	for i := range up.Items {
@@ -44,7 +44,7 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 	if err != nil {
 		return none, fmt.Errorf("encode households: %w", err)
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
 		if err := erasure.Guard(ctx, tx, s.db.Dialect(), r.Workspace, ids...); err != nil {
 			return none, err
 		}

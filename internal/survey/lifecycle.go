@@ -8,7 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
@@ -62,7 +62,7 @@ func (s *Service) Move(ctx context.Context, id, name, ifMatch string, m Move) (w
 			err = mv.allows(old.Status)
 		}
 		if err != nil {
-			return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
+			return once.Refuse[*Survey](ctx, s.cfg.Idem, err)
 		}
 		return s.move(ctx, r, old, mv, m.Reason)
 	})
@@ -119,7 +119,7 @@ func (s *Service) move(ctx context.Context, r *Row, old *Survey, m move, reason 
 		}
 		return unmet(&all, m.to)
 	}}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
 		return s.storeTx(ctx, tx, r, &v, st)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
@@ -112,7 +112,7 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 		return none, fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "Attempts are noted while the survey is active.").
 			With(fault.Field{Pointer: "path/surveyId", Code: "not_active", Detail: "The survey is " + string(o.Status) + "."})
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
 		h, err := findListed(ctx, tx, o.NID, did)
 		if err == nil && h.Erased {
 			err = erasure.Fault(erasure.Field("path/did", did))

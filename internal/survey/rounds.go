@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -42,7 +42,7 @@ func (s *Service) OpenRound(ctx context.Context, id, ifMatch string, n NextRound
 			err = fault.New(fault.Conflict, "TOO_MANY_ROUNDS", fmt.Sprintf("A survey has at most %d rounds.", maxRounds))
 		}
 		if err != nil {
-			return idem.Refuse[*Survey](ctx, s.cfg.Idem, err)
+			return once.Refuse[*Survey](ctx, s.cfg.Idem, err)
 		}
 		v.Rounds = slices.Clone(v.Rounds)
 		v.Rounds[len(v.Rounds)-1].Closed = s.now()
@@ -52,7 +52,7 @@ func (s *Service) OpenRound(ctx context.Context, id, ifMatch string, n NextRound
 		if err != nil {
 			return none, err
 		}
-		return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
+		return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Survey], error) {
 			reply, err := s.storeTx(ctx, tx, r, v, step{change: change{"round opened", n.Reason}, event: "survey.updated", body: body})
 			reply.Status, reply.Location = http.StatusCreated, "/v1/surveys/"+v.SurveyID+"/rounds"
 			return reply, err

@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -21,7 +21,7 @@ type Config struct {
 	DB        *db.DB
 	Templates Templates
 	Events    *event.Log
-	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
 	Vault     *vault.Vault // names households for whoever may not know them
 	Now       func() time.Time
@@ -37,7 +37,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Idem == nil {
-		c.Idem = idem.Plain(c.DB)
+		c.Idem = once.Plain(c.DB)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
@@ -64,7 +63,7 @@ func (a *attempt) pickUp(ctx context.Context, rd reading) error {
 
 // takeUp is the action menu.Draft: it gives the walk that was kept to its owner,
 // who has just logged in.
-func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) takeUp(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	data, err := findDraft(ctx, tx, c.Phone, c.Now.UnixMilli())
 	if err != nil {
 		return machine.Result{}, err

@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
@@ -40,7 +39,7 @@ func ordering(t *testing.T) func(*ussd.Config) {
 		c.Actions = actions(nil)
 		login := c.Actions["login"]
 		own := login.Run
-		login.Run = func(ctx context.Context, tx *db.Tx, a action.ActionCall) (machine.Result, error) {
+		login.Run = func(ctx context.Context, tx *db.Tx, a machine.ActionCall) (machine.Result, error) {
 			if a.Secrets["pin"] != otherPIN {
 				return own(ctx, tx, a)
 			}

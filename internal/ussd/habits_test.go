@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
@@ -182,7 +182,7 @@ func TestParallelNewest(t *testing.T) {
 		entered, leave := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		slow := func(cfg *ussd.Config) {
-			cfg.Actions = actions(func(action.ActionCall) error {
+			cfg.Actions = actions(func(machine.ActionCall) error {
 				once.Do(func() { close(entered) })
 				<-leave
 				return nil

@@ -18,7 +18,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
@@ -63,8 +62,8 @@ func readPack(t testing.TB, oldnew ...string) *menu.Pack {
 const pinOfAll = "48213"
 
 // actions are those of the pack of tests. Their effects are rows.
-func actions(before func(action.ActionCall) error) map[string]action.Action {
-	store := func(ctx context.Context, tx *db.Tx, c action.ActionCall, what string) error {
+func actions(before func(machine.ActionCall) error) map[string]machine.Action {
+	store := func(ctx context.Context, tx *db.Tx, c machine.ActionCall, what string) error {
 		if before != nil {
 			if err := before(c); err != nil {
 				return err
@@ -74,8 +73,8 @@ func actions(before func(action.ActionCall) error) map[string]action.Action {
 		return err
 	}
 	account := "acc-1"
-	return map[string]action.Action{
-		"send": {Effect: true, Results: []string{"queued", "off"}, Sets: []string{"count"}, Run: func(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+	return map[string]machine.Action{
+		"send": {Effect: true, Results: []string{"queued", "off"}, Sets: []string{"count"}, Run: func(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 			if err := store(ctx, tx, c, "send "+c.Arg("topic")); err != nil {
 				return machine.Result{}, err
 			}
@@ -83,19 +82,19 @@ func actions(before func(action.ActionCall) error) map[string]action.Action {
 			err := tx.QueryRow(ctx, `SELECT count(*) FROM test_effects WHERE phone = $1 AND what = 'send reading'`, c.Phone).Scan(&n)
 			return machine.Result{Name: "queued", Set: map[string]string{"count": strconv.Itoa(n)}}, err
 		}},
-		"join": {Effect: true, Results: []string{"ok", "weak"}, Run: func(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+		"join": {Effect: true, Results: []string{"ok", "weak"}, Run: func(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 			if c.Secrets["pin"] == "11111" {
 				return machine.Result{Name: "weak"}, nil
 			}
 			return machine.Result{Name: "ok"}, store(ctx, tx, c, "join "+c.Vars["name"]+"/"+c.Vars["town"])
 		}},
-		"login": {Effect: true, Results: []string{"ok", "wrong"}, Sets: []string{"who"}, Run: func(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+		"login": {Effect: true, Results: []string{"ok", "wrong"}, Sets: []string{"who"}, Run: func(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 			if c.Secrets["pin"] != pinOfAll {
 				return machine.Result{Name: "wrong"}, store(ctx, tx, c, "wrong")
 			}
 			return machine.Result{Name: "ok", Account: &account, Set: map[string]string{"who": "Asha"}}, nil
 		}},
-		"order": {Effect: true, Results: []string{"ok"}, Run: func(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+		"order": {Effect: true, Results: []string{"ok"}, Run: func(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 			return machine.Result{Name: "ok"}, store(ctx, tx, c, "order "+c.Vars["amount"])
 		}},
 	}

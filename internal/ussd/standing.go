@@ -4,12 +4,11 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
 // standing reports whether a login still counts, see action.Action.
-type standing func(ctx context.Context, tx *db.Tx, l action.Login) (bool, error)
+type standing func(ctx context.Context, tx *db.Tx, l machine.Login) (bool, error)
 
 // loggedOutWords is the notice to somebody whose login does not count any more.
 // Languages without an entry get English.
@@ -37,8 +36,8 @@ func (a *attempt) proceed(ctx context.Context, rd reading) (outcome, error) {
 }
 
 // login is one of the call at work.
-func (a *attempt) login(account, proof string) action.Login {
-	return action.Login{Account: account, Proof: proof, Phone: a.q.key.phone, Now: a.now}
+func (a *attempt) login(account, proof string) machine.Login {
+	return machine.Login{Account: account, Proof: proof, Phone: a.q.key.phone, Now: a.now}
 }
 
 // logOut shows the first screen instead of taking the parts of a request.

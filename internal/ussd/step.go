@@ -9,7 +9,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
@@ -284,7 +283,7 @@ func (a *attempt) act(ctx context.Context, c machine.Call) (machine.Result, erro
 	}
 	a.nth++
 	again := false // it gave a login that does not count any more
-	call := action.ActionCall{Call: c, Phone: a.q.key.phone, Gateway: a.q.key.gateway, ServiceCode: a.q.ServiceCode, Now: a.now}
+	call := machine.ActionCall{Call: c, Phone: a.q.key.phone, Gateway: a.q.key.gateway, ServiceCode: a.q.ServiceCode, Now: a.now}
 	if do.Effect {
 		call.Key = a.s.marks.effect(&a.q.key, a.rec.started, a.at, a.nth)
 		res, done := a.rec.effect(call.Key)

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 )
 
@@ -101,7 +101,7 @@ func TestLateStep(t *testing.T) {
 		leave, told := make(chan struct{}), make(chan string, 4)
 		l := newLine(t, d, newClock(), func(c *ussd.Config) {
 			c.TextMode, c.Log = wire.Latest, nil
-			c.Actions = actions(func(action.ActionCall) error { <-leave; return nil })
+			c.Actions = actions(func(machine.ActionCall) error { <-leave; return nil })
 			c.Late = func(_ context.Context, phone, text string) { told <- phone + " " + text }
 		})
 		l.play("s1", []turn{{"", atHome}, {"1", atRead}})
@@ -127,7 +127,7 @@ func TestInFlightCap(t *testing.T) {
 	entered, leave := make(chan struct{}, 2), make(chan struct{})
 	l := newLine(t, d, newClock(), func(c *ussd.Config) {
 		c.Log, c.InFlight = nil, 1
-		c.Actions = actions(func(action.ActionCall) error { entered <- struct{}{}; <-leave; return nil })
+		c.Actions = actions(func(machine.ActionCall) error { entered <- struct{}{}; <-leave; return nil })
 	})
 	var wg sync.WaitGroup
 	wg.Go(func() { l.play("s1", []turn{{"1*1", atSent}}) })
@@ -147,7 +147,7 @@ func TestFailedStep(t *testing.T) {
 		fail := true
 		l := newLine(t, d, newClock(), func(c *ussd.Config) {
 			c.Log = nil
-			c.Actions = actions(func(action.ActionCall) error {
+			c.Actions = actions(func(machine.ActionCall) error {
 				if fail {
 					return errors.New("no")
 				}
@@ -173,7 +173,7 @@ func TestPanic(t *testing.T) {
 		withEffects(t, d)
 		l := newLine(t, d, newClock(), func(c *ussd.Config) {
 			c.Log = nil
-			c.Actions = actions(func(action.ActionCall) error { panic("oh") })
+			c.Actions = actions(func(machine.ActionCall) error { panic("oh") })
 		})
 		l.play("s1", []turn{{"", atHome}, {"1*1", broken}, {"1", atRead}})
 	})
@@ -186,7 +186,7 @@ func TestAnotherKey(t *testing.T) {
 	withEffects(t, d)
 	c := newClock()
 	newLine(t, d, c, func(c *ussd.Config) {
-		c.Actions = actions(func(action.ActionCall) error { return nil })
+		c.Actions = actions(func(machine.ActionCall) error { return nil })
 	}).play("s1", []turn{{"", atHome}, {"2", atName}, {"2*Jane*00", atPIN}})
 	other := newLine(t, d, c, func(c *ussd.Config) { c.Key, c.Log = otherKey(t), nil })
 	// Without secrets in it the session goes on, from the text.

@@ -12,20 +12,15 @@ package ussd
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"net/netip"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/secret"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // The promises about time and load.
@@ -55,7 +50,7 @@ type Config struct {
 	DB       *db.DB
 	Key      secret.Key
 	Packs    Packs
-	Actions  map[string]action.Action
+	Actions  map[string]machine.Action
 	Gateways *wire.Set
 	Log      *slog.Logger     // default: discards
 	Now      func() time.Time // default: time.Now
@@ -98,75 +93,3 @@ const (
 	ResultLimited     = "limited"     // too many requests
 	ResultUnavailable = "unavailable" // too slow, too busy, or the store is in trouble
 )
-
-// Service serves handset sessions. It is safe for many goroutines.
-type Service struct {
-	cfg      Config
-	db       *db.DB
-	log      *slog.Logger
-	now      func() time.Time
-	marks    *marker
-	box      secret.Box
-	machines map[string]*machine.Machine
-	stands   standing          // nil counts every login
-	secret   [sha256.Size]byte // hash of the gateways' shared secret
-
-	flights  flights
-	address  *web.Limiter // nil is no limit
-	phones   *web.Limiter
-	buffers  sync.Pool
-	timers   sync.Pool
-	live     atomic.Int64 // sessions, as the last sweep counted them
-	deadline time.Duration
-	trip     func() error // tests: fails a transaction that has done its work
-}
-
-// New makes a Service.
-func New(c Config) *Service {
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.TTL <= 0 {
-		c.TTL = defaultTTL
-	}
-	if c.InFlight <= 0 {
-		c.InFlight = maxInFlight
-	}
-	s := &Service{
-		cfg: c, db: c.DB, log: c.Log, now: c.Now, deadline: deadline,
-		marks: newMarker(c.Key.Derive("ussd-text")), box: c.Key.Box("ussd-session"),
-		machines: map[string]*machine.Machine{"": {}},
-		phones:   web.NewLimiter(web.LimiterConfig{PerMinute: perPhone, Now: c.Now}),
-		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }},
-	}
-	s.timers.New = func() any { return time.NewTimer(time.Hour) }
-	for _, g := range c.Gateways.List() {
-		s.machines[g.Name] = &machine.Machine{Limits: g.Limits}
-	}
-	s.cfg.Actions = map[string]action.Action{menu.Draft: {Run: s.takeUp}}
-	for name, a := range c.Actions {
-		s.cfg.Actions[name] = a
-		if a.Stands != nil {
-			s.stands = a.Stands
-		}
-	}
-	s.secret = sha256.Sum256([]byte(c.GatewaySecret))
-	s.flights.init(c.InFlight)
-	if c.RateLimit > 0 {
-		s.address = web.NewLimiter(web.LimiterConfig{PerMinute: c.RateLimit, Step: time.Minute, Now: c.Now})
-	}
-	return s
-}
-
-// Live is how many sessions were alive when they were last counted.
-func (s *Service) Live() int64 { return s.live.Load() }
-
-// see tells whoever counts.
-func (s *Service) see(step Step) {
-	if s.cfg.Seen != nil {
-		s.cfg.Seen(step)
-	}
-}

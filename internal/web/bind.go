@@ -16,7 +16,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // bodyRules says how a route reads its body.
@@ -174,7 +173,7 @@ func (b *binder) bindBody(w http.ResponseWriter, r *http.Request, in reflect.Val
 	} else if b.body != nil && !(len(body) == 0 && b.optional) {
 		v := in.FieldByIndex(b.body)
 		err := DecodeStrict(body, v.Addr().Interface(), b.rules.lenient)
-		if b.misfit != nil && misfit.Is(err) && !v.IsZero() {
+		if b.misfit != nil && IsMisfit(err) && !v.IsZero() {
 			in.FieldByIndex(b.misfit).Set(reflect.ValueOf(err))
 		} else if err != nil {
 			return r, err

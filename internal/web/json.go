@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // maxDepth is how deep arrays and objects may nest in a body. The decoder's
@@ -60,10 +59,10 @@ func decodeLenient(body []byte, v any) error {
 
 // notEmpty refuses "" where it would pass for a member that is not there.
 func notEmpty(body []byte, v any, lenient bool) error {
-	if !bytes.Contains(body, []byte(`""`)) || !misfit.MayBeEmpty(v) {
+	if !bytes.Contains(body, []byte(`""`)) || !mayBeEmpty(v) {
 		return nil
 	}
-	fields := misfit.All(body, reflect.New(reflect.TypeOf(v).Elem()).Interface(), lenient)
+	fields := misfits(body, reflect.New(reflect.TypeOf(v).Elem()).Interface(), lenient)
 	if fields == nil {
 		return nil
 	}
@@ -86,6 +85,12 @@ func caseVariant(body []byte, v any) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// nestsDeep reports whether a JSON text nests deeper than a body may.
+func nestsDeep(b []byte) bool {
+	deepest, _ := Survey(b)
+	return deepest > maxDepth
 }
 
 // Survey finds the deepest nesting of brackets outside strings, and whether a
@@ -182,7 +187,7 @@ func semanticFault(err *json.SemanticError) error {
 	if errors.Is(err, json.ErrUnknownName) {
 		return unknownMember(string(err.JSONPointer), err)
 	}
-	return fault.New(fault.Invalid, "WRONG_TYPE", "A member has a value of the wrong type.").Wrap(err).With(misfit.Field(err))
+	return fault.New(fault.Invalid, "WRONG_TYPE", "A member has a value of the wrong type.").Wrap(err).With(wrongType(err))
 }
 
 // everything names all members that do not fit, given the fault of the first:
@@ -192,7 +197,7 @@ func everything(body []byte, v any, lenient bool, first error) error {
 	if f == nil || f.Code != "UNKNOWN_MEMBER" && f.Code != "WRONG_TYPE" {
 		return first
 	}
-	fields := misfit.All(body, v, lenient)
+	fields := misfits(body, v, lenient)
 	if fields == nil {
 		return first
 	}
@@ -203,5 +208,5 @@ func everything(body []byte, v any, lenient bool, first error) error {
 
 func unknownMember(pointer string, cause error) error {
 	return fault.New(fault.Invalid, "UNKNOWN_MEMBER", "The body has a member that is not known here; names are case-sensitive.").Wrap(cause).
-		With(misfit.Unknown(pointer))
+		With(unknownField(pointer))
 }

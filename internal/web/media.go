@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/web/jsonpatch"
 )
 
 // Media types of bodies.
@@ -100,14 +99,14 @@ func JSONPatch(doc, patch []byte) ([]byte, error) {
 	if nul {
 		return nil, fault.New(fault.Invalid, "NUL_CHARACTER", "A string in the body holds the character U+0000.")
 	}
-	ops, err := jsonpatch.Parse(patch)
+	ops, err := parsePatch(patch)
 	switch {
 	case fault.As(err) != nil:
 		return nil, err
 	case err != nil:
 		return nil, jsonFault(patch, err)
 	}
-	return jsonpatch.Apply(doc, ops)
+	return applyPatch(doc, ops)
 }
 
 // PatchOp is one operation of a JSON patch, for the API reference.

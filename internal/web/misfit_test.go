@@ -8,7 +8,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
-	"github.com/hearth-dmrv/hearth/internal/web/misfit"
 )
 
 // A handler that asks for it is told what does not fit and gets the rest; a
@@ -48,7 +47,7 @@ func TestJoin(t *testing.T) {
 	wrong := []fault.Field{{Pointer: "/a", Code: "x"}, {Pointer: "/b/0", Code: "x"}}
 	more := []fault.Field{{Pointer: "/a"}, {Pointer: "/a/1"}, {Pointer: "/ab"}, {Pointer: "/b"}, {Pointer: "/b/0"}, {Pointer: "/b/01"}, {Pointer: "/c"}, {Pointer: "/c", Code: "y"}}
 	var got []string
-	for _, f := range misfit.Join(wrong, more) {
+	for _, f := range web.JoinFields(wrong, more) {
 		got = append(got, f.Pointer+f.Code)
 	}
 	if want := "/ax /b/0x /ab /b /b/01 /c /cy"; strings.Join(got, " ") != want {

@@ -28,7 +28,7 @@ func MergePatch(doc, patch []byte) ([]byte, error) {
 	if err != nil {
 		return nil, jsonFault(patch, err)
 	}
-	if deepest, _ := Survey(doc); deepest > maxDepth {
+	if nestsDeep(doc) {
 		return nil, errors.New("merge patch: the document nests too deep")
 	}
 	stored, err := parseNode(doc)

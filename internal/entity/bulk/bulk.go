@@ -26,7 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -55,7 +55,7 @@ type Config struct {
 	Protocols *protocol.Service
 	Search    *search.Service
 	Events    *event.Log
-	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
 	Log       *slog.Logger
 	Now       func() time.Time
@@ -71,7 +71,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
-		cfg.Idem = idem.Plain(cfg.DB)
+		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

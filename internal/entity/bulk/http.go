@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -210,7 +210,7 @@ func together(err, other error) error {
 // beginImport enqueues the import of a file that has arrived. A request that is
 // sent again gets the first job, if it sent the same file.
 func (s *Service) beginImport(ctx context.Context, f *file.File, p *importJob) (web.Reply[Accepted], error) {
-	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
+	answer, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
 		j, err := s.cfg.Exchange.Begin(ctx, tx, exchange.Order{Kind: kindImport, File: f.ID}, p)
 		answer, err := accepted(kindImport, j, err)
 		if err != nil {
@@ -326,7 +326,7 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 	if err := s.tryQuery(ctx, d.query()); err != nil {
 		return web.Reply[Accepted]{}, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
 		j, err := s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport}, d)
 		return accepted(kindExport, j, err)
 	})

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -37,7 +37,7 @@ func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Repl
 	if err := s.tryQuery(ctx, search.Query{Protocol: p.Protocol, Filter: p.Filter, Sort: "created"}); err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {
 		j, err := s.cfg.Exchange.Begin(ctx, tx, exchange.Order{Kind: kindMigrate}, p)
 		return accepted(kindMigrate, j, err)
 	})

@@ -26,7 +26,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -76,7 +76,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 		tx.AfterCommit(func() { r.done <- struct{}{} })
 		return nil
 	}})
-	store := idem.New(idem.Config{DB: d, Key: key})
+	store := once.New(once.Config{DB: d, Key: key})
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.log, Cursors: cursors, Idem: store})
 	r.ents = entity.New(entity.Config{
 		DB: d, Protocols: protocols, Events: r.log, Idem: store, Cursors: cursors, NewDID: r.newDID, Now: r.entityClock,

@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -87,7 +87,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*device.Config)) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := idem.New(idem.Config{DB: d, Key: key})
+	store := once.New(once.Config{DB: d, Key: key})
 	l := event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})
 	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: eventtest.Cursors(), Now: now, Log: dbtest.Log(t)})
 	e := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Idem: store, Cursors: eventtest.Cursors(), Now: now, Log: dbtest.Log(t)})

@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -44,7 +44,7 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 		return none, err
 	}
 	st := &storing{s: s, t: t, p: p, skip: skip, now: now, interval: configurationOf(t.e).interval()}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Outcome], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Outcome], error) {
 		out, err := st.run(ctx, tx)
 		return web.Reply[Outcome]{Value: out, Status: http.StatusOK}, err
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -25,7 +25,7 @@ type Config struct {
 	Protocols *protocol.Service
 	Events    *event.Log
 	Cursors   web.Cursors
-	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Now       func() time.Time
 
 	ScanBudget int // readings one request looks at; 100,000
@@ -44,7 +44,7 @@ func New(cfg Config) *Service {
 		cfg.Now = time.Now
 	}
 	if cfg.Idem == nil {
-		cfg.Idem = idem.Plain(cfg.DB)
+		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.ScanBudget <= 0 {
 		cfg.ScanBudget = scanBudget
@@ -66,7 +66,7 @@ func (s *Service) CreateHousehold(ctx context.Context, d HouseholdDraft) (web.Re
 	if err != nil {
 		return none, inWords(err, draft, householdPointer)
 	}
-	r, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
+	r, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
 		row, err := s.cfg.Entities.StoreTx(ctx, tx, p)
 		if err != nil {
 			return none, err
@@ -109,7 +109,7 @@ func (s *Service) CreateDevice(ctx context.Context, d Draft) (web.Reply[*Device]
 	if err != nil {
 		return none, inWords(err, draft, devicePointer)
 	}
-	r, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Device], error) {
+	r, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Device], error) {
 		row, err := s.cfg.Entities.StoreTx(ctx, tx, p)
 		if err != nil {
 			return none, err

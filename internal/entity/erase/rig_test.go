@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
@@ -46,7 +46,7 @@ func newRig(t testing.TB, d *db.DB, more ...erase.Eraser) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := idem.New(idem.Config{DB: d, Key: key})
+	answers := once.New(once.Config{DB: d, Key: key})
 	r.events = event.New(event.Config{DB: d, Cursors: cursors})
 	r.auth = auth.New(auth.Config{DB: d, Cursors: cursors, Groups: group.ScopesOf})
 	protocols := protocol.New(protocol.Config{DB: d, Events: r.events, Cursors: cursors, Idem: answers})

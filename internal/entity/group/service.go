@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -23,7 +23,7 @@ type Config struct {
 	DB       *db.DB
 	Entities *entity.Service
 	Events   *event.Log
-	Idem     *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem     *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors  web.Cursors
 	Speakers *Speakers // those of Entities
 	Now      func() time.Time
@@ -44,7 +44,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
-		cfg.Idem = idem.Plain(cfg.DB)
+		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -81,7 +81,7 @@ func (s *Service) Create(ctx context.Context, in string, d Draft) (web.Reply[Gro
 			return web.Reply[Group]{}, err
 		}
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Group], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Group], error) {
 		if _, err := s.home(ctx, tx, in); err != nil { // as it is now
 			return web.Reply[Group]{}, err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol/schema"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -42,10 +42,10 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Record], erro
 	}
 	r, body, err := s.prepare(ctx, ws, d)
 	if err != nil {
-		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	nid := s.db.NewNID()
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		// Two who count at once would both find room.
 		if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
 			return none, err

@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -23,9 +23,9 @@ func (s *Service) AddVersion(ctx context.Context, id string, patch []byte) (web.
 	}
 	r, body, err := s.nextVersion(ctx, ws, id, patch)
 	if err != nil {
-		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		if err := s.insertNext(ctx, tx, ws, r, body); err != nil {
 			return none, err
 		}
@@ -186,11 +186,11 @@ func (m move) allows(from Status) error {
 func (s *Service) Publish(ctx context.Context, id, ifMatch string, c Change) (web.Reply[*Record], error) {
 	ws, old, err := s.beginMove(ctx, id, ifMatch, c, publishing())
 	if err != nil {
-		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	p, err := s.finished(ctx, ws, *old)
 	if err != nil {
-		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	r := p.Record
 	r.Published = s.now()
@@ -269,7 +269,7 @@ func (s *Service) Retire(ctx context.Context, id, ifMatch string, c Change) (web
 func (s *Service) end(ctx context.Context, id, ifMatch string, c Change, m move) (web.Reply[*Record], error) {
 	ws, old, err := s.beginMove(ctx, id, ifMatch, c, m)
 	if err != nil {
-		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	r := *old
 	r.StatusReason = c.Reason
@@ -305,7 +305,7 @@ func (s *Service) move(ctx context.Context, ws string, old, r *Record, m move) (
 	if err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		h, err := lock(ctx, tx, ws, r.DID, r.Updated.UnixMilli())
 		if err != nil {
 			return none, err

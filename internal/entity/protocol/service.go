@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/event"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -18,7 +18,7 @@ import (
 type Config struct {
 	DB      *db.DB
 	Events  *event.Log
-	Idem    *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem    *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors web.Cursors
 	Now     func() time.Time
 	NewDID  func() did.DID
@@ -33,7 +33,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	if c.Idem == nil {
-		c.Idem = idem.Plain(c.DB)
+		c.Idem = once.Plain(c.DB)
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -259,7 +259,7 @@ func TestOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		e := newEnv(t, d, func(c *protocol.Config) { c.Idem = idem.New(idem.Config{DB: d, Key: key}) })
+		e := newEnv(t, d, func(c *protocol.Config) { c.Idem = once.New(once.Config{DB: d, Key: key}) })
 		path := "/v1/protocols"
 		for i, c := range []struct {
 			suffix, body string

@@ -7,7 +7,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -31,7 +31,7 @@ func (s *Service) Replay(ctx context.Context, id string, r Replay) (web.Reply[Re
 	if err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Replay], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Replay], error) {
 		h, err := find(ctx, tx, ws, id)
 		if err != nil {
 			return none, err

@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -45,7 +45,7 @@ type Config struct {
 	Key     secret.Key // seals the secrets
 	Cursors web.Cursors
 	Client  Client
-	Idem    *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem    *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Log     *slog.Logger
 	Now     func() time.Time
 	Chance  func() float64 // 0 to 1, for the backoff
@@ -71,7 +71,7 @@ func (c Config) withDefaults() Config {
 		c.Chance = rand.Float64
 	}
 	if c.Idem == nil {
-		c.Idem = idem.Plain(c.DB)
+		c.Idem = once.Plain(c.DB)
 	}
 	if c.Source == "" {
 		c.Source = "urn:hearth"
@@ -146,7 +146,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 		Active: d.Active == nil || *d.Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}}
 	h.secret = s.seal(h, d.Secret)
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
 		// Two who count at once would both find room.
 		if err := s.events.TakeTurn(ctx, tx, ws); err != nil {
 			return none, err
@@ -281,7 +281,7 @@ func (s *Service) Rotate(ctx context.Context, id string) (web.Reply[WithSecret],
 		return none, err
 	}
 	fresh := newSecret()
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[WithSecret], error) {
 		h, err := find(ctx, tx, ws, id)
 		if err != nil {
 			return none, err

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
 )
 
@@ -156,7 +156,7 @@ func TestLostWakeUps(t *testing.T) {
 func TestCreateOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		store := idem.New(idem.Config{DB: d, Key: testKey(t)})
+		store := once.New(once.Config{DB: d, Key: testKey(t)})
 		e := newEnv(t, d, open{}, func(c *webhook.Config) { c.Idem = store })
 		h := eventtest.Serve(t, e.s.Routes)
 		send := func(path, body string) *httptest.ResponseRecorder {

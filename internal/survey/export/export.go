@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
@@ -44,7 +44,7 @@ type Config struct {
 	Surveys   *survey.Service
 	Responses *response.Service
 	Vault     *vault.Vault
-	Idem      *idem.Store
+	Idem      *once.Store
 	Now       func() time.Time
 }
 
@@ -65,7 +65,7 @@ type sizes struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
-		cfg.Idem = idem.Plain(cfg.DB)
+		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

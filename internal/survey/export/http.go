@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
@@ -89,7 +89,7 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 			With(fault.Field{Pointer: "/shape", Code: "too_wide", Detail: "The shape must be long: " + err.Error() + "."})
 	}
 	asked := settings{d, o.SurveyID, !web.CallerFrom(ctx).May(alias.PII)}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
 		return s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport, About: o.NID}, asked)
 	})
 }

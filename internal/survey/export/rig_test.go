@@ -21,7 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
@@ -110,7 +110,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	cursors := eventtest.Cursors()
 	r := &rig{db: d, done: make(chan struct{}, 1000), vault: vault.New(vault.Config{Key: key})}
 	r.log = event.New(event.Config{DB: d, Cursors: cursors})
-	once := idem.New(idem.Config{DB: d, Key: key})
+	once := once.New(once.Config{DB: d, Key: key})
 	r.jobs = job.New(job.Config{DB: d, Cursors: cursors, Now: r.clock, Record: func(_ context.Context, tx *db.Tx, _, _ string, _ int64) error {
 		tx.AfterCommit(func() { r.done <- struct{}{} })
 		return nil

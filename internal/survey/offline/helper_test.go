@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -81,7 +81,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
 	key := surveytest.Key(t)
 	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: vault.New(vault.Config{Key: key})}
-	once := idem.New(idem.Config{DB: d, Key: key})
+	once := once.New(once.Config{DB: d, Key: key})
 	tpl := template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors()})
 	v.surveys = survey.New(survey.Config{DB: d, Templates: tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})
 	v.responses = response.New(response.Config{

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -72,7 +72,7 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 		}
 		plan = func(*db.Tx, string) error { return err } // unless it was done before
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		now := *c
 		now.resolvedAt, now.resolvedBy, now.resolution, now.reason = s.now().UnixMilli(), web.CallerFrom(ctx).DID, res.Keep, res.Reason
 		// Before the row of the conflict, which an erasure takes after it.

@@ -17,7 +17,7 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -57,7 +57,7 @@ type Config struct {
 	Rules     *Rulebook
 	Jobs      *job.Service
 	Events    *event.Log
-	Idem      *idem.Store
+	Idem      *once.Store
 	Cursors   web.Cursors
 	Log       *slog.Logger
 	Now       func() time.Time
@@ -82,7 +82,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
-		cfg.Idem = idem.Plain(cfg.DB)
+		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.ActsFor == nil {
 		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
@@ -108,7 +108,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
 	key := surveytest.Key(t)
 	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: vault.New(vault.Config{Key: key})}
-	once := idem.New(idem.Config{DB: d, Key: key})
+	once := once.New(once.Config{DB: d, Key: key})
 	v.tpl = template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors(), Now: v.clock.Now})
 	v.surveys = survey.New(survey.Config{DB: d, Templates: v.tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Vault: v.vault, Now: v.clock.Now})
 	v.media = media.New(media.Config{DB: d, Key: key, Now: v.clock.Now})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -26,7 +26,7 @@ type Config struct {
 	Vault   *vault.Vault
 	Media   *media.Store
 	Events  *event.Log
-	Idem    *idem.Store
+	Idem    *once.Store
 	Cursors web.Cursors
 	Key     secret.Key // makes the hashes of contents
 	Self    string     // DID of the server, which verifies where a survey says so
@@ -57,7 +57,7 @@ func New(cfg Config) *Service {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	if cfg.Idem == nil {
-		cfg.Idem = idem.Plain(cfg.DB)
+		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

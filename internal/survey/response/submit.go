@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -24,7 +24,7 @@ import (
 func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Reply[*Record], error) {
 	o, err := s.Pick(ctx, surveyID, d)
 	if err != nil {
-		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	p, err := s.Prepare(ctx, o, d, false)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 		if again, ok := s.stored(ctx, o, d); ok {
 			return again, nil
 		}
-		return idem.Refuse[*Record](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	var body []byte
 	if len(p.uses) == 0 {
@@ -40,7 +40,7 @@ func (s *Service) Submit(ctx context.Context, surveyID string, d *Draft) (web.Re
 			return web.Reply[*Record]{}, err
 		}
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
 		return s.submitTx(ctx, tx, p, body)
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -86,7 +86,7 @@ type Env struct {
 	DB        *db.DB
 	Log       *event.Log
 	Key       secret.Key
-	Idem      *idem.Store
+	Idem      *once.Store
 	Templates *template.Service
 	Surveys   *survey.Service
 	Responses *response.Service
@@ -102,7 +102,7 @@ type Env struct {
 func New(t testing.TB, d *db.DB) *Env {
 	t.Helper()
 	key := Key(t)
-	v := &Env{DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: idem.New(idem.Config{DB: d, Key: key})}
+	v := &Env{DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: once.New(once.Config{DB: d, Key: key})}
 	v.Templates = template.New(template.Config{DB: d, Events: v.Log, Cursors: eventtest.Cursors()})
 	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key})})
 	v.Responses = response.New(response.Config{

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -40,7 +40,7 @@ func create[T any](ctx context.Context, s *Service, v *Version, finish func(web.
 	if err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
 		if err := s.room(ctx, tx, ws); err != nil {
 			return none, err
 		}
@@ -110,7 +110,7 @@ func update[T any](ctx context.Context, s *Service, c change, finish func(web.Re
 	}
 	p, err := s.base(ctx, ws, c.id, c.ifMatch)
 	if err != nil {
-		return idem.Refuse[T](ctx, s.cfg.Idem, err)
+		return once.Refuse[T](ctx, s.cfg.Idem, err)
 	}
 	if c.to.TemplateID != "" && c.to.TemplateID != c.id {
 		return none, invalid(fault.Field{Pointer: "/templateId", Code: "not_allowed", Detail: "The identifier of a template does not change. Clone it to have another."})
@@ -121,7 +121,7 @@ func update[T any](ctx context.Context, s *Service, c change, finish func(web.Re
 	if err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
 		if err := p.store(ctx, tx, edition{ws, v, body}, c.ifMatch); err != nil {
 			return none, err
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -89,7 +89,7 @@ func (s *Service) move(ctx context.Context, id, ifMatch string, c Change, m move
 		err = web.CheckMatch(ifMatch, old.Revision)
 	}
 	if err != nil {
-		return idem.Refuse[*Version](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Version](ctx, s.cfg.Idem, err)
 	}
 	v := old.moved(m, c.Reason, s.now())
 	v.Revision, v.UpdatedBy = h.revision+1, web.CallerFrom(ctx).DID
@@ -97,7 +97,7 @@ func (s *Service) move(ctx context.Context, id, ifMatch string, c Change, m move
 	if err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Version], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Version], error) {
 		if err := m.store(ctx, tx, h, edition{ws, v, body}); err != nil {
 			return none, err
 		}

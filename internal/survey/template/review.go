@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -71,7 +71,7 @@ func (s *Service) AddReview(ctx context.Context, id string, d ReviewDraft) (web.
 		NextReviewInDays: d.NextReviewInDays, Created: now,
 	}
 	r.NextDue = nextDue(r, e.v.ReviewIntervalDays)
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Review], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Review], error) {
 		if err := addReview(ctx, tx, ws, nid, r); err != nil {
 			return none, err
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -314,7 +314,7 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	key := surveytest.Key(t)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		e := newEnv(t, d, func(c *template.Config) { c.Idem = idem.New(idem.Config{DB: d, Key: key}) })
+		e := newEnv(t, d, func(c *template.Config) { c.Idem = once.New(once.Config{DB: d, Key: key}) })
 		steps := []struct {
 			path, body string
 			status     int

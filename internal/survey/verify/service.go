@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -27,7 +27,7 @@ type Config struct {
 	Responses *response.Service
 	Media     *media.Store
 	Events    *event.Log
-	Idem      *idem.Store // keeps the answers to Idempotency-Keys; none by default
+	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
 	// ActsFor lists the other DIDs the caller of ctx is known by, and those of the
 	// groups it belongs to: what these have collected or sent is its own work, too.
@@ -43,7 +43,7 @@ type Service struct {
 // New makes a Service over a migrated store.
 func New(cfg Config) *Service {
 	if cfg.Idem == nil {
-		cfg.Idem = idem.Plain(cfg.DB)
+		cfg.Idem = once.Plain(cfg.DB)
 	}
 	if cfg.ActsFor == nil {
 		cfg.ActsFor = func(context.Context) ([]string, error) { return nil, nil }
@@ -71,7 +71,7 @@ func (s *Service) Decide(ctx context.Context, id string, about web.Judged, d Dra
 	if err != nil {
 		return none, err
 	}
-	return idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*State], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*State], error) {
 		r, deltas, err := s.decideTx(ctx, tx, o, order{id: found.ResponseID, about: about, as: as, Draft: d})
 		if err != nil {
 			return none, err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 )
@@ -29,7 +28,7 @@ const (
 var errNoID = errors.New("no free customer id was found")
 
 // create makes an account for the caller.
-func (s *Service) create(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) create(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	if r := s.judge(c, nil); r != nil {
 		return *r, nil
 	}
@@ -90,7 +89,7 @@ func (s *Service) insertNew(ctx context.Context, tx *db.Tx, a *row) error {
 
 // judge refuses a new PIN that is weak or was not repeated; nil takes it. old
 // is the PIN it replaces, nil when that is not known.
-func (s *Service) judge(c action.ActionCall, old []byte) *machine.Result {
+func (s *Service) judge(c machine.ActionCall, old []byte) *machine.Result {
 	pin := c.Secrets[secretPIN]
 	why := weakness("")
 	switch {
@@ -111,7 +110,7 @@ func (s *Service) judge(c action.ActionCall, old []byte) *machine.Result {
 }
 
 // weakPIN judges a new PIN before it is repeated.
-func (s *Service) weakPIN(_ context.Context, _ *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) weakPIN(_ context.Context, _ *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	c.Secrets = map[string]string{secretPIN: c.Secrets[secretPIN], secretConfirm: c.Secrets[secretPIN]}
 	if r := s.judge(c, nil); r != nil {
 		return *r, nil
@@ -121,7 +120,7 @@ func (s *Service) weakPIN(_ context.Context, _ *db.Tx, c action.ActionCall) (mac
 
 // login checks a PIN. Every try counts on the id and on the number, whether or
 // not there is such an account.
-func (s *Service) login(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) login(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))
 	g, err := s.enter(ctx, tx, c, customer)
 	if err != nil {
@@ -166,7 +165,7 @@ func welcome(a *row) machine.Result {
 	}
 }
 
-func logout(context.Context, *db.Tx, action.ActionCall) (machine.Result, error) {
+func logout(context.Context, *db.Tx, machine.ActionCall) (machine.Result, error) {
 	return machine.Result{Name: resOK, Account: new(string), Set: map[string]string{varName: ""}}, nil
 }
 
@@ -176,7 +175,7 @@ func gone(name string) machine.Result {
 }
 
 // mine reads the account that is logged in, nil when it was closed since.
-func mine(ctx context.Context, tx *db.Tx, c action.ActionCall) (*row, error) {
+func mine(ctx context.Context, tx *db.Tx, c machine.ActionCall) (*row, error) {
 	if c.Account == "" {
 		return nil, nil
 	}
@@ -192,7 +191,7 @@ var languageForm = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z]{2})?$`)
 
 // language changes the language of the session and keeps it for the next, and
 // has it told to the twin.
-func (s *Service) language(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) language(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	lang := c.Arg(varLanguage)
 	if !languageForm.MatchString(lang) {
 		lang = c.Lang
@@ -213,7 +212,7 @@ func (s *Service) language(ctx context.Context, tx *db.Tx, c action.ActionCall) 
 }
 
 // householdStatus tells how far the twins have come.
-func (s *Service) householdStatus(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) householdStatus(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	a, err := mine(ctx, tx, c)
 	if err != nil {
 		return machine.Result{}, err
@@ -233,7 +232,7 @@ func (s *Service) householdStatus(ctx context.Context, tx *db.Tx, c action.Actio
 }
 
 // register stores the household of whoever is logged in and asks for its twin.
-func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) register(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	a, err := mine(ctx, tx, c)
 	if err != nil {
 		return machine.Result{}, err
@@ -260,7 +259,7 @@ func (s *Service) register(ctx context.Context, tx *db.Tx, c action.ActionCall) 
 }
 
 // text sends the caller a text of the pack.
-func (s *Service) text(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) text(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	off := machine.Result{Name: resOff}
 	text := cmp.Or(c.With[c.Lang], c.With[c.Default])
 	if text == "" || !s.cfg.SMS.On() {
@@ -285,7 +284,7 @@ func (s *Service) text(ctx context.Context, tx *db.Tx, c action.ActionCall) (mac
 // findCustomer reports whether a login with an id can be tried: not while the
 // number or the id is locked. An id nobody has is found like any other, so that
 // this tells nothing; the PIN typed next is wrong, and counts.
-func (s *Service) findCustomer(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) findCustomer(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))
 	g, err := s.enter(ctx, tx, c, customer)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
@@ -32,13 +31,13 @@ type gate struct {
 }
 
 // enter takes the locks for a try with a PIN.
-func (s *Service) enter(ctx context.Context, tx *db.Tx, c action.ActionCall, customer string) (*gate, error) {
+func (s *Service) enter(ctx context.Context, tx *db.Tx, c machine.ActionCall, customer string) (*gate, error) {
 	return s.hold(ctx, tx, &gate{s: s, now: c.Now, phone: c.Phone, customer: customer})
 }
 
 // enterForgot is enter for somebody who has forgotten the PIN, and therefore
 // may just have locked the account.
-func (s *Service) enterForgot(ctx context.Context, tx *db.Tx, c action.ActionCall, customer string) (*gate, error) {
+func (s *Service) enterForgot(ctx context.Context, tx *db.Tx, c machine.ActionCall, customer string) (*gate, error) {
 	return s.hold(ctx, tx, &gate{s: s, now: c.Now, phone: c.Phone, customer: customer, forgot: true})
 }
 

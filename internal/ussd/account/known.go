@@ -3,7 +3,7 @@ package account
 import (
 	"slices"
 
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
+	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
@@ -82,10 +82,10 @@ const (
 
 // Actions are what menu packs can do with accounts: one value each. A nil
 // Service describes them.
-func (s *Service) Actions() map[string]action.Action {
+func (s *Service) Actions() map[string]machine.Action {
 	guarded := []string{resWrong, resLocked, resBlocked, resHeld}
 	tries := []string{varTries, varLockedFor}
-	return map[string]action.Action{
+	return map[string]machine.Action{
 		actCreate: {Effect: true, Run: s.create, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason}},
 		actWeak:   {Run: s.weakPIN, Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
 		actLogin: {

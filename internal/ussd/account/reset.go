@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 )
@@ -23,7 +22,7 @@ const (
 
 // spent has the session forget a secret that has served its purpose. While only
 // the new PIN is to be typed again it is still needed.
-func spent(r machine.Result, c action.ActionCall, secret string) machine.Result {
+func spent(r machine.Result, c machine.ActionCall, secret string) machine.Result {
 	if _, given := c.Secrets[secret]; !given || r.Name == resWeak || r.Name == resMismatch {
 		return r
 	}
@@ -35,12 +34,12 @@ func spent(r machine.Result, c action.ActionCall, secret string) machine.Result 
 
 // change gives who is logged in, or has logged in with a temporary PIN, a new
 // PIN.
-func (s *Service) change(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) change(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	r, err := s.changePIN(ctx, tx, c)
 	return spent(r, c, secretOld), err
 }
 
-func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	ticket := c.Account == ""
 	if ticket {
 		c.Account, _, _ = strings.Cut(c.Vars[varTicket], " ")
@@ -92,7 +91,7 @@ func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c action.ActionCall)
 }
 
 // replace stores the PIN that the owner of an account has chosen.
-func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, c action.ActionCall, typ string) error {
+func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, c machine.ActionCall, typ string) error {
 	p := s.seal(a.id, c.Secrets[secretPIN], time.Time{})
 	if err := setPIN(ctx, tx, a.id, p, c.Now); err != nil {
 		return err
@@ -107,7 +106,7 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, c action.Actio
 
 // resetStart sends a code to the number of an account, when that is the number
 // of the caller. The answer is the same when there is no such account.
-func (s *Service) resetStart(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	if !s.cfg.SMS.On() {
 		return machine.Result{Name: resOff}, nil
 	}
@@ -164,12 +163,12 @@ func (s *Service) hash(account, code string) []byte {
 
 // resetFinish gives an account a new PIN for the code that was sent. A wrong
 // code, a late one and an id nobody has get the same answer.
-func (s *Service) resetFinish(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) resetFinish(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	r, err := s.finishReset(ctx, tx, c)
 	return spent(r, c, secretCode), err
 }
 
-func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c action.ActionCall) (machine.Result, error) {
+func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	if r := s.judge(c, nil); r != nil {
 		return *r, nil
 	}
@@ -202,7 +201,7 @@ func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c action.ActionCal
 }
 
 // redeem reports whether the code is right, and counts when it is not.
-func (s *Service) redeem(ctx context.Context, tx *db.Tx, a *row, c action.ActionCall) (bool, error) {
+func (s *Service) redeem(ctx context.Context, tx *db.Tx, a *row, c machine.ActionCall) (bool, error) {
 	if a == nil || a.status != Active || a.phone != c.Phone {
 		return false, nil
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -243,7 +242,7 @@ func TestHoldAndRelease(t *testing.T) {
 			t.Helper()
 			var ok bool
 			err := r.db.InTx(ctx, func(tx *db.Tx) (err error) {
-				ok, err = r.Actions()["login"].Stands(ctx, tx, action.Login{Account: *me.Account, Proof: me.Proof, Phone: number, Now: r.time()})
+				ok, err = r.Actions()["login"].Stands(ctx, tx, machine.Login{Account: *me.Account, Proof: me.Proof, Phone: number, Now: r.time()})
 				return err
 			})
 			if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
-	"github.com/hearth-dmrv/hearth/internal/ussd/action"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -180,7 +179,7 @@ func (r *rig) try(ctx context.Context, name string, c call) (machine.Result, err
 	}
 	var out machine.Result
 	err := r.db.InTx(ctx, func(tx *db.Tx) (err error) {
-		out, err = a.Run(ctx, tx, action.ActionCall{
+		out, err = a.Run(ctx, tx, machine.ActionCall{
 			Call:  machine.Call{Action: name, Vars: c.vars, Secrets: c.secrets, With: c.with, Lang: c.lang, Default: c.standard, Account: c.account},
 			Phone: c.phone, Now: r.time(),
 		})

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -16,7 +16,7 @@ const headResult = -1
 // findKept finds what an earlier request with the same Idempotency-Key has
 // done. name is "" without a key.
 func findKept(ctx context.Context, d *db.DB, now int64) (name string, kept map[int]string, err error) {
-	key, ok := idem.Digest(ctx)
+	key, ok := once.Digest(ctx)
 	if !ok {
 		return "", nil, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/idem"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -21,7 +21,7 @@ import (
 type Config struct {
 	DB       *db.DB
 	Entities *entity.Service
-	Idem     *idem.Store
+	Idem     *once.Store
 	Now      func() time.Time
 }
 
@@ -184,9 +184,9 @@ func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], err
 	if err := s.weigh(ctx, all); err != nil {
 		return web.Reply[Results]{}, err
 	}
-	answer, err := idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, true) })
+	answer, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, true) })
 	if errors.Is(err, chunk.ErrSome) { // which one is refused shows when each runs for itself
-		answer, err = idem.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, false) })
+		answer, err = once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, false) })
 	}
 	if fault.CodeOf(err) == "TRANSACTION_TIMEOUT" {
 		return answer, tooHeavy().Wrap(err) // it would be too slow again

@@ -1,0 +1,236 @@
+package socket
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"time"
+
+	jsonx "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+// call is a call of a browser tool or an action that a page has not answered.
+// All below the first line is under the hub's mu.
+type call struct {
+	id, user, session, event string // event is what the page hears
+
+	origin string // the instance that waits for the answer; empty: this one
+	timer  *time.Timer
+
+	done   bool
+	local  bool                // pages of this instance hear it
+	heard  bool                // a page somewhere has heard it
+	asked  map[string]struct{} // instances that have not said whether they hold pages
+	takers map[string]struct{} // instances that do
+	reply  chan tool.Output    // gets one
+}
+
+// Call has the pages of a session run one of their own tools, and waits for the
+// first answer. Whose session and which request it is ctx tells, by
+// tool.Context. A tool that fails, is not answered in time, or that no page is
+// there to run gives an Output with Err; the error is that of ctx. A call is
+// sent once and never again.
+func (h *Hub) Call(ctx context.Context, s tool.Spec, c tool.Call) (tool.Output, error) {
+	h.count.calls.Add(1)
+	about := tool.From(ctx)
+	args := c.Args
+	if len(args) == 0 {
+		args = jsontext.Value("{}")
+	}
+	one := h.open(about, s)
+	if one == nil {
+		h.count.alone.Add(1)
+		return failed(textAlone), nil
+	}
+	if s.Kind == tool.Action && s.HasRender {
+		shown := component{Session: about.SessionID, RequestID: about.RequestID, Name: s.Name, Args: args, Status: statusRunning, EventID: one.id}
+		h.Emit(one.user, one.session, eventRender, shown)
+		shown.Status = statusDone
+		defer h.Emit(one.user, one.session, eventRender, shown)
+	}
+	limit := s.Timeout
+	if limit <= 0 {
+		limit = h.cfg.CallTimeout
+	}
+	// The original names the call twice, and the request not at all.
+	sent := invocation{Session: one.session, RequestID: one.id, CallID: one.id, Tool: s.Name, Args: args}
+	if s.Kind == tool.Action {
+		sent.Status = statusRunning
+	}
+	raw, err := jsonx.Marshal(sent, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		h.end(one, failed(textFailed))
+		return failed(textFailed), nil
+	}
+	h.emit(listeningRooms(one.session, one.event), one.event, json.RawMessage(raw))
+	h.tell(note{Kind: noteCall, ID: one.id, User: one.user, Session: one.session, Event: one.event, Payload: raw, TimeoutMS: limit.Milliseconds()})
+	return h.wait(ctx, one, limit, timeoutText(s, limit.Milliseconds()))
+}
+
+// wait gives the first thing that ends a call.
+func (h *Hub) wait(ctx context.Context, c *call, limit time.Duration, late string) (tool.Output, error) {
+	timeout, peers := time.NewTimer(limit), time.NewTimer(h.cfg.PeerWait)
+	defer timeout.Stop()
+	defer peers.Stop()
+	for {
+		select {
+		case out := <-c.reply:
+			return out, nil
+		case <-peers.C:
+			h.giveUp(c)
+		case <-timeout.C:
+			if h.end(c, failed(late)) {
+				h.count.timeouts.Add(1)
+			}
+		case <-ctx.Done():
+			h.end(c, tool.Output{})
+			return tool.Output{}, context.Cause(ctx)
+		}
+	}
+}
+
+// open makes a call, or nil where nobody could answer it.
+func (h *Hub) open(about tool.Context, s tool.Spec) *call {
+	c := &call{user: about.User, session: about.SessionID, event: eventBrowserCall, reply: make(chan tool.Output, 1), takers: map[string]struct{}{}}
+	prefix, sep := "tc-", "-"
+	if s.Kind == tool.Action {
+		c.event, prefix, sep = eventActionCall, "ag_", "_"
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.rooms[c.session]
+	c.local = r != nil && r.user == c.user && r.listens(c.event)
+	c.heard = c.local
+	c.asked = maps.Clone(h.peers)
+	if !c.local && len(c.asked) == 0 {
+		return nil
+	}
+	for c.id == "" || h.calls[c.id] != nil {
+		c.id = prefix + about.RequestID + sep + randomHex(4)
+	}
+	h.calls[c.id] = c
+	if c.local {
+		r.expect(c)
+	}
+	return c
+}
+
+// end ends a call of ours, unless it has ended.
+func (h *Hub) end(c *call, out tool.Output) (ended bool) {
+	h.locked(func() { ended = h.finish(c, out) })
+	return ended
+}
+
+// finish ends a call of ours: the first time counts. The caller holds mu.
+func (h *Hub) finish(c *call, out tool.Output) bool {
+	if c.done {
+		return false
+	}
+	h.forget(c)
+	if len(c.takers)+len(c.asked) > 0 {
+		h.notes = append(h.notes, note{Kind: noteOver, ID: c.id})
+	}
+	c.reply <- out
+	return true
+}
+
+// forget takes a call out of everything. The caller holds mu.
+func (h *Hub) forget(c *call) {
+	c.done = true
+	delete(h.calls, c.id)
+	if r := h.rooms[c.session]; r != nil {
+		delete(r.calls, c)
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+}
+
+// look ends the calls that nobody in a room hears any longer. The caller holds
+// mu.
+func (h *Hub) look(r *room) {
+	for c := range r.calls {
+		if r.listens(c.event) {
+			continue
+		}
+		c.local = false
+		delete(r.calls, c)
+		if c.origin == "" {
+			h.settle(c)
+			continue
+		}
+		h.forget(c)
+		h.notes = append(h.notes, note{Kind: noteGone, ID: c.id, To: c.origin})
+	}
+}
+
+// settle fails a call of ours that nobody anywhere can answer. The caller holds
+// mu.
+func (h *Hub) settle(c *call) {
+	if c.done || c.local || len(c.takers) > 0 || len(c.asked) > 0 {
+		return
+	}
+	text := textLeft
+	if !c.heard {
+		text = textAlone
+	}
+	h.count.alone.Add(1)
+	h.finish(c, failed(text))
+}
+
+// giveUp no longer waits for instances that do not say whether they hold pages.
+// They are taken for gone until they are heard again.
+func (h *Hub) giveUp(c *call) {
+	h.locked(func() {
+		for peer := range c.asked {
+			delete(h.peers, peer)
+		}
+		clear(c.asked)
+		h.settle(c)
+	})
+}
+
+// answered gives the answer of a member to the call it belongs to. It reports
+// false when no such call waits for this member.
+func (h *Hub) answered(m *member, event, id string, a answer) (ok bool) {
+	h.locked(func() {
+		c := h.calls[id]
+		if c == nil || c.user != m.user || resultEvent(c.event) != event {
+			return
+		}
+		i := m.find(c.session)
+		if ok = i >= 0 && m.subs[i].wants(c.event); !ok {
+			return
+		}
+		if c.origin == "" {
+			h.finish(c, a.output(c.event))
+			return
+		}
+		h.forget(c)
+		h.notes = append(h.notes, note{Kind: noteAnswer, ID: id, To: c.origin, User: c.user, Session: c.session, Payload: a.encoded()})
+	})
+	return ok
+}
+
+// resultEvent is what a page answers an event with.
+func resultEvent(event string) string {
+	if event == eventActionCall {
+		return eventActionResult
+	}
+	return eventToolResult
+}
+
+// encoded is the answer for another instance.
+func (a answer) encoded() jsontext.Value {
+	if len(a.Result) > maxResult || len(a.Error) > maxResult {
+		a = answer{Error: appendText(nil, textLarge)}
+	}
+	out, err := jsonx.Marshal(a)
+	if err != nil {
+		return jsontext.Value(`{"error":true}`) // cannot be: both were read as JSON
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	jsonx "github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/socketio"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Why handshakes are refused, beside bad tokens.
+var (
+	errNoSession = fault.New(fault.Invalid, "SESSION_MISSING", "The query parameter sessionId is missing")
+	errNotFound  = fault.New(fault.NotFound, "SESSION_NOT_FOUND", "Session not found")
+	errBadAuth   = fault.New(fault.Unauthenticated, "UCAN_INVALID", "Invalid UCAN invocation")
+	errCrowded   = fault.New(fault.TooMany, "TOO_MANY_SOCKETS", "Too many connections")
+)
+
+// retries are the pauses before a check that could not be made is made again:
+// who is refused never comes back.
+var retries = [...]time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}
+
+// admit counts connections by address.
+func (h *Hub) admit(r *http.Request) (release func(), err error) {
+	if h.cfg.MaxPerAddress == 0 {
+		return nil, nil
+	}
+	name := addrName(r)
+	h.gate.Lock()
+	defer h.gate.Unlock()
+	if h.addrs[name] >= h.cfg.MaxPerAddress {
+		return nil, errCrowded
+	}
+	h.addrs[name]++
+	return func() { h.release(name) }, nil
+}
+
+func (h *Hub) release(name string) {
+	h.gate.Lock()
+	defer h.gate.Unlock()
+	if h.addrs[name]--; h.addrs[name] == 0 {
+		delete(h.addrs, name)
+	}
+}
+
+// addrName is under which name connections count.
+func addrName(r *http.Request) string {
+	if a := web.ClientAddr(r.Context()); a.IsValid() {
+		return web.AddrName(a)
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// connect checks a client that has connected. Its packets wait meanwhile. One
+// that is refused hears why and is disconnected, as the original does it.
+func (h *Hub) connect(ctx context.Context, s *socketio.Socket, hs socketio.Handshake) error {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	err := h.accept(ctx, s, hs)
+	if err == nil {
+		h.count.admitted.Add(1)
+		return nil
+	}
+	h.count.refused.Add(1)
+	h.cfg.Log.DebugContext(ctx, "socket refused", "code", fault.CodeOf(err), "err", err.Error())
+	_ = s.Emit(eventException, newException("connection", shown(err))) // it may have left
+	s.Close()
+	return err
+}
+
+// shown is what a client may know of an error.
+func shown(err error) string {
+	if f := fault.As(err); f != nil && f.Kind != fault.Internal {
+		return f.Message
+	}
+	return internalText
+}
+
+func (h *Hub) accept(ctx context.Context, s *socketio.Socket, hs socketio.Handshake) error {
+	session := hs.Query.Get("sessionId")
+	if session == "" || len(session) > maxSessionID {
+		return errNoSession
+	}
+	var auth struct {
+		Invocation string `json:"invocation"`
+		Delegation string `json:"ucanDelegation"`
+	}
+	if err := jsonx.Unmarshal(hs.Auth, &auth); err != nil {
+		return errBadAuth.Wrap(err)
+	}
+	var who Guest
+	err := again(ctx, func() (err error) {
+		who, err = h.cfg.Handshake(ctx, strings.TrimSpace(auth.Invocation), strings.TrimSpace(auth.Delegation))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	j := h.beginJoin(session)
+	defer h.endJoin(j)
+	if err := h.checkOwner(ctx, who.User, session); err != nil {
+		return err
+	}
+	return h.letIn(ctx, &member{socket: s, user: who.User, home: session, until: who.Until, check: who.Check}, j)
+}
+
+// checkOwner refuses a session that is missing or somebody else's.
+func (h *Hub) checkOwner(ctx context.Context, user, session string) error {
+	var owned bool
+	err := again(ctx, func() (err error) {
+		owned, err = h.cfg.Owns(ctx, user, session)
+		return err
+	})
+	if err == nil && !owned {
+		return errNotFound
+	}
+	return err
+}
+
+// letIn makes a socket a member. Nothing after that can fail.
+func (h *Hub) letIn(ctx context.Context, m *member, j *joining) error {
+	m.socket.OnOther(func(ctx context.Context, e *socketio.Event) { h.handle(ctx, m, e) })
+	m.socket.OnDisconnect(func(socketio.Reason) { h.left(m) })
+	if err := h.claim(ctx, m, j); err != nil {
+		return err
+	}
+	_ = m.socket.Emit(eventConnected, connected{"Connected successfully", m.home, h.stamp()}) // it may have left; then left is called
+	return nil
+}
+
+// claim gives a member its place if there is one.
+func (h *Hub) claim(ctx context.Context, m *member, j *joining) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.users[m.user]
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case j.gone:
+		return errNotFound
+	case p != nil && h.cfg.MaxPerUser > 0 && p.sockets >= h.cfg.MaxPerUser:
+		return errCrowded
+	}
+	h.enter(m)
+	h.watch(m)
+	return nil
+}
+
+// again calls f until it succeeds, fails for a reason that will not pass, or
+// has failed too often.
+func again(ctx context.Context, f func() error) error {
+	for _, pause := range retries {
+		err := f()
+		if err == nil || !passing(err) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+	return f()
+}
+
+// passing reports whether an error may be gone in a moment.
+func passing(err error) bool {
+	kind := fault.KindOf(err)
+	return (kind == fault.Internal || kind == fault.Unavailable) && !errors.Is(err, context.Canceled)
+}

@@ -1,0 +1,248 @@
+package socket
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/socketio"
+)
+
+// room is a session that has sockets here.
+type room struct {
+	session string
+	user    string
+	members map[*member]struct{}
+	calls   map[*call]struct{} // that wait for one of the members; nil until there is one
+}
+
+// expect notes a call that waits. The hub's mu is held.
+func (r *room) expect(c *call) {
+	if r.calls == nil {
+		r.calls = map[*call]struct{}{}
+	}
+	r.calls[c] = struct{}{}
+}
+
+// presence is what a user has on this instance.
+type presence struct{ sockets, rooms int }
+
+// member is a socket whose tokens were checked.
+type member struct {
+	socket *socketio.Socket
+	user   string
+	home   string // the session of its handshake
+	misses int    // sessions it asked for in vain; only its handlers touch it
+	subs   []subscription
+
+	until    time.Time                       // the end of its tokens; zero is no end
+	check    func(ctx context.Context) error // nil: there is nothing to check
+	due      time.Time                       // when to look at it again; under mu, like the rest
+	place    int                             // in visits, from 1; 0 is not there
+	checking bool
+}
+
+// subscription is a session a socket hears, and the events it wants of it; nil
+// is all.
+type subscription struct {
+	session string
+	events  []string
+}
+
+func (s subscription) wants(event string) bool {
+	return s.events == nil || slices.Contains(s.events, filterName(event))
+}
+
+func (s subscription) rooms() []string {
+	if s.events == nil {
+		return []string{s.session}
+	}
+	out := make([]string, len(s.events))
+	for i, event := range s.events {
+		out[i] = filteredRoom(s.session, event)
+	}
+	return out
+}
+
+func (m *member) find(session string) int {
+	return slices.IndexFunc(m.subs, func(s subscription) bool { return s.session == session })
+}
+
+// joining is a socket that is about to hear a session. Between the moment we
+// asked whose session it is and the moment the socket joins, the session may be
+// deleted.
+type joining struct {
+	session string
+	gone    bool
+}
+
+func (h *Hub) beginJoin(session string) *joining {
+	j := &joining{session: session}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.joining[j] = struct{}{}
+	return j
+}
+
+func (h *Hub) endJoin(j *joining) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.joining, j)
+}
+
+// inhabited reports whether sockets of a user are in a session here.
+func (h *Hub) inhabited(user, session string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.rooms[session]
+	return r != nil && r.user == user
+}
+
+// enter counts a new member and has it hear its home. The caller holds mu.
+func (h *Hub) enter(m *member) {
+	p := h.users[m.user]
+	if p == nil {
+		p = &presence{}
+		h.users[m.user] = p
+	}
+	p.sockets++
+	h.subscribe(m, m.home, nil)
+}
+
+// subscribe has a member hear a session, or changes what it hears of it. The
+// socket joins under the lock: a session that is deleted meanwhile is left
+// again in any case. The caller holds mu.
+func (h *Hub) subscribe(m *member, session string, events []string) {
+	one := subscription{session, events}
+	if i := m.find(session); i >= 0 {
+		m.socket.Leave(m.subs[i].rooms()...)
+		m.subs[i] = one
+		m.socket.Join(one.rooms()...)
+		h.look(h.rooms[session])
+		return
+	}
+	r := h.rooms[session]
+	if r == nil {
+		r = &room{session: session, user: m.user, members: map[*member]struct{}{}}
+		h.rooms[session] = r
+		h.users[m.user].rooms++
+	}
+	r.members[m] = struct{}{}
+	m.subs = append(m.subs, one)
+	m.socket.Join(one.rooms()...)
+}
+
+// unsubscribe has a member no longer hear a session. The caller holds mu.
+func (h *Hub) unsubscribe(m *member, session string) {
+	i := m.find(session)
+	if i < 0 {
+		return
+	}
+	m.socket.Leave(m.subs[i].rooms()...)
+	m.subs = slices.Delete(m.subs, i, i+1)
+	r := h.rooms[session]
+	delete(r.members, m)
+	h.look(r)
+	if len(r.members) == 0 {
+		delete(h.rooms, session)
+		h.users[r.user].rooms--
+	}
+}
+
+// left forgets a member whose socket has ended.
+func (h *Hub) left(m *member) {
+	h.locked(func() {
+		h.unwatch(m)
+		for len(m.subs) > 0 {
+			h.unsubscribe(m, m.subs[0].session)
+		}
+		p := h.users[m.user]
+		if p.sockets--; p.sockets == 0 {
+			delete(h.users, m.user)
+		}
+	})
+}
+
+// listens reports whether a page is here that hears an event. The caller holds
+// mu.
+func (r *room) listens(event string) bool {
+	for m := range r.members {
+		if i := m.find(r.session); i >= 0 && m.subs[i].wants(event) && !m.over() {
+			return true
+		}
+	}
+	return false
+}
+
+// over reports whether the socket has ended, though we may not have been told.
+func (m *member) over() bool {
+	select {
+	case <-m.socket.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// DisconnectSession takes the sockets out of a session that is gone, on all
+// instances, and fails the calls that wait for its pages. Sockets that came for
+// this session are disconnected, and their clients do not connect again.
+func (h *Hub) DisconnectSession(user, session string) {
+	h.drop(user, session)
+	h.tell(note{Kind: noteDrop, User: user, Session: session})
+}
+
+// drop is DisconnectSession on this instance.
+func (h *Hub) drop(user, session string) {
+	if h.inhabited(user, session) {
+		gone := invalidation{Session: session, RequestID: "", Status: statusDone}
+		if raw, err := object(session, gone); err == nil {
+			h.deliver(session, eventInvalidation, raw)
+		}
+	}
+	var leaving []*member
+	h.locked(func() {
+		for j := range h.joining {
+			j.gone = j.gone || j.session == session
+		}
+		for _, c := range h.calls {
+			if c.session == session && c.user == user && c.origin == "" {
+				h.finish(c, failed(textDeleted))
+			}
+		}
+		r := h.rooms[session]
+		if r == nil || r.user != user {
+			return
+		}
+		for m := range r.members {
+			if m.home == session {
+				leaving = append(leaving, m)
+			} else {
+				h.unsubscribe(m, session)
+			}
+		}
+	})
+	for _, m := range leaving {
+		m.socket.Disconnect()
+	}
+}
+
+// checkAll drops the sessions that no longer are their users': other instances
+// may have deleted some and we have not heard of it.
+func (h *Hub) checkAll() {
+	type key struct{ user, session string }
+	var all []key
+	h.locked(func() {
+		for session, r := range h.rooms {
+			all = append(all, key{r.user, session})
+		}
+	})
+	for _, k := range all {
+		if h.closed.Load() {
+			return
+		}
+		if owned, err := h.owns(k.user, k.session); err == nil && !owned {
+			h.drop(k.user, k.session)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+// Package socket is the oracle's socket gateway. Pages of a user connect to a
+// session, hear what happens in it, and run the browser tools and actions they
+// have declared.
+//
+// It promises that a session's events reach sockets of its own user only, that
+// nothing a client sends counts before its tokens are checked, that a socket
+// does not outlive its tokens, that the answer of a tool is taken from the
+// session and the user it was asked of and from nobody else, that a call nobody
+// can answer fails at once, and that clients of a server that stops connect
+// again. Instances tell each other what their sockets should hear. It knows
+// neither the model nor the database.
+package socket
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/socketio"
+	"github.com/hearth-dmrv/hearth/internal/socketio/engine"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// The defaults of Config.
+const (
+	DefaultMaxConns      = 20_000
+	DefaultMaxPerUser    = 100
+	DefaultMaxPerAddress = 1_000
+	DefaultCallTimeout   = 15 * time.Second
+	DefaultPeerWait      = time.Second
+)
+
+const (
+	// handshakeTime is how long the check of a handshake may take. The layer
+	// below has twice that, so that it never refuses whom we let in.
+	handshakeTime = 10 * time.Second
+
+	// What one client may have waiting for us. A single large event passes.
+	inboxEvents = 64
+	inboxBytes  = 64 << 10
+
+	maxSubscriptions = 16  // sessions of one socket
+	maxMisses        = 20  // sessions a socket may ask for that are not its user's
+	maxSessionID     = 200 // bytes
+)
+
+// Config sets up a Hub. Handshake and Owns are required.
+type Config struct {
+	// Handshake finds out who sent the tokens of a handshake. A fault it returns
+	// refuses the client with its message; after any other error, or one of kind
+	// Unavailable, it is asked again a few times. Who it lets in stays as long as
+	// the Guest says.
+	Handshake func(ctx context.Context, invocation, delegation string) (Guest, error)
+	// Owns reports whether a user has a session.
+	Owns func(ctx context.Context, user, session string) (bool, error)
+	// Events lists the events that plugins add to the catalogue; nil adds none.
+	Events func() []string
+	// Origin decides about pages by their Origin header; nil allows all.
+	Origin func(origin string) bool
+
+	// Publish sends a text to the other instances, whose Receive gets it, and
+	// never waits. Our own Receive may get it too. Nil means that there are none.
+	Publish func(text string)
+	// Instance is a word no other instance has for its name; a random one by
+	// default.
+	Instance string
+
+	MaxConns      int // connections of this instance; negative: any number
+	MaxPerUser    int // sockets of one user on this instance; negative: any number
+	MaxPerAddress int // connections from one address; negative: any number
+
+	CallTimeout time.Duration // of a tool that has none of its own
+	PeerWait    time.Duration // how long other instances have to say that they hold a page
+	Recheck     time.Duration // how often guests are checked whose keys can change
+
+	Log *slog.Logger     // nil: silent
+	Now func() time.Time // the clock
+}
+
+func (c *Config) setDefaults() {
+	c.MaxConns = limit(c.MaxConns, DefaultMaxConns)
+	c.MaxPerUser = limit(c.MaxPerUser, DefaultMaxPerUser)
+	c.MaxPerAddress = limit(c.MaxPerAddress, DefaultMaxPerAddress)
+	if c.CallTimeout <= 0 {
+		c.CallTimeout = DefaultCallTimeout
+	}
+	if c.PeerWait <= 0 {
+		c.PeerWait = DefaultPeerWait
+	}
+	if c.Recheck <= 0 {
+		c.Recheck = DefaultRecheck
+	}
+	if c.Instance == "" {
+		c.Instance = randomHex(8)
+	}
+	if c.Events == nil {
+		c.Events = func() []string { return nil }
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+}
+
+// limit is n, the default for 0, and 0 for no limit.
+func limit(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return max(n, 0)
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// Hub holds the sockets of this instance and the calls that wait for their
+// pages. It is safe for use by many goroutines.
+type Hub struct {
+	cfg Config
+	srv *socketio.Server
+	// emit sends an event to the sockets of this instance that are in rooms.
+	emit func(rooms []string, event string, payload json.RawMessage)
+	// ask checks a member once more, and owns whose a session is. Neither lasts
+	// when endChecks was called.
+	ask       func(m *member) error
+	owns      func(user, session string) (bool, error)
+	endChecks context.CancelFunc
+
+	gate  sync.Mutex
+	addrs map[string]int // connections; under gate
+
+	mu      sync.Mutex           // nothing is sent while it is held
+	rooms   map[string]*room     // by session; those with members
+	users   map[string]*presence // those with sockets
+	joining map[*joining]struct{}
+	calls   map[string]*call
+	peers   map[string]struct{} // instances we have heard of
+	halves  map[string]*half    // messages of peers that have not come whole
+	notes   []note              // to be sent once mu is free
+
+	visits    visits
+	clock     *time.Timer // for the first of visits; nil until there is one
+	unchecked []*member   // that wait to be checked
+	checkers  int         // goroutines that do it
+	looking   bool        // a check of all sessions runs
+	stopped   bool        // nobody is looked at any more, and no check begins
+
+	seq    atomic.Uint64
+	closed atomic.Bool
+	checks sync.WaitGroup
+	count  counters
+}
+
+// New makes a hub. ctx lasts as long as the hub is used.
+func New(ctx context.Context, cfg Config) *Hub {
+	cfg.setDefaults()
+	h := &Hub{
+		cfg: cfg, rooms: map[string]*room{}, users: map[string]*presence{}, addrs: map[string]int{},
+		joining: map[*joining]struct{}{}, calls: map[string]*call{}, peers: map[string]struct{}{}, halves: map[string]*half{},
+	}
+	h.srv = socketio.New(socketio.Config{
+		Engine:         engine.Config{MaxConns: cfg.MaxConns, Admit: h.admit, CheckOrigin: h.checkOrigin},
+		ConnectTimeout: 2 * handshakeTime, InboxEvents: inboxEvents, InboxBytes: inboxBytes, OnPanic: h.panicked,
+	})
+	h.srv.Of("/").OnConnect(h.connect)
+	h.emit = func(rooms []string, event string, payload json.RawMessage) {
+		if err := h.srv.To(rooms...).Emit(ctx, event, payload); err != nil {
+			h.cfg.Log.WarnContext(ctx, "socket event not sent", "event", event, "err", err.Error())
+		}
+	}
+	checks, end := context.WithCancel(ctx)
+	h.endChecks = end
+	h.ask = func(m *member) error {
+		ctx, cancel := context.WithTimeout(checks, handshakeTime)
+		defer cancel()
+		return m.check(ctx)
+	}
+	h.owns = func(user, session string) (bool, error) {
+		ctx, cancel := context.WithTimeout(checks, handshakeTime)
+		defer cancel()
+		return cfg.Owns(ctx, user, session)
+	}
+	return h
+}
+
+// Routes enters the gateway into the API. Its tokens come inside the connection,
+// so the table calls it public.
+func (h *Hub) Routes(a *web.API) {
+	serve := func(w http.ResponseWriter, r *http.Request) error {
+		h.ServeHTTP(w, r)
+		return nil
+	}
+	a.Handle(http.MethodGet, "/socket.io/", serve, web.Doc{
+		Summary: "Connect a socket.io client", Scope: web.Public, Tag: "oracle", Light: true, Produces: "text/plain",
+		Description: "Engine.IO 4, polling and websocket, namespace `/`. The query names a session of the caller; the CONNECT packet carries `invocation` or `ucanDelegation`.",
+		Query: []web.Param{
+			{Name: "EIO", Doc: "Protocol version, 4.", Example: "4"},
+			{Name: "transport", Doc: "polling or websocket.", Example: "websocket"},
+			{Name: "sessionId", Doc: "A session of the caller.", Example: "$abc"},
+			{Name: "sid", Doc: "The connection, in all requests but the first.", Example: "lv_VI97HAXpY6yYWAAAB"},
+		},
+	})
+	a.Handle(http.MethodPost, "/socket.io/", serve, web.Doc{
+		Summary: "Send packets of a polling client", Scope: web.Public, Tag: "oracle", Light: true, Consumes: "text/plain", Produces: "text/html",
+		Query: []web.Param{
+			{Name: "EIO", Doc: "Protocol version, 4.", Example: "4"},
+			{Name: "transport", Doc: "polling.", Example: "polling"},
+			{Name: "sid", Doc: "The connection.", Example: "lv_VI97HAXpY6yYWAAAB"},
+		},
+	})
+}
+
+// ServeHTTP answers a request of a socket client, at /socket.io/.
+func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.srv.ServeHTTP(w, r) }
+
+// Drain refuses new connections and closes the others in the way that has
+// clients connect again, here or elsewhere. It does not wait.
+func (h *Hub) Drain() { h.srv.Drain() }
+
+// Shutdown drains and waits until nothing of the hub runs. When ctx ends first
+// it cuts what is left and returns ctx's error.
+func (h *Hub) Shutdown(ctx context.Context) error {
+	h.closed.Store(true)
+	h.stopWatch()
+	err := h.srv.Shutdown(ctx)
+	h.tell(note{Kind: noteBye})
+	h.endChecks()
+	h.checks.Wait()
+	if err != nil {
+		return fmt.Errorf("close sockets: %w", err)
+	}
+	return nil
+}
+
+func (h *Hub) checkOrigin(r *http.Request) bool {
+	return h.cfg.Origin == nil || h.cfg.Origin(r.Header.Get("Origin"))
+}
+
+// panicked reports a handler of ours that failed badly. The client hears of it
+// and stays.
+func (h *Hub) panicked(s *socketio.Socket, event string, value any) {
+	h.cfg.Log.Error("socket handler panicked", "event", event, "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+	if event != "" {
+		_ = s.Emit(eventException, newException(event, internalText)) // it may have left
+	}
+}
+
+// counters are what Stats shows and nothing else knows.
+type counters struct {
+	admitted, refused, expired, emitted, calls, timeouts, alone, ignored, exceptions atomic.Int64
+}
+
+// Stats are numbers for the metrics page. The last nine only grow.
+type Stats struct {
+	Conns, Sockets, Sessions, Pending int // now, on this instance
+
+	Admitted   int64 // handshakes
+	Refused    int64 // handshakes
+	Expired    int64 // sockets sent away because their tokens ended, or lost their key
+	Emitted    int64 // events for sessions that have sockets here
+	Calls      int64 // of browser tools and actions
+	Timeouts   int64 // calls nobody answered in time
+	Alone      int64 // calls no page was there for, or left in the middle of
+	Ignored    int64 // answers that belong to no call
+	Exceptions int64 // events that could not be read
+}
+
+// Stats reads the numbers.
+func (h *Hub) Stats() Stats {
+	c := &h.count
+	s := Stats{
+		Conns: h.srv.Conns(), Admitted: c.admitted.Load(), Refused: c.refused.Load(), Expired: c.expired.Load(), Emitted: c.emitted.Load(), Calls: c.calls.Load(),
+		Timeouts: c.timeouts.Load(), Alone: c.alone.Load(), Ignored: c.ignored.Load(), Exceptions: c.exceptions.Load(),
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.users {
+		s.Sockets += p.sockets
+	}
+	s.Sessions, s.Pending = len(h.rooms), len(h.calls)
+	return s
+}
+
+// locked runs f under the lock and sends the notes it left.
+func (h *Hub) locked(f func()) {
+	h.mu.Lock()
+	f()
+	notes := h.notes
+	h.notes = nil
+	h.mu.Unlock()
+	for _, n := range notes {
+		h.tell(n)
+	}
+}
