@@ -239,7 +239,9 @@ func TestStructureFindsBad(t *testing.T) {
 		{"shared", append(pair(t, "internal/web/x", short), importing(t, "internal/auth", "internal/web/x")), ""},
 		{"methods", []*file{sample(t, "internal/web/a.go", methods(41))}, "internal/web.T has 41 methods"},
 		{"few methods", []*file{sample(t, "internal/web/a.go", methods(40))}, ""},
-		{"area file", areaOf(t, "entity", "service", "http"), "internal/entity/store.go is missing"},
+		{"area file", areaOf(t, "entity", "service"), "internal/entity/http.go is missing"},
+		{"area that stores", append(areaOf(t, "entity", "service", "http"), importing(t, "internal/entity", "internal/db")), "internal/entity/store.go is missing"},
+		{"area that does not", areaOf(t, "entity", "service", "http"), ""},
 		{"area", areaOf(t, "entity", "service", "store", "http"), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
