@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
@@ -105,7 +105,7 @@ func (a *App) follow(caches map[string]cache) {
 
 // projectOf tells what area A knows of a DID.
 func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error) {
-	end, err := link.FindEnd(ctx, q, ws, did)
+	end, err := relationship.FindEnd(ctx, q, ws, did)
 	if err != nil || end == nil {
 		return false, false, err
 	}

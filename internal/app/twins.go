@@ -16,7 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/graph"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/history"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
@@ -53,7 +53,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t := &twins{}
 	t.protocols = protocol.New(protocol.Config{
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
-		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) }, Taken: link.Held,
+		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) }, Taken: relationship.Held,
 	})
 	a.follow(map[string]cache{topicProtocols: t.protocols})
 	masked := mask.New(t.protocols, group.ControlsAs)

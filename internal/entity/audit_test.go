@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 // count counts rows by a statement with the workspace as its parameter.
@@ -68,7 +68,7 @@ func (v *env) checkHistory(t testing.TB, ws, id string, newest int64) {
 		if err := rows.Scan(&revision, &hash, &body); err != nil {
 			t.Fatal(err)
 		}
-		check(revision, hash, stored.Body(body))
+		check(revision, hash, twin.Body(body))
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func (v *env) stored(t testing.TB, row *entity.Row) []string {
 		case src == row.NID:
 			out = append(out, fmt.Sprintf("rel_%d %s %s", nid, role, dstDID))
 		case mirror:
-			out = append(out, fmt.Sprintf("rel_%d %s %s", nid, edge.Inverse(role), srcDID))
+			out = append(out, fmt.Sprintf("rel_%d %s %s", nid, relationship.Inverse(role), srcDID))
 		}
 	}
 	if err := rows.Err(); err != nil {

@@ -6,10 +6,8 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -87,9 +85,9 @@ func (s *Service) mayLapse(ctx context.Context, q db.Querier, r *Row) error {
 
 // checkProducing refuses to change what produces a claim that somebody has
 // vouched for: the verdict knew nothing of it.
-func (s *Service) checkProducing(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
+func (s *Service) checkProducing(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	_, claim := p.Ends()
-	if p.Link.Role != edge.Produces || !p.Link.Mirror || claim == nil || Status(claim.Status) == StatusDeactivated {
+	if p.Row.Role != relationship.Produces || !p.Row.Mirror || claim == nil || Status(claim.Status) == StatusDeactivated {
 		return nil
 	}
 	r, err := findByNID(ctx, tx, ws, claim.NID)
@@ -105,26 +103,26 @@ func (s *Service) checkProducing(ctx context.Context, tx *db.Tx, ws string, p *p
 
 // checkBecoming wants the claim verified that is to become a credential, its only
 // one, and not yet where something is to produce it.
-func (s *Service) checkBecoming(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
+func (s *Service) checkBecoming(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	if err := s.checkProducing(ctx, tx, ws, p, at+"/role"); err != nil {
 		return err
 	}
-	if p.Link.Role != edge.Becomes || !p.Link.Mirror {
+	if p.Row.Role != relationship.Becomes || !p.Row.Mirror {
 		return nil
 	}
 	where := at + "/role"
 	if p.Back {
 		where = at + "/target"
 	}
-	return s.mayBecome(ctx, tx, ws, &p.Link, where)
+	return s.mayBecome(ctx, tx, ws, &p.Row, where)
 }
 
 // mayBecome wants a claim verified, and no other credential that rests on it.
-func (s *Service) mayBecome(ctx context.Context, tx *db.Tx, ws string, l *link.Link, pointer string) error {
+func (s *Service) mayBecome(ctx context.Context, tx *db.Tx, ws string, l *relationship.Row, pointer string) error {
 	if ok, err := s.isVerified(ctx, tx, ws, l.Src); err != nil || !ok {
 		return cmp.Or(err, claimNotVerified(pointer))
 	}
-	return plan.Once(ctx, tx, l, pointer, func(project string) bool { return inside(web.CallerFrom(ctx), project) })
+	return relationship.Once(ctx, tx, l, pointer, func(project string) bool { return inside(web.CallerFrom(ctx), project) })
 }
 
 // checkClaims wants every claim verified that has become a credential, and no
@@ -133,15 +131,15 @@ func (s *Service) checkClaims(ctx context.Context, tx *db.Tx, r *Row) error {
 	if r.DomainType != "credential" {
 		return nil
 	}
-	claims, err := link.Need{Role: edge.Becomes, Now: s.cfg.Now().UnixMilli()}.Parents(ctx, tx, r.NID, maxClaims)
+	claims, err := relationship.Need{Role: relationship.Becomes, Now: s.cfg.Now().UnixMilli()}.Parents(ctx, tx, r.NID, maxClaims)
 	if err != nil {
 		return err
 	}
 	for _, nid := range claims {
-		if err := s.lock(ctx, tx, &link.End{NID: nid, Shared: true}); err != nil {
+		if err := s.lock(ctx, tx, &relationship.End{NID: nid, Shared: true}); err != nil {
 			return err
 		}
-		if err := s.mayBecome(ctx, tx, r.Workspace, &link.Link{Src: nid, Dst: r.NID}, ""); err != nil {
+		if err := s.mayBecome(ctx, tx, r.Workspace, &relationship.Row{Src: nid, Dst: r.NID}, ""); err != nil {
 			return err
 		}
 	}
@@ -155,12 +153,12 @@ func claimNotVerified(pointer string) error {
 
 // keepsVerifier refuses to end the edge to the last oracle of a verified claim,
 // or to one its verdict rests on. The edge has ended in tx.
-func (s *Service) keepsVerifier(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan) error {
+func (s *Service) keepsVerifier(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
 	oracle, claim := p.Ends()
-	if p.Link.Role != edge.Verifies || !p.Link.Mirror || Status(claim.Status) == StatusDeactivated {
+	if p.Row.Role != relationship.Verifies || !p.Row.Mirror || Status(claim.Status) == StatusDeactivated {
 		return nil
 	}
-	n, err := (link.Count{Role: edge.Verifies, Most: 1}).In(ctx, tx, claim.NID)
+	n, err := (relationship.Count{Role: relationship.Verifies, Most: 1}).In(ctx, tx, claim.NID)
 	if err != nil {
 		return err
 	}
@@ -172,5 +170,5 @@ func (s *Service) keepsVerifier(ctx context.Context, tx *db.Tx, ws string, p *pl
 	if err != nil || e.Verification.Status != judge.Verified || n > 0 && !judge.Approves(e.Verification, oracle.DID) {
 		return err
 	}
-	return plan.Lacking([]string{edge.VerifiedBy}, "The claim is verified and needs this relationship.")
+	return relationship.Lacking([]string{relationship.VerifiedBy}, "The claim is verified and needs this relationship.")
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -36,7 +36,7 @@ func (s *Service) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string)
 	if err := s.lock(ctx, tx, self); err != nil {
 		return nil, err
 	}
-	l, err := link.Find(ctx, tx, ws, link.ParseID(relation))
+	l, err := relationship.Find(ctx, tx, ws, relationship.ParseID(relation))
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +50,12 @@ func (s *Service) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string)
 	if row.Status == StatusDeactivated {
 		return nil, deactivated()
 	}
-	if _, err := link.Confirm(ctx, tx, ws, l.NID); err != nil || !l.Unconfirmed {
-		shown := Shown(l, l.Src != self.NID)
+	if _, err := relationship.Confirm(ctx, tx, ws, l.NID); err != nil || !l.Unconfirmed {
+		shown := l.Shown(l.Src != self.NID)
 		return &shown, err
 	}
 	l.Unconfirmed = false
-	shown := Shown(l, false)
+	shown := l.Shown(false)
 	return &shown, s.showConfirmed(ctx, tx, row, shown)
 }
 

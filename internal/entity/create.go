@@ -8,10 +8,8 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -82,10 +80,10 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, er
 		again.ready, p = nil, &again
 		e := *p.entity
 		e.Relationships = nil
-		plan.ShowWaited(&e, waited, p.entity.Relationships)
+		relationship.ShowWaited(&e, waited, p.entity.Relationships)
 		for _, pl := range plans {
-			links = append(links, pl.Link)
-			plan.Show(&e, Shown(&pl.Link, pl.Back), pl.OtherDomain())
+			links = append(links, pl.Row)
+			relationship.Show(&e, pl.Row.Shown(pl.Back), pl.OtherDomain())
 		}
 		if err := s.sealRow(ctx, &e, p.protocol, &row); err != nil {
 			return nil, err
@@ -182,8 +180,8 @@ func inside(c web.Caller, project string) bool {
 }
 
 // end is the new twin as an end of its edges.
-func (p *Prepared) end() *link.End {
-	return &link.End{
+func (p *Prepared) end() *relationship.End {
+	return &relationship.End{
 		NID: p.row.NID, DID: p.row.DID, Class: p.row.Class, DomainType: p.row.DomainType,
 		Protocol: p.row.Protocol, ProtocolVersion: p.row.ProtocolVersion, Status: string(p.row.Status),
 	}
@@ -192,12 +190,12 @@ func (p *Prepared) end() *link.End {
 // drawAll checks the relationships of a new twin, gives their edges numbers and
 // locks what they and those that waited for it change. An edge that waited is
 // not drawn again.
-func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []*plan.Plan) ([]*plan.Plan, error) {
+func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
 	if len(p.relations)+len(waited) == 0 {
 		return nil, nil
 	}
 	caller, self := web.CallerFrom(ctx), p.end()
-	var plans []*plan.Plan
+	var plans []*relationship.Relationship
 	count := map[string]int{}
 	for i, d := range p.relations {
 		at := fmt.Sprintf("/relationships/%d", i)
@@ -212,31 +210,31 @@ func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []
 		if err := s.drawer(ctx).CheckClass(ctx, caller.Workspace, pl, at); err != nil {
 			return nil, s.withRelations(ctx, tx, p, err)
 		}
-		if slices.ContainsFunc(plans, func(o *plan.Plan) bool { return o.Word == pl.Word && o.FarDID() == pl.FarDID() }) {
-			return nil, plan.Exists(at)
+		if slices.ContainsFunc(plans, func(o *relationship.Relationship) bool { return o.Word == pl.Word && o.FarDID() == pl.FarDID() }) {
+			return nil, relationship.Exists(at)
 		}
 		if count[d.Role]++; pl.Role.Max > 0 && count[d.Role] > pl.Role.Max {
-			return nil, plan.TooMany(at, pl.Role)
+			return nil, relationship.TooMany(at, pl.Role)
 		}
-		pl.Link.NID, pl.Link.AddedAt, pl.Link.AddedBy = s.db.NewNID(), p.row.CreatedAt, caller.DID
+		pl.Row.NID, pl.Row.AddedAt, pl.Row.AddedBy = s.db.NewNID(), p.row.CreatedAt, caller.DID
 		plans = append(plans, pl)
 	}
-	plans = slices.DeleteFunc(plans, func(pl *plan.Plan) bool { return slices.ContainsFunc(waited, pl.Same) })
+	plans = slices.DeleteFunc(plans, func(pl *relationship.Relationship) bool { return slices.ContainsFunc(waited, pl.Same) })
 	return plans, s.lockFor(ctx, tx, caller.Workspace, plans, waited)
 }
 
 // lockFor locks what the edges of a new twin and those that waited for it
 // change, in one order. The twin itself nobody else can see yet.
-func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, waited []*plan.Plan) error {
-	if slices.ContainsFunc(plans, func(p *plan.Plan) bool { return p.Ordered() }) {
+func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, waited []*relationship.Relationship) error {
+	if slices.ContainsFunc(plans, func(p *relationship.Relationship) bool { return p.Ordered() }) {
 		if err := s.cfg.Events.TakeTurn(ctx, tx, ws); err != nil {
 			return err
 		}
 	}
-	var ends []*link.End
+	var ends []*relationship.End
 	for _, p := range plans {
-		if (p.Link.Mirror || p.Leans()) && !slices.Contains(ends, p.Other) {
-			p.Other.Shared = !p.Link.Mirror
+		if (p.Row.Mirror || p.Leans()) && !slices.Contains(ends, p.Other) {
+			p.Other.Shared = !p.Row.Mirror
 			ends = append(ends, p.Other)
 		}
 	}
@@ -248,7 +246,7 @@ func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, wait
 
 // storeLinks stores the edges of a new twin and shows them at their other
 // ends.
-func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []link.Link, plans []*plan.Plan) error {
+func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []relationship.Row, plans []*relationship.Relationship) error {
 	for i := range links {
 		l := &links[i]
 		if i >= len(links)-len(plans) {
@@ -257,14 +255,14 @@ func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []l
 				return err
 			}
 		}
-		stored, err := link.Insert(ctx, tx, row.Workspace, l)
+		stored, err := relationship.Insert(ctx, tx, row.Workspace, l)
 		if err != nil {
 			return err
 		}
 		if !stored { // both words of one edge, for example
-			return plan.Exists("/relationships")
+			return relationship.Exists("/relationships")
 		}
-		if err := s.tell(ctx, tx, "relationship.added", row, Shown(l, l.Dst == row.NID && l.Mirror)); err != nil {
+		if err := s.tell(ctx, tx, "relationship.added", row, l.Shown(l.Dst == row.NID && l.Mirror)); err != nil {
 			return err
 		}
 	}
@@ -277,20 +275,20 @@ func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []l
 }
 
 // byOther gathers the mirrored edges of a new twin by their other ends.
-func byOther(plans []*plan.Plan) [][]*plan.Plan {
-	var mirrored []*plan.Plan
+func byOther(plans []*relationship.Relationship) [][]*relationship.Relationship {
+	var mirrored []*relationship.Relationship
 	for _, p := range plans {
-		if p.Link.Mirror {
+		if p.Row.Mirror {
 			mirrored = append(mirrored, p)
 		}
 	}
-	slices.SortStableFunc(mirrored, func(a, b *plan.Plan) int { return cmp.Compare(a.Other.NID, b.Other.NID) })
-	var out [][]*plan.Plan
+	slices.SortStableFunc(mirrored, func(a, b *relationship.Relationship) int { return cmp.Compare(a.Other.NID, b.Other.NID) })
+	var out [][]*relationship.Relationship
 	for _, p := range mirrored {
 		if n := len(out); n > 0 && out[n-1][0].Other.NID == p.Other.NID {
 			out[n-1] = append(out[n-1], p)
 		} else {
-			out = append(out, []*plan.Plan{p})
+			out = append(out, []*relationship.Relationship{p})
 		}
 	}
 	return out
@@ -298,10 +296,10 @@ func byOther(plans []*plan.Plan) [][]*plan.Plan {
 
 // checkOrder looks at rules about more than what the two ends of an edge are:
 // who may say so, verified claims, one parent for a group, and no circles.
-func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
+func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	from, to := p.Ends()
-	if (p.Link.Mirror || p.Leans()) && Status(p.Other.Status) == StatusDeactivated {
-		return plan.TargetGone(at) // since it was looked at, and before it was locked
+	if (p.Row.Mirror || p.Leans()) && Status(p.Other.Status) == StatusDeactivated {
+		return relationship.TargetGone(at) // since it was looked at, and before it was locked
 	}
 	if err := s.mayBind(ctx, tx, ws, p, at); err != nil {
 		return err
@@ -310,7 +308,7 @@ func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *plan.
 		return err
 	}
 	if p.ToGroup() {
-		n, err := link.Count{Role: edge.Contains, Most: 1}.In(ctx, tx, to.NID)
+		n, err := relationship.Count{Role: relationship.Contains, Most: 1}.In(ctx, tx, to.NID)
 		if err != nil {
 			return err
 		}
@@ -322,11 +320,11 @@ func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *plan.
 	if !p.Ordered() {
 		return nil
 	}
-	circle, err := edge.Reaches(from.NID, to.NID, maxAncestors, func(nid int64) ([]int64, error) {
-		return link.Parents(ctx, tx, nid, p.Link.Role, maxAncestors)
+	circle, err := relationship.Reaches(from.NID, to.NID, maxAncestors, func(nid int64) ([]int64, error) {
+		return relationship.Parents(ctx, tx, nid, p.Row.Role, maxAncestors)
 	})
 	switch {
-	case errors.Is(err, edge.ErrTooFar):
+	case errors.Is(err, relationship.ErrTooFar):
 		return fault.New(fault.Unprocessable, "RELATIONSHIP_TOO_DEEP", "Too many twins contain this one to rule out a circle.").
 			With(fault.Field{Pointer: at + "/target", Code: "too_deep", Detail: "At most 1000 twins are looked at."})
 	case err != nil:

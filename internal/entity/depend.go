@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -66,13 +64,13 @@ func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) err
 
 // dependant is an active twin that needs another, and why.
 type dependant struct {
-	link.Dependant
+	relationship.Dependant
 	why string
 }
 
 // dependants lists active twins that have no other parent, or became of a claim.
 func dependants(ctx context.Context, q db.Querier, r *Row, now time.Time) ([]dependant, error) {
-	all, err := link.Dependants(ctx, q, &link.End{NID: r.NID, DomainType: r.DomainType}, link.Search{
+	all, err := relationship.Dependants(ctx, q, &relationship.End{NID: r.NID, DomainType: r.DomainType}, relationship.Search{
 		Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: now.UnixMilli(), Limit: maxDependants + 1,
 	})
 	why := "is active and has no other " + r.DomainType
@@ -113,12 +111,12 @@ const maxNamers = 10_000
 // roleDependants lists active twins whose protocol requires a role that nothing
 // but this twin fills.
 func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]dependant, error) {
-	search := link.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 200}
+	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 200}
 	var all []dependant
 	for _, search.From = range []bool{false, true} {
 		search.After = 0
 		for seen := 0; ; {
-			page, err := link.Namers(ctx, q, r.NID, search)
+			page, err := relationship.Namers(ctx, q, r.NID, search)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +124,7 @@ func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]d
 				search.After = n.Edge
 				word := n.Role
 				if search.From {
-					word = edge.Inverse(n.Role)
+					word = relationship.Inverse(n.Role)
 				}
 				needs, err := s.needsTarget(ctx, q, r, &n, word)
 				if err != nil {
@@ -151,7 +149,7 @@ func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]d
 
 // needsTarget reports whether a role of an active twin is required, and not filled
 // without a target.
-func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *link.Namer, word string) (bool, error) {
+func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *relationship.Namer, word string) (bool, error) {
 	p, err := s.cfg.Protocols.FindAnyIn(ctx, q, r.Workspace, n.Protocol, n.Version)
 	if err != nil {
 		return false, err
@@ -160,7 +158,7 @@ func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *link
 	if !declared || role.RequiredFor != "active" || role.Min == 0 {
 		return false, nil
 	}
-	left, err := plan.Need(word, s.cfg.Now().UnixMilli()).Targets(ctx, q, n.NID, role.Min+1)
+	left, err := relationship.NeedOf(word, s.cfg.Now().UnixMilli()).Targets(ctx, q, n.NID, role.Min+1)
 	if err != nil {
 		return false, err
 	}
@@ -170,9 +168,9 @@ func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *link
 
 // isNamed reports whether an active twin shows an edge to a twin.
 func (s *Service) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, error) {
-	search := link.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 1}
+	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 1}
 	for _, search.From = range []bool{false, true} {
-		if some, err := link.Namers(ctx, q, r.NID, search); err != nil || len(some) > 0 {
+		if some, err := relationship.Namers(ctx, q, r.NID, search); err != nil || len(some) > 0 {
 			return len(some) > 0, err
 		}
 	}
@@ -188,15 +186,15 @@ func (s *Service) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.P
 		if role.RequiredFor != "active" || role.Min == 0 {
 			continue
 		}
-		all, err := plan.Need(role.Name, s.cfg.Now().UnixMilli()).Targets(ctx, tx, r.NID, role.Min)
+		all, err := relationship.NeedOf(role.Name, s.cfg.Now().UnixMilli()).Targets(ctx, tx, r.NID, role.Min)
 		if err != nil {
 			return nil, err
 		}
 		alive := 0
 		for _, nid := range all {
-			e := &link.End{NID: nid, Shared: true}
+			e := &relationship.End{NID: nid, Shared: true}
 			if nid != 0 && s.db.Dialect() == db.Postgres {
-				if err := link.Lock(ctx, tx, e); err != nil {
+				if err := relationship.Lock(ctx, tx, e); err != nil {
 					return nil, err
 				}
 			}
@@ -214,17 +212,17 @@ func (s *Service) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.P
 // hasParent reports whether a twin has the parent it needs, one that is not
 // deactivated, by an edge that holds. On PostgreSQL nobody deactivates that one until tx ends.
 func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
-	role, words := edge.Leans(domain)
+	role, words := relationship.Leans(domain)
 	if role == "" {
 		return true, nil
 	}
 	for {
-		parent, found, err := link.Need{Role: role, Words: words, Now: s.cfg.Now().UnixMilli()}.Parent(ctx, tx, nid)
+		parent, found, err := relationship.Need{Role: role, Words: words, Now: s.cfg.Now().UnixMilli()}.Parent(ctx, tx, nid)
 		if err != nil || !found || parent == 0 || s.db.Dialect() != db.Postgres {
 			return found, err
 		}
-		e := &link.End{NID: parent, Shared: true}
-		if err := link.Lock(ctx, tx, e); err != nil {
+		e := &relationship.End{NID: parent, Shared: true}
+		if err := relationship.Lock(ctx, tx, e); err != nil {
 			return false, err
 		}
 		if Status(e.Status) != StatusDeactivated { // else it has just gone, and is not found again
@@ -236,17 +234,17 @@ func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain st
 // keepsParent refuses to end the edge that joins an active twin to the last
 // parent that is not deactivated. The edge has ended in tx; one that did not
 // hold, or was unconfirmed, joined it to nobody.
-func (s *Service) keepsParent(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
+func (s *Service) keepsParent(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	child := p.Self
-	if p.Link.Mirror {
+	if p.Row.Mirror {
 		_, child = p.Ends()
 	}
-	if Status(child.Status) != StatusActive || p.Link.Unconfirmed || !link.Holds(link.Moment(p.Link.Since), link.Moment(p.Link.Until), s.cfg.Now()) {
+	if Status(child.Status) != StatusActive || p.Row.Unconfirmed || !relationship.Holds(relationship.Moment(p.Row.Since), relationship.Moment(p.Row.Until), s.cfg.Now()) {
 		return nil
 	}
 	ok, err := s.hasParent(ctx, tx, child.NID, child.DomainType)
 	if err != nil || ok {
 		return err
 	}
-	return plan.Lacking([]string{edge.Required(child.DomainType)}, "The entity is active and needs this relationship.")
+	return relationship.Lacking([]string{relationship.Required(child.DomainType)}, "The entity is active and needs this relationship.")
 }

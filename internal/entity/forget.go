@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -13,7 +13,7 @@ import (
 // erased, whoever controls them. It returns false for one that has ended
 // already, and for one that stays: an active twin cannot do without it, or the
 // key of the caller is not for that twin.
-func (s *Service) ForgetEdge(ctx context.Context, l *link.Link) (bool, error) {
+func (s *Service) ForgetEdge(ctx context.Context, l *relationship.Row) (bool, error) {
 	if err := s.warm(ctx, l.SrcDID, l.DstDID); err != nil {
 		return false, err
 	}
@@ -29,9 +29,9 @@ func (s *Service) ForgetEdge(ctx context.Context, l *link.Link) (bool, error) {
 	return ended && err == nil, err
 }
 
-func (s *Service) forgetEdge(ctx context.Context, tx *db.Tx, l *link.Link) (bool, error) {
+func (s *Service) forgetEdge(ctx context.Context, tx *db.Tx, l *relationship.Row) (bool, error) {
 	caller := web.CallerFrom(ctx)
-	self, err := link.EndByNID(ctx, tx, caller.Workspace, l.Src)
+	self, err := relationship.EndByNID(ctx, tx, caller.Workspace, l.Src)
 	if err != nil || self == nil {
 		return false, err
 	}
@@ -39,7 +39,7 @@ func (s *Service) forgetEdge(ctx context.Context, tx *db.Tx, l *link.Link) (bool
 	if pl == nil { // otherwise it asks who controls the twin, which is no matter here
 		return false, err
 	}
-	ended, err := link.Finish(ctx, tx, caller.Workspace, l.NID, link.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID})
+	ended, err := relationship.Finish(ctx, tx, caller.Workspace, l.NID, relationship.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID})
 	if err != nil || !ended {
 		return false, err
 	}

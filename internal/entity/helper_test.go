@@ -12,9 +12,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -80,7 +80,7 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*entity.Config)) *env {
 		t.Fatal(err)
 	}
 	l := event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})
-	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: eventtest.Cursors(), Taken: link.Held})
+	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: eventtest.Cursors(), Taken: relationship.Held})
 	cfg := entity.Config{
 		DB: d, Protocols: p, Events: l, Idem: once.New(once.Config{DB: d, Key: key}), Cursors: eventtest.Cursors(), Relayer: "did:key:server",
 		ControlsAs: func(_ context.Context, _ db.Querier, c web.Caller) ([]string, error) {

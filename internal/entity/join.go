@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -30,7 +29,7 @@ func (s *Service) Handlers() map[string]job.Handler {
 
 // farEnd is visibleEnd for an edge that is about to be stored. When there is no
 // twin yet, tx looks again after its commit.
-func (s *Service) farEnd(ctx context.Context, tx *db.Tx, id string) (*link.End, error) {
+func (s *Service) farEnd(ctx context.Context, tx *db.Tx, id string) (*relationship.End, error) {
 	e, err := s.visibleEnd(ctx, tx, id)
 	if err == nil && e == nil {
 		s.lookAgain(ctx, tx, id)
@@ -47,12 +46,12 @@ func (s *Service) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	tx.AfterCommit(func() {
-		missed, err := link.Missed(ctx, s.db, web.CallerFrom(ctx).Workspace, ids...)
+		missed, err := relationship.Missed(ctx, s.db, web.CallerFrom(ctx).Workspace, ids...)
 		for _, id := range missed {
 			err = errors.Join(err, s.db.InTx(ctx, func(tx *db.Tx) error {
 				e, err := s.visibleEnd(ctx, tx, id)
 				if err == nil && e != nil { // others are as missing as they were
-					_, err = s.joinSome(ctx, tx, id, link.Page{Limit: maxJoined})
+					_, err = s.joinSome(ctx, tx, id, relationship.Page{Limit: maxJoined})
 				}
 				return err
 			}))
@@ -65,11 +64,11 @@ func (s *Service) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
 
 // warmAwaited reads the protocols of twins that wait for a DID; see warm. What
 // is drawn for it is of no other use.
-func (s *Service) warmAwaited(ctx context.Context, id string, page link.Page) error {
+func (s *Service) warmAwaited(ctx context.Context, id string, page relationship.Page) error {
 	ws := web.CallerFrom(ctx).Workspace
-	links, err := link.Waiting(ctx, s.db, ws, id, page)
+	links, err := relationship.Waiting(ctx, s.db, ws, id, page)
 	if err == nil {
-		_, err = s.drawer(ctx).Waiting(ctx, s.db, ws, &link.End{DID: id}, links)
+		_, err = s.drawer(ctx).Waiting(ctx, s.db, ws, &relationship.End{DID: id}, links)
 	}
 	return err
 }
@@ -77,16 +76,16 @@ func (s *Service) warmAwaited(ctx context.Context, id string, page link.Page) er
 // awaited draws the edges that named a new twin before it was held here. Only a
 // DID that somebody chose can have been named. The fault is
 // RELATIONSHIP_CLASS_MISMATCH when the twin is not what one of them needs.
-func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*plan.Plan, error) {
+func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*relationship.Relationship, error) {
 	if !p.chosen {
 		return nil, nil
 	}
-	links, err := link.Waiting(ctx, tx, p.row.Workspace, p.row.DID, link.Page{Limit: maxJoined})
+	links, err := relationship.Waiting(ctx, tx, p.row.Workspace, p.row.DID, relationship.Page{Limit: maxJoined})
 	if err != nil {
 		return nil, err
 	}
 	if len(links) > 0 { // a twin that exists already is for the insert to refuse
-		if held, err := link.Held(ctx, tx, p.row.Workspace, p.row.DID); err != nil || held {
+		if held, err := relationship.Held(ctx, tx, p.row.Workspace, p.row.DID); err != nil || held {
 			return nil, err
 		}
 	}
@@ -109,13 +108,13 @@ func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*plan.
 
 // settle stores what waiting edges have become. Their sources are locked. It
 // leaves out those that wait no more.
-func (s *Service) settle(ctx context.Context, tx *db.Tx, ws string, waited []*plan.Plan) ([]*plan.Plan, error) {
-	var out []*plan.Plan
+func (s *Service) settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
+	var out []*relationship.Relationship
 	for _, p := range waited {
 		if p.Misfit != nil || Status(p.Self.Status) == StatusDeactivated {
 			continue
 		}
-		done, err := link.Settle(ctx, tx, ws, &p.Link)
+		done, err := relationship.Settle(ctx, tx, ws, &p.Row)
 		if err != nil {
 			return nil, err
 		}
@@ -128,10 +127,10 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, ws string, waited []*pl
 
 // showJoined shows edges that have waited for a new twin at the twins that made
 // them.
-func (s *Service) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []*plan.Plan) error {
+func (s *Service) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []*relationship.Relationship) error {
 	for _, p := range waited {
-		if p.Link.Mirror {
-			if err := s.tell(ctx, tx, "relationship.added", row, Shown(&p.Link, !p.Back)); err != nil {
+		if p.Row.Mirror {
+			if err := s.tell(ctx, tx, "relationship.added", row, p.Row.Shown(!p.Back)); err != nil {
 				return err
 			}
 		}
@@ -143,12 +142,12 @@ func (s *Service) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []
 }
 
 // rejoin shows an edge that has waited as it is now, at the twin that made it.
-func (s *Service) rejoin(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan) error {
+func (s *Service) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
 	row, err := findByNID(ctx, tx, ws, p.Self.NID)
 	if err != nil {
 		return err
 	}
-	shown := Shown(&p.Link, p.Back)
+	shown := p.Row.Shown(p.Back)
 	_, err = s.mutate(ctx, tx, row, related("relationship.added", shown), func(e *Entity) (err error) {
 		i := slices.IndexFunc(e.Relationships, func(r Relationship) bool { return r.ID == shown.ID })
 		if i >= 0 {
@@ -169,13 +168,13 @@ func (s *Service) rejoin(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan
 
 // joinSome joins some of the edges that wait for a twin, as far as they fit. It
 // returns where the list goes on, 0 at its end.
-func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page link.Page) (int64, error) {
+func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page relationship.Page) (int64, error) {
 	ws := web.CallerFrom(ctx).Workspace
-	to, err := link.FindEnd(ctx, tx, ws, id)
+	to, err := relationship.FindEnd(ctx, tx, ws, id)
 	if err != nil || to == nil {
 		return 0, err
 	}
-	links, err := link.Waiting(ctx, tx, ws, id, page)
+	links, err := relationship.Waiting(ctx, tx, ws, id, page)
 	if err != nil || len(links) == 0 {
 		return 0, err
 	}
@@ -183,7 +182,7 @@ func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page link.
 	if err != nil {
 		return 0, err
 	}
-	ends := []*link.End{to}
+	ends := []*relationship.End{to}
 	for _, p := range plans {
 		ends = append(ends, p.Self)
 	}
@@ -215,7 +214,7 @@ func (s *Service) runJoin(ctx context.Context, r *job.Run) error {
 	if err := r.Decode(&p); err != nil {
 		return err
 	}
-	for page := (link.Page{Limit: maxJoined / 2}); ; {
+	for page := (relationship.Page{Limit: maxJoined / 2}); ; {
 		if err := s.warmAwaited(ctx, p.DID, page); err != nil {
 			return err
 		}

@@ -6,10 +6,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/proof"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -93,13 +91,13 @@ func (s *Service) checkGiving(ctx context.Context, tx *db.Tx, r *Row, e *Entity)
 	}
 	const page = 100
 	for after := int64(0); ; {
-		edges, err := link.Out.List(ctx, tx, r.NID, after, page)
+		edges, err := relationship.Out.List(ctx, tx, r.NID, after, page)
 		if err != nil {
 			return err
 		}
 		for i := range edges {
 			after = edges[i].NID
-			if edges[i].Role != edge.Contains || edges[i].Dst == 0 {
+			if edges[i].Role != relationship.Contains || edges[i].Dst == 0 {
 				continue
 			}
 			g, err := findByNID(ctx, tx, r.Workspace, edges[i].Dst)
@@ -147,9 +145,9 @@ func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entit
 		if ok {
 			return s.checkClaims(ctx, tx, r)
 		}
-		missing = []string{edge.Required(r.DomainType)}
+		missing = []string{relationship.Required(r.DomainType)}
 	}
-	return plan.LackingAt(ctx, tx, &link.End{NID: r.NID, DID: r.DID}, missing, "The entity cannot be active while relationships are missing.")
+	return relationship.LackingAt(ctx, tx, &relationship.End{NID: r.NID, DID: r.DID}, missing, "The entity cannot be active while relationships are missing.")
 }
 
 // Transition is TransitionTx in a transaction of its own.
@@ -203,8 +201,8 @@ func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Statu
 
 // lockGroup locks the organisation of a group that may stop being active, and
 // then the group, so that two last groups cannot go at once.
-func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, group *link.End) error {
-	locked := []*link.End{group}
+func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, group *relationship.End) error {
+	locked := []*relationship.End{group}
 	org, err := s.organisationOf(ctx, tx, web.CallerFrom(ctx).Workspace, group.NID)
 	if err != nil {
 		return err
@@ -218,12 +216,12 @@ func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, group *link.End) err
 }
 
 // organisationOf is the organisation that contains a group; nil when none does.
-func (s *Service) organisationOf(ctx context.Context, tx *db.Tx, ws string, group int64) (*link.End, error) {
-	parents, err := link.Parents(ctx, tx, group, edge.Contains, 1)
+func (s *Service) organisationOf(ctx context.Context, tx *db.Tx, ws string, group int64) (*relationship.End, error) {
+	parents, err := relationship.Parents(ctx, tx, group, relationship.Contains, 1)
 	if err != nil || len(parents) == 0 {
 		return nil, err
 	}
-	e, err := link.EndByNID(ctx, tx, ws, parents[0])
+	e, err := relationship.EndByNID(ctx, tx, ws, parents[0])
 	if err != nil || e == nil || e.DomainType != "organisation" {
 		return nil, err
 	}

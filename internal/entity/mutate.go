@@ -12,10 +12,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -103,12 +102,12 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 		return nil, err
 	}
 	moved := e.ProtocolVersion != before.ProtocolVersion
-	if act.edges || moved || plan.Timed(e) {
+	if act.edges || moved || relationship.Timed(e) {
 		if e.MissingRelationships, err = s.missingOf(ctx, q, e, r.NID); err != nil {
 			return nil, err
 		}
 		if moved && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
-			return nil, plan.LackingAt(ctx, q, &link.End{NID: r.NID, DID: r.DID}, e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
+			return nil, relationship.LackingAt(ctx, q, &relationship.End{NID: r.NID, DID: r.DID}, e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
 	restated := act.says || judge.Restated(before, e)
@@ -186,7 +185,7 @@ func (s *Service) recheck(ctx context.Context, rev *revision, p *protocol.Protoc
 	if err := s.checkGrant(ctx, e, &before.Properties); err != nil {
 		return nil, err
 	}
-	return plan.Fit(p, e)
+	return relationship.Fit(p, e)
 }
 
 func valuesOf(o Object) (map[string]any, error) {

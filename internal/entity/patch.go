@@ -12,7 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -131,7 +131,7 @@ func (s *Service) withProperties(ctx context.Context, q db.Querier, e *Entity, b
 	if lost != nil || bytes.Equal(e.Properties.Value, before.Value) {
 		return err
 	}
-	_, broken := plan.Fit(p, e)
+	_, broken := relationship.Fit(p, e)
 	return check.Together(err, broken)
 }
 

@@ -11,12 +11,10 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -38,9 +36,9 @@ type Prepared struct {
 	props     []index.Prop
 	externals []index.Name
 	relations []RelationDraft
-	groups    []*Prepared // of an organisation
-	links     []link.Link // to the groups
-	ready     *ready      // its statements, unless its relationships decide about them; see readyFor
+	groups    []*Prepared        // of an organisation
+	links     []relationship.Row // to the groups
+	ready     *ready             // its statements, unless its relationships decide about them; see readyFor
 }
 
 // DID is that of the twin.
@@ -72,7 +70,7 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := plan.Fit(p, e)
+	values, err := relationship.Fit(p, e)
 	if len(d.Groups) > 0 && p.DomainType() != "organisation" {
 		err = check.Together(err, invalidRelation("/groups", "not_allowed", "Only an organisation is created with groups."))
 	}
@@ -187,13 +185,13 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 		if err != nil {
 			return check.Moved(err, "/properties", fmt.Sprintf("/groups/%d", i))
 		}
-		l := link.Link{
-			NID: s.db.NewNID(), DstDID: g.row.DID, Dst: g.row.NID, SrcDID: org.entity.DID, Role: edge.Contains, Mirror: true,
-			Source: plan.Declared, AddedAt: org.entity.Created.UnixMilli(), AddedBy: org.entity.CreatedBy,
+		l := relationship.Row{
+			NID: s.db.NewNID(), DstDID: g.row.DID, Dst: g.row.NID, SrcDID: org.entity.DID, Role: relationship.Contains, Mirror: true,
+			Source: relationship.Declared, AddedAt: org.entity.Created.UnixMilli(), AddedBy: org.entity.CreatedBy,
 		}
 		org.links, org.groups = append(org.links, l), append(org.groups, g)
-		org.entity.Relationships = append(org.entity.Relationships, Shown(&l, false))
-		g.entity.Relationships = append(g.entity.Relationships, Shown(&l, true))
+		org.entity.Relationships = append(org.entity.Relationships, l.Shown(false))
+		g.entity.Relationships = append(g.entity.Relationships, l.Shown(true))
 		if err := s.seal(ctx, g); err != nil {
 			return err
 		}
@@ -213,7 +211,7 @@ func (s *Service) seal(ctx context.Context, p *Prepared) error {
 }
 
 func (s *Service) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol, row *Row) error {
-	e.MissingRelationships = plan.Missing(p, e.DomainType, plan.Counter(e, s.cfg.Now()))
+	e.MissingRelationships = relationship.Missing(p, e.DomainType, relationship.Counter(e, s.cfg.Now()))
 	e.Status = StatusActive
 	if len(e.MissingRelationships) > 0 {
 		e.Status = StatusDraft

@@ -7,10 +7,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -26,11 +24,11 @@ const maxAncestors = 1000
 // group may act as the organisation it belongs to, and what an organisation
 // implements or an oracle verifies is theirs to say. Who may verify anything
 // may name any oracle.
-func (s *Service) mayBind(ctx context.Context, tx *db.Tx, ws string, p *plan.Plan, at string) error {
-	if !p.Back || !p.ToGroup() && !edge.Binds(p.Link.Role) {
+func (s *Service) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
+	if !p.Back || !p.ToGroup() && !relationship.Binds(p.Row.Role) {
 		return nil // the caller changes the source itself, or need not control it
 	}
-	if p.Link.Role == edge.Verifies && auth.May(web.CallerFrom(ctx), "entities:verify") {
+	if p.Row.Role == relationship.Verifies && auth.May(web.CallerFrom(ctx), "entities:verify") {
 		return nil
 	}
 	source, err := findByNID(ctx, tx, ws, p.Other.NID)
@@ -46,9 +44,9 @@ func (s *Service) mayBind(ctx context.Context, tx *db.Tx, ws string, p *plan.Pla
 
 // visibleEnd reads the other end of an edge. What does not exist for the
 // caller is nil, as what is not held here.
-func (s *Service) visibleEnd(ctx context.Context, q db.Querier, id string) (*link.End, error) {
+func (s *Service) visibleEnd(ctx context.Context, q db.Querier, id string) (*relationship.End, error) {
 	caller := web.CallerFrom(ctx)
-	e, err := link.FindEnd(ctx, q, caller.Workspace, id)
+	e, err := relationship.FindEnd(ctx, q, caller.Workspace, id)
 	if err != nil || e == nil || !inside(caller, e.Project) {
 		return nil, err
 	}
@@ -57,11 +55,11 @@ func (s *Service) visibleEnd(ctx context.Context, q db.Querier, id string) (*lin
 
 // lock keeps others from changing twins until tx ends. On SQLite there is one
 // writer.
-func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*link.End) error {
+func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*relationship.End) error {
 	if s.db.Dialect() != db.Postgres {
 		return nil
 	}
-	return link.Lock(ctx, tx, ends...)
+	return relationship.Lock(ctx, tx, ends...)
 }
 
 // RelateTx adds an edge to a twin: by a word of the domain model, a role of its
@@ -90,20 +88,20 @@ func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d Relation
 	if err := s.checkOrder(ctx, tx, ws, pl, ""); err != nil {
 		return nil, err
 	}
-	pl.Link.NID, pl.Link.AddedAt, pl.Link.AddedBy = s.db.NewNID(), s.cfg.Now().UnixMilli(), web.CallerFrom(ctx).DID
-	stored, err := link.Insert(ctx, tx, ws, &pl.Link)
+	pl.Row.NID, pl.Row.AddedAt, pl.Row.AddedBy = s.db.NewNID(), s.cfg.Now().UnixMilli(), web.CallerFrom(ctx).DID
+	stored, err := relationship.Insert(ctx, tx, ws, &pl.Row)
 	if err != nil {
 		return nil, err
 	}
 	if !stored {
-		return nil, plan.Exists("/target")
+		return nil, relationship.Exists("/target")
 	}
-	shown := Shown(&pl.Link, pl.Back)
+	shown := pl.Row.Shown(pl.Back)
 	if err := s.showSelf(ctx, tx, row, pl, shown); err != nil {
 		return nil, err
 	}
-	if pl.Link.Mirror {
-		if err := s.showAt(ctx, tx, ws, []*plan.Plan{pl}); err != nil {
+	if pl.Row.Mirror {
+		if err := s.showAt(ctx, tx, ws, []*relationship.Relationship{pl}); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +142,7 @@ func (s *Service) warm(ctx context.Context, ids ...string) error {
 }
 
 // drawOne reads and locks both ends of an edge and checks what they tell.
-func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*plan.Plan, *Row, error) {
+func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*relationship.Relationship, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	self, err := s.visibleEnd(ctx, tx, id)
 	if err != nil {
@@ -173,9 +171,9 @@ func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationD
 			return nil, nil, err
 		}
 	}
-	locked := []*link.End{self}
-	if other != nil && (pl.Link.Mirror || pl.Leans()) {
-		other.Shared = !pl.Link.Mirror
+	locked := []*relationship.End{self}
+	if other != nil && (pl.Row.Mirror || pl.Leans()) {
+		other.Shared = !pl.Row.Mirror
 		locked = append(locked, other)
 	}
 	if pl.Role.Max > 0 {
@@ -205,8 +203,8 @@ func (s *Service) mayChange(ctx context.Context, q db.Querier, r *Row) error {
 	return nil
 }
 
-func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
-	c := link.Count{Role: p.Link.Role, Most: p.Role.Max}
+func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
+	c := relationship.Count{Role: p.Row.Role, Most: p.Role.Max}
 	count := c.Out
 	if p.Back {
 		count = c.In
@@ -215,12 +213,12 @@ func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
 	if err != nil || n < p.Role.Max {
 		return err
 	}
-	return plan.TooMany("", p.Role)
+	return relationship.TooMany("", p.Role)
 }
 
 // showSelf shows a new edge at the twin it was added to. There is an event even
 // when the record has no room for it.
-func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *plan.Plan, shown Relationship) error {
+func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relationship.Relationship, shown Relationship) error {
 	s.noteEdge(tx, p)
 	next, err := s.show(ctx, tx, row, p.OtherDomain(), shown)
 	if err != nil {
@@ -233,14 +231,14 @@ func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *plan.Pla
 }
 
 // showAt shows new edges at their other end, which they share.
-func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*plan.Plan) error {
+func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*relationship.Relationship) error {
 	other, self := plans[0].Other, plans[0].Self
 	s.noteEdge(tx, plans[0])
 	var shown []Relationship
 	for _, p := range plans {
-		shown = append(shown, Shown(&p.Link, !p.Back))
+		shown = append(shown, p.Row.Shown(!p.Back))
 	}
-	if other.Crowded && !plan.Places(other.Project, self.DomainType, shown) {
+	if other.Crowded && !relationship.Places(other.Project, self.DomainType, shown) {
 		return nil // without a look at its record
 	}
 	row, err := findByNID(ctx, tx, ws, other.NID)
@@ -254,7 +252,7 @@ func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*pla
 // show adds edges to a record. It returns nil when that leaves it as it is:
 // there is no room, and it waits for none of them.
 func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, edges ...Relationship) (*Row, error) {
-	if row.crowded && !plan.Places(row.Project, other, edges) {
+	if row.crowded && !relationship.Places(row.Project, other, edges) {
 		return nil, nil
 	}
 	act := related("relationship.added", edges[0])
@@ -262,7 +260,7 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 	next, err := s.mutate(ctx, tx, row, act, func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
 		for _, r := range edges {
-			plan.Show(e, r, other)
+			relationship.Show(e, r, other)
 		}
 		if !full || e.Project != project || act.says {
 			return nil
@@ -280,7 +278,7 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 }
 
 // noteEdge lets the keepers of rights know of an edge to a group.
-func (s *Service) noteEdge(tx *db.Tx, p *plan.Plan) {
+func (s *Service) noteEdge(tx *db.Tx, p *relationship.Relationship) {
 	if p.ToGroup() {
 		s.noteGroup(tx, "group")
 	}

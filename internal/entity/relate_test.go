@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -22,10 +22,10 @@ func TestMatrix(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		twins := v.twins(t, "ws")
-		for _, rule := range edge.Rules() {
-			if rule.Role == edge.Produces { // what produces a verified claim does not change
+		for _, rule := range relationship.Rules() {
+			if rule.Role == relationship.Produces { // what produces a verified claim does not change
 				must(t, v.judge(t, "ws", twins["claim"], "revoked"))
-			} else if rule.Role == edge.Becomes {
+			} else if rule.Role == relationship.Becomes {
 				must(t, v.judge(t, "ws", twins["claim"], "verified"))
 			}
 			for from, src := range twins {
@@ -44,7 +44,7 @@ func TestMatrix(t *testing.T) {
 }
 
 // joinBothWays adds an edge by either word and removes it again.
-func (v *env) joinBothWays(t testing.TB, rule edge.Rule, ends [2]string, allowed bool) {
+func (v *env) joinBothWays(t testing.TB, rule relationship.Rule, ends [2]string, allowed bool) {
 	t.Helper()
 	for _, try := range []struct{ id, word, target, back string }{
 		{ends[0], rule.Role, ends[1], rule.Inverse}, {ends[1], rule.Inverse, ends[0], rule.Role},

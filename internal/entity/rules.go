@@ -7,8 +7,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -24,7 +23,7 @@ func (s *Service) withRest(ctx context.Context, d Draft, err error) error {
 	if missing != nil || len(d.Relationships) > twin.MaxRelations {
 		return err
 	}
-	_, broken := plan.Fit(p, d.Entity())
+	_, broken := relationship.Fit(p, d.Entity())
 	row := Row{DID: d.DID, Class: p.Class(), DomainType: p.DomainType()}
 	return s.withRelations(ctx, s.db, &Prepared{row: row, protocol: p, relations: d.Relationships}, check.Together(err, broken))
 }
@@ -62,19 +61,18 @@ func (s *Service) checkFree(ctx context.Context, id string) error {
 			return cmp.Or(err, taken())
 		}
 	}
-	return s.warmAwaited(ctx, id, link.Page{Limit: maxJoined})
+	return s.warmAwaited(ctx, id, relationship.Page{Limit: maxJoined})
 }
 
 func deactivated() error {
 	return fault.New(fault.Conflict, "ENTITY_DEACTIVATED", "The entity is deactivated and cannot be changed.")
 }
 
-// Shown is an edge as one of its ends shows it.
-func Shown(l *link.Link, atTarget bool) Relationship { return plan.Shown(l, atTarget) }
-
 // drawer draws edges.
-func (s *Service) drawer(ctx context.Context) plan.Drawer {
-	return plan.Drawer{Strict: s.cfg.StrictRefs, Confirms: mayConfirm(ctx), Protocols: s.cfg.Protocols}
+func (s *Service) drawer(ctx context.Context) relationship.Drawer {
+	return relationship.Drawer{Strict: s.cfg.StrictRefs, Confirms: mayConfirm(ctx), Protocols: s.cfg.Protocols}
 }
 
-func invalidRelation(pointer, code, detail string) error { return plan.Invalid(pointer, code, detail) }
+func invalidRelation(pointer, code, detail string) error {
+	return relationship.Invalid(pointer, code, detail)
+}

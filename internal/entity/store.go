@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -92,7 +92,7 @@ func scan(row db.Row) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Body, r.crowded = stored.Body(body), crowded != 0
+	r.Body, r.crowded = twin.Body(body), crowded != 0
 	if r.stated == 0 { // as it was made, or before this was kept: nothing is known of verdicts since
 		r.stated = r.Revision
 	}
@@ -172,7 +172,7 @@ func update(ctx context.Context, tx *db.Tx, old, next *Row) (bool, error) {
 	}
 	args := []any{
 		old.NID, old.Revision, next.Revision, flag(next.crowded), next.Name, next.UpdatedAt, next.Action, next.Actor, next.RequestID,
-		next.Reason, next.Hash, stored.Text(next.Body), next.stated,
+		next.Reason, next.Hash, twin.Stored(next.Body), next.stated,
 	}
 	if old.sameKeys(next) { // most changes: no index but one has to be touched
 		n, err = tx.Exec(ctx, updateBody, args...)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -66,7 +66,7 @@ func (s *Service) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared)
 		return len(list), nil
 	}
 	s.lookAgain(ctx, tx, ids...)
-	waited, err := link.Awaited(ctx, tx, list[0].row.Workspace, ids...)
+	waited, err := relationship.Awaited(ctx, tx, list[0].row.Workspace, ids...)
 	if err != nil {
 		return 0, err
 	}
@@ -189,6 +189,6 @@ func (r *Row) columns(chosen bool) []any {
 	return []any{
 		r.NID, r.Workspace, r.DID, r.Type, r.Class, r.DomainType, r.Protocol, r.ProtocolVersion, r.Project, r.Name, string(r.Status), r.Revision, flag(r.crowded),
 		Key(r.Workspace, "type", r.Type), Key(r.Workspace, "protocol", r.Protocol), r.projectKey(), r.statusKey(),
-		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, stored.Text(r.Body), flag(chosen),
+		r.CreatedAt, r.UpdatedAt, r.Action, r.Actor, r.RequestID, r.Reason, r.Hash, twin.Stored(r.Body), flag(chosen),
 	}
 }

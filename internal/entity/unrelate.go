@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -34,7 +32,7 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 	if self == nil {
 		return notFound()
 	}
-	l, err := link.Find(ctx, tx, caller.Workspace, link.ParseID(relation))
+	l, err := relationship.Find(ctx, tx, caller.Workspace, relationship.ParseID(relation))
 	if err != nil {
 		return err
 	}
@@ -54,7 +52,7 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 	if err := s.checkProducing(ctx, tx, caller.Workspace, pl, ""); err != nil {
 		return err
 	}
-	ended, err := link.Finish(ctx, tx, caller.Workspace, l.NID, link.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID, Reason: reason})
+	ended, err := relationship.Finish(ctx, tx, caller.Workspace, l.NID, relationship.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID, Reason: reason})
 	if err != nil {
 		return err
 	}
@@ -72,7 +70,7 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 
 // Unrelate is UnrelateTx in a transaction of its own.
 func (s *Service) Unrelate(ctx context.Context, id, relation, reason string) error {
-	l, err := link.Find(ctx, s.db, web.CallerFrom(ctx).Workspace, link.ParseID(relation))
+	l, err := relationship.Find(ctx, s.db, web.CallerFrom(ctx).Workspace, relationship.ParseID(relation))
 	if err != nil {
 		return err
 	}
@@ -85,22 +83,22 @@ func (s *Service) Unrelate(ctx context.Context, id, relation, reason string) err
 }
 
 // openLink locks the ends of an edge that is about to end.
-func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *link.End, l *link.Link) (*plan.Plan, *Row, error) {
+func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *relationship.End, l *relationship.Row) (*relationship.Relationship, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
-	pl := &plan.Plan{Self: self, Link: *l, Back: l.Src != self.NID}
-	pl.Word = Shown(l, pl.Back).Role
+	pl := &relationship.Relationship{Self: self, Row: *l, Back: l.Src != self.NID}
+	pl.Word = l.Shown(pl.Back).Role
 	far := l.Dst
 	if pl.Back {
 		far = l.Src
 	}
 	if far != 0 {
-		other, err := link.EndByNID(ctx, tx, ws, far)
+		other, err := relationship.EndByNID(ctx, tx, ws, far)
 		if err != nil {
 			return nil, nil, err
 		}
 		pl.Other = other
 	}
-	locked := []*link.End{self}
+	locked := []*relationship.End{self}
 	if l.Mirror {
 		locked = append(locked, pl.Other)
 	}
@@ -119,7 +117,7 @@ func (s *Service) openLink(ctx context.Context, tx *db.Tx, self *link.End, l *li
 
 // checkGroupEdge keeps groups in their organisations: an active group has a
 // parent, and an organisation an active group.
-func (s *Service) checkGroupEdge(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
+func (s *Service) checkGroupEdge(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	from, to := p.Ends()
 	if !p.ToGroup() || Status(to.Status) == StatusDeactivated || from.DomainType != "organisation" {
 		return nil
@@ -129,11 +127,11 @@ func (s *Service) checkGroupEdge(ctx context.Context, tx *db.Tx, p *plan.Plan) e
 
 // checkLastGroup refuses to take an active group from an organisation that has
 // no other. The organisation is locked by the caller.
-func (s *Service) checkLastGroup(ctx context.Context, tx *db.Tx, org *link.End, group int64) error {
+func (s *Service) checkLastGroup(ctx context.Context, tx *db.Tx, org *relationship.End, group int64) error {
 	if Status(org.Status) == StatusDeactivated {
 		return nil
 	}
-	more, err := link.HasOtherGroup(ctx, tx, org.NID, group)
+	more, err := relationship.HasOtherGroup(ctx, tx, org.NID, group)
 	if err != nil || more {
 		return err
 	}
@@ -141,8 +139,8 @@ func (s *Service) checkLastGroup(ctx context.Context, tx *db.Tx, org *link.End, 
 }
 
 // hide takes an edge that has ended off the records of its ends.
-func (s *Service) hide(ctx context.Context, tx *db.Tx, p *plan.Plan, row *Row, reason string) error {
-	shown := Shown(&p.Link, p.Back)
+func (s *Service) hide(ctx context.Context, tx *db.Tx, p *relationship.Relationship, row *Row, reason string) error {
+	shown := p.Row.Shown(p.Back)
 	next, err := s.hideAt(ctx, tx, row, shown, reason)
 	if err != nil {
 		return err
@@ -155,14 +153,14 @@ func (s *Service) hide(ctx context.Context, tx *db.Tx, p *plan.Plan, row *Row, r
 		return err
 	}
 	s.noteEdge(tx, p)
-	if !p.Link.Mirror {
+	if !p.Row.Mirror {
 		return nil
 	}
 	far, err := findByNID(ctx, tx, row.Workspace, p.Other.NID)
 	if err != nil {
 		return err
 	}
-	if _, err = s.hideAt(ctx, tx, far, Shown(&p.Link, !p.Back), reason); err != nil {
+	if _, err = s.hideAt(ctx, tx, far, p.Row.Shown(!p.Back), reason); err != nil {
 		return err
 	}
 	return s.proofs(ctx).Follow(ctx, tx, p)
@@ -177,7 +175,7 @@ func (s *Service) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relation
 	}
 	list, more := slices.DeleteFunc(slices.Clone(e.Relationships), func(r Relationship) bool { return r.ID == gone.ID }), false
 	if e.MoreRelationships {
-		if list, more, err = plan.First(ctx, tx, row.NID); err != nil {
+		if list, more, err = relationship.First(ctx, tx, row.NID); err != nil {
 			return nil, err
 		}
 	}
@@ -216,30 +214,30 @@ func (s *Service) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid i
 // keepsComplete refuses when an active twin misses what an edge gave it. One
 // that did not hold, or was unconfirmed, gave nothing.
 func (s *Service) keepsComplete(status Status, gone Relationship, missing []string) error {
-	if status != StatusActive || gone.Unconfirmed || !link.Holds(gone.Since, gone.Until, s.cfg.Now()) {
+	if status != StatusActive || gone.Unconfirmed || !relationship.Holds(gone.Since, gone.Until, s.cfg.Now()) {
 		return nil
 	}
 	fresh := slices.DeleteFunc(slices.Clone(missing), func(r string) bool {
-		return r != gone.Role && (r != edge.GeneratedBy || gone.Role != edge.Project)
+		return r != gone.Role && (r != relationship.GeneratedBy || gone.Role != relationship.Project)
 	})
 	if len(fresh) == 0 {
 		return nil
 	}
-	return plan.Lacking(fresh, "The entity is active and needs this relationship.")
+	return relationship.Lacking(fresh, "The entity is active and needs this relationship.")
 }
 
 // projectOf finds the project of a twin after it has lost the one it had: that
 // of its first edge to one.
 func (s *Service) projectOf(ctx context.Context, tx *db.Tx, row *Row) (string, error) {
-	list, _, err := plan.First(ctx, tx, row.NID)
+	list, _, err := relationship.First(ctx, tx, row.NID)
 	if err != nil {
 		return "", err
 	}
 	for _, r := range list {
-		if !plan.Belongs(r.Role, "project") {
+		if !relationship.Belongs(r.Role, "project") {
 			continue
 		}
-		other, err := link.FindEnd(ctx, tx, row.Workspace, r.Target)
+		other, err := relationship.FindEnd(ctx, tx, row.Workspace, r.Target)
 		if err != nil {
 			return "", err
 		}
@@ -257,13 +255,13 @@ func (s *Service) missingOf(ctx context.Context, q db.Querier, e *Entity, nid in
 	if err != nil {
 		return nil, err
 	}
-	count := plan.Counter(e, s.cfg.Now())
+	count := relationship.Counter(e, s.cfg.Now())
 	if e.MoreRelationships {
-		counted, err := plan.CountAll(ctx, q, nid, plan.Words(p, e.DomainType), s.cfg.Now().UnixMilli())
+		counted, err := relationship.CountAll(ctx, q, nid, relationship.Words(p, e.DomainType), s.cfg.Now().UnixMilli())
 		if err != nil {
 			return nil, err
 		}
 		count = func(word string) int { return counted[word] }
 	}
-	return plan.Missing(p, e.DomainType, count), nil
+	return relationship.Missing(p, e.DomainType, count), nil
 }

@@ -14,9 +14,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -40,7 +39,7 @@ func (r *row) placed() bool {
 		return true
 	}
 	return slices.ContainsFunc(r.draft.Relationships, func(d entity.RelationDraft) bool {
-		return d.Target == text(project) && plan.Belongs(d.Role, "project")
+		return d.Target == text(project) && relationship.Belongs(d.Role, "project")
 	})
 }
 
@@ -166,7 +165,7 @@ func (w *importer) make(ctx context.Context, r *row) (*entity.Prepared, error) {
 	}
 	var groups []string
 	for _, d := range r.draft.Relationships {
-		if d.Role == edge.Contains {
+		if d.Role == relationship.Contains {
 			groups = append(groups, d.Target)
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 )
 
 // maxShared is how many different twins are told apart: a file may have a
@@ -83,7 +83,7 @@ func (n *takenNames) note(d *entity.Draft, record []byte) error {
 func (n *takenNames) expect(d *entity.Draft, edges []entity.RelationDraft, record []byte) error {
 	return n.keep(d, record, func(members map[string]jsontext.Value) (err error) {
 		delete(members, "status")
-		i := slices.IndexFunc(edges, func(r entity.RelationDraft) bool { return plan.Belongs(r.Role, "project") })
+		i := slices.IndexFunc(edges, func(r entity.RelationDraft) bool { return relationship.Belongs(r.Role, "project") })
 		if i >= 0 {
 			members["project"], err = jsontext.AppendQuote(nil, edges[i].Target)
 		}

@@ -71,7 +71,7 @@ func (s *Service) refused(ctx context.Context, id string, b Batch, misfit error)
 
 // names checks that the batch is of this device: a mix-up of two devices would
 // not be seen afterwards.
-func (b Batch) names(t *twin) error {
+func (b Batch) names(t *subject) error {
 	var c fault.Checks
 	if b.DeviceID != "" && b.DeviceID != t.DID {
 		c.Add("/deviceId", "mismatch", "This is not the device in the path.")
@@ -86,7 +86,7 @@ func (b Batch) names(t *twin) error {
 // changes nothing here.
 type storing struct {
 	s        *Service
-	t        *twin
+	t        *subject
 	p        *parcel
 	skip     bool
 	now      time.Time

@@ -152,7 +152,7 @@ func see(c web.Caller, r *entity.Row, domainType string) (*entity.Entity, error)
 
 // devicesOf lists the devices of a household, those linked last first. The
 // household need not be held here. next is where to go on, 0 at the end.
-func (s *Service) devicesOf(ctx context.Context, household string, p place) (found []*twin, next int64, err error) {
+func (s *Service) devicesOf(ctx context.Context, household string, p place) (found []*subject, next int64, err error) {
 	c := web.CallerFrom(ctx)
 	links, rest, err := s.links(ctx, household, p.below)
 	if err != nil {
@@ -183,15 +183,15 @@ func (s *Service) devicesOf(ctx context.Context, household string, p place) (fou
 }
 
 // seen gives a device the caller may know of and that is not found yet.
-func seen(c web.Caller, r *entity.Row, found []*twin) (*twin, error) {
-	if r == nil || slices.ContainsFunc(found, func(t *twin) bool { return t.NID == r.NID }) {
+func seen(c web.Caller, r *entity.Row, found []*subject) (*subject, error) {
+	if r == nil || slices.ContainsFunc(found, func(t *subject) bool { return t.NID == r.NID }) {
 		return nil, nil
 	}
 	e, err := see(c, r, deviceIs)
 	if err != nil || e == nil {
 		return nil, err
 	}
-	return &twin{r, e}, nil
+	return &subject{r, e}, nil
 }
 
 // sources reads the twins at the beginning of links.

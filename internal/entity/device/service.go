@@ -210,15 +210,15 @@ func (d Draft) describes(draft entity.Draft, e *entity.Entity) bool {
 	return true
 }
 
-// twin is a twin the caller may see.
-type twin struct {
+// subject is a twin the caller may see.
+type subject struct {
 	*entity.Row
 	e *entity.Entity
 }
 
 // find reads a twin of a domain type that the caller may see. Anything else is
 // the fault ENTITY_NOT_FOUND.
-func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string) (*twin, error) {
+func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string) (*subject, error) {
 	row, err := s.cfg.Entities.Find(ctx, q, id)
 	if err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func (s *Service) find(ctx context.Context, q db.Querier, id, domainType string)
 	if row.DomainType != domainType || !sees(web.CallerFrom(ctx), e) {
 		return nil, fault.New(fault.NotFound, "ENTITY_NOT_FOUND", "No "+domainType+" has this DID.")
 	}
-	return &twin{row, e}, nil
+	return &subject{row, e}, nil
 }
 
 // visible reports whether a twin belongs to what exists for the caller.

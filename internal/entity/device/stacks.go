@@ -63,7 +63,7 @@ func (s *Service) Stacking(ctx context.Context, id string, q StackingQuery) (*St
 
 // stoveTypes reads the types of the stoves of devices, as far as they are held
 // here and the caller may know of them.
-func (s *Service) stoveTypes(ctx context.Context, devices []*twin) (map[string]typed, error) {
+func (s *Service) stoveTypes(ctx context.Context, devices []*subject) (map[string]typed, error) {
 	c := web.CallerFrom(ctx)
 	var stoves []string
 	for _, d := range devices {
@@ -90,7 +90,7 @@ type stackWalk struct {
 }
 
 // add looks at the readings of one device.
-func (w *stackWalk) add(ctx context.Context, q db.Querier, d *twin, typ string) error {
+func (w *stackWalk) add(ctx context.Context, q db.Querier, d *subject, typ string) error {
 	sc := newScan(w.q.apply(configurationOf(d.e).rules()), w.q.From, w.q.To, w.budget)
 	sc.earlier = true
 	sc.saw = func(at int64) {

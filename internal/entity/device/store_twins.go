@@ -8,7 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 // perLook is how many twins one statement looks for. Places that are not
@@ -44,7 +44,7 @@ func scanTwin(row db.Row) (*entity.Row, error) {
 	if err := row.Scan(&r.NID, &r.Workspace, &r.DID, &r.Type, &r.DomainType, &r.Project, &r.Status, &r.Revision, &body); err != nil {
 		return nil, err
 	}
-	r.Body = stored.Body(body)
+	r.Body = twin.Body(body)
 	return &r, nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -83,7 +83,7 @@ func (s *Service) companion(ctx context.Context, c Companion, d Draft) (gone boo
 // hasOthers reports whether a person or a household other than subject is
 // linked to a twin and still there.
 func (s *Service) hasOthers(ctx context.Context, r *entity.Row, subject string) (bool, error) {
-	for _, side := range []link.Side{link.Out, link.In} {
+	for _, side := range []relationship.Side{relationship.Out, relationship.In} {
 		for after := int64(0); ; {
 			list, err := side.List(ctx, s.db, r.NID, after, edgePage)
 			if err != nil {
@@ -98,7 +98,7 @@ func (s *Service) hasOthers(ctx context.Context, r *entity.Row, subject string) 
 				if far == 0 {
 					continue // held elsewhere: nobody here speaks for it
 				}
-				other, err := link.EndByNID(ctx, s.db, r.Workspace, far)
+				other, err := relationship.EndByNID(ctx, s.db, r.Workspace, far)
 				if err != nil {
 					return false, err
 				}

@@ -17,8 +17,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -349,7 +349,7 @@ func TestEdgesEnd(t *testing.T) {
 			for _, rel := range e.Relationships {
 				out = append(out, rel.Role)
 			}
-			for _, side := range []link.Side{link.Out, link.In} {
+			for _, side := range []relationship.Side{relationship.Out, relationship.In} {
 				list, err := side.List(ctx, d, row.NID, 0, 10)
 				if err != nil {
 					t.Fatal(err)

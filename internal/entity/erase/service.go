@@ -11,8 +11,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
@@ -221,7 +221,7 @@ func (s *Service) endEdges(ctx context.Context, r *entity.Row) (int64, error) {
 		return 0, nil
 	}
 	var sum int64
-	for _, side := range []link.Side{link.Out, link.In} {
+	for _, side := range []relationship.Side{relationship.Out, relationship.In} {
 		for after := int64(0); ; {
 			list, err := side.List(ctx, s.db, r.NID, after, edgePage)
 			if err != nil {
@@ -246,7 +246,7 @@ func (s *Service) endEdges(ctx context.Context, r *entity.Row) (int64, error) {
 }
 
 // endEdge ends one edge, unless it stays.
-func (s *Service) endEdge(ctx context.Context, r *entity.Row, l *link.Link) (bool, error) {
+func (s *Service) endEdge(ctx context.Context, r *entity.Row, l *relationship.Row) (bool, error) {
 	far := l.Dst
 	if far == r.NID {
 		far = l.Src
@@ -254,7 +254,7 @@ func (s *Service) endEdge(ctx context.Context, r *entity.Row, l *link.Link) (boo
 	if far == 0 {
 		return false, nil // not held here: removed with its row
 	}
-	other, err := link.EndByNID(ctx, s.db, r.Workspace, far)
+	other, err := relationship.EndByNID(ctx, s.db, r.Workspace, far)
 	if err != nil || other == nil || !people(other.DomainType) {
 		return false, err
 	}

@@ -8,8 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 )
 
 // joins looks at the edges of a batch: at once when they are few, else one
@@ -97,13 +96,13 @@ func (a *audit) joinsOfOne(ctx context.Context, q db.Querier, t *audited) error 
 // judge holds an edge against the rules. What needs both ends is said at the
 // source; at the target only that the source is there.
 func (a *audit) judge(t *audited, j *joined) {
-	id := link.ID(j.nid)
+	id := relationship.ID(j.nid)
 	if j.ws != a.caller.Workspace {
 		a.note(t, "edge_workspace", "The relationship "+id+" is of another workspace.")
 	}
 	switch {
 	case j.far == 0: // not held here, or not for whoever made it
-		rule, inverse, ok := edge.Of(j.role)
+		rule, inverse, ok := relationship.Of(j.role)
 		switch {
 		case ok && !inverse:
 			a.note(t, "edge_class_mismatch", "The relationship "+id+" must have both ends here.")
@@ -120,7 +119,7 @@ func (a *audit) judge(t *audited, j *joined) {
 	case j.heldDID != j.farDID:
 		a.note(t, "edge_end_mismatch", "The relationship "+id+" names another DID than the twin at its other end has.")
 	}
-	rule, inverse, ok := edge.Of(j.role)
+	rule, inverse, ok := relationship.Of(j.role)
 	if j.way == In || !ok {
 		return
 	}

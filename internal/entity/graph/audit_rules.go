@@ -11,13 +11,11 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 // audited is a twin as its columns tell of it.
@@ -103,7 +101,7 @@ func (b *batch) read(ctx context.Context, q db.Querier, size int) (n int, err er
 		own := t
 		own.hash, own.before = bytes.Clone(t.hash), bytes.Clone(t.before)
 		b.twins = append(b.twins, &own)
-		b.record(&own, stored.Body(body))
+		b.record(&own, twin.Body(body))
 		return nil
 	}, &t.nid, &t.did, &t.kind, &t.class, &t.domain, &t.protocol, &t.version.version, &t.project, &t.status, &t.revision, &t.hash, &t.before, &body)
 	return n, err
@@ -208,7 +206,7 @@ func (b *batch) groups(ctx context.Context, q db.Querier) error {
 		if t.domain != "organisation" || t.status == entity.StatusDeactivated {
 			continue
 		}
-		ok, err := link.HasOtherGroup(ctx, q, t.nid, nobody)
+		ok, err := relationship.HasOtherGroup(ctx, q, t.nid, nobody)
 		if err != nil {
 			return err
 		}
@@ -233,7 +231,7 @@ func (b *batch) parents(ctx context.Context, q db.Querier) error {
 		if lone(t, known.words[t.nid]) {
 			b.orphan(t, known.cut[t.nid])
 		}
-		if t.domain == "claim" && t.verified && t.status != entity.StatusDeactivated && !known.words[t.nid][edge.Verifies] {
+		if t.domain == "claim" && t.verified && t.status != entity.StatusDeactivated && !known.words[t.nid][relationship.Verifies] {
 			b.absent(t, "claim_without_oracle", "It is verified and no oracle verifies it.", known.cut[t.nid])
 		}
 	}
@@ -250,10 +248,10 @@ func (b *batch) roles(ctx context.Context, q db.Querier) error {
 			continue
 		}
 		for _, role := range p.Roles() {
-			if role.RequiredFor != "active" || role.Min == 0 || role.Min == 1 && role.Name == edge.Required(t.domain) { // see parents
+			if role.RequiredFor != "active" || role.Min == 0 || role.Min == 1 && role.Name == relationship.Required(t.domain) { // see parents
 				continue
 			}
-			filled, err := plan.Need(role.Name, b.now).Targets(ctx, q, t.nid, role.Min)
+			filled, err := relationship.NeedOf(role.Name, b.now).Targets(ctx, q, t.nid, role.Min)
 			if err != nil {
 				return err
 			}
@@ -350,12 +348,12 @@ func (b *batch) named(ctx context.Context, q db.Querier, known *circles) error {
 
 // lone reports whether a twin needs a parent and has no edge by one of words.
 func lone(t *audited, words map[string]bool) bool {
-	child := edge.Required(t.domain)
+	child := relationship.Required(t.domain)
 	if child == "" || t.status != entity.StatusActive {
 		return false
 	}
-	rule, _, _ := edge.Of(child)
-	return !words[rule.Role] && !words[child] && !(child == edge.GeneratedBy && words[edge.Project])
+	rule, _, _ := relationship.Of(child)
+	return !words[rule.Role] && !words[child] && !(child == relationship.GeneratedBy && words[relationship.Project])
 }
 
 // orphan notes a twin without the parent it needs; cut tells that not all its

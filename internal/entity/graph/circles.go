@@ -6,7 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 )
 
 // maxParents is how many edges one look for parents reads.
@@ -63,11 +63,11 @@ func (c *circles) load(rows db.Rows, err error, nids []int64) (found []int64, _ 
 		}
 		if relies(role, status, holds != 0) {
 			c.words[child][role] = true
-			if role == edge.Becomes {
+			if role == relationship.Becomes {
 				c.claims[child] = append(c.claims[child], parent)
 			}
 		}
-		if edge.Orders(role) {
+		if relationship.Orders(role) {
 			c.parents[child] = append(c.parents[child], parent)
 			found = append(found, parent)
 		}
@@ -84,9 +84,9 @@ func (c *circles) load(rows db.Rows, err error, nids []int64) (found []int64, _ 
 // and a claim that was verified stays so.
 func relies(role string, status entity.Status, holds bool) bool {
 	switch role {
-	case edge.Verifies:
+	case relationship.Verifies:
 		return true
-	case edge.Contains, edge.PartOf, edge.Produces:
+	case relationship.Contains, relationship.PartOf, relationship.Produces:
 		return holds
 	}
 	return holds && status != entity.StatusDeactivated

@@ -154,8 +154,8 @@ func moment(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// twin is what is read of a twin.
-type twin struct {
+// vertex is what is read of a twin.
+type vertex struct {
 	Twin
 	nid      int64
 	project  string

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -75,12 +75,12 @@ func words(c *fault.Checks, pointer, text string) []string {
 	}
 	var roles []string
 	for _, w := range given {
-		if !edge.IsWord(w) {
+		if !relationship.IsWord(w) {
 			c.Add(pointer, "invalid", "A role is a lower-case letter, then letters and digits, at most 64 in all.")
 			return nil
 		}
 		roles = append(roles, w)
-		if r, inverse, ok := edge.Of(w); ok && inverse {
+		if r, inverse, ok := relationship.Of(w); ok && inverse {
 			roles = append(roles, r.Role)
 		}
 	}
@@ -150,7 +150,7 @@ func (s *Service) serveSubdomains(ctx context.Context, in *subdomainsIn) (web.Re
 	in.Size(&c)
 	ask := Ask{
 		DID: in.DID, Direction: Out, DomainType: in.DomainType,
-		Filter: Filter{Roles: []string{edge.Contains}, On: in.moment(&c)},
+		Filter: Filter{Roles: []string{relationship.Contains}, On: in.moment(&c)},
 	}
 	if in.DomainType != "" && !slices.Contains(protocol.DomainTypes(), in.DomainType) {
 		c.Add("query/domainType", "invalid", "The value must be one of "+strings.Join(protocol.DomainTypes(), ", ")+".")

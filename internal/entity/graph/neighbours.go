@@ -51,7 +51,7 @@ func (s *Service) Neighbours(ctx context.Context, k Ask, from Position) (items [
 type lister struct {
 	*reader
 	k     Ask
-	of    *twin
+	of    *vertex
 	at    Position // of the last edge looked at
 	items []Neighbour
 	next  *Position

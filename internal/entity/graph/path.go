@@ -54,7 +54,7 @@ type finder struct {
 	truncated bool
 }
 
-func (f *finder) run(ctx context.Context, from, to *twin) (*Path, error) {
+func (f *finder) run(ctx context.Context, from, to *vertex) (*Path, error) {
 	a, b := newSide(from.nid, f.k.Direction), newSide(to.nid, f.k.Direction.back())
 	meet, met := from.nid, from.nid == to.nid
 	for range f.k.MaxDepth {
@@ -126,13 +126,13 @@ func trace(a, b *side, meet int64) []step {
 }
 
 // path puts the twins along the steps between the two ends.
-func (f *finder) path(ctx context.Context, from, to *twin, steps []step) (*Path, error) {
+func (f *finder) path(ctx context.Context, from, to *vertex, steps []step) (*Path, error) {
 	p := &Path{Found: true, Length: len(steps), Nodes: []Node{{Twin: from.Twin}}, Edges: make([]Edge, 0, len(steps))}
 	for i := range steps {
 		t := *to
 		if steps[i].far != to.nid {
 			var err error
-			if t, err = f.twin(ctx, steps[i].far, steps[i].words); err != nil {
+			if t, err = f.vertex(ctx, steps[i].far, steps[i].words); err != nil {
 				return nil, err
 			}
 		}

@@ -117,19 +117,19 @@ func (r *reader) one(ctx context.Context, nid int64, way Direction, want func() 
 }
 
 // target is the twin a step leads to, false when the caller may not see it.
-func (r *reader) target(ctx context.Context, s *step) (twin, bool, error) {
+func (r *reader) target(ctx context.Context, s *step) (vertex, bool, error) {
 	if s.far == 0 {
-		return twin{Twin: Twin{DID: s.words, External: true}}, true, nil
+		return vertex{Twin: Twin{DID: s.words, External: true}}, true, nil
 	}
 	if strings.IndexByte(s.words, ' ') < 0 { // no such twin in this workspace
-		return twin{}, false, nil
+		return vertex{}, false, nil
 	}
-	t, err := r.twin(ctx, s.far, s.words)
+	t, err := r.vertex(ctx, s.far, s.words)
 	return t, err == nil && visible(r.caller, t.project), err
 }
 
 // twin reads the words of a twin as the caller may see it.
-func (r *reader) twin(ctx context.Context, nid int64, words string) (twin, error) {
+func (r *reader) vertex(ctx context.Context, nid int64, words string) (vertex, error) {
 	t, err := parseTwin(nid, words)
 	if err != nil || t.Name == "" {
 		return t, err

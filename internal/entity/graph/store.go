@@ -61,15 +61,15 @@ func visible(c web.Caller, project string) bool {
 }
 
 // parseTwin reads the words of a twin.
-func parseTwin(nid int64, words string) (twin, error) {
-	t := twin{nid: nid}
+func parseTwin(nid int64, words string) (vertex, error) {
+	t := vertex{nid: nid}
 	var status, length string
 	for _, p := range [...]*string{&t.DID, &t.Class, &t.DomainType, &status, &t.protocol, &t.project, &length} {
 		*p, words, _ = strings.Cut(words, " ")
 	}
 	n, err := strconv.Atoi(length)
 	if err != nil {
-		return twin{}, fmt.Errorf("read twin %d: %w", nid, err)
+		return vertex{}, fmt.Errorf("read twin %d: %w", nid, err)
 	}
 	t.Status = entity.Status(status)
 	t.Type, t.Name = cutRunes(words, n)
@@ -87,7 +87,7 @@ func cutRunes(s string, n int) (head, tail string) {
 }
 
 // find reads a twin the caller may see. The fault is ENTITY_NOT_FOUND.
-func (r *reader) find(ctx context.Context, id string) (*twin, error) {
+func (r *reader) find(ctx context.Context, id string) (*vertex, error) {
 	var nid int64
 	var words string
 	err := r.q.QueryRow(ctx, twinByDID, id, r.caller.Workspace).Scan(&nid, &words)
@@ -96,7 +96,7 @@ func (r *reader) find(ctx context.Context, id string) (*twin, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("find entity: %w", err)
 	}
-	t, err := r.twin(ctx, nid, words)
+	t, err := r.vertex(ctx, nid, words)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ type walker struct {
 	depth    int                // of that level
 }
 
-func newWalker(r *reader, root *twin, k Walk) *walker {
+func newWalker(r *reader, root *vertex, k Walk) *walker {
 	likely := min(k.Limit, defaultNodes)
 	w := &walker{
 		reader: r, k: k, place: make(map[int64]int, likely), taken: make(map[int64]struct{}, likely),

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -80,7 +80,7 @@ func scanOne(row db.Row) (revision, error) {
 	var v revision
 	var body string
 	err := row.Scan(&v.number, &v.at, &v.action, &v.actor, &v.req, &v.reason, &v.hash, &body)
-	v.body, v.erased = stored.Body(body), body == ""
+	v.body, v.erased = twin.Body(body), body == ""
 	return v, err
 }
 

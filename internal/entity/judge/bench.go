@@ -10,10 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -74,14 +72,14 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 		return next, err
 	}
 	if rule.Reasons != nil && !slices.Contains(rule.Reasons, v.Reason) {
-		return next, plan.Invalid("/reason", "not_allowed", "The protocol accepts these reasons: "+strings.Join(rule.Reasons, ", ")+".")
+		return next, relationship.Invalid("/reason", "not_allowed", "The protocol accepts these reasons: "+strings.Join(rule.Reasons, ", ")+".")
 	}
 	oracles, err := b.oracles(ctx, q, nid, rule)
 	if err != nil {
 		return next, err
 	}
 	if v.Status == Verified && len(oracles) == 0 {
-		return next, plan.Lacking([]string{edge.VerifiedBy}, "A claim is verified by an oracle, and none that may is named.")
+		return next, relationship.Lacking([]string{relationship.VerifiedBy}, "A claim is verified by an oracle, and none that may is named.")
 	}
 	if rule.Quorum == 0 && v.Oracle == "" {
 		return next, nil
@@ -135,7 +133,7 @@ func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, produ
 }
 
 func (b Bench) protocolOf(ctx context.Context, q db.Querier, nid int64) (*protocol.Protocol, error) {
-	e, err := link.EndByNID(ctx, q, b.Workspace, nid)
+	e, err := relationship.EndByNID(ctx, q, b.Workspace, nid)
 	if err != nil {
 		return nil, err
 	}
@@ -158,14 +156,14 @@ func (b Bench) Warm(ctx context.Context, q db.Querier, nid int64) error {
 }
 
 // oracles are those that verify a claim at this moment and may.
-func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule protocol.ClaimRule) ([]*link.End, error) {
-	nids, err := link.Need{Role: edge.Verifies, Now: b.Now.UnixMilli()}.Parents(ctx, q, nid, maxEnds)
+func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule protocol.ClaimRule) ([]*relationship.End, error) {
+	nids, err := relationship.Need{Role: relationship.Verifies, Now: b.Now.UnixMilli()}.Parents(ctx, q, nid, maxEnds)
 	if err != nil {
 		return nil, err
 	}
-	var out []*link.End
+	var out []*relationship.End
 	for _, o := range nids {
-		e, err := link.EndByNID(ctx, q, b.Workspace, o)
+		e, err := relationship.EndByNID(ctx, q, b.Workspace, o)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +176,7 @@ func (b Bench) oracles(ctx context.Context, q db.Querier, nid int64, rule protoc
 
 // speaksFor is the oracle the caller speaks for: the one that is named, or the
 // first of its own that nobody else has spoken for.
-func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*link.End, claim *twin.Entity, named string) (string, error) {
+func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*relationship.End, claim *twin.Entity, named string) (string, error) {
 	found := ""
 	for _, o := range oracles {
 		if named != "" && o.DID != named {
@@ -208,9 +206,9 @@ func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*link.End,
 
 // count adds the voice of an oracle to those that still count. Each oracle and
 // each caller has one.
-func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []*link.End, oracle string) {
+func (b Bench) count(next *twin.Verification, before []twin.Approval, oracles []*relationship.End, oracle string) {
 	for _, a := range before {
-		still := slices.ContainsFunc(oracles, func(o *link.End) bool { return o.DID == a.Oracle })
+		still := slices.ContainsFunc(oracles, func(o *relationship.End) bool { return o.DID == a.Oracle })
 		if still && a.Oracle != oracle && !slices.Contains(b.Known, a.Verifier) {
 			next.Approvals = append(next.Approvals, a)
 		}
@@ -228,8 +226,8 @@ func Late(pointer string) error {
 // Kept refuses to end the edge by which a claim became a credential: what the
 // claim says has counted, and does until the credential is deactivated. A draft
 // is no credential yet. Fault: CLAIM_ALREADY_CREDENTIAL.
-func Kept(p *plan.Plan) error {
-	if p.Link.Role != edge.Becomes || !p.Link.Mirror {
+func Kept(p *relationship.Relationship) error {
+	if p.Row.Role != relationship.Becomes || !p.Row.Mirror {
 		return nil
 	}
 	_, credential := p.Ends()

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -111,7 +111,7 @@ const claim = "claim"
 // those that tell what it became from. Who verifies a claim and what it has
 // become follows from verdicts.
 func Says(domain, role string) bool {
-	return Speaks(domain) && role != edge.Verifies && role != edge.VerifiedBy && role != edge.Becomes
+	return Speaks(domain) && role != relationship.Verifies && role != relationship.VerifiedBy && role != relationship.Becomes
 }
 
 // Speaks reports whether edges are part of what a twin of a domain type says. Of

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -62,13 +61,13 @@ type Edge struct {
 }
 
 // edgeOf is a stored edge as seen from a twin.
-func edgeOf(l *link.Link, nid int64) Edge {
-	e := Edge{Relationship: entity.Shown(l, false), Direction: "out", Added: time.UnixMilli(l.AddedAt).UTC(), AddedBy: l.AddedBy}
+func edgeOf(l *relationship.Row, nid int64) Edge {
+	e := Edge{Relationship: l.Shown(false), Direction: "out", Added: time.UnixMilli(l.AddedAt).UTC(), AddedBy: l.AddedBy}
 	if l.Src == nid {
 		return e
 	}
 	e.Direction, e.Target, e.Source = "in", l.SrcDID, "derived"
-	if word := edge.Inverse(l.Role); l.Mirror && word != "" {
+	if word := relationship.Inverse(l.Role); l.Mirror && word != "" {
 		e.Role = word
 	}
 	return e
@@ -88,11 +87,11 @@ func (s *Service) serveRelationships(ctx context.Context, in *struct {
 	q := query{role: in.Role}
 	switch in.Direction {
 	case "", "both":
-		q.sides = []link.Side{link.Out, link.In}
+		q.sides = []relationship.Side{relationship.Out, relationship.In}
 	case "out":
-		q.sides = []link.Side{link.Out}
+		q.sides = []relationship.Side{relationship.Out}
 	case "in":
-		q.sides = []link.Side{link.In}
+		q.sides = []relationship.Side{relationship.In}
 	default:
 		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "query/direction", Code: "invalid", Detail: "The value must be both, out or in."})
@@ -116,7 +115,7 @@ func (s *Service) serveRelationships(ctx context.Context, in *struct {
 }
 
 type query struct {
-	sides []link.Side
+	sides []relationship.Side
 	role  string // "" for all
 	after int64
 	limit int
@@ -129,7 +128,7 @@ func (s *Service) page(ctx context.Context, nid int64, q query) (items []Edge, n
 	if q.role != "" {
 		look = max(look, budget)
 	}
-	var links []link.Link
+	var links []relationship.Row
 	for _, side := range q.sides {
 		some, err := side.List(ctx, s.db, nid, q.after, look)
 		if err != nil {
@@ -137,7 +136,7 @@ func (s *Service) page(ctx context.Context, nid int64, q query) (items []Edge, n
 		}
 		links = append(links, some...)
 	}
-	slices.SortFunc(links, func(a, b link.Link) int { return cmp.Compare(a.NID, b.NID) })
+	slices.SortFunc(links, func(a, b relationship.Row) int { return cmp.Compare(a.NID, b.NID) })
 	whole := len(links) < look            // no side was cut short
 	links = links[:min(len(links), look)] // behind this a side may have more
 	for i := range links {
@@ -174,7 +173,7 @@ func (s *Service) serveRelationship(ctx context.Context, in *oneEdge) (Edge, err
 	if err != nil {
 		return Edge{}, err
 	}
-	l, err := link.Find(ctx, s.db, r.Workspace, link.ParseID(in.ID))
+	l, err := relationship.Find(ctx, s.db, r.Workspace, relationship.ParseID(in.ID))
 	if err != nil {
 		return Edge{}, err
 	}

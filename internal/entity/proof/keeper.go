@@ -4,16 +4,14 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 // Keeper renews the records that show credentials, in a transaction of others.
 type Keeper struct {
 	// Lock keeps others from changing twins until tx ends.
-	Lock func(ctx context.Context, tx *db.Tx, ends ...*link.End) error
+	Lock func(ctx context.Context, tx *db.Tx, ends ...*relationship.End) error
 	// Read reads a twin.
 	Read func(ctx context.Context, tx *db.Tx, nid int64) (*twin.Entity, error)
 	// Show makes a new revision of a twin, unless change leaves it as it is.
@@ -60,9 +58,9 @@ func (k Keeper) renewAt(ctx context.Context, tx *db.Tx, credential int64, nids .
 
 // LockAll is Lock by number.
 func (k Keeper) LockAll(ctx context.Context, tx *db.Tx, nids ...int64) error {
-	ends := make([]*link.End, len(nids))
+	ends := make([]*relationship.End, len(nids))
 	for i, nid := range nids {
-		ends[i] = &link.End{NID: nid}
+		ends[i] = &relationship.End{NID: nid}
 	}
 	return k.Lock(ctx, tx, ends...)
 }
@@ -78,22 +76,22 @@ func (k Keeper) LockHolders(ctx context.Context, tx *db.Tx, credential int64) er
 
 // Follow renews what shows credentials after an edge has come or gone: what a
 // claim became, or what produces it.
-func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
+func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	from, to := p.Ends()
 	switch {
-	case !p.Link.Mirror:
+	case !p.Row.Mirror:
 		return nil
-	case p.Link.Role == edge.Becomes:
+	case p.Row.Role == relationship.Becomes:
 		if _, err := k.renewAt(ctx, tx, to.NID, from.NID); err != nil {
 			return err
 		}
 		return k.Renew(ctx, tx, to.NID, Above(from.NID))
-	case p.Link.Role != edge.Produces:
+	case p.Row.Role != relationship.Produces:
 		return nil
 	}
 	credentials, err := Of(ctx, tx, to.NID, Together)
 	for _, nid := range credentials {
-		if err := k.Lock(ctx, tx, &link.End{NID: nid, Shared: true}); err != nil {
+		if err := k.Lock(ctx, tx, &relationship.End{NID: nid, Shared: true}); err != nil {
 			return err
 		}
 		if _, err := k.renewAt(ctx, tx, nid, from.NID); err != nil {
@@ -105,12 +103,12 @@ func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *plan.Plan) error {
 
 // FollowAll is Follow for the edges of a new twin. It reports whether the twin
 // itself may show credentials now.
-func (k Keeper) FollowAll(ctx context.Context, tx *db.Tx, plans []*plan.Plan) (produces bool, err error) {
+func (k Keeper) FollowAll(ctx context.Context, tx *db.Tx, plans []*relationship.Relationship) (produces bool, err error) {
 	for _, p := range plans {
 		if err := k.Follow(ctx, tx, p); err != nil {
 			return false, err
 		}
-		produces = produces || p.Link.Role == edge.Produces && !p.Back
+		produces = produces || p.Row.Role == relationship.Produces && !p.Back
 	}
 	return produces, nil
 }

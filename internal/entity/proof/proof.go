@@ -13,7 +13,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
@@ -92,7 +92,7 @@ func Above(claim int64) Place { return Place{Edge: math.MaxInt64, Claim: claim} 
 func Holders(ctx context.Context, q db.Querier, credential int64, p Place, limit int) (nids []int64, next Place, err error) {
 	for n := 0; ; {
 		if p.Claim != 0 {
-			some, err := sources(ctx, q, step{p.Claim, edge.Produces, p.Producer, limit - n})
+			some, err := sources(ctx, q, step{p.Claim, relationship.Produces, p.Producer, limit - n})
 			if err != nil {
 				return nil, p, err
 			}
@@ -104,7 +104,7 @@ func Holders(ctx context.Context, q db.Querier, credential int64, p Place, limit
 			}
 			p.Claim, p.Producer = 0, 0
 		}
-		claims, err := sources(ctx, q, step{credential, edge.Becomes, p.Edge, 1})
+		claims, err := sources(ctx, q, step{credential, relationship.Becomes, p.Edge, 1})
 		if err != nil {
 			return nil, p, err
 		}

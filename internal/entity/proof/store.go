@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 )
 
 const (
@@ -12,12 +12,12 @@ const (
 	selectSources = `SELECT nid, src FROM relationships
 		WHERE mirror = $1 AND role = $2 AND removed_at IS NULL AND nid > $3 ORDER BY nid LIMIT $4`
 	// The order is that of the index by source and role.
-	selectCredentials = `SELECT dst FROM relationships WHERE src = $1 AND role = '` + edge.Becomes + `' AND removed_at IS NULL ORDER BY dst_did LIMIT $2`
+	selectCredentials = `SELECT dst FROM relationships WHERE src = $1 AND role = '` + relationship.Becomes + `' AND removed_at IS NULL ORDER BY dst_did LIMIT $2`
 	// A twin is the claim itself, or produces one of the claims.
 	selectHeld = `SELECT 1 FROM (SELECT src, src_did FROM relationships
-			WHERE mirror = $2 AND role = '` + edge.Becomes + `' AND removed_at IS NULL LIMIT 1000) AS b
+			WHERE mirror = $2 AND role = '` + relationship.Becomes + `' AND removed_at IS NULL LIMIT 1000) AS b
 		WHERE b.src = $1 OR EXISTS (SELECT 1 FROM relationships p
-			WHERE p.src = $1 AND p.role = '` + edge.Produces + `' AND p.dst_did = b.src_did AND p.removed_at IS NULL) LIMIT 1`
+			WHERE p.src = $1 AND p.role = '` + relationship.Produces + `' AND p.dst_did = b.src_did AND p.removed_at IS NULL) LIMIT 1`
 )
 
 // step asks for sources of the edges of a role that lead to a twin, after one.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 // A minted DID is public with the twin we made it for: whoever names one for a
@@ -41,6 +41,6 @@ func scan(row db.Row) (*entity.Row, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("find public twin: %w", err)
 	}
-	r.Body = stored.Body(body)
+	r.Body = twin.Body(body)
 	return &r, nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 // candidate is a twin that may be one of those asked for. Its body is "" while
@@ -123,7 +123,7 @@ func (f *filling) add(p *plan, c candidate) bool {
 
 // row makes a row of a candidate: its columns are in its record too.
 func (p *plan) row(c candidate) *entity.Row {
-	r := &entity.Row{NID: c.at.NID, Workspace: p.ws, UpdatedAt: c.updated, Body: stored.Body(c.body)}
+	r := &entity.Row{NID: c.at.NID, Workspace: p.ws, UpdatedAt: c.updated, Body: twin.Body(c.body)}
 	members(c.body, func(name string, from, to int) bool {
 		v := c.body[from:to]
 		switch name {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/render"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -13,7 +12,7 @@ import (
 // both over all members, so a new one cannot be forgotten here. What cannot be
 // rendered gets the error of web.Encode.
 func (e *Entity) Encode() ([]byte, error) {
-	w := recordWriter{render.Writer{B: make([]byte, 0, 1536+len(e.Properties.Value)+len(e.Metadata.Value)+256*len(e.Relationships)+128*len(e.Services))}}
+	w := recordWriter{writer{B: make([]byte, 0, 1536+len(e.Properties.Value)+len(e.Metadata.Value)+256*len(e.Relationships)+128*len(e.Services))}}
 	w.Open()
 	w.head(e)
 	w.lists(e)
@@ -42,37 +41,37 @@ func (w *recordWriter) head(e *Entity) {
 
 // lists writes what a record has any number of.
 func (w *recordWriter) lists(e *Entity) {
-	render.Each(&w.Writer, `"services":`, e.Services, func(x *Endpoint) {
+	each(&w.writer, `"services":`, e.Services, func(x *Endpoint) {
 		w.Text(`"id":`, x.ID)
 		w.Text(`"type":`, x.Type)
 		w.Text(`"endpoint":`, x.Endpoint)
 	})
-	render.Each(&w.Writer, `"relationships":`, e.Relationships, w.relationship)
+	each(&w.writer, `"relationships":`, e.Relationships, w.relationship)
 	w.Mark(`"moreRelationships":`, e.MoreRelationships)
 	w.Texts(`"missingRelationships":`, e.MissingRelationships)
-	render.Each(&w.Writer, `"verifiableCredential":`, e.VerifiableCredential, func(x *Credential) {
+	each(&w.writer, `"verifiableCredential":`, e.VerifiableCredential, func(x *Credential) {
 		w.Some(`"id":`, x.ID)
 		w.Text(`"type":`, x.Type)
 		w.Text(`"issuer":`, x.Issuer)
 		w.Some(`"status":`, x.Status)
 	})
 	w.Mark(`"moreCredentials":`, e.MoreCredentials)
-	render.Each(&w.Writer, `"linkedResources":`, e.LinkedResources, w.resource)
-	render.Each(&w.Writer, `"linkedClaims":`, e.LinkedClaims, w.resource)
-	render.Each(&w.Writer, `"linkedEntities":`, e.LinkedEntities, func(x *LinkedEntity) {
+	each(&w.writer, `"linkedResources":`, e.LinkedResources, w.resource)
+	each(&w.writer, `"linkedClaims":`, e.LinkedClaims, w.resource)
+	each(&w.writer, `"linkedEntities":`, e.LinkedEntities, func(x *LinkedEntity) {
 		w.Text(`"id":`, x.ID)
 		w.Text(`"type":`, x.Type)
 		w.Text(`"relationship":`, x.Relationship)
 		w.Some(`"service":`, x.Service)
 	})
-	render.Each(&w.Writer, `"accordedRights":`, e.AccordedRights, func(x *AccordedRight) {
+	each(&w.writer, `"accordedRights":`, e.AccordedRights, func(x *AccordedRight) {
 		w.Text(`"id":`, x.ID)
 		w.Text(`"type":`, x.Type)
 		w.Some(`"mechanism":`, x.Mechanism)
 		w.Some(`"message":`, x.Message)
 		w.Some(`"service":`, x.Service)
 	})
-	render.Each(&w.Writer, `"accounts":`, e.Accounts, func(x *Account) {
+	each(&w.writer, `"accounts":`, e.Accounts, func(x *Account) {
 		w.Text(`"name":`, x.Name)
 		w.Text(`"address":`, x.Address)
 	})
@@ -125,7 +124,7 @@ func (w *recordWriter) tail(e *Entity) {
 		w.Number(`"revision":`, e.Verification.Revision)
 	}
 	if e.Verification.Approvals != nil {
-		render.Each(&w.Writer, `"approvals":`, e.Verification.Approvals, func(x *Approval) {
+		each(&w.writer, `"approvals":`, e.Verification.Approvals, func(x *Approval) {
 			w.Text(`"oracle":`, x.Oracle)
 			w.Text(`"verifier":`, x.Verifier)
 			w.Time(`"timestamp":`, x.Timestamp)
@@ -162,4 +161,4 @@ func (w *recordWriter) tail(e *Entity) {
 }
 
 // recordWriter writes the parts of a record.
-type recordWriter struct{ render.Writer }
+type recordWriter struct{ writer }

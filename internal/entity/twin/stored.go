@@ -1,16 +1,13 @@
-// Package stored knows how the tables hold the record of a twin: all but its
-// links, which say nothing but the DID and are a fourth of a small record.
-package stored
+package twin
 
 import (
 	"bytes"
 	"strings"
-
-	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
-// Text is what a table holds of a record.
-func Text(body []byte) string {
+// Stored is what a table holds of a record: all but its links, which say nothing
+// but the DID and are a fourth of a small record.
+func Stored(body []byte) string {
 	var room [512]byte
 	rest, ok := bytes.CutSuffix(body, appendLinks(room[:0], didOf(body)))
 	if !ok {
@@ -49,7 +46,7 @@ func didOf[T string | []byte](body T) string {
 
 // appendLinks writes the end of a record.
 func appendLinks(b []byte, id string) []byte {
-	l := twin.LinksOf(id)
+	l := LinksOf(id)
 	for _, part := range [...]string{
 		`,"links":{"self":"`, l.Self, `","history":"`, l.History, `","relationships":"`, l.Relationships,
 		`","graph":"`, l.Graph, `","didDocument":"`, l.DIDDocument, linksEnd,

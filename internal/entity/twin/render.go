@@ -1,6 +1,4 @@
-// Package render appends members of JSON objects to a text exactly as
-// web.Encode renders them: no reflection, and nothing allocated but the text.
-package render
+package twin
 
 import (
 	"strconv"
@@ -11,41 +9,42 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Writer appends to B. Names of members come with their quotes and the colon,
+// writer appends members of JSON objects to B exactly as web.Encode renders
+// them: no reflection, and nothing allocated but the text. Names of members come with their quotes and the colon,
 // as they stand in JSON: `"did":`.
-type Writer struct {
+type writer struct {
 	B      []byte
 	Failed bool // something was no text, or no JSON; B is of no use
 }
 
 // Open begins an object.
-func (w *Writer) Open() { w.B = append(w.B, '{') }
+func (w *writer) Open() { w.B = append(w.B, '{') }
 
 // Shut ends an object.
-func (w *Writer) Shut() { w.B = append(w.B, '}') }
+func (w *writer) Shut() { w.B = append(w.B, '}') }
 
 // comma parts a value from the one before it. No value ends in a bracket that
 // opens.
-func (w *Writer) comma() {
+func (w *writer) comma() {
 	if last := w.B[len(w.B)-1]; last != '{' && last != '[' {
 		w.B = append(w.B, ',')
 	}
 }
 
 // Name begins a member.
-func (w *Writer) Name(name string) {
+func (w *writer) Name(name string) {
 	w.comma()
 	w.B = append(w.B, name...)
 }
 
 // Quote begins an element, or the name of a member, with a text.
-func (w *Writer) Quote(text string) {
+func (w *writer) Quote(text string) {
 	w.comma()
 	w.Quoted(text)
 }
 
 // Quoted writes a text.
-func (w *Writer) Quoted(text string) {
+func (w *writer) Quoted(text string) {
 	if isPlain(text) {
 		w.B = append(w.B, '"')
 		w.B = append(w.B, text...)
@@ -67,20 +66,20 @@ func isPlain(text string) bool {
 }
 
 // Text writes a member.
-func (w *Writer) Text(name, text string) {
+func (w *writer) Text(name, text string) {
 	w.Name(name)
 	w.Quoted(text)
 }
 
 // Some is Text that leaves an empty one out.
-func (w *Writer) Some(name, text string) {
+func (w *writer) Some(name, text string) {
 	if text != "" {
 		w.Text(name, text)
 	}
 }
 
 // Mark writes true, or nothing.
-func (w *Writer) Mark(name string, is bool) {
+func (w *writer) Mark(name string, is bool) {
 	if is {
 		w.Name(name)
 		w.B = append(w.B, "true"...)
@@ -88,14 +87,14 @@ func (w *Writer) Mark(name string, is bool) {
 }
 
 // Moment is Time that leaves the zero time out.
-func (w *Writer) Moment(name string, t time.Time) {
+func (w *writer) Moment(name string, t time.Time) {
 	if !t.IsZero() {
 		w.Time(name, t)
 	}
 }
 
 // Time writes a time in UTC.
-func (w *Writer) Time(name string, t time.Time) {
+func (w *writer) Time(name string, t time.Time) {
 	w.Name(name)
 	w.B = append(w.B, '"')
 	w.B = t.UTC().AppendFormat(w.B, web.TimeFormat)
@@ -103,14 +102,14 @@ func (w *Writer) Time(name string, t time.Time) {
 }
 
 // Number writes a whole number.
-func (w *Writer) Number(name string, n int64) {
+func (w *writer) Number(name string, n int64) {
 	w.Name(name)
 	w.B = strconv.AppendInt(w.B, n, 10)
 }
 
 // Object writes JSON of a client without its white space, its texts in the
 // shortest form.
-func (w *Writer) Object(name string, o jsontext.Value) {
+func (w *writer) Object(name string, o jsontext.Value) {
 	w.Name(name)
 	if o == nil {
 		w.B = append(w.B, "null"...)
@@ -121,7 +120,7 @@ func (w *Writer) Object(name string, o jsontext.Value) {
 }
 
 // Texts writes a list of texts.
-func (w *Writer) Texts(name string, all []string) {
+func (w *writer) Texts(name string, all []string) {
 	w.Name(name)
 	w.B = append(w.B, '[')
 	for _, text := range all {
@@ -130,8 +129,8 @@ func (w *Writer) Texts(name string, all []string) {
 	w.B = append(w.B, ']')
 }
 
-// Each writes a list of objects.
-func Each[T any](w *Writer, name string, all []T, one func(*T)) {
+// each writes a list of objects.
+func each[T any](w *writer, name string, all []T, one func(*T)) {
 	w.Name(name)
 	w.B = append(w.B, '[')
 	for i := range all {

@@ -1,11 +1,9 @@
-package plan
+package relationship
 
 import (
 	"slices"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
@@ -20,8 +18,8 @@ func Missing(p *protocol.Protocol, domain string, count func(word string) int) [
 			out = append(out, r.Name)
 		}
 	}
-	word := edge.Required(domain)
-	filled := word == "" || count(word) > 0 || word == edge.GeneratedBy && count(edge.Project) > 0
+	word := Required(domain)
+	filled := word == "" || count(word) > 0 || word == GeneratedBy && count(Project) > 0
 	if !filled && !slices.Contains(out, word) {
 		out = append(out, word)
 	}
@@ -34,7 +32,7 @@ func Counter(e *twin.Entity, now time.Time) func(word string) int {
 	return func(word string) int {
 		n := 0
 		for _, r := range e.Relationships {
-			if r.Role == word && !r.Unconfirmed && link.Holds(r.Since, r.Until, now) {
+			if r.Role == word && !r.Unconfirmed && Holds(r.Since, r.Until, now) {
 				n++
 			}
 		}
@@ -59,12 +57,12 @@ func Words(p *protocol.Protocol, domain string) map[string]int {
 			out[r.Name] = r.Min
 		}
 	}
-	word := edge.Required(domain)
+	word := Required(domain)
 	if word != "" {
 		out[word] = max(out[word], 1)
 	}
-	if word == edge.GeneratedBy {
-		out[edge.Project] = max(out[edge.Project], 1)
+	if word == GeneratedBy {
+		out[Project] = max(out[Project], 1)
 	}
 	return out
 }
@@ -74,7 +72,7 @@ func Words(p *protocol.Protocol, domain string) map[string]int {
 // when it is not held here.
 func Belongs(word, other string) bool {
 	switch word {
-	case edge.Project, edge.GeneratedBy, edge.PartOf:
+	case Project, GeneratedBy, PartOf:
 		return other == "project" || other == ""
 	}
 	return false

@@ -1,4 +1,4 @@
-package edge_test
+package relationship_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 )
 
 var domains = []string{
@@ -31,11 +31,11 @@ func TestMatrix(t *testing.T) {
 			want["contains"] = append(want["contains"], "system "+to)
 		}
 	}
-	if got := len(edge.Rules()); got != len(want) {
+	if got := len(relationship.Rules()); got != len(want) {
 		t.Errorf("%d rules, want %d", got, len(want))
 	}
 	for role, pairs := range want {
-		rule, inverse, ok := edge.Of(role)
+		rule, inverse, ok := relationship.Of(role)
 		if !ok || inverse {
 			t.Fatalf("Of(%q) = %v, inverse %v, want a rule", role, rule, inverse)
 		}
@@ -55,29 +55,29 @@ func TestWords(t *testing.T) {
 		"implements": "implementedBy", "generates": "generatedBy", "produces": "producedBy",
 		"verifies": "verifiedBy", "becomes": "becameFrom", "contains": "partOf",
 	} {
-		if got := edge.Inverse(role); got != inverse {
+		if got := relationship.Inverse(role); got != inverse {
 			t.Errorf("Inverse(%q) = %q, want %q", role, got, inverse)
 		}
-		if got := edge.Inverse(inverse); got != "" {
+		if got := relationship.Inverse(inverse); got != "" {
 			t.Errorf("Inverse(%q) = %q, want none", inverse, got)
 		}
-		r, back, ok := edge.Of(inverse)
+		r, back, ok := relationship.Of(inverse)
 		if !ok || !back || r.Role != role {
 			t.Errorf("Of(%q) = %q, %v, want %q as the inverse", inverse, r.Role, back, role)
 		}
 	}
 	for _, word := range []string{"", "operator", "project", "Implements", "implemented"} {
-		if _, _, ok := edge.Of(word); ok {
+		if _, _, ok := relationship.Of(word); ok {
 			t.Errorf("Of(%q) is a rule, want none", word)
 		}
 	}
 	for _, role := range []string{"contains", "generates"} {
-		if !edge.Orders(role) {
+		if !relationship.Orders(role) {
 			t.Errorf("Orders(%q) = false", role)
 		}
 	}
 	for _, role := range []string{"implements", "operator", "partOf"} {
-		if edge.Orders(role) {
+		if relationship.Orders(role) {
 			t.Errorf("Orders(%q) = true", role)
 		}
 	}
@@ -96,7 +96,7 @@ func TestPartners(t *testing.T) {
 		{"partOf", "device", "system project"},
 		{"contains", "system", "*"},
 	} {
-		r, inverse, _ := edge.Of(tt.word)
+		r, inverse, _ := relationship.Of(tt.word)
 		if got := strings.Join(r.Partners(tt.domain, inverse), " "); got != tt.want {
 			t.Errorf("partners of %s by %s = %q, want %q", tt.domain, tt.word, got, tt.want)
 		}
@@ -106,10 +106,10 @@ func TestPartners(t *testing.T) {
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	want := []string{"implementedBy project", "generatedBy asset", "generatedBy device", "partOf household", "partOf device"}
-	for _, r := range edge.Rules() {
+	for _, r := range relationship.Rules() {
 		for _, word := range []string{r.Role, r.Inverse} {
 			for _, d := range domains {
-				if got, want := edge.Outside(word, d), slices.Contains(want, word+" "+d); got != want {
+				if got, want := relationship.Outside(word, d), slices.Contains(want, word+" "+d); got != want {
 					t.Errorf("Outside(%q, %q) = %v, want %v", word, d, got, want)
 				}
 			}
@@ -123,7 +123,7 @@ func TestRequired(t *testing.T) {
 		"project": "implementedBy", "asset": "generatedBy", "group": "partOf", "claim": "producedBy", "credential": "becameFrom",
 	}
 	for _, d := range domains {
-		if got := edge.Required(d); got != want[d] {
+		if got := relationship.Required(d); got != want[d] {
 			t.Errorf("Required(%q) = %q, want %q", d, got, want[d])
 		}
 	}
@@ -132,8 +132,8 @@ func TestRequired(t *testing.T) {
 func TestBinds(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{"implements": true, "produces": true, "verifies": true, "becomes": true}
-	for _, r := range edge.Rules() {
-		if got := edge.Binds(r.Role); got != want[r.Role] {
+	for _, r := range relationship.Rules() {
+		if got := relationship.Binds(r.Role); got != want[r.Role] {
 			t.Errorf("Binds(%q) = %v, want %v", r.Role, got, want[r.Role])
 		}
 	}
@@ -145,7 +145,7 @@ func TestIsWord(t *testing.T) {
 		"operator": true, "implementedBy": true, "a": true, "member2": true, strings.Repeat("a", 64): true,
 		"": false, "Operator": false, "2nd": false, "a b": false, "a-b": false, "a_b": false, "é": false, "a\x00": false, strings.Repeat("a", 65): false,
 	} {
-		if got := edge.IsWord(s); got != want {
+		if got := relationship.IsWord(s); got != want {
 			t.Errorf("IsWord(%q) = %v, want %v", s, got, want)
 		}
 	}
@@ -159,19 +159,19 @@ func TestReaches(t *testing.T) {
 		start, goal int64
 		want        bool
 	}{{1, 1, true}, {1, 3, true}, {1, 5, true}, {3, 1, false}, {5, 4, true}, {4, 1, false}, {9, 1, false}} {
-		if got, err := edge.Reaches(tt.start, tt.goal, 100, above); got != tt.want || err != nil {
+		if got, err := relationship.Reaches(tt.start, tt.goal, 100, above); got != tt.want || err != nil {
 			t.Errorf("Reaches(%d, %d) = %v, %v, want %v", tt.start, tt.goal, got, err, tt.want)
 		}
 	}
 	chain := func(n int64) ([]int64, error) { return []int64{n + 1}, nil }
-	if _, err := edge.Reaches(1, -1, 1000, chain); !errors.Is(err, edge.ErrTooFar) {
+	if _, err := relationship.Reaches(1, -1, 1000, chain); !errors.Is(err, relationship.ErrTooFar) {
 		t.Errorf("an endless chain = %v, want ErrTooFar", err)
 	}
-	if got, err := edge.Reaches(1, 900, 1000, chain); !got || err != nil {
+	if got, err := relationship.Reaches(1, 900, 1000, chain); !got || err != nil {
 		t.Errorf("900 steps = %v, %v, want true", got, err)
 	}
 	broken := errors.New("broken")
-	if _, err := edge.Reaches(1, 2, 10, func(int64) ([]int64, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := relationship.Reaches(1, 2, 10, func(int64) ([]int64, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("a failing look = %v, want it out", err)
 	}
 }
@@ -186,7 +186,7 @@ func TestReachesKeepsOrder(t *testing.T) {
 		above := func(n int64) ([]int64, error) { return parents[n], nil }
 		for range rapid.IntRange(0, 30).Draw(t, "edges") {
 			src, dst := rapid.Int64Range(1, nodes).Draw(t, "src"), rapid.Int64Range(1, nodes).Draw(t, "dst")
-			got, err := edge.Reaches(src, dst, 100, above)
+			got, err := relationship.Reaches(src, dst, 100, above)
 			if err != nil {
 				t.Fatal(err)
 			}

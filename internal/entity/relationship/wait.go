@@ -1,10 +1,12 @@
-package link
+package relationship
 
 import (
 	"context"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // Edges that wait: they name a twin that was not held here when they were made.
@@ -32,7 +34,7 @@ type Page struct {
 }
 
 // Waiting lists current edges of a workspace that wait for a twin.
-func Waiting(ctx context.Context, q db.Querier, ws, id string, p Page) ([]Link, error) {
+func Waiting(ctx context.Context, q db.Querier, ws, id string, p Page) ([]Row, error) {
 	rows, err := q.Query(ctx, selectWaiting, ws, id, p.After, p.Limit)
 	return db.Collect(rows, err, "list relationships", scan)
 }
@@ -70,11 +72,73 @@ func eachTen(ids []string, ws string, ask func(args []any) (db.Rows, error)) ([]
 
 // Settle stores what a waiting edge has become, now that both its ends are held
 // here. It returns false when it does not wait any more.
-func Settle(ctx context.Context, tx *db.Tx, ws string, l *Link) (bool, error) {
+func Settle(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	var mirror any
 	if l.Mirror {
 		mirror = l.Dst
 	}
 	n, err := tx.Exec(ctx, settleLink, l.NID, ws, l.Src, l.SrcDID, l.Dst, l.DstDID, l.Role, mirror, l.Source)
 	return n > 0, db.Wrap("settle relationship", err)
+}
+
+// Waiting draws edges of a workspace that named a twin before it was held here,
+// as they are once they are joined to it. One the twin cannot have says so in
+// Misfit. Those of deactivated twins stay as they are and are left out.
+func (w Drawer) Waiting(ctx context.Context, q db.Querier, ws string, to *End, links []Row) ([]*Relationship, error) {
+	var plans []*Relationship
+	for _, l := range links {
+		from, err := EndByNID(ctx, q, ws, l.Src)
+		if err != nil {
+			return nil, err
+		}
+		if from == nil || twin.Status(from.Status) == twin.StatusDeactivated {
+			continue
+		}
+		from.Crowded = false // its record may change: lock it alone
+		p, err := w.Protocols.FindAnyIn(ctx, q, ws, from.Protocol, from.ProtocolVersion)
+		if err != nil {
+			return nil, err
+		}
+		pl, err := w.Draw(from, to, p, twin.RelationDraft{Role: l.Role, Target: to.DID}, "")
+		if err == nil {
+			err = w.CheckClass(ctx, ws, pl, "")
+		}
+		if err != nil {
+			if fault.As(err) == nil {
+				return nil, err
+			}
+			pl = &Relationship{Self: from, Word: l.Role, Misfit: err}
+		}
+		pl.Row.NID, pl.Row.Since, pl.Row.Until, pl.Row.AddedAt, pl.Row.AddedBy = l.NID, l.Since, l.Until, l.AddedAt, l.AddedBy
+		plans = append(plans, pl)
+	}
+	return plans, nil
+}
+
+// Unfit is the fault of a new twin that cannot have an edge that waits for it.
+// named tells that the caller may know of the twin that made the edge.
+func (p *Relationship) Unfit(named bool) error {
+	who := "Another entity"
+	if named {
+		who = p.Self.DID
+	}
+	detail := who + " waits for this DID in its relationship " + p.Word + "."
+	for _, f := range fault.As(p.Misfit).Fields {
+		detail += " " + f.Detail
+	}
+	return fault.New(fault.Unprocessable, "RELATIONSHIP_CLASS_MISMATCH", "A relationship that waits for this DID needs an entity of another class.").
+		With(fault.Field{Pointer: "/did", Code: "class_mismatch", Detail: detail})
+}
+
+// ShowWaited shows edges that waited for a new twin in its record, before what
+// it shows besides: they are older.
+func ShowWaited(e *twin.Entity, waited []*Relationship, besides []twin.Relationship) {
+	for _, p := range waited {
+		if p.Row.Mirror {
+			Show(e, p.Row.Shown(!p.Back), p.Self.DomainType)
+		}
+	}
+	for _, r := range besides {
+		Show(e, r, "group")
+	}
 }

@@ -1,4 +1,4 @@
-package plan
+package relationship
 
 import (
 	"cmp"
@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -15,30 +13,30 @@ import (
 // First reads the edges a record shows, oldest first, and whether there are
 // more.
 func First(ctx context.Context, q db.Querier, nid int64) ([]twin.Relationship, bool, error) {
-	out, err := link.Out.List(ctx, q, nid, 0, twin.MaxRelations+1)
+	out, err := Out.List(ctx, q, nid, 0, twin.MaxRelations+1)
 	if err != nil {
 		return nil, false, err
 	}
-	in, err := link.Mirrored.List(ctx, q, nid, 0, twin.MaxRelations+1)
+	in, err := Mirrored.List(ctx, q, nid, 0, twin.MaxRelations+1)
 	if err != nil {
 		return nil, false, err
 	}
 	all := append(out, in...)
-	slices.SortFunc(all, func(a, b link.Link) int { return cmp.Compare(a.NID, b.NID) })
+	slices.SortFunc(all, func(a, b Row) int { return cmp.Compare(a.NID, b.NID) })
 	more := len(all) > twin.MaxRelations
 	all = all[:min(len(all), twin.MaxRelations)]
 	list := make([]twin.Relationship, len(all))
 	for i := range all {
-		list[i] = Shown(&all[i], all[i].Src != nid)
+		list[i] = all[i].Shown(all[i].Src != nid)
 	}
 	return list, more, nil
 }
 
-// Need is what fills a role at a moment, in ms: its Targets are twins that are
+// NeedOf is what fills a role at a moment, in ms: its Targets are twins that are
 // not deactivated, and confirmed ones that are not held here.
-func Need(role string, now int64) link.Need {
-	n := link.Need{Words: []string{role}, Now: now}
-	if rule, inverse, ok := edge.Of(role); ok && inverse {
+func NeedOf(role string, now int64) Need {
+	n := Need{Words: []string{role}, Now: now}
+	if rule, inverse, ok := Of(role); ok && inverse {
 		n.Role = rule.Role
 	}
 	return n
@@ -46,7 +44,7 @@ func Need(role string, now int64) link.Need {
 
 // LackingAt is Lacking for a twin that is held here. It says which relationship
 // would fill a role if somebody confirmed it.
-func LackingAt(ctx context.Context, q db.Querier, e *link.End, roles []string, message string) error {
+func LackingAt(ctx context.Context, q db.Querier, e *End, roles []string, message string) error {
 	f := fault.New(fault.Conflict, "MISSING_RELATIONSHIPS", message)
 	for _, role := range roles {
 		l, err := waitsFor(ctx, q, e.NID, role)
@@ -59,7 +57,7 @@ func LackingAt(ctx context.Context, q db.Querier, e *link.End, roles []string, m
 		}
 		f = f.With(fault.Field{
 			Pointer: "/relationships", Code: "unconfirmed", Detail: "The role " + role + " is filled by " + l.DstDID +
-				", which is not held here and has not been confirmed. Ask a caller with the scope * to send POST " + twin.Address(e.DID) + "/relationships/" + link.ID(l.NID) + "/confirm.",
+				", which is not held here and has not been confirmed. Ask a caller with the scope * to send POST " + twin.Address(e.DID) + "/relationships/" + ID(l.NID) + "/confirm.",
 		})
 	}
 	return f
@@ -67,12 +65,12 @@ func LackingAt(ctx context.Context, q db.Querier, e *link.End, roles []string, m
 
 // waitsFor is an edge that would fill a role if it were confirmed; nil when
 // there is none.
-func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*link.Link, error) {
-	l, err := link.Unconfirmed(ctx, q, nid, role)
-	if err != nil || l != nil || role != edge.GeneratedBy {
+func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
+	l, err := Unconfirmed(ctx, q, nid, role)
+	if err != nil || l != nil || role != GeneratedBy {
 		return l, err
 	}
-	return link.Unconfirmed(ctx, q, nid, edge.Project)
+	return Unconfirmed(ctx, q, nid, Project)
 }
 
 // CountAll counts the edges of a twin that hold at a moment, in ms, and are
@@ -80,12 +78,12 @@ func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*link.
 func CountAll(ctx context.Context, q db.Querier, nid int64, words map[string]int, now int64) (map[string]int, error) {
 	out := map[string]int{}
 	for word, least := range words {
-		c := link.Count{Role: word, Most: least, Now: now}
+		c := Count{Role: word, Most: least, Now: now}
 		n, err := c.Out(ctx, q, nid)
 		if err != nil {
 			return nil, err
 		}
-		if rule, inverse, ok := edge.Of(word); ok && inverse && n < least {
+		if rule, inverse, ok := Of(word); ok && inverse && n < least {
 			c.Role = rule.Role
 			in, err := c.In(ctx, q, nid)
 			if err != nil {

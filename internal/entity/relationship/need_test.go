@@ -1,17 +1,17 @@
-package plan_test
+package relationship_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/plan"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
 func TestCounter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	count := plan.Counter(&twin.Entity{Relationships: []twin.Relationship{
+	count := relationship.Counter(&twin.Entity{Relationships: []twin.Relationship{
 		{Role: "operator"},
 		{Role: "operator", Since: now.Add(-time.Hour), Until: now.Add(time.Hour)},
 		{Role: "operator", Until: now.Add(-time.Hour)},
@@ -37,11 +37,11 @@ func TestShow(t *testing.T) {
 	} {
 		var e twin.Entity
 		edges := []twin.Relationship{{Role: tt.word, Target: "did:x:1"}}
-		if got := plan.Places("", tt.other, edges); got != (tt.project != "") {
+		if got := relationship.Places("", tt.other, edges); got != (tt.project != "") {
 			t.Errorf("Places(%s, %s) = %v", tt.word, tt.other, got)
 		}
 		for range twin.MaxRelations + 1 {
-			plan.Show(&e, edges[0], tt.other)
+			relationship.Show(&e, edges[0], tt.other)
 		}
 		if e.Project != tt.project || len(e.Relationships) != twin.MaxRelations || !e.MoreRelationships {
 			t.Errorf("%s of %q: project %q, %d shown, more %v", tt.word, tt.other, e.Project, len(e.Relationships), e.MoreRelationships)

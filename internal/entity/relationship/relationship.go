@@ -1,18 +1,21 @@
-// Package plan decides what edge a draft asks for, as far as its two ends and
-// their protocols tell, which edges a twin needs before it can be active, and
-// whether a record fits its protocol.
-// Who may make an edge, and rules about more than its two ends, are decided
-// above. It stores nothing.
-package plan
+// Package relationship holds what joins twins: the rules of the domain model
+// (organisations implement projects, projects generate assets, assets produce
+// claims, oracles verify claims, claims become credentials, and some twins
+// contain others; each rule has a word for either end), what relationship a
+// draft asks for as far as its two ends and their protocols tell, which ones a
+// twin needs before it can be active, and the rows they are stored in: one each,
+// in the direction of the domain model.
+//
+// Who may make one, and rules about more than its two ends, are decided above.
+package relationship
 
 import (
 	"context"
 	"fmt"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/entity/edge"
-	"github.com/hearth-dmrv/hearth/internal/entity/link"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -25,10 +28,10 @@ const (
 	Derived      = "derived"
 )
 
-// Plan is an edge that obeys the rules as far as its two ends tell.
-type Plan struct {
-	Self, Other *link.End // Other is nil when the target is not held here
-	Link        link.Link // without numbers and times
+// Relationship is a relationship that obeys the rules as far as its two ends tell.
+type Relationship struct {
+	Self, Other *End // Other is nil when the target is not held here
+	Row         Row  // without numbers and times
 	Word        string
 	Back        bool // Self is the target of the edge
 	Role        protocol.Role
@@ -37,7 +40,7 @@ type Plan struct {
 
 // Ends are the source and the target of an edge; the target is nil when it is
 // not held here.
-func (p *Plan) Ends() (from, to *link.End) {
+func (p *Relationship) Ends() (from, to *End) {
 	if p.Back {
 		return p.Other, p.Self
 	}
@@ -46,39 +49,39 @@ func (p *Plan) Ends() (from, to *link.End) {
 
 // Ordered reports whether the edge could close a circle: only twins of one kind
 // contain each other.
-func (p *Plan) Ordered() bool {
+func (p *Relationship) Ordered() bool {
 	from, to := p.Ends()
-	return p.Link.Mirror && edge.Orders(p.Link.Role) && from.DomainType == to.DomainType
+	return p.Row.Mirror && Orders(p.Row.Role) && from.DomainType == to.DomainType
 }
 
 // ToGroup reports whether the edge puts a group into an organisation or another
 // group.
-func (p *Plan) ToGroup() bool {
+func (p *Relationship) ToGroup() bool {
 	_, to := p.Ends()
-	return p.Link.Mirror && p.Link.Role == edge.Contains && to.DomainType == "group"
+	return p.Row.Mirror && p.Row.Role == Contains && to.DomainType == "group"
 }
 
 // Leans reports whether the edge may be the one by which an asset names the
 // project it needs. The project does not show it.
-func (p *Plan) Leans() bool {
-	return p.Link.Role == edge.Project && p.Other != nil && p.Self.DomainType == "asset"
+func (p *Relationship) Leans() bool {
+	return p.Row.Role == Project && p.Other != nil && p.Self.DomainType == "asset"
 }
 
 // Same reports whether two plans are of one edge.
-func (p *Plan) Same(o *Plan) bool {
-	return p.Link.Role == o.Link.Role && p.Link.Src == o.Link.Src && p.Link.DstDID == o.Link.DstDID
+func (p *Relationship) Same(o *Relationship) bool {
+	return p.Row.Role == o.Row.Role && p.Row.Src == o.Row.Src && p.Row.DstDID == o.Row.DstDID
 }
 
 // FarDID is the DID of the other end.
-func (p *Plan) FarDID() string {
+func (p *Relationship) FarDID() string {
 	if p.Back {
-		return p.Link.SrcDID
+		return p.Row.SrcDID
 	}
-	return p.Link.DstDID
+	return p.Row.DstDID
 }
 
 // OtherDomain is the domain type of the other end, "" when it is not held here.
-func (p *Plan) OtherDomain() string {
+func (p *Relationship) OtherDomain() string {
 	if p.Other == nil {
 		return ""
 	}
@@ -86,13 +89,13 @@ func (p *Plan) OtherDomain() string {
 }
 
 // Shown is an edge as one of its ends shows it.
-func Shown(l *link.Link, atTarget bool) twin.Relationship {
+func (l *Row) Shown(atTarget bool) twin.Relationship {
 	r := twin.Relationship{
-		ID: link.ID(l.NID), Role: l.Role, Target: l.DstDID, External: l.Dst == 0, Unconfirmed: l.Unconfirmed,
-		Since: link.Moment(l.Since), Until: link.Moment(l.Until), Source: l.Source,
+		ID: ID(l.NID), Role: l.Role, Target: l.DstDID, External: l.Dst == 0, Unconfirmed: l.Unconfirmed,
+		Since: Moment(l.Since), Until: Moment(l.Until), Source: l.Source,
 	}
 	if atTarget {
-		r.Role, r.Target, r.Source = edge.Inverse(l.Role), l.SrcDID, Derived
+		r.Role, r.Target, r.Source = Inverse(l.Role), l.SrcDID, Derived
 	}
 	return r
 }
@@ -104,12 +107,12 @@ type Drawer struct {
 	Protocols *protocol.Service
 }
 
-// Draw decides what edge a draft asks for: a word of the domain model first,
+// Draw decides what relationship a draft asks for: a word of the domain model first,
 // then a role of the protocol, then a word of the user's own. at is the pointer
 // of the draft. Faults: ENTITY_INVALID, REFERENCE_NOT_FOUND,
 // ENTITY_DEACTIVATED, RELATIONSHIP_TARGET_NOT_FOUND,
 // RELATIONSHIP_CLASS_MISMATCH.
-func (w Drawer) Draw(self, other *link.End, p *protocol.Protocol, d twin.RelationDraft, at string) (*Plan, error) {
+func (w Drawer) Draw(self, other *End, p *protocol.Protocol, d twin.RelationDraft, at string) (*Relationship, error) {
 	if d.Target == self.DID {
 		return nil, Invalid(at+"/target", "invalid", "A twin cannot be related to itself.")
 	}
@@ -120,33 +123,33 @@ func (w Drawer) Draw(self, other *link.End, p *protocol.Protocol, d twin.Relatio
 	if other != nil && twin.Status(other.Status) == twin.StatusDeactivated {
 		return nil, TargetGone(at)
 	}
-	pl := &Plan{Self: self, Other: other, Word: d.Role}
-	pl.Link = link.Link{Src: self.NID, SrcDID: self.DID, DstDID: d.Target, Role: d.Role, Source: Declared, Since: link.Millis(d.Since), Until: link.Millis(d.Until)}
+	pl := &Relationship{Self: self, Other: other, Word: d.Role}
+	pl.Row = Row{Src: self.NID, SrcDID: self.DID, DstDID: d.Target, Role: d.Role, Source: Declared, Since: Millis(d.Since), Until: Millis(d.Until)}
 	if other != nil {
-		pl.Link.Dst = other.NID
+		pl.Row.Dst = other.NID
 	}
-	pl.Link.Unconfirmed = other == nil && (d.Unconfirmed || !w.Confirms)
+	pl.Row.Unconfirmed = other == nil && (d.Unconfirmed || !w.Confirms)
 	role, declared := p.Role(d.Role)
 	if declared {
-		pl.Role, pl.Link.Source = role, FromProtocol
+		pl.Role, pl.Row.Source = role, FromProtocol
 	}
-	rule, inverse, known := edge.Of(d.Role)
+	rule, inverse, known := Of(d.Role)
 	switch {
 	case known:
 		return pl, pl.model(rule, inverse, at)
-	case d.Role == edge.Project && other != nil && other.DomainType != "project":
+	case d.Role == Project && other != nil && other.DomainType != "project":
 		return nil, mismatch(at, "The role project needs a project.")
-	case !declared && !edge.IsWord(d.Role):
+	case !declared && !IsWord(d.Role):
 		return nil, Invalid(at+"/role", "invalid", "A role is a word of at most 64 letters and digits that begins with a small letter.")
 	}
 	return pl, nil
 }
 
 // model makes an edge of the domain model.
-func (p *Plan) model(rule edge.Rule, inverse bool, at string) error {
+func (p *Relationship) model(rule Rule, inverse bool, at string) error {
 	self, other := p.Self, p.Other
 	if other == nil {
-		if inverse && edge.Outside(rule.Inverse, self.DomainType) {
+		if inverse && Outside(rule.Inverse, self.DomainType) {
 			return nil // kept at the child, under the child's word
 		}
 		return fault.New(fault.Unprocessable, "RELATIONSHIP_TARGET_NOT_FOUND", "Both ends of this relationship must be held here.").
@@ -159,20 +162,20 @@ func (p *Plan) model(rule edge.Rule, inverse bool, at string) error {
 	if !rule.Joins(from.DomainType, to.DomainType) {
 		return mismatch(at, p.wanted(rule, inverse))
 	}
-	if rule.Role == edge.Becomes {
+	if rule.Role == Becomes {
 		from.Crowded = false // whoever counts its credentials must be alone
 	}
 	p.Back = inverse
-	p.Link.Mirror, p.Link.Role = true, rule.Role
-	p.Link.Src, p.Link.SrcDID, p.Link.Dst, p.Link.DstDID = from.NID, from.DID, to.NID, to.DID
+	p.Row.Mirror, p.Row.Role = true, rule.Role
+	p.Row.Src, p.Row.SrcDID, p.Row.Dst, p.Row.DstDID = from.NID, from.DID, to.NID, to.DID
 	if inverse {
-		p.Link.Source = Declared // a role of the target's protocol is none of the source's
+		p.Row.Source = Declared // a role of the target's protocol is none of the source's
 	}
 	return nil
 }
 
 // wanted says what a word of the domain model would join the twin with.
-func (p *Plan) wanted(rule edge.Rule, inverse bool) string {
+func (p *Relationship) wanted(rule Rule, inverse bool) string {
 	partners := rule.Partners(p.Self.DomainType, inverse)
 	if len(partners) == 0 {
 		return "A twin of the domain type " + p.Self.DomainType + " cannot have the relationship " + p.Word + "."
@@ -182,7 +185,7 @@ func (p *Plan) wanted(rule edge.Rule, inverse bool) string {
 
 // CheckClass holds the target of a declared role against the class the
 // protocol asks for.
-func (w Drawer) CheckClass(ctx context.Context, ws string, p *Plan, at string) error {
+func (w Drawer) CheckClass(ctx context.Context, ws string, p *Relationship, at string) error {
 	if p.Role.Name == "" || p.Other == nil || protocol.FitsClass(p.Role.Class, p.Other.DomainType, p.Other.Class) {
 		return nil
 	}
@@ -237,4 +240,21 @@ func mismatch(at, detail string) error {
 // Invalid is the fault of one field of a draft.
 func Invalid(pointer, code, detail string) error {
 	return fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").With(fault.Field{Pointer: pointer, Code: code, Detail: detail})
+}
+
+// Once refuses an edge by which a claim becomes a credential while it has become
+// another that is not deactivated: what a claim says counts once. The claim is
+// locked. sees reports whether the caller may know of the twins of a project.
+// Fault: CLAIM_ALREADY_CREDENTIAL.
+func Once(ctx context.Context, q db.Querier, l *Row, pointer string, sees func(project string) bool) error {
+	other, err := OtherCredential(ctx, q, l.Src, l.Dst)
+	if err != nil || other == nil {
+		return err
+	}
+	who := "Another credential"
+	if sees(other.Project) {
+		who = other.DID
+	}
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become a credential already. Deactivate that one first.").
+		With(fault.Field{Pointer: pointer, Code: "exists", Detail: who + " rests on this claim and is not deactivated."})
 }

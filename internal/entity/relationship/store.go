@@ -1,7 +1,4 @@
-// Package link is the edges between twins as they are stored: one row each, in
-// the direction of the domain model. It finds, locks, counts and lists them.
-// What edges there may be, and what records show of them, is decided above.
-package link
+package relationship
 
 import (
 	"context"
@@ -15,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Link is an edge.
-type Link struct {
+// Row is a relationship as it is stored.
+type Row struct {
 	NID          int64
 	Src, Dst     int64 // Dst is 0 when the target is not held here
 	SrcDID       string
@@ -42,7 +39,7 @@ const (
 
 // Insert stores an edge of a workspace. It returns false when it is there
 // already.
-func Insert(ctx context.Context, tx *db.Tx, ws string, l *Link) (bool, error) {
+func Insert(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	var mirror any
 	if l.Mirror {
 		mirror = l.Dst
@@ -79,7 +76,7 @@ const (
 		FROM relationships WHERE mirror = $1 AND removed_at IS NULL AND nid > $2 ORDER BY nid LIMIT $3`
 )
 
-func scan(l *Link, row db.Row) error {
+func scan(l *Row, row db.Row) error {
 	var mirror sql.NullInt64
 	var unconfirmed int64
 	err := row.Scan(&l.NID, &l.Src, &l.Dst, &l.SrcDID, &l.DstDID, &l.Role, &mirror, &l.Since, &l.Until, &l.Source, &l.AddedAt, &l.AddedBy, &unconfirmed)
@@ -88,8 +85,8 @@ func scan(l *Link, row db.Row) error {
 }
 
 // one reads an edge; nil when there is none.
-func one(row db.Row) (*Link, error) {
-	l := new(Link)
+func one(row db.Row) (*Row, error) {
+	l := new(Row)
 	if err := scan(l, row); errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	} else if err != nil {
@@ -99,7 +96,7 @@ func one(row db.Row) (*Link, error) {
 }
 
 // Find reads a current edge of a workspace; nil when there is none.
-func Find(ctx context.Context, q db.Querier, ws string, nid int64) (*Link, error) {
+func Find(ctx context.Context, q db.Querier, ws string, nid int64) (*Row, error) {
 	return one(q.QueryRow(ctx, selectLink, nid, ws))
 }
 
@@ -112,7 +109,7 @@ func Confirm(ctx context.Context, tx *db.Tx, ws string, nid int64) (bool, error)
 
 // Unconfirmed reads a current edge of a role from a twin that nobody has
 // confirmed; nil when there is none.
-func Unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Link, error) {
+func Unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
 	return one(q.QueryRow(ctx, selectUnconfirmed, nid, role))
 }
 
@@ -128,7 +125,7 @@ const (
 
 // List reads at most limit current edges on a side of a twin past a number,
 // oldest first.
-func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit int) ([]Link, error) {
+func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit int) ([]Row, error) {
 	var rows db.Rows
 	var err error
 	switch s {

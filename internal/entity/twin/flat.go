@@ -1,9 +1,54 @@
-package plan
+package twin
 
 import (
 	"bytes"
+	"errors"
+	"maps"
+	"slices"
 	"strconv"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
+
+// Decode reads properties. It names those with a number that cannot be kept.
+func (o Object) Decode() (map[string]any, []fault.Field) {
+	values := map[string]any{}
+	if len(o.Value) == 0 {
+		return values, nil
+	}
+	if object, ok := flat(o.Value); ok {
+		return object, nil
+	}
+	var decoded any // the decoder has a faster way for this than for a map
+	if json.Unmarshal(o.Value, &decoded) == nil {
+		if object, ok := decoded.(map[string]any); ok {
+			return object, nil
+		}
+	}
+	members, err := check.Members(o.Value)
+	if err != nil || members == nil {
+		return values, []fault.Field{{Pointer: "/properties", Code: "wrong_type", Detail: "The value must be an object."}}
+	}
+	var wrong []fault.Field
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var v any
+		err := json.Unmarshal(members[name], &v)
+		if err == nil {
+			values[name] = v
+			continue
+		}
+		at := "/properties/" + check.Escape(name)
+		var number *json.SemanticError
+		if errors.As(err, &number) {
+			at += string(number.JSONPointer)
+		}
+		wrong = append(wrong, fault.Field{Pointer: at, Code: "out_of_range", Detail: "The number must be between -1.79e308 and 1.79e308."})
+	}
+	return values, wrong
+}
 
 // flat decodes valid JSON: an object whose members are texts without escapes,
 // numbers, true, false and null, as properties nearly always are, in half the

@@ -1,10 +1,9 @@
-package stored_test
+package twin_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/stored"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 )
 
@@ -18,21 +17,21 @@ func TestTextGivesTheBodyBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("Encode: %v", err)
 		}
-		text := stored.Text(body)
+		text := twin.Stored(body)
 		if strings.Contains(text, "links") || len(text) >= len(body) {
 			t.Errorf("%s: stored with its links: %s", id, text)
 		}
-		if got := stored.Body(text); string(got) != string(body) {
+		if got := twin.Body(text); string(got) != string(body) {
 			t.Errorf("%s: read %s, want %s", id, got, body)
 		}
-		if got := stored.Body(string(body)); string(got) != string(body) {
+		if got := twin.Body(string(body)); string(got) != string(body) {
 			t.Errorf("%s: a record stored with its links became %s", id, got)
 		}
 	}
-	if got := stored.Body(""); len(got) != 0 {
+	if got := twin.Body(""); len(got) != 0 {
 		t.Errorf("an erased record became %s", got)
 	}
-	if got := stored.Text([]byte(`{"did":"did:a:b","links":{}}`)); got != `{"did":"did:a:b","links":{}}` {
+	if got := twin.Stored([]byte(`{"did":"did:a:b","links":{}}`)); got != `{"did":"did:a:b","links":{}}` {
 		t.Errorf("a record with other links was stored as %s", got)
 	}
 }
