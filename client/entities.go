@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 const entitiesPath = "/v1/entities"
@@ -180,12 +182,7 @@ func (e Entities) Transfer(ctx context.Context, did string, t Transfer, opts ...
 }
 
 // Verdict is what a verifier says about a twin.
-type Verdict struct {
-	Status   string `json:"status"` // unverified, pending, verified, rejected, revoked or expired
-	Evidence string `json:"evidence,omitzero"`
-	Reason   string `json:"reason,omitzero"`
-	Oracle   string `json:"oracle,omitzero"` // DID of the oracle you speak for; one of yours when absent
-}
+type Verdict = api.Verdict
 
 // Verify says whether a twin is what it claims to be. IfRevision names the
 // revision you have judged, and is needed. Codes: STALE_REVISION when the twin

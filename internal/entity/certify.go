@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/proof"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -14,14 +14,14 @@ import (
 const kindCertify = "entity.certify"
 
 type certifyJob struct {
-	DID  string      `json:"did"`
-	From proof.Place `json:"from"`
+	DID  string        `json:"did"`
+	From verdict.Place `json:"from"`
 }
 
 // proofs renews the records of the caller's workspace that show credentials.
-func (s *Service) proofs(ctx context.Context) proof.Keeper {
+func (s *Service) proofs(ctx context.Context) verdict.Keeper {
 	ws := web.CallerFrom(ctx).Workspace
-	return proof.Keeper{
+	return verdict.Keeper{
 		Lock: s.lock,
 		Read: func(ctx context.Context, tx *db.Tx, nid int64) (*Entity, error) {
 			r, err := findByNID(ctx, tx, ws, nid)
@@ -46,7 +46,7 @@ func (s *Service) proofs(ctx context.Context) proof.Keeper {
 			}
 			return err
 		},
-		Later: func(ctx context.Context, tx *db.Tx, id string, from proof.Place) error {
+		Later: func(ctx context.Context, tx *db.Tx, id string, from verdict.Place) error {
 			if s.cfg.Jobs == nil {
 				return nil
 			}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -22,13 +22,13 @@ func (s *Service) isVerified(ctx context.Context, q db.Querier, ws string, nid i
 		return false, err
 	}
 	e, err := r.Entity()
-	return err == nil && e.Verification.Status == judge.Verified, err
+	return err == nil && e.Verification.Status == verdict.Verified, err
 }
 
 // bench is where the caller judges claims.
-func (s *Service) bench(ctx context.Context) judge.Bench {
+func (s *Service) bench(ctx context.Context) verdict.Bench {
 	c := web.CallerFrom(ctx)
-	return judge.Bench{Protocols: s.cfg.Protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: s.cfg.Now()}
+	return verdict.Bench{Protocols: s.cfg.Protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: s.cfg.Now()}
 }
 
 // weigh is the verification of a twin after a verdict. What a claim has become
@@ -46,7 +46,7 @@ func (s *Service) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Veri
 		return Verification{}, err
 	}
 	next, err := b.Weigh(ctx, tx, r.NID, e, v)
-	if err == nil && e.Verification.Status == judge.Verified && next.Status != judge.Verified {
+	if err == nil && e.Verification.Status == verdict.Verified && next.Status != verdict.Verified {
 		err = s.checkDependants(ctx, tx, r)
 	}
 	return next, err
@@ -54,7 +54,7 @@ func (s *Service) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Veri
 
 // seat finds out for a bench as whom the caller judges, and as whom it may have a
 // part in a claim: by any of its names, and whatever key it comes with.
-func (s *Service) seat(ctx context.Context, q db.Querier, b *judge.Bench) (err error) {
+func (s *Service) seat(ctx context.Context, q db.Querier, b *verdict.Bench) (err error) {
 	c := web.CallerFrom(ctx)
 	if b.As, err = s.cfg.ControlsAs(ctx, q, c); err != nil {
 		return err
@@ -95,10 +95,10 @@ func (s *Service) checkProducing(ctx context.Context, tx *db.Tx, ws string, p *r
 		return err
 	}
 	e, err := r.Entity()
-	if err != nil || !judge.Vouched(e.Verification) {
+	if err != nil || !verdict.Vouched(e.Verification) {
 		return err
 	}
-	return judge.Late(at)
+	return verdict.Late(at)
 }
 
 // checkBecoming wants the claim verified that is to become a credential, its only
@@ -167,7 +167,7 @@ func (s *Service) keepsVerifier(ctx context.Context, tx *db.Tx, ws string, p *re
 		return err
 	}
 	e, err := r.Entity()
-	if err != nil || e.Verification.Status != judge.Verified || n > 0 && !judge.Approves(e.Verification, oracle.DID) {
+	if err != nil || e.Verification.Status != verdict.Verified || n > 0 && !verdict.Approves(e.Verification, oracle.DID) {
 		return err
 	}
 	return relationship.Lacking([]string{relationship.VerifiedBy}, "The claim is verified and needs this relationship.")

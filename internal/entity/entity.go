@@ -13,8 +13,8 @@
 package entity
 
 import (
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
@@ -50,7 +50,7 @@ type (
 	// Status is where a twin stands in its life.
 	Status = twin.Status
 	// Verdict is what a verifier says about a twin.
-	Verdict = judge.Verdict
+	Verdict = api.Verdict
 	// Verification reports whether somebody has vouched for the twin.
 	Verification = twin.Verification
 )

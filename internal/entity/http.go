@@ -166,7 +166,7 @@ func (s *Service) once(ctx context.Context, fn func(tx *db.Tx) (*Row, error)) (w
 	})
 }
 
-// changed makes a change outside idem.
+// changed makes a change outside package once.
 func (s *Service) changed(ctx context.Context, in changing, c Change) (web.Reply[*Entity], error) {
 	r, err := s.Patch(ctx, in.DID, in.IfMatch, c)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -187,7 +187,7 @@ func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Statu
 		return err
 	}
 	switch {
-	case e.DomainType == proof.Credential: // with all that show it
+	case e.DomainType == verdict.Credential: // with all that show it
 		err = s.proofs(ctx).LockHolders(ctx, tx, e.NID)
 	case to == StatusActive:
 		_, err = s.hasParent(ctx, tx, e.NID, e.DomainType)
@@ -311,7 +311,7 @@ func (s *Service) inUse(ctx context.Context, tx *db.Tx, id, ifMatch string) (*Ro
 // ENTITY_NOT_FOUND, ENTITY_INVALID, ENTITY_DEACTIVATED, those of web.Judged, and
 // of a claim ACTIVE_DEPENDANTS and those of judge.Bench.
 func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
-	if err := v.Validate(); err != nil {
+	if err := verdict.Validate(v); err != nil {
 		return nil, err
 	}
 	r, err := s.inUse(ctx, tx, id, "")

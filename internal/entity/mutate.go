@@ -11,10 +11,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -110,8 +109,8 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 			return nil, relationship.LackingAt(ctx, q, &relationship.End{NID: r.NID, DID: r.DID}, e.MissingRelationships, "The entity is active, and this version of its protocol needs relationships it has not.")
 		}
 	}
-	restated := act.says || judge.Restated(before, e)
-	if restated && act.Event != "entity.erased" && judge.Outlived(before, e) {
+	restated := act.says || verdict.Restated(before, e)
+	if restated && act.Event != "entity.erased" && verdict.Outlived(before, e) {
 		if err := s.mayLapse(ctx, q, r); err != nil {
 			return nil, err
 		}
@@ -119,7 +118,7 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	}
 	rev.named, rev.unnamed = index.Difference(index.NamesOf(e.ExternalIDs), index.NamesOf(before.ExternalIDs))
 	s.follow(ctx, r, e, before)
-	rev.certifies = proof.Changed(before, e)
+	rev.certifies = verdict.Changed(before, e)
 	if rev.speaks = speakingOf(r.Workspace, before, e); rev.speaks != nil {
 		rev.speaks.Erased = act.Event == "entity.erased"
 	}
@@ -238,7 +237,7 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 	if err != nil || !rev.certifies {
 		return err
 	}
-	return s.proofs(ctx).Renew(ctx, tx, next.NID, proof.Place{})
+	return s.proofs(ctx).Renew(ctx, tx, next.NID, verdict.Place{})
 }
 
 // noteGroup lets the keepers of rights know of a change in a group or an

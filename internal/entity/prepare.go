@@ -12,10 +12,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/index"
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -235,7 +235,7 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
 	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, index.Cut(e.Name(), maxName)
 	// Whoever judges it learns of every edge it speaks by, also of those it has no room for.
-	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && !judge.Speaks(e.DomainType)
+	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && !verdict.Speaks(e.DomainType)
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
 	r.RequestID, r.Hash, r.Body = web.RequestID(ctx), h.Sum(nil), body
 	return nil

@@ -7,9 +7,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
@@ -256,7 +256,7 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 		return nil, nil
 	}
 	act := related("relationship.added", edges[0])
-	act.says = slices.ContainsFunc(edges, func(r Relationship) bool { return judge.Says(row.DomainType, r.Role) })
+	act.says = slices.ContainsFunc(edges, func(r Relationship) bool { return verdict.Says(row.DomainType, r.Role) })
 	next, err := s.mutate(ctx, tx, row, act, func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
 		for _, r := range edges {

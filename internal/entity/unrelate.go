@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -43,7 +43,7 @@ func (s *Service) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reaso
 	if err != nil {
 		return err
 	}
-	if err := judge.Kept(pl); err != nil {
+	if err := verdict.Kept(pl); err != nil {
 		return err
 	}
 	if err := s.checkGroupEdge(ctx, tx, pl); err != nil {
@@ -186,7 +186,7 @@ func (s *Service) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relation
 		}
 	}
 	unseen := slices.Equal(list, e.Relationships) && more == e.MoreRelationships && project == e.Project
-	says := judge.Says(row.DomainType, gone.Role)
+	says := verdict.Says(row.DomainType, gone.Role)
 	if unseen && !says {
 		return nil, s.stillComplete(ctx, tx, e, row.NID, gone)
 	}

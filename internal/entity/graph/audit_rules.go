@@ -11,11 +11,10 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
-	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 )
 
 // audited is a twin as its columns tell of it.
@@ -65,7 +64,7 @@ type judged struct {
 	Credentials  []entity.Credential `json:"verifiableCredential"`
 }
 
-func (j judged) verified() bool { return j.Verification.Status == judge.Verified }
+func (j judged) verified() bool { return j.Verification.Status == verdict.Verified }
 
 // batch is the twins the audit looks at together.
 type batch struct {
@@ -139,7 +138,7 @@ func (b *batch) record(t *audited, body []byte) {
 		b.note(t, "active_misses_relationships", fmt.Sprintf("It is active and %d required relationships are missing.", len(r.Missing)))
 	}
 	t.verified = r.verified()
-	t.shown = proof.Status(t.status, r.Verification.Status)
+	t.shown = verdict.Status(t.status, r.Verification.Status)
 	if t.domain == "claim" && t.verified {
 		b.verdict(t, &r)
 	}
@@ -155,7 +154,7 @@ func (b *batch) verdict(t *audited, r *record) {
 	if slices.Contains(by, r.CreatedBy) || r.StatedBy != "" && slices.Contains(by, r.StatedBy) {
 		b.note(t, "claim_verified_by_claimant", "It is verified by whoever has made it or last changed what it says.")
 	}
-	if r.Verification.Missing > 0 || judge.Repeats(r.Verification) {
+	if r.Verification.Missing > 0 || verdict.Repeats(r.Verification) {
 		b.note(t, "claim_without_quorum", "It is verified by fewer oracles, or people, than its protocol asked for.")
 	}
 }

@@ -1,4 +1,4 @@
-package judge
+package verdict
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
@@ -33,8 +34,8 @@ type Bench struct {
 
 // Plain is the verification of a twin after a verdict, when nobody else has a
 // say in it.
-func (b Bench) Plain(v Verdict) twin.Verification {
-	return twin.Verification{Status: v.Status, Verifier: b.Caller, Timestamp: b.Now.UTC().Truncate(time.Millisecond), Evidence: v.Evidence, Revision: v.about()}
+func (b Bench) Plain(v api.Verdict) twin.Verification {
+	return twin.Verification{Status: v.Status, Verifier: b.Caller, Timestamp: b.Now.UTC().Truncate(time.Millisecond), Evidence: v.Evidence, Revision: about(v)}
 }
 
 // Weigh is the verification of a claim after a verdict: verified once as many
@@ -42,9 +43,9 @@ func (b Bench) Plain(v Verdict) twin.Verification {
 // then. Faults: VERIFIER_IS_CLAIMANT, TOO_MANY_PRODUCERS, CLAIM_TYPE_UNKNOWN,
 // ENTITY_INVALID for a reason the protocol does not know,
 // MISSING_RELATIONSHIPS, VERIFIER_NOT_ORACLE.
-func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v Verdict) (twin.Verification, error) {
+func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, v api.Verdict) (twin.Verification, error) {
 	next := b.Plain(v)
-	if !v.Decides() && !Vouched(claim.Verification) && !b.refused(claim.Verification) {
+	if !decides(v) && !Vouched(claim.Verification) && !b.refused(claim.Verification) {
 		return next, nil // nothing that others have said is taken back
 	}
 	producers, err := listProducers(ctx, q, nid, maxEnds+1)
@@ -64,7 +65,7 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 	if !back || !b.vouches(claim.Verification) { // who has said it may always take it back
 		err = b.independent(ctx, q, nid, claim, parts{producers: slices.Concat(producers, earlier), back: back})
 	}
-	if err != nil || !v.Decides() {
+	if err != nil || !decides(v) {
 		return next, err
 	}
 	rule, err := b.rule(ctx, q, claim, producers, v)
@@ -97,9 +98,9 @@ func (b Bench) Weigh(ctx context.Context, q db.Querier, nid int64, claim *twin.E
 
 // Said reports whether the last verdict of the caller about a twin, since the
 // revision it names, is this one: it was sent twice.
-func (b Bench) Said(ctx context.Context, q db.Querier, nid int64, v Verdict) (bool, error) {
-	was, reason, err := findSaid(ctx, q, nid, v.about(), b.Caller)
-	return was != nil && v.Repeated(*was, reason), err
+func (b Bench) Said(ctx context.Context, q db.Querier, nid int64, v api.Verdict) (bool, error) {
+	was, reason, err := findSaid(ctx, q, nid, about(v), b.Caller)
+	return was != nil && Repeated(v, *was, reason), err
 }
 
 // TypeOf is the type of a claim, and where it says so: its property kind, else
@@ -115,7 +116,7 @@ func TypeOf(claim *twin.Entity) (name, pointer string) {
 }
 
 // rule is what the protocols of all that produce a claim say about it.
-func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []producer, v Verdict) (all protocol.ClaimRule, err error) {
+func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, producers []producer, v api.Verdict) (all protocol.ClaimRule, err error) {
 	name, pointer := TypeOf(claim)
 	for _, maker := range producers {
 		p, err := b.protocolOf(ctx, q, maker.nid)

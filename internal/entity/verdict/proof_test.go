@@ -1,4 +1,4 @@
-package proof_test
+package verdict_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/proof"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 )
 
 func credential(properties, verification string) *twin.Entity {
@@ -29,7 +29,7 @@ func TestItem(t *testing.T) {
 		{"expired", `{}`, "expired", "did:x:maker", "expired"},
 	} {
 		want := twin.Credential{ID: "did:x:c", Type: "Certification", Issuer: tt.issuer, Status: tt.status}
-		if diff := cmp.Diff(want, proof.Item(credential(tt.properties, tt.verification))); diff != "" {
+		if diff := cmp.Diff(want, verdict.Item(credential(tt.properties, tt.verification))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -42,7 +42,7 @@ func TestChanged(t *testing.T) {
 	same.Properties = twin.Object{Value: jsontext.Value(`{"issuer":"did:x:org","name":"x"}`)}
 	other.Status = twin.StatusSuspended
 	claim.DomainType, claim.Status = "claim", twin.StatusSuspended
-	if proof.Changed(before, &same) || !proof.Changed(before, &other) || proof.Changed(before, &claim) {
+	if verdict.Changed(before, &same) || !verdict.Changed(before, &other) || verdict.Changed(before, &claim) {
 		t.Error("only a credential whose item differs has changed")
 	}
 }
@@ -77,7 +77,7 @@ func TestShow(t *testing.T) {
 		{"renewed when full", "active", full, true, item("7", "suspended"), true, true, 100, true},
 	} {
 		e := &twin.Entity{Status: tt.status, VerifiableCredential: tt.list, MoreCredentials: tt.more}
-		if got := proof.Show(e, tt.c, tt.held); got != tt.changed || len(e.VerifiableCredential) != tt.want || e.MoreCredentials != tt.wantAll {
+		if got := verdict.Show(e, tt.c, tt.held); got != tt.changed || len(e.VerifiableCredential) != tt.want || e.MoreCredentials != tt.wantAll {
 			t.Errorf("%s: changed %v, %d shown, more %v; want %v, %d, %v", tt.name, got, len(e.VerifiableCredential), e.MoreCredentials, tt.changed, tt.want, tt.wantAll)
 		}
 		for _, c := range e.VerifiableCredential {

@@ -1,4 +1,4 @@
-package judge_test
+package verdict_test
 
 import (
 	"reflect"
@@ -9,8 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/judge"
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -19,15 +20,15 @@ func object(text string) twin.Object { return twin.Object{Value: jsontext.Value(
 func TestVerdict(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		v    judge.Verdict
+		v    api.Verdict
 		want string
 	}{
-		{judge.Verdict{Status: "verified", Evidence: "a\nb", Reason: "seen", Oracle: "did:x:o"}, ""},
-		{judge.Verdict{}, "/status"},
-		{judge.Verdict{Status: "great", Evidence: strings.Repeat("x", 2001), Reason: "a\nb", Oracle: "o"}, "/status /evidence /reason /oracle"},
+		{api.Verdict{Status: "verified", Evidence: "a\nb", Reason: "seen", Oracle: "did:x:o"}, ""},
+		{api.Verdict{}, "/status"},
+		{api.Verdict{Status: "great", Evidence: strings.Repeat("x", 2001), Reason: "a\nb", Oracle: "o"}, "/status /evidence /reason /oracle"},
 	} {
 		var got []string
-		if f := fault.As(tt.v.Validate()); f != nil {
+		if f := fault.As(verdict.Validate(tt.v)); f != nil {
 			for _, field := range f.Fields {
 				got = append(got, field.Pointer)
 			}
@@ -43,7 +44,7 @@ func TestTypeOf(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"kind":"a"}`: "a /properties/kind", `{"kind":""}`: "T /type", `{"kind":7}`: "T /type", `{}`: "T /type", ``: "T /type",
 	} {
-		name, pointer := judge.TypeOf(&twin.Entity{Type: "T", Properties: object(text)})
+		name, pointer := verdict.TypeOf(&twin.Entity{Type: "T", Properties: object(text)})
 		if got := name + " " + pointer; got != want {
 			t.Errorf("%s = %s, want %s", text, got, want)
 		}
@@ -68,7 +69,7 @@ func TestOutlived(t *testing.T) {
 		before := &twin.Entity{Type: "T", Properties: object(`{}`), Verification: tt.before}
 		e := *before
 		tt.change(&e)
-		if got := judge.Outlived(before, &e); got != tt.want {
+		if got := verdict.Outlived(before, &e); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -113,12 +114,12 @@ func TestRestated(t *testing.T) {
 				t.Fatalf("%s is a %T", name, v)
 			}
 		}
-		if before.DomainType = e.DomainType; judge.Restated(before, e) == slices.Contains(aside, name) {
-			t.Errorf("with another %s a claim says something else: %v", name, judge.Restated(before, e))
+		if before.DomainType = e.DomainType; verdict.Restated(before, e) == slices.Contains(aside, name) {
+			t.Errorf("with another %s a claim says something else: %v", name, verdict.Restated(before, e))
 		}
 	}
 	moved := &twin.Entity{DomainType: "device", ProtocolVersion: "1.1.0"}
-	if judge.Restated(&twin.Entity{DomainType: "device", ProtocolVersion: "1.0.0"}, moved) {
+	if verdict.Restated(&twin.Entity{DomainType: "device", ProtocolVersion: "1.0.0"}, moved) {
 		t.Error("a device says something else under another version of its protocol")
 	}
 }
@@ -130,7 +131,7 @@ func TestSays(t *testing.T) {
 		"credential becameFrom": true, "organisation implements": false, "device household": false, "oracle verifies": false,
 	} {
 		domain, role, _ := strings.Cut(text, " ")
-		if got := judge.Says(domain, role); got != want {
+		if got := verdict.Says(domain, role); got != want {
 			t.Errorf("%s = %v, want %v", text, got, want)
 		}
 	}
@@ -143,7 +144,7 @@ func TestRepeats(t *testing.T) {
 		for _, w := range strings.Fields(text) {
 			v.Approvals = append(v.Approvals, twin.Approval{Oracle: w[:1], Verifier: w[1:]})
 		}
-		if got := judge.Repeats(v); got != want {
+		if got := verdict.Repeats(v); got != want {
 			t.Errorf("%q = %v, want %v", text, got, want)
 		}
 	}
@@ -159,23 +160,23 @@ func TestRepeated(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		v      judge.Verdict
+		v      api.Verdict
 		was    twin.Verification
 		reason string
 		want   bool
 	}{
-		{"the same", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Revision: about(3)}, was, "r", true},
-		{"another status", judge.Verdict{Status: "rejected", Evidence: "seen", Reason: "r", Revision: about(3)}, was, "r", false},
-		{"other evidence", judge.Verdict{Status: "verified", Evidence: "heard", Reason: "r", Revision: about(3)}, was, "r", false},
-		{"another reason", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "s", Revision: about(3)}, was, "r", false},
-		{"another revision", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Revision: about(4)}, was, "r", false},
-		{"for an oracle", judge.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Oracle: "did:x:o", Revision: about(3)}, was, "r", false},
-		{"half of a quorum", judge.Verdict{Status: "verified", Revision: about(3)}, half, "", true},
-		{"for the same oracle", judge.Verdict{Status: "verified", Oracle: "did:x:o", Revision: about(3)}, half, "", true},
-		{"for another oracle", judge.Verdict{Status: "verified", Oracle: "did:x:p", Revision: about(3)}, half, "", false},
-		{"pending after half of a quorum", judge.Verdict{Status: "pending", Revision: about(3)}, half, "", false},
+		{"the same", api.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Revision: about(3)}, was, "r", true},
+		{"another status", api.Verdict{Status: "rejected", Evidence: "seen", Reason: "r", Revision: about(3)}, was, "r", false},
+		{"other evidence", api.Verdict{Status: "verified", Evidence: "heard", Reason: "r", Revision: about(3)}, was, "r", false},
+		{"another reason", api.Verdict{Status: "verified", Evidence: "seen", Reason: "s", Revision: about(3)}, was, "r", false},
+		{"another revision", api.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Revision: about(4)}, was, "r", false},
+		{"for an oracle", api.Verdict{Status: "verified", Evidence: "seen", Reason: "r", Oracle: "did:x:o", Revision: about(3)}, was, "r", false},
+		{"half of a quorum", api.Verdict{Status: "verified", Revision: about(3)}, half, "", true},
+		{"for the same oracle", api.Verdict{Status: "verified", Oracle: "did:x:o", Revision: about(3)}, half, "", true},
+		{"for another oracle", api.Verdict{Status: "verified", Oracle: "did:x:p", Revision: about(3)}, half, "", false},
+		{"pending after half of a quorum", api.Verdict{Status: "pending", Revision: about(3)}, half, "", false},
 	} {
-		if got := tt.v.Repeated(tt.was, tt.reason); got != tt.want {
+		if got := verdict.Repeated(tt.v, tt.was, tt.reason); got != tt.want {
 			t.Errorf("%s = %v, want %v", tt.name, got, tt.want)
 		}
 	}

@@ -1,13 +1,16 @@
-// Package judge holds the rules about verdicts: what one looks like, who may
+// Package verdict holds the rules about verdicts: what one looks like, who may
 // decide about a claim, and what the protocol of what produces it asks for. It
-// stores nothing.
-package judge
+// also shows the credential a verified claim becomes where it belongs: in the
+// records of its claims, and of whatever produced those, as an item of
+// verifiableCredential. Storing a record is left to whoever asks.
+package verdict
 
 import (
 	"maps"
 	"reflect"
 	"slices"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
@@ -23,18 +26,9 @@ const (
 	Expired  = "expired"
 )
 
-// Verdict is what a verifier says about a twin.
-type Verdict struct {
-	Status   string `json:"status" enum:"unverified,pending,verified,rejected,revoked,expired" example:"verified"`
-	Evidence string `json:"evidence,omitzero" doc:"What it rests on: words or a link; at most 2000 characters."`
-	Reason   string `json:"reason,omitzero" doc:"Why, for the history; one line of at most 1,000 characters. Of a claim one of the reasonCodes of its protocol, where those are listed."`
-	Oracle   string `json:"oracle,omitzero" doc:"DID of the oracle you speak for, where the protocol says which oracles verify a claim, or how many; one that you control when absent."`
-	Revision *int64 `json:"revision,omitzero" doc:"The revision you have judged, as the entity shows it; in place of If-Match." example:"1"`
-}
-
 // Validate names everything that is wrong with a verdict, in a fault
 // ENTITY_INVALID.
-func (v Verdict) Validate() error {
+func Validate(v api.Verdict) error {
 	var c fault.Checks
 	if !slices.Contains([]string{"unverified", Pending, Verified, Rejected, Revoked, Expired}, v.Status) {
 		c.Add("/status", "not_allowed", "The value must be unverified, pending, verified, rejected, revoked or expired.")
@@ -47,12 +41,12 @@ func (v Verdict) Validate() error {
 	return c.Err("ENTITY_INVALID", "The entity is not valid.")
 }
 
-// Decides reports whether a verdict says that a twin is what it claims to be, or
+// decides reports whether a verdict says that a twin is what it claims to be, or
 // that it is not.
-func (v Verdict) Decides() bool { return v.Status == Verified || v.Status == Rejected }
+func decides(v api.Verdict) bool { return v.Status == Verified || v.Status == Rejected }
 
 // about is the revision a verdict names, 0 for none.
-func (v Verdict) about() int64 {
+func about(v api.Verdict) int64 {
 	if v.Revision == nil {
 		return 0
 	}
@@ -61,13 +55,13 @@ func (v Verdict) about() int64 {
 
 // Repeated reports whether what somebody has said about a twin, for a reason, is
 // the same verdict about the same revision.
-func (v Verdict) Repeated(was twin.Verification, reason string) bool {
+func Repeated(v api.Verdict, was twin.Verification, reason string) bool {
 	i := slices.IndexFunc(was.Approvals, func(a twin.Approval) bool { return a.Verifier == was.Verifier && a.Revision == was.Revision })
 	status := was.Status
 	if i >= 0 {
 		status = Verified // and yet pending, while others are missing
 	}
-	return was.Revision == v.about() && status == v.Status && was.Evidence == v.Evidence && reason == v.Reason &&
+	return was.Revision == about(v) && status == v.Status && was.Evidence == v.Evidence && reason == v.Reason &&
 		(v.Oracle == "" || i >= 0 && was.Approvals[i].Oracle == v.Oracle)
 }
 

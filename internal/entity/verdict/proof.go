@@ -1,8 +1,4 @@
-// Package proof shows credentials at what they are about: a credential stands
-// in the records of the claims it became of, and of whatever produced those, as
-// an item of verifiableCredential. It says what the item is, who shows it, and
-// walks over them; storing a record is left to who asks.
-package proof
+package verdict
 
 import (
 	"context"
