@@ -29,8 +29,14 @@ func TestQuick(t *testing.T) {
 		t.Skip("SKIPPED: the benchmark reads CPU times from /proc")
 	}
 	b := &bench{rounds: 1, cell: 20 * time.Millisecond, quick: true, dir: t.TempDir()}
-	if err := b.run(t.Context(), ""); err != nil {
+	if err := b.run(t.Context(), options{}); err != nil {
 		t.Fatal(err)
+	}
+	if err := b.run(t.Context(), options{against: b.binary}); err != nil {
+		t.Errorf("against itself: %v", err)
+	}
+	if err := b.run(t.Context(), options{against: "no-such-commit"}); err == nil {
+		t.Error("against nothing = no error, want one")
 	}
 	if len(b.failed) > 0 {
 		t.Errorf("failed = %v, want nothing judged", b.failed)

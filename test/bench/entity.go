@@ -71,25 +71,29 @@ func (b *bench) creates(ctx context.Context) error {
 		once bool
 		bar  float64
 	}{{"POST /v1/entities", false, createBar}, {"with an Idempotency-Key", true, createOnceBar}} {
-		var count atomic.Int64
-		ours := func(ctx context.Context) (side, error) {
-			s, err := b.startStoves(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return hearthLoad(s, entityConns, func(int) []byte {
-				n, key := int(count.Add(1)), s.Key
-				if cell.once {
-					key += fmt.Sprintf("\r\nIdempotency-Key: bench-%d", n)
-				}
-				return request("POST", "/v1/entities", key, stoveDraft(n))
-			})
-		}
-		if err := b.durableCell(ctx, cell.name, cell.bar, ours, stoveDraft(1)); err != nil {
+		if err := b.durableCell(ctx, cell.name, cell.bar, b.createSide(cell.once), stoveDraft(1)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// createSide makes twins, each with an Idempotency-Key of its own if once.
+func (b *bench) createSide(once bool) opener {
+	var count atomic.Int64
+	return func(ctx context.Context) (side, error) {
+		s, err := b.startStoves(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return hearthLoad(s, entityConns, func(int) []byte {
+			n, key := int(count.Add(1)), s.Key
+			if once {
+				key += fmt.Sprintf("\r\nIdempotency-Key: bench-%d", n)
+			}
+			return request("POST", "/v1/entities", key, stoveDraft(n))
+		})
+	}
 }
 
 // durableCell judges ours against a bare server that reads the JSON of a body
@@ -124,11 +128,16 @@ func (b *bench) rateCell(ctx context.Context, name string, bar float64, ours, bo
 // readsEntity compares the read of a twin by its DID with a constant answer.
 func (b *bench) readsEntity(ctx context.Context) error {
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "hello/s", "ratio", "CPU µs", "bound")
+	return b.rateCell(ctx, "GET /v1/entities/{did}", readBar, b.readSide(), b.bareLoad("hello", entityConns, request("GET", "/", server.OwnerKey, "")))
+}
+
+// readSide reads twins by their DIDs.
+func (b *bench) readSide() opener {
 	twins := 1000
 	if b.quick {
 		twins = 100
 	}
-	ours := func(ctx context.Context) (side, error) {
+	return func(ctx context.Context) (side, error) {
 		s, err := b.startStoves(ctx)
 		if err != nil {
 			return nil, err
@@ -140,7 +149,6 @@ func (b *bench) readsEntity(ctx context.Context) error {
 		var count atomic.Int64
 		return hearthLoad(s, entityConns, func(int) []byte { return reqs[int(count.Add(1))%twins] })
 	}
-	return b.rateCell(ctx, "GET /v1/entities/{did}", readBar, ours, b.bareLoad("hello", entityConns, request("GET", "/", server.OwnerKey, "")))
 }
 
 // someStoves makes twins and gives the request that reads each.

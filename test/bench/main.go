@@ -6,6 +6,8 @@
 //	go run ./test/bench              every row; most take half a minute, those of large stores more
 //	go run ./test/bench -only insert one row
 //	go run ./test/bench -quick       a smoke run that judges nothing
+//	go run ./test/bench -rounds 5 -cell 3s -against main~20
+//	                                 CPU of an operation, now and then
 //
 // The exit code is 1 when a bar is missed, 2 when something did not work.
 package main
@@ -77,9 +79,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	b := &bench{}
-	only, bare := b.flags()
-	if bare != "" { // with what Go sets by itself, see setGC
-		exit(serveBare(ctx, bare, flag.Arg(0)))
+	o := b.flags()
+	if o.bare != "" { // with what Go sets by itself, see setGC
+		exit(serveBare(ctx, o.bare, flag.Arg(0)))
 	}
 	setGC()
 	dir, err := os.MkdirTemp("", "hearth-bench-")
@@ -87,7 +89,7 @@ func main() {
 		exit(err)
 	}
 	b.dir = dir
-	err = b.run(ctx, only)
+	err = b.run(ctx, o)
 	if rerr := os.RemoveAll(dir); err == nil {
 		err = rerr
 	}
@@ -105,20 +107,28 @@ func setGC() {
 	}
 }
 
-// flags reads the command line. bare is set in the processes this program
-// starts itself.
-func (b *bench) flags() (only, bare string) {
+// options say what is run.
+type options struct {
+	only    string // rows; "" is all of them
+	against string // an older program or commit to compare with, instead of the rows
+	bare    string // the bound to serve, in the processes this program starts itself
+}
+
+// flags reads the command line.
+func (b *bench) flags() options {
+	var o options
 	flag.IntVar(&b.rounds, "rounds", 11, "how often each pair is measured")
 	flag.DurationVar(&b.cell, "cell", 600*time.Millisecond, "how long one measurement lasts")
 	flag.IntVar(&b.large, "large", largeStore, "rows of the large stores; bars hold for the default")
 	flag.BoolVar(&b.quick, "quick", false, "a short run that judges no bar")
-	flag.StringVar(&only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, gc, boot")
-	flag.StringVar(&bare, "bare", "", "serve a bare bound (used by the program itself)")
+	flag.StringVar(&o.only, "only", "", "rows to run, with commas: sync, insert, write, read, create, entity, list, import, submit, responses, export, behind, graph, ussd, turn, ucan, sockets, stalled, leave, first, frames, history, rounds, abort, gc, boot")
+	flag.StringVar(&o.against, "against", "", "compare the CPU of an operation with an older program, or with that of a commit, and run no rows")
+	flag.StringVar(&o.bare, "bare", "", "serve a bare bound (used by the program itself)")
 	flag.Parse()
 	if b.quick {
 		b.rounds, b.cell = 1, 200*time.Millisecond
 	}
-	return only, bare
+	return o
 }
 
 var errMissed = errors.New("a bar was missed")
@@ -134,10 +144,15 @@ func exit(err error) {
 	os.Exit(2)
 }
 
-func (b *bench) run(ctx context.Context, only string) error {
-	chosen, err := choose(only)
+func (b *bench) run(ctx context.Context, o options) error {
+	chosen, err := choose(o.only)
 	if err != nil {
 		return err
+	}
+	if o.against != "" {
+		chosen = []row{{"against", "the same load on this program and on an older one", func(b *bench, ctx context.Context) error {
+			return b.versus(ctx, o.against)
+		}}}
 	}
 	start := time.Now()
 	fmt.Printf("%s, %d CPUs, %s/%s; %d rounds, %s a cell, medians\n", runtime.Version(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, b.rounds, b.cell)

@@ -33,8 +33,13 @@ func answer(n int) string {
 // of the same bytes behind a hand-written group commit, see durableCell.
 func (b *bench) submits(ctx context.Context) error {
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
+	return b.durableCell(ctx, "POST …/responses", submitBar, b.submitSide(), answer(1))
+}
+
+// submitSide sends responses.
+func (b *bench) submitSide() opener {
 	var count atomic.Int64
-	ours := func(ctx context.Context) (side, error) {
+	return func(ctx context.Context) (side, error) {
 		s, err := b.start()
 		if err != nil {
 			return nil, err
@@ -46,7 +51,6 @@ func (b *bench) submits(ctx context.Context) error {
 			return request("POST", "/v1/surveys/bench/responses", s.Key, answer(int(count.Add(1))))
 		})
 	}
-	return b.durableCell(ctx, "POST …/responses", submitBar, ours, answer(1))
 }
 
 // openSurvey starts the survey that takes the responses.

@@ -65,25 +65,30 @@ func keys(n, sessions int) (session int, text string) {
 // that is durable and takes the same requests: decode, read a row, write it anew,
 // behind a hand-written group commit.
 func (b *bench) ussd(ctx context.Context) error {
-	dials := func() func(int) []byte {
-		var count atomic.Int64
-		return func(int) []byte { return ussdRequest(int(count.Add(1)), "") }
-	}
-	open := b.sessions()
-	steps := func() func(int) []byte {
-		var count atomic.Int64
-		count.Store(int64(open - 1))
-		return func(int) []byte { return ussdRequest(keys(int(count.Add(1)), open)) }
-	}
-	if err := b.dials(ctx, b.gateway(0, dials), b.bareSteps(0, dials)); err != nil {
+	if err := b.dials(ctx, b.gateway(0, dialAgain), b.bareSteps(0, dialAgain)); err != nil {
 		return err
 	}
-	ours, bound := b.gateway(open, steps), b.bareSteps(open, steps)
+	open := b.sessions()
+	ours, bound := b.gateway(open, b.stepAgain), b.bareSteps(open, b.stepAgain)
 	fmt.Printf("%-26s %9s %9s %7s %9s %9s\n", "route", "per s", "bound/s", "ratio", "CPU µs", "bound")
 	if err := b.rateCell(ctx, "a step", stepBar, ours, bound); err != nil {
 		return err
 	}
 	return b.paced(ctx, ours, bound)
+}
+
+// dialAgain dials, each time from another number.
+func dialAgain() func(int) []byte {
+	var count atomic.Int64
+	return func(int) []byte { return ussdRequest(int(count.Add(1)), "") }
+}
+
+// stepAgain presses keys in the sessions that are open.
+func (b *bench) stepAgain() func(int) []byte {
+	var count atomic.Int64
+	open := b.sessions()
+	count.Store(int64(open - 1))
+	return func(int) []byte { return ussdRequest(keys(int(count.Add(1)), open)) }
 }
 
 // dials judges the CPU of a first dial.

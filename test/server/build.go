@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,29 @@ func Build(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return compile(root, dir)
+}
+
+// BuildCommit is Build for the source of a commit, which it unpacks in dir.
+func BuildCommit(commit, dir string) (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	tree := filepath.Join(dir, "source")
+	cmd := exec.Command("git", "worktree", "add", "--detach", tree, commit)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("unpack %s: %w\n%s", commit, err, out)
+	}
+	path, err := compile(tree, dir)
+	cmd = exec.Command("git", "worktree", "remove", "--force", tree)
+	cmd.Dir = root
+	return path, errors.Join(err, cmd.Run())
+}
+
+// compile builds the program of the source in root into dir.
+func compile(root, dir string) (string, error) {
 	name := "hearth"
 	if runtime.GOOS == "windows" {
 		name += ".exe"

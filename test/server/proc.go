@@ -14,6 +14,9 @@ const clockTick = 10 * time.Millisecond
 // RSS is the memory of the process in bytes. It needs /proc.
 func (s *Server) RSS() (int64, error) { return s.status("VmRSS") }
 
+// OwnMemory is the memory that no file backs. It needs /proc.
+func (s *Server) OwnMemory() (int64, error) { return s.status("RssAnon") }
+
 // PeakRSS is the most memory the process ever had. It needs /proc.
 func (s *Server) PeakRSS() (int64, error) { return s.status("VmHWM") }
 

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/test/server"
+)
+
+// againstBar is what the CPU of an operation in the older program, divided by
+// today's, must reach.
+const againstBar = 0.95
+
+// versus compares today's program with an older one. It counts CPU for each
+// operation, which a busy machine blurs least.
+func (b *bench) versus(ctx context.Context, old string) error {
+	older := *b
+	path, err := b.olderProgram(old)
+	if err != nil {
+		return err
+	}
+	older.binary = path
+	fmt.Printf("%-26s %9s %9s %7s\n", "CPU µs an operation", "now", shortName(old), "old/now")
+	for _, cell := range []struct {
+		name string
+		open func(*bench) opener
+	}{
+		{"POST /v1/entities", func(b *bench) opener { return b.createSide(false) }},
+		{"with an Idempotency-Key", func(b *bench) opener { return b.createSide(true) }},
+		{"GET /v1/entities/{did}", (*bench).readSide},
+		{"POST …/responses", (*bench).submitSide},
+		{"a first dial", func(b *bench) opener { return b.gateway(0, dialAgain) }},
+		{"a step", func(b *bench) opener { return b.gateway(b.sessions(), b.stepAgain) }},
+	} {
+		p, err := b.pair(ctx, cell.open(b), cell.open(&older))
+		if err != nil {
+			return fmt.Errorf("%s: %w", cell.name, err)
+		}
+		ratio := 1 / p.ratio(sample.cost)
+		fmt.Printf("%-26s %9.1f %9.1f %7.2f   bar %.2f %s\n", cell.name, medianOf(p.ours, sample.cost), medianOf(p.bound, sample.cost),
+			ratio, againstBar, b.verdict(cell.name, ratio >= againstBar))
+	}
+	return nil
+}
+
+// olderProgram is the program of a path, or else of a commit, which it builds.
+func (b *bench) olderProgram(old string) (string, error) {
+	if info, err := os.Stat(old); err == nil && !info.IsDir() {
+		return filepath.Abs(old)
+	}
+	dir := filepath.Join(b.dir, "older")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	path, err := server.BuildCommit(old, dir)
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("-against %s: neither a program nor a commit that builds", old), err)
+	}
+	return path, nil
+}
+
+// shortName keeps the head of the table in line.
+func shortName(old string) string {
+	name := filepath.Base(strings.TrimSpace(old))
+	return name[:min(len(name), 9)]
+}
