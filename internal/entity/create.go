@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -125,7 +124,7 @@ type createdData struct {
 // transaction: the one writer of SQLite has enough to do.
 type ready struct {
 	columns []any
-	props   index.Ready
+	props   readyProps
 	event   *event.Prepared
 }
 
@@ -138,7 +137,7 @@ func (s *Service) readyFor(ctx context.Context, p *Prepared, row *Row) (*ready, 
 	if err != nil {
 		return nil, err
 	}
-	return &ready{columns: row.columns(p.chosen), props: index.Prepare(row.NID, p.props), event: e}, nil
+	return &ready{columns: row.columns(p.chosen), props: prepareProps(row.NID, p.props), event: e}, nil
 }
 
 // storeRow stores one twin, its index and its event.
@@ -153,10 +152,10 @@ func (s *Service) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row
 	if err := insert(ctx, tx, r.columns); err != nil {
 		return err
 	}
-	if err := index.AddReady(ctx, tx, r.props); err != nil {
+	if err := addReady(ctx, tx, r.props); err != nil {
 		return err
 	}
-	if err := index.AddNames(ctx, tx, row.Workspace, row.NID, p.externals); err != nil {
+	if err := addNames(ctx, tx, row.Workspace, row.NID, p.externals); err != nil {
 		return err
 	}
 	s.noteGroup(tx, row.DomainType)

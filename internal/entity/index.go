@@ -1,15 +1,175 @@
 package entity
 
 import (
-	"github.com/hearth-dmrv/hearth/internal/entity/index"
-	"github.com/hearth-dmrv/hearth/internal/rql"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Key is index.Key, for the fields type, protocol, project and status.
-func Key(ws, field, value string) int64 { return index.Key(ws, field, value) }
+// Prop is an entry of the property index.
+type Prop struct {
+	PID int64  // of workspace, protocol and property
+	Val string // sorts as the value does
+}
 
-// PropID is index.PropID.
-func PropID(ws, protocol, name string) int64 { return index.PropID(ws, protocol, name) }
+// One text for each number of rows: a statement is a constant. On SQLite a
+// statement of several rows that could fail keeps a journal of its own; one
+// that ignores what is wrong does not, and nothing can be wrong here but that a
+// row is there already.
+const (
+	insertProps2SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1)`
+	insertProps3SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1)`
+	insertProps4SQLite = `INSERT OR IGNORE INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1), ($8, $9, $1)`
 
-// IndexText is index.Text.
-func IndexText(kind rql.Kind, value any) (string, bool) { return index.Text(kind, value) }
+	insertProps1 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertProps2 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertProps3 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1) ON CONFLICT (pid, val, nid) DO NOTHING`
+	insertProps4 = `INSERT INTO entity_props (pid, val, nid) VALUES ($2, $3, $1), ($4, $5, $1), ($6, $7, $1), ($8, $9, $1)
+		ON CONFLICT (pid, val, nid) DO NOTHING`
+	deleteProp = `DELETE FROM entity_props WHERE pid = $1 AND val = $2 AND nid = $3`
+)
+
+// addProps enters a twin into the property index, four values at a time.
+func addProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
+	for len(props) > 0 {
+		n := min(len(props), 4)
+		if err := addSome(ctx, tx, propArgs(nid, props[:n])); err != nil {
+			return err
+		}
+		props = props[n:]
+	}
+	return nil
+}
+
+// readyProps are entries of one twin that are ready to be stored.
+type readyProps [][]any
+
+// prepareProps does everything for the entries of a twin that needs no transaction.
+func prepareProps(nid int64, props []Prop) readyProps {
+	var out readyProps
+	for some := range slices.Chunk(props, 4) {
+		out = append(out, propArgs(nid, some))
+	}
+	return out
+}
+
+// addReady is addProps for entries that were prepared before.
+func addReady(ctx context.Context, tx *db.Tx, r readyProps) error {
+	for _, args := range r {
+		if err := addSome(ctx, tx, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// propArgs are the arguments of the statement for some entries.
+func propArgs(nid int64, props []Prop) []any {
+	args := append(make([]any, 0, 1+2*len(props)), nid)
+	for _, p := range props {
+		args = append(args, p.PID, p.Val)
+	}
+	return args
+}
+
+// addSome stores one to four entries.
+func addSome(ctx context.Context, tx *db.Tx, args []any) error {
+	var err error
+	lite := tx.Dialect() == db.SQLite
+	switch n := len(args) / 2; {
+	case n == 1:
+		_, err = tx.Exec(ctx, insertProps1, args...)
+	case n == 2 && lite:
+		_, err = tx.Exec(ctx, insertProps2SQLite, args...)
+	case n == 2:
+		_, err = tx.Exec(ctx, insertProps2, args...)
+	case n == 3 && lite:
+		_, err = tx.Exec(ctx, insertProps3SQLite, args...)
+	case n == 3:
+		_, err = tx.Exec(ctx, insertProps3, args...)
+	case lite:
+		_, err = tx.Exec(ctx, insertProps4SQLite, args...)
+	default:
+		_, err = tx.Exec(ctx, insertProps4, args...)
+	}
+	if err != nil {
+		return fmt.Errorf("index properties: %w", err)
+	}
+	return nil
+}
+
+// dropProps takes a twin out of the property index.
+func dropProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
+	for _, p := range props {
+		if _, err := tx.Exec(ctx, deleteProp, p.PID, p.Val, nid); err != nil {
+			return fmt.Errorf("remove properties from the index: %w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	insertExternal = `INSERT INTO entity_externals (ws, value, scheme, nid) VALUES ($1, $2, $3, $4) ON CONFLICT (ws, value, scheme) DO NOTHING`
+	deleteExternal = `DELETE FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = $3 AND nid = $4`
+)
+
+// Name is what another system calls a twin.
+type Name struct{ Scheme, Value string }
+
+// addNames enters names. Those that another twin has are the fault
+// EXTERNAL_ID_EXISTS, all at once.
+func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Name) error {
+	f := fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "Another entity has this external id.")
+	for _, x := range list {
+		n, err := tx.Exec(ctx, insertExternal, ws, x.Value, x.Scheme, nid)
+		if err != nil {
+			return fmt.Errorf("insert external id: %w", err)
+		}
+		if n == 0 {
+			f = f.With(fault.Field{Pointer: "/externalIds/" + check.Escape(x.Scheme), Code: "exists", Detail: "Another entity has this external id."})
+		}
+	}
+	if len(f.Fields) > 0 {
+		return f
+	}
+	return nil
+}
+
+// dropNames frees names of a twin.
+func dropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Name) error {
+	for _, x := range list {
+		if _, err := tx.Exec(ctx, deleteExternal, ws, x.Value, x.Scheme, nid); err != nil {
+			return fmt.Errorf("remove external id: %w", err)
+		}
+	}
+	return nil
+}
+
+// difference is what is in now and was not, and what was and is not any more.
+func difference[T comparable](now, was []T) (added, dropped []T) {
+	for _, v := range now {
+		if !slices.Contains(was, v) {
+			added = append(added, v)
+		}
+	}
+	for _, v := range was {
+		if !slices.Contains(now, v) {
+			dropped = append(dropped, v)
+		}
+	}
+	return added, dropped
+}
+
+// namesOf lists external ids in one order, so that writers lock them in it.
+func namesOf(ids map[string]string) []Name {
+	var out []Name
+	for _, scheme := range slices.Sorted(maps.Keys(ids)) {
+		out = append(out, Name{Scheme: scheme, Value: ids[scheme]})
+	}
+	return out
+}

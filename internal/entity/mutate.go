@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
@@ -80,8 +79,8 @@ func (s *Service) mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn 
 type revision struct {
 	old, next      *Row
 	act            Action
-	added, dropped []index.Prop
-	named, unnamed []index.Name
+	added, dropped []Prop
+	named, unnamed []Name
 	certifies      bool // others show the twin, which is a credential, and must show it anew
 	speaks         *Speaking
 }
@@ -116,7 +115,7 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 		}
 		e.Verification = Verification{Status: "pending"}
 	}
-	rev.named, rev.unnamed = index.Difference(index.NamesOf(e.ExternalIDs), index.NamesOf(before.ExternalIDs))
+	rev.named, rev.unnamed = difference(namesOf(e.ExternalIDs), namesOf(before.ExternalIDs))
 	s.follow(ctx, r, e, before)
 	rev.certifies = verdict.Changed(before, e)
 	if rev.speaks = speakingOf(r.Workspace, before, e); rev.speaks != nil {
@@ -171,7 +170,7 @@ func (s *Service) reindex(ctx context.Context, q db.Querier, rev *revision, befo
 	if err != nil {
 		return err
 	}
-	rev.added, rev.dropped = index.Difference(propsOf(ws, p, now), propsOf(ws, old, was))
+	rev.added, rev.dropped = difference(propsOf(ws, p, now), propsOf(ws, old, was))
 	return nil
 }
 
@@ -218,16 +217,16 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 	if err := s.noteSpeakers(ctx, tx, rev.old.NID, rev.speaks); err != nil {
 		return err
 	}
-	if err := index.DropProps(ctx, tx, next.NID, rev.dropped); err != nil {
+	if err := dropProps(ctx, tx, next.NID, rev.dropped); err != nil {
 		return err
 	}
-	if err := index.AddProps(ctx, tx, next.NID, rev.added); err != nil {
+	if err := addProps(ctx, tx, next.NID, rev.added); err != nil {
 		return err
 	}
-	if err := index.DropNames(ctx, tx, next.Workspace, next.NID, rev.unnamed); err != nil {
+	if err := dropNames(ctx, tx, next.Workspace, next.NID, rev.unnamed); err != nil {
 		return err
 	}
-	if err := index.AddNames(ctx, tx, next.Workspace, next.NID, rev.named); err != nil {
+	if err := addNames(ctx, tx, next.Workspace, next.NID, rev.named); err != nil {
 		return err
 	}
 	s.noteGroup(tx, next.DomainType)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
@@ -33,8 +32,8 @@ type Prepared struct {
 	row       Row  // rendered; what relationships change is rendered again
 	chosen    bool // the draft names the DID
 	protocol  *protocol.Protocol
-	props     []index.Prop
-	externals []index.Name
+	props     []Prop
+	externals []Name
 	relations []RelationDraft
 	groups    []*Prepared        // of an organisation
 	links     []relationship.Row // to the groups
@@ -81,7 +80,7 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 		return nil, err
 	}
 	s.begin(ctx, e, p)
-	out := &Prepared{entity: e, chosen: d.DID != "", protocol: p, relations: d.Relationships, externals: index.NamesOf(e.ExternalIDs)}
+	out := &Prepared{entity: e, chosen: d.DID != "", protocol: p, relations: d.Relationships, externals: namesOf(e.ExternalIDs)}
 	out.props = propsOf(caller.Workspace, p, values)
 	if err := s.checkGrant(ctx, e, nil); err != nil {
 		return nil, err
@@ -233,7 +232,7 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	h.Write(before)
 	h.Write(body)
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
-	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, index.Cut(e.Name(), maxName)
+	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, Cut(e.Name(), maxName)
 	// Whoever judges it learns of every edge it speaks by, also of those it has no room for.
 	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && !verdict.Speaks(e.DomainType)
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
@@ -245,11 +244,11 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 const maxName = 200
 
 // propsOf lists what the property index holds of a twin.
-func propsOf(ws string, p *protocol.Protocol, values map[string]any) []index.Prop {
-	var out []index.Prop
+func propsOf(ws string, p *protocol.Protocol, values map[string]any) []Prop {
+	var out []Prop
 	for _, x := range p.Indexed() {
 		if text, ok := IndexText(x.Kind, values[x.Name]); ok {
-			out = append(out, index.Prop{PID: PropID(ws, p.DID, x.Name), Val: text})
+			out = append(out, Prop{PID: PropID(ws, p.DID, x.Name), Val: text})
 		}
 	}
 	return out

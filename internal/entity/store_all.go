@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -99,8 +98,8 @@ func (s *Service) Ready(ctx context.Context, p *Prepared) (err error) {
 // all, then the events in the order of the list.
 func (s *Service) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) error {
 	rows, events := make([][]any, len(list)), make([]*event.Prepared, len(list))
-	var props []index.PropOf
-	var names []index.NameOf
+	var props []propOf
+	var names []nameOf
 	for i, p := range list {
 		r, err := p.ready, error(nil)
 		if r == nil {
@@ -110,10 +109,10 @@ func (s *Service) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) e
 		}
 		rows[i], events[i] = r.columns, r.event
 		for _, x := range p.props {
-			props = append(props, index.PropOf{Prop: x, NID: p.row.NID})
+			props = append(props, propOf{Prop: x, NID: p.row.NID})
 		}
 		for _, x := range p.externals {
-			names = append(names, index.NameOf{Name: x, NID: p.row.NID})
+			names = append(names, nameOf{Name: x, NID: p.row.NID})
 		}
 		s.noteGroup(tx, p.row.DomainType)
 	}
@@ -125,10 +124,10 @@ func (s *Service) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) e
 			return err
 		}
 	}
-	if err := index.AddAllProps(ctx, tx, props); err != nil {
+	if err := addAllProps(ctx, tx, props); err != nil {
 		return err
 	}
-	if ok, err := index.AddAllNames(ctx, tx, list[0].row.Workspace, names); err != nil || !ok {
+	if ok, err := addAllNames(ctx, tx, list[0].row.Workspace, names); err != nil || !ok {
 		return cmp.Or(err, ErrTaken)
 	}
 	return s.cfg.Events.AppendAll(ctx, tx, events)

@@ -21,7 +21,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -36,7 +35,7 @@ const (
 	MaxImport  = 64 << 20 // bytes of a file to import
 	MaxExport  = 2 << 30  // bytes of a file that is exported, before compression
 	maxMapping = 4 << 10  // bytes of the mapping of an import
-	ChunkRows  = chunk.Rows
+	ChunkRows  = batch.Rows
 )
 
 // The kinds of jobs.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
@@ -74,7 +74,7 @@ func (w *importer) told(ctx context.Context, q db.Querier, line int64) (ReportRo
 
 // lateWork is what a later pass has to do for a row; nil when it has nothing
 // to.
-type lateWork func(ctx context.Context, tx *db.Tx, told *ReportRow) (chunk.Outcome, error)
+type lateWork func(ctx context.Context, tx *db.Tx, told *ReportRow) (batch.Outcome, error)
 
 // edges adds the edges to twins of later rows, now that all are stored. A dry
 // run has none to add.
@@ -91,7 +91,7 @@ func (w *importer) edges(ctx context.Context, in *sheet.Reader) error {
 		if len(late) == 0 {
 			return nil
 		}
-		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (chunk.Outcome, error) {
+		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (batch.Outcome, error) {
 			return w.addEdges(ctx, tx, r, late, told)
 		}
 	})
@@ -116,13 +116,13 @@ func (w *importer) end(ctx context.Context, in *sheet.Reader, stage int) error {
 		if r.status != entity.StatusDeactivated || stageOf(w.domainOf(ctx, r)) != stage {
 			return nil
 		}
-		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (chunk.Outcome, error) {
-			o := chunk.Outcome{Action: chunk.Unchanged}
-			if told.Action != chunk.Created {
+		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (batch.Outcome, error) {
+			o := batch.Outcome{Action: batch.Unchanged}
+			if told.Action != batch.Created {
 				return o, nil
 			}
 			_, err := w.transition(ctx, tx, told.DID, entity.StatusDeactivated)
-			if !told.OK && chunk.Refusal(err) != nil {
+			if !told.OK && batch.Refusal(err) != nil {
 				return o, nil // it is incomplete already, and says why
 			}
 			return o, err
@@ -137,7 +137,7 @@ func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.
 		if err != nil || len(lines) == 0 {
 			return err
 		}
-		out, err := chunk.Store(ctx, w.s.db, chunk.Chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+		out, err := batch.Store(ctx, w.s.db, batch.Chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []batch.Outcome, first int) error {
 			return w.sealLate(ctx, tx, lines, out, first)
 		}})
 		if err != nil {
@@ -148,8 +148,8 @@ func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.
 }
 
 // nextLate finds the next rows something is left to do for.
-func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) (lines []int64, steps []chunk.Step, err error) {
-	for len(lines) < chunk.Rows {
+func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) (lines []int64, steps []batch.Step, err error) {
+	for len(lines) < batch.Rows {
 		rec, err := w.p.read(in)
 		if errors.Is(err, io.EOF) {
 			break
@@ -172,10 +172,10 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 		}
 		line := rec.Line
 		lines = append(lines, line)
-		steps = append(steps, chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+		steps = append(steps, batch.Step{Run: func(ctx context.Context, tx *db.Tx) (batch.Outcome, error) {
 			told, err := w.told(ctx, tx, line)
-			if err != nil || told.Action == chunk.Refused {
-				return chunk.Outcome{Action: chunk.Unchanged}, err
+			if err != nil || told.Action == batch.Refused {
+				return batch.Outcome{Action: batch.Unchanged}, err
 			}
 			return do(ctx, tx, &told)
 		}})
@@ -185,8 +185,8 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 
 // addEdges adds edges to the twin of a row. One that only waited for them is
 // active then, as if it had been made with them, or what the row says it is.
-func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (chunk.Outcome, error) {
-	o := chunk.Outcome{Action: chunk.Unchanged}
+func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (batch.Outcome, error) {
+	o := batch.Outcome{Action: batch.Unchanged}
 	held, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
 	if err != nil {
 		return o, err
@@ -196,7 +196,7 @@ func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entit
 			return o, err
 		}
 	}
-	if told.Action != chunk.Created {
+	if told.Action != batch.Created {
 		return o, nil
 	}
 	now, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
@@ -228,7 +228,7 @@ func (w *importer) activate(ctx context.Context, tx *db.Tx, r *row, now *entity.
 }
 
 // afterLate is the state once something late is done for some rows.
-func (w *importer) afterLate(lines []int64, out []chunk.Outcome) importState {
+func (w *importer) afterLate(lines []int64, out []batch.Outcome) importState {
 	st := w.st
 	st.Line = lines[len(out)-1]
 	for _, o := range out {
@@ -242,7 +242,7 @@ func (w *importer) afterLate(lines []int64, out []chunk.Outcome) importState {
 
 // sealLate keeps the place, and tells of rows of which something was refused or
 // is not as they say.
-func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out []chunk.Outcome, first int) error {
+func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out []batch.Outcome, first int) error {
 	st := w.afterLate(lines, out)
 	if err := w.run.Save(ctx, tx, st); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out [
 		if err != nil {
 			return err
 		}
-		both := chunk.Outcome{DID: told.DID, Action: told.Action, Err: o.Err}
+		both := batch.Outcome{DID: told.DID, Action: told.Action, Err: o.Err}
 		for _, d := range told.Warnings {
 			both.Warnings = append(both.Warnings, fault.Field(d))
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/migration"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
@@ -39,7 +39,7 @@ type migrationState struct {
 
 // runMigration is the job of a migration.
 func (s *Service) runMigration(ctx context.Context, r *job.Run) error {
-	m := &migrator{s: s, run: r, pace: chunk.NewPace(s.db)}
+	m := &migrator{s: s, run: r, pace: batch.NewPace(s.db)}
 	if _, err := s.cfg.Exchange.Of(ctx, r, &m.p, &struct{}{}); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Service) target(ctx context.Context, p *migrationJob) (*protocol.Protoc
 
 // permanent marks refusals: another attempt cannot mend them.
 func permanent(err error) error {
-	if chunk.Refusal(err) != nil {
+	if batch.Refusal(err) != nil {
 		return job.Permanent(err)
 	}
 	return err
@@ -87,7 +87,7 @@ func permanent(err error) error {
 type migrator struct {
 	s      *Service
 	run    *job.Run
-	pace   *chunk.Pace
+	pace   *batch.Pace
 	p      migrationJob
 	target *protocol.Protocol
 	st     migrationState
@@ -120,7 +120,7 @@ func (m *migrator) asked(r *entity.Row) bool {
 
 // page migrates the twins of the next page.
 func (m *migrator) page(ctx context.Context) error {
-	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: chunk.Rows, After: m.st.Place}
+	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: batch.Rows, After: m.st.Place}
 	if m.p.DryRun {
 		q.Limit = dryPage
 	}
@@ -128,7 +128,7 @@ func (m *migrator) page(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var steps []chunk.Step
+	var steps []batch.Step
 	var nids []int64
 	for _, r := range found.Rows {
 		st, err := m.step(ctx, r)
@@ -139,7 +139,7 @@ func (m *migrator) page(ctx context.Context) error {
 			steps, nids = append(steps, st), append(nids, r.NID)
 		}
 	}
-	out, err := chunk.Store(ctx, m.s.db, chunk.Chunk{Steps: steps, Pace: m.pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int) error {
+	out, err := batch.Store(ctx, m.s.db, batch.Chunk{Steps: steps, Pace: m.pace, Seal: func(ctx context.Context, tx *db.Tx, out []batch.Outcome, first int) error {
 		return m.seal(ctx, tx, out, first, m.after(out, nids, found.Next))
 	}})
 	if err != nil {
@@ -159,7 +159,7 @@ func (m *migrator) note() string {
 
 // after is the state once some twins of a page are stored, the ones with the
 // first of nids. next is where the list goes on after all.
-func (m *migrator) after(out []chunk.Outcome, nids []int64, next *search.Place) migrationState {
+func (m *migrator) after(out []batch.Outcome, nids []int64, next *search.Place) migrationState {
 	st := m.st
 	for _, o := range out {
 		st.Counts.add(o)
@@ -174,7 +174,7 @@ func (m *migrator) after(out []chunk.Outcome, nids []int64, next *search.Place) 
 
 // seal keeps the report and the place. A dry run keeps rows of those that do
 // not fit only: it may look at a great many.
-func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []chunk.Outcome, first int, st migrationState) error {
+func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []batch.Outcome, first int, st migrationState) error {
 	if err := m.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
@@ -207,27 +207,27 @@ func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []chunk.Outcome, fir
 }
 
 // step is what to do with a twin; an empty one when it is not asked for.
-func (m *migrator) step(ctx context.Context, r *entity.Row) (chunk.Step, error) {
+func (m *migrator) step(ctx context.Context, r *entity.Row) (batch.Step, error) {
 	if !m.asked(r) {
-		return chunk.Step{}, nil
+		return batch.Step{}, nil
 	}
-	known := func(o chunk.Outcome) (chunk.Step, error) {
+	known := func(o batch.Outcome) (batch.Step, error) {
 		o.DID, o.Revision = r.DID, r.Revision
-		return chunk.Step{Done: &o}, nil
+		return batch.Step{Done: &o}, nil
 	}
 	if m.p.From == "" && check.CompareVersions(r.ProtocolVersion, m.p.To) > 0 || r.Status == entity.StatusDeactivated {
-		return known(chunk.Outcome{Action: chunk.Skipped})
+		return known(batch.Outcome{Action: batch.Skipped})
 	}
 	err := m.check(ctx, m.s.db, r)
-	if f := chunk.Refusal(err); f != nil {
-		return known(chunk.Outcome{Action: chunk.Refused, Err: f})
+	if f := batch.Refusal(err); f != nil {
+		return known(batch.Outcome{Action: batch.Refused, Err: f})
 	} else if err != nil {
-		return chunk.Step{}, err
+		return batch.Step{}, err
 	}
 	if m.p.DryRun {
-		return known(chunk.Outcome{Action: chunk.Migrated})
+		return known(batch.Outcome{Action: batch.Migrated})
 	}
-	return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) { return m.migrate(ctx, tx, r.DID) }}, nil
+	return batch.Step{Run: func(ctx context.Context, tx *db.Tx) (batch.Outcome, error) { return m.migrate(ctx, tx, r.DID) }}, nil
 }
 
 // check reports whether a twin can be migrated by the caller.
@@ -263,14 +263,14 @@ func (m *migrator) change(e *entity.Entity) error {
 }
 
 // migrate stores one twin in the target version.
-func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (chunk.Outcome, error) {
-	o := chunk.Outcome{DID: id, Action: chunk.Unchanged}
+func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (batch.Outcome, error) {
+	o := batch.Outcome{DID: id, Action: batch.Unchanged}
 	r, err := m.s.cfg.Entities.FindForUpdate(ctx, tx, id)
 	if err != nil || r.ProtocolVersion == m.p.To {
 		return o, err
 	}
 	if r.Status == entity.StatusDeactivated {
-		o.Action = chunk.Skipped
+		o.Action = batch.Skipped
 		return o, nil
 	}
 	if err := m.may(ctx, tx, r); err != nil {
@@ -281,5 +281,5 @@ func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (chunk.Out
 	if err != nil {
 		return o, err
 	}
-	return chunk.Outcome{DID: id, Revision: next.Revision, Action: chunk.Migrated, Bytes: len(next.Body)}, nil
+	return batch.Outcome{DID: id, Revision: next.Revision, Action: batch.Migrated, Bytes: len(next.Body)}, nil
 }

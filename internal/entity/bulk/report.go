@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -29,9 +28,9 @@ type ReportRow struct {
 
 // resultRow is the stored form of an outcome. A DID that a dry run made up is
 // not told.
-func resultRow(line int64, o chunk.Outcome, dry bool) (exchange.Row, error) {
+func resultRow(line int64, o batch.Outcome, dry bool) (exchange.Row, error) {
 	r := ReportRow{Line: line, OK: o.Err == nil, Action: o.Action, DID: o.DID}
-	if dry && o.Action == chunk.Created {
+	if dry && o.Action == batch.Created {
 		r.DID = ""
 	}
 	if o.Err != nil {

@@ -1,6 +1,11 @@
 // Package batch does many operations on twins in one request: all of them or
 // none, or each for itself. Every operation is held to the rules of the single
 // route, and says what became of it.
+//
+// A chunk stores many small changes together, as far as they can be. Other
+// writers wait for a chunk, and every transaction costs a write to the disk: so
+// a chunk is some fifty changes. There are no savepoints, so when one change is
+// refused the others are stored again without it.
 package batch
 
 import (

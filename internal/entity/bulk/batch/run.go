@@ -11,7 +11,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/chunk"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -70,7 +69,7 @@ func (s *Service) prepare(ctx context.Context, b *Batch) ([]work, error) {
 		if w.err == nil && w.op.Op == "create" {
 			w.made, w.err = s.make(ctx, w.op)
 		}
-		if w.err != nil && (b.Atomic || chunk.Refusal(w.err) == nil) {
+		if w.err != nil && (b.Atomic || Refusal(w.err) == nil) {
 			return nil, w.fault(i)
 		}
 		if err := ctx.Err(); err != nil {
@@ -95,21 +94,21 @@ func failedReference(n int) error {
 
 // fault is the error of an operation with its place in the batch.
 func (w *work) fault(i int) error {
-	if f := chunk.Refusal(w.err); f != nil {
+	if f := Refusal(w.err); f != nil {
 		return w.op.place(i, f)
 	}
 	return w.err
 }
 
 // run does an operation.
-func (s *Service) run(ctx context.Context, tx *db.Tx, w *work) (chunk.Outcome, error) {
+func (s *Service) run(ctx context.Context, tx *db.Tx, w *work) (Outcome, error) {
 	o := w.op
-	done := chunk.Outcome{DID: o.DID, Action: chunk.Updated}
+	done := Outcome{DID: o.DID, Action: Updated}
 	var r *entity.Row
 	var err error
 	switch o.Op {
 	case "create":
-		done.DID, done.Action = w.made.DID(), chunk.Created
+		done.DID, done.Action = w.made.DID(), Created
 		r, err = s.cfg.Entities.StoreTx(ctx, tx, w.made)
 	case "replace":
 		draft := *o.Entity
@@ -123,7 +122,7 @@ func (s *Service) run(ctx context.Context, tx *db.Tx, w *work) (chunk.Outcome, e
 	case "relate":
 		var added *entity.Relationship
 		if added, err = s.cfg.Entities.RelateTx(ctx, tx, o.DID, *o.Relationship); err == nil {
-			done.Action, done.Relation = chunk.Created, added.ID
+			done.Action, done.Relation = Created, added.ID
 		}
 	case "unrelate":
 		err = s.cfg.Entities.UnrelateTx(ctx, tx, o.DID, o.ID, o.Reason)
@@ -147,13 +146,13 @@ func (s *Service) deactivate(ctx context.Context, tx *db.Tx, o *Operation) (*ent
 }
 
 // result is what a client learns of an outcome.
-func (o *Operation) result(i int, done chunk.Outcome) Result {
+func (o *Operation) result(i int, done Outcome) Result {
 	r := Result{Index: i, Status: http.StatusOK, DID: done.DID, Relationship: done.Relation}
 	if done.Err != nil {
 		f := o.place(i, done.Err)
 		return Result{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: ProblemOf(f)}
 	}
-	if done.Action == chunk.Created {
+	if done.Action == Created {
 		r.Status = http.StatusCreated
 	}
 	if done.Revision > 0 {
@@ -185,7 +184,7 @@ func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], err
 		return web.Reply[Results]{}, err
 	}
 	answer, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, true) })
-	if errors.Is(err, chunk.ErrSome) { // which one is refused shows when each runs for itself
+	if errors.Is(err, ErrSome) { // which one is refused shows when each runs for itself
 		answer, err = once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, false) })
 	}
 	if fault.CodeOf(err) == "TRANSACTION_TIMEOUT" {
@@ -209,8 +208,8 @@ func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 			list = append(list, w.made)
 		}
 		made, err := StoreAll(ctx, tx, s.cfg.Entities, list)
-		if chunk.Refusal(err) != nil {
-			err = chunk.ErrSome
+		if Refusal(err) != nil {
+			err = ErrSome
 		}
 		if err != nil {
 			return none, err
@@ -222,7 +221,7 @@ func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 			continue
 		}
 		w := all[i] // fn may run twice
-		var done chunk.Outcome
+		var done Outcome
 		if done, w.err = s.run(ctx, tx, &w); w.err != nil {
 			return none, w.fault(i)
 		}
@@ -260,10 +259,10 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 	if len(before) > len(b.Operations) { // and the batch itself
 		return nil
 	}
-	all, pace := make([]work, len(b.Operations)), chunk.NewPace(s.db)
-	for first := 0; first < len(all); first += chunk.Rows {
-		end := min(first+chunk.Rows, len(all))
-		var steps []chunk.Step
+	all, pace := make([]work, len(b.Operations)), NewPace(s.db)
+	for first := 0; first < len(all); first += Rows {
+		end := min(first+Rows, len(all))
+		var steps []Step
 		var made []*entity.Prepared
 		var at []int // numbers of their operations
 		for i := first; i < end; i++ {
@@ -280,7 +279,7 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 		if len(steps) == 0 {
 			continue
 		}
-		out, err := chunk.Store(ctx, s.db, chunk.Chunk{Steps: steps, All: AllOf(s.cfg.Entities, steps, made), Pace: pace, Seal: func(ctx context.Context, tx *db.Tx, out []chunk.Outcome, from int) error {
+		out, err := Store(ctx, s.db, Chunk{Steps: steps, All: AllOf(s.cfg.Entities, steps, made), Pace: pace, Seal: func(ctx context.Context, tx *db.Tx, out []Outcome, from int) error {
 			for k := from; k < len(out); k++ {
 				if err := s.keepResult(ctx, tx, name, b.Operations[at[k]].result(at[k], out[k])); err != nil {
 					return err
@@ -300,14 +299,14 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 
 // batchStep prepares an operation. One it refers to may be of this chunk: what
 // became of it is known when the step runs.
-func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i int) (chunk.Step, error) {
+func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i int) (Step, error) {
 	w := &all[i]
 	var open []int // of this chunk
 	for _, n := range w.op.refsOf() {
 		if all[n].made != nil && results[n].Status == 0 {
 			open = append(open, n)
 		} else if results[n].Status == 0 || results[n].Error != nil {
-			return chunk.Refuse("", fault.As(failedReference(n))), nil
+			return Refuse("", fault.As(failedReference(n))), nil
 		}
 	}
 	w.op.refs(func(_ string, did *string) {
@@ -321,20 +320,20 @@ func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i
 	})
 	if w.op.Op == "create" {
 		made, err := s.make(ctx, w.op)
-		if f := chunk.Refusal(err); f != nil {
-			return chunk.Refuse("", f), nil
+		if f := Refusal(err); f != nil {
+			return Refuse("", f), nil
 		} else if err != nil {
-			return chunk.Step{}, err
+			return Step{}, err
 		}
 		w.made = made
 	}
-	return chunk.Step{Run: func(ctx context.Context, tx *db.Tx) (chunk.Outcome, error) {
+	return Step{Run: func(ctx context.Context, tx *db.Tx) (Outcome, error) {
 		for _, n := range open {
 			// Foreign and missing are the same, so this asks for ours.
 			if _, err := s.cfg.Entities.Find(ctx, tx, all[n].made.DID()); fault.KindOf(err) == fault.NotFound {
-				return chunk.Outcome{}, failedReference(n)
+				return Outcome{}, failedReference(n)
 			} else if err != nil {
-				return chunk.Outcome{}, err
+				return Outcome{}, err
 			}
 		}
 		return s.run(ctx, tx, w)

@@ -1,4 +1,4 @@
-package index_test
+package entity
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/entity/index"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
@@ -24,19 +23,19 @@ func TestProps(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for n := range 10 {
-			var props []index.Prop
+			var props []Prop
 			for i := range n {
-				props = append(props, index.Prop{PID: int64(i), Val: fmt.Sprintf("s%d", i)})
+				props = append(props, Prop{PID: int64(i), Val: fmt.Sprintf("s%d", i)})
 			}
 			for range 2 { // a second time changes nothing
-				if err := d.InTx(t.Context(), func(tx *db.Tx) error { return index.AddProps(t.Context(), tx, 7, props) }); err != nil {
+				if err := d.InTx(t.Context(), func(tx *db.Tx) error { return addProps(t.Context(), tx, 7, props) }); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if got := count(t, d, `SELECT count(*) FROM entity_props`); got != n {
 				t.Errorf("%d entries, want %d", got, n)
 			}
-			if err := d.InTx(t.Context(), func(tx *db.Tx) error { return index.DropProps(t.Context(), tx, 7, props) }); err != nil {
+			if err := d.InTx(t.Context(), func(tx *db.Tx) error { return dropProps(t.Context(), tx, 7, props) }); err != nil {
 				t.Fatal(err)
 			}
 			if got := count(t, d, `SELECT count(*) FROM entity_props`); got != 0 {
@@ -50,23 +49,23 @@ func TestProps(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		add := func(ws string, nid int64, names ...index.Name) error {
-			return d.InTx(t.Context(), func(tx *db.Tx) error { return index.AddNames(t.Context(), tx, ws, nid, names) })
+		add := func(ws string, nid int64, names ...Name) error {
+			return d.InTx(t.Context(), func(tx *db.Tx) error { return addNames(t.Context(), tx, ws, nid, names) })
 		}
-		if err := add("ws", 1, index.Name{Scheme: "serial", Value: "1"}, index.Name{Scheme: "crm", Value: "1"}); err != nil {
+		if err := add("ws", 1, Name{Scheme: "serial", Value: "1"}, Name{Scheme: "crm", Value: "1"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := add("other", 2, index.Name{Scheme: "serial", Value: "1"}); err != nil {
+		if err := add("other", 2, Name{Scheme: "serial", Value: "1"}); err != nil {
 			t.Errorf("the same name in another workspace: %v", err)
 		}
-		err := add("ws", 3, index.Name{Scheme: "new", Value: "1"}, index.Name{Scheme: "serial", Value: "1"}, index.Name{Scheme: "crm", Value: "1"})
+		err := add("ws", 3, Name{Scheme: "new", Value: "1"}, Name{Scheme: "serial", Value: "1"}, Name{Scheme: "crm", Value: "1"})
 		if f := fault.As(err); f == nil || f.Code != "EXTERNAL_ID_EXISTS" || len(f.Fields) != 2 || f.Fields[1].Pointer != "/externalIds/crm" {
 			t.Errorf("two names that are taken = %+v, want both named", f)
 		}
 		drop := func(nid int64) {
 			t.Helper()
 			err := d.InTx(t.Context(), func(tx *db.Tx) error {
-				return index.DropNames(t.Context(), tx, "ws", nid, []index.Name{{Scheme: "serial", Value: "1"}})
+				return dropNames(t.Context(), tx, "ws", nid, []Name{{Scheme: "serial", Value: "1"}})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -77,7 +76,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%d names, want 3: a twin frees its own only", got)
 		}
 		drop(1)
-		if err := add("ws", 3, index.Name{Scheme: "serial", Value: "1"}); err != nil {
+		if err := add("ws", 3, Name{Scheme: "serial", Value: "1"}); err != nil {
 			t.Errorf("a freed name: %v", err)
 		}
 	})

@@ -1,4 +1,4 @@
-package index_test
+package entity_test
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/index"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
@@ -21,14 +21,14 @@ func TestTextSorts(t *testing.T) {
 		if math.IsNaN(a) || math.IsNaN(b) {
 			t.Skip("JSON has no NaN")
 		}
-		x, _ := index.Text(rql.Number, a)
-		y, _ := index.Text(rql.Number, b)
+		x, _ := entity.IndexText(rql.Number, a)
+		y, _ := entity.IndexText(rql.Number, b)
 		if (a < b) != (x < y) || (a == b) != (x == y) {
 			t.Fatalf("%v and %v are %q and %q", a, b, x, y)
 		}
 		m, n := rapid.Int64Range(0, 4e12).Draw(t, "m"), rapid.Int64Range(0, 4e12).Draw(t, "n")
-		early, _ := index.Text(rql.Time, time.UnixMilli(m).UTC().Format(time.RFC3339Nano))
-		late, _ := index.Text(rql.Time, time.UnixMilli(n).In(time.FixedZone("", 7200)).Format(time.RFC3339Nano))
+		early, _ := entity.IndexText(rql.Time, time.UnixMilli(m).UTC().Format(time.RFC3339Nano))
+		late, _ := entity.IndexText(rql.Time, time.UnixMilli(n).In(time.FixedZone("", 7200)).Format(time.RFC3339Nano))
 		if (m < n) != (early < late) || (m == n) != (early == late) {
 			t.Fatalf("%d and %d are %q and %q", m, n, early, late)
 		}
@@ -56,12 +56,12 @@ func TestText(t *testing.T) {
 		{rql.Any, []any{1.0}, "", false},
 		{rql.Text, nil, "", false},
 	} {
-		if got, ok := index.Text(tt.kind, tt.value); got != tt.want || ok != tt.ok {
+		if got, ok := entity.IndexText(tt.kind, tt.value); got != tt.want || ok != tt.ok {
 			t.Errorf("Text(%s, %v) = %q, %v, want %q, %v", tt.kind, tt.value, got, ok, tt.want, tt.ok)
 		}
 	}
 	for _, long := range []string{strings.Repeat("x", 500), strings.Repeat("€", 100), "x" + strings.Repeat("😀", 100)} {
-		got, _ := index.Text(rql.Text, long)
+		got, _ := entity.IndexText(rql.Text, long)
 		if len(got) > 121 || len(got) < 117 || !utf8.ValidString(got) || !strings.HasPrefix("s"+long, got) {
 			t.Errorf("Text(%.10s…) = %q, want its beginning in whole characters", long, got)
 		}
@@ -74,7 +74,7 @@ func TestKeys(t *testing.T) {
 	for _, ws := range []string{"a", "b", "a\x00type"} {
 		for _, field := range []string{"type", "status", ""} {
 			for _, value := range []string{"x", "", "type\x00x"} {
-				k := index.Key(ws, field, value)
+				k := entity.Key(ws, field, value)
 				name := strings.Join([]string{ws, field, value}, "|")
 				if other, ok := seen[k]; ok && strings.ReplaceAll(other, "|", "\x00") != strings.ReplaceAll(name, "|", "\x00") {
 					t.Errorf("%q and %q have one key", other, name)
@@ -85,7 +85,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	}
-	if index.PropID("ws", "did:p:1", "a") == index.PropID("ws", "did:p:2", "a") || index.PropID("ws", "did:p:1", "a") == index.PropID("ws2", "did:p:1", "a") {
+	if entity.PropID("ws", "did:p:1", "a") == entity.PropID("ws", "did:p:2", "a") || entity.PropID("ws", "did:p:1", "a") == entity.PropID("ws2", "did:p:1", "a") {
 		t.Error("properties of two protocols or workspaces share a number")
 	}
 }

@@ -1,4 +1,4 @@
-package index
+package entity
 
 import (
 	"crypto/sha256"
@@ -30,11 +30,11 @@ func PropID(ws, protocol, name string) int64 {
 // texts share an entry with others of the same beginning; readers compare.
 const maxIndexed = 120
 
-// Text is a scalar as the property index holds it: texts sort as texts,
+// IndexText is a scalar as the property index holds it: texts sort as texts,
 // numbers as numbers, times as times, and no kind mixes with another. kind is
 // how values of the declared type compare. It returns false for a value that is
 // not indexed: an object, an array, null.
-func Text(kind rql.Kind, value any) (string, bool) {
+func IndexText(kind rql.Kind, value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
 		if kind == rql.Time {

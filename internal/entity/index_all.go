@@ -1,4 +1,4 @@
-package index
+package entity
 
 import (
 	"context"
@@ -32,18 +32,18 @@ const (
 	insertNames10SQLite = `INSERT OR IGNORE ` + nameRows
 )
 
-// PropOf is an entry of a twin.
-type PropOf struct {
+// propOf is an entry of a twin.
+type propOf struct {
 	Prop
 	NID int64
 }
 
-// AddAllProps enters many twins into the property index.
-func AddAllProps(ctx context.Context, tx *db.Tx, list []PropOf) error {
+// addAllProps enters many twins into the property index.
+func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
 	for part := range slices.Chunk(list, manyProps) {
 		if len(part) < manyProps {
 			for _, p := range part {
-				if err := AddProps(ctx, tx, p.NID, []Prop{p.Prop}); err != nil {
+				if err := addProps(ctx, tx, p.NID, []Prop{p.Prop}); err != nil {
 					return err
 				}
 			}
@@ -66,20 +66,20 @@ func AddAllProps(ctx context.Context, tx *db.Tx, list []PropOf) error {
 	return nil
 }
 
-// NameOf is a name of a twin.
-type NameOf struct {
+// nameOf is a name of a twin.
+type nameOf struct {
 	Name
 	NID int64
 }
 
-// AddAllNames enters the names of many twins of a workspace. It is false when
-// one of them is taken, and does not tell which; a fault of AddNames says the
+// addAllNames enters the names of many twins of a workspace. It is false when
+// one of them is taken, and does not tell which; a fault of addNames says the
 // same.
-func AddAllNames(ctx context.Context, tx *db.Tx, ws string, list []NameOf) (bool, error) {
+func addAllNames(ctx context.Context, tx *db.Tx, ws string, list []nameOf) (bool, error) {
 	for part := range slices.Chunk(list, manyNames) {
 		if len(part) < manyNames {
 			for _, x := range part {
-				if err := AddNames(ctx, tx, ws, x.NID, []Name{x.Name}); err != nil {
+				if err := addNames(ctx, tx, ws, x.NID, []Name{x.Name}); err != nil {
 					return false, err
 				}
 			}

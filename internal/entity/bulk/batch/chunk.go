@@ -1,8 +1,4 @@
-// Package chunk stores many small changes together, as far as they can be.
-// Other writers wait for a chunk, and every transaction costs a write to the
-// disk: so a chunk is some fifty changes. There are no savepoints, so when one
-// change is refused the others are stored again without it.
-package chunk
+package batch
 
 import (
 	"context"
