@@ -36,6 +36,7 @@ var ladder = map[string]int{
 	"internal/sheet":   ground,
 	"internal/privacy": ground,
 	"internal/cache":   ground,
+	"internal/cel":     ground,
 
 	"internal/db":       base,
 	"internal/web":      base,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -39,7 +39,7 @@ type Open struct {
 	OpenEnrolment    bool        // there may be others than those that are listed
 	Listed           bool        // there is a list of households
 	Form             *form.Form
-	Eligibility      *expr.Program // nil: every response counts
+	Eligibility      *cel.Program // nil: every response counts
 
 	duties *plan.Duties
 	weight int // in the cache

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // Check checks answers. It never fails: what it finds is in the result. When
@@ -183,4 +183,4 @@ func (ev *evaluation) finish() {
 	r.Complete = len(r.Missing) == 0 && len(r.Wrong) == 0 && r.Completeness >= ev.f.t.Validations.CompletionThreshold
 }
 
-var _ expr.Members = (*block)(nil)
+var _ cel.Members = (*block)(nil)

@@ -9,26 +9,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // choices are the kinds whose answer is one of a few values, or several.
 var choices = []*Kind{
 	{
 		Type: SingleChoice, Members: Members{Options: true, Other: true, NoAnswer: true},
-		CEL: expr.Text, read: (*answering).single, object: (*answering).inOtherWords, value: chosen, Parse: parseText,
+		CEL: cel.Text, read: (*answering).single, object: (*answering).inOtherWords, value: chosen, Parse: parseText,
 		Quality: Quality{Choice: true, Scale: true},
 		XLSForm: XLSForm{Word: "select_one", Reads: []string{"select_one"}},
 	},
 	{
 		Type: MultipleChoice, Members: Members{Options: true, Other: true, NoAnswer: true, Selections: true}, Several: true,
-		CEL: expr.Texts, read: (*answering).multiple, value: allChosen, Parse: parseList,
+		CEL: cel.Texts, read: (*answering).multiple, value: allChosen, Parse: parseList,
 		Quality: Quality{Choice: true},
 		XLSForm: XLSForm{Word: "select_multiple", Reads: []string{"select_multiple"}},
 	},
 	{
 		Type: Rank, Members: Members{Options: true, NoAnswer: true}, Several: true, Ordered: true,
-		CEL: expr.Texts, read: (*answering).rank, value: allChosen, Parse: parseList,
+		CEL: cel.Texts, read: (*answering).rank, value: allChosen, Parse: parseList,
 		XLSForm: XLSForm{Word: "rank", Reads: []string{"rank"}},
 	},
 	{
@@ -39,13 +39,13 @@ var choices = []*Kind{
 	},
 	{
 		Type: Boolean, Members: Members{NoAnswer: true},
-		CEL: expr.Boolean, read: (*answering).boolean, value: decided, Parse: parseBoolean,
+		CEL: cel.Boolean, read: (*answering).boolean, value: decided, Parse: parseBoolean,
 		Quality: Quality{Choice: true},
 		XLSForm: XLSForm{Word: "select_one", Reads: []string{"acknowledge"}, Marks: []string{"select_one"}},
 	},
 	{
 		Type: Consent, Members: Members{NoAnswer: true}, Consent: true,
-		CEL: expr.Boolean, read: (*answering).boolean, value: decided, Parse: parseBoolean,
+		CEL: cel.Boolean, read: (*answering).boolean, value: decided, Parse: parseBoolean,
 		Quality: Quality{Apart: true},
 		XLSForm: XLSForm{Word: "select_one", Marks: []string{"select_one", "acknowledge"}},
 	},
@@ -290,13 +290,13 @@ func (a *answering) boolean() error {
 
 // chosen is an answer that is one option. What was chosen in other words is the
 // option "other".
-func chosen(_ *block, _ *node, c *cell) expr.Value { return expr.TextValue(c.text) }
+func chosen(_ *block, _ *node, c *cell) cel.Value { return cel.TextValue(c.text) }
 
 // allChosen is an answer that is several options.
-func allChosen(_ *block, _ *node, c *cell) expr.Value { return expr.TextsValue(c.texts) }
+func allChosen(_ *block, _ *node, c *cell) cel.Value { return cel.TextsValue(c.texts) }
 
 // decided is an answer that is yes or no.
-func decided(_ *block, _ *node, c *cell) expr.Value { return expr.BooleanValue(c.flag) }
+func decided(_ *block, _ *node, c *cell) cel.Value { return cel.BooleanValue(c.flag) }
 
 func parseList(text string, option func(string) string) (any, bool) {
 	all := strings.Fields(text)

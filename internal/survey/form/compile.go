@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // Form is a compiled template: what answers are checked against. It never
@@ -25,10 +25,10 @@ type compiled struct {
 	byID     map[string]int
 	unique   map[string]*node // questions whose id is unique in the template
 	vars     map[string]variable
-	shapes   []*expr.Shape
-	env      *expr.Env
+	shapes   []*cel.Shape
+	env      *cel.Env
 
-	household, response *expr.Shape
+	household, response *cel.Shape
 
 	weight int // bytes of expressions
 }
@@ -39,7 +39,7 @@ type compiled struct {
 func Compile(t *Template) (*Form, error) {
 	c := &compiler{
 		compiled: &compiled{t: t, byID: map[string]int{}, unique: map[string]*node{}, vars: map[string]variable{}},
-		patterns: map[string]*expr.Pattern{},
+		patterns: map[string]*cel.Pattern{},
 	}
 	c.document()
 	if !c.over { // with other problems too, for expressions have their own
@@ -133,7 +133,7 @@ type compiler struct {
 	written   int // bytes of expressions
 	nodes     []*node
 	heap      int                      // bytes of regular expressions
-	patterns  map[string]*expr.Pattern // by the text of a question
+	patterns  map[string]*cel.Pattern // by the text of a question
 }
 
 func (c *compiler) problem(pointer, code, format string, args ...any) {
@@ -178,8 +178,8 @@ func (c *compiler) build() {
 	}
 }
 
-func (c *compiler) shape(name string) *expr.Shape {
-	s := expr.NewShape(name)
+func (c *compiler) shape(name string) *cel.Shape {
+	s := cel.NewShape(name)
 	c.shapes = append(c.shapes, s)
 	return s
 }
@@ -218,7 +218,7 @@ func (c *compiler) fill(box *container, questions []Question, at string) {
 		if !twice {
 			box.shape.Add(n.id, n.typeOf())
 		} else {
-			box.shape.Add(n.id, expr.Any) // to say what is wrong here is enough
+			box.shape.Add(n.id, cel.Any) // to say what is wrong here is enough
 		}
 	}
 	box.sort()

@@ -3,14 +3,14 @@ package form
 import (
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // graph is which question must be known before which. A vertex is a section or
 // a question; its answer is known once its relevance is.
 type graph struct {
 	c      *compiler
-	shapes map[*expr.Shape]*container
+	shapes map[*cel.Shape]*container
 	state  map[any]mark // by *section or *node
 	trail  []string
 	found  bool
@@ -27,7 +27,7 @@ const (
 // cycles refuses questions whose relevance or calculation depends on
 // themselves, and marks what is calculated from private answers as private.
 func (c *compiler) cycles() {
-	g := &graph{c: c, shapes: map[*expr.Shape]*container{}, state: map[any]mark{}}
+	g := &graph{c: c, shapes: map[*cel.Shape]*container{}, state: map[any]mark{}}
 	for _, s := range c.sections {
 		g.shapes[s.shape] = s.container
 		s.each(func(n *node) {
@@ -94,7 +94,7 @@ func (g *graph) node(n *node) {
 }
 
 // program visits what a program reads, and reports whether any of it is private.
-func (g *graph) program(p *expr.Program) (private bool) {
+func (g *graph) program(p *cel.Program) (private bool) {
 	if p == nil {
 		return false
 	}

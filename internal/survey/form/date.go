@@ -3,25 +3,25 @@ package form
 import (
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // dates are the kinds whose answer is a point in time, or a time of day.
 var dates = []*Kind{
 	{
 		Type: Date, Members: Members{NoAnswer: true}, Day: true,
-		CEL: expr.Instant, read: (*answering).string, want: wantDate, value: moment, Parse: parseText,
+		CEL: cel.Instant, read: (*answering).string, want: wantDate, value: moment, Parse: parseText,
 		Quality: Quality{Identity: true},
 		XLSForm: XLSForm{Word: "date", Reads: []string{"date"}},
 	},
 	{
 		Type: Time, Members: Members{NoAnswer: true}, Clock: true,
-		CEL: expr.Text, read: (*answering).string, want: wantTime, value: written, Parse: parseText,
+		CEL: cel.Text, read: (*answering).string, want: wantTime, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "time", Reads: []string{"time"}},
 	},
 	{
 		Type: DateTime, Members: Members{NoAnswer: true},
-		CEL: expr.Instant, read: (*answering).string, want: wantDateTime, value: moment, Parse: parseText,
+		CEL: cel.Instant, read: (*answering).string, want: wantDateTime, value: moment, Parse: parseText,
 		XLSForm: XLSForm{Word: "dateTime", Reads: []string{"dateTime"}},
 	},
 }
@@ -50,14 +50,14 @@ func wantDateTime(s string) string {
 }
 
 // moment is an answer that is a point in time.
-func moment(b *block, n *node, c *cell) expr.Value {
+func moment(b *block, n *node, c *cell) cel.Value {
 	layout := time.RFC3339
 	if n.kind.Day {
 		layout = time.DateOnly
 	}
 	t, err := time.Parse(layout, b.string(c))
 	if err != nil {
-		return expr.Null
+		return cel.Null
 	}
-	return expr.InstantValue(t.UTC())
+	return cel.InstantValue(t.UTC())
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // evaluation is one check of answers.
@@ -22,9 +22,9 @@ type evaluation struct {
 	gaps      gaps
 	waits     map[*truth]gap // what is unsure, and the answer that decides it
 	made      int            // cells of groups and elements
-	today     expr.Value
-	household *expr.Record
-	response  *expr.Record
+	today     cel.Value
+	household *cel.Record
+	response  *cel.Record
 }
 
 // block is an instance of a container: a section, a group, an element.
@@ -34,7 +34,7 @@ type block struct {
 	up     *block
 	index  int // of an element
 	cells  []cell
-	record expr.Record
+	record cel.Record
 	known  truth // relevance of a section
 }
 
@@ -48,7 +48,7 @@ type cell struct {
 	num        float64
 	text       string   // the chosen option
 	texts      []string // the chosen options
-	value      expr.Value
+	value      cel.Value
 	kids       *block
 	elements   []*block
 }
@@ -74,7 +74,7 @@ func (ev *evaluation) begin() {
 	for i, s := range ev.f.sections {
 		b := &ev.blocks[i]
 		b.ev, b.box = ev, s.container
-		b.record = expr.Record{Shape: s.shape, Members: b}
+		b.record = cel.Record{Shape: s.shape, Members: b}
 		if ev.f.selected[i] {
 			b.cells, cells = cells[:len(s.nodes):len(s.nodes)], cells[len(s.nodes):]
 			ev.groups(b)
@@ -84,7 +84,7 @@ func (ev *evaluation) begin() {
 
 func (ev *evaluation) newBlock(box *container, up *block) *block {
 	b := &block{ev: ev, box: box, up: up, cells: make([]cell, len(box.nodes))}
-	b.record = expr.Record{Shape: box.shape, Members: b}
+	b.record = cel.Record{Shape: box.shape, Members: b}
 	ev.made += len(b.cells)
 	ev.groups(b)
 	return b
@@ -100,7 +100,7 @@ func (ev *evaluation) groups(b *block) {
 }
 
 // outside is where expressions about the whole response are evaluated.
-func (ev *evaluation) outside() expr.Vars { return &block{ev: ev} }
+func (ev *evaluation) outside() cel.Vars { return &block{ev: ev} }
 
 // ResolveName gives the variables of expressions that stand in the block.
 func (b *block) ResolveName(name string) (any, bool) {
@@ -117,11 +117,11 @@ func (b *block) ResolveName(name string) (any, bool) {
 				continue
 			}
 			if v.kind == anIndex {
-				return expr.WholeValue(e.index), true
+				return cel.WholeValue(e.index), true
 			}
 			return &e.record, true
 		}
-		return expr.Null, true
+		return cel.Null, true
 	case theHousehold:
 		return about(&b.ev.household, b.ev.f.household, b.ev.in.Household), true
 	case theResponse:
@@ -129,63 +129,63 @@ func (b *block) ResolveName(name string) (any, bool) {
 	}
 	if b.ev.today == nil {
 		y, m, d := b.ev.in.Now.Date()
-		b.ev.today = expr.InstantValue(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
+		b.ev.today = cel.InstantValue(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
 	}
 	return b.ev.today, true
 }
 
-// Parent implements expr.Vars.
-func (b *block) Parent() expr.Vars { return nil }
+// Parent implements cel.Vars.
+func (b *block) Parent() cel.Vars { return nil }
 
 // about is the record of the household or the response.
-func about(kept **expr.Record, shape *expr.Shape, values map[string]any) *expr.Record {
+func about(kept **cel.Record, shape *cel.Shape, values map[string]any) *cel.Record {
 	if *kept == nil {
-		*kept = &expr.Record{Shape: shape, Members: facts{fields: shape.Fields(), values: values}}
+		*kept = &cel.Record{Shape: shape, Members: facts{fields: shape.Fields(), values: values}}
 	}
 	return *kept
 }
 
 // facts are members that come from outside.
 type facts struct {
-	fields []expr.Field
+	fields []cel.Field
 	values map[string]any
 	miss   func() // is told of those that are missing and may still come; nil when none may
 }
 
-// Member implements expr.Members.
-func (f facts) Member(i int) expr.Value {
+// Member implements cel.Members.
+func (f facts) Member(i int) cel.Value {
 	v, ok := f.values[f.fields[i].Name]
-	if f.fields[i].Type == expr.Instant {
+	if f.fields[i].Type == cel.Instant {
 		return instant(v)
 	}
 	if !ok && f.fields[i].Name == "attributes" {
-		return expr.Bag{}
+		return cel.Bag{}
 	}
 	if !ok && f.miss != nil {
 		f.miss()
 	}
-	return expr.Native(v)
+	return cel.Native(v)
 }
 
-// Answered implements expr.Members.
+// Answered implements cel.Members.
 func (f facts) Answered() bool { return len(f.values) > 0 }
 
-func instant(v any) expr.Value {
+func instant(v any) cel.Value {
 	switch v := v.(type) {
 	case time.Time:
 		if !v.IsZero() {
-			return expr.InstantValue(v)
+			return cel.InstantValue(v)
 		}
 	case string:
 		if t, err := time.Parse(time.RFC3339, v); err == nil {
-			return expr.InstantValue(t)
+			return cel.InstantValue(t)
 		}
 	}
-	return expr.Null
+	return cel.Null
 }
 
 // holds evaluates a condition within the budget of the check.
-func (b *block) holds(p *expr.Program) (held bool, err error) {
+func (b *block) holds(p *cel.Program) (held bool, err error) {
 	if b.ev.cost > maxCost {
 		return false, errBudget
 	}
@@ -196,16 +196,16 @@ func (b *block) holds(p *expr.Program) (held bool, err error) {
 
 // Member gives an answer to expressions: null when there is none, when the
 // question is not asked, and for dontKnow and refused.
-func (b *block) Member(i int) expr.Value {
+func (b *block) Member(i int) cel.Value {
 	if i >= len(b.cells) {
-		return expr.Null
+		return cel.Null
 	}
 	n, c := b.box.nodes[i], &b.cells[i]
 	if !b.asks(n) {
 		if c.known == unsure {
 			b.ev.miss(gap{b, n})
 		}
-		return expr.Null
+		return cel.Null
 	}
 	if n.kind.Calculated {
 		b.compute(n)

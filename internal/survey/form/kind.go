@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // Kind is all the program knows about a type of question. Each type is one
@@ -22,7 +22,7 @@ type Kind struct {
 	Calculated bool // the server gives the answer
 	Consent    bool // the answer says whether somebody agrees to the interview
 
-	CEL       expr.Type // of the answer; that of records is made for each question
+	CEL       cel.Type // of the answer; that of records is made for each question
 	Several   bool      // the answer is an array of options
 	Ordered   bool      // and their order is the answer
 	Takes     Type      // every answer of this type is one of the kind too
@@ -47,7 +47,7 @@ type Kind struct {
 	read      func(*answering) error
 	object    func(*answering, []member)            // reads an object; nil when none is an answer
 	want      func(s string) string                 // says what a text must be, or nothing when s is
-	value     func(*block, *node, *cell) expr.Value // the answer in expressions
+	value     func(*block, *node, *cell) cel.Value // the answer in expressions
 }
 
 // Members are those members of a question that not every kind has.
@@ -111,7 +111,7 @@ func index(families ...[]*Kind) map[Type]*Kind {
 }
 
 // unknownKind is that of types that do not exist.
-var unknownKind = &Kind{CEL: expr.Any}
+var unknownKind = &Kind{CEL: cel.Any}
 
 // KindOf is the kind of a type. That of a type that does not exist has no
 // properties at all.

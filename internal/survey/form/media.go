@@ -1,6 +1,6 @@
 package form
 
-import "github.com/hearth-dmrv/hearth/internal/survey/expr"
+import "github.com/hearth-dmrv/hearth/internal/cel"
 
 // media are the kinds whose answer names a file that was sent.
 var media = []*Kind{
@@ -13,7 +13,7 @@ var media = []*Kind{
 // file is a kind with what all files have in common.
 func file(k Kind) *Kind {
 	k.Media, k.NoAnswer, k.Quality.Apart = true, true, true
-	k.CEL, k.read, k.want, k.value = expr.Text, (*answering).string, wantFile, written
+	k.CEL, k.read, k.want, k.value = cel.Text, (*answering).string, wantFile, written
 	return &k
 }
 

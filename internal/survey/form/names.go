@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // variable tells what a variable of expressions is.
@@ -28,30 +28,30 @@ const (
 // householdMembers and responseMembers are the members of household and
 // response, and what they are.
 var (
-	householdMembers = []expr.Field{{Name: "did", Type: expr.Text}, {Name: "group", Type: expr.Text}, {Name: "stratum", Type: expr.Text}, {Name: "attributes", Type: expr.Any}}
-	responseMembers  = []expr.Field{
-		{Name: "mode", Type: expr.Text},
-		{Name: "language", Type: expr.Text},
-		{Name: "collector", Type: expr.Text},
-		{Name: "startedAt", Type: expr.Instant},
-		{Name: "submittedAt", Type: expr.Instant},
-		{Name: "round", Type: expr.Number},
+	householdMembers = []cel.Field{{Name: "did", Type: cel.Text}, {Name: "group", Type: cel.Text}, {Name: "stratum", Type: cel.Text}, {Name: "attributes", Type: cel.Any}}
+	responseMembers  = []cel.Field{
+		{Name: "mode", Type: cel.Text},
+		{Name: "language", Type: cel.Text},
+		{Name: "collector", Type: cel.Text},
+		{Name: "startedAt", Type: cel.Instant},
+		{Name: "submittedAt", Type: cel.Instant},
+		{Name: "round", Type: cel.Number},
 	}
 )
 
 // declare makes the environment of all expressions of the template.
 func (c *compiler) declare() error {
-	var vars []expr.Variable
-	add := func(name string, t expr.Type, v variable) {
-		vars = append(vars, expr.Variable{Name: name, Type: t})
+	var vars []cel.Variable
+	add := func(name string, t cel.Type, v variable) {
+		vars = append(vars, cel.Variable{Name: name, Type: t})
 		c.vars[name] = v
 	}
 	for i, s := range c.sections {
-		add(s.variable, expr.RecordOf(s.shape), variable{kind: aSection, at: i})
+		add(s.variable, cel.RecordOf(s.shape), variable{kind: aSection, at: i})
 		s.each(func(n *node) {
 			if n.kind.Repeated {
-				add(n.kids.variable, expr.RecordOf(n.kids.shape), variable{kind: anElement, box: n.kids})
-				add(n.kids.position, expr.Whole, variable{kind: anIndex, box: n.kids})
+				add(n.kids.variable, cel.RecordOf(n.kids.shape), variable{kind: anElement, box: n.kids})
+				add(n.kids.position, cel.Whole, variable{kind: anIndex, box: n.kids})
 			}
 		})
 	}
@@ -62,11 +62,11 @@ func (c *compiler) declare() error {
 	for _, f := range responseMembers {
 		c.response.Add(f.Name, f.Type)
 	}
-	add("@household", expr.RecordOf(c.household), variable{kind: theHousehold})
-	add("@response", expr.RecordOf(c.response), variable{kind: theResponse})
-	add("@today", expr.Instant, variable{kind: theDay})
+	add("@household", cel.RecordOf(c.household), variable{kind: theHousehold})
+	add("@response", cel.RecordOf(c.response), variable{kind: theResponse})
+	add("@today", cel.Instant, variable{kind: theDay})
 	var err error
-	c.env, err = expr.NewEnv(c.shapes, vars)
+	c.env, err = cel.NewEnv(c.shapes, vars)
 	return err
 }
 
@@ -75,44 +75,44 @@ func (c *compiler) declare() error {
 // questions of its own section, those that are unique in the template, and the
 // household, the response and the day. box is nil for an expression about the
 // whole response.
-func (f *compiled) names(box *container) expr.Names {
-	return func(name string) (expr.Ref, error) {
+func (f *compiled) names(box *container) cel.Names {
+	return func(name string) (cel.Ref, error) {
 		for r := box.repeat(); r != nil; r = r.parent().repeat() {
 			if name == "index" {
-				return expr.Ref{Var: r.position}, nil
+				return cel.Ref{Var: r.position}, nil
 			}
 			if path := r.scope[name]; path != nil {
-				return expr.Ref{Var: r.variable, Path: path}, nil
+				return cel.Ref{Var: r.variable, Path: path}, nil
 			}
 		}
 		if i, ok := f.byID[name]; ok {
-			return expr.Ref{Var: f.sections[i].variable}, nil
+			return cel.Ref{Var: f.sections[i].variable}, nil
 		}
 		if slices.Contains(ours, name) && name != "index" && name != "math" {
-			return expr.Ref{Var: "@" + name}, nil
+			return cel.Ref{Var: "@" + name}, nil
 		}
 		if box != nil {
 			if path := f.sections[box.section].scope[name]; path != nil {
-				return expr.Ref{Var: f.sections[box.section].variable, Path: path}, nil
+				return cel.Ref{Var: f.sections[box.section].variable, Path: path}, nil
 			}
 		}
 		return f.byName(name)
 	}
 }
 
-func (f *compiled) byName(name string) (expr.Ref, error) {
+func (f *compiled) byName(name string) (cel.Ref, error) {
 	n, ok := f.unique[name]
 	switch {
 	case !ok && f.ambiguous(name):
-		return expr.Ref{}, fmt.Errorf("several sections have a question %s; name its section too", name)
+		return cel.Ref{}, fmt.Errorf("several sections have a question %s; name its section too", name)
 	case !ok:
-		return expr.Ref{}, fmt.Errorf("no section and no question is called %s", name)
+		return cel.Ref{}, fmt.Errorf("no section and no question is called %s", name)
 	case n.in.repeat() != nil:
 		repeat := n.in.repeat().owner.id
-		return expr.Ref{}, fmt.Errorf("%s is asked in the repeat %s; use a list such as %s.map(x, x.%s)", name, repeat, repeat, name)
+		return cel.Ref{}, fmt.Errorf("%s is asked in the repeat %s; use a list such as %s.map(x, x.%s)", name, repeat, repeat, name)
 	}
 	s := f.sections[n.in.section]
-	return expr.Ref{Var: s.variable, Path: s.scope[name]}, nil
+	return cel.Ref{Var: s.variable, Path: s.scope[name]}, nil
 }
 
 func (f *compiled) ambiguous(name string) bool {
@@ -124,9 +124,9 @@ func (f *compiled) ambiguous(name string) bool {
 }
 
 // Condition compiles an expression about a whole response, such as who is
-// eligible; Result.Holds evaluates it. The error is an *expr.Error.
-func (f *Form) Condition(source string) (*expr.Program, error) {
-	return f.env.Compile(source, f.names(nil), expr.Condition)
+// eligible; Result.Holds evaluates it. The error is an *cel.Error.
+func (f *Form) Condition(source string) (*cel.Program, error) {
+	return f.env.Compile(source, f.names(nil), cel.Condition)
 }
 
 // expressions compiles every expression and refuses cycles.
@@ -136,13 +136,13 @@ func (c *compiler) expressions() {
 		return
 	}
 	for _, s := range c.sections {
-		s.relevant = c.compile(s.pointer+"/relevant", s.s.Relevant, s.container, expr.Condition)
+		s.relevant = c.compile(s.pointer+"/relevant", s.s.Relevant, s.container, cel.Condition)
 	}
 	for _, n := range c.nodes {
-		n.relevant = c.compile(n.pointer+"/relevant", n.q.Relevant, n.in, expr.Condition)
-		n.required = c.compile(n.pointer+"/required", n.q.Required.When, n.in, expr.Condition)
-		n.constraint = c.compile(n.pointer+"/constraint", n.q.Constraint, n.in, expr.Condition)
-		n.calculate = c.compile(n.pointer+"/calculate", n.q.Calculate, n.in, expr.Result)
+		n.relevant = c.compile(n.pointer+"/relevant", n.q.Relevant, n.in, cel.Condition)
+		n.required = c.compile(n.pointer+"/required", n.q.Required.When, n.in, cel.Condition)
+		n.constraint = c.compile(n.pointer+"/constraint", n.q.Constraint, n.in, cel.Condition)
+		n.calculate = c.compile(n.pointer+"/calculate", n.q.Calculate, n.in, cel.Result)
 	}
 	c.cycles()
 	if len(c.problems) == 0 {
@@ -150,7 +150,7 @@ func (c *compiler) expressions() {
 	}
 }
 
-func (c *compiler) compile(at, source string, box *container, want expr.Want) *expr.Program {
+func (c *compiler) compile(at, source string, box *container, want cel.Want) *cel.Program {
 	if source == "" || c.heap > maxPatterns {
 		return nil
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // node is a compiled question.
@@ -19,13 +19,13 @@ type node struct {
 	kids    *container // of a group or repeat
 	private bool       // the answer is kept apart: marked, or in a marked group, or calculated from such answers
 
-	relevant, required, constraint, calculate *expr.Program
+	relevant, required, constraint, calculate *cel.Program
 
 	options  map[string]*choice
 	rows     map[string]int // matrix: row value to its place in rowOrder
 	rowOrder []string       // in canonical order
-	shape    *expr.Shape    // geo, quantity, matrix
-	pattern  *expr.Pattern
+	shape    *cel.Shape    // geo, quantity, matrix
+	pattern  *cel.Pattern
 	min, max float64 // of numbers; infinite when open
 	most     int     // characters of a text, elements of a repeat
 }
@@ -50,7 +50,7 @@ type container struct {
 	byID   map[string]*node
 	sorted []*node // in canonical order
 	groups []*node // those that are groups
-	shape  *expr.Shape
+	shape  *cel.Shape
 	scope  map[string][]string // of a section or repeat: how to reach questions, those in groups too
 }
 
@@ -116,6 +116,6 @@ type section struct {
 	id       string
 	pointer  string
 	place    string // in a response
-	relevant *expr.Program
+	relevant *cel.Program
 	required bool
 }

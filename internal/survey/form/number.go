@@ -8,26 +8,26 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // numbers are the kinds whose answer is a number, with or without its unit.
 var numbers = []*Kind{
 	{
 		Type: Number, Members: Members{Bounds: true, NoAnswer: true, Unit: true}, Takes: Integer,
-		CEL: expr.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
+		CEL: cel.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
 		Quality: Quality{Amount: true},
 		XLSForm: XLSForm{Word: "decimal", Reads: []string{"decimal"}, Marks: []string{"decimal", "range"}, Range: true},
 	},
 	{
 		Type: Integer, Members: Members{Bounds: true, NoAnswer: true, Unit: true}, whole: true,
-		CEL: expr.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
+		CEL: cel.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
 		Quality: Quality{Amount: true, Identity: true, Code: true},
 		XLSForm: XLSForm{Word: "integer", Reads: []string{"integer", "range"}, Range: true},
 	},
 	{
 		Type: Rating, Members: Members{Bounds: true, NoAnswer: true}, whole: true, low: 1, high: 5,
-		CEL: expr.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
+		CEL: cel.Number, read: (*answering).number, value: numeric, Parse: parseNumber,
 		Quality: Quality{Scale: true},
 		XLSForm: XLSForm{Word: "range", Appearance: "rating", Amid: true},
 	},
@@ -117,7 +117,7 @@ func onStep(f, low, step float64) bool {
 }
 
 // numeric is an answer that is a number.
-func numeric(_ *block, _ *node, c *cell) expr.Value { return expr.NumberValue(c.num) }
+func numeric(_ *block, _ *node, c *cell) cel.Value { return cel.NumberValue(c.num) }
 
 func parseNumber(text string, _ func(string) string) (any, bool) {
 	v := jsontext.Value(text)

@@ -6,7 +6,7 @@ import (
 	"regexp/syntax"
 	"unicode/utf8"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // pattern checks and compiles the regular expression of a question. The same
@@ -23,11 +23,11 @@ func (c *compiler) pattern(at string, v *Validation) {
 	if p == nil {
 		// Both must be good: a|b) is not alone, \Qa is only alone.
 		if _, err = syntax.Parse(v.Regex, syntax.Perl); err == nil {
-			p, err = expr.NewPattern(`\A(?:` + v.Regex + `)\z`)
+			p, err = cel.NewPattern(`\A(?:` + v.Regex + `)\z`)
 		}
 	}
 	switch longest := cmp.Or(v.MaxLength, MaxText); {
-	case errors.Is(err, expr.ErrPatternSize):
+	case errors.Is(err, cel.ErrPatternSize):
 		c.problem(at, "too_complex", "The expression is too large: %s.", err)
 	case err != nil:
 		c.problem(at, "invalid", "The value must be an RE2 expression that can stand in a group: %s.", err)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"unicode/utf16"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // prepare fixes what the answers of a question are compared with.
@@ -58,7 +58,7 @@ func (c *compiler) prepareShape(n *node) {
 	n.rows = make(map[string]int, len(n.rowOrder))
 	for i, row := range n.rowOrder {
 		n.rows[row] = i
-		n.shape.Add(row, expr.Text)
+		n.shape.Add(row, cel.Text)
 	}
 }
 
@@ -68,14 +68,14 @@ func compareUTF16(a, b string) int {
 }
 
 // typeOf is the type of a question's answer in expressions.
-func (n *node) typeOf() expr.Type {
+func (n *node) typeOf() cel.Type {
 	switch {
 	case n.kind.Repeated:
-		return expr.ListOf(n.kids.shape)
+		return cel.ListOf(n.kids.shape)
 	case n.kind.Nested:
-		return expr.RecordOf(n.kids.shape)
+		return cel.RecordOf(n.kids.shape)
 	case n.shape != nil:
-		return expr.RecordOf(n.shape)
+		return cel.RecordOf(n.shape)
 	}
 	return n.kind.CEL
 }

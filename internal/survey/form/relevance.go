@@ -1,6 +1,6 @@
 package form
 
-import "github.com/hearth-dmrv/hearth/internal/survey/expr"
+import "github.com/hearth-dmrv/hearth/internal/cel"
 
 type truth uint8
 
@@ -55,7 +55,7 @@ func (ev *evaluation) waiting(before gaps, t *truth) bool {
 // decide finds out whether something is asked that stands in what is asked
 // around it. Of a partial response nothing is lost: as long as an answer is
 // missing that the condition reads, what does not hold yet may still do.
-func (b *block) decide(t *truth, around truth, p *expr.Program) {
+func (b *block) decide(t *truth, around truth, p *cel.Program) {
 	*t = around
 	if p == nil || around == no {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // Input is what Check needs to know.
@@ -43,7 +43,7 @@ func (r *Result) OK() bool { return len(r.Wrong) == 0 }
 // Holds evaluates a condition that the form of this result has compiled. It
 // does not hold when it cannot be evaluated; the error says why. A result is
 // not for concurrent use.
-func (r *Result) Holds(p *expr.Program) (bool, error) {
+func (r *Result) Holds(p *cel.Program) (bool, error) {
 	held, _, err := p.Holds(r.ev.outside())
 	return held, err
 }

@@ -1,31 +1,31 @@
 package form
 
-import "github.com/hearth-dmrv/hearth/internal/survey/expr"
+import "github.com/hearth-dmrv/hearth/internal/cel"
 
 // structures are the kinds that people do not answer themselves: what holds
 // questions, what is shown, and what is calculated.
 var structures = []*Kind{
 	{Type: Group, Nested: true, value: group, XLSForm: XLSForm{Word: "begin_group", Reads: []string{"begin_group"}}},
 	{Type: Repeat, Nested: true, Repeated: true, value: elements, XLSForm: XLSForm{Word: "begin_repeat", Reads: []string{"begin_repeat"}}},
-	{Type: Note, Shown: true, CEL: expr.Any, XLSForm: XLSForm{Word: "note", Reads: []string{"note"}}},
+	{Type: Note, Shown: true, CEL: cel.Any, XLSForm: XLSForm{Word: "note", Reads: []string{"note"}}},
 	{
 		Type: Calculate, Members: Members{Unit: true}, Calculated: true,
-		CEL: expr.Any, read: (*answering).raw, value: written,
+		CEL: cel.Any, read: (*answering).raw, value: written,
 		Quality: Quality{Apart: true},
 		XLSForm: XLSForm{Word: "calculate", Reads: []string{"calculate"}},
 	},
 }
 
 // group is the record of the answers in a group.
-func group(_ *block, _ *node, c *cell) expr.Value { return &c.kids.record }
+func group(_ *block, _ *node, c *cell) cel.Value { return &c.kids.record }
 
 // elements are the records of a repeat.
-func elements(_ *block, _ *node, c *cell) expr.Value {
-	list := make([]expr.Value, len(c.elements))
+func elements(_ *block, _ *node, c *cell) cel.Value {
+	list := make([]cel.Value, len(c.elements))
 	for i, e := range c.elements {
 		list[i] = &e.record
 	}
-	return expr.ListValue(list)
+	return cel.ListValue(list)
 }
 
 // raw keeps what the client calculated, to be compared with our own value.

@@ -6,31 +6,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // texts are the kinds whose answer is a text: words, codes and DIDs.
 var texts = []*Kind{
 	{
 		Type: FreeText, Members: Members{Length: true, NoAnswer: true},
-		CEL: expr.Text, read: (*answering).string, value: written, Parse: parseText,
+		CEL: cel.Text, read: (*answering).string, value: written, Parse: parseText,
 		Quality: Quality{Identity: true, Code: true, Loose: true},
 		XLSForm: XLSForm{Word: "text", Reads: []string{"text", "hidden", "geotrace", "geoshape"}},
 	},
 	{
 		Type: Barcode, Members: Members{Length: true, NoAnswer: true},
-		CEL: expr.Text, read: (*answering).string, value: written, Parse: parseText,
+		CEL: cel.Text, read: (*answering).string, value: written, Parse: parseText,
 		Quality: Quality{Identity: true, Unique: true, Loose: true},
 		XLSForm: XLSForm{Word: "barcode", Reads: []string{"barcode"}},
 	},
 	{
 		Type: HouseholdRef, Members: Members{NoAnswer: true}, Household: true,
-		CEL: expr.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
+		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
 	},
 	{
 		Type: EntityRef, Members: Members{NoAnswer: true},
-		CEL: expr.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
+		CEL: cel.Text, read: (*answering).string, want: wantDID, value: written, Parse: parseText,
 		XLSForm: XLSForm{Word: "text", Marks: []string{"text"}},
 	},
 }
@@ -77,7 +77,7 @@ func (a *answering) matches(text []byte) bool {
 }
 
 // written is an answer that is a text.
-func written(b *block, _ *node, c *cell) expr.Value { return expr.TextValue(b.string(c)) }
+func written(b *block, _ *node, c *cell) cel.Value { return cel.TextValue(b.string(c)) }
 
 // string is an answer that is a JSON string.
 func (b *block) string(c *cell) string {

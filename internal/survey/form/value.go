@@ -10,13 +10,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // valueOf is an answer as expressions see it.
-func (b *block) valueOf(n *node, c *cell) expr.Value {
+func (b *block) valueOf(n *node, c *cell) cel.Value {
 	if c.state != given {
-		return expr.Null
+		return cel.Null
 	}
 	return n.kind.value(b, n, c)
 }
@@ -28,16 +28,16 @@ func (b *block) canonical(c *cell) jsontext.Value {
 
 // compound is an answer that is an object. Few expressions ask for one, so it
 // is taken apart only then.
-func compound(b *block, n *node, c *cell) expr.Value {
+func compound(b *block, n *node, c *cell) cel.Value {
 	values := map[string]any{}
 	if err := json.Unmarshal(b.canonical(c), &values); err != nil {
-		return expr.Null
+		return cel.Null
 	}
 	members := facts{fields: n.shape.Fields(), values: values}
 	if n.kind.Rows {
 		members.miss = func() { b.ev.miss(gap{b, n}) }
 	}
-	return &expr.Record{Shape: n.shape, Members: members}
+	return &cel.Record{Shape: n.shape, Members: members}
 }
 
 // compute calculates a question, once, and compares what the client sent.
@@ -46,7 +46,7 @@ func (b *block) compute(n *node) {
 	if c.calculated != unknown {
 		return
 	}
-	c.calculated, c.value = busy, expr.Null
+	c.calculated, c.value = busy, cel.Null
 	sent := slices.Clone(b.canonical(c))
 	had := c.state == given
 	c.state = blank
@@ -69,9 +69,9 @@ func (b *block) compute(n *node) {
 }
 
 // eval evaluates an expression within the budget of the check.
-func (b *block) eval(p *expr.Program) (expr.Value, error) {
+func (b *block) eval(p *cel.Program) (cel.Value, error) {
 	if b.ev.cost > maxCost {
-		return expr.Null, errBudget
+		return cel.Null, errBudget
 	}
 	v, cost, err := p.Eval(b)
 	b.ev.cost += cost
@@ -97,7 +97,7 @@ func same(a, b jsontext.Value) bool {
 // result appends the JSON of a calculated value. Times are RFC 3339 in UTC,
 // durations seconds. There is none for null, for numbers that are not finite
 // and for texts that are too long.
-func result(dst []byte, v expr.Value) ([]byte, bool) {
+func result(dst []byte, v cel.Value) ([]byte, bool) {
 	switch v := v.Value().(type) {
 	case bool:
 		if v {
@@ -127,8 +127,8 @@ func result(dst []byte, v expr.Value) ([]byte, bool) {
 }
 
 // results appends a list of calculated values.
-func results(dst []byte, v expr.Value) ([]byte, bool) {
-	list, ok := expr.Elements(v)
+func results(dst []byte, v cel.Value) ([]byte, bool) {
+	list, ok := cel.Elements(v)
 	if !ok || len(list) > MaxOptions {
 		return dst, false
 	}
@@ -137,7 +137,7 @@ func results(dst []byte, v expr.Value) ([]byte, bool) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if _, nested := expr.Elements(e); nested {
+		if _, nested := cel.Elements(e); nested {
 			return dst, false
 		}
 		if dst, ok = result(dst, e); !ok {

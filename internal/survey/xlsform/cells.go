@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
@@ -143,7 +143,7 @@ func (w cellWriter) filter(q *form.Question) *xpath.Filter {
 	if !filterable(q) || q.Constraint == "" || q.Other {
 		return nil
 	}
-	return w.names.Filter(q, expr.MaxLength, choiceColumn)
+	return w.names.Filter(q, cel.MaxLength, choiceColumn)
 }
 
 // choiceColumn tells that the sheet choices needs the name of a column itself.

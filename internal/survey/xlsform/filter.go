@@ -3,7 +3,7 @@ package xlsform
 import (
 	"slices"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
@@ -46,7 +46,7 @@ func (im *importer) choiceFilter(e *entry, q *form.Question, p place) string {
 		return ""
 	}
 	return im.attempt(e, "choice_filter", func(text string) (string, []string, error) {
-		out, err := im.names.FilterToCEL(text, p.from, im.items(e, q, text), expr.MaxLength)
+		out, err := im.names.FilterToCEL(text, p.from, im.items(e, q, text), cel.MaxLength)
 		return out, nil, err
 	})
 }

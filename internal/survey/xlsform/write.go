@@ -13,7 +13,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
@@ -319,7 +319,7 @@ func (e *exporter) question(q *form.Question) cells {
 		if q.Other {
 			c["type"] += " or_other"
 		}
-	case k.CEL == expr.Boolean:
+	case k.CEL == cel.Boolean:
 		c["type"] += " " + e.booleans()
 	}
 	if slices.Contains(k.XLSForm.Marks, word) && !slices.Contains(k.XLSForm.Reads, word) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
@@ -47,7 +47,7 @@ func Of(f *form.Form) *Set {
 		for _, o := range c.Options {
 			one.Options = append(one.Options, o.Value)
 		}
-		if c.Kind.CEL == expr.Boolean {
+		if c.Kind.CEL == cel.Boolean {
 			one.Options = []string{"true"}
 		}
 		if isUnique(c) {

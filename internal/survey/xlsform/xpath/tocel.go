@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // kind is what a part of an expression gives.
@@ -194,7 +194,7 @@ const midnightText = "T00:00:00Z"
 func today() part { return part{text: "today", prec: pPrimary, kind: kDate} }
 
 // kinds are what answers give by their type in CEL.
-var kinds = map[expr.Type]kind{expr.Number: kNumber, expr.Text: kText, expr.Boolean: kBool, expr.Texts: kList, expr.Instant: kMoment}
+var kinds = map[cel.Type]kind{cel.Number: kNumber, cel.Text: kText, cel.Boolean: kBool, cel.Texts: kList, cel.Instant: kMoment}
 
 // gives is what the answer of a question gives.
 func (n *Named) gives() kind {

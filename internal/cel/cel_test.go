@@ -1,4 +1,4 @@
-package expr_test
+package cel_test
 
 import (
 	"errors"
@@ -6,94 +6,94 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/expr"
+	"github.com/hearth-dmrv/hearth/internal/cel"
 )
 
 // row is a record whose members are in a slice.
-type row []expr.Value
+type row []cel.Value
 
-func (r row) Member(i int) expr.Value {
+func (r row) Member(i int) cel.Value {
 	if i < len(r) && r[i] != nil {
 		return r[i]
 	}
-	return expr.Null
+	return cel.Null
 }
 
 func (r row) Answered() bool { return len(r) > 0 }
 
 // world is an environment with one section of every type.
 type world struct {
-	env     *expr.Env
-	section *expr.Shape
-	device  *expr.Shape
-	geo     *expr.Shape
+	env     *cel.Env
+	section *cel.Shape
+	device  *cel.Shape
+	geo     *cel.Shape
 	vars    vars
 }
 
-type vars map[string]expr.Value
+type vars map[string]cel.Value
 
 func (v vars) ResolveName(name string) (any, bool) { x, ok := v[name]; return x, ok }
-func (v vars) Parent() expr.Vars                   { return nil }
+func (v vars) Parent() cel.Vars                    { return nil }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{section: expr.NewShape("s"), device: expr.NewShape("s.devices"), geo: expr.NewShape("geo")}
-	w.device.Add("type", expr.Text)
-	w.device.Add("hours", expr.Number)
-	w.geo.Add("lat", expr.Number)
-	for _, f := range []expr.Field{
-		{"size", expr.Number},
-		{"name", expr.Text},
-		{"member", expr.Boolean},
-		{"fuels", expr.Texts},
-		{"since", expr.Instant},
-		{"place", expr.RecordOf(w.geo)},
-		{"devices", expr.ListOf(w.device)},
-		{"none", expr.Number},
-		{"calc", expr.Any},
-		{"nolist", expr.Texts},
+	w := &world{section: cel.NewShape("s"), device: cel.NewShape("s.devices"), geo: cel.NewShape("geo")}
+	w.device.Add("type", cel.Text)
+	w.device.Add("hours", cel.Number)
+	w.geo.Add("lat", cel.Number)
+	for _, f := range []cel.Field{
+		{"size", cel.Number},
+		{"name", cel.Text},
+		{"member", cel.Boolean},
+		{"fuels", cel.Texts},
+		{"since", cel.Instant},
+		{"place", cel.RecordOf(w.geo)},
+		{"devices", cel.ListOf(w.device)},
+		{"none", cel.Number},
+		{"calc", cel.Any},
+		{"nolist", cel.Texts},
 	} {
 		w.section.Add(f.Name, f.Type)
 	}
 	var err error
-	w.env, err = expr.NewEnv([]*expr.Shape{w.section, w.device, w.geo},
-		[]expr.Variable{{"@s", expr.RecordOf(w.section)}, {"@today", expr.Instant}, {"@attr", expr.Any}, {"@i", expr.Whole}})
+	w.env, err = cel.NewEnv([]*cel.Shape{w.section, w.device, w.geo},
+		[]cel.Variable{{"@s", cel.RecordOf(w.section)}, {"@today", cel.Instant}, {"@attr", cel.Any}, {"@i", cel.Whole}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	device := func(kind string, hours float64) expr.Value {
-		return &expr.Record{Shape: w.device, Members: row{expr.TextValue(kind), expr.NumberValue(hours)}}
+	device := func(kind string, hours float64) cel.Value {
+		return &cel.Record{Shape: w.device, Members: row{cel.TextValue(kind), cel.NumberValue(hours)}}
 	}
 	day := time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)
 	w.vars = vars{
-		"@s": &expr.Record{Shape: w.section, Members: row{
-			expr.NumberValue(5), expr.TextValue("Amina"), expr.BooleanValue(true), expr.TextsValue([]string{"wood", "lpg"}), expr.InstantValue(day),
-			&expr.Record{Shape: w.geo, Members: row{expr.NumberValue(-1.5)}}, expr.ListValue([]expr.Value{device("mud", 2), device("lpg", 3.5)}), nil, expr.NumberValue(2),
+		"@s": &cel.Record{Shape: w.section, Members: row{
+			cel.NumberValue(5), cel.TextValue("Amina"), cel.BooleanValue(true), cel.TextsValue([]string{"wood", "lpg"}), cel.InstantValue(day),
+			&cel.Record{Shape: w.geo, Members: row{cel.NumberValue(-1.5)}}, cel.ListValue([]cel.Value{device("mud", 2), device("lpg", 3.5)}), nil, cel.NumberValue(2),
 		}},
-		"@today": expr.InstantValue(day.AddDate(0, 0, 10)),
-		"@attr":  expr.Bag{"village": "Kibera", "rooms": 3, "tags": []any{"a"}},
-		"@i":     expr.WholeValue(1),
+		"@today": cel.InstantValue(day.AddDate(0, 0, 10)),
+		"@attr":  cel.Bag{"village": "Kibera", "rooms": 3, "tags": []any{"a"}},
+		"@i":     cel.WholeValue(1),
 	}
 	return w
 }
 
-func (w *world) names(name string) (expr.Ref, error) {
+func (w *world) names(name string) (cel.Ref, error) {
 	switch name {
 	case "section":
-		return expr.Ref{Var: "@s"}, nil
+		return cel.Ref{Var: "@s"}, nil
 	case "today":
-		return expr.Ref{Var: "@today"}, nil
+		return cel.Ref{Var: "@today"}, nil
 	case "attributes":
-		return expr.Ref{Var: "@attr"}, nil
+		return cel.Ref{Var: "@attr"}, nil
 	case "index":
-		return expr.Ref{Var: "@i"}, nil
+		return cel.Ref{Var: "@i"}, nil
 	}
 	for _, f := range w.section.Fields() {
 		if f.Name == name {
-			return expr.Ref{Var: "@s", Path: []string{name}}, nil
+			return cel.Ref{Var: "@s", Path: []string{name}}, nil
 		}
 	}
-	return expr.Ref{}, errors.New("no question is called " + name)
+	return cel.Ref{}, errors.New("no question is called " + name)
 }
 
 func TestHolds(t *testing.T) {
@@ -165,7 +165,7 @@ func TestHolds(t *testing.T) {
 	} {
 		t.Run(tt.source, func(t *testing.T) {
 			t.Parallel()
-			p, err := w.env.Compile(tt.source, w.names, expr.Condition)
+			p, err := w.env.Compile(tt.source, w.names, cel.Condition)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,8 +217,8 @@ func TestCompileNamesThePlace(t *testing.T) {
 	} {
 		t.Run(tt.says, func(t *testing.T) {
 			t.Parallel()
-			_, err := w.env.Compile(tt.source, w.names, expr.Condition)
-			var e *expr.Error
+			_, err := w.env.Compile(tt.source, w.names, cel.Condition)
+			var e *cel.Error
 			if !errors.As(err, &e) {
 				if tt.says == "" {
 					return
@@ -241,12 +241,12 @@ func TestBombsAreBounded(t *testing.T) {
 		`"` + strings.Repeat("a", 900) + `".replace("a", "` + strings.Repeat("a", 900) + `").replace("a", "aaaaaaaaaaaaaaaa").size() > 0`,
 		`"%.1000000f".format([1.5]) == ""`,
 	} {
-		p, err := w.env.Compile(source, w.names, expr.Condition)
+		p, err := w.env.Compile(source, w.names, cel.Condition)
 		if err != nil {
 			continue // refused at once is as good
 		}
 		held, cost, err := p.Holds(w.vars)
-		if held || err == nil || cost > 100*expr.MaxCost {
+		if held || err == nil || cost > 100*cel.MaxCost {
 			t.Errorf("Holds(%.40q) = %v at cost %d, %v; want it stopped", source, held, cost, err)
 		}
 	}
@@ -256,9 +256,9 @@ func TestBombsAreBounded(t *testing.T) {
 func TestMatchesHasItsCost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	section, _ := w.vars["@s"].(*expr.Record)
+	section, _ := w.vars["@s"].(*cel.Record)
 	answers, _ := section.Members.(row)
-	answers[1] = expr.TextValue(strings.Repeat("a", 4000))
+	answers[1] = cel.TextValue(strings.Repeat("a", 4000))
 	for _, tt := range []struct {
 		source  string
 		least   uint64
@@ -272,7 +272,7 @@ func TestMatchesHasItsCost(t *testing.T) {
 		{`(name + name + name + name + name + name).matches("(?:.*.?){20}")`, 1, "too long for the pattern", false},
 		{`calc.matches("a")`, 1, "no such overload", false},
 	} {
-		p, err := w.env.Compile(tt.source, w.names, expr.Condition)
+		p, err := w.env.Compile(tt.source, w.names, cel.Condition)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,7 +315,7 @@ func TestUses(t *testing.T) {
 		{`answered(place)`, "s.place*"},
 		{`true`, ""},
 	} {
-		p, err := w.env.Compile(tt.source, w.names, expr.Condition)
+		p, err := w.env.Compile(tt.source, w.names, cel.Condition)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,15 +342,15 @@ func FuzzCompile(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		p, err := w.env.Compile(source, w.names, expr.Result)
+		p, err := w.env.Compile(source, w.names, cel.Result)
 		if err != nil {
-			var e *expr.Error
+			var e *cel.Error
 			if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 {
 				t.Fatalf("Compile(%q) = %v, want an *Error with a place", source, err)
 			}
 			return
 		}
-		if _, cost, _ := p.Eval(w.vars); cost > 100*expr.MaxCost {
+		if _, cost, _ := p.Eval(w.vars); cost > 100*cel.MaxCost {
 			t.Errorf("Eval(%q) cost %d", source, cost)
 		}
 	})
@@ -359,7 +359,7 @@ func FuzzCompile(f *testing.F) {
 func BenchmarkHolds(b *testing.B) {
 	w := newWorld(b)
 	for _, source := range []string{`size > 3 && selected(fuels, "wood")`, `sum(devices.map(d, d.hours)) > 3`} {
-		p, err := w.env.Compile(source, w.names, expr.Condition)
+		p, err := w.env.Compile(source, w.names, cel.Condition)
 		if err != nil {
 			b.Fatal(err)
 		}

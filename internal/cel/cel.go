@@ -1,15 +1,14 @@
-// Package expr compiles and evaluates the CEL expressions of questionnaires:
-// skip logic, constraints, calculations, eligibility. Names are declared, so
-// an unknown one is an error at compile time, with its place. Records have
-// declared members; a missing answer is null. Every expression is bounded in
-// length, depth, nesting of loops and cost. It knows nothing of forms, HTTP or
-// storage.
+// Package cel compiles and evaluates CEL expressions within limits. Names are
+// declared, so an unknown one is an error at compile time, with its place.
+// Records have declared members; a missing value is null. Every expression is
+// bounded in length, depth, nesting of loops and cost. It knows nothing of
+// forms, HTTP or storage.
 //
-// It is CEL with three additions that questionnaires need: an answer that is a
+// It is CEL with three additions that questionnaires need: a value that is a
 // number may meet an integer literal in arithmetic, comparison, == and in; a
 // list may be compared with null; and the functions selected, answered, count,
 // sum and coalesce.
-package expr
+package cel
 
 import (
 	"fmt"
