@@ -14,9 +14,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -119,7 +119,7 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 		case "POST /v1/responses:batch":
 			items = offline.MaxItems
 		case "POST /v1/surveys/{surveyId}/households":
-			items = plan.MaxUpload
+			items = campaign.MaxUpload
 		}
 		if bytes > 0 {
 			l.Bodies = append(l.Bodies, bodyLimit{Method: r.Method, Path: openRoute(r.Path), Bytes: bytes})

@@ -7,15 +7,15 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // checkDuties notes assignments to who does not collect for the campaign, where
 // it says who does.
-func checkDuties(c *fault.Checks, d *plan.Content) {
+func checkDuties(c *fault.Checks, d *campaign.Content) {
 	for i, a := range d.Assignments {
-		named := slices.ContainsFunc(d.Collectors, func(one plan.Collector) bool { return one.DID == a.Collector })
+		named := slices.ContainsFunc(d.Collectors, func(one campaign.Collector) bool { return one.DID == a.Collector })
 		if len(d.Collectors) > 0 && a.Collector != "" && !named {
 			c.Add(fmt.Sprintf("/assignments/%d/collector", i), "unknown", "The survey does not name this collector.")
 		}
@@ -40,7 +40,7 @@ func checkDutyStrata(ctx context.Context, q db.Querier, nid int64, v *Survey) er
 			}
 		}
 	}
-	return plan.Invalid(&c)
+	return campaign.Invalid(&c)
 }
 
 // mayNote reports whether the caller may say how an attempt at a household went.

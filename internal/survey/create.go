@@ -10,18 +10,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Create makes a campaign, a draft. Faults: SURVEY_CONFIGURATION_INVALID with
 // every problem, SURVEY_EXISTS.
-func (s *Service) Create(ctx context.Context, d plan.Draft) (web.Reply[*Survey], error) {
+func (s *Service) Create(ctx context.Context, d campaign.Draft) (web.Reply[*Survey], error) {
 	return s.create(ctx, d, change{action: "created"})
 }
 
-func (s *Service) create(ctx context.Context, d plan.Draft, ch change) (web.Reply[*Survey], error) {
+func (s *Service) create(ctx context.Context, d campaign.Draft, ch change) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
 	caller := web.CallerFrom(ctx)
 	r := &Row{NID: s.db.NewNID(), Workspace: caller.Workspace, SurveyID: d.SurveyID}
@@ -74,15 +74,15 @@ func (s *Service) record(ctx context.Context, tx *db.Tx, ws, kind string, v *Sur
 
 // prepare checks a draft and makes the record of it, all but what only the
 // server says. All that is wrong is named at once.
-func (s *Service) prepare(ctx context.Context, ws string, d plan.Draft) (*Survey, error) {
+func (s *Service) prepare(ctx context.Context, ws string, d campaign.Draft) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
 	checkDuties(&c, &d.Content)
 	if reserved(d.SurveyID) {
 		c.Add("/surveyId", "reserved", "This is the id of a shipped template, by which responses find a survey.")
 	}
-	v := &Survey{SurveyID: d.SurveyID, Stage: plan.StageOf(d.Type), ProjectID: d.ProjectID, Content: d.Content}
-	v.Type = plan.TypeOf(v.Stage)
+	v := &Survey{SurveyID: d.SurveyID, Stage: campaign.StageOf(d.Type), ProjectID: d.ProjectID, Content: d.Content}
+	v.Type = campaign.TypeOf(v.Stage)
 	if err := s.checkProject(ctx, ws, v, &c); err != nil {
 		return nil, err
 	}
@@ -90,12 +90,12 @@ func (s *Service) prepare(ctx context.Context, ws string, d plan.Draft) (*Survey
 	if err != nil {
 		return nil, err
 	}
-	if f != nil && v.Eligibility != nil && v.Eligibility.Expression != "" && len([]rune(v.Eligibility.Expression)) <= plan.MaxExpression {
+	if f != nil && v.Eligibility != nil && v.Eligibility.Expression != "" && len([]rune(v.Eligibility.Expression)) <= campaign.MaxExpression {
 		if _, err := f.Condition(v.Eligibility.Expression); err != nil {
 			c.Add("/eligibility/expression", "invalid_expression", "The expression is not valid: "+err.Error()+".")
 		}
 	}
-	if err := plan.Invalid(&c); err != nil {
+	if err := campaign.Invalid(&c); err != nil {
 		return nil, err
 	}
 	if f == nil {
@@ -115,7 +115,7 @@ func (s *Service) prepare(ctx context.Context, ws string, d plan.Draft) (*Survey
 
 // reserved ids are those by which a response names a shipped template.
 func reserved(id string) bool {
-	return slices.ContainsFunc([]string{plan.StageBaseline, plan.StageFollowUp, plan.StageMonitoring}, func(stage string) bool { return template.Standard(stage) == id }) && id != ""
+	return slices.ContainsFunc([]string{campaign.StageBaseline, campaign.StageFollowUp, campaign.StageMonitoring}, func(stage string) bool { return template.Standard(stage) == id }) && id != ""
 }
 
 // checkProject asks area A about the project.
@@ -152,7 +152,7 @@ func render(v *Survey) ([]byte, error) {
 	if len(body) > maxBody {
 		var c fault.Checks
 		c.Add("", "too_large", fmt.Sprintf("A survey may have at most %d bytes.", maxBody))
-		return nil, plan.Invalid(&c)
+		return nil, campaign.Invalid(&c)
 	}
 	return body, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -60,8 +60,8 @@ func TestLargeRecord(t *testing.T) {
 	d := draft(t, open)
 	d.Collectors = nil
 	for i := range 500 {
-		c := plan.Collector{DID: home(i, "", "").HouseholdID, Name: strings.Repeat("ü", 200)}
-		c.Training = &plan.Schooling{Note: strings.Repeat("ü", 300)}
+		c := campaign.Collector{DID: home(i, "", "").HouseholdID, Name: strings.Repeat("ü", 200)}
+		c.Training = &campaign.Schooling{Note: strings.Repeat("ü", 300)}
 		d.Collectors = append(d.Collectors, c)
 	}
 	_, err := v.s.Create(as(t, "ws", "owner"), d)

@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -146,7 +146,7 @@ func record(t testing.TB, body []byte) *survey.Survey {
 }
 
 // upload puts households on a list.
-func (v *env) upload(t testing.TB, ws, id string, items ...plan.HouseholdDraft) *survey.Merged {
+func (v *env) upload(t testing.TB, ws, id string, items ...campaign.HouseholdDraft) *survey.Merged {
 	t.Helper()
 	r, err := v.s.AddHouseholds(as(t, ws, "owner"), id, survey.Upload{Items: items})
 	if err != nil {
@@ -156,8 +156,8 @@ func (v *env) upload(t testing.TB, ws, id string, items ...plan.HouseholdDraft) 
 }
 
 // home is household n with a stratum and a group.
-func home(n int, stratum, group string) plan.HouseholdDraft {
-	return plan.HouseholdDraft{HouseholdID: fmt.Sprintf("did:ixo:household/%06d", n), Stratum: &stratum, Group: &group}
+func home(n int, stratum, group string) campaign.HouseholdDraft {
+	return campaign.HouseholdDraft{HouseholdID: fmt.Sprintf("did:ixo:household/%06d", n), Stratum: &stratum, Group: &group}
 }
 
 // erase has a workspace forget a household, and tells from how many lists.

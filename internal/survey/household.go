@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 )
 
 // Outcomes of the attempts to interview a household.
@@ -20,7 +20,7 @@ const (
 // groups and outcomes are stored as their place in these lists. The last outcome
 // is that of a household whose response refuses consent.
 var (
-	groups   = []string{"", plan.GroupAdopter, plan.GroupComparison}
+	groups   = []string{"", campaign.GroupAdopter, campaign.GroupComparison}
 	outcomes = []string{OutcomeListed, OutcomeContacted, OutcomeCompleted, OutcomeRefused, OutcomeUnreachable, OutcomeRefused}
 )
 
@@ -39,21 +39,21 @@ func code(list []string, name string) int { return max(slices.Index(list, name),
 
 // Household is a household of a campaign.
 type Household struct {
-	HouseholdID  string         `json:"householdId"`
-	Stratum      string         `json:"stratum,omitzero"`
-	Group        string         `json:"group,omitzero" enum:"adopter,comparison"`
-	Area         string         `json:"area,omitzero"`
-	Collector    string         `json:"collector,omitzero" doc:"Named for this very household."`
-	AssignedTo   string         `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
-	Outcome      string         `json:"outcome" enum:"listed,contacted,completed,refused,unreachable" doc:"In the open round."`
-	OutcomeRound int            `json:"outcomeRound,omitzero"`
-	OutcomeAt    time.Time      `json:"outcomeAt,omitzero"`
-	Location     *plan.Location `json:"location,omitzero"`
-	Attributes   form.Object    `json:"attributes,omitzero"`
-	Masked       bool           `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii and surveys:write. Names stand in place of DIDs then."`
-	Erased       bool           `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
-	Revision     int64          `json:"revision"`
-	Updated      time.Time      `json:"updated"`
+	HouseholdID  string             `json:"householdId"`
+	Stratum      string             `json:"stratum,omitzero"`
+	Group        string             `json:"group,omitzero" enum:"adopter,comparison"`
+	Area         string             `json:"area,omitzero"`
+	Collector    string             `json:"collector,omitzero" doc:"Named for this very household."`
+	AssignedTo   string             `json:"assignedTo,omitzero" doc:"Who is to visit it, by name or by the assignments."`
+	Outcome      string             `json:"outcome" enum:"listed,contacted,completed,refused,unreachable" doc:"In the open round."`
+	OutcomeRound int                `json:"outcomeRound,omitzero"`
+	OutcomeAt    time.Time          `json:"outcomeAt,omitzero"`
+	Location     *campaign.Location `json:"location,omitzero"`
+	Attributes   form.Object        `json:"attributes,omitzero"`
+	Masked       bool               `json:"masked,omitzero" doc:"Location and attributes are not shown: the key has none of responses:write, responses:pii and surveys:write. Names stand in place of DIDs then."`
+	Erased       bool               `json:"erased,omitzero" doc:"The household was erased: where it is, its attributes and its collector are gone, and nothing new is stored about it."`
+	Revision     int64              `json:"revision"`
+	Updated      time.Time          `json:"updated"`
 
 	// outcome as stored: that of outcomeRound, which may be an earlier round
 	outcome, round int
@@ -71,7 +71,7 @@ func (h *Household) code(round int) int {
 }
 
 // merge is the household with what a draft says; true when that changes it.
-func (h Household) merge(d *plan.HouseholdDraft) (Household, bool) {
+func (h Household) merge(d *campaign.HouseholdDraft) (Household, bool) {
 	old := h
 	if d.Whole {
 		h.Stratum, h.Group, h.Area, h.Collector, h.Location, h.Attributes = "", "", "", "", nil, form.Object{}

@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -68,8 +68,8 @@ func (s *Service) patchHousehold(ctx context.Context, id, did, ifMatch string, a
 		if err != nil {
 			return err
 		}
-		one := []plan.HouseholdDraft{d}
-		if err := plan.CheckHouseholds(one, v.Sampling); err != nil {
+		one := []campaign.HouseholdDraft{d}
+		if err := campaign.CheckHouseholds(one, v.Sampling); err != nil {
 			return onlyItem(err)
 		}
 		if _, err := s.merge(ctx, tx, r, one, `["`+did+`"]`); err != nil {
@@ -90,9 +90,9 @@ func onlyItem(err error) error {
 }
 
 // patched is the household with a patch applied, as a draft.
-func (h *Household) patched(apply func([]byte) ([]byte, error)) (plan.HouseholdDraft, error) {
-	var d plan.HouseholdDraft
-	doc, err := json.Marshal(plan.HouseholdDraft{
+func (h *Household) patched(apply func([]byte) ([]byte, error)) (campaign.HouseholdDraft, error) {
+	var d campaign.HouseholdDraft
+	doc, err := json.Marshal(campaign.HouseholdDraft{
 		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
 	})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 )
 
 // Many households go through one statement as a JSON array: $2. One that is
@@ -62,7 +62,7 @@ func (h *Household) scan(row db.Row) error {
 	}
 	h.Group, h.Updated, h.Erased = groupName(group), time.UnixMilli(updated).UTC(), attributes == erasure.Mark
 	if lat != nil && lon != nil {
-		h.Location = &plan.Location{Lat: *lat, Lon: *lon}
+		h.Location = &campaign.Location{Lat: *lat, Lon: *lon}
 	}
 	if attributes != "" && !h.Erased {
 		h.Attributes = form.Object{Value: jsontext.Value(attributes)}

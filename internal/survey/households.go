@@ -12,14 +12,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Upload is households for the list.
 type Upload struct {
-	Items []plan.HouseholdDraft `json:"items" doc:"At most 1,000."`
+	Items []campaign.HouseholdDraft `json:"items" doc:"At most 1,000."`
 }
 
 // AddHouseholds merges households into the list of a campaign, all or none:
@@ -31,7 +31,7 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 	var none web.Reply[*Merged]
 	r, v, err := s.read(ctx, s.db, id)
 	if err == nil {
-		err = plan.CheckHouseholds(up.Items, v.Sampling)
+		err = campaign.CheckHouseholds(up.Items, v.Sampling)
 	}
 	if err != nil {
 		return once.Refuse[*Merged](ctx, s.cfg.Idem, err)
@@ -54,7 +54,7 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 }
 
 // merge does an upload in its transaction.
-func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []plan.HouseholdDraft, ids string) (*Merged, error) {
+func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.HouseholdDraft, ids string) (*Merged, error) {
 	status, revision, err := touch(ctx, tx, r.NID)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ type work struct {
 
 // planned tells what there is to do. gone are those households that were erased:
 // about them an upload may repeat what the list says, and nothing else.
-func planned(items []plan.HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status) (*work, error) {
+func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone map[string]bool, status Status) (*work, error) {
 	p := &work{}
 	var locked, erased []fault.Field
 	for i := range items {
@@ -141,10 +141,10 @@ func planned(items []plan.HouseholdDraft, held map[string]*Household, gone map[s
 		}
 	}
 	if len(erased) > 0 {
-		return nil, plan.Limited(erasure.Fault(erased...))
+		return nil, campaign.Limited(erasure.Fault(erased...))
 	}
 	if len(locked) > 0 {
-		return nil, plan.Limited(lockedFault(locked...))
+		return nil, campaign.Limited(lockedFault(locked...))
 	}
 	// Uploads that meet take their rows in one order.
 	slices.SortFunc(p.store, func(a, b Household) int { return strings.Compare(a.HouseholdID, b.HouseholdID) })
@@ -171,9 +171,9 @@ func checkStrata(list []Household, strata map[string]bool) error {
 		strata[list[i].Stratum] = true
 	}
 	delete(strata, "")
-	if len(strata) > plan.MaxStrata {
+	if len(strata) > campaign.MaxStrata {
 		return fault.New(fault.Invalid, "HOUSEHOLDS_INVALID", "The list of households is not valid.").
-			With(fault.Field{Pointer: "/items", Code: "too_many", Detail: fmt.Sprintf("A survey may have at most %d strata.", plan.MaxStrata)})
+			With(fault.Field{Pointer: "/items", Code: "too_many", Detail: fmt.Sprintf("A survey may have at most %d strata.", campaign.MaxStrata)})
 	}
 	return nil
 }

@@ -5,8 +5,7 @@ import (
 	"net/http"
 	"reflect"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/fields"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -22,7 +21,7 @@ func (s *Service) Routes(a *web.API) {
 	const read, write = "surveys:read", "surveys:write"
 	web.Post(a, "/v1/surveys", s.serveCreate, web.Doc{
 		Summary: "Create a survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Description: creating, Example: example(),
-		Codes: []string{plan.InvalidCode, "SURVEY_EXISTS"},
+		Codes: []string{campaign.InvalidCode, "SURVEY_EXISTS"},
 	})
 	web.Get(a, "/v1/surveys", s.serveList, web.Doc{
 		Summary: "List surveys, newest first", Scope: read, Tag: tag, Description: "Without their progress. A page may be short: follow hasMore.",
@@ -35,14 +34,14 @@ func (s *Service) Routes(a *web.API) {
 		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
 		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, recurrence and window.end, which then holds for the open round too; " +
 			"when closed: name, description, metadata and window.end.",
-		Codes: []string{"SURVEY_NOT_FOUND", plan.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+		Codes: []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Delete(a, "/v1/surveys/{surveyId}", s.serveDelete, web.Doc{
 		Summary: "Delete a survey that was never active", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", transitionCode, "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/clone", s.serveClone, web.Doc{
 		Summary: "Make a draft like another survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: Clone{Name: "Next year"},
-		Description: "Without households, responses and rounds.", Codes: []string{"SURVEY_NOT_FOUND", plan.InvalidCode, "SURVEY_EXISTS"},
+		Description: "Without households, responses and rounds.", Codes: []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_EXISTS"},
 	})
 	s.moveRoutes(a, write)
 	s.partRoutes(a, read, write)
@@ -79,7 +78,7 @@ func example() any {
 	}
 }
 
-func (s *Service) serveCreate(ctx context.Context, in *struct{ Body plan.Draft }) (web.Reply[*Survey], error) {
+func (s *Service) serveCreate(ctx context.Context, in *struct{ Body campaign.Draft }) (web.Reply[*Survey], error) {
 	return s.Create(ctx, in.Body)
 }
 
@@ -93,7 +92,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	Status   string `query:"status" doc:"Only surveys in this status." enum:"draft,ready,active,paused,closed,archived"`
 	Stage    string `query:"stage" doc:"Only surveys of this stage." enum:"baseline,follow-up,monitoring"`
 	Template string `query:"templateId" minLength:"1" doc:"Only surveys of this template."`
-	fields.Query
+	FieldsQuery
 	web.Paging
 },
 ) (web.Reply[web.Page[*Survey]], error) {
@@ -111,7 +110,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	keep := fields.Page[*Survey](set)
+	keep := KeepPage[*Survey](set)
 	if next == 0 {
 		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
 	}
@@ -119,7 +118,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 }
 
 // known are the fields of a survey.
-var known = fields.Of{Type: reflect.TypeFor[Survey](), Always: []string{"surveyId"}}
+var known = FieldsOf{Type: reflect.TypeFor[Survey](), Always: []string{"surveyId"}}
 
 // one names a survey.
 type one struct {
@@ -128,14 +127,14 @@ type one struct {
 
 func (s *Service) serveGet(ctx context.Context, in *struct {
 	one
-	fields.Query
+	FieldsQuery
 },
 ) (web.Reply[*Survey], error) {
 	set, err := in.Set(known)
 	if err != nil {
 		return web.Reply[*Survey]{}, err
 	}
-	return fields.One[*Survey](set)(s.Get(ctx, in.ID))
+	return KeepOne[*Survey](set)(s.Get(ctx, in.ID))
 }
 
 // matched names a survey and the revision that was read.
@@ -151,7 +150,7 @@ type why struct {
 
 // Patch is a change of a survey. It documents the body; the raw bytes are what
 // is merged.
-type Patch plan.Draft
+type Patch campaign.Draft
 
 func (s *Service) servePatch(ctx context.Context, in *struct {
 	matched

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -112,7 +112,7 @@ func (s *Service) serveHousehold(ctx context.Context, in *home) (web.Reply[*Hous
 func (s *Service) servePatchHousehold(ctx context.Context, in *struct {
 	home
 	IfMatch string `header:"If-Match" doc:"ETag of the household as you have read it."`
-	Body    plan.HouseholdDraft
+	Body    campaign.HouseholdDraft
 	RawBody []byte
 },
 ) (web.Reply[*Household], error) {

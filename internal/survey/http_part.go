@@ -4,14 +4,14 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // partRoutes adds what belongs to a survey: collectors, assignments, rounds,
 // progress and history.
 func (s *Service) partRoutes(a *web.API, read, write web.Scope) {
-	changes := []string{"SURVEY_NOT_FOUND", plan.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"}
+	changes := []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"}
 	web.Get(a, "/v1/surveys/{surveyId}/collectors", s.serveCollectors, web.Doc{Summary: "Read the collectors", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"}})
 	web.Put(a, "/v1/surveys/{surveyId}/collectors", s.servePutCollectors, web.Doc{
 		Summary: "Replace the collectors", Scope: write, Tag: tag, Codes: changes,
@@ -45,12 +45,12 @@ func (s *Service) partRoutes(a *web.API, read, write web.Scope) {
 
 // CollectorList is the collectors of a survey.
 type CollectorList struct {
-	Items []plan.Collector `json:"items" doc:"At most 500."`
+	Items []campaign.Collector `json:"items" doc:"At most 500."`
 }
 
 // AssignmentList is the assignments of a survey.
 type AssignmentList struct {
-	Items []plan.Assignment `json:"items" doc:"At most 500."`
+	Items []campaign.Assignment `json:"items" doc:"At most 500."`
 }
 
 // part reads a survey and shows a part of it, with the ETag of the whole.
@@ -63,11 +63,11 @@ func part[T any](ctx context.Context, s *Service, id string, of func(*Survey) T)
 }
 
 func collectorsOf(v *Survey) CollectorList {
-	return CollectorList{append([]plan.Collector{}, v.Collectors...)}
+	return CollectorList{append([]campaign.Collector{}, v.Collectors...)}
 }
 
 func assignmentsOf(v *Survey) AssignmentList {
-	return AssignmentList{append([]plan.Assignment{}, v.Assignments...)}
+	return AssignmentList{append([]campaign.Assignment{}, v.Assignments...)}
 }
 
 func (s *Service) serveCollectors(ctx context.Context, in *one) (web.Reply[CollectorList], error) {
@@ -80,7 +80,7 @@ func (s *Service) servePutCollectors(ctx context.Context, in *struct {
 	Body CollectorList
 },
 ) (web.Reply[CollectorList], error) {
-	r, err := s.edit(ctx, in.ID, in.IfMatch, change{"collectors changed", in.Reason}, func(d plan.Draft) (plan.Draft, error) {
+	r, err := s.edit(ctx, in.ID, in.IfMatch, change{"collectors changed", in.Reason}, func(d campaign.Draft) (campaign.Draft, error) {
 		d.Collectors = in.Body.Items
 		return d, nil
 	})
@@ -103,7 +103,7 @@ func (s *Service) servePutAssignments(ctx context.Context, in *struct {
 	Body AssignmentList
 },
 ) (web.Reply[AssignmentList], error) {
-	r, err := s.edit(ctx, in.ID, in.IfMatch, change{"assignments changed", in.Reason}, func(d plan.Draft) (plan.Draft, error) {
+	r, err := s.edit(ctx, in.ID, in.IfMatch, change{"assignments changed", in.Reason}, func(d campaign.Draft) (campaign.Draft, error) {
 		d.Assignments = in.Body.Items
 		return d, nil
 	})

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -33,15 +33,15 @@ type Open struct {
 	Collectors       map[string]bool // DIDs
 	StrictCollectors bool            // nobody else may send responses
 	Languages        []string
-	Window           plan.Window // of the open round
-	Policy           plan.Policy // with its defaults
-	Probability      bool        // a confidence interval may be reported
-	OpenEnrolment    bool        // there may be others than those that are listed
-	Listed           bool        // there is a list of households
+	Window           campaign.Window // of the open round
+	Policy           campaign.Policy // with its defaults
+	Probability      bool            // a confidence interval may be reported
+	OpenEnrolment    bool            // there may be others than those that are listed
+	Listed           bool            // there is a list of households
 	Form             *form.Form
 	Eligibility      *cel.Program // nil: every response counts
 
-	duties *plan.Duties
+	duties *campaign.Duties
 	weight int // in the cache
 }
 
@@ -116,8 +116,8 @@ func (s *Service) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 		TemplateVersion: v.TemplateVersion, Sections: v.Sections, Status: v.Status, Revision: v.Revision, Round: v.Round,
 		OnePerHousehold: v.OnePerHousehold == nil || *v.OnePerHousehold, Modes: v.Modes, Collectors: map[string]bool{},
 		StrictCollectors: v.StrictCollectors, Languages: v.Languages, Probability: v.Sampling.Probability(),
-		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: plan.NewDuties(v.Assignments),
-		Policy: plan.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), weight: perByte*len(r.Body) + cachedBase,
+		OpenEnrolment: v.Sampling.Enrolment == "open", Form: f, duties: campaign.NewDuties(v.Assignments),
+		Policy: campaign.PolicyWithDefaults(v.VerificationPolicy), Window: v.openWindow(), weight: perByte*len(r.Body) + cachedBase,
 	}
 	for _, c := range v.Collectors {
 		o.Collectors[c.DID] = true
@@ -134,14 +134,14 @@ func (s *Service) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 }
 
 // openWindow is that of the open round, else that of the campaign.
-func (s *Survey) openWindow() plan.Window {
+func (s *Survey) openWindow() campaign.Window {
 	if n := len(s.Rounds); n > 0 && s.Rounds[n-1].Window != nil {
 		return *s.Rounds[n-1].Window
 	}
 	if s.Window != nil {
 		return *s.Window
 	}
-	return plan.Window{}
+	return campaign.Window{}
 }
 
 // ByTemplate gives the active campaigns of a template that the caller sees, at

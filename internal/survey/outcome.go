@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -196,6 +196,6 @@ func (s *Service) veiled(ctx context.Context, v *Survey) (*Survey, bool) {
 		return v, false
 	}
 	out := *v
-	out.Assignments = plan.Veiled(v.Assignments, x)
+	out.Assignments = campaign.Veiled(v.Assignments, x)
 	return &out, true
 }

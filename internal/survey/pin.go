@@ -6,8 +6,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 )
 
@@ -57,8 +57,8 @@ func (s *Service) pin(ctx context.Context, ws string, v *Survey, c *fault.Checks
 		return nil, err
 	}
 	v.Sections = chosen
-	if plan.CheckLanguages(c, v.Languages, t); len(v.Languages) == 0 {
-		v.Languages = plan.LanguagesOf(t)
+	if campaign.CheckLanguages(c, v.Languages, t); len(v.Languages) == 0 {
+		v.Languages = campaign.LanguagesOf(t)
 	}
 	return f, nil
 }

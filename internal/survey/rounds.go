@@ -10,16 +10,16 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 func checkNext(n NextRound) error {
 	var c fault.Checks
-	check.Short(&c, "/name", n.Name, plan.MaxName)
+	check.Short(&c, "/name", n.Name, campaign.MaxName)
 	check.Short(&c, "/reason", n.Reason, check.MaxReason)
-	plan.CheckWindow(n.Window, &c, "/window")
-	return plan.Invalid(&c)
+	campaign.CheckWindow(n.Window, &c, "/window")
+	return campaign.Invalid(&c)
 }
 
 // OpenRound ends the open round of a running campaign and opens the next.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
 
 // Status is where a campaign stands.
@@ -40,7 +40,7 @@ type Survey struct {
 	Stage     string `json:"stage" enum:"baseline,follow-up,monitoring"`
 	ProjectID string `json:"projectId" doc:"DID of the project." example:"did:ixo:entity:123"`
 	External  bool   `json:"external,omitzero" doc:"The project is not held here."`
-	plan.Content
+	campaign.Content
 	Round        int             `json:"round" doc:"The round that is open, counted from 1."`
 	Rounds       []Round         `json:"rounds"`
 	Status       Status          `json:"status" enum:"draft,ready,active,paused,closed,archived"`

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -55,8 +55,8 @@ func changeable(status Status, member string) bool {
 
 // checkChange refuses changes of what is settled. The fault is SURVEY_LOCKED
 // with every member that may not change.
-func checkChange(status Status, old, new plan.Draft) error {
-	names, err := plan.Changed(old, new)
+func checkChange(status Status, old, new campaign.Draft) error {
+	names, err := campaign.Changed(old, new)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func mergeObject(doc, patch []byte) ([]byte, error) {
 }
 
 func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply func([]byte) ([]byte, error)) (web.Reply[*Survey], error) {
-	return s.edit(ctx, id, ifMatch, change{"updated", reason}, func(d plan.Draft) (plan.Draft, error) {
+	return s.edit(ctx, id, ifMatch, change{"updated", reason}, func(d campaign.Draft) (campaign.Draft, error) {
 		doc, err := json.Marshal(d)
 		if err != nil {
 			return d, fmt.Errorf("encode survey: %w", err)
@@ -105,19 +105,19 @@ func (s *Service) patch(ctx context.Context, id, ifMatch, reason string, apply f
 		if doc, err = apply(doc); err != nil {
 			return d, err
 		}
-		var out plan.Draft
+		var out campaign.Draft
 		return out, web.DecodeStrict(doc, (*patched)(&out), false)
 	})
 }
 
 // patched is a draft whose Validate is not called while it is decoded: prepare
 // says all at once.
-type patched plan.Draft
+type patched campaign.Draft
 
 // edit makes a new revision of a campaign.
-func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn func(plan.Draft) (plan.Draft, error)) (web.Reply[*Survey], error) {
+func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn func(campaign.Draft) (campaign.Draft, error)) (web.Reply[*Survey], error) {
 	var none web.Reply[*Survey]
-	if err := plan.CheckReason("query/reason", ch.reason, false); err != nil {
+	if err := campaign.CheckReason("query/reason", ch.reason, false); err != nil {
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
@@ -148,7 +148,7 @@ func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn fu
 }
 
 // revise is the record after old with the configuration d.
-func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft) (*Survey, error) {
+func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d campaign.Draft) (*Survey, error) {
 	d.SurveyID = r.SurveyID
 	var v *Survey
 	var err error
@@ -161,7 +161,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft)
 		return nil, err
 	}
 	v.Round, v.Rounds, v.Status, v.StatusReason = old.Round, old.Rounds, old.Status, old.StatusReason
-	if n := len(v.Rounds) - 1; !plan.SameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
+	if n := len(v.Rounds) - 1; !campaign.SameWindow(old.Window, v.Window) && v.Rounds[n].Window != nil {
 		v.Rounds = slices.Clone(v.Rounds)
 		v.Rounds[n].Window = nil // what is said last holds, for the open round too
 	}
@@ -171,7 +171,7 @@ func (s *Service) revise(ctx context.Context, r *Row, old *Survey, d plan.Draft)
 
 // amend is prepare for a campaign that runs: what is pinned stays, though its
 // template may be retired by now.
-func (s *Service) amend(ctx context.Context, ws string, old *Survey, d plan.Draft) (*Survey, error) {
+func (s *Service) amend(ctx context.Context, ws string, old *Survey, d campaign.Draft) (*Survey, error) {
 	var c fault.Checks
 	d.Check(&c)
 	checkDuties(&c, &d.Content)
@@ -180,9 +180,9 @@ func (s *Service) amend(ctx context.Context, ws string, old *Survey, d plan.Draf
 		if err != nil {
 			return nil, err
 		}
-		plan.CheckLanguages(&c, d.Languages, f.Template())
+		campaign.CheckLanguages(&c, d.Languages, f.Template())
 	}
-	if err := plan.Invalid(&c); err != nil {
+	if err := campaign.Invalid(&c); err != nil {
 		return nil, err
 	}
 	v := *old
@@ -283,8 +283,8 @@ func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, erro
 }
 
 // draft is the campaign as its maker would send it now.
-func (s *Survey) draft() plan.Draft {
-	d := plan.Draft{SurveyID: s.SurveyID, Type: s.Type, ProjectID: s.ProjectID, Content: s.Content} // the stage follows
+func (s *Survey) draft() campaign.Draft {
+	d := campaign.Draft{SurveyID: s.SurveyID, Type: s.Type, ProjectID: s.ProjectID, Content: s.Content} // the stage follows
 	d.Sampling = s.Sampling.Draft()
 	if d.Template != nil {
 		d.Sections = nil // they follow from the flags

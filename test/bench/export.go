@@ -21,7 +21,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
@@ -122,7 +121,7 @@ func openExports(ctx context.Context, dir string) (*exporter, error) {
 
 // export writes all responses to a file and waits until it is stored.
 func (x *exporter) export(ctx context.Context, n int) error {
-	r, err := x.s.Create(ctx, "bench", export.Draft{Format: layout.CSV})
+	r, err := x.s.Create(ctx, "bench", export.Draft{Format: export.CSV})
 	if err != nil {
 		return err
 	}

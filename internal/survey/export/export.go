@@ -22,7 +22,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 )
@@ -86,14 +85,14 @@ func (s *Service) ForgetSurvey(ctx context.Context, o *survey.Open) error {
 
 // Draft is what an export is made from.
 type Draft struct {
-	Format       layout.Format `json:"format" enum:"csv,xlsx,ndjson,jsonld" example:"csv"`
-	Shape        layout.Shape  `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
-	PII          layout.Level  `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
-	Filter       string        `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
-	Verification []string      `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`
-	AsOf         time.Time     `json:"asOf,omitzero" doc:"Every response as it was at this time; by default when the export was asked for."`
-	Rounds       []int         `json:"rounds,omitzero" doc:"Only these rounds; all by default."`
-	Language     string        `json:"language,omitzero" doc:"Of the labels in the codebook of an XLSX file; that of the template by default." example:"sw"`
+	Format       Format    `json:"format" enum:"csv,xlsx,ndjson,jsonld" example:"csv"`
+	Shape        Shape     `json:"shape,omitzero" enum:"wide,long" doc:"A row for each response (wide, the default) or for each answer (long)."`
+	PII          Level     `json:"pii,omitzero" enum:"none,pseudonymised,full" doc:"How much of a person is in the file; pseudonymised by default. full needs the scope responses:pii."`
+	Filter       string    `json:"filter,omitzero" doc:"As in the list of responses." example:"eq(status,complete)"`
+	Verification []string  `json:"verification,omitzero" enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded" doc:"Only responses in these states; by default all that are neither superseded nor invalidated."`
+	AsOf         time.Time `json:"asOf,omitzero" doc:"Every response as it was at this time; by default when the export was asked for."`
+	Rounds       []int     `json:"rounds,omitzero" doc:"Only these rounds; all by default."`
+	Language     string    `json:"language,omitzero" doc:"Of the labels in the codebook of an XLSX file; that of the template by default." example:"sw"`
 }
 
 // settings are what is stored of a draft.
@@ -112,19 +111,19 @@ var states = []string{
 // complete fills in what a draft leaves open, and names all that is wrong.
 func (d *Draft) complete(now time.Time, o *survey.Open) error {
 	if d.Shape == "" {
-		d.Shape = layout.Wide
+		d.Shape = Wide
 	}
 	if d.PII == "" {
-		d.PII = layout.Pseudonymised
+		d.PII = Pseudonymised
 	}
 	var c fault.Checks
 	if !d.Format.Known() {
 		c.Add("/format", "unknown", "The format must be csv, xlsx, ndjson or jsonld.")
 	}
-	if d.Shape != layout.Wide && d.Shape != layout.Long {
+	if d.Shape != Wide && d.Shape != Long {
 		c.Add("/shape", "unknown", "The shape must be wide or long.")
 	}
-	if !slices.Contains(layout.Levels(), d.PII) {
+	if !slices.Contains(Levels(), d.PII) {
 		c.Add("/pii", "unknown", "The value must be none, pseudonymised or full.")
 	}
 	if len(d.Filter) > maxFilter {
@@ -145,7 +144,7 @@ func (d *Draft) complete(now time.Time, o *survey.Open) error {
 			c.Add(fmt.Sprintf("/rounds/%d", i), "out_of_range", fmt.Sprintf("The survey has the rounds 1 to %d.", o.Round))
 		}
 	}
-	if d.Language != "" && !slices.Contains(layout.Languages(o.Form.Template()), d.Language) {
+	if d.Language != "" && !slices.Contains(Languages(o.Form.Template()), d.Language) {
 		c.Add("/language", "unknown", "The template has no texts in this language.")
 	}
 	now = now.UTC().Truncate(time.Millisecond)
@@ -171,16 +170,16 @@ func (d *Draft) wants(state string, round int64) bool {
 }
 
 // layout is the shape of the files of an export.
-func (s *Service) layout(d *Draft, o *survey.Open) *layout.Layout {
-	return layout.New(layout.Config{
+func (s *Service) layout(d *Draft, o *survey.Open) *Layout {
+	return NewLayout(LayoutConfig{
 		Survey: o.SurveyID, Form: o.Form, Level: d.PII, Shape: d.Shape, Language: d.Language,
 		Names: s.cfg.Vault.Pseudonyms(o.Workspace, o.Project),
 	})
 }
 
 // mayAll wants the scopes that a level of personal data needs.
-func mayAll(ctx context.Context, level layout.Level) error {
-	if level == layout.Full {
+func mayAll(ctx context.Context, level Level) error {
+	if level == Full {
 		return exchange.MayAll(ctx, "responses:read", "responses:pii")
 	}
 	return exchange.MayAll(ctx, "responses:read")

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -38,7 +37,7 @@ const exporting = "Every response as it was at asOf, or when the export was aske
 func (s *Service) Routes(a *web.API) {
 	web.Post(a, "/v1/surveys/{surveyId}/exports", s.serveCreate, web.Doc{
 		Summary: "Export the responses of a survey to a file", Status: http.StatusAccepted, Scope: "exports:write", Tag: tag, Once: true, Description: exporting,
-		Example: Draft{Format: layout.CSV, PII: layout.Pseudonymised}, Codes: []string{"SURVEY_NOT_FOUND", "EXPORT_INVALID", "INVALID_FILTER", "TOO_MANY_FILES", "SCOPE_MISSING"},
+		Example: Draft{Format: CSV, PII: Pseudonymised}, Codes: []string{"SURVEY_NOT_FOUND", "EXPORT_INVALID", "INVALID_FILTER", "TOO_MANY_FILES", "SCOPE_MISSING"},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/exports/{exportId}", s.serveGet, web.Doc{
 		Summary: "Read an export of responses", Scope: "exports:read", Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "EXPORT_NOT_FOUND"},
@@ -49,7 +48,7 @@ func (s *Service) Routes(a *web.API) {
 		Codes:       []string{"SURVEY_NOT_FOUND", "EXPORT_NOT_FOUND", "EXPORT_NOT_READY", "EXPORT_EXPIRED", "SCOPE_MISSING"},
 	})
 	a.Handle(http.MethodGet, "/v1/surveys/{surveyId}/codebook", s.serveCodebook, web.Doc{
-		Summary: "Read the codebook of a survey", Scope: "surveys:read", Tag: tag, Answer: layout.Codebook{}, Produces: "application/json, text/csv",
+		Summary: "Read the codebook of a survey", Scope: "surveys:read", Tag: tag, Answer: Codebook{}, Produces: "application/json, text/csv",
 		Description: "Every column of the exports of a survey: question, type, options, unit, whether it is personal, what stands for a missing value, and in which shapes and levels of personal data it is.",
 		Query:       []web.Param{{Name: "format", Doc: "json (default) or csv.", Example: "csv"}},
 		Codes:       []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER"},
@@ -99,9 +98,9 @@ type Export struct {
 	ID           string                `json:"id" doc:"The same as the id of its job."`
 	SurveyID     string                `json:"surveyId"`
 	Status       job.Status            `json:"status" enum:"queued,running,succeeded,failed,cancelled"`
-	Format       layout.Format         `json:"format"`
-	Shape        layout.Shape          `json:"shape"`
-	PII          layout.Level          `json:"pii"`
+	Format       Format                `json:"format"`
+	Shape        Shape                 `json:"shape"`
+	PII          Level                 `json:"pii"`
 	Filter       string                `json:"filter,omitzero"`
 	Verification []string              `json:"verification,omitzero"`
 	AsOf         time.Time             `json:"asOf" doc:"The responses are as they were at this time."`
@@ -199,10 +198,10 @@ func (s *Service) serveCodebook(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	book := layout.NewCodebook(o.SurveyID, o.TemplateVersion, o.Form)
+	book := NewCodebook(o.SurveyID, o.TemplateVersion, o.Form)
 	h := w.Header()
 	if in.Format == "csv" {
-		h.Set("Content-Type", layout.CSV.MediaType())
+		h.Set("Content-Type", CSV.MediaType())
 		h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-codebook.csv"`, o.SurveyID))
 		_, _ = w.Write(book.CSV()) // the client may be gone
 		return nil

@@ -7,7 +7,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -31,7 +30,7 @@ type reader struct {
 // next reads the responses after one. into is a batch that is not used any
 // more.
 func (r *reader) next(ctx context.Context, after int64, into []found) (batch, error) {
-	s := span{survey: r.o.NID, after: after, last: r.last, limit: r.s.size.rows, bytes: r.s.size.bytes, sealed: r.d.PII == layout.Full}
+	s := span{survey: r.o.NID, after: after, last: r.last, limit: r.s.size.rows, bytes: r.s.size.bytes, sealed: r.d.PII == Full}
 	rows, more, err := page(ctx, r.s.db, s, into)
 	if err != nil {
 		return batch{}, err
@@ -76,7 +75,7 @@ func (r *reader) take(ctx context.Context, f *found) (bool, error) {
 			return false, err
 		}
 	}
-	if len(f.sealed) == 0 || r.d.PII != layout.Full {
+	if len(f.sealed) == 0 || r.d.PII != Full {
 		return true, nil
 	}
 	return true, r.open(ctx, f)
@@ -110,7 +109,7 @@ func (r *reader) open(ctx context.Context, f *found) error {
 	}
 	f.Answers, f.Erased, f.sealed = string(w.Answers), w.Erased, nil
 	if w.Location != nil {
-		f.Place = &layout.Place{Lat: w.Location.Lat, Lon: w.Location.Lon, Accuracy: w.Location.Accuracy}
+		f.Place = &Place{Lat: w.Location.Lat, Lon: w.Location.Lon, Accuracy: w.Location.Accuracy}
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -52,7 +51,7 @@ type writer struct {
 	run  *job.Run
 	d    settings
 	o    *survey.Open
-	out  layout.Writer
+	out  Writer
 	file *exchange.Writer
 	st   state // what is stored
 }
@@ -69,7 +68,7 @@ func (w *writer) export(ctx context.Context) error {
 		w.run.SetResult(w.st.result())
 		return nil
 	}
-	resume := w.st.Begun() && w.d.Format != layout.XLSX
+	resume := w.st.Begun() && w.d.Format != XLSX
 	for range restarts {
 		err := w.attempt(ctx, resume)
 		if !errors.Is(err, file.ErrGone) {
@@ -95,7 +94,7 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 		return err
 	}
 	l := w.s.layout(&w.d.Draft, w.o)
-	about := layout.About{
+	about := About{
 		Survey: w.o.SurveyID, TemplateID: w.o.TemplateID, TemplateVersion: w.o.TemplateVersion, AsOf: w.d.AsOf, Filter: w.d.Filter,
 		Verification: w.d.Verification, Rounds: w.d.Rounds,
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 )
 
 // The responses of a survey in the order they arrived. What is sealed is read
@@ -35,7 +34,7 @@ func extent(ctx context.Context, q db.Querier, survey int64) (count, last int64,
 
 // found is a response with what is sealed of it.
 type found struct {
-	layout.Response
+	Response
 	sealed []byte
 }
 
@@ -106,7 +105,7 @@ func nameFlags(ctx context.Context, q db.Querier, s span, of []found) error {
 			return nil // it came meanwhile, or is about another answer
 		}
 		if last = rule; of[i].FlagRules != "" {
-			rule = of[i].FlagRules + layout.Separator + rule
+			rule = of[i].FlagRules + Separator + rule
 		}
 		of[i].FlagRules = rule
 		return nil

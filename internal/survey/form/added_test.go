@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/sheet"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
+	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
+	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/xlsform"
 )
 
@@ -87,22 +87,22 @@ func TestAddedTypeInForms(t *testing.T) {
 	if d := form.Diff(template(t, painted), template(t, strings.Replace(painted, `"shade","label":"Wall?"`, `"text","label":"Wall?"`, 1))); d.Verdict != form.Breaking {
 		t.Errorf("Diff() = %+v, want a breaking change", d)
 	}
-	if set := column.Of(f); len(set.Unique) != 1 || set.Unique[0].Pointer != "/responses/s/wall" || len(set.Public) != 2 {
+	if set := quality.Of(f); len(set.Unique) != 1 || set.Unique[0].Pointer != "/responses/s/wall" || len(set.Public) != 2 {
 		t.Errorf("columns of checks = %+v", set)
 	}
 }
 
 // exported is the file of one response.
-func exported(t *testing.T, format layout.Format, shape layout.Shape) []byte {
+func exported(t *testing.T, format export.Format, shape export.Shape) []byte {
 	t.Helper()
 	f := compile(t, painted)
-	w, err := layout.New(layout.Config{Survey: "s1", Form: f, Level: layout.Full, Shape: shape}).Writer(format, layout.About{Survey: "s1", AsOf: time.Unix(0, 0)})
+	w, err := export.NewLayout(export.LayoutConfig{Survey: "s1", Form: f, Level: export.Full, Shape: shape}).Writer(format, export.About{Survey: "s1", AsOf: time.Unix(0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b, err := w.Begin(nil)
 	if err == nil {
-		b, err = w.Add(b, &layout.Response{ID: "r1", Head: `{}`, Answers: paintedAnswers})
+		b, err = w.Add(b, &export.Response{ID: "r1", Head: `{}`, Answers: paintedAnswers})
 	}
 	if err == nil {
 		b, err = w.End(b)
@@ -138,8 +138,8 @@ func sheets(t *testing.T, file []byte) string {
 
 func TestAddedTypeInExports(t *testing.T) {
 	t.Parallel()
-	book := layout.NewCodebook("s1", 1, compile(t, painted))
-	at := slices.IndexFunc(book.Columns, func(c layout.Column) bool { return c.Name == "s.wall" })
+	book := export.NewCodebook("s1", 1, compile(t, painted))
+	at := slices.IndexFunc(book.Columns, func(c export.Column) bool { return c.Name == "s.wall" })
 	if c := book.Columns[at]; c.Type != string(shade) || !slices.Equal(c.Missing, []string{"dont_know"}) || len(c.Levels) != 3 {
 		t.Errorf("codebook = %+v", c)
 	}
@@ -148,10 +148,10 @@ func TestAddedTypeInExports(t *testing.T) {
 		want       []string
 	}{
 		{"codebook", string(book.CSV()), []string{"s.wall,answer,s,wall,,,shade,", "s.rooms.door,answer,s,rooms.door,,,shade,"}},
-		{"wide", string(exported(t, layout.CSV, layout.Wide)), []string{"s.wall,s.why,s.rooms", "#ff0000,It was cheap."}},
-		{"long", string(exported(t, layout.CSV, layout.Long)), []string{"s,wall,,#ff0000", "s,rooms.door,1,#00ff00"}},
-		{"NDJSON", string(exported(t, layout.NDJSON, layout.Wide)), []string{paintedAnswers}},
-		{"XLSX", sheets(t, exported(t, layout.XLSX, layout.Wide)), []string{"s.wall|s.why|s.rooms|", "#ff0000|It was cheap.|", "s.wall|answer|s|wall|||shade|"}},
+		{"wide", string(exported(t, export.CSV, export.Wide)), []string{"s.wall,s.why,s.rooms", "#ff0000,It was cheap."}},
+		{"long", string(exported(t, export.CSV, export.Long)), []string{"s,wall,,#ff0000", "s,rooms.door,1,#00ff00"}},
+		{"NDJSON", string(exported(t, export.NDJSON, export.Wide)), []string{paintedAnswers}},
+		{"XLSX", sheets(t, exported(t, export.XLSX, export.Wide)), []string{"s.wall|s.why|s.rooms|", "#ff0000|It was cheap.|", "s.wall|answer|s|wall|||shade|"}},
 	} {
 		for _, want := range tt.want {
 			if !strings.Contains(tt.file, want) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // Form is a compiled template: what answers are checked against. It never
@@ -132,7 +132,7 @@ type compiler struct {
 	questions int
 	written   int // bytes of expressions
 	nodes     []*node
-	heap      int                      // bytes of regular expressions
+	heap      int                     // bytes of regular expressions
 	patterns  map[string]*cel.Pattern // by the text of a question
 }
 

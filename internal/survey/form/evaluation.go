@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/cel"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // evaluation is one check of answers.

@@ -23,17 +23,17 @@ type Kind struct {
 	Consent    bool // the answer says whether somebody agrees to the interview
 
 	CEL       cel.Type // of the answer; that of records is made for each question
-	Several   bool      // the answer is an array of options
-	Ordered   bool      // and their order is the answer
-	Takes     Type      // every answer of this type is one of the kind too
-	Day       bool      // the answer is a day, not a moment
-	Clock     bool      // as texts, answers have the order of what they mean
-	Parts     []Part    // of an answer that is an object
-	Place     bool      // it tells where somebody is: short of everything it is rounded
-	Household bool      // it names a household
-	Media     bool      // it names a file that was sent
-	Recorded  bool      // the file is made in the interview
-	Personal  bool      // the file stays closed, however the question is marked as personal
+	Several   bool     // the answer is an array of options
+	Ordered   bool     // and their order is the answer
+	Takes     Type     // every answer of this type is one of the kind too
+	Day       bool     // the answer is a day, not a moment
+	Clock     bool     // as texts, answers have the order of what they mean
+	Parts     []Part   // of an answer that is an object
+	Place     bool     // it tells where somebody is: short of everything it is rounded
+	Household bool     // it names a household
+	Media     bool     // it names a file that was sent
+	Recorded  bool     // the file is made in the interview
+	Personal  bool     // the file stays closed, however the question is marked as personal
 
 	Quality Quality
 	XLSForm XLSForm
@@ -45,8 +45,8 @@ type Kind struct {
 	low, high float64 // bounds of questions that name none; none when both are 0
 	whole     bool    // numbers are integers
 	read      func(*answering) error
-	object    func(*answering, []member)            // reads an object; nil when none is an answer
-	want      func(s string) string                 // says what a text must be, or nothing when s is
+	object    func(*answering, []member)           // reads an object; nil when none is an answer
+	want      func(s string) string                // says what a text must be, or nothing when s is
 	value     func(*block, *node, *cell) cel.Value // the answer in expressions
 }
 

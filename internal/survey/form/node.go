@@ -24,7 +24,7 @@ type node struct {
 	options  map[string]*choice
 	rows     map[string]int // matrix: row value to its place in rowOrder
 	rowOrder []string       // in canonical order
-	shape    *cel.Shape    // geo, quantity, matrix
+	shape    *cel.Shape     // geo, quantity, matrix
 	pattern  *cel.Pattern
 	min, max float64 // of numbers; infinite when open
 	most     int     // characters of a text, elements of a repeat

@@ -17,11 +17,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -37,7 +35,7 @@ type Record struct {
 	SentBy      string             `json:"sentBy" doc:"DID of whoever sent it."`
 	ReceivedAt  time.Time          `json:"receivedAt"`
 	Revision    int64              `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
-	Differences []clash.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
+	Differences []response.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
 	Withheld    []string           `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for whoever has collected or sent the stored response."`
 	Sent        form.Object        `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
 	Mergeable   bool               `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
@@ -120,7 +118,7 @@ func (s *Service) setAside(ctx context.Context, tx *db.Tx, x refused, r *Result)
 		return x.cause
 	}
 	o, d := p.Open(), p.Draft()
-	if against == nil || against.Survey != o.NID || f.Code != clash.ConflictCode && f.Code != clash.DuplicateCode {
+	if against == nil || against.Survey != o.NID || f.Code != response.ConflictCode && f.Code != response.DuplicateCode {
 		refuse(r, Invalid, f)
 		return nil
 	}
@@ -249,7 +247,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 	path := "/v1/surveys/" + o.SurveyID + "/conflicts/" + nameOf(c.nid)
 	out := &Record{
 		ConflictID: nameOf(c.nid), SurveyID: o.SurveyID, Code: c.code, ResponseID: c.responseID, SentID: c.sentID, HouseholdID: c.household,
-		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []clash.Difference{}, Resolution: c.resolution, Reason: c.reason,
+		ReceivedAt: time.UnixMilli(c.at).UTC(), Differences: []response.Difference{}, Resolution: c.resolution, Reason: c.reason,
 		Links: api.ConflictLinks{Self: path, Resolve: path + "/resolve"},
 	}
 	if !c.held() {
@@ -289,7 +287,7 @@ func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 	if err != nil {
 		return err
 	}
-	if c.code == clash.DuplicateCode && c.sender == web.CallerFrom(ctx).DID && !r.Knows(ctx) {
+	if c.code == response.DuplicateCode && c.sender == web.CallerFrom(ctx).DID && !r.Knows(ctx) {
 		// Who sends one response after the other would learn which is of whom.
 		out.ResponseID, out.Links.Response = "", ""
 		return nil
@@ -335,7 +333,7 @@ func (s *Service) compare(ctx context.Context, q db.Querier, o *survey.Open, c c
 func (r *Record) differ(ctx context.Context, o *survey.Open, c contents, was *response.Row, v response.Version) error {
 	sent, knows := c.sent.version(), was.Knows(ctx)
 	if !knows {
-		if err := answer.RenameAll(o.Form, c.Household, &v.Whole.Answers, &sent.Whole.Answers); err != nil {
+		if err := form.RenameAll(o.Form, c.Household, &v.Whole.Answers, &sent.Whole.Answers); err != nil {
 			return err
 		}
 		r.Withheld = withheld(o.Form, c.code)

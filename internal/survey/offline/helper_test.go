@@ -15,9 +15,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
@@ -87,11 +87,11 @@ func newEnv(t testing.TB, d *db.DB) *env {
 	v.responses = response.New(response.Config{
 		DB: d, Surveys: v.surveys, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Key: key,
 		Stored: func(ctx context.Context, tx *db.Tx, p *response.Prepared) error { return v.s.Settle(ctx, tx, p) },
-		Settings: func(context.Context, *survey.Open) (rule.Settings, error) {
+		Settings: func(context.Context, *survey.Open) (flag.Settings, error) {
 			if v.checked != nil {
 				v.checked()
 			}
-			return rule.Settings{}, nil
+			return flag.Settings{}, nil
 		},
 	})
 	v.s = offline.New(offline.Config{DB: d, Surveys: v.surveys, Responses: v.responses, Vault: v.vault, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})

@@ -3,7 +3,7 @@ package offline
 import (
 	"context"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -35,7 +35,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Post(a, path+"/{conflictId}/resolve", s.serveResolve, web.Doc{
 		Summary: "Resolve a conflict", Scope: write, Tag: tag, Once: true, Description: resolving, Example: Resolution{Keep: keepStored},
 		Codes:   []string{"SURVEY_NOT_FOUND", "CONFLICT_NOT_FOUND", "CONFLICT_RESOLVED", "RESOLUTION_INVALID", "CONTENT_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "DUPLICATE_HOUSEHOLD_RESPONSE", "NOT_COLLECTOR", "STALE_REVISION"},
-		Refusal: clash.Members{},
+		Refusal: response.Members{},
 	})
 }
 

@@ -7,9 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
+	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
 // question is what a form says about a question. The whole of a group or repeat
@@ -35,7 +34,7 @@ func questionsOf(f *form.Form) map[string]question {
 // response is about. What is in the contents must not show in it.
 func withheld(f *form.Form, code string) []string {
 	out := []string{"/collector", "/deviceId", "/location", "/metadata"}
-	if code != clash.DuplicateCode { // that is of the same household
+	if code != response.DuplicateCode { // that is of the same household
 		out = append(out, "/householdId")
 	}
 	for pointer, q := range questionsOf(f) {
@@ -54,11 +53,11 @@ type pair struct {
 }
 
 func given(f *form.Form, stored, sent jsontext.Value) (pair, error) {
-	ours, err := answer.Given(f, stored)
+	ours, err := form.Given(f, stored)
 	if err != nil {
 		return pair{}, err
 	}
-	theirs, err := answer.Given(f, sent)
+	theirs, err := form.Given(f, sent)
 	return pair{f, ours, theirs}, err
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -119,7 +118,7 @@ func sum(r *Results) {
 // refuse notes why an item was not stored.
 func refuse(r *Result, status string, f *fault.Error) {
 	r.Status, r.Code, r.Detail, r.Errors = status, f.Code, f.Message, nil
-	more, _ := f.Members.(clash.Members)
+	more, _ := f.Members.(response.Members)
 	r.Existing, r.Candidates = more.Existing, more.Candidates
 	for _, one := range f.Fields[:min(len(f.Fields), maxErrors)] {
 		r.Errors = append(r.Errors, api.Field(one))

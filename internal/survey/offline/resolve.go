@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -147,7 +146,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 	if a == nil {
 		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Keep what is stored.")
 	}
-	if res.Keep == keepSent && c.code == clash.DuplicateCode {
+	if res.Keep == keepSent && c.code == response.DuplicateCode {
 		return s.planReplacement(ctx, o, r, a, c.late(a, ""))
 	}
 	d, hash := &a.Draft, a.Hash

@@ -22,8 +22,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -100,7 +98,7 @@ func addCount(b *BackCheckReport, c backCheckCount) {
 	}
 	r := &b.Classes[c.class-1]
 	if r.Compared, r.Errors = r.Compared+c.compared, r.Errors+c.errors; r.Compared > 0 {
-		r.Rate = stat.Round(float64(r.Errors) / float64(r.Compared))
+		r.Rate = Round(float64(r.Errors) / float64(r.Compared))
 	}
 }
 
@@ -117,7 +115,7 @@ func askedAgain(f *form.Form) []Asked {
 				walk(at, q.Questions)
 			}
 			if q.BackCheckClass > 0 && !k.Nested && !k.Shown {
-				out = append(out, Asked{Question: column.Pointer(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, Options: q.Options, Rows: q.Rows, path: at})
+				out = append(out, Asked{Question: Pointer(at), Class: q.BackCheckClass, Type: q.Type, Label: q.Label, Options: q.Options, Rows: q.Rows, path: at})
 			}
 		}
 	}
@@ -247,7 +245,7 @@ func (s *Service) compare(ctx context.Context, o *survey.Open, b *BackCheck, d *
 	if !whole.Erased && s.cfg.Responses.Sight(ctx, o).All() {
 		hidden = nil
 	}
-	return compareAll(ask, column.Read(whole.Answers), column.Read(d.Responses.Value), hidden), nil
+	return compareAll(ask, Read(whole.Answers), Read(d.Responses.Value), hidden), nil
 }
 
 // mayAsk wants somebody else than who has collected or sent the response, both
@@ -287,7 +285,7 @@ func checkAgain(f *form.Form, ask []Asked, stored, given jsontext.Value, now tim
 	for section, questions := range sent {
 		for question, v := range questions {
 			if !slices.ContainsFunc(ask, func(a Asked) bool { return a.path[0] == section && a.path[1] == question }) {
-				c.Add(column.Pointer([]string{section, question}), "not_asked_again", "The template gives this question no backCheckClass.")
+				c.Add(Pointer([]string{section, question}), "not_asked_again", "The template gives this question no backCheckClass.")
 				continue
 			}
 			if old[section] == nil {
@@ -314,7 +312,7 @@ func checkAgain(f *form.Form, ask []Asked, stored, given jsontext.Value, now tim
 // compareAll compares what was asked again. What was not asked is left out, and
 // what is hidden: it was erased, or who asks may not read it and could guess
 // until an answer matches. hidden lists pointers.
-func compareAll(ask []Asked, then, now column.Answers, hidden []byte) []Compared {
+func compareAll(ask []Asked, then, now Answers, hidden []byte) []Compared {
 	out := []Compared{}
 	for _, q := range ask {
 		a, b := then.At(q.path), now.At(q.path)
@@ -332,7 +330,7 @@ const sameMetres = 100 // two measurements of one place
 func same(q Asked, a, b any) bool {
 	switch k := form.KindOf(q.Type); {
 	case k.Quality.Loose:
-		return column.Plain(a) == column.Plain(b)
+		return plainAnswer(a) == plainAnswer(b)
 	case k.Several && !k.Ordered:
 		x, isList := a.([]any)
 		y, also := b.([]any)
@@ -340,10 +338,10 @@ func same(q Asked, a, b any) bool {
 			return len(x) == len(y) && !slices.ContainsFunc(x, func(v any) bool { return !slices.ContainsFunc(y, func(w any) bool { return reflect.DeepEqual(v, w) }) })
 		}
 	case k.Place:
-		c := column.Set{Geo: []column.Column{{Path: []string{"at"}}}}
-		p, r := c.Place(column.Answers{"at": a}), c.Place(column.Answers{"at": b})
+		c := Set{Geo: []Column{{Path: []string{"at"}}}}
+		p, r := c.Place(Answers{"at": a}), c.Place(Answers{"at": b})
 		if p != nil && r != nil {
-			return stat.Metres(*p, *r) <= sameMetres
+			return Metres(*p, *r) <= sameMetres
 		}
 	}
 	return reflect.DeepEqual(a, b)

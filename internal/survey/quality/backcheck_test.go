@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -72,7 +71,7 @@ func TestDraw(t *testing.T) {
 			t.Errorf("draw = %d %+v", r.Status, got)
 		}
 		if got := strings.Fields(ids(v.backChecks(t, ""))); !slices.IsSortedFunc(got, func(a, b string) int {
-			return strings.Compare(stat.Rank("lottery\x1f"+r.Value.Salt, a), stat.Rank("lottery\x1f"+r.Value.Salt, b))
+			return strings.Compare(quality.Rank("lottery\x1f"+r.Value.Salt, a), quality.Rank("lottery\x1f"+r.Value.Salt, b))
 		}) {
 			t.Errorf("drawn = %s, want the lowest ranks first", got)
 		}
@@ -133,10 +132,10 @@ func TestDrawIsRanking(t *testing.T) {
 		drawn[b.ResponseID] = true
 	}
 	for part, n := range map[int]int{0: 6, 1: 3} {
-		l := &stat.Lowest{N: n}
+		l := &quality.Lowest{N: n}
 		for i := range 18 {
 			if id := fmt.Sprintf("r%02d", i); (i%3 == 2) == (part == 1) {
-				l.Add(stat.Ranked{Rank: stat.Rank("z\x1f"+r.Value.Salt, id), ID: id})
+				l.Add(quality.Ranked{Rank: quality.Rank("z\x1f"+r.Value.Salt, id), ID: id})
 			}
 		}
 		for _, r := range l.List() {

@@ -7,9 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 )
 
 // Bounds of the memory of a run.
@@ -30,27 +28,27 @@ type interview struct {
 	household string
 	collector string
 	at        int64 // ms
-	public    column.Answers
-	whole     column.Answers // with what is about a person
-	place     *stat.Point
+	public    Answers
+	whole     Answers // with what is about a person
+	place     *Point
 }
 
 // series are the answers to the questions for numbers.
 type series struct {
-	questions []column.Column
+	questions []Column
 	index     map[string]int // question and unit
 	labels    []string       // pointers of the questions
-	samples   []*stat.Sample
-	centers   []stat.Center
+	samples   []*Sample
+	centers   []Center
 	full      bool // there are more questions than were looked at
 }
 
-func newSeries(questions []column.Column) *series {
+func newSeries(questions []Column) *series {
 	return &series{questions: questions, index: map[string]int{}}
 }
 
 // each calls f for every number of an interview.
-func (n *series) each(a column.Answers, f func(i int, c column.Column, v float64)) {
+func (n *series) each(a Answers, f func(i int, c Column, v float64)) {
 	for _, c := range n.questions {
 		v, unit, ok := a.Number(c)
 		if !ok {
@@ -65,36 +63,36 @@ func (n *series) each(a column.Answers, f func(i int, c column.Column, v float64
 			i = len(n.samples)
 			n.index[c.Pointer+"\x1f"+unit] = i
 			n.labels = append(n.labels, c.Pointer)
-			n.samples = append(n.samples, &stat.Sample{Size: sampleSize, Seed: stat.Mix(uint64(i))})
+			n.samples = append(n.samples, &Sample{Size: sampleSize, Seed: Mix(uint64(i))})
 		}
 		f(i, c, v)
 	}
 }
 
 func (n *series) add(in *interview) {
-	n.each(in.public, func(i int, _ column.Column, v float64) { n.samples[i].Add(in.nid, v) })
+	n.each(in.public, func(i int, _ Column, v float64) { n.samples[i].Add(in.nid, v) })
 }
 
 // settle finds the centres once all answers were seen.
 func (n *series) settle() {
-	n.centers = make([]stat.Center, len(n.samples))
+	n.centers = make([]Center, len(n.samples))
 	for i, s := range n.samples {
-		n.centers[i] = stat.CenterOf(s)
+		n.centers[i] = CenterOf(s)
 	}
-	n.samples = make([]*stat.Sample, len(n.centers)) // their values are not needed any more
+	n.samples = make([]*Sample, len(n.centers)) // their values are not needed any more
 }
 
 // outliers flags answers that stand out.
-func (n *series) outliers(in *interview, rules *Rules) []rule.Flag {
-	var out []rule.Flag
-	n.each(in.public, func(i int, c column.Column, v float64) {
+func (n *series) outliers(in *interview, rules *Rules) []flag.Flag {
+	var out []flag.Flag
+	n.each(in.public, func(i int, c Column, v float64) {
 		if i >= len(n.centers) || n.centers[i].Count < int64(rules.OutlierAnswers) {
 			return
 		}
 		center := n.centers[i]
 		if z := center.Z(v); math.Abs(z) > rules.OutlierZ {
-			out = append(out, rule.Flag{
-				Rule: Outlier, Question: c.Pointer, Value: stat.Round(math.Abs(z)), Limit: rules.OutlierZ,
+			out = append(out, flag.Flag{
+				Rule: Outlier, Question: c.Pointer, Value: Round(math.Abs(z)), Limit: rules.OutlierZ,
 				Detail: fmt.Sprintf("The answer %g is %.1f robust standard deviations from the median %g of %d answers.", v, math.Abs(z), center.Median, center.Count),
 			})
 		}
@@ -105,9 +103,9 @@ func (n *series) outliers(in *interview, rules *Rules) []rule.Flag {
 // twins finds households that were counted twice: interviews in one place, or
 // with the same telephone number, of different households.
 type twins struct {
-	cols   *column.Set
-	grid   stat.Grid
-	twice  *stat.Twice
+	cols   *Set
+	grid   Grid
+	twice  *Twice
 	seed   maphash.Seed
 	spots  map[uint64][]*spot
 	held   int
@@ -118,7 +116,7 @@ type twins struct {
 type spot struct {
 	nid       int64
 	household uint64
-	at        stat.Point
+	at        Point
 	told      bool // it was flagged
 }
 
@@ -133,9 +131,9 @@ type nearby struct {
 	metres float64
 }
 
-func newTwins(cols *column.Set, metres float64, about int64) *twins {
+func newTwins(cols *Set, metres float64, about int64) *twins {
 	return &twins{
-		cols: cols, grid: stat.Grid{Metres: metres}, twice: stat.NewTwice(about * int64(2+len(cols.Unique))), seed: maphash.MakeSeed(),
+		cols: cols, grid: Grid{Metres: metres}, twice: NewTwice(about * int64(2+len(cols.Unique))), seed: maphash.MakeSeed(),
 		spots: map[uint64][]*spot{},
 	}
 }
@@ -187,7 +185,7 @@ func (w *twins) near(me *spot) (match, bool) {
 		key := cell.Key(placeSeed)
 		crowd += w.twice.Seen(key)
 		for _, other := range w.spots[key] {
-			if d := stat.Metres(me.at, other.at); other.household != me.household && d <= w.grid.Metres {
+			if d := Metres(me.at, other.at); other.household != me.household && d <= w.grid.Metres {
 				m.others = append(m.others, nearby{other, d})
 			}
 		}

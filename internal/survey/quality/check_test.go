@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
 
@@ -45,7 +44,7 @@ func TestTwinsAgainstAll(t *testing.T) {
 			}
 			visits[i] = quality.Visit{
 				NID: int64(i + 1), Household: fmt.Sprint(rapid.IntRange(0, 30).Draw(t, "household")), Answers: map[string]any{"home": home},
-				Place: &stat.Point{Lat: -1.29 + float64(y)*2/111_194.93, Lon: 36.82 + float64(x)*2/111_194.93/math.Cos(1.29*math.Pi/180)},
+				Place: &quality.Point{Lat: -1.29 + float64(y)*2/111_194.93, Lon: 36.82 + float64(x)*2/111_194.93/math.Cos(1.29*math.Pi/180)},
 			}
 		}
 		var want []int64
@@ -53,7 +52,7 @@ func TestTwinsAgainstAll(t *testing.T) {
 			if slices.ContainsFunc(visits, func(b quality.Visit) bool {
 				phone := a.Answers["home"].(map[string]any)["phone"]
 				return a.Household != b.Household &&
-					(stat.Metres(*a.Place, *b.Place) <= 5 || phone != nil && phone == b.Answers["home"].(map[string]any)["phone"])
+					(quality.Metres(*a.Place, *b.Place) <= 5 || phone != nil && phone == b.Answers["home"].(map[string]any)["phone"])
 			}) {
 				want = append(want, a.NID)
 			}
@@ -169,7 +168,7 @@ func TestBounds(t *testing.T) {
 	spots, cells := quality.Held(f, func(yield func(quality.Visit) bool) {
 		for i := range int64(60_000) {
 			v := quality.Visit{
-				NID: i, Household: fmt.Sprint(i), Collector: fmt.Sprint(i % 1000), Place: &stat.Point{Lat: float64(i/2) / 1000, Lon: 1},
+				NID: i, Household: fmt.Sprint(i), Collector: fmt.Sprint(i % 1000), Place: &quality.Point{Lat: float64(i/2) / 1000, Lon: 1},
 				Answers: views([]int{int(i % 7), int(i % 11), 1, 1, 1, 1, 1, 1, 1, 1}),
 			}
 			v.Answers["home"].(map[string]any)["phone"] = fmt.Sprintf("07000%05d", i/2)

@@ -2,9 +2,6 @@ package quality
 
 import (
 	"math"
-
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
 // copies finds interviews of one collector that are nearly the same. It holds
@@ -15,7 +12,7 @@ import (
 // it first learns how often interviews of two collectors agree in each question,
 // and wants more agreement than chance gives.
 type copies struct {
-	cols  *column.Set
+	cols  *Set
 	young map[string][]*vector
 	old   map[string][]*vector
 	cells int // answers held in young
@@ -43,7 +40,7 @@ const fewAnswers = 10
 // to one pair in a million or so.
 const rareBits = 20
 
-func newCopies(cols *column.Set) *copies {
+func newCopies(cols *Set) *copies {
 	n := len(cols.Public)
 	return &copies{cols: cols, young: map[string][]*vector{}, asked: make([]float64, n), equal: make([]float64, n)}
 }
@@ -91,7 +88,7 @@ func (c *copies) find(in *interview, rules *Rules) (*vector, float64) {
 			if math.Abs(float64(me.at-other.at)) > rules.CopiedHours*3_600_000 {
 				continue
 			}
-			equal, asked := stat.Alike(answers, other.answers)
+			equal, asked := Alike(answers, other.answers)
 			if share := float64(equal) / float64(asked); share >= rules.CopiedShare && share > most && c.bits(answers, other.answers) >= rareBits {
 				best, most = other, share
 			}

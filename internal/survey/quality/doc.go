@@ -1,11 +1,11 @@
 package quality
 
-import "github.com/hearth-dmrv/hearth/internal/survey/rule"
+import "github.com/hearth-dmrv/hearth/internal/survey/flag"
 
 // reporting explains the report. Every number of it is one of these words.
 var reporting = "Flags by check and collector, lengths of interviews, refusals, collectors whose answers differ from those of the others, error rates of back-checks, and whether the template is due for a review. " +
 	"Superseded, invalidated and redacted responses are not counted. Up to 1,000 responses are counted for the answer (live); of more it is what the last run has found. effects, differences and comparisons are always those of the last run.\n\n" +
-	"A flag is a reason to look, not a verdict. These checks make one; limits in *italics* are settings of `quality/rules`:\n\n" + rule.Table(append(rule.Checks(), overMany...)) + "\n\n" +
+	"A flag is a reason to look, not a verdict. These checks make one; limits in *italics* are settings of `quality/rules`:\n\n" + flag.Table(append(flag.Checks(), overMany...)) + "\n\n" +
 	"**enumerator_effect.** A run compares, for every question for a number and every option of a choice that is not marked as personal and not in a repeat, the collectors with 20 answers or more (*effectInterviews*), each with all others. " +
 	"Of numbers the mean is taken, of choices the share; numbers count by their distance from the median of all answers, at most 2 robust standard deviations, so that no single answer weighs much. " +
 	"A collector's value m is held against M, the median of the values of the others. score = (m - M) / e with e² = w/n + t + π/2 · (w/n of the others, on average, + t) / (k - 1): " +
@@ -19,7 +19,7 @@ var reporting = "Flags by check and collector, lengths of interviews, refusals, 
 	"They find 9 of 10 collectors who shift one answer by two standard deviations in 40 interviews (60 of three collectors). An effect says that answers differ, not why: look at where the collector worked, at pictures, and at back-checks."
 
 // overMany are the checks that a run makes over many responses.
-var overMany = []rule.Check{
+var overMany = []flag.Check{
 	{Name: Outlier, Flags: "a number more than 3.5 (*outlierZ*) robust standard deviations (1.4826 · MAD) from the median of the question; value: how many. Where more than half of the answers are the same and MAD is 0, it is that of the answers that differ; when fewer than 5 differ, 1.2533 times the mean deviation, and these few stand out", Not: "fewer than 20 answers (*outlierAnswers*), all answers the same, repeats, more than 200 questions"},
 	{Name: Duplicate, Flags: "two households within 5 m (*duplicateMetres*; value: metres, told to whom those of gps_distance are), with the same telephone, document or serial number, or with the same answers to everything marked as direct (two or more)", Not: "no place; texts shorter than 4 letters or digits"},
 	{Name: Copied, Flags: "95 % (*copiedShare*) of the answers those of another interview of the same collector within 24 h (*copiedHours*), if chance gives that to fewer than one pair in a million (20 bits, by how often interviews of different collectors agree in each question)", Not: "fewer than 10 answers, interviews before the last 100 of the collector"},

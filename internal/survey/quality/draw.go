@@ -22,7 +22,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -181,7 +180,7 @@ func (s *Service) eachDrawable(ctx context.Context, p scope, verified bool, f fu
 
 // rank chooses the responses: once to count them by collector, once to find
 // the lowest of each.
-func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*stat.Lowest, error) {
+func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*Lowest, error) {
 	counts := map[string]int{}
 	if err := s.eachDrawable(ctx, p, d.VerifiedOnly, func(r listed) { counts[r.collector]++ }); err != nil {
 		return nil, err
@@ -192,9 +191,9 @@ func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*stat.
 		parts[i] = counts[name]
 	}
 	d.Population, d.Drawn, d.Collectors = 0, 0, []DrawStratum{}
-	strata := map[string]*stat.Lowest{}
-	for i, n := range stat.Allocate(parts, d.Share, d.Size, d.PerCollector) {
-		strata[names[i]] = &stat.Lowest{N: n}
+	strata := map[string]*Lowest{}
+	for i, n := range Allocate(parts, d.Share, d.Size, d.PerCollector) {
+		strata[names[i]] = &Lowest{N: n}
 		d.Population, d.Drawn = d.Population+parts[i], d.Drawn+n
 		d.Collectors = append(d.Collectors, DrawStratum{Collector: names[i], Population: parts[i], Drawn: n})
 	}
@@ -204,7 +203,7 @@ func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*stat.
 	}
 	return strata, s.eachDrawable(ctx, p, d.VerifiedOnly, func(r listed) {
 		if l := strata[r.collector]; l != nil {
-			l.Add(stat.Ranked{Rank: stat.Rank(d.Seed+"\x1f"+d.Salt, r.id), ID: r.id, Key: r.nid})
+			l.Add(Ranked{Rank: Rank(d.Seed+"\x1f"+d.Salt, r.id), ID: r.id, Key: r.nid})
 		}
 	})
 }
@@ -219,9 +218,9 @@ type drawnData struct {
 
 // storeDraw stores what was drawn, the lowest ranks first, and then that it is
 // all. Whoever repeats it after a failure goes on.
-func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata map[string]*stat.Lowest) error {
+func (s *Service) storeDraw(ctx context.Context, p scope, row *drawRow, strata map[string]*Lowest) error {
 	type drawn struct {
-		stat.Ranked
+		Ranked
 		nid       int64
 		collector string
 	}

@@ -3,15 +3,12 @@ package quality
 import (
 	"maps"
 	"slices"
-
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
 // effects sums the answers of each collector.
 type effects struct {
 	nums    *series
-	choices []column.Column
+	choices []Column
 	first   []int // place of the first option of each choice
 	options int
 	by      map[string]*sums
@@ -21,13 +18,13 @@ type effects struct {
 // sums are the answers of a collector: how far numbers lie from the centre, how
 // many answered each choice, and how many chose each option.
 type sums struct {
-	numbers []stat.Moments
+	numbers []Moments
 	asked   []int32
 	hits    []int32
 }
 
 // newEffects begins once the centres are known.
-func newEffects(nums *series, choices []column.Column) *effects {
+func newEffects(nums *series, choices []Column) *effects {
 	e := &effects{nums: nums, choices: choices, by: map[string]*sums{}}
 	for _, c := range choices {
 		e.first = append(e.first, e.options)
@@ -37,7 +34,7 @@ func newEffects(nums *series, choices []column.Column) *effects {
 }
 
 func (e *effects) newSums() *sums {
-	return &sums{numbers: make([]stat.Moments, len(e.nums.centers)), asked: make([]int32, len(e.choices)), hits: make([]int32, e.options)}
+	return &sums{numbers: make([]Moments, len(e.nums.centers)), asked: make([]int32, len(e.choices)), hits: make([]int32, e.options)}
 }
 
 func (e *effects) add(in *interview) {
@@ -54,9 +51,9 @@ func (e *effects) add(in *interview) {
 }
 
 func (e *effects) sum(s *sums, in *interview) {
-	e.nums.each(in.public, func(i int, _ column.Column, v float64) {
+	e.nums.each(in.public, func(i int, _ Column, v float64) {
 		if i < len(s.numbers) {
-			s.numbers[i].Add(stat.Clip(e.nums.centers[i].Z(v)))
+			s.numbers[i].Add(Clip(e.nums.centers[i].Z(v)))
 		}
 	})
 	for i, c := range e.choices {
@@ -70,7 +67,7 @@ func (e *effects) sum(s *sums, in *interview) {
 func (e *effects) questions(least int) []EffectQuestion {
 	names := slices.Sorted(maps.Keys(e.by))
 	var out []EffectQuestion
-	add := func(c EffectQuestion, of func(*sums) stat.Moments) {
+	add := func(c EffectQuestion, of func(*sums) Moments) {
 		for _, name := range names {
 			if m := of(e.by[name]); m.N >= float64(max(2, least)) {
 				c.Names, c.Groups = append(c.Names, name), append(c.Groups, m)
@@ -81,13 +78,13 @@ func (e *effects) questions(least int) []EffectQuestion {
 		}
 	}
 	for i, center := range e.nums.centers {
-		add(EffectQuestion{Pointer: e.nums.labels[i], Center: center}, func(s *sums) stat.Moments { return s.numbers[i] })
+		add(EffectQuestion{Pointer: e.nums.labels[i], Center: center}, func(s *sums) Moments { return s.numbers[i] })
 	}
 	for i, c := range e.choices {
 		for k, option := range c.Options {
-			add(EffectQuestion{Pointer: c.Pointer, Option: option}, func(s *sums) stat.Moments {
+			add(EffectQuestion{Pointer: c.Pointer, Option: option}, func(s *sums) Moments {
 				hits := float64(s.hits[e.first[i]+k])
-				return stat.Moments{N: float64(s.asked[i]), Sum: hits, Squares: hits}
+				return Moments{N: float64(s.asked[i]), Sum: hits, Squares: hits}
 			})
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
 // Visit is an interview for the checks without a store.
@@ -17,7 +15,7 @@ type Visit struct {
 	Household string
 	Collector string
 	At        int64
-	Place     *stat.Point
+	Place     *Point
 	Answers   map[string]any
 }
 
@@ -27,7 +25,7 @@ func (v Visit) interview() *interview {
 
 // Twins finds the interviews that belong to one of another household.
 func Twins(f *form.Form, metres float64, visits []Visit) []int64 {
-	w := newTwins(column.Of(f), metres, int64(len(visits)))
+	w := newTwins(Of(f), metres, int64(len(visits)))
 	for _, v := range visits {
 		w.add(v.interview())
 	}
@@ -46,7 +44,7 @@ func Twins(f *form.Form, metres float64, visits []Visit) []int64 {
 // Copies finds the interviews that are copies of an earlier one, after it has
 // learned from some.
 func Copies(f *form.Form, rules Rules, from, visits []Visit) []int64 {
-	c := newCopies(column.Of(f))
+	c := newCopies(Of(f))
 	rules = rules.WithDefaults()
 	for _, v := range from {
 		c.learn(v.interview())
@@ -71,7 +69,7 @@ func sortedKeys(m map[int64]bool) []int64 {
 
 // Held counts what twins and copies hold of endless interviews.
 func Held(f *form.Form, visits func(yield func(Visit) bool)) (spots, vectors int) {
-	w, c, rules := newTwins(column.Of(f), 5, 1_000), newCopies(column.Of(f)), Rules{}.WithDefaults()
+	w, c, rules := newTwins(Of(f), 5, 1_000), newCopies(Of(f)), Rules{}.WithDefaults()
 	for v := range visits {
 		w.add(v.interview())
 	}
@@ -96,7 +94,7 @@ const (
 )
 
 // Plain is one spelling of an answer.
-var Plain = column.Plain
+var Plain = plainAnswer
 
 // RulesOf gives what the rulebook remembers.
 func (b *Rulebook) RulesOf(ctx context.Context, o *survey.Open) (Rules, error) {
@@ -122,7 +120,7 @@ func Unready(ctx context.Context, d *db.DB) error {
 
 // Effects looks for collectors that stand out.
 func Effects(f *form.Form, rules Rules, visits []Visit) Findings {
-	cols := column.Of(f)
+	cols := Of(f)
 	nums := newSeries(cols.Numbers)
 	for _, v := range visits {
 		nums.add(v.interview())

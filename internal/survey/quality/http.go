@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -30,7 +30,7 @@ func (s *Service) Routes(a *web.API) {
 	web.Put(a, "/v1/surveys/{surveyId}/quality/rules", s.servePutRules, web.Doc{
 		Summary: "Set the limits of the checks", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "QUALITY_RULES_INVALID", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 		Description: "A member that is absent has its default, and so has one that is 0 but for hours and offsets; off names checks that are not made. They hold for responses that come from now on, and for the next run. If-Match is needed once a survey has rules of its own; before, the ETag of the defaults is \"0\".",
-		Example:     Rules{Settings: rule.Settings{MinSeconds: 120, MaxMetres: 300, Off: []string{"night_interview"}}, OutlierZ: 4},
+		Example:     Rules{Settings: flag.Settings{MinSeconds: 120, MaxMetres: 300, Off: []string{"night_interview"}}, OutlierZ: 4},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/flags", s.serveFlags, web.Doc{
 		Summary: "List the flags of a survey by check and response", Scope: read, Tag: tag, Codes: append(missing, "INVALID_PARAMETER"),

@@ -15,8 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 	"github.com/hearth-dmrv/hearth/internal/survey/verify"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -263,7 +263,7 @@ func (v *env) again(t *testing.T, before []string) {
 		t.Errorf("progress = %+v %v", p, err)
 	}
 	var one struct {
-		Flags    []rule.Flag `json:"flags"`
+		Flags    []flag.Flag `json:"flags"`
 		Revision int64       `json:"revision"`
 	}
 	v.Must(t, "ws reader", "GET /v1/responses/copyA", "", &one)

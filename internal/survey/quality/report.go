@@ -16,7 +16,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
 // maxLive is up to how many responses of a survey a report is made when it is
@@ -110,7 +109,7 @@ func (s *Service) fill(ctx context.Context, out *Report, p scope, old roundRow, 
 		out.Live, out.QualityTally = true, *t
 	case old.data == "": // counters are all there is
 		out.Responses, out.Complete, out.Partial, out.Flagged = total, progress.Completed, progress.Partial, progress.Flagged
-		out.FlaggedShare = stat.Round(float64(out.Flagged) / float64(max(1, total)))
+		out.FlaggedShare = Round(float64(out.Flagged) / float64(max(1, total)))
 		out.Notes = append(out.Notes, "No run has ended yet: ask for one at links.runs.")
 	}
 	return nil

@@ -14,14 +14,14 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Rules are the limits of all checks in a survey. The zero value of a member is
 // its default.
 type Rules struct {
-	rule.Settings
+	flag.Settings
 	OutlierZ         float64 `json:"outlierZ,omitzero" doc:"An answer stands out that lies more than this many robust standard deviations (median and MAD) from the middle; 3.5 by default."`
 	OutlierAnswers   int     `json:"outlierAnswers,omitzero" doc:"Fewest answers to a question for that; 20 by default."`
 	DuplicateMetres  float64 `json:"duplicateMetres,omitzero" doc:"Interviews of two households no farther apart are in one place; 5 by default."`
@@ -44,7 +44,7 @@ func (r Rules) WithDefaults() Rules {
 func (r *Rules) on(name string) bool { return !slices.Contains(r.Off, name) }
 
 // Names lists all checks, those of one response first.
-func Names() []string { return append(rule.Names(), Outlier, Duplicate, Effect, Copied) }
+func Names() []string { return append(flag.Names(), Outlier, Duplicate, Effect, Copied) }
 
 // check names everything that is wrong.
 func (r *Rules) check() error {
@@ -146,7 +146,7 @@ func NewRulebook(cfg RulebookConfig) *Rulebook {
 
 // Settings are the limits of the checks of one response, for
 // response.Config.Settings.
-func (b *Rulebook) Settings(ctx context.Context, o *survey.Open) (rule.Settings, error) {
+func (b *Rulebook) Settings(ctx context.Context, o *survey.Open) (flag.Settings, error) {
 	r, err := b.of(ctx, o)
 	return r.rules.Settings, err
 }

@@ -12,10 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/column"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -115,7 +113,7 @@ type runner struct {
 	nid     int64
 	source  string // of its flags
 	rules   Rules
-	cols    *column.Set
+	cols    *Set
 	nums    *series
 	twins   *twins
 	copies  *copies
@@ -143,7 +141,7 @@ func (s *Service) run(ctx context.Context, j *job.Run) error {
 	} else if err != nil {
 		return err
 	}
-	r := &runner{scope: p, s: s, job: j, nid: s.db.NewNID(), flagged: map[string]int{}, started: s.now(), cols: column.Of(p.o.Form)}
+	r := &runner{scope: p, s: s, job: j, nid: s.db.NewNID(), flagged: map[string]int{}, started: s.now(), cols: Of(p.o.Form)}
 	r.source = fmt.Sprintf("%s%d", sourceOf(p.round), r.nid)
 	rules, err := s.cfg.Rules.of(ctx, p.o)
 	if err != nil {
@@ -203,16 +201,16 @@ func (r *runner) step(note string) {
 
 // interview reads what checks look at in a response.
 func (r *runner) interview(ctx context.Context, row *response.Row) (*interview, error) {
-	in := &interview{nid: row.NID, household: row.Household, collector: row.Collector, at: row.SubmittedAt, public: column.Read(row.Answers)}
+	in := &interview{nid: row.NID, household: row.Household, collector: row.Collector, at: row.SubmittedAt, public: Read(row.Answers)}
 	in.whole = in.public
 	if len(row.Sealed) > 0 && r.twins != nil {
 		w, err := r.s.cfg.Responses.Read(ctx, r.s.db, r.o.Project, row)
 		if err != nil {
 			return nil, err
 		}
-		in.whole = column.Read(w.Answers)
+		in.whole = Read(w.Answers)
 		if w.Location != nil {
-			in.place = &stat.Point{Lat: w.Location.Lat, Lon: w.Location.Lon}
+			in.place = &Point{Lat: w.Location.Lat, Lon: w.Location.Lon}
 		}
 	}
 	if in.place == nil {
@@ -291,21 +289,21 @@ func (r *runner) pairs(ctx context.Context, row *response.Row, in *interview) er
 	if other == nil {
 		return nil
 	}
-	return r.pair(ctx, row, pairing{nid: other.nid, told: &other.told, flag: func(id string) rule.Flag {
-		return rule.Flag{
-			Rule: Copied, Value: stat.Round(share), Limit: r.rules.CopiedShare,
+	return r.pair(ctx, row, pairing{nid: other.nid, told: &other.told, flag: func(id string) flag.Flag {
+		return flag.Flag{
+			Rule: Copied, Value: Round(share), Limit: r.rules.CopiedShare,
 			Detail: fmt.Sprintf("%.0f %% of the answers are those of response %s of the same collector.", share*100, id),
 		}
 	}})
 }
 
 // flag is the words for one of two that look like one household.
-func (m match) flag(metres, limit float64) func(id string) rule.Flag {
-	return func(id string) rule.Flag {
-		f := rule.Flag{Rule: Duplicate, Question: m.question}
+func (m match) flag(metres, limit float64) func(id string) flag.Flag {
+	return func(id string) flag.Flag {
+		f := flag.Flag{Rule: Duplicate, Question: m.question}
 		switch m.question {
 		case "/location":
-			f.Value, f.Limit = stat.Round(metres), limit
+			f.Value, f.Limit = Round(metres), limit
 			f.Detail = fmt.Sprintf("The interview was %.1f m from that of response %s of another household.", metres, id)
 		case "":
 			f.Detail = fmt.Sprintf("All that tells who somebody is agrees with response %s of another household.", id)
@@ -320,7 +318,7 @@ func (m match) flag(metres, limit float64) func(id string) rule.Flag {
 type pairing struct {
 	nid  int64
 	told *bool
-	flag func(id string) rule.Flag // about a response that belongs to this one
+	flag func(id string) flag.Flag // about a response that belongs to this one
 	half bool                      // the later one was flagged for another
 }
 

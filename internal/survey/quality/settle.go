@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
 
 // third flags the responses of collectors that stand out, by their strongest
@@ -53,8 +53,8 @@ func (r *runner) third(ctx context.Context) error {
 }
 
 // flagOf is the flag of the responses of a collector that stands out.
-func flagOf(e api.CollectorEffect) rule.Flag {
-	f := rule.Flag{Rule: Effect, Question: e.Question, Value: e.Score, Limit: e.Limit}
+func flagOf(e api.CollectorEffect) flag.Flag {
+	f := flag.Flag{Rule: Effect, Question: e.Question, Value: e.Score, Limit: e.Limit}
 	f.Detail = fmt.Sprintf("The mean of this collector is %g, the median of those of the other collectors %g.", e.Value, e.Others)
 	if e.Option != "" {
 		f.Detail = fmt.Sprintf("Of the answers of this collector %.0f %% are %s, the median of the other collectors is %.0f %%.", e.Value*100, e.Option, e.Others*100)
@@ -63,8 +63,8 @@ func flagOf(e api.CollectorEffect) rule.Flag {
 }
 
 // flag notes flags of a response, and stores what was noted when it is enough.
-func (r *runner) flag(ctx context.Context, nid int64, flags ...rule.Flag) error {
-	flags = slices.DeleteFunc(flags, func(f rule.Flag) bool {
+func (r *runner) flag(ctx context.Context, nid int64, flags ...flag.Flag) error {
+	flags = slices.DeleteFunc(flags, func(f flag.Flag) bool {
 		r.flagged[f.Rule]++
 		return r.flagged[f.Rule] > maxFlagged
 	})

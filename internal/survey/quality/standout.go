@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/api"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
 // The least differences that matter, however sure they are.
@@ -23,10 +22,10 @@ const anyError = 0.05
 // collectors that are compared by it: those with enough answers.
 type EffectQuestion struct {
 	Pointer string
-	Option  string         // of a choice: answers are 1 for whoever chose it and 0 for others
-	Center  stat.Center    // of numbers: answers are their distance from it, as stat.Clip has it
-	Names   []string       // of the collectors
-	Groups  []stat.Moments // their answers
+	Option  string    // of a choice: answers are 1 for whoever chose it and 0 for others
+	Center  Center    // of numbers: answers are their distance from it, as stat.Clip has it
+	Names   []string  // of the collectors
+	Groups  []Moments // their answers
 }
 
 // EffectsFound is what came of comparing collectors.
@@ -44,9 +43,9 @@ func FindEffects(all []EffectQuestion, least float64, most int) EffectsFound {
 	for i := range all {
 		out.Comparisons += len(all[i].Names)
 	}
-	limit, usual := max(least, stat.Limit(out.Comparisons, anyError)), usualShare(all)
+	limit, usual := max(least, Limit(out.Comparisons, anyError)), usualShare(all)
 	for i := range all {
-		all[i].judge(&out, stat.Apart(all[i].Groups, usual), limit)
+		all[i].judge(&out, Apart(all[i].Groups, usual), limit)
 	}
 	slices.SortStableFunc(out.Effects, func(a, b api.CollectorEffect) int { return cmp.Compare(math.Abs(b.Score), math.Abs(a.Score)) })
 	slices.SortStableFunc(out.Differences, func(a, b api.CollectorDifference) int { return cmp.Compare(b.Score, a.Score) })
@@ -64,7 +63,7 @@ func usualShare(all []EffectQuestion) float64 {
 	var shares []float64
 	for i := range all {
 		if len(all[i].Groups) > 2 {
-			shares = append(shares, stat.Between(all[i].Groups))
+			shares = append(shares, Between(all[i].Groups))
 		}
 	}
 	if len(shares) == 0 {
@@ -76,7 +75,7 @@ func usualShare(all []EffectQuestion) float64 {
 
 // judge looks at the collectors of one question. Whoever differs from a majority
 // stands out; without one nobody does.
-func (c *EffectQuestion) judge(out *EffectsFound, gaps []stat.Gap, limit float64) {
+func (c *EffectQuestion) judge(out *EffectsFound, gaps []Gap, limit float64) {
 	var odd []int
 	low, high, most := 0, 0, 0.0
 	for i, g := range gaps {
@@ -95,20 +94,20 @@ func (c *EffectQuestion) judge(out *EffectsFound, gaps []stat.Gap, limit float64
 			return api.CollectorSum{Collector: c.Names[i], Interviews: int64(c.Groups[i].N), Value: c.value(gaps[i].Mean)}
 		}
 		out.Differences = append(out.Differences, api.CollectorDifference{
-			Question: c.Pointer, Option: c.Option, Collectors: len(gaps), Lowest: of(low), Highest: of(high), Score: stat.Round(most), Limit: stat.Round(limit),
+			Question: c.Pointer, Option: c.Option, Collectors: len(gaps), Lowest: of(low), Highest: of(high), Score: Round(most), Limit: Round(limit),
 		})
 		return
 	}
 	for _, i := range odd {
 		out.Effects = append(out.Effects, api.CollectorEffect{
 			Collector: c.Names[i], Question: c.Pointer, Option: c.Option, Collectors: len(gaps), Interviews: int64(c.Groups[i].N),
-			Value: c.value(gaps[i].Mean), Others: c.value(gaps[i].Others), Score: stat.Round(gaps[i].Score), Limit: stat.Round(limit),
+			Value: c.value(gaps[i].Mean), Others: c.value(gaps[i].Others), Score: Round(gaps[i].Score), Limit: Round(limit),
 		})
 	}
 }
 
 // matters reports whether a difference is large enough to look at.
-func (c *EffectQuestion) matters(g stat.Gap, n float64) bool {
+func (c *EffectQuestion) matters(g Gap, n float64) bool {
 	far := math.Abs(g.Mean - g.Others)
 	if c.Option == "" {
 		return far >= leastSpread
@@ -122,5 +121,5 @@ func (c *EffectQuestion) value(mean float64) float64 {
 	if c.Option == "" {
 		mean = c.Center.Median + c.Center.Spread*mean
 	}
-	return stat.Round(mean)
+	return Round(mean)
 }

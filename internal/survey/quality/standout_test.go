@@ -9,7 +9,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 )
 
 // A simulated survey asks for ten numbers and ten choices of four options.
@@ -55,7 +54,7 @@ func (c team) answers(shift *[numbers + choices]float64, r *rand.Rand) answers {
 // questions asks everybody.
 func (c team) questions(r *rand.Rand) []quality.EffectQuestion {
 	heard := make([][]answers, c.collectors)
-	var samples [numbers]stat.Sample
+	var samples [numbers]quality.Sample
 	for who := range heard {
 		var shift [numbers + choices]float64
 		for i := range shift {
@@ -76,7 +75,7 @@ func (c team) questions(r *rand.Rand) []quality.EffectQuestion {
 	var out []quality.EffectQuestion
 	add := func(q quality.EffectQuestion, of func(a *answers) float64) {
 		for who := range heard {
-			var m stat.Moments
+			var m quality.Moments
 			for n := range heard[who] {
 				m.Add(of(&heard[who][n]))
 			}
@@ -85,8 +84,8 @@ func (c team) questions(r *rand.Rand) []quality.EffectQuestion {
 		out = append(out, q)
 	}
 	for i := range numbers {
-		center := stat.CenterOf(&samples[i])
-		add(quality.EffectQuestion{Pointer: fmt.Sprintf("n%d", i), Center: center}, func(a *answers) float64 { return stat.Clip(center.Z(a.numbers[i])) })
+		center := quality.CenterOf(&samples[i])
+		add(quality.EffectQuestion{Pointer: fmt.Sprintf("n%d", i), Center: center}, func(a *answers) float64 { return quality.Clip(center.Z(a.numbers[i])) })
 	}
 	for i := range choices {
 		for k := range options {

@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 )
 
 const flagPage = 500
@@ -184,7 +184,7 @@ func (f *flagRow) record(ctx context.Context) (FlagRecord, error) {
 		ResponseID: f.responseID, RecordID: alias.Record(f.response), Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Verification: f.vstatus,
 		Links: api.FlagLinks{Response: response.Path(f.responseID), Verification: response.Path(f.responseID) + "/verification"},
 	}
-	flag, err := mark.Read(ctx, f.data)
-	out.Rule, out.Question, out.Detail, out.Value, out.Limit = flag.Rule, flag.Question, flag.Detail, flag.Value, flag.Limit
+	read, err := flag.Read(ctx, f.data)
+	out.Rule, out.Question, out.Detail, out.Value, out.Limit = read.Rule, read.Question, read.Detail, read.Value, read.Limit
 	return out, err
 }

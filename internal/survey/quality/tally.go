@@ -10,7 +10,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/quality/stat"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -29,7 +28,7 @@ type work struct {
 
 // lengths are those of interviews.
 type lengths struct {
-	sample stat.Sample
+	sample Sample
 	sum    float64
 }
 
@@ -45,7 +44,7 @@ func (l *lengths) add(nid int64, seconds float64) {
 func (l *lengths) report() api.QualityDurations {
 	d := api.QualityDurations{Interviews: l.sample.Count()}
 	if d.Interviews > 0 {
-		d.MedianSeconds, d.MeanSeconds = stat.Round(stat.Median(l.sample.Values())), stat.Round(l.sum/float64(d.Interviews))
+		d.MedianSeconds, d.MeanSeconds = Round(Median(l.sample.Values())), Round(l.sum/float64(d.Interviews))
 	}
 	return d
 }
@@ -120,7 +119,7 @@ func (t *teller) report() *Tally {
 	out := t.out
 	out.Duration, out.Collectors = t.all.report(), []CollectorReport{}
 	if out.Responses > 0 {
-		out.FlaggedShare = stat.Round(float64(out.Flagged) / float64(out.Responses))
+		out.FlaggedShare = Round(float64(out.Flagged) / float64(out.Responses))
 	}
 	all := slices.Collect(maps.Values(t.by))
 	slices.SortFunc(all, func(a, b *work) int {

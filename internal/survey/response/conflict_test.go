@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -141,7 +140,7 @@ func TestDifferences(t *testing.T) {
 // members are the differences a program reads, in the words of codes.
 func members(t *testing.T, err error) string {
 	t.Helper()
-	more, ok := fault.As(err).Members.(clash.Members)
+	more, ok := fault.As(err).Members.(response.Members)
 	if !ok || more.Current == nil || *more.Current != (web.Current{ETag: `"1"`, Revision: 1, Href: "/v1/responses/r1"}) {
 		t.Errorf("members = %+v, want the stored revision", more)
 	}

@@ -13,12 +13,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -113,9 +111,9 @@ func Archived() error {
 
 func locked(r *Row) error {
 	if r.Status == Redacted {
-		return clash.Locked(string(Redacted))
+		return Locked(string(Redacted))
 	}
-	return clash.Locked(r.VStatus)
+	return Locked(r.VStatus)
 }
 
 // patched applies a patch to the content of a response. A JSON patch can ask what
@@ -215,10 +213,10 @@ func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft,
 	if next.Location == nil && !merged {
 		next.Location = w.Location
 	}
-	if w.Answers, err = answer.Given(o.Form, w.Answers); err != nil {
+	if w.Answers, err = form.Given(o.Form, w.Answers); err != nil {
 		return nil, err
 	}
-	part := answer.Part{Shown: r.Answers, Hidden: w.Answers, Removed: merged}
+	part := form.Partial{Shown: r.Answers, Hidden: w.Answers, Removed: merged}
 	if c.JSONPatch != nil {
 		if err := part.MayApply(c.JSONPatch); err != nil {
 			return nil, err
@@ -238,7 +236,7 @@ func (s *Service) DraftOf(ctx context.Context, q db.Querier, o *survey.Open, r *
 	if err != nil {
 		return nil, err
 	}
-	answers, err := answer.Given(o.Form, w.Answers)
+	answers, err := form.Given(o.Form, w.Answers)
 	if err != nil {
 		return nil, err
 	}
@@ -357,13 +355,13 @@ func (s *Service) reopen(ctx context.Context, tx *db.Tx, old, next *Row) error {
 // flagAnew replaces the flags of the checks of one response; those of checks
 // over many stay until these run again.
 func (s *Service) flagAnew(ctx context.Context, tx *db.Tx, r *Row, p *Prepared) (int64, error) {
-	if err := mark.Remove(ctx, tx, r.NID, mark.Submit); err != nil {
+	if err := flag.Remove(ctx, tx, r.NID, flag.Submit); err != nil {
 		return 0, err
 	}
-	if err := mark.Add(ctx, tx, r.marked(), p.flags); err != nil {
+	if err := flag.Add(ctx, tx, r.marked(), p.flags); err != nil {
 		return 0, err
 	}
-	flags, err := mark.List(ctx, tx, r.NID)
+	flags, err := flag.List(ctx, tx, r.NID)
 	return int64(len(flags)), err
 }
 

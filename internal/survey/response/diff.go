@@ -10,9 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -53,16 +51,16 @@ func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *
 // far as the caller of ctx may know it: answers about a person need the scope
 // responses:pii, and any value the scope responses:read or to be the one who
 // has collected or sent the response.
-func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []clash.Difference {
+func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []Difference {
 	caller := web.CallerFrom(ctx)
 	pii, knows := caller.May(alias.PII), r.Knows(ctx)
 	may := caller.May("responses:read") || caller.DID == r.Collector || caller.DID == r.Sender
-	var out []clash.Difference
+	var out []Difference
 	add := func(pointer string, was, is form.Value, private bool) {
 		if len(out) == maxDiff || private && !knows {
 			return
 		}
-		d := clash.Difference{Pointer: pointer, Masked: !may || private && !pii && !slices.Contains(telling[1:], pointer)}
+		d := Difference{Pointer: pointer, Masked: !may || private && !pii && !slices.Contains(telling[1:], pointer)}
 		if !d.Masked {
 			d.Stored, d.Sent = was, is
 		}
@@ -78,13 +76,13 @@ func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) 
 		}
 	}
 	for _, ch := range form.Compare(stored.Whole.Answers, sent.Whole.Answers) {
-		add(ch.Pointer, ch.Old, ch.New, answer.IsPrivate(o.Form, ch.Pointer))
+		add(ch.Pointer, ch.Old, ch.New, form.IsPrivate(o.Form, ch.Pointer))
 	}
 	if !knows {
 		// Always the same: who could see what differs could guess it all.
-		out = append(out, clash.Difference{Pointer: "/householdId", Masked: true})
+		out = append(out, Difference{Pointer: "/householdId", Masked: true})
 		if len(r.Masked) > 0 {
-			out = append(out, clash.Difference{Pointer: "/responses", Masked: true})
+			out = append(out, Difference{Pointer: "/responses", Masked: true})
 		}
 	}
 	return out
@@ -134,7 +132,7 @@ func textOf(v any) jsontext.Value {
 // no fault when both say the same, such as with and without a default.
 func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) error {
 	if r.Survey != p.row.Survey {
-		return clash.Taken()
+		return Taken()
 	}
 	stored, err := s.Version(ctx, tx, p.open.Project, r)
 	if err != nil {
@@ -142,7 +140,7 @@ func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) 
 	}
 	sent := p.Sent()
 	if !r.Knows(ctx) {
-		if err := answer.RenameAll(p.open.Form, s.Sight(ctx, p.open).Household, &stored.Whole.Answers, &sent.Whole.Answers); err != nil {
+		if err := form.RenameAll(p.open.Form, s.Sight(ctx, p.open).Household, &stored.Whole.Answers, &sent.Whole.Answers); err != nil {
 			return err
 		}
 	}
@@ -150,5 +148,5 @@ func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) 
 	if len(all) == 0 {
 		return nil // other words for the same
 	}
-	return clash.Differs(web.Current{ETag: web.ETag(r.Revision), Revision: r.Revision, Href: Path(r.ResponseID)}, all)
+	return Differs(web.Current{ETag: web.ETag(r.Revision), Revision: r.Revision, Href: Path(r.ResponseID)}, all)
 }

@@ -7,15 +7,14 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 )
 
 // Finding is what a run of checks over many responses says about one of them.
 type Finding struct {
 	Response int64       // nid
 	Source   string      // names the run
-	Flags    []rule.Flag // to be added, or taken over from an earlier run
+	Flags    []flag.Flag // to be added, or taken over from an earlier run
 	Drop     []string    // sources whose flags go
 }
 
@@ -35,12 +34,12 @@ func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Findi
 	if err != nil || old == nil {
 		return nil, err
 	}
-	held, err := mark.Names(ctx, tx, f.Response)
+	held, err := flag.OfResponse(ctx, tx, f.Response)
 	if err != nil {
 		return nil, err
 	}
 	for _, source := range f.Drop {
-		if err := mark.Remove(ctx, tx, f.Response, source); err != nil {
+		if err := flag.Remove(ctx, tx, f.Response, source); err != nil {
 			return nil, err
 		}
 	}
@@ -74,15 +73,15 @@ func (s *Service) FlagTx(ctx context.Context, tx *db.Tx, o *survey.Open, f Findi
 
 // upsertFlags stores flags and notes them in held. It gives the rules of those
 // that are new; on one that the response got by itself nothing changes.
-func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f Finding, held map[mark.Name]string) ([]string, error) {
+func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f Finding, held map[flag.Name]string) ([]string, error) {
 	var fresh []string
 	for _, one := range f.Flags {
-		name := mark.Name{Rule: one.Rule, Question: one.Question}
+		name := flag.Name{Rule: one.Rule, Question: one.Question}
 		source, there := held[name]
-		if source == mark.Submit {
+		if source == flag.Submit {
 			continue
 		}
-		if err := mark.Replace(ctx, tx, mark.On{Response: f.Response, Survey: o.NID, At: s.now().UnixMilli()}, f.Source, one); err != nil {
+		if err := flag.Replace(ctx, tx, flag.On{Response: f.Response, Survey: o.NID, At: s.now().UnixMilli()}, f.Source, one); err != nil {
 			return nil, err
 		}
 		held[name] = f.Source
@@ -94,4 +93,4 @@ func (s *Service) upsertFlags(ctx context.Context, tx *db.Tx, o *survey.Open, f 
 }
 
 // marked is where the flags of a response belong.
-func (r *Row) marked() mark.On { return mark.On{Response: r.NID, Survey: r.Survey, At: r.UpdatedAt} }
+func (r *Row) marked() flag.On { return flag.On{Response: r.NID, Survey: r.Survey, At: r.UpdatedAt} }

@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/blank"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -84,7 +83,7 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (i
 	if err != nil {
 		return 0, err
 	}
-	all, blanked, err := blank.Household(ctx, tx, ws, household)
+	all, blanked, err := Household(ctx, tx, ws, household)
 	if err != nil {
 		return 0, err
 	}

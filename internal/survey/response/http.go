@@ -8,9 +8,8 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/fields"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -31,12 +30,12 @@ func (s *Service) Routes(a *web.API) {
 	const read, write = "responses:read", "responses:write"
 	web.Post(a, "/v1/surveys/{surveyId}/responses", s.serveSubmit, web.Doc{
 		Summary: "Send a response to a survey", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true, Description: submitting,
-		Example: example(""), Codes: submitCodes, Refusal: clash.Members{},
+		Example: example(""), Codes: submitCodes, Refusal: Members{},
 	})
 	web.Post(a, "/v1/responses", s.serveSubmitAny, web.Doc{
 		Summary: "Send a response", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true,
 		Description: "surveyId names the survey, or a template that one active survey uses; a response that is stored is found again by its template whatever the surveys of that do since. " + submitting, Example: example("baseline-v1"),
-		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...), Refusal: clash.Members{},
+		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...), Refusal: Members{},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/responses", s.serveList, web.Doc{
 		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
@@ -84,7 +83,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Status string `query:"verification" doc:"Only responses in this state of verification." enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded"`
 	Filter string `query:"filter" doc:"Filter such as and(eq(status,complete),gt(responses.socio_economic.household_size,4))."`
-	fields.Query
+	survey.FieldsQuery
 	web.Paging
 },
 ) (web.Reply[web.Page[Item]], error) {
@@ -129,12 +128,12 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	}
 	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, on)
 	page.Value.Page.AsOf = at.AsOf
-	return fields.Page[Item](set)(page, err)
+	return survey.KeepPage[Item](set)(page, err)
 }
 
 // known are the fields of a response; without a form it may have any answers.
-func known(f *form.Form) fields.Of {
-	return fields.Of{Type: reflect.TypeFor[Record](), Always: []string{"responseId", "masked", "pseudonymised"}, Form: f}
+func known(f *form.Form) survey.FieldsOf {
+	return survey.FieldsOf{Type: reflect.TypeFor[Record](), Always: []string{"responseId", "masked", "pseudonymised"}, Form: f}
 }
 
 // states are those of the verification.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/fields"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -63,10 +63,10 @@ type changed struct {
 func (s *Service) serveGet(ctx context.Context, in *struct {
 	one
 	At string `query:"at" doc:"Revision, or time, to read it as it was." example:"1"`
-	fields.Query
+	survey.FieldsQuery
 },
 ) (web.Reply[*Record], error) {
-	var set fields.Set
+	var set survey.FieldSet
 	if in.Fields != "" {
 		_, o, err := s.Find(ctx, s.db, in.ID)
 		if err == nil {
@@ -76,7 +76,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 			return web.Reply[*Record]{}, err
 		}
 	}
-	keep := fields.One[*Record](set)
+	keep := survey.KeepOne[*Record](set)
 	if in.At != "" {
 		return keep(s.At(ctx, in.ID, in.At))
 	}
@@ -134,7 +134,7 @@ func (s *Service) serveHistory(ctx context.Context, in *struct {
 
 func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	Household string `query:"householdId" doc:"DID of the household; needed." example:"did:ixo:household/123"`
-	fields.Query
+	survey.FieldsQuery
 	web.Paging
 },
 ) (web.Reply[web.Page[Item]], error) {
@@ -165,7 +165,7 @@ func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	keep := fields.Page[Item](set)
+	keep := survey.KeepPage[Item](set)
 	if next == nil {
 		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -54,7 +53,7 @@ func (r *Row) Veiled(x alias.Sight, f *form.Form) (*Row, error) {
 	if v.Body, err = web.Encode(h); err != nil {
 		return nil, err
 	}
-	v.Answers, err = answer.Rename(f, r.Answers, x.Household)
+	v.Answers, err = form.Rename(f, r.Answers, x.Household)
 	return &v, err
 }
 
@@ -100,13 +99,13 @@ func (s *Service) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft
 		next.Metadata = h.Metadata
 	}
 	meant := map[string]string{}
-	if _, err := answer.Rename(o.Form, r.Answers, func(id string) string {
+	if _, err := form.Rename(o.Form, r.Answers, func(id string) string {
 		meant[x.Household(id)] = id
 		return id
 	}); err != nil || len(meant) == 0 {
 		return &next, err
 	}
-	renamed, err := answer.Rename(o.Form, d.Responses.Value, func(name string) string {
+	renamed, err := form.Rename(o.Form, d.Responses.Value, func(name string) string {
 		if id, ok := meant[name]; ok {
 			return id
 		}

@@ -17,9 +17,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -37,7 +37,7 @@ type Prepared struct {
 	head     Head
 	whole    Whole  // what it says, all of it
 	private  []byte // what is to be sealed
-	flags    []rule.Flag
+	flags    []flag.Flag
 	uses     []media.Use
 	home     *survey.Household
 	decision *Verification // made elsewhere, or by the server
@@ -364,7 +364,7 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 		if view == nil {
 			view = o.Form.View("", r)
 		}
-		return rule.Asked(view, path)
+		return flag.Asked(view, path)
 	})
 	p.row.Flags = int64(len(p.flags))
 	switch {
@@ -412,13 +412,13 @@ func (p *Prepared) mayImport(now time.Time) error {
 // stopped reports whether a flag keeps the server from verifying by itself.
 func (p *Prepared) stopped() bool {
 	rules := p.open.Policy.AutoRules
-	return slices.ContainsFunc(p.flags, func(f rule.Flag) bool { return len(rules) == 0 || slices.Contains(rules, f.Rule) })
+	return slices.ContainsFunc(p.flags, func(f flag.Flag) bool { return len(rules) == 0 || slices.Contains(rules, f.Rule) })
 }
 
 // interview is the response as the checks see it.
-func (p *Prepared) interview(r *form.Result) rule.Interview {
+func (p *Prepared) interview(r *form.Result) flag.Interview {
 	o, h := p.open, &p.head
-	in := rule.Interview{
+	in := flag.Interview{
 		Answers: r.Answers, Answered: r.Answered, Completeness: r.Completeness, Complete: p.row.Status == Complete, Consent: r.Consent, Dropped: r.Dropped, StartedAt: h.StartedAt, SubmittedAt: h.Timestamp, ReceivedAt: h.ReceivedAt, Seconds: h.DurationSec,
 		Visit: h.Mode == "visit", Eligible: h.Eligible, From: o.Window.Start, Until: o.Window.End,
 		Unplanned: len(o.Modes) > 0 && !slices.Contains(o.Modes, h.Mode),
@@ -426,10 +426,10 @@ func (p *Prepared) interview(r *form.Result) rule.Interview {
 		Unlisted:  o.Listed && !o.OpenEnrolment && p.home == nil,
 	}
 	if l := p.draft.Location; l != nil {
-		in.At = &rule.Point{Lat: l.Lat, Lon: l.Lon}
+		in.At = &flag.Point{Lat: l.Lat, Lon: l.Lon}
 	}
 	if p.home != nil && p.home.Location != nil {
-		in.Home = &rule.Point{Lat: p.home.Location.Lat, Lon: p.home.Location.Lon}
+		in.Home = &flag.Point{Lat: p.home.Location.Lat, Lon: p.home.Location.Lon}
 	}
 	return in
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -71,7 +70,7 @@ func (s *Service) redacted(ctx context.Context, old *Row, reason string) (*Row, 
 		return nil, err
 	}
 	h.DeviceID, h.Attachments, h.Metadata, h.Consent, h.Eligible, h.Missing, h.Dropped = "", nil, form.Object{}, nil, nil, nil, nil
-	h.Status, h.Completeness, h.ContentID, h.Language = Redacted, 0, answer.ContentID([]byte("{}")), ""
+	h.Status, h.Completeness, h.ContentID, h.Language = Redacted, 0, form.ContentID([]byte("{}")), ""
 	next := *old
 	if next.Body, err = web.Encode(h); err != nil {
 		return nil, err

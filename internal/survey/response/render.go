@@ -12,11 +12,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/answer"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -27,7 +25,7 @@ func (s *Service) render(p *Prepared, r *form.Result) error {
 	if err != nil {
 		return err
 	}
-	p.head.ContentID = answer.ContentID(r.Public)
+	p.head.ContentID = form.ContentID(r.Public)
 	p.head.Links.Evidence = Path(p.head.ResponseID) + "/evidence"
 	p.whole = Whole{Answers: r.Answers, Location: p.draft.Location}
 	body, err := web.Encode(p.head)
@@ -112,7 +110,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, project string, r, see
 		}
 	}
 	if r.Flags > 0 {
-		if x.flags, err = mark.List(ctx, q, r.NID); err != nil {
+		if x.flags, err = flag.List(ctx, q, r.NID); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +124,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, project string, r, see
 
 // shown is a response that was just stored as its sender sees it.
 func (p *Prepared) shown(ctx context.Context, waiting []string) ([]byte, error) {
-	x := extras{flags: mark.AllSeen(ctx, p.flags), masked: p.row.Masked, waiting: waiting}
+	x := extras{flags: flag.AllSeen(ctx, p.flags), masked: p.row.Masked, waiting: waiting}
 	if x.masked == nil || web.CallerFrom(ctx).May(alias.PII) {
 		x.masked = nil
 		return p.row.show(p.whole, x)
@@ -138,7 +136,7 @@ func (p *Prepared) shown(ctx context.Context, waiting []string) ([]byte, error) 
 type extras struct {
 	masked  []byte
 	waiting []string
-	flags   []rule.Flag
+	flags   []flag.Flag
 }
 
 // show puts a record together, the same as web.Encode of a Record. The stored

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -92,7 +92,7 @@ func parts(t *testing.T, id string, bit func(int) bool, text string, number floa
 		x.waiting = []string{id}
 	}
 	if bit(5) {
-		x.flags = []rule.Flag{{Rule: "gps_distance", Detail: "far", Value: number}}
+		x.flags = []flag.Flag{{Rule: "gps_distance", Detail: "far", Value: number}}
 	}
 	var want Record
 	if err := json.Unmarshal(body, &want.Head); err != nil {
@@ -100,7 +100,7 @@ func parts(t *testing.T, id string, bit func(int) bool, text string, number floa
 	}
 	want.Responses, want.Location, want.Erased, want.Waiting, want.Flags = form.Object{Value: answers}, whole.Location, whole.Erased, x.waiting, x.flags
 	if want.Flags == nil {
-		want.Flags = []rule.Flag{}
+		want.Flags = []flag.Flag{}
 	}
 	if x.masked != nil {
 		if err := json.Unmarshal(x.masked, &want.Masked); err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
 
 // Status says how much of a response there is.
@@ -98,7 +98,7 @@ type Record struct {
 	Revision      int64        `json:"revision"`
 	Updated       time.Time    `json:"updated"`
 	Verification  Verification `json:"verification"`
-	Flags         []rule.Flag  `json:"flags" doc:"What checks have found; for people to look at. How far places are apart is told as the limit only to a key that may change lists or responses, unless it has responses:pii."`
+	Flags         []flag.Flag  `json:"flags" doc:"What checks have found; for people to look at. How far places are apart is told as the limit only to a key that may change lists or responses, unless it has responses:pii."`
 	Warnings      []Warning    `json:"warnings,omitzero" doc:"What of the request was not done, in the answer to a response that was stored before."`
 }
 

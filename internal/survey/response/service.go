@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -33,7 +33,7 @@ type Config struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	// Settings are the limits of checks in a survey; the defaults when nil.
-	Settings func(ctx context.Context, o *survey.Open) (rule.Settings, error)
+	Settings func(ctx context.Context, o *survey.Open) (flag.Settings, error)
 	// Stored is told of what was sent and is stored, now or before, in the
 	// transaction: nothing is left to decide about the same content that waits.
 	Stored func(ctx context.Context, tx *db.Tx, p *Prepared) error
@@ -48,7 +48,7 @@ type Service struct {
 	db    *db.DB
 	now   func() time.Time
 	hash  []byte // key of content hashes
-	plans rule.Plans
+	plans flag.Plans
 }
 
 // New makes a Service over a migrated store.
@@ -66,7 +66,7 @@ func New(cfg Config) *Service {
 		cfg.Media = media.New(media.Config{DB: cfg.DB, Key: cfg.Key, Now: cfg.Now})
 	}
 	if cfg.Settings == nil {
-		cfg.Settings = func(context.Context, *survey.Open) (rule.Settings, error) { return rule.Settings{}, nil }
+		cfg.Settings = func(context.Context, *survey.Open) (flag.Settings, error) { return flag.Settings{}, nil }
 	}
 	if cfg.Stored == nil {
 		cfg.Stored = func(context.Context, *db.Tx, *Prepared) error { return nil }

@@ -12,9 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -166,7 +165,7 @@ func Ambiguous(all []*survey.Open) error {
 	for i, o := range all {
 		ids[i] = o.SurveyID
 	}
-	return clash.Ambiguous(ids)
+	return ambiguous(ids)
 }
 
 // stored answers a draft that was stored before exactly as it is, if it was.
@@ -315,7 +314,7 @@ type submittedData struct {
 
 // storeParts stores what comes with a new response.
 func (s *Service) storeParts(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
-	if err := mark.Add(ctx, tx, row.marked(), p.flags); err != nil {
+	if err := flag.Add(ctx, tx, row.marked(), p.flags); err != nil {
 		return err
 	}
 	for _, u := range p.uses {

@@ -6,7 +6,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/clash"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -70,9 +69,9 @@ func notReplaced(code, detail string) error {
 // not know the household is not told which is the first.
 func (r *Row) duplicate(ctx context.Context) error {
 	if !r.Knows(ctx) {
-		return clash.Duplicate(nil)
+		return Duplicate(nil)
 	}
-	return clash.Duplicate(&clash.Existing{ResponseID: r.ResponseID, Href: Path(r.ResponseID)})
+	return Duplicate(&Existing{ResponseID: r.ResponseID, Href: Path(r.ResponseID)})
 }
 
 // retire ends a response in favour of the one that is prepared.

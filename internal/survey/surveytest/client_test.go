@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/client"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
-	"github.com/hearth-dmrv/hearth/internal/survey/export/layout"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
@@ -47,7 +46,7 @@ func TestClientKnowsEveryMember(t *testing.T) {
 		{quality.BackCheck{}, client.BackCheck{}},
 		{export.Draft{}, client.SurveyExportDraft{}},
 		{export.Export{}, client.SurveyExport{}},
-		{layout.Codebook{}, client.Codebook{}},
+		{export.Codebook{}, client.Codebook{}},
 		{template.Version{}, client.Template{}},
 		{template.Summary{}, client.TemplateSummary{}},
 		{template.VersionList{}, client.TemplateVersions{}},

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/plan"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 )
 
 // Documented is the request of the interface document.
@@ -15,9 +15,9 @@ const Documented = `{"type":"BaselineSurvey","projectId":"did:ixo:entity:123",
 	"sampling":{"method":"stratified","size":100,"confidence":0.95}}`
 
 // Draft reads a draft.
-func Draft(t testing.TB, text string) plan.Draft {
+func Draft(t testing.TB, text string) campaign.Draft {
 	t.Helper()
-	var d plan.Draft
+	var d campaign.Draft
 	if err := json.Unmarshal([]byte(text), &d, json.RejectUnknownMembers(true)); err != nil {
 		t.Fatalf("draft %.200s: %v", text, err)
 	}

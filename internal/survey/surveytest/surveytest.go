@@ -22,9 +22,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 	"github.com/hearth-dmrv/hearth/internal/survey/template"
 	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -91,7 +91,7 @@ type Env struct {
 	Surveys   *survey.Service
 	Responses *response.Service
 	API       *web.API
-	Settings  func(ctx context.Context, o *survey.Open) (rule.Settings, error) // of checks; may be set later
+	Settings  func(ctx context.Context, o *survey.Open) (flag.Settings, error) // of checks; may be set later
 
 	once sync.Once
 	mux  *http.ServeMux
@@ -108,9 +108,9 @@ func New(t testing.TB, d *db.DB) *Env {
 	v.Responses = response.New(response.Config{
 		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: key}), Media: media.New(media.Config{DB: d, Key: key}), Events: v.Log, Idem: v.Idem,
 		Cursors: eventtest.Cursors(), Key: key, Self: "did:key:server",
-		Settings: func(ctx context.Context, o *survey.Open) (rule.Settings, error) {
+		Settings: func(ctx context.Context, o *survey.Open) (flag.Settings, error) {
 			if v.Settings == nil {
-				return rule.Settings{}, nil
+				return flag.Settings{}, nil
 			}
 			return v.Settings(ctx, o)
 		},

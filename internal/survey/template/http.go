@@ -18,19 +18,23 @@ const creating = "A new template is version 1, a draft. Publish it with POST /v1
 const importing = "The body is an XLSForm workbook (.xlsx, at most 8 MiB) or a template in JSON; members the server decides may be in it and are not looked at. It becomes a draft: mode=create (default) makes a new template, " +
 	"mode=update the draft of the one that is there, with If-Match as in PUT. report says what of a workbook could not be carried over."
 
+// handlers answer the requests of the API with the use cases.
+type handlers struct{ service *Service }
+
 // Routes adds the template API to a.
 func (s *Service) Routes(a *web.API) {
+	h := handlers{s}
 	const tag = "templates"
 	const read, write = "templates:read", "templates:write"
-	web.Post(a, "/v1/templates", s.serveCreate, web.Doc{
+	web.Post(a, "/v1/templates", h.serveCreate, web.Doc{
 		Summary: "Create a template", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Description: creating, Example: example("my-baseline"),
 		Codes: []string{"TEMPLATE_INVALID", "TEMPLATE_EXISTS", "TOO_MANY_TEMPLATES", "KEY_RESTRICTED"},
 	})
-	web.Get(a, "/v1/templates", s.serveList, web.Doc{
+	web.Get(a, "/v1/templates", h.serveList, web.Doc{
 		Summary: "List templates: the shipped ones, then your own", Scope: read, Tag: tag,
 		Description: "One item for each template: its newest published version, else a deprecated one, else its draft. A page may be short: follow hasMore.",
 	})
-	a.Handle(http.MethodPost, "/v1/templates:import", s.serveImport, web.Doc{
+	a.Handle(http.MethodPost, "/v1/templates:import", h.serveImport, web.Doc{
 		Summary: "Import a template from XLSForm or JSON", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Answer: Imported{}, Description: importing,
 		Consumes: mediaXLSX + ", " + mediaJSON, Example: example("imported-baseline"),
 		Query: []web.Param{
@@ -44,76 +48,76 @@ func (s *Service) Routes(a *web.API) {
 			"TOO_MANY_TEMPLATES", "TOO_MANY_VERSIONS", "STALE_REVISION", "PRECONDITION_REQUIRED", "UNSUPPORTED_MEDIA_TYPE", "BODY_TOO_LARGE", "KEY_RESTRICTED",
 		},
 	})
-	web.Get(a, "/v1/templates/{templateId}", s.serveGet, web.Doc{
+	web.Get(a, "/v1/templates/{templateId}", h.serveGet, web.Doc{
 		Summary: "Read a template", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND"},
 		Description: "Without a version it is the newest published one, else a deprecated one, else the draft.",
 	})
-	web.Put(a, "/v1/templates/{templateId}", s.serveUpdate, web.Doc{
+	web.Put(a, "/v1/templates/{templateId}", h.serveUpdate, web.Doc{
 		Summary: "Give the draft new content, or open the draft of the next version", Scope: write, Tag: tag, Also: []int{http.StatusCreated}, Example: example(""),
 		Description: "Published versions do not change: when there is no draft, 201 and the draft of the next version. If-Match is the ETag of the draft; without one that of the newest version or of the one that is shown. " +
 			"Members the server decides may be repeated as they are.",
 		Codes: []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_INVALID", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "TOO_MANY_VERSIONS", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	web.Delete(a, "/v1/templates/{templateId}", s.serveDelete, web.Doc{
+	web.Delete(a, "/v1/templates/{templateId}", h.serveDelete, web.Doc{
 		Summary: "Give up the draft of a template", Scope: write, Tag: tag,
 		Description: "A template that was never published is gone then; otherwise its published versions stay.",
 		Codes:       []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	s.versionRoutes(a, tag, read, write)
-	s.useRoutes(a, tag, read, write)
+	h.versionRoutes(a, tag, read, write)
+	h.useRoutes(a, tag, read, write)
 }
 
 // versionRoutes adds the routes about versions and their status.
-func (s *Service) versionRoutes(a *web.API, tag string, read, write web.Scope) {
+func (h handlers) versionRoutes(a *web.API, tag string, read, write web.Scope) {
 	missing := []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND"}
 	codes := append([]string{"STATE_TRANSITION_INVALID", "TEMPLATE_PUBLISHED", "TEMPLATE_CHANGED", "STALE_REVISION"}, missing...)
-	web.Get(a, "/v1/templates/{templateId}/versions", s.serveVersions, web.Doc{
+	web.Get(a, "/v1/templates/{templateId}/versions", h.serveVersions, web.Doc{
 		Summary: "List the versions of a template, newest first", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND"},
 	})
-	web.Get(a, "/v1/templates/{templateId}/versions/{version}", s.serveVersion, web.Doc{Summary: "Read a version of a template", Scope: read, Tag: tag, Codes: missing})
-	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xlsform", s.serveXLSForm, web.Doc{
+	web.Get(a, "/v1/templates/{templateId}/versions/{version}", h.serveVersion, web.Doc{Summary: "Read a version of a template", Scope: read, Tag: tag, Codes: missing})
+	a.Handle(http.MethodGet, "/v1/templates/{templateId}/versions/{version}/xlsform", h.serveXLSForm, web.Doc{
 		Summary: "Download a version as XLSForm", Scope: read, Tag: tag, Produces: mediaXLSX, Codes: append([]string{"TEMPLATE_EXPORT_TOO_LARGE"}, missing...),
 		Description: "A workbook that ODK Collect, Kobo and others read.",
 	})
-	web.Post(a, "/v1/templates/{templateId}/publish", s.servePublish, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/publish", h.servePublish, web.Doc{
 		Summary: "Publish the draft", Scope: write, Tag: tag, Once: true, Example: Change{}, Codes: codes,
 		Description: "From now on it does not change but in its status, and surveys can use it.",
 	})
-	web.Post(a, "/v1/templates/{templateId}/deprecate", s.serveDeprecate, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/deprecate", h.serveDeprecate, web.Doc{
 		Summary: "Deprecate a published version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Version 2 asks about heating as well."}, Codes: codes,
 		Description: "It still works; there is something better.",
 	})
-	web.Post(a, "/v1/templates/{templateId}/retire", s.serveRetire, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/retire", h.serveRetire, web.Doc{
 		Summary: "Retire a version", Scope: write, Tag: tag, Once: true, Example: Change{Reason: "Its questions were misunderstood."}, Codes: codes,
 		Description: "No new survey uses it; those that do go on.",
 	})
-	web.Get(a, "/v1/templates/{templateId}/diff", s.serveDiff, web.Doc{
+	web.Get(a, "/v1/templates/{templateId}/diff", h.serveDiff, web.Doc{
 		Summary: "Compare two versions", Scope: read, Tag: tag, Codes: missing,
 		Description: "Question by question, and whether responses to the one still fit the other.",
 	})
 }
 
 // useRoutes adds the routes that look at a template, copy and review it.
-func (s *Service) useRoutes(a *web.API, tag string, read, write web.Scope) {
+func (h handlers) useRoutes(a *web.API, tag string, read, write web.Scope) {
 	missing := []string{"TEMPLATE_NOT_FOUND", "TEMPLATE_VERSION_NOT_FOUND"}
-	web.Post(a, "/v1/templates/{templateId}/preview", s.servePreview, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/preview", h.servePreview, web.Doc{
 		Summary: "See a template as one person would, given some answers", Scope: read, Tag: tag, Codes: append([]string{"TEMPLATE_INVALID"}, missing...),
 		Description: "Nothing is stored. The answer is 200 whether the answers are valid or not.",
 		Example:     map[string]any{"language": "en", "answers": map[string]any{"eligibility": map[string]any{"current_cooking": []string{"wood", "charcoal"}}}},
 	})
-	web.Post(a, "/v1/templates/{templateId}/clone", s.serveClone, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/clone", h.serveClone, web.Doc{
 		Summary: "Copy a template", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: Clone{TemplateID: "my-copy", Title: form.Plain("Our baseline")},
 		Description: "The copy is a draft of its own. Shipped templates are changed this way.",
 		Codes:       append([]string{"TEMPLATE_EXISTS", "TEMPLATE_INVALID", "TOO_MANY_TEMPLATES"}, missing...),
 	})
-	web.Get(a, "/v1/templates/{templateId}/languages", s.serveLanguages, web.Doc{
+	web.Get(a, "/v1/templates/{templateId}/languages", h.serveLanguages, web.Doc{
 		Summary: "See how complete a template is in each language", Scope: read, Tag: tag, Codes: missing,
 	})
-	web.Get(a, "/v1/templates/{templateId}/reviews", s.serveReviews, web.Doc{
+	web.Get(a, "/v1/templates/{templateId}/reviews", h.serveReviews, web.Doc{
 		Summary: "List the reviews of a template, latest first", Scope: read, Tag: tag, Codes: []string{"TEMPLATE_NOT_FOUND"},
 		Description: "state says when the next review is due: so many days after the last one, or after the publication of the current version if that was later.",
 	})
-	web.Post(a, "/v1/templates/{templateId}/reviews", s.serveReview, web.Doc{
+	web.Post(a, "/v1/templates/{templateId}/reviews", h.serveReview, web.Doc{
 		Summary: "Record a review of a template's suitability", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true,
 		Example:     map[string]any{"findings": "Questions are understood; the fuel units fit.", "decision": "keep"},
 		Description: "The reviewer is the caller. Reviews are never changed. Shipped templates are reviewed in each workspace for itself. A decision is a record: use PUT to revise and POST …/retire to retire.",
@@ -140,11 +144,11 @@ func example(id string) any {
 	return t
 }
 
-func (s *Service) serveCreate(ctx context.Context, in *struct{ Body form.Template }) (web.Reply[*Version], error) {
-	return s.Create(ctx, in.Body)
+func (h handlers) serveCreate(ctx context.Context, in *struct{ Body form.Template }) (web.Reply[*Version], error) {
+	return h.service.Create(ctx, in.Body)
 }
 
-func (s *Service) serveList(ctx context.Context, in *struct {
+func (h handlers) serveList(ctx context.Context, in *struct {
 	Stage  string `query:"stage" doc:"Only templates of this stage." enum:"baseline,follow-up,monitoring"`
 	Status string `query:"status" doc:"Only templates shown in this status." enum:"draft,published,deprecated,retired"`
 	Q      string `query:"q" doc:"Only templates with this in their identifier or title, in any case; at most 100 characters."`
@@ -153,18 +157,18 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 ) (web.Reply[web.Page[Summary]], error) {
 	var none web.Reply[web.Page[Summary]]
 	var at spot
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err != nil {
 		return none, err
 	}
-	items, next, err := s.List(ctx, Filter{Stage: in.Stage, Status: Status(in.Status), Q: in.Q}, at, limit)
+	items, next, err := h.service.List(ctx, Filter{Stage: in.Stage, Status: Status(in.Status), Q: in.Q}, at, limit)
 	if err != nil {
 		return none, err
 	}
 	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, *next)
 }
 
 // oneIn names a template, and perhaps a version of it.
@@ -180,37 +184,37 @@ func one(at string, n web.Number) (int, error) {
 	return int(version), c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 }
 
-func (s *Service) serveGet(ctx context.Context, in *oneIn) (web.Reply[*Version], error) {
+func (h handlers) serveGet(ctx context.Context, in *oneIn) (web.Reply[*Version], error) {
 	version, err := one("query/version", in.Version)
 	if err != nil {
 		return web.Reply[*Version]{}, err
 	}
-	return s.Get(ctx, in.TemplateID, version)
+	return h.service.Get(ctx, in.TemplateID, version)
 }
 
-func (s *Service) serveVersion(ctx context.Context, in *versionIn) (web.Reply[*Version], error) {
+func (h handlers) serveVersion(ctx context.Context, in *versionIn) (web.Reply[*Version], error) {
 	version, err := one("path/version", in.Version)
 	if err != nil {
 		return web.Reply[*Version]{}, err
 	}
-	return s.Get(ctx, in.TemplateID, version)
+	return h.service.Get(ctx, in.TemplateID, version)
 }
 
-func (s *Service) serveUpdate(ctx context.Context, in *struct {
+func (h handlers) serveUpdate(ctx context.Context, in *struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 	IfMatch    string `header:"If-Match" doc:"ETag of the draft you have read, or of the newest version when there is none; * for any."`
 	Body       Edit
 },
 ) (web.Reply[*Version], error) {
-	return s.Update(ctx, in.TemplateID, in.IfMatch, in.Body.Template)
+	return h.service.Update(ctx, in.TemplateID, in.IfMatch, in.Body.Template)
 }
 
-func (s *Service) serveDelete(ctx context.Context, in *struct {
+func (h handlers) serveDelete(ctx context.Context, in *struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 	IfMatch    string `header:"If-Match" doc:"ETag of the draft you have read; * for any."`
 },
 ) (*Version, error) {
-	return s.Delete(ctx, in.TemplateID, in.IfMatch)
+	return h.service.Delete(ctx, in.TemplateID, in.IfMatch)
 }
 
 // named names a template.
@@ -218,8 +222,8 @@ type named struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 }
 
-func (s *Service) serveVersions(ctx context.Context, in *named) (*VersionList, error) {
-	items, err := s.Versions(ctx, in.TemplateID)
+func (h handlers) serveVersions(ctx context.Context, in *named) (*VersionList, error) {
+	items, err := h.service.Versions(ctx, in.TemplateID)
 	if err != nil {
 		return nil, err
 	}
@@ -240,19 +244,19 @@ func (in *moveIn) change() Change {
 	return *in.Body
 }
 
-func (s *Service) servePublish(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
-	return s.Publish(ctx, in.TemplateID, in.IfMatch, in.change())
+func (h handlers) servePublish(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
+	return h.service.Publish(ctx, in.TemplateID, in.IfMatch, in.change())
 }
 
-func (s *Service) serveDeprecate(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
-	return s.Deprecate(ctx, in.TemplateID, in.IfMatch, in.change())
+func (h handlers) serveDeprecate(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
+	return h.service.Deprecate(ctx, in.TemplateID, in.IfMatch, in.change())
 }
 
-func (s *Service) serveRetire(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
-	return s.Retire(ctx, in.TemplateID, in.IfMatch, in.change())
+func (h handlers) serveRetire(ctx context.Context, in *moveIn) (web.Reply[*Version], error) {
+	return h.service.Retire(ctx, in.TemplateID, in.IfMatch, in.change())
 }
 
-func (s *Service) serveDiff(ctx context.Context, in *struct {
+func (h handlers) serveDiff(ctx context.Context, in *struct {
 	TemplateID string     `path:"templateId" doc:"Identifier of the template."`
 	From       web.Number `query:"from" doc:"Version; the one before to by default." example:"1"`
 	To         web.Number `query:"to" doc:"Version; the newest by default, drafts too." example:"2"`
@@ -264,26 +268,26 @@ func (s *Service) serveDiff(ctx context.Context, in *struct {
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return nil, err
 	}
-	return s.Diff(ctx, in.TemplateID, int(from), int(to))
+	return h.service.Diff(ctx, in.TemplateID, int(from), int(to))
 }
 
-func (s *Service) servePreview(ctx context.Context, in *struct {
+func (h handlers) servePreview(ctx context.Context, in *struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 	Body       PreviewDraft
 },
 ) (*Preview, error) {
-	return s.Preview(ctx, in.TemplateID, in.Body)
+	return h.service.Preview(ctx, in.TemplateID, in.Body)
 }
 
-func (s *Service) serveClone(ctx context.Context, in *struct {
+func (h handlers) serveClone(ctx context.Context, in *struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 	Body       Clone
 },
 ) (web.Reply[*Version], error) {
-	return s.Clone(ctx, in.TemplateID, in.Body)
+	return h.service.Clone(ctx, in.TemplateID, in.Body)
 }
 
-func (s *Service) serveLanguages(ctx context.Context, in *struct {
+func (h handlers) serveLanguages(ctx context.Context, in *struct {
 	TemplateID string     `path:"templateId" doc:"Identifier of the template."`
 	Version    web.Number `query:"version" doc:"Number of the version; the newest by default, drafts too." example:"1"`
 },
@@ -292,7 +296,7 @@ func (s *Service) serveLanguages(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return s.Languages(ctx, in.TemplateID, version)
+	return h.service.Languages(ctx, in.TemplateID, version)
 }
 
 // ReviewPage is a page of reviews, and how the template stands.
@@ -302,22 +306,22 @@ type ReviewPage struct {
 	State ReviewState  `json:"state"`
 }
 
-func (s *Service) serveReviews(ctx context.Context, in *struct {
+func (h handlers) serveReviews(ctx context.Context, in *struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 	web.Paging
 },
 ) (web.Reply[ReviewPage], error) {
 	var none web.Reply[ReviewPage]
 	at := firstReview()
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err != nil {
 		return none, err
 	}
-	items, next, err := s.Reviews(ctx, in.TemplateID, at, limit)
+	items, next, err := h.service.Reviews(ctx, in.TemplateID, at, limit)
 	if err != nil {
 		return none, err
 	}
-	state, err := s.Review(ctx, s.db, web.CallerFrom(ctx).Workspace, in.TemplateID, s.now())
+	state, err := h.service.Review(ctx, h.service.db, web.CallerFrom(ctx).Workspace, in.TemplateID, h.service.now())
 	if err != nil {
 		return none, err
 	}
@@ -325,17 +329,17 @@ func (s *Service) serveReviews(ctx context.Context, in *struct {
 	if next != nil {
 		goesOn = *next
 	}
-	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, goesOn)
+	page, err := web.PageOf(ctx, h.service.cfg.Cursors, limit, items, goesOn)
 	if err != nil {
 		return none, err
 	}
 	return web.Reply[ReviewPage]{Value: ReviewPage{Items: page.Value.Items, Page: page.Value.Page, State: state}, Link: page.Link}, nil
 }
 
-func (s *Service) serveReview(ctx context.Context, in *struct {
+func (h handlers) serveReview(ctx context.Context, in *struct {
 	TemplateID string `path:"templateId" doc:"Identifier of the template."`
 	Body       ReviewDraft
 },
 ) (web.Reply[*Review], error) {
-	return s.AddReview(ctx, in.TemplateID, in.Body)
+	return h.service.AddReview(ctx, in.TemplateID, in.Body)
 }

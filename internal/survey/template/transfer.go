@@ -72,7 +72,7 @@ func (in *importIn) check() error {
 }
 
 // serveImport makes a draft of a file: an XLSForm workbook or our own JSON.
-func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
+func (h handlers) serveImport(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[importIn](r)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *Service) serveImport(w http.ResponseWriter, r *http.Request) error {
 		t.TemplateID = in.TemplateID
 	}
 	sum := sha256.Sum256(body)
-	answer, err := s.take(r.Context(), in, t, Imported{Report: report, SHA256: hex.EncodeToString(sum[:])})
+	answer, err := h.service.take(r.Context(), in, t, Imported{Report: report, SHA256: hex.EncodeToString(sum[:])})
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ type versionIn struct {
 }
 
 // serveXLSForm sends a version as an XLSForm workbook.
-func (s *Service) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
+func (h handlers) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[versionIn](r)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func (s *Service) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := s.load(r.Context(), s.db, cacheKey{web.CallerFrom(r.Context()).Workspace, in.TemplateID, version})
+	e, err := h.service.load(r.Context(), h.service.db, cacheKey{web.CallerFrom(r.Context()).Workspace, in.TemplateID, version})
 	if err != nil {
 		return err
 	}
@@ -196,11 +196,11 @@ func (s *Service) serveXLSForm(w http.ResponseWriter, r *http.Request) error {
 	if err := xlsform.Write(&file, &e.v.Template, e.v.Version); err != nil {
 		return err
 	}
-	h := w.Header()
-	h.Set("Content-Type", mediaXLSX)
-	h.Set("Content-Length", strconv.Itoa(file.Len()))
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.xlsx", e.v.TemplateID, e.v.Version)}))
-	h.Set("ETag", web.ETag(e.v.Revision))
+	head := w.Header()
+	head.Set("Content-Type", mediaXLSX)
+	head.Set("Content-Length", strconv.Itoa(file.Len()))
+	head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fmt.Sprintf("%s-%d.xlsx", e.v.TemplateID, e.v.Version)}))
+	head.Set("ETag", web.ETag(e.v.Revision))
 	if web.NotModified(r, web.ETag(e.v.Revision)) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil

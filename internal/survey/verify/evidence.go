@@ -13,11 +13,10 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/response/mark"
-	"github.com/hearth-dmrv/hearth/internal/survey/rule"
 )
 
 // Bounds of what is shown of a response.
@@ -38,9 +37,9 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.SurveyID, e.Flags = o.SurveyID, []rule.Flag{}
+	e.SurveyID, e.Flags = o.SurveyID, []flag.Flag{}
 	if r.Flags > 0 {
-		if e.Flags, err = mark.List(ctx, s.db, r.NID); err != nil {
+		if e.Flags, err = flag.List(ctx, s.db, r.NID); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +47,7 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Evidence, error) {
 		return nil, err
 	}
 	e.Distances = []api.EvidenceDistance{}
-	if mark.Exact(ctx) {
+	if flag.Exact(ctx) {
 		e.Distances = distances(spots)
 	}
 	return e, s.receive(ctx, r.Workspace, e.Files)
@@ -100,13 +99,13 @@ func (s *Service) withHome(ctx context.Context, o *survey.Open, r *response.Row,
 	if err != nil || h == nil || h.Location == nil {
 		return spots, err
 	}
-	return append(spots, spot{"household", rule.Point{Lat: h.Location.Lat, Lon: h.Location.Lon}}), nil
+	return append(spots, spot{"household", flag.Point{Lat: h.Location.Lat, Lon: h.Location.Lon}}), nil
 }
 
 // spot is a place as it is.
 type spot struct {
 	at string
-	rule.Point
+	flag.Point
 }
 
 // gather finds files and places in a response.
@@ -126,7 +125,7 @@ func (s *Service) gather(ctx context.Context, o *survey.Open, r *response.Row) (
 	}
 	var spots []spot
 	if p := whole.Location; p != nil {
-		spots = append(spots, spot{"/location", rule.Point{Lat: p.Lat, Lon: p.Lon}})
+		spots = append(spots, spot{"/location", flag.Point{Lat: p.Lat, Lon: p.Lon}})
 		e.Places = append(e.Places, rounded(spots[0]))
 	}
 	for _, c := range o.Form.Columns() {
@@ -206,11 +205,11 @@ func walk(v any, path []string, at string, f func(at string, v any)) {
 	}
 }
 
-func pointOf(v any) (rule.Point, bool) {
+func pointOf(v any) (flag.Point, bool) {
 	m, _ := v.(map[string]any)
 	lat, ok := m["lat"].(float64)
 	lon, also := m["lon"].(float64)
-	return rule.Point{Lat: lat, Lon: lon}, ok && also
+	return flag.Point{Lat: lat, Lon: lon}, ok && also
 }
 
 // rounded is a place to a hundredth of a degree.
@@ -224,7 +223,7 @@ func distances(spots []spot) []api.EvidenceDistance {
 	out := []api.EvidenceDistance{}
 	for i, a := range spots {
 		for _, b := range spots[i+1:] {
-			out = append(out, api.EvidenceDistance{From: a.at, To: b.at, Metres: math.Round(rule.Metres(a.Point, b.Point))})
+			out = append(out, api.EvidenceDistance{From: a.at, To: b.at, Metres: math.Round(flag.Metres(a.Point, b.Point))})
 		}
 	}
 	return out

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
 // grouped reports whether a question is a group in XLSForm, which has no answer
@@ -52,7 +51,7 @@ const (
 
 // cellWriter writes the expressions of a template as cells.
 type cellWriter struct {
-	names *xpath.Names
+	names *Names
 	used  map[string]bool            // members of a response that were named
 	lost  func(column, cause string) // hears of what no cell can hold; nil is nobody
 }
@@ -80,7 +79,7 @@ func (w cellWriter) native(q *form.Question) map[string]string {
 		cells["choice_filter"] = f.XPath
 	}
 	if q.Calculate != "" {
-		if cells["calculation"] = w.expression("calculation", q.Calculate, xpath.Place{At: at}, xpath.Value); cells["calculation"] == "" {
+		if cells["calculation"] = w.expression("calculation", q.Calculate, Place{At: at}, Value); cells["calculation"] == "" {
 			cells["calculation"] = noValue
 		}
 	}
@@ -120,7 +119,7 @@ func (w cellWriter) lose(column, cause string) {
 }
 
 // expression is the XPath of CEL, "" without an equivalent.
-func (w cellWriter) expression(column, cel string, p xpath.Place, want xpath.Want) string {
+func (w cellWriter) expression(column, cel string, p Place, want Want) string {
 	if cel == "" {
 		return ""
 	}
@@ -133,13 +132,13 @@ func (w cellWriter) expression(column, cel string, p xpath.Place, want xpath.Wan
 	return text
 }
 
-func (w cellWriter) condition(column, cel string, at *xpath.Named) string {
-	return w.expression(column, cel, xpath.Place{At: at}, xpath.Condition)
+func (w cellWriter) condition(column, cel string, at *Named) string {
+	return w.expression(column, cel, Place{At: at}, Condition)
 }
 
 // filter is the part of a constraint that is a filter of choices, nil without.
 // XLSForm has no filter beside an answer in other words.
-func (w cellWriter) filter(q *form.Question) *xpath.Filter {
+func (w cellWriter) filter(q *form.Question) *Filter {
 	if !filterable(q) || q.Constraint == "" || q.Other {
 		return nil
 	}
@@ -169,7 +168,7 @@ func (w cellWriter) constraint(q *form.Question) string {
 		all = w.bounds(v)
 	}
 	if v.Regex != "" {
-		all = append(all, "regex(., "+xpath.Quote(v.Regex)+")")
+		all = append(all, "regex(., "+Quote(v.Regex)+")")
 	}
 	if v.MaxLength > 0 {
 		all = append(all, "string-length(.) <= "+strconv.Itoa(v.MaxLength))
@@ -182,18 +181,18 @@ func (w cellWriter) constraint(q *form.Question) string {
 	}
 	for _, o := range q.Options {
 		if o.Exclusive && form.KindOf(q.Type).Selections {
-			all = append(all, "not(selected(., "+xpath.Choice(at, o.Value)+") and count-selected(.) > 1)")
+			all = append(all, "not(selected(., "+Choice(at, o.Value)+") and count-selected(.) > 1)")
 		}
 	}
-	want := xpath.Condition
+	want := Condition
 	if len(all) > 0 {
-		want = xpath.Conjunct
+		want = Conjunct
 	}
 	own := q.Constraint
 	if f := w.filter(q); f != nil {
 		own = f.Rest
 	}
-	if text := w.expression("constraint", own, xpath.Place{At: at, Self: true}, want); text != "" {
+	if text := w.expression("constraint", own, Place{At: at, Self: true}, want); text != "" {
 		all = append(all, text)
 	}
 	return strings.Join(all, " and ")
@@ -259,7 +258,7 @@ func rangeParameters(v form.Validation) string {
 func defaultText(q *form.Question) string {
 	text := plainDefault(q)
 	if strings.IndexAny(text, "=+-@") == 0 && !negative(text) {
-		return "string(" + xpath.Quote(text) + ")"
+		return "string(" + Quote(text) + ")"
 	}
 	return text
 }
@@ -296,7 +295,7 @@ func plainDefault(q *form.Question) string {
 }
 
 func optionNames(q *form.Question) map[string]string {
-	_, names := xpath.Spell(q.Options)
+	_, names := Spell(q.Options)
 	return names
 }
 
@@ -314,7 +313,7 @@ func geoText(v jsontext.Value) string {
 
 // parseDefault reads a default answer of XLSForm; false when it is none.
 func parseDefault(q *form.Question, text string) (form.Value, bool) {
-	values, _ := xpath.Spell(q.Options)
+	values, _ := Spell(q.Options)
 	value := func(s string) string {
 		if v, ok := values[s]; ok {
 			return v

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
 // derived is an expression that was translated: when the form does not take it,
@@ -21,60 +20,71 @@ type derived struct {
 	given string // pointer in the template
 }
 
+// translator turns the expressions of a workbook into those of its template.
+type translator struct {
+	report     *Report
+	t          *form.Template
+	sections   []*entry
+	lists      map[string][]choice
+	names      *Names
+	derived    []derived
+	unbalanced bool // a group has no end
+}
+
 // expressions fills the expressions of the template.
-func (im *importer) expressions() {
-	for i := range im.t.Sections {
-		s, e := &im.t.Sections[i], im.sections[i]
+func (tr *translator) expressions() {
+	for i := range tr.t.Sections {
+		s, e := &tr.t.Sections[i], tr.sections[i]
 		at := fmt.Sprintf("/sections/%d", i)
 		if e.id == s.ID && e.word == "begin_group" {
-			here := place{im.names.Section(s), at + "/relevant"}
-			im.condition(e, "relevant", im.written().condition("relevant", s.Relevant, here.from), &s.Relevant, here)
+			here := place{tr.names.Section(s), at + "/relevant"}
+			tr.condition(e, "relevant", tr.written().condition("relevant", s.Relevant, here.from), &s.Relevant, here)
 		}
-		im.each(e, s.Questions, at)
+		tr.each(e, s.Questions, at)
 	}
 }
 
 // written is how we would write expressions.
-func (im *importer) written() cellWriter {
-	return cellWriter{names: im.names, used: map[string]bool{}}
+func (tr *translator) written() cellWriter {
+	return cellWriter{names: tr.names, used: map[string]bool{}}
 }
 
 // place is what an expression is about.
 type place struct {
-	from    *xpath.Named
+	from    *Named
 	pointer string
 }
 
-func (im *importer) each(e *entry, qs []form.Question, at string) {
+func (tr *translator) each(e *entry, qs []form.Question, at string) {
 	for j := range qs {
 		pointer := fmt.Sprintf("%s/questions/%d", at, j)
-		im.resolve(e.kept[j], &qs[j], pointer)
+		tr.resolve(e.kept[j], &qs[j], pointer)
 		if len(e.kept[j].kept) > 0 {
-			im.each(e.kept[j], qs[j].Questions, pointer)
+			tr.each(e.kept[j], qs[j].Questions, pointer)
 		}
 	}
 }
 
 // resolve compares the cells of a row with what we would write for what was
 // kept of it. Where they differ the cell counts.
-func (im *importer) resolve(e *entry, q *form.Question, pointer string) {
-	at := im.names.Question(q)
+func (tr *translator) resolve(e *entry, q *form.Question, pointer string) {
+	at := tr.names.Question(q)
 	ranged := q.Validation
 	if e.word == rangeWord && form.KindOf(q.Type).XLSForm.Word != rangeWord {
 		q.Validation = form.Validation{} // the parameters hold it, not the constraint
 	}
-	want := im.written().native(q)
-	im.condition(e, "relevant", want["relevant"], &q.Relevant, place{at, pointer + "/relevant"})
-	im.required(e, q, want["required"], place{at, pointer + "/required"})
+	want := tr.written().native(q)
+	tr.condition(e, "relevant", want["relevant"], &q.Relevant, place{at, pointer + "/relevant"})
+	tr.required(e, q, want["required"], place{at, pointer + "/required"})
 	if grouped(q) {
-		im.ignored(e, "constraint", "calculation", "choice_filter")
-		im.repeatCount(e, q, want["repeat_count"], pointer)
+		e.ignored("constraint", "calculation", "choice_filter")
+		tr.repeatCount(e, q, want["repeat_count"], pointer)
 	} else {
-		im.filtered(e, q, want["constraint"], place{at, pointer + "/constraint"})
-		im.calculation(e, q, want["calculation"], place{at, pointer + "/calculate"})
+		tr.filtered(e, q, want["constraint"], place{at, pointer + "/constraint"})
+		tr.calculation(e, q, want["calculation"], place{at, pointer + "/calculate"})
 	}
 	if !q.Default.IsZero() {
-		im.derived = append(im.derived, derived{at: e, base: "default", drop: func() { q.Default = form.Value{} }, given: pointer + "/default"})
+		tr.derived = append(tr.derived, derived{at: e, base: "default", drop: func() { q.Default = form.Value{} }, given: pointer + "/default"})
 	}
 	if e.word == rangeWord {
 		q.Validation.Min, q.Validation.Max, q.Validation.Step = ranged.Min, ranged.Max, ranged.Step
@@ -83,7 +93,7 @@ func (im *importer) resolve(e *entry, q *form.Question, pointer string) {
 
 // condition sets a condition from a cell, unless the cell is what we would
 // write for what was kept.
-func (im *importer) condition(e *entry, base, want string, to *string, p place) bool {
+func (tr *translator) condition(e *entry, base, want string, to *string, p place) bool {
 	if e.get(base) == want {
 		return false
 	}
@@ -94,24 +104,24 @@ func (im *importer) condition(e *entry, base, want string, to *string, p place) 
 	if e.get(base) == "" {
 		return true
 	}
-	*to = im.translate(e, base, p, xpath.Condition)
-	im.derive(e, base, to, p)
+	*to = tr.translate(e, base, p, Condition)
+	tr.derive(e, base, to, p)
 	return true
 }
 
-func (im *importer) derive(e *entry, base string, to *string, p place) {
+func (tr *translator) derive(e *entry, base string, to *string, p place) {
 	if *to != "" {
-		im.derived = append(im.derived, derived{at: e, base: base, drop: func() { *to = "" }, given: p.pointer})
+		tr.derived = append(tr.derived, derived{at: e, base: base, drop: func() { *to = "" }, given: p.pointer})
 	}
 }
 
 // translate translates a cell. What cannot be translated is reported and empty.
-func (im *importer) translate(e *entry, base string, p place, want xpath.Want) string {
-	return im.attempt(e, base, func(text string) (string, []string, error) { return im.names.ToCEL(text, p.from, want) })
+func (tr *translator) translate(e *entry, base string, p place, want Want) string {
+	return e.attempt(base, func(text string) (string, []string, error) { return tr.names.ToCEL(text, p.from, want) })
 }
 
 // attempt translates a cell with a function and reports how it went.
-func (im *importer) attempt(e *entry, base string, toCEL func(text string) (cel string, notes []string, err error)) string {
+func (e *entry) attempt(base string, toCEL func(text string) (cel string, notes []string, err error)) string {
 	cell := e.cell(base)
 	var out string
 	var notes []string
@@ -122,8 +132,8 @@ func (im *importer) attempt(e *entry, base string, toCEL func(text string) (cel 
 	if err != nil {
 		out, notes, err = toCEL(cell.Text)
 	}
-	var syntax *xpath.SyntaxError
-	var none *xpath.UntranslatableError
+	var syntax *SyntaxError
+	var none *UntranslatableError
 	switch {
 	case errors.As(err, &syntax):
 		e.item(base, Error, "expression_invalid", "%s", syntax.Error())
@@ -142,10 +152,10 @@ func (im *importer) attempt(e *entry, base string, toCEL func(text string) (cel 
 	return ""
 }
 
-func (im *importer) required(e *entry, q *form.Question, want string, p place) {
+func (tr *translator) required(e *entry, q *form.Question, want string, p place) {
 	if grouped(q) {
 		if e.get("required") != "" {
-			im.ignored(e, "required")
+			e.ignored("required")
 		}
 		return
 	}
@@ -160,19 +170,19 @@ func (im *importer) required(e *entry, q *form.Question, want string, p place) {
 		return
 	}
 	q.Required.Always = false
-	im.condition(e, "required", want, &q.Required.When, p)
+	tr.condition(e, "required", want, &q.Required.When, p)
 }
 
 // constraint keeps the bounds we kept as long as the cell has them.
-func (im *importer) constraint(e *entry, q *form.Question, want string, p place) {
+func (tr *translator) constraint(e *entry, q *form.Question, want string, p place) {
 	if !form.KindOf(q.Type).Asked() {
 		if e.get("constraint") != want {
-			im.ignored(e, "constraint")
+			e.ignored("constraint")
 		}
 		return
 	}
 	kept := q.Validation
-	if !im.condition(e, "constraint", want, &q.Constraint, p) {
+	if !tr.condition(e, "constraint", want, &q.Constraint, p) {
 		return
 	}
 	q.Validation = form.Validation{}
@@ -185,7 +195,7 @@ func (im *importer) constraint(e *entry, q *form.Question, want string, p place)
 
 // calculation makes a question that only shows what is calculated a calculated
 // one.
-func (im *importer) calculation(e *entry, q *form.Question, want string, p place) {
+func (tr *translator) calculation(e *entry, q *form.Question, want string, p place) {
 	calculated := form.KindOf(q.Type).Calculated
 	if e.get("calculation") == want {
 		if calculated && q.Calculate == "" {
@@ -194,46 +204,46 @@ func (im *importer) calculation(e *entry, q *form.Question, want string, p place
 		return
 	}
 	if !calculated && e.word != "hidden" && !q.ReadOnly {
-		im.ignored(e, "calculation")
+		e.ignored("calculation")
 		return
 	}
 	if !calculated {
 		e.item("type", Warning, "type_changed", "A value that is calculated and only looked at became a calculation.")
 		*q = form.Question{ID: q.ID, Type: form.Calculate, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
 	}
-	q.Calculate = im.translate(e, "calculation", p, xpath.Value)
+	q.Calculate = tr.translate(e, "calculation", p, Value)
 }
 
 // compile has the form check the template. What it finds is an error of the
 // row it came from; a translated expression it does not take is dropped. With
 // errors before, it finds those that are left.
-func (im *importer) compile() {
+func (tr *translator) compile() {
 	const rounds = 12
 	for range rounds {
-		_, err := form.Compile(im.t)
+		_, err := form.Compile(tr.t)
 		if err == nil {
 			return
 		}
 		f := fault.As(err)
-		if f == nil || !im.dropAll(f.Fields) {
-			im.blame(err)
+		if f == nil || !tr.dropAll(f.Fields) {
+			tr.blame(err)
 			return
 		}
 	}
-	im.report.add(Item{Level: Error, Code: "expression_invalid", Detail: "Too many expressions cannot be used."})
+	tr.report.add(Item{Level: Error, Code: "expression_invalid", Detail: "Too many expressions cannot be used."})
 }
 
 // dropAll drops the translated expressions among the problems, the last one of
 // a place first; false when there are none.
-func (im *importer) dropAll(fields []fault.Field) bool {
+func (tr *translator) dropAll(fields []fault.Field) bool {
 	dropped := false
 	for _, f := range fields {
-		for i, d := range slices.Backward(im.derived) {
+		for i, d := range slices.Backward(tr.derived) {
 			if d.given != f.Pointer {
 				continue
 			}
 			d.drop()
-			im.derived, dropped = slices.Delete(im.derived, i, i+1), true
+			tr.derived, dropped = slices.Delete(tr.derived, i, i+1), true
 			if d.base == "default" {
 				d.at.item(d.base, Warning, "default_ignored", "The default cannot be used and is left out. %s", f.Detail)
 			} else {
@@ -246,16 +256,16 @@ func (im *importer) dropAll(fields []fault.Field) bool {
 }
 
 // blame reports the problems of a form at the rows they come from.
-func (im *importer) blame(err error) {
+func (tr *translator) blame(err error) {
 	f := fault.As(err)
 	if f == nil {
-		im.report.add(Item{Level: Error, Code: "invalid", Detail: "The template cannot be compiled."})
+		tr.report.add(Item{Level: Error, Code: "invalid", Detail: "The template cannot be compiled."})
 		return
 	}
 	for _, p := range f.Fields {
-		e, rest := im.find(p.Pointer)
+		e, rest := tr.find(p.Pointer)
 		if e == nil {
-			im.report.add(Item{Sheet: "settings", Column: settingOf(rest), Level: Error, Code: p.Code, Detail: p.Detail})
+			tr.report.add(Item{Sheet: "settings", Column: settingOf(rest), Level: Error, Code: p.Code, Detail: p.Detail})
 			continue
 		}
 		base := columnOf(rest)
@@ -265,7 +275,7 @@ func (im *importer) blame(err error) {
 				base = "calculation"
 			}
 		}
-		known := im.report.has(e.table.name, e.line, e.header(base)) || im.unbalanced && p.Code == "too_deep"
+		known := tr.report.has(e.table.name, e.line, e.header(base)) || tr.unbalanced && p.Code == "too_deep"
 		if !known {
 			e.item(base, Error, p.Code, "%s", p.Detail)
 		}
@@ -273,10 +283,10 @@ func (im *importer) blame(err error) {
 }
 
 // find gives the row a pointer into the template leads to, and the rest of it.
-func (im *importer) find(pointer string) (*entry, string) {
+func (tr *translator) find(pointer string) (*entry, string) {
 	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	var at *entry
-	list := im.sections
+	list := tr.sections
 	for len(parts) >= 2 && (parts[0] == "sections" && at == nil || parts[0] == "questions" && at != nil) {
 		i, err := strconv.Atoi(parts[1])
 		if err != nil || i >= len(list) || i < 0 {

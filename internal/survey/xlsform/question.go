@@ -105,13 +105,13 @@ func (im *importer) keptMembers(e *entry, q *form.Question) {
 // shown reports what a template has no place for.
 func (im *importer) shown(e *entry, q *form.Question) {
 	im.references(e.row, "label", "hint", "constraint_message")
-	im.ignored(e, "required_message", "guidance_hint", "media::image", "media::audio", "media::video", "media::big-image", "trigger")
+	e.ignored("required_message", "guidance_hint", "media::image", "media::audio", "media::video", "media::big-image", "trigger")
 	x := form.KindOf(q.Type).XLSForm
 	if a := e.get("appearance"); a != "" && a != x.Appearance {
-		im.ignored(e, "appearance")
+		e.ignored("appearance")
 	}
 	if p := e.get("parameters"); p != "" && e.word != rangeWord {
-		im.ignored(e, "parameters")
+		e.ignored("parameters")
 	}
 	switch e.word {
 	case "video":
@@ -131,7 +131,7 @@ func (im *importer) shown(e *entry, q *form.Question) {
 // foreign takes what columns of XLSForm say that our forms have another member
 // for.
 func (im *importer) foreign(e *entry, q *form.Question) {
-	im.fixedCount(e, q)
+	e.fixedCount(q)
 	if e.word == rangeWord {
 		im.parameters(e, q)
 	}
@@ -151,7 +151,7 @@ func (im *importer) defaultAnswer(e *entry, q *form.Question, text string) {
 		v, ok = parseDefault(q, e.cell("default").Text)
 	}
 	if !ok {
-		im.ignored(e, "default")
+		e.ignored("default")
 		return
 	}
 	q.Default = v

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
 // Read reads an XLSForm workbook of size bytes. The report lists everything
@@ -25,7 +24,7 @@ func Read(r io.ReaderAt, size int64) (*form.Template, *Report, error) {
 	im.readChoices()
 	im.readSurvey()
 	if !im.stopped {
-		im.compile()
+		im.translate()
 	}
 	if err := report.err(); err != nil {
 		return nil, report, err
@@ -45,8 +44,6 @@ type importer struct {
 	alias                     map[string]string // names that became other ids
 	meta                      map[string]string // names of metadata rows and their CEL
 	sections                  []*entry
-	names                     *xpath.Names
-	derived                   []derived
 	count                     int  // questions so far
 	offered                   int  // choices of all questions so far
 	stopped                   bool // nothing after it can be checked
@@ -233,7 +230,7 @@ func (im *importer) readChoices() {
 	}
 	named := map[string]bool{} // columns that filters use
 	for _, r := range im.survey.rows {
-		for _, c := range xpath.Columns(r.get("choice_filter")) {
+		for _, c := range Columns(r.get("choice_filter")) {
 			named[c] = true
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
 // counterType marks the row that asks how often a group is repeated.
@@ -72,16 +71,16 @@ func (e *entry) counts(repeat *entry) bool {
 }
 
 // fixedCount takes a number of repetitions that is a number.
-func (im *importer) fixedCount(e *entry, q *form.Question) {
+func (e *entry) fixedCount(q *form.Question) {
 	text := e.get("repeat_count")
 	switch n, err := strconv.Atoi(text); {
 	case !form.KindOf(q.Type).Repeated:
-		im.ignored(e, "repeat_count")
+		e.ignored("repeat_count")
 	case e.counted:
 	case err == nil && n > 0:
 		q.MinRepeats, q.MaxRepeats = n, n
 	case err == nil:
-		im.ignored(e, "repeat_count")
+		e.ignored("repeat_count")
 	case text == "" && q.MinRepeats > 0 && q.MinRepeats == q.MaxRepeats:
 		e.item("repeat_count", Warning, "changed", "The number of repetitions was taken away.")
 		q.MinRepeats, q.MaxRepeats = 0, 0
@@ -90,14 +89,14 @@ func (im *importer) fixedCount(e *entry, q *form.Question) {
 
 // repeatCount takes a number of repetitions that is an expression: it becomes a
 // constraint, unless it is the one we would write for what was kept.
-func (im *importer) repeatCount(e *entry, q *form.Question, want, pointer string) {
-	text, at := e.get("repeat_count"), im.names.Question(q)
+func (tr *translator) repeatCount(e *entry, q *form.Question, want, pointer string) {
+	text, at := e.get("repeat_count"), tr.names.Question(q)
 	if !form.KindOf(q.Type).Repeated || e.counted || text == want {
 		return
 	}
-	if kept := im.names.Count(q.Constraint, at); kept != "" {
+	if kept := tr.names.Count(q.Constraint, at); kept != "" {
 		e.item("repeat_count", Warning, "changed", "The number of repetitions was changed; the column hearth_constraint is left out.")
-		if _, some, err := im.names.CountToCEL(kept, at); err == nil && q.Required.When == some {
+		if _, some, err := tr.names.CountToCEL(kept, at); err == nil && q.Required.When == some {
 			q.Required = form.Required{}
 		}
 		q.Constraint = ""
@@ -110,18 +109,18 @@ func (im *importer) repeatCount(e *entry, q *form.Question, want, pointer string
 		q.MinRepeats, q.MaxRepeats = 0, 0
 	}
 	some := ""
-	count := im.attempt(e, "repeat_count", func(text string) (out string, _ []string, err error) {
-		out, some, err = im.names.CountToCEL(text, at)
+	count := e.attempt("repeat_count", func(text string) (out string, _ []string, err error) {
+		out, some, err = tr.names.CountToCEL(text, at)
 		return out, nil, err
 	})
 	if count == "" {
 		return
 	}
 	before := q.Constraint
-	q.Constraint = xpath.JoinFilter(before, count)
-	im.derived = append(im.derived, derived{at: e, base: "repeat_count", drop: func() { q.Constraint = before }, given: pointer + "/constraint"})
+	q.Constraint = JoinFilter(before, count)
+	tr.derived = append(tr.derived, derived{at: e, base: "repeat_count", drop: func() { q.Constraint = before }, given: pointer + "/constraint"})
 	if q.Required.IsZero() {
 		q.Required.When = some
-		im.derive(e, "repeat_count", &q.Required.When, place{at, pointer + "/required"})
+		tr.derive(e, "repeat_count", &q.Required.When, place{at, pointer + "/required"})
 	}
 }

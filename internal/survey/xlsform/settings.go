@@ -4,15 +4,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-
-	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
 // metaRows hold the members of a response that expressions name.
 func (e *exporter) metaRows() []cells {
 	var rows []cells
 	for _, member := range slices.Sorted(maps.Keys(e.used)) {
-		rows = append(rows, cells{"type": xpath.MetaRows[member], "name": xpath.MetaPrefix + xpath.MetaRows[member]})
+		rows = append(rows, cells{"type": MetaRows[member], "name": MetaPrefix + MetaRows[member]})
 	}
 	return rows
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
 // entry is a row of the survey, with the rows inside it.
@@ -96,13 +95,15 @@ func (im *importer) readSurvey() {
 			im.survey.item(0, "", Error, "empty", "The survey has no question.")
 		}
 	}
-	if im.stopped {
-		return
-	}
+}
+
+// translate fills the expressions of the template, and has the form check it.
+func (im *importer) translate() {
 	im.rename()
-	im.names = xpath.NewNames(im.t)
-	im.names.Alias, im.names.Meta = im.alias, im.meta
-	im.expressions()
+	tr := &translator{report: im.report, t: im.t, sections: im.sections, lists: im.lists, names: NewNames(im.t), unbalanced: im.unbalanced}
+	tr.names.Alias, tr.names.Meta = im.alias, im.meta
+	tr.expressions()
+	tr.compile()
 }
 
 // tree puts rows into the groups they stand in.
@@ -195,7 +196,7 @@ func (im *importer) section(e *entry) form.Section {
 		s.Title, s.Hint = e.text("label", im.def), e.text("hint", im.def)
 		s.Flag, s.Relevant = e.ours("hearth_flag"), e.cell("hearth_relevant").Text
 		im.references(e.row, "label", "hint")
-		im.ignored(e, "repeat_count", "appearance", "default", "constraint", "calculation", "choice_filter")
+		e.ignored("repeat_count", "appearance", "default", "constraint", "calculation", "choice_filter")
 	}
 	s.Questions = im.questions(e, map[string]bool{})
 	if len(e.kept) == 0 && e.word != "" {
@@ -268,7 +269,7 @@ func (im *importer) identify(e *entry, seen map[string]bool, section bool) {
 }
 
 // ignored reports cells that have no place in a template.
-func (im *importer) ignored(e *entry, bases ...string) {
+func (e *entry) ignored(bases ...string) {
 	for _, base := range bases {
 		if e.get(base) == "" && e.text(base, "") == nil {
 			continue
@@ -319,7 +320,7 @@ func (im *importer) metadata(e *entry, meta [2]string) {
 		im.meta[e.name] = meta[0]
 	}
 	switch {
-	case strings.HasPrefix(e.name, xpath.MetaPrefix):
+	case strings.HasPrefix(e.name, MetaPrefix):
 	case meta[1] != "":
 		e.item("type", Note, "metadata", "The row is left out: it is %s.", meta[1])
 	default:

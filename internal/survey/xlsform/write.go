@@ -11,11 +11,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
-	"github.com/hearth-dmrv/hearth/internal/cel"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
-	"github.com/hearth-dmrv/hearth/internal/survey/xlsform/xpath"
 )
 
 // Write writes a version of a template as an XLSForm workbook; 0 is no version.
@@ -23,7 +22,7 @@ import (
 // see differently is listed in the sheet hearth_notes. The fault
 // TEMPLATE_EXPORT_TOO_LARGE says that a text of it does not fit a cell.
 func Write(w io.Writer, t *form.Template, version int) error {
-	e := &exporter{t: t, cellWriter: cellWriter{names: xpath.NewNames(t), used: map[string]bool{}}, def: defaultLanguage(t), lists: map[string]string{}, taken: map[string]bool{booleanList: true}, counted: map[string]bool{}}
+	e := &exporter{t: t, cellWriter: cellWriter{names: NewNames(t), used: map[string]bool{}}, def: defaultLanguage(t), lists: map[string]string{}, taken: map[string]bool{booleanList: true}, counted: map[string]bool{}}
 	e.lost = e.note
 	e.sections()
 	e.settings(version)
@@ -406,7 +405,7 @@ func (e *exporter) quantity(q *form.Question) {
 	delete(value, "hearth_label")
 	e.add(value)
 	if len(q.Units) == 0 {
-		e.add(cells{"type": "calculate", "name": "unit", "calculation": xpath.Quote(q.Unit)})
+		e.add(cells{"type": "calculate", "name": "unit", "calculation": Quote(q.Unit)})
 		return
 	}
 	options := make([]form.Option, len(q.Units))
@@ -421,9 +420,9 @@ func (e *exporter) quantity(q *form.Question) {
 // list is the name of the list that has these options, with the cells a filter
 // needs; it is written when it is new. Other programs add the answer in other
 // words to the list, so that a question without it needs another one.
-func (e *exporter) list(id string, options []form.Option, f *xpath.Filter, other bool) string {
+func (e *exporter) list(id string, options []form.Option, f *Filter, other bool) string {
 	if f == nil {
-		f = &xpath.Filter{}
+		f = &Filter{}
 	}
 	text, err := json.Marshal([]any{options, f.Items, other}, json.Deterministic(true))
 	if err != nil {
@@ -437,7 +436,7 @@ func (e *exporter) list(id string, options []form.Option, f *xpath.Filter, other
 		name = fmt.Sprintf("%s_%d", id, i)
 	}
 	e.taken[name], e.lists[string(text)] = true, name
-	_, names := xpath.Spell(options)
+	_, names := Spell(options)
 	for _, o := range options {
 		c := cells{"list_name": name, "name": o.Value}
 		if spelled, ok := names[o.Value]; ok {

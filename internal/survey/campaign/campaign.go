@@ -1,0 +1,69 @@
+// Package plan is what the maker of a campaign decides: which questions are
+// asked, how households are sampled, who collects, when and how, and who
+// visits whom. It holds the documents and their rules, and is pure: no
+// database, no HTTP, no clock. A document is checked whole, and every problem
+// is named by its JSON pointer.
+package campaign
+
+import (
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// Content is what the maker of a campaign decides.
+type Content struct {
+	Name               string                 `json:"name,omitzero" example:"Baseline 2026"`
+	Description        string                 `json:"description,omitzero"`
+	Template           *Flags                 `json:"template,omitzero" doc:"Which parts of the template are asked; what carries no flag is always asked."`
+	TemplateID         string                 `json:"templateId,omitzero" minLength:"1" doc:"A template; the standard one of the stage by default." example:"baseline-v1"`
+	TemplateVersion    int                    `json:"templateVersion,omitzero" doc:"Pinned; the newest published one by default." example:"1"`
+	Sections           []string               `json:"sections,omitzero" doc:"Sections to ask, in place of flags; all by default."`
+	Methodology        *api.SurveyMethodology `json:"methodology,omitzero"`
+	Sampling           *Sampling              `json:"sampling,omitzero"`
+	Modes              []string               `json:"modes,omitzero" doc:"How answers are collected: visit, phone, ussd, web, chat, import; visit by default."`
+	Collectors         []Collector            `json:"collectors,omitzero" doc:"Who collects, at most 500. A plain DID does as well."`
+	StrictCollectors   bool                   `json:"strictCollectors,omitzero" doc:"Only named collectors may send responses; otherwise others are flagged."`
+	Training           *api.SurveyTraining    `json:"training,omitzero"`
+	Instructions       form.Text              `json:"instructions,omitzero" doc:"What collectors are told."`
+	Languages          []string               `json:"languages,omitzero" doc:"Languages of the interviews; those of the template by default." example:"[\"en\",\"sw\"]"`
+	Window             *Window                `json:"window,omitzero"`
+	Recurrence         *api.SurveyRecurrence  `json:"recurrence,omitzero"`
+	OnePerHousehold    *bool                  `json:"onePerHousehold,omitzero" doc:"At most one response of a household in a round; true by default."`
+	Eligibility        *api.SurveyEligibility `json:"eligibility,omitzero"`
+	VerificationPolicy *Policy                `json:"verificationPolicy,omitzero"`
+	Assignments        []Assignment           `json:"assignments,omitzero" doc:"Who visits which households, at most 500 rules with 1,000 households in all."`
+	Metadata           form.Object            `json:"metadata,omitzero" doc:"Anything else, kept as it is; 16 KiB."`
+}
+
+// Flags select parts of a template.
+type Flags struct {
+	EligibilityCriteria *bool `json:"eligibilityCriteria,omitzero"`
+	SocioEconomicData   *bool `json:"socioEconomicData,omitzero"`
+	CookingPatterns     *bool `json:"cookingPatterns,omitzero"`
+	StovePerceptions    *bool `json:"stovePerceptions,omitzero"`
+}
+
+// choice is one of them by its name.
+type choice struct {
+	name string
+	on   bool
+}
+
+func (f *Flags) list() []choice {
+	set := func(b *bool) bool { return b != nil && *b }
+	return []choice{
+		{"eligibilityCriteria", set(f.EligibilityCriteria)},
+		{"socioEconomicData", set(f.SocioEconomicData)},
+		{"cookingPatterns", set(f.CookingPatterns)},
+		{"stovePerceptions", set(f.StovePerceptions)},
+	}
+}
+
+// Nouns of package api, by their names here.
+type (
+	Window     = api.SurveyWindow
+	Policy     = api.SurveyPolicy
+	Schooling  = api.CollectorTraining
+	Assignment = api.SurveyAssignment
+	Location   = api.Place
+)

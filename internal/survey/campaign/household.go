@@ -1,0 +1,85 @@
+package campaign
+
+import (
+	"fmt"
+
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// Groups of households.
+const (
+	GroupAdopter    = "adopter"
+	GroupComparison = "comparison"
+)
+
+// HouseholdDraft is a household as it is uploaded. What is left out stays as it
+// is when the household is on the list already.
+type HouseholdDraft struct {
+	HouseholdID string       `json:"householdId" doc:"DID of the household." example:"did:ixo:household/123"`
+	Stratum     *string      `json:"stratum,omitzero" doc:"One of the strata of the sampling, when it has any." example:"rural"`
+	Group       *string      `json:"group,omitzero" enum:"adopter,comparison"`
+	Area        *string      `json:"area,omitzero" doc:"Any word by which assignments find it." example:"Kibera"`
+	Collector   *string      `json:"collector,omitzero" doc:"DID of who is to visit it, before all assignments."`
+	Location    *Location    `json:"location,omitzero"`
+	Attributes  *form.Object `json:"attributes,omitzero" doc:"For expressions; an object of at most 2 KiB. No names or telephone numbers."`
+
+	// Whole says that what is left out goes.
+	Whole bool `json:"-"`
+}
+
+func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling) {
+	c.Require(d.HouseholdID != "", at+"/householdId")
+	CheckDID(c, at+"/householdId", d.HouseholdID)
+	if v := d.Stratum; v != nil && *v != "" {
+		check.Short(c, at+"/stratum", *v, maxStratum)
+		if !s.Has(*v) {
+			c.Add(at+"/stratum", "unknown", "The sampling has no stratum of this name.")
+		}
+	}
+	if d.Group != nil {
+		check.OneOf(c, at+"/group", *d.Group, GroupAdopter, GroupComparison)
+	}
+	if d.Area != nil {
+		check.Short(c, at+"/area", *d.Area, maxStratum)
+	}
+	if d.Collector != nil {
+		CheckDID(c, at+"/collector", *d.Collector)
+	}
+	if l := d.Location; l != nil && !(l.Lat >= -90 && l.Lat <= 90 && l.Lon >= -180 && l.Lon <= 180) {
+		c.Add(at+"/location", "out_of_range", "lat must be -90 to 90 and lon -180 to 180.")
+	}
+	if a := d.Attributes; a != nil && !a.IsZero() {
+		// Without white space the same value is the same text.
+		if err := a.Compact(); err != nil || a.Kind() != '{' || len(a.Value) > maxAttributes {
+			c.Add(at+"/attributes", "invalid", "The value must be an object of at most 2 KiB.")
+		}
+	}
+}
+
+// CheckHouseholds checks an upload: everything that is wrong
+// with it. The fault is HOUSEHOLDS_INVALID.
+func CheckHouseholds(list []HouseholdDraft, s *Sampling) error {
+	var c fault.Checks
+	if len(list) == 0 {
+		c.Require(false, "/items")
+	}
+	if len(list) > MaxUpload {
+		c.Add("/items", "too_many", fmt.Sprintf("There may be at most %d households in one call.", MaxUpload))
+		return c.Err("HOUSEHOLDS_INVALID", "The list of households is not valid.")
+	}
+	seen := make(map[string]bool, len(list))
+	for i := range list {
+		at := fmt.Sprintf("/items/%d", i)
+		list[i].check(&c, at, s)
+		if seen[list[i].HouseholdID] {
+			c.Add(at+"/householdId", "duplicate", "The household is in the list already.")
+		}
+		seen[list[i].HouseholdID] = true
+		if len(c.Fields()) > MaxFields {
+			break
+		}
+	}
+	return Limited(c.Err("HOUSEHOLDS_INVALID", "The list of households is not valid."))
+}

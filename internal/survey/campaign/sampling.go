@@ -1,0 +1,274 @@
+package campaign
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// Sampling is how the households of a campaign are chosen.
+type Sampling struct {
+	Method               string              `json:"method" enum:"census,simple_random,systematic,stratified,cluster,multistage,quota,convenience" example:"stratified"`
+	Size                 *float64            `json:"size,omitzero" doc:"How many households, from 1 to the population; not needed for a census." example:"100"`
+	Confidence           *float64            `json:"confidence,omitzero" doc:"Confidence level as a fraction, above 0.5 and below 1." example:"0.95"`
+	MarginOfError        *float64            `json:"marginOfError,omitzero" doc:"Absolute margin that is aimed at, above 0 and below 1." example:"0.1"`
+	Precision            *float64            `json:"precision,omitzero" doc:"Relative precision that is aimed at, above 0 and below 1." example:"0.1"`
+	ParameterType        string              `json:"parameterType,omitzero" enum:"proportion,mean" doc:"What is estimated; proportion by default."`
+	Population           *float64            `json:"population,omitzero" doc:"How many households there are to choose from."`
+	PopulationHash       string              `json:"populationHash,omitzero" doc:"Hash of the frozen list of the population."`
+	Enrolment            string              `json:"enrolment,omitzero" enum:"list,open" doc:"open: households come as they answer, and none need be uploaded; list by default."`
+	Strata               []api.SurveyStratum `json:"strata" doc:"At most 200."`
+	DesignID             *string             `json:"designId" doc:"The sample design; null until there is one."`
+	ImpliedMarginOfError *float64            `json:"impliedMarginOfError,omitzero" doc:"What the size gives for a proportion of one half in a simple random sample of the population, or of a large one when that is not given; made by the server."`
+	Warnings             []string            `json:"warnings,omitzero" doc:"What to look at; made by the server."`
+}
+
+const (
+	methodCensus     = "census"
+	methodStratified = "stratified"
+	methodCluster    = "cluster"
+	methodMultistage = "multistage"
+	enrolmentOpen    = "open"
+	noStrata         = "strata required before activation"
+)
+
+// methods are the ways to sample; true for those that give every household a
+// known chance.
+var methods = []struct {
+	name        string
+	probability bool
+}{
+	{methodCensus, true},
+	{"simple_random", true},
+	{"systematic", true},
+	{methodStratified, true},
+	{methodCluster, true},
+	{methodMultistage, true},
+	{"quota", false},
+	{"convenience", false},
+}
+
+// Stratified tells that there must be strata.
+func (s *Sampling) Stratified() bool { return s.Method == methodStratified }
+
+// Enrols tells that households need not be listed: a census, or open
+// enrolment.
+func (s *Sampling) Enrols() bool { return s.Method == methodCensus || s.Enrolment == enrolmentOpen }
+
+// Probability tells that every household has a known chance.
+func (s *Sampling) Probability() bool { return probability(s.Method) }
+
+func probability(method string) bool {
+	for _, m := range methods {
+		if m.name == method {
+			return m.probability
+		}
+	}
+	return false
+}
+
+func methodNames() []string {
+	var out []string
+	for _, m := range methods {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+// check notes all that is wrong.
+func (s *Sampling) check(c *fault.Checks) {
+	const at = "/sampling"
+	if s == nil {
+		c.Require(false, at)
+		return
+	}
+	required(c, at+"/method", s.Method, methodNames())
+	check.OneOf(c, at+"/parameterType", s.ParameterType, "proportion", "mean")
+	check.OneOf(c, at+"/enrolment", s.Enrolment, "list", enrolmentOpen)
+	c.Require(s.Size != nil || s.Method == methodCensus, at+"/size")
+	whole(c, at+"/size", s.Size)
+	whole(c, at+"/population", s.Population)
+	if s.Size != nil && s.Population != nil && *s.Population >= 1 && *s.Size > *s.Population {
+		c.Add(at+"/size", "out_of_range", "The size must not be above the population.")
+	}
+	s.checkFractions(c, at)
+	check.Short(c, at+"/populationHash", s.PopulationHash, MaxName)
+	if s.DesignID != nil {
+		check.Short(c, at+"/designId", *s.DesignID, MaxName)
+	}
+	if s.ImpliedMarginOfError != nil {
+		readOnly(c, at+"/impliedMarginOfError")
+	}
+	if s.Warnings != nil {
+		readOnly(c, at+"/warnings")
+	}
+	s.checkStrata(c, at+"/strata")
+}
+
+func (s *Sampling) checkFractions(c *fault.Checks, at string) {
+	if v := s.Confidence; v != nil && !(*v > 0.5 && *v < 1) {
+		detail := "The value must be above 0.5 and below 1."
+		if *v > 1 && *v < 100 {
+			detail += fmt.Sprintf(" Give %v %% as %v.", *v, math.Round(*v*1e4)/1e6)
+		}
+		c.Add(at+"/confidence", "out_of_range", detail)
+	}
+	for _, one := range []struct {
+		name string
+		v    *float64
+	}{{"marginOfError", s.MarginOfError}, {"precision", s.Precision}} {
+		if v := one.v; v != nil && !(*v > 0 && *v < 1) {
+			c.Add(at+"/"+one.name, "out_of_range", "The value must be above 0 and below 1.")
+		}
+	}
+}
+
+func (s *Sampling) checkStrata(c *fault.Checks, at string) {
+	if len(s.Strata) > MaxStrata {
+		c.Add(at, "too_many", fmt.Sprintf("There may be at most %d strata.", MaxStrata))
+		return
+	}
+	seen := map[string]bool{}
+	var sizes, populations, weights total
+	for i, one := range s.Strata {
+		here := fmt.Sprintf("%s/%d", at, i)
+		if seen[one.Name] && one.Name != "" {
+			c.Add(here+"/name", "duplicate", "Another stratum has this name.")
+		}
+		seen[one.Name] = true
+		checkStratum(&one, c, here)
+		sizes.add(one.Size)
+		populations.add(one.Population)
+		weights.add(one.Weight)
+	}
+	if s.Size != nil && sizes.wrong(*s.Size, 0) {
+		c.Add(at, "wrong_sum", fmt.Sprintf("The sizes of the strata make %v, the sample has %v.", sizes.sum, *s.Size))
+	}
+	if s.Population != nil && populations.wrong(*s.Population, 0) {
+		c.Add(at, "wrong_sum", fmt.Sprintf("The populations of the strata make %v, the whole has %v.", populations.sum, *s.Population))
+	}
+	if weights.wrong(1, 1e-6) {
+		c.Add(at, "wrong_sum", fmt.Sprintf("The weights of the strata make %v, they must make 1.", math.Round(weights.sum*1e6)/1e6))
+	}
+}
+
+func checkStratum(one *api.SurveyStratum, c *fault.Checks, at string) {
+	c.Require(one.Name != "", at+"/name")
+	check.Short(c, at+"/name", one.Name, maxStratum)
+	whole(c, at+"/population", one.Population)
+	whole(c, at+"/size", one.Size)
+	if one.Size != nil && one.Population != nil && *one.Population >= 1 && *one.Size > *one.Population {
+		c.Add(at+"/size", "out_of_range", "The size must not be above the population of the stratum.")
+	}
+	if w := one.Weight; w != nil && !(*w >= 0 && *w <= 1) {
+		c.Add(at+"/weight", "out_of_range", "The value must be 0 to 1.")
+	}
+}
+
+// total adds up what strata say of themselves, if they do.
+type total struct {
+	sum        float64
+	said, mute bool
+}
+
+func (t *total) add(v *float64) {
+	if v == nil {
+		t.mute = true
+		return
+	}
+	t.sum, t.said = t.sum+*v, true
+}
+
+// wrong tells that the sum cannot make whole: it is more, or all have said
+// theirs and it is less.
+func (t *total) wrong(whole, by float64) bool {
+	return t.said && (t.sum > whole+by || !t.mute && t.sum < whole-by)
+}
+
+// Complete is the sampling as the record shows it, with defaults and what the
+// server says about it. s has passed check and stays as it is.
+func (s *Sampling) Complete() *Sampling {
+	out := *s
+	if out.ParameterType == "" {
+		out.ParameterType = "proportion"
+	}
+	if out.Strata = slices.Clone(s.Strata); out.Strata == nil {
+		out.Strata = []api.SurveyStratum{}
+	}
+	out.ImpliedMarginOfError, out.Warnings = nil, []string{}
+	if s.Method == methodStratified && len(s.Strata) == 0 {
+		out.Warnings = append(out.Warnings, noStrata)
+	}
+	switch {
+	case !probability(s.Method):
+		out.Warnings = append(out.Warnings, "not a probability sample: no confidence interval is reported")
+	case s.Method == methodCensus:
+	case s.Confidence == nil:
+		out.Warnings = append(out.Warnings, "no confidence level is given")
+	case out.ParameterType == "proportion":
+		m := impliedMargin(*s.Size, *s.Confidence, s.Population)
+		out.ImpliedMarginOfError = &m
+		out.Warnings = append(out.Warnings, s.misses(m)...)
+	}
+	return &out
+}
+
+// misses says what a margin of error is too large for.
+func (s *Sampling) misses(margin float64) []string {
+	var out []string
+	if s.MarginOfError != nil && margin > *s.MarginOfError {
+		out = append(out, fmt.Sprintf("the size gives a margin of error of %v, more than the %v aimed at", margin, *s.MarginOfError))
+	}
+	// Of a proportion of one half the margin is twice as large a share.
+	if relative := math.Round(2e4*margin) / 1e4; s.Precision != nil && relative > *s.Precision {
+		out = append(out, fmt.Sprintf("the size gives a relative precision of %v for a proportion of one half, not the %v aimed at", relative, *s.Precision))
+	}
+	if s.Method == methodCluster || s.Method == methodMultistage {
+		out = append(out, "households of one cluster are alike: the margin of error will be larger than that of a simple random sample")
+	}
+	return out
+}
+
+// Draft is the sampling as its maker sent it.
+func (s *Sampling) Draft() *Sampling {
+	if s == nil {
+		return nil
+	}
+	out := *s
+	out.ImpliedMarginOfError, out.Warnings = nil, nil
+	return &out
+}
+
+// Has reports whether a stratum may be used.
+func (s *Sampling) Has(stratum string) bool {
+	return len(s.Strata) == 0 || slices.ContainsFunc(s.Strata, func(one api.SurveyStratum) bool { return one.Name == stratum })
+}
+
+func whole(c *fault.Checks, pointer string, v *float64) {
+	if v != nil && (!(*v >= 1 && *v <= maxSize) || *v != math.Trunc(*v)) {
+		c.Add(pointer, "out_of_range", "The value must be a whole number from 1 to 1,000,000,000.")
+	}
+}
+
+// required wants one of the values that are allowed, and that there is one.
+func required(c *fault.Checks, at, value string, allowed []string) {
+	c.Require(value != "", at)
+	check.OneOf(c, at, value, allowed...)
+}
+
+// CheckReason refuses why something is done when that is too long, or is needed
+// and missing. The fault is INVALID_PARAMETER.
+func CheckReason(pointer, reason string, needed bool) error {
+	var c fault.Checks
+	check.Short(&c, pointer, reason, check.MaxReason)
+	c.Require(!needed || reason != "", pointer)
+	return c.Err("INVALID_PARAMETER", "The reason is not valid.")
+}
+
+func readOnly(c *fault.Checks, pointer string) {
+	c.Add(pointer, "read_only", "The server makes this member; leave it out.")
+}

@@ -1,0 +1,115 @@
+package export
+
+import (
+	"strconv"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+)
+
+// head are the members of a stored record that have a column, as they are
+// written there.
+type head struct {
+	completeness, startedAt, durationSec, mode, language, consent, eligible string
+	templateVersion, supersedes, submittedBy, deviceID, metadata, erased    string
+}
+
+// read finds the members.
+func (h *head) read(p *scanner) {
+	*h = head{}
+	if !p.open('{') {
+		return
+	}
+	for p.more('}') {
+		var to *string
+		switch p.name() {
+		case "templateVersion":
+			to = &h.templateVersion
+		case "completeness":
+			to = &h.completeness
+		case "startedAt":
+			to = &h.startedAt
+		case "durationSec":
+			to = &h.durationSec
+		case "mode":
+			to = &h.mode
+		case "language":
+			to = &h.language
+		case "consent":
+			to = &h.consent
+		case "eligible":
+			to = &h.eligible
+		case "supersedes":
+			to = &h.supersedes
+		case "submittedBy":
+			to = &h.submittedBy
+		case "deviceId":
+			to = &h.deviceID
+		case "metadata":
+			to = &h.metadata
+		case "erased":
+			to = &h.erased
+		}
+		v := p.value()
+		if to != nil {
+			*to = v
+		}
+	}
+}
+
+// responseCell is the id of a response. One that a client chose may say who it
+// is about: short of Full it is the reference, which leads to the record and to
+// nobody.
+func (l *Layout) responseCell(r *Response) cell {
+	if l.cfg.Level == Full {
+		return word(r.ID)
+	}
+	return word(alias.Record(r.NID))
+}
+
+func (l *Layout) household(id string) string {
+	if l.cfg.Level == Full || id == "" {
+		return id
+	}
+	return l.cfg.Names.Household(id)
+}
+
+// maxPeople is how many names of people are kept at hand.
+const maxPeople = 10_000
+
+// person is a collector or verifier.
+func (l *Layout) person(id string) string {
+	if l.cfg.Level == Full || id == "" {
+		return id
+	}
+	if name, ok := l.people[id]; ok {
+		return name
+	}
+	if len(l.people) >= maxPeople {
+		clear(l.people)
+	}
+	name := l.cfg.Names.Person(id)
+	l.people[id] = name
+	return name
+}
+
+func placeCell(of func(*Place) *float64) func(*Layout, *Response) cell {
+	return func(_ *Layout, r *Response) cell {
+		if r.Place == nil {
+			return cell{}
+		}
+		f := of(r.Place)
+		if f == nil {
+			return cell{}
+		}
+		return cell{kind: number, s: strconv.FormatFloat(*f, 'f', -1, 64)}
+	}
+}
+
+// erasedCell says what a read of the response says: the record is marked. Until
+// it is, a key that was destroyed tells the same.
+func (l *Layout) erasedCell(r *Response) cell {
+	if r.Erased || l.head.erased == "true" {
+		return cell{kind: number, s: "true"}
+	}
+	return cell{kind: number, s: "false"}
+}

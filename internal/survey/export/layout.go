@@ -1,0 +1,357 @@
+// Package layout gives the responses of a survey the shape of a file: a table
+// with a row for each response or for each answer, lines of JSON, or JSON-LD,
+// and the codebook that explains every column. It is pure: no database, no
+// HTTP, no clock.
+//
+// How much of a person is in a file is its Level. What a level leaves out has
+// no column; a file never holds an empty column in its place.
+package export
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+)
+
+// Level says how much of a person is in a file.
+type Level string
+
+// The levels.
+const (
+	// None names nobody, and does not tell which responses are of one household.
+	None Level = "none"
+	// Pseudonymised has the same made-up name wherever a household, or somebody
+	// who collected or verified, appears in the project.
+	Pseudonymised Level = "pseudonymised"
+	// Full has everything.
+	Full Level = "full"
+)
+
+// Levels are all of them, the least first.
+func Levels() []Level { return []Level{None, Pseudonymised, Full} }
+
+// Shape says what a row is.
+type Shape string
+
+// The shapes.
+const (
+	Wide Shape = "wide" // a response
+	Long Shape = "long" // an answer
+)
+
+// MaxColumns is how many columns a wide table has at most, as spreadsheets have
+// it. A form with more is exported long.
+const MaxColumns = 16_384
+
+// Response is a response as a file shows it.
+type Response struct {
+	NID         int64
+	ID          string
+	Round       int64
+	Household   string
+	Stratum     string
+	Group       string
+	Status      string
+	Collector   string
+	VStatus     string // of the verification
+	Verifier    string
+	VerifiedAt  int64 // ms; 0 before the first decision
+	SubmittedAt int64 // ms
+	ReceivedAt  int64
+	UpdatedAt   int64
+	Flags       int64
+	FlagRules   string // names of the checks, in one text
+	Revision    int64
+	Head        string // the stored record, JSON
+	Answers     string // JSON; what is about a person is in it for Full only
+	Place       *Place // for Full only
+	Erased      bool   // what was about a person cannot be read any more
+}
+
+// Place is where an interview took place.
+type Place struct {
+	Lat, Lon float64
+	Accuracy *float64
+}
+
+// Config says how files of a survey look.
+type LayoutConfig struct {
+	Survey   string
+	Form     *form.Form
+	Level    Level
+	Shape    Shape
+	Language string      // of labels in the codebook; that of the template by default
+	Names    alias.Names // needed unless the level is Full
+}
+
+// Layout is the shape of the files of one export. It keeps a row while that is
+// written: use it in one goroutine.
+type Layout struct {
+	cfg     LayoutConfig
+	columns []Column
+	heads   []headColumn      // the first of columns
+	root    *node             // the answers
+	wide    int               // columns a wide table would have
+	people  map[string]string // names of collectors and verifiers
+
+	row  []cell
+	head head
+}
+
+// New makes the layout of an export.
+func NewLayout(cfg LayoutConfig) *Layout {
+	l := &Layout{cfg: cfg, people: map[string]string{}}
+	l.heads = headsOf(cfg.Level)
+	l.wide = len(l.heads) + width(cfg.Form)
+	b := &builder{level: cfg.Level, marks: marksOf(cfg.Form), fold: l.wide > MaxColumns}
+	for _, h := range l.heads {
+		b.columns = append(b.columns, h.column)
+	}
+	l.root = b.build(cfg.Form)
+	l.columns = b.columns
+	l.row = make([]cell, len(l.columns))
+	return l
+}
+
+// Columns are the columns of the wide table.
+func (l *Layout) Columns() []Column { return l.columns }
+
+// node is where answers stand: a section, a group, a repeat or a question.
+type node struct {
+	id      string
+	kind    kind
+	of      *form.Kind     // of a question
+	kids    []*node        // of sections, groups and repeats, ordered as JSON is written
+	first   int            // its first column
+	columns map[string]int // those of options, rows or parts; they follow each other
+	parts   []form.Part    // of an answer that is an object
+	other   int            // column for an answer in other words; 0: none
+	path    string         // in its section
+	section string
+}
+
+// kind is how an answer is taken apart.
+type kind uint8
+
+const (
+	scalar kind = iota
+	object      // a section or group
+	repeat
+	single
+	several
+	parts // rows too
+	household
+)
+
+// builder makes the columns and the tree of a form.
+type builder struct {
+	level   Level
+	marks   map[string]form.PII
+	columns []Column
+	section *form.Section
+	fold    bool // options and rows have no columns of their own
+}
+
+// width is how many columns the answers of a form have in a wide table, at
+// most.
+func width(f *form.Form) int {
+	var count func(all []form.Question) int
+	count = func(all []form.Question) int {
+		n := 0
+		for i := range all {
+			n += maxParts + len(all[i].Options) + len(all[i].Rows) + count(all[i].Questions)
+		}
+		return n
+	}
+	n := 0
+	selected := f.Sections()
+	for _, s := range f.Template().Sections {
+		if slices.Contains(selected, s.ID) {
+			n += count(s.Questions)
+		}
+	}
+	return n
+}
+
+// marksOf finds the mark of personal data that counts for each question, by
+// its path.
+func marksOf(f *form.Form) map[string]form.PII {
+	marks := map[string]form.PII{}
+	for _, c := range f.Columns() {
+		path := c.Path
+		if c.Kind.Rows {
+			path = path[:len(path)-1]
+		}
+		marks[strings.Join(path, ".")] = c.PII
+	}
+	return marks
+}
+
+// build makes the tree of the selected sections.
+func (b *builder) build(f *form.Form) *node {
+	root := &node{kind: object}
+	selected := f.Sections()
+	t := f.Template()
+	for i := range t.Sections {
+		s := &t.Sections[i]
+		if !slices.Contains(selected, s.ID) {
+			continue
+		}
+		b.section = s
+		n := &node{id: s.ID, kind: object}
+		b.questions(n, s.Questions, []string{s.ID})
+		if len(n.kids) > 0 {
+			root.kids = append(root.kids, n)
+		}
+	}
+	root.sort()
+	return root
+}
+
+// sort orders the kids as canonical JSON orders members. Ids are ASCII.
+func (n *node) sort() {
+	slices.SortFunc(n.kids, func(a, b *node) int { return strings.Compare(a.id, b.id) })
+}
+
+func (b *builder) questions(into *node, all []form.Question, prefix []string) {
+	for i := range all {
+		q := &all[i]
+		path := append(prefix[:len(prefix):len(prefix)], q.ID)
+		var n *node
+		switch k := form.KindOf(q.Type); {
+		case k.Shown:
+		case k.Repeated:
+			n = b.repeat(q, path)
+		case k.Nested:
+			n = &node{id: q.ID, kind: object}
+			if b.questions(n, q.Questions, path); len(n.kids) == 0 {
+				n = nil
+			}
+		default:
+			n = b.leaf(q, path)
+		}
+		if n != nil {
+			n.section, n.path = path[0], strings.Join(path[1:], ".")
+			into.kids = append(into.kids, n)
+		}
+	}
+	into.sort()
+}
+
+// repeat makes one column for a list. Its questions have none of their own in
+// a wide table.
+func (b *builder) repeat(q *form.Question, path []string) *node {
+	n := &node{id: q.ID, kind: repeat, first: len(b.columns)}
+	inner := &builder{level: b.level, marks: b.marks, section: b.section, fold: b.fold}
+	if inner.questions(n, q.Questions, path); len(n.kids) == 0 {
+		return nil
+	}
+	c := b.column(q, path, "")
+	c.PII, c.Shapes = "", []Shape{Wide}
+	for _, k := range inner.columns {
+		k.Shapes, k.Repeat = []Shape{Long}, true
+		c.inside = append(c.inside, k)
+		if k.PII.Private() {
+			c.PII = k.PII
+		}
+	}
+	b.columns = append(b.columns, c)
+	return n
+}
+
+// leaf makes the columns of a question, nil when the level leaves it out.
+func (b *builder) leaf(q *form.Question, path []string) *node {
+	n := &node{id: q.ID, of: form.KindOf(q.Type), first: len(b.columns)}
+	private := b.marks[strings.Join(path, ".")].Private()
+	if private && b.level != Full || n.of.Household && b.level == None {
+		return nil
+	}
+	add := func(suffix string, change func(*Column)) {
+		c := b.column(q, path, suffix)
+		if change != nil {
+			change(&c)
+		}
+		b.columns = append(b.columns, c)
+	}
+	switch k := n.of; {
+	case k.Rows:
+		n.kind = parts
+		b.options(n, q.Rows, add)
+	case k.Several:
+		n.kind = several
+		b.options(n, q.Options, add)
+	case len(k.Parts) > 0:
+		b.parts(n, add)
+	case k.Options:
+		n.kind = single
+		add("", nil)
+	case k.Household:
+		n.kind = household
+		add("", nil)
+	default:
+		add("", nil)
+	}
+	if q.Other {
+		n.other = len(b.columns)
+		add("/other", func(c *Column) { c.Type, c.Options, c.Missing = string(form.FreeText), nil, nil })
+	}
+	return n
+}
+
+// options makes the columns of a question that has one for each option or row.
+func (b *builder) options(n *node, all []form.Option, add func(string, func(*Column))) {
+	n.columns = map[string]int{}
+	if !n.of.Rows || b.fold {
+		add("", nil)
+	}
+	if b.fold {
+		return
+	}
+	for i := range all {
+		o := &all[i]
+		n.columns[o.Value] = len(b.columns)
+		if n.of.Rows {
+			add("."+o.Value, func(c *Column) { c.Row, c.Label = o.Value, c.labelOf(o) })
+		} else {
+			add("/"+o.Value, func(c *Column) { c.choice(o, n.of) })
+		}
+	}
+}
+
+// maxParts is how many parts an answer has at most, a place.
+const maxParts = 4
+
+// parts makes a column for each part of an answer. Where somebody lives tells
+// who it is: short of Full a place is rounded to a tenth of a degree, about 11
+// km.
+func (b *builder) parts(n *node, add func(string, func(*Column))) {
+	n.kind, n.columns = parts, map[string]int{}
+	coarse := n.of.Place && b.level != Full
+	for _, p := range n.of.Parts {
+		if coarse && p.Detail {
+			continue
+		}
+		n.columns[p.Name], n.parts = len(b.columns), append(n.parts, p)
+		add(p.Suffix, func(c *Column) {
+			c.Type, c.Unit = string(p.Type), cmp.Or(p.Unit, c.Unit)
+			if p.Detail {
+				c.Missing = nil
+			}
+			if coarse {
+				c.Note = "Rounded to 0.1 degrees."
+			}
+		})
+	}
+}
+
+// Check reports whether the shape fits: a table may have too many columns.
+func (l *Layout) Check() error {
+	if l.cfg.Shape == Wide && l.wide > MaxColumns {
+		return fmt.Errorf("a wide table would have up to %d columns, at most %d are possible", l.wide, MaxColumns)
+	}
+	return nil
+}

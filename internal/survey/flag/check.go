@@ -1,0 +1,152 @@
+package flag
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Check is one check: its name, what it flags and what it does not look at, for
+// people, and how it is made.
+type Check struct {
+	Name, Flags, Not string
+
+	make func(*look)
+}
+
+// checks is the table of all of them, in the order in which they flag.
+var checks = []Check{
+	{DurationShort, "an interview shorter than 60 s (*minSeconds*) or 3 s for each answer (*secondsPerAnswer*), the larger", "length not known, consent refused", durationShort},
+	{NightTime, "a visit that began between 21 and 5 o'clock (*nightFrom*, *nightTo*), by *utcOffsetMinutes* or the longitude", "other modes, no place and no offset", nightTime},
+	{ClockSkew, "dated more than 10 minutes after it arrived (value: seconds)", "", clockSkew},
+	{OutsideWindow, "dated outside the window of the survey", "", outsideWindow},
+	{Distance, "a visit more than 500 m (*maxMetres*) from the listed place of the household; value: metres, not told to a key that may change lists or responses and has not responses:pii", "one of the places not known", distance},
+	{NotEligible, "a household that does not meet the eligibility rule", "surveys without one", when(func(l *look) bool { return l.Eligible != nil && !*l.Eligible }, "The household does not meet the eligibility rule of the survey.")},
+	{ModeUnplanned, "an interview of a mode the survey does not plan", "surveys that do not say", when(func(l *look) bool { return l.Unplanned }, "The survey does not plan interviews of this mode.")},
+	{Stranger, "a collector who is not one of the survey", "surveys that name none", when(func(l *look) bool { return l.Stranger }, "The collector is not one of the survey.")},
+	{NotListed, "a household that is not on the list of the survey", "surveys without a list", when(func(l *look) bool { return l.Unlisted }, "The household is not on the list of the survey.")},
+	{ConsentRefused, "answers although consent was refused", "no question for consent", consentRefused},
+	{ConsentMissing, "no answer to the question for consent", "no such question", consentMissing},
+	{LowCompleteness, "fewer than half of the questions answered", "templates with a completionThreshold, partial responses", lowCompleteness},
+	{MediaMissing, "a photo, sound or signature that was asked for and is not there", "questions that were not asked, repeats", mediaMissing},
+	{StraightLine, "5 answers or more (*sameAnswers*) on one scale of a section, all the same", "scales with two values: a household that has none of five things says no five times", straightLine},
+}
+
+// Names lists the checks, for settings.
+func Names() []string {
+	out := make([]string, len(checks))
+	for i, c := range checks {
+		out[i] = c.Name
+	}
+	return out
+}
+
+// Checks lists the checks of one response.
+func Checks() []Check { return slices.Clone(checks) }
+
+// when is a check of what is known before.
+func when(is func(*look) bool, detail string) func(*look) {
+	return func(l *look) {
+		if is(l) {
+			l.flag(Flag{Detail: detail})
+		}
+	}
+}
+
+func durationShort(l *look) {
+	least := max(l.limits.MinSeconds, l.limits.SecondsPerAnswer*float64(l.Answered))
+	if l.Seconds > 0 && l.Seconds < least && !l.refused() {
+		l.flag(Flag{Value: l.Seconds, Limit: least, Detail: fmt.Sprintf("The interview took %.0f s, at least %.0f s are expected for %d answers.", l.Seconds, least, l.Answered)})
+	}
+}
+
+func nightTime(l *look) {
+	begin := l.StartedAt
+	if begin.IsZero() {
+		begin = l.SubmittedAt
+	}
+	if hour, known := localHour(l.limits, l.Interview, begin); known && l.Visit && isNight(l.limits, hour) {
+		l.flag(Flag{Value: float64(hour), Detail: fmt.Sprintf("The visit began at %d o'clock local time.", hour)})
+	}
+}
+
+func clockSkew(l *look) {
+	if ahead := l.SubmittedAt.Sub(l.ReceivedAt); ahead > maxSkew {
+		l.flag(Flag{Value: ahead.Seconds(), Limit: maxSkew.Seconds(), Detail: "The response is dated " + roughly(ahead) + " after it arrived."})
+	}
+}
+
+func outsideWindow(l *look) {
+	if !l.From.IsZero() && l.SubmittedAt.Before(l.From) || !l.Until.IsZero() && l.SubmittedAt.After(l.Until) {
+		l.flag(Flag{Detail: "The response is dated outside the window of the survey."})
+	}
+}
+
+func distance(l *look) {
+	if l.At == nil || l.Home == nil || !l.Visit {
+		return
+	}
+	if d := Metres(*l.At, *l.Home); d > l.limits.MaxMetres {
+		l.flag(Flag{Value: math.Round(d), Limit: l.limits.MaxMetres, Detail: fmt.Sprintf("The interview was %.0f m from the household, at most %.0f m are expected.", d, l.limits.MaxMetres)})
+	}
+}
+
+func consentRefused(l *look) {
+	if !l.refused() {
+		return
+	}
+	if where := l.answeredAfter(); where != "" {
+		l.flag(Flag{Question: where, Detail: "There are answers although consent was refused."})
+	}
+}
+
+func consentMissing(l *look) {
+	for _, path := range l.plan.consent {
+		if l.Consent == nil && l.asked(path) {
+			l.flag(Flag{Question: pointer(path), Detail: "The question for consent has no answer."})
+			return
+		}
+	}
+}
+
+func lowCompleteness(l *look) {
+	if least := l.plan.least; l.Complete && l.Completeness < least {
+		l.flag(Flag{Value: l.Completeness, Limit: least, Detail: fmt.Sprintf("%.0f %% of the questions are answered, at least %.0f %% are expected.", 100*l.Completeness, 100*least)})
+	}
+}
+
+func mediaMissing(l *look) {
+	if len(l.plan.media) == 0 || l.refused() || l.answers() == nil { // there is nothing that answers should be like
+		return
+	}
+	for _, path := range l.plan.media {
+		if at(l.answers(), path) == nil && l.asked(path) {
+			l.flag(Flag{Question: pointer(path), Detail: "The picture, sound or signature that was asked for is missing."})
+		}
+	}
+}
+
+func straightLine(l *look) {
+	for _, scale := range l.plan.scales {
+		if len(scale) < l.limits.SameAnswers || l.refused() {
+			continue
+		}
+		if n, path := sameAnswers(l.answers(), scale); n >= l.limits.SameAnswers {
+			l.flag(Flag{
+				Question: pointer(path), Value: float64(n), Limit: float64(l.limits.SameAnswers),
+				Detail: fmt.Sprintf("All %d answers on one scale are the same.", n),
+			})
+		}
+	}
+}
+
+// Table is a table of checks for documents.
+func Table(of []Check) string {
+	var b strings.Builder
+	b.WriteString("| Check | Flags | Not looked at |\n|---|---|---|")
+	for _, c := range of {
+		fmt.Fprintf(&b, "\n| %s | %s | %s |", c.Name, c.Flags, c.Not)
+	}
+	return b.String()
+}

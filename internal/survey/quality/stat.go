@@ -1,0 +1,192 @@
+// Package stat holds the arithmetic of checks over many responses. Everything
+// in it has a bound on its memory that does not grow with the responses, gives
+// the same result for the same responses in any order, and is exact as long as
+// they fit: samples, the centre and spread of a sample, sums of one group
+// against the others, a memory of what was seen twice, cells of a map, and the
+// ranking of a draw that anybody can repeat. It is pure.
+package quality
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+)
+
+// Mix scatters the bits of a number (splitmix64).
+func Mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Sample keeps at most Size of the values it is given: those whose key comes
+// first in a fixed shuffled order. It is all values while they fit, and after
+// that a simple random sample that does not depend on the order they come in.
+type Sample struct {
+	Size  int
+	Seed  uint64
+	kept  kept
+	count int64
+}
+
+type valued struct {
+	rank  uint64
+	value float64
+}
+
+// kept is a heap with the last in the shuffled order on top.
+type kept []valued
+
+func (k kept) Len() int           { return len(k) }
+func (k kept) Less(i, j int) bool { return k[i].rank > k[j].rank }
+func (k kept) Swap(i, j int)      { k[i], k[j] = k[j], k[i] }
+func (k *kept) Push(v any)        { *k = append(*k, v.(valued)) }
+func (k *kept) Pop() any          { panic("never popped") }
+
+// Add gives the sample the value of key; a key comes once.
+func (s *Sample) Add(key int64, value float64) {
+	s.count++
+	v := valued{Mix(uint64(key) ^ s.Seed), value}
+	switch {
+	case len(s.kept) < s.Size:
+		heap.Push(&s.kept, v)
+	case len(s.kept) > 0 && v.rank < s.kept[0].rank:
+		s.kept[0] = v
+		heap.Fix(&s.kept, 0)
+	}
+}
+
+// Count is how many values were given.
+func (s *Sample) Count() int64 { return s.count }
+
+// Values are those that were kept, in order of size.
+func (s *Sample) Values() []float64 {
+	out := make([]float64, len(s.kept))
+	for i, v := range s.kept {
+		out[i] = v.value
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Median of values in order of size; NaN when there are none.
+func Median(sorted []float64) float64 {
+	n := len(sorted)
+	switch {
+	case n == 0:
+		return math.NaN()
+	case n%2 == 1:
+		return sorted[n/2]
+	}
+	return sorted[n/2-1] + (sorted[n/2]-sorted[n/2-1])/2
+}
+
+// The factors that make both measures of spread the standard deviation of what
+// is distributed normally.
+const (
+	madFactor     = 1.4826
+	meanDevFactor = 1.253314
+)
+
+// Center is where values lie and how far they spread, both so that a few wild
+// ones do not matter.
+type Center struct {
+	Median float64
+	Spread float64 // in the size of a standard deviation; 0 when all are the same
+	Count  int64   // of all values
+}
+
+// fewDiffer is how many answers have to differ from the median before they have
+// a spread of their own.
+const fewDiffer = 5
+
+// CenterOf looks at a sample. The spread is the median absolute deviation. Where
+// that is 0, because more than half of the values are the same, it is that of
+// the values that differ: of a question most people answer with 0, 1 is no
+// outlier and 50 is. When fewer than five differ it is the mean deviation of all
+// (Iglewicz and Hoaglin), and these few stand out.
+func CenterOf(s *Sample) Center {
+	sorted := s.Values()
+	median, mad := Middle(sorted)
+	c := Center{Median: median, Count: s.Count()}
+	if len(sorted) == 0 {
+		return c
+	}
+	if c.Spread = madFactor * mad; c.Spread > 0 {
+		return c
+	}
+	var differ []float64
+	sum := 0.0
+	for _, v := range sorted {
+		if v != median {
+			differ = append(differ, math.Abs(v-median))
+			sum += math.Abs(v-median) / float64(len(sorted))
+		}
+	}
+	if c.Spread = meanDevFactor * sum; len(differ) >= fewDiffer {
+		slices.Sort(differ)
+		c.Spread = madFactor * Median(differ)
+	}
+	return c
+}
+
+// Z is how many spreads a value lies from the centre; 0 when there is no
+// spread.
+func (c Center) Z(v float64) float64 {
+	if c.Spread == 0 || math.IsInf(c.Spread, 0) || math.IsNaN(c.Spread) {
+		return 0
+	}
+	return (v - c.Median) / c.Spread
+}
+
+// Moments are the sums that mean and variance come from. They can be added and
+// taken apart again.
+type Moments struct{ N, Sum, Squares float64 }
+
+// Add takes a value in.
+func (m *Moments) Add(v float64) {
+	m.N, m.Sum, m.Squares = m.N+1, m.Sum+v, m.Squares+v*v
+}
+
+// Plus is both together.
+func (m Moments) Plus(o Moments) Moments {
+	return Moments{m.N + o.N, m.Sum + o.Sum, m.Squares + o.Squares}
+}
+
+// Mean is 0 of nothing.
+func (m Moments) Mean() float64 {
+	if m.N == 0 {
+		return 0
+	}
+	return m.Sum / m.N
+}
+
+// Variance is that of a sample.
+func (m Moments) Variance() float64 {
+	if m.N < 2 {
+		return 0
+	}
+	return max(0, (m.Squares-m.Sum*m.Sum/m.N)/(m.N-1))
+}
+
+// Clip bounds a distance from the centre, so that no single answer makes a
+// difference between groups.
+func Clip(z float64) float64 { return max(-2, min(2, z)) }
+
+// Round rounds for people. What no JSON number can be becomes a very large one.
+func Round(v float64) float64 {
+	switch {
+	case math.IsNaN(v):
+		return 0
+	case math.Abs(v) > 1e12:
+		return max(-1e300, min(1e300, v))
+	}
+	return math.Round(v*1000) / 1000
+}
+
+// order puts draws in the order of their rank.
+func order(a, b Ranked) int {
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.ID, b.ID))
+}

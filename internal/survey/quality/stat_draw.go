@@ -1,0 +1,105 @@
+package quality
+
+import (
+	"container/heap"
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"slices"
+)
+
+// Rank is the place of an id in a draw, as 64 hex digits: the SHA-256 of the
+// seed, the byte 0x1F and the id. Whoever knows the seed can repeat the draw;
+// whoever has to name it beforehand cannot choose who is drawn.
+func Rank(seed, id string) string {
+	sum := sha256.Sum256([]byte(seed + "\x1f" + id))
+	return hex.EncodeToString(sum[:])
+}
+
+// Ranked is an id that may be drawn.
+type Ranked struct {
+	Rank string
+	ID   string
+	Key  int64 // of whoever asks
+}
+
+// Lowest keeps the N with the lowest ranks.
+type Lowest struct {
+	N    int
+	kept ranks
+}
+
+// ranks is a heap with the highest rank on top.
+type ranks []Ranked
+
+func (r ranks) Len() int           { return len(r) }
+func (r ranks) Less(i, j int) bool { return order(r[i], r[j]) > 0 }
+func (r ranks) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *ranks) Push(v any)        { *r = append(*r, v.(Ranked)) }
+func (r *ranks) Pop() any          { panic("never popped") }
+
+// Add gives it one.
+func (l *Lowest) Add(r Ranked) {
+	switch {
+	case len(l.kept) < l.N:
+		heap.Push(&l.kept, r)
+	case len(l.kept) > 0 && order(r, l.kept[0]) < 0:
+		l.kept[0] = r
+		heap.Fix(&l.kept, 0)
+	}
+}
+
+// List is those that were kept, the lowest first.
+func (l *Lowest) List() []Ranked {
+	out := slices.Clone(l.kept)
+	slices.SortFunc(out, order)
+	return out
+}
+
+// Allocate tells how many to draw of each part of a population. With share it
+// is that share of each part, rounded up. With size it is in proportion to the
+// parts, by largest remainders, the first of equal ones first. No part gives
+// fewer than least, nor more than it has; for that the sum may exceed size.
+func Allocate(parts []int, share float64, size, least int) []int {
+	out, total := make([]int, len(parts)), 0
+	for _, n := range parts {
+		total += n
+	}
+	if total == 0 {
+		return out
+	}
+	type left struct {
+		part int
+		rest float64
+	}
+	var rests []left
+	given := 0
+	for i, n := range parts {
+		exact := float64(n) * share
+		if size > 0 {
+			exact = float64(min(size, total)) * float64(n) / float64(total)
+			out[i] = int(math.Floor(exact + 1e-9))
+			rests = append(rests, left{i, exact - float64(out[i])})
+		} else {
+			out[i] = int(math.Ceil(exact - 1e-9))
+		}
+		given += out[i]
+	}
+	slices.SortStableFunc(rests, func(a, b left) int {
+		switch {
+		case a.rest > b.rest+1e-9:
+			return -1
+		case b.rest > a.rest+1e-9:
+			return 1
+		}
+		return 0
+	})
+	for i := 0; size > 0 && given < min(size, total) && i < len(rests); i++ {
+		out[rests[i].part]++
+		given++
+	}
+	for i, n := range parts {
+		out[i] = min(n, max(out[i], least))
+	}
+	return out
+}

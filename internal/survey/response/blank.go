@@ -1,0 +1,150 @@
+// Package blank takes out of the responses of a household what lies open in
+// them and may be about a person: what the sender added, the device, the names
+// of files, and every reason and note somebody wrote. The hashes of contents go
+// too: whoever sends contents until one is known would learn what was in it.
+// Answers about a person are not its business: they are sealed, and their key is
+// destroyed.
+package response
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+)
+
+// Response is a response of the household.
+type Response struct {
+	NID   int64
+	Files int64 // attachments it has
+
+	survey, round, slot int64
+	body                string
+}
+
+// Household blanks the responses of a household and lists them. blanked is how
+// many had something to take out; a second call finds none.
+func Household(ctx context.Context, tx *db.Tx, ws, household string) (all []Response, blanked int64, err error) {
+	var last Response
+	for {
+		page, err := list(ctx, tx, ws, household, last)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, r := range page {
+			changed, err := r.blank(ctx, tx)
+			if err != nil {
+				return nil, 0, err
+			}
+			if changed {
+				blanked++
+			}
+			last = r
+			all = append(all, Response{NID: r.NID, Files: r.Files})
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	if _, err := tx.Exec(ctx, blankSent, ws, household); err != nil {
+		return nil, 0, fmt.Errorf("blank conflicts: %w", err)
+	}
+	return all, blanked, nil
+}
+
+// blank takes out what is to go of a response; false when there was nothing.
+func (r *Response) blank(ctx context.Context, tx *db.Tx) (bool, error) {
+	body, changed, err := head(r.body)
+	if err != nil {
+		return false, err
+	}
+	if changed {
+		if _, err := tx.Exec(ctx, blankResponse, r.NID, body); err != nil {
+			return false, fmt.Errorf("blank response: %w", err)
+		}
+	}
+	past, err := r.blankPast(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	changed = changed || past
+	for _, q := range []struct {
+		what string
+		exec func() (int64, error)
+	}{
+		{"reason and hashes", func() (int64, error) { return tx.Exec(ctx, blankReason, r.NID) }},
+		{"history", func() (int64, error) { return tx.Exec(ctx, blankRevisions, r.NID) }},
+		{"decisions", func() (int64, error) { return tx.Exec(ctx, blankDecisions, r.NID) }},
+		{"conflicts", func() (int64, error) { return tx.Exec(ctx, blankConflicts, r.NID) }},
+	} {
+		n, err := q.exec()
+		if err != nil {
+			return false, fmt.Errorf("blank %s: %w", q.what, err)
+		}
+		changed = changed || n > 0
+	}
+	return changed, nil
+}
+
+// blankPast does the same with earlier revisions.
+func (r *Response) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err error) {
+	for after := int64(0); ; {
+		page, err := revisions(ctx, tx, r.NID, after)
+		if err != nil || len(page) == 0 {
+			return changed, err
+		}
+		for _, p := range page {
+			after = p.number
+			body, more, err := head(p.body)
+			if err != nil {
+				return false, err
+			}
+			if !more {
+				continue
+			}
+			if _, err := tx.Exec(ctx, updateRevision, r.NID, p.number, body); err != nil {
+				return false, fmt.Errorf("blank revision: %w", err)
+			}
+			changed = true
+		}
+	}
+}
+
+// head is the stored part of a record without what is to go, and marked as
+// erased; false when it was so before.
+func head(body string) (string, bool, error) {
+	var m map[string]jsontext.Value
+	if err := json.Unmarshal([]byte(body), &m); err != nil {
+		return "", false, fmt.Errorf("read response: %w", err)
+	}
+	_, metadata := m["metadata"]
+	_, device := m["deviceId"]
+	if !metadata && !device && string(m["erased"]) == "true" {
+		return body, false, nil
+	}
+	delete(m, "metadata")
+	delete(m, "deviceId")
+	m["erased"] = jsontext.Value("true")
+	if list, ok := m["attachments"]; ok {
+		var files []map[string]jsontext.Value
+		if err := json.Unmarshal(list, &files); err != nil {
+			return "", false, fmt.Errorf("read attachments: %w", err)
+		}
+		for _, f := range files {
+			delete(f, "name")
+		}
+		text, err := json.Marshal(files, json.Deterministic(true))
+		if err != nil {
+			return "", false, fmt.Errorf("encode attachments: %w", err)
+		}
+		m["attachments"] = text
+	}
+	text, err := json.Marshal(m, json.Deterministic(true))
+	if err != nil {
+		return "", false, fmt.Errorf("encode response: %w", err)
+	}
+	return string(text), true, nil
+}

@@ -1,0 +1,115 @@
+// Package clash has the refusals of responses that clash with what is stored:
+// the same id with other content, a second response of a household, a template
+// that several surveys use. Each says it twice: in sentences for people, and in
+// members of the body for programs.
+package response
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// Codes of responses that clash with stored ones.
+const (
+	ConflictCode  = "RESPONSE_CONFLICT"
+	DuplicateCode = "DUPLICATE_HOUSEHOLD_RESPONSE"
+)
+
+// Members are what the bodies of these refusals have beside the usual ones.
+type Members struct {
+	Current     *web.Current          `json:"current,omitzero" doc:"Of RESPONSE_CONFLICT: the response that has the id, unless it is of another survey. Of STALE_REVISION: its etag, where it is known."`
+	Differences []Difference          `json:"differences,omitzero" doc:"Of RESPONSE_CONFLICT: in what the content that was sent differs from the stored one, at most 100."`
+	Existing    *Existing             `json:"existing,omitzero" doc:"Of DUPLICATE_HOUSEHOLD_RESPONSE: the response the household has. Only for keys with the scope responses:pii and for whoever has collected or sent it."`
+	Candidates  []api.SurveyCandidate `json:"candidates,omitzero" doc:"Of AMBIGUOUS_SURVEY: the surveys it may be for."`
+}
+
+// Difference is one thing in which a response that was sent differs from the
+// stored one.
+type Difference struct {
+	Pointer string     `json:"pointer" example:"/responses/socio_economic/household_size"`
+	Stored  form.Value `json:"stored,omitzero" doc:"Absent when there is none."`
+	Sent    form.Value `json:"sent,omitzero" doc:"Absent when there is none."`
+	Masked  bool       `json:"masked,omitzero" doc:"What both say is not for this key to read."`
+}
+
+// Nouns of package api, by their names here.
+type (
+	Existing = api.ExistingResponse
+)
+
+// Taken refuses the id of a response of another survey. It says no more than
+// that.
+func Taken() error {
+	return fault.New(fault.Conflict, ConflictCode, "Another response has this id.").
+		With(fault.Field{Pointer: "/responseId", Code: "taken", Detail: "The id is taken by a response of another survey."})
+}
+
+// Differs refuses other content under the id of a stored response.
+func Differs(now web.Current, all []Difference) error {
+	f := fault.New(fault.Conflict, ConflictCode, "A response with this id is stored, and it says something else.").
+		With(fault.Field{
+			Pointer: "/responseId", Code: "exists",
+			Detail: fmt.Sprintf("See %s; its ETag is %s. If you collected or sent it, correct it with PUT and If-Match.", now.Href, now.ETag),
+		})
+	for _, d := range all {
+		detail := "The value differs. It is not shown to this key."
+		if !d.Masked {
+			detail = fmt.Sprintf("Stored: %s; sent: %s.", inWords(d.Stored), inWords(d.Sent))
+		}
+		f = f.With(fault.Field{Pointer: d.Pointer, Code: "differs", Detail: detail})
+	}
+	return f.Showing(Members{Current: &now, Differences: all})
+}
+
+// inWords is an answer in a sentence.
+func inWords(v form.Value) string {
+	if v.IsZero() {
+		return "nothing"
+	}
+	text := strings.ToValidUTF8(string(v.Value[:min(len(v.Value), 200)]), "")
+	if len(v.Value) > 200 {
+		text += "…"
+	}
+	return text
+}
+
+// Duplicate refuses a second response of a household in a round. first is the
+// one there is; nil for whoever may not know whose that is.
+func Duplicate(first *Existing) error {
+	f := fault.New(fault.Conflict, DuplicateCode, "The household has a response in this round already. To replace it, name it in supersedes.")
+	if first == nil {
+		return f.With(fault.Field{Pointer: "/householdId", Code: "exists", Detail: "Which one that is, is shown to whoever has collected or sent it and to keys with the scope responses:pii."})
+	}
+	return f.With(
+		fault.Field{Pointer: "/householdId", Code: "exists", Detail: "See " + first.Href + "."},
+		fault.Field{Pointer: "/supersedes", Code: "required", Detail: fmt.Sprintf("To replace it, name it: %q.", first.ResponseID)},
+	).Showing(Members{Existing: first})
+}
+
+// Ambiguous names the surveys a response may be for.
+func ambiguous(ids []string) error {
+	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several surveys use this template. Name the survey.")
+	all := make([]api.SurveyCandidate, len(ids))
+	for i, id := range ids {
+		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: id})
+		all[i] = api.SurveyCandidate{SurveyID: id, Href: "/v1/surveys/" + id} // ids of surveys need no escaping
+	}
+	return f.Showing(Members{Candidates: all})
+}
+
+// Locked refuses to change a response in a state, and says who can or what helps
+// instead.
+func Locked(state string) error {
+	how := map[string]string{
+		"verified":    "To change it needs a key with the scope surveys:write, and a reason.",
+		"superseded":  "Another has replaced it: correct the one that its supersededBy names.",
+		"invalidated": "That is final. The household may be asked again: send a new response.",
+		"redacted":    "Its content was taken out for good. The household may be asked again: send a new response.",
+	}[state]
+	return fault.New(fault.Conflict, "RESPONSE_LOCKED", fmt.Sprintf("A response that is %s cannot be changed like this. %s", state, how))
+}

@@ -1,0 +1,76 @@
+// Package xpath translates the expressions of XLSForm, a part of XPath, into the
+// CEL of our templates and back. Each side is parsed by a parser of its own and
+// translated piece by piece, with what the template knows about the kinds of
+// answers: XPath turns texts and numbers into each other, CEL does not. What has
+// no equivalent is an error, never a guess.
+package xlsform
+
+// Want is what an expression is for.
+type Want int
+
+// The wants.
+const (
+	Condition Want = iota // it is true or false
+	Conjunct              // a condition that others are joined to with and
+	Value                 // it gives a value
+)
+
+// Place is where an expression of a template stands.
+type Place struct {
+	At   *Named          // the question or section
+	Self bool            // whether "." is its answer, as in constraints
+	Used map[string]bool // gets the members of a response that MetaRows must hold
+}
+
+// ToCEL translates an expression of XLSForm that stands at a question or
+// section. The notes say what does not mean exactly the same. The error is a
+// *SyntaxError when the text is no expression or names what is not there, else
+// an *UntranslatableError.
+func (n *Names) ToCEL(text string, at *Named, want Want) (cel string, notes []string, err error) {
+	c := &toCEL{names: n, from: at}
+	p, err := c.parse(text)
+	if err != nil {
+		return "", nil, err
+	}
+	if want != Value {
+		p = c.truth(p)
+	}
+	return p.text, c.notes, nil
+}
+
+// FromCEL translates CEL into an expression of XLSForm. The error is an
+// *UntranslatableError.
+func (n *Names) FromCEL(cel string, p Place, want Want) (string, error) {
+	x := &toXPath{names: n, from: p.At, self: p.Self, meta: p.Used}
+	if x.meta == nil {
+		x.meta = map[string]bool{}
+	}
+	out, err := x.parse(cel)
+	if err != nil {
+		return "", err
+	}
+	if want != Value {
+		out = x.truth(out)
+	}
+	if want == Conjunct {
+		return out.in(xpAnd), nil
+	}
+	return unguarded(out), nil
+}
+
+// Quote writes a text as XPath reads it.
+func Quote(s string) string { return literalText(s).text }
+
+// Choice is an option of a question as expressions of XLSForm compare with it.
+func Choice(at *Named, value string) string {
+	return choiceName(literalText(value), xpart{name: at}).text
+}
+
+// Find gives the first question of an id, else the section of that id, nil when
+// there is neither.
+func (n *Names) Find(id string) *Named {
+	if all := n.all[id]; len(all) > 0 {
+		return all[0]
+	}
+	return n.section(id)
+}
