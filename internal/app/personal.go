@@ -6,11 +6,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 )
 
@@ -18,7 +18,7 @@ import (
 // this server runs: they share one store.
 func Personal() (privacy.Registry, error) {
 	return privacy.Join(
-		erase.Personal(), auth.Personal(), erasure.Personal(), ussd.Personal(), oracle.Personal(),
+		erase.Personal(), auth.Personal(), survey.Personal(), ussd.Personal(), oracle.Personal(),
 		event.Personal(), job.Personal(), once.Personal(), file.Personal(), exchange.Personal(), []privacy.Table{
 			{Name: "schema_migrations", Rules: []privacy.Rule{privacy.None(privacy.Ours, "name checksum")}},
 		},

@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
@@ -161,8 +160,8 @@ func (s *surveys) jobs(c *job.RunnerConfig) {
 // erasers are what area B does to forget a household.
 func (s *surveys) erasers() []erase.Eraser {
 	return []erase.Eraser{
-		{Name: erasure.PartLists, Erase: s.surveys.Erase},
-		{Name: erasure.PartAnswers, Erase: s.responses.Erase},
+		{Name: survey.PartLists, Erase: s.surveys.Erase},
+		{Name: survey.PartAnswers, Erase: s.responses.Erase},
 	}
 }
 

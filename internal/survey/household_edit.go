@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -167,13 +166,4 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 	}
 	present(s.sight(ctx, o.Workspace, o.Project), o, h)
 	return h, nil
-}
-
-// Erase removes what lists keep about a household; see erasure.Lists. It is an
-// erase.Eraser.
-func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-	if err := erasure.Begin(ctx, tx, s.db.Dialect(), ws, did); err != nil {
-		return 0, err
-	}
-	return erasure.Lists(ctx, tx, ws, did, s.now())
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -30,12 +29,12 @@ const (
 		SELECT $1, e.value->>'h', e.value->>'s', e.value->>'g', e.value->>'a', e.value->>'c', 0, 0, 0, e.value->>'y', e.value->>'x', e.value->>'o', 1, $3
 		FROM json_each($2) AS e WHERE true
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasure.Mark + `'`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
 	upsertManyPostgres = `INSERT INTO survey_households (survey, household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at)
 		SELECT $1, e->>'h', e->>'s', (e->>'g')::bigint, e->>'a', e->>'c', 0, 0, 0, (e->>'y')::double precision, (e->>'x')::double precision, e->>'o', 1, $3
 		FROM jsonb_array_elements($2::jsonb) AS e
 		ON CONFLICT (survey, household) DO UPDATE SET stratum = excluded.stratum, grp = excluded.grp, area = excluded.area, collector = excluded.collector,
-			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasure.Mark + `'`
+			lat = excluded.lat, lon = excluded.lon, attributes = excluded.attributes, rev = survey_households.rev + 1, updated_at = excluded.updated_at WHERE survey_households.attributes <> '` + erasedMark + `'`
 	setOutcome = `UPDATE survey_households SET outcome = $4, outcome_round = $5, outcome_at = $6, rev = rev + 1, updated_at = $6
 		WHERE survey = $1 AND household = $2 AND rev = $3`
 	removeHousehold = `DELETE FROM survey_households WHERE survey = $1 AND household = $2 AND rev = $3`
@@ -60,7 +59,7 @@ func (h *Household) scan(row db.Row) error {
 	if err != nil {
 		return err
 	}
-	h.Group, h.Updated, h.Erased = groupName(group), time.UnixMilli(updated).UTC(), attributes == erasure.Mark
+	h.Group, h.Updated, h.Erased = groupName(group), time.UnixMilli(updated).UTC(), attributes == erasedMark
 	if lat != nil && lon != nil {
 		h.Location = &campaign.Location{Lat: *lat, Lon: *lon}
 	}

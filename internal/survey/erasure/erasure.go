@@ -1,5 +1,5 @@
-// Package erasure knows which households a workspace has erased, blanks what
-// lists of households say about them, and refuses to store anything new.
+// Package erasure knows which households a workspace has erased, and refuses to
+// store anything new about them.
 //
 // Whoever erases somebody says so with Record in the same transaction, also of
 // those no survey knows.
@@ -8,16 +8,10 @@ package erasure
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
-
-// Mark stands in the place of the attributes of a listed household that was
-// erased, also when the list said nothing about it. Attributes are an object or
-// nothing, so no upload looks like it.
-const Mark = "null"
 
 // Field says where an erased household stands in what was sent.
 func Field(pointer, household string) fault.Field {
@@ -47,16 +41,4 @@ func Check(ctx context.Context, q db.Querier, ws, household, pointer string) err
 		return err
 	}
 	return Fault(Field(pointer, household))
-}
-
-// Lists blanks a household on every list of a workspace: where it is, its
-// attributes and who is to visit it. That it was on them stays, with the mark.
-// It tells how many lists these were, those included that only named it; a
-// second call finds none.
-func Lists(ctx context.Context, tx *db.Tx, ws, household string, now time.Time) (int64, error) {
-	n, err := tx.Exec(ctx, blankLists, ws, household, now.UnixMilli())
-	if err != nil {
-		return 0, fmt.Errorf("blank household: %w", err)
-	}
-	return n, nil
 }

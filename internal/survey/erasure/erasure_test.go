@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -77,24 +76,6 @@ func TestAmong(t *testing.T) {
 			if err != nil || len(got) != len(tt.want) || slices.ContainsFunc(tt.want, func(id string) bool { return !got[id] }) {
 				t.Errorf("%s: Among() = %v, %v, want %v", tt.name, got, err, tt.want)
 			}
-		}
-	})
-}
-
-// TestListsOfNobody: what is on no list is blanked nowhere. What is on lists is
-// in the tests of the lists.
-func TestListsOfNobody(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		err := d.InTx(t.Context(), func(tx *db.Tx) error {
-			n, err := erasure.Lists(t.Context(), tx, "ws", there, time.UnixMilli(1))
-			if n != 0 {
-				t.Errorf("Lists() = %d, want 0", n)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
 	})
 }

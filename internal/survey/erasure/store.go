@@ -17,8 +17,6 @@ const (
 	// The locks of PostgreSQL that end with the transaction; those to guard are a JSON array: $1.
 	guardPostgres = `SELECT pg_advisory_xact_lock_shared(k::bigint) FROM jsonb_array_elements_text($1::jsonb) AS k`
 	beginPostgres = `SELECT pg_advisory_xact_lock($1)`
-	blankLists    = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '` + Mark + `', area = '', collector = '', rev = rev + 1, updated_at = $3
-		WHERE household = $2 AND attributes <> '` + Mark + `' AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = survey_households.survey AND s.ws = $1)`
 )
 
 // find reports whether a household was erased.

@@ -59,7 +59,7 @@ const answered = `{"a":{"fuels":["wood",{"other":"dung, dry"}],"best":{"other":"
 	"people":[{"age":30,"born":"1996-01-01","at":{"lat":0.04,"lon":-0.04},"can":["read","cook"]},{"age":4}],"secrets":[{"s":"hush"}]},
 	"z":{"size":5,"name":"Amina","words":"a \"b\",\nc"}}`
 
-// response makes a response of answers as the store has them.
+// answeredBy makes a response of answers as the store has them.
 func answeredBy(t testing.TB, f *form.Form, answers string, level export.Level) *export.Response {
 	t.Helper()
 	r := f.Check(form.Input{Answers: jsontext.Value(answers), Now: time.Unix(0, 0)})

@@ -1,4 +1,4 @@
-package erasure
+package survey
 
 import "github.com/hearth-dmrv/hearth/internal/privacy"
 

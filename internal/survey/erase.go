@@ -1,0 +1,38 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+)
+
+// erasedMark stands in the place of the attributes of a listed household that was
+// erased, also when the list said nothing about it. Attributes are an object or
+// nothing, so no upload looks like it.
+const erasedMark = "null"
+
+const blankLists = `UPDATE survey_households SET lat = NULL, lon = NULL, attributes = '` + erasedMark + `', area = '', collector = '', rev = rev + 1, updated_at = $3
+	WHERE household = $2 AND attributes <> '` + erasedMark + `' AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = survey_households.survey AND s.ws = $1)`
+
+// Erase removes what lists keep about a household. It is an erase.Eraser.
+func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+	if err := erasure.Begin(ctx, tx, s.db.Dialect(), ws, did); err != nil {
+		return 0, err
+	}
+	return eraseListed(ctx, tx, ws, did, s.now())
+}
+
+// eraseListed blanks a household on every list of a workspace: where it is, its
+// attributes and who is to visit it. That it was on them stays, with the mark.
+// It tells how many lists these were, those included that only named it; a
+// second call finds none.
+func eraseListed(ctx context.Context, tx *db.Tx, ws, household string, now time.Time) (int64, error) {
+	n, err := tx.Exec(ctx, blankLists, ws, household, now.UnixMilli())
+	if err != nil {
+		return 0, fmt.Errorf("blank household: %w", err)
+	}
+	return n, nil
+}
