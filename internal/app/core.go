@@ -20,8 +20,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/secret"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -132,7 +132,7 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 // name, and has neither collected nor sent it.
 func collectors() event.Veil {
 	return event.Veil{
-		Scope: alias.PII, Types: event.Filter{"response.*", "survey.outcome_set"},
+		Scope: privacy.PII, Types: event.Filter{"response.*", "survey.outcome_set"},
 		Open: event.Filter{"response.verified", "response.rejected", "response.verification_changed"},
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -44,8 +44,8 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 	if err != nil {
 		return none, fmt.Errorf("encode households: %w", err)
 	}
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
-		if err := erasure.Guard(ctx, tx, s.db.Dialect(), r.Workspace, ids...); err != nil {
+	return once.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
+		if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), r.Workspace, ids...); err != nil {
 			return none, err
 		}
 		m, err := s.merge(ctx, tx, r, up.Items, string(text))
@@ -66,7 +66,7 @@ func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign
 	if err != nil {
 		return nil, err
 	}
-	gone, err := erasure.Among(ctx, tx, s.db.Dialect(), r.Workspace, ids)
+	gone, err := privacy.ErasedAmong(ctx, tx, s.db.Dialect(), r.Workspace, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 			p.Unchanged++
 			continue
 		case gone[id]:
-			erased = append(erased, erasure.Field(fmt.Sprintf("/items/%d/householdId", i), id))
+			erased = append(erased, privacy.ErasedField(fmt.Sprintf("/items/%d/householdId", i), id))
 			continue
 		case !known:
 			p.Added++
@@ -141,7 +141,7 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 		}
 	}
 	if len(erased) > 0 {
-		return nil, campaign.Limited(erasure.Fault(erased...))
+		return nil, campaign.Limited(privacy.ErasedFault(erased...))
 	}
 	if len(locked) > 0 {
 		return nil, campaign.Limited(lockedFault(locked...))

@@ -9,9 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -81,7 +80,7 @@ func (s *Service) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househo
 			return h, nil // taken off the list
 		}
 		if now.Erased && !h.Erased { // since it was read
-			return nil, erasure.Fault(erasure.Field("/householdId", h.HouseholdID))
+			return nil, privacy.ErasedFault(privacy.ErasedField("/householdId", h.HouseholdID))
 		}
 		h = now
 	}
@@ -115,7 +114,7 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
 		h, err := findListed(ctx, tx, o.NID, did)
 		if err == nil && h.Erased {
-			err = erasure.Fault(erasure.Field("path/did", did))
+			err = privacy.ErasedFault(privacy.ErasedField("path/did", did))
 		}
 		if err == nil {
 			err = o.mayNote(ctx, h)
@@ -171,7 +170,7 @@ func (s *Service) reply(ctx context.Context, o *Open, h *Household) web.Reply[*H
 
 // present fills in what follows from the campaign, and hides where people live
 // and who they are from those who only look at results.
-func present(x alias.Sight, o *Open, h *Household) {
+func present(x privacy.Sight, o *Open, h *Household) {
 	h.Outcome, h.AssignedTo = h.in(o.Round), o.Collector(h)
 	if h.OutcomeRound = h.round; h.Outcome == OutcomeListed {
 		h.OutcomeRound = 0
@@ -185,8 +184,8 @@ func present(x alias.Sight, o *Open, h *Household) {
 
 // sight is how a caller sees the households of a campaign: whoever collects or
 // manages must know them.
-func (s *Service) sight(ctx context.Context, ws, project string) alias.Sight {
-	return alias.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(ws, project), "responses:write", "surveys:write")
+func (s *Service) sight(ctx context.Context, ws, project string) privacy.Sight {
+	return privacy.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(ws, project), "responses:write", "surveys:write")
 }
 
 // veiled is a campaign as the caller sees it.

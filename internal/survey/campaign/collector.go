@@ -10,7 +10,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 )
 
 // Collector is somebody who collects answers.
@@ -73,7 +73,7 @@ func checkCollectors(c *fault.Checks, at string, list []Collector) {
 
 // Veiled are assignments as a caller sees them: those that name households name
 // them, and who visits them, as the caller may know them.
-func Veiled(list []Assignment, x alias.Sight) []Assignment {
+func Veiled(list []Assignment, x privacy.Sight) []Assignment {
 	out := slices.Clone(list)
 	for i := range out {
 		homes := slices.Clone(out[i].Households)

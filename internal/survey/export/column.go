@@ -3,7 +3,7 @@ package export
 import (
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -113,7 +113,7 @@ func heads() []headColumn {
 	const named = "Replaced by a name that is the same in every export of the project."
 	return []headColumn{
 		{col("responseId", text, "Response", "Replaced by the recordId, which is the same in every read and export: GET /v1/responses/{responseId} takes it."), None, false, (*Layout).responseCell},
-		{col("recordId", text, "The same in every read and export", ""), Full, false, func(_ *Layout, r *Response) cell { return word(alias.Record(r.NID)) }},
+		{col("recordId", text, "The same in every read and export", ""), Full, false, func(_ *Layout, r *Response) cell { return word(privacy.RecordName(r.NID)) }},
 		{col("round", string(form.Integer), "Round", ""), None, false, func(_ *Layout, r *Response) cell { return cell{kind: integer, n: r.Round} }},
 		{col("householdId", text, "Household", named), Pseudonymised, false, func(l *Layout, r *Response) cell { return word(l.household(r.Household)) }},
 		{col("stratum", text, "Stratum", ""), None, false, func(_ *Layout, r *Response) cell { return word(r.Stratum) }},

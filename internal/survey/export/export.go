@@ -19,11 +19,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
-	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 )
 
 // Limits.
@@ -42,7 +42,7 @@ type Config struct {
 	Exchange  *exchange.Service
 	Surveys   *survey.Service
 	Responses *response.Service
-	Vault     *vault.Vault
+	Vault     *privacy.Vault
 	Idem      *once.Store
 	Now       func() time.Time
 }

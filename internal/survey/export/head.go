@@ -3,7 +3,7 @@ package export
 import (
 	"strconv"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 )
 
 // head are the members of a stored record that have a column, as they are
@@ -63,7 +63,7 @@ func (l *Layout) responseCell(r *Response) cell {
 	if l.cfg.Level == Full {
 		return word(r.ID)
 	}
-	return word(alias.Record(r.NID))
+	return word(privacy.RecordName(r.NID))
 }
 
 func (l *Layout) household(id string) string {

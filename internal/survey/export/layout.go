@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 )
 
@@ -84,8 +84,8 @@ type LayoutConfig struct {
 	Form     *form.Form
 	Level    Level
 	Shape    Shape
-	Language string      // of labels in the codebook; that of the template by default
-	Names    alias.Names // needed unless the level is Full
+	Language string        // of labels in the codebook; that of the template by default
+	Names    privacy.Names // needed unless the level is Full
 }
 
 // Layout is the shape of the files of one export. It keeps a row while that is

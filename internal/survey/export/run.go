@@ -12,8 +12,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -118,7 +118,7 @@ func (w *writer) attempt(ctx context.Context, resume bool) error {
 // veiled has a filter look at responses as who asked for the export sees them:
 // one that knew more would tell it.
 func (w *writer) veiled(match func(*response.Row) (bool, error)) func(*response.Row) (bool, error) {
-	x := alias.Sight{Names: w.s.cfg.Vault.Pseudonyms(w.o.Workspace, w.o.Project)}
+	x := privacy.Sight{Names: w.s.cfg.Vault.Pseudonyms(w.o.Workspace, w.o.Project)}
 	return func(r *response.Row) (bool, error) {
 		v, err := r.Veiled(x, w.o.Form)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -29,7 +29,7 @@ type Name struct{ Rule, Question string }
 // three distances, so it takes responses:pii to do both.
 func Exact(ctx context.Context) bool {
 	c := web.CallerFrom(ctx)
-	return c.May(alias.PII) || !c.May("surveys:write") && !c.May("responses:write")
+	return c.May(privacy.PII) || !c.May("surveys:write") && !c.May("responses:write")
 }
 
 // Seen is a flag as the caller of ctx sees it: without the metres between two

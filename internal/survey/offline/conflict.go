@@ -15,36 +15,34 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Record is a conflict as it is sent.
 type Record struct {
-	ConflictID  string             `json:"conflictId" example:"cfl_7310428377145344"`
-	SurveyID    string             `json:"surveyId"`
-	Code        string             `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
-	ResponseID  string             `json:"responseId,omitzero" doc:"The stored response; none of one that is held, or of a second response of a household to who may not know the first."`
-	SentID      string             `json:"sentResponseId" doc:"The id that was sent."`
-	HouseholdID string             `json:"householdId" doc:"That was sent."`
-	SentBy      string             `json:"sentBy" doc:"DID of whoever sent it."`
-	ReceivedAt  time.Time          `json:"receivedAt"`
-	Revision    int64              `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
+	ConflictID  string                `json:"conflictId" example:"cfl_7310428377145344"`
+	SurveyID    string                `json:"surveyId"`
+	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
+	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response; none of one that is held, or of a second response of a household to who may not know the first."`
+	SentID      string                `json:"sentResponseId" doc:"The id that was sent."`
+	HouseholdID string                `json:"householdId" doc:"That was sent."`
+	SentBy      string                `json:"sentBy" doc:"DID of whoever sent it."`
+	ReceivedAt  time.Time             `json:"receivedAt"`
+	Revision    int64                 `json:"storedRevision,omitzero" doc:"Revision of the stored response when this came."`
 	Differences []response.Difference `json:"differences" doc:"In what the content that was sent differs from that revision, at most 100. A resolution does not change them. What withheld names is left out."`
-	Withheld    []string           `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for whoever has collected or sent the stored response."`
-	Sent        form.Object        `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
-	Mergeable   bool               `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
-	Erased      bool               `json:"erased,omitzero" doc:"What was sent, or what is stored, cannot be read any more: the household was erased."`
-	ResolvedAt  time.Time          `json:"resolvedAt,omitzero"`
-	ResolvedBy  string             `json:"resolvedBy,omitzero"`
-	Resolution  string             `json:"resolution,omitzero" enum:"stored,sent,merged"`
-	Reason      string             `json:"reason,omitzero"`
-	Links       api.ConflictLinks  `json:"links"`
+	Withheld    []string              `json:"withheld,omitzero" doc:"Pointers of what this key is not told about, the same whatever both say: that they differ would be enough to guess it. None for keys with the scope responses:pii, and for whoever has collected or sent the stored response."`
+	Sent        form.Object           `json:"sent,omitzero" doc:"The content that was sent, for keys with the scope responses:pii; also of a conflict that is resolved."`
+	Mergeable   bool                  `json:"mergeable" doc:"merged needs no further decision: no question is answered in both and differently, as the stored response is now, or was when this came if it is resolved. A question that is withheld needs one whenever both answer it."`
+	Erased      bool                  `json:"erased,omitzero" doc:"What was sent, or what is stored, cannot be read any more: the household was erased."`
+	ResolvedAt  time.Time             `json:"resolvedAt,omitzero"`
+	ResolvedBy  string                `json:"resolvedBy,omitzero"`
+	Resolution  string                `json:"resolution,omitzero" enum:"stored,sent,merged"`
+	Reason      string                `json:"reason,omitzero"`
+	Links       api.ConflictLinks     `json:"links"`
 }
 
 const idPrefix = "cfl_"
@@ -97,8 +95,8 @@ type row struct {
 	sealed     []byte
 }
 
-func (c *row) ref(project string) vault.Ref {
-	return vault.Ref{Workspace: c.ws, Project: project, Household: c.household}
+func (c *row) ref(project string) privacy.Ref {
+	return privacy.Ref{Workspace: c.ws, Project: project, Household: c.household}
 }
 
 func (c *row) bind() string { return "conflict " + strconv.FormatInt(c.nid, 10) }
@@ -162,7 +160,7 @@ func name(ctx context.Context, p *response.Prepared) []byte {
 // keep stores a content that is to wait.
 func (s *Service) keep(ctx context.Context, tx *db.Tx, x refused, c *row, r *Result) error {
 	o, d, sent := x.p.Open(), x.p.Draft(), x.p.Sent()
-	if err := erasure.Guard(ctx, tx, s.db.Dialect(), o.Workspace, d.HouseholdID); err != nil {
+	if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), o.Workspace, d.HouseholdID); err != nil {
 		return err
 	}
 	a := aside{Hash: x.p.Hash(), Draft: *d, Head: sent.Head, Answers: sent.Whole.Answers, Location: sent.Whole.Location}
@@ -198,7 +196,7 @@ func (s *Service) notKept(ctx context.Context, tx *db.Tx, c *row, r *Result) err
 		r.ConflictID = nameOf(known.nid)
 		return nil
 	}
-	err = erasure.Check(ctx, tx, c.ws, c.household, "/householdId")
+	err = privacy.CheckErased(ctx, tx, c.ws, c.household, "/householdId")
 	if f := refusal(err); f != nil {
 		*r = Result{Index: r.Index, ResponseID: r.ResponseID}
 		refuse(r, Invalid, f)
@@ -278,7 +276,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, o *survey.Open, c *row
 type contents struct {
 	*row
 	sent *aside // nil when it was erased
-	alias.Sight
+	privacy.Sight
 }
 
 // compare fills in how what was sent differs from what was stored when it came.

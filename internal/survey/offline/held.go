@@ -11,8 +11,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -128,7 +128,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, p *response.Prepared, r
 }
 
 // sent fills in the content that was sent, for whoever may read all of it.
-func (r *Record) sent(x alias.Sight, a *aside) error {
+func (r *Record) sent(x privacy.Sight, a *aside) error {
 	if !x.All() {
 		return nil
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
-	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -40,7 +40,7 @@ type Config struct {
 	DB        *db.DB
 	Surveys   *survey.Service
 	Responses *response.Service
-	Vault     *vault.Vault
+	Vault     *privacy.Vault
 	Events    *event.Log
 	Idem      *once.Store
 	Cursors   web.Cursors

@@ -19,8 +19,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -156,7 +156,7 @@ func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackC
 }
 
 // veil names who asked first as the caller may know them.
-func (b *BackCheck) veil(x alias.Sight) { b.Collector = x.Person(b.Collector) }
+func (b *BackCheck) veil(x privacy.Sight) { b.Collector = x.Person(b.Collector) }
 
 func backCheckNID(id string) int64 {
 	digits, ok := strings.CutPrefix(id, "bck_")

@@ -21,7 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -91,7 +91,7 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 }
 
 // veilDraw names collectors as the caller may know them.
-func veilDraw(d *Draw, x alias.Sight) *Draw {
+func veilDraw(d *Draw, x privacy.Sight) *Draw {
 	out := *d
 	out.Collectors = slices.Clone(d.Collectors)
 	for i := range out.Collectors {

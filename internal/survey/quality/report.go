@@ -14,8 +14,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 )
 
 // maxLive is up to how many responses of a survey a report is made when it is
@@ -69,7 +69,7 @@ func (s *Service) Report(ctx context.Context, surveyID string, round int) (*Repo
 }
 
 // veilReport names collectors as the caller may know them.
-func veilReport(r *Report, x alias.Sight) {
+func veilReport(r *Report, x privacy.Sight) {
 	for i := range r.Collectors {
 		r.Collectors[i].Collector = x.Person(r.Collectors[i].Collector)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
@@ -181,7 +181,7 @@ func findRound(ctx context.Context, q db.Querier, survey int64, round int) (roun
 // record is a flag as the caller of ctx sees it.
 func (f *flagRow) record(ctx context.Context) (FlagRecord, error) {
 	out := FlagRecord{
-		ResponseID: f.responseID, RecordID: alias.Record(f.response), Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Verification: f.vstatus,
+		ResponseID: f.responseID, RecordID: privacy.RecordName(f.response), Collector: f.collector, Round: f.round, Source: f.source, At: timeOf(f.at), Verification: f.vstatus,
 		Links: api.FlagLinks{Response: response.Path(f.responseID), Verification: response.Path(f.responseID) + "/verification"},
 	}
 	read, err := flag.Read(ctx, f.data)

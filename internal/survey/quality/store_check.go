@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -46,7 +46,7 @@ func scanBackCheck(row db.Row, o *survey.Open) (*BackCheck, error) {
 		return nil, err
 	}
 	b.BackCheckID, b.DrawID = "bck_"+strconv.FormatInt(b.nid, 10), "drw_"+strconv.FormatInt(draw, 10)
-	b.RecordID = alias.Record(b.response)
+	b.RecordID = privacy.RecordName(b.response)
 	b.DrawnAt, b.DoneAt = timeOf(drawn), timeOf(done)
 	b.Links = BackLinks{Self: backCheckPath(o, b.BackCheckID), Response: response.Path(b.ResponseID), Template: fmt.Sprintf("/v1/templates/%s/versions/%d", o.TemplateID, o.TemplateVersion)}
 	if data != "" {

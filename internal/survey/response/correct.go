@@ -11,9 +11,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -141,7 +140,7 @@ func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, c Correct
 // shownTo is a response with no more than its reader may read.
 func (s *Service) shownTo(ctx context.Context, o *survey.Open, r *Row) (*Row, error) {
 	seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
-	if err != nil || web.CallerFrom(ctx).May(alias.PII) {
+	if err != nil || web.CallerFrom(ctx).May(privacy.PII) {
 		return seen, err
 	}
 	open := *seen
@@ -179,8 +178,8 @@ func (s *Service) changesNothing(ctx context.Context, p *Prepared, c Correction)
 	if !same || p.head.Status != p.old.Status || len(form.Compare(stored.Whole.Answers, p.whole.Answers)) > 0 {
 		return false, nil
 	}
-	if c.Draft != nil || web.CallerFrom(ctx).May(alias.PII) {
-		return p.old.Knows(ctx) && (len(p.old.Sealed) == 0 || web.CallerFrom(ctx).May(alias.PII)), nil
+	if c.Draft != nil || web.CallerFrom(ctx).May(privacy.PII) {
+		return p.old.Knows(ctx) && (len(p.old.Sealed) == 0 || web.CallerFrom(ctx).May(privacy.PII)), nil
 	}
 	seen, err := s.shownTo(ctx, p.open, p.old)
 	if err != nil {
@@ -200,7 +199,7 @@ func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft,
 	if !merged {
 		d, err = s.unveiled(ctx, o, r, d)
 	}
-	if err != nil || len(r.Sealed) == 0 || web.CallerFrom(ctx).May(alias.PII) {
+	if err != nil || len(r.Sealed) == 0 || web.CallerFrom(ctx).May(privacy.PII) {
 		return d, err
 	}
 	sealed := *r
@@ -296,7 +295,7 @@ func (s *Service) PrepareCorrection(ctx context.Context, o *survey.Open, old *Ro
 // CorrectTx stores the next revision of a response.
 func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Correction) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
-	if err := erasure.Guard(ctx, tx, s.db.Dialect(), p.old.Workspace, p.old.Household); err != nil {
+	if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), p.old.Workspace, p.old.Household); err != nil {
 		return none, err
 	}
 	old, err := s.FindForUpdate(ctx, tx, p.open, p.draft.ResponseID)

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -53,7 +53,7 @@ func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *
 // has collected or sent the response.
 func Compare(ctx context.Context, o *survey.Open, r *Row, stored, sent Version) []Difference {
 	caller := web.CallerFrom(ctx)
-	pii, knows := caller.May(alias.PII), r.Knows(ctx)
+	pii, knows := caller.May(privacy.PII), r.Knows(ctx)
 	may := caller.May("responses:read") || caller.DID == r.Collector || caller.DID == r.Sender
 	var out []Difference
 	add := func(pointer string, was, is form.Value, private bool) {

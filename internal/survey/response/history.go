@@ -13,8 +13,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -139,7 +139,7 @@ func (r *Row) revision() Revision {
 // may read them.
 func (s *Service) changes(ctx context.Context, o *survey.Open, old, next *Row) ([]form.Change, error) {
 	answers := func(r *Row) (jsontext.Value, error) {
-		if len(r.Sealed) == 0 || !web.CallerFrom(ctx).May(alias.PII) {
+		if len(r.Sealed) == 0 || !web.CallerFrom(ctx).May(privacy.PII) {
 			seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
 			if err != nil {
 				return nil, err

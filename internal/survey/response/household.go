@@ -2,11 +2,10 @@ package response
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -58,7 +57,7 @@ func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, 
 		var nid int64
 		var id string
 		err := row.Scan(&nid, &id)
-		out = append(out, id, "rec~"+strconv.FormatInt(nid, 10))
+		out = append(out, id, privacy.RecordName(nid))
 		return err
 	})
 	return out, err
@@ -76,7 +75,7 @@ func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, 
 // and when, flags and counters. Reads show the record with erased set. Contents
 // that wait for a decision are sealed with the same keys.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
-	if err := erasure.Begin(ctx, tx, s.db.Dialect(), ws, household); err != nil {
+	if err := privacy.BeginErasure(ctx, tx, s.db.Dialect(), ws, household); err != nil {
 		return 0, err
 	}
 	n, err := s.cfg.Vault.Forget(ctx, tx, ws, household)

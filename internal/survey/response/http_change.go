@@ -6,8 +6,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -146,7 +146,7 @@ func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 	} else {
 		check.DID(&c, "query/householdId", in.Household)
 	}
-	if caller := web.CallerFrom(ctx); c.OK() && !caller.May(alias.PII) && !caller.May("responses:write") {
+	if caller := web.CallerFrom(ctx); c.OK() && !caller.May(privacy.PII) && !caller.May("responses:write") {
 		c.Add("query/householdId", "scope_missing", "This key knows households by their names only. To ask by a DID needs the scope responses:pii.")
 	}
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {

@@ -6,26 +6,26 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // Sight is how the caller of ctx sees who is who in a survey.
-func (s *Service) Sight(ctx context.Context, o *survey.Open) alias.Sight {
-	return alias.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(o.Workspace, o.Project))
+func (s *Service) Sight(ctx context.Context, o *survey.Open) privacy.Sight {
+	return privacy.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(o.Workspace, o.Project))
 }
 
 // Knows reports whether the caller may know who a response is about: by its
 // scope, or because it has collected or sent it.
 func (r *Row) Knows(ctx context.Context) bool {
 	c := web.CallerFrom(ctx)
-	return c.May(alias.PII) || c.Known() && (c.DID == r.Collector || c.DID == r.Sender)
+	return c.May(privacy.PII) || c.Known() && (c.DID == r.Collector || c.DID == r.Sender)
 }
 
 // veil is a response as the caller of ctx sees it.
-func (r *Row) veil(ctx context.Context, x alias.Sight, f *form.Form) (*Row, error) {
+func (r *Row) veil(ctx context.Context, x privacy.Sight, f *form.Form) (*Row, error) {
 	if r.Knows(ctx) {
 		return r, nil
 	}
@@ -34,7 +34,7 @@ func (r *Row) veil(ctx context.Context, x alias.Sight, f *form.Form) (*Row, erro
 
 // Veiled is a response with names in place of who is who, and without what its
 // sender added.
-func (r *Row) Veiled(x alias.Sight, f *form.Form) (*Row, error) {
+func (r *Row) Veiled(x privacy.Sight, f *form.Form) (*Row, error) {
 	h, err := r.Head()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (r *Row) Veiled(x alias.Sight, f *form.Form) (*Row, error) {
 
 // Person is somebody who had to do with a response. Who decides answers for it
 // by name; who has collected or sent it has another name.
-func (r *Row) Person(x alias.Sight, id string) string {
+func (r *Row) Person(x privacy.Sight, id string) string {
 	if id == r.Collector || id == r.Sender {
 		return x.Person(id)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -145,7 +145,7 @@ func (s *Service) notErased(ctx context.Context, p *Prepared) error {
 	if p.private == nil && p.old == nil && p.late.At.IsZero() && !p.aside && p.draft.Supersedes == "" {
 		return nil
 	}
-	return erasure.Check(ctx, s.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
+	return privacy.CheckErased(ctx, s.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
 }
 
 // attach finds the files of a response. Those in answers about a person are

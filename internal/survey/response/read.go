@@ -10,9 +10,9 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -23,7 +23,7 @@ func (s *Service) Find(ctx context.Context, q db.Querier, id string) (*Row, *sur
 	ws := web.CallerFrom(ctx).Workspace
 	var r *Row
 	var err error
-	if nid, ok := alias.RecordNID(id); !ok {
+	if nid, ok := privacy.RecordNID(id); !ok {
 		r, err = find(ctx, q, ws, id)
 	} else if r, err = findByNID(ctx, q, nid); err == nil && r.Workspace != ws {
 		err = notFound()

@@ -11,11 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -58,8 +57,8 @@ type private struct {
 }
 
 // ref names the key that seals the answers of a response.
-func (r *Row) ref(project string) vault.Ref {
-	return vault.Ref{Workspace: r.Workspace, Project: project, Household: r.Household}
+func (r *Row) ref(project string) privacy.Ref {
+	return privacy.Ref{Workspace: r.Workspace, Project: project, Household: r.Household}
 }
 
 // bind keeps sealed answers in their response.
@@ -80,7 +79,7 @@ func (s *Service) Read(ctx context.Context, q db.Querier, project string, r *Row
 		return w, nil
 	}
 	text, err := s.cfg.Vault.Open(ctx, q, r.ref(project), r.bind(), r.Sealed)
-	if errors.Is(err, vault.ErrDestroyed) {
+	if errors.Is(err, privacy.ErrDestroyed) {
 		w.Erased = true
 		return w, nil
 	} else if err != nil {
@@ -101,7 +100,7 @@ func (s *Service) Read(ctx context.Context, q db.Querier, project string, r *Row
 func (s *Service) show(ctx context.Context, q db.Querier, project string, r, seen *Row) ([]byte, error) {
 	x := extras{masked: seen.Masked}
 	w, err := Whole{Answers: seen.Answers}, error(nil)
-	if len(r.Sealed) > 0 && web.CallerFrom(ctx).May(alias.PII) {
+	if len(r.Sealed) > 0 && web.CallerFrom(ctx).May(privacy.PII) {
 		if w, err = s.Read(ctx, q, project, r); err != nil {
 			return nil, err
 		}
@@ -125,7 +124,7 @@ func (s *Service) show(ctx context.Context, q db.Querier, project string, r, see
 // shown is a response that was just stored as its sender sees it.
 func (p *Prepared) shown(ctx context.Context, waiting []string) ([]byte, error) {
 	x := extras{flags: flag.AllSeen(ctx, p.flags), masked: p.row.Masked, waiting: waiting}
-	if x.masked == nil || web.CallerFrom(ctx).May(alias.PII) {
+	if x.masked == nil || web.CallerFrom(ctx).May(privacy.PII) {
 		x.masked = nil
 		return p.row.show(p.whole, x)
 	}
@@ -144,7 +143,7 @@ type extras struct {
 func (r *Row) show(w Whole, x extras) ([]byte, error) {
 	b := make([]byte, 0, len(r.Body)+len(w.Answers)+len(x.masked)+400)
 	b = append(b, r.Body[:len(r.Body)-1]...)
-	b = append(append(b, `,"recordId":"`...), alias.Record(r.NID)...)
+	b = append(append(b, `,"recordId":"`...), privacy.RecordName(r.NID)...)
 	b = append(append(b, `","responses":`...), w.Answers...)
 	var err error
 	add := func(name string, v any) {

@@ -10,11 +10,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
-	"github.com/hearth-dmrv/hearth/internal/survey/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -23,7 +23,7 @@ import (
 type Config struct {
 	DB      *db.DB
 	Surveys *survey.Service
-	Vault   *vault.Vault
+	Vault   *privacy.Vault
 	Media   *media.Store
 	Events  *event.Log
 	Idem    *once.Store

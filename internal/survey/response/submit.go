@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/erasure"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -271,7 +271,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 	row := p.row // fn may run twice
 	row.home = p.home
 	done := Stored{Row: &row, Fresh: true}
-	if err := erasure.Guard(ctx, tx, s.db.Dialect(), row.Workspace, row.Household); err != nil {
+	if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), row.Workspace, row.Household); err != nil {
 		return done, err
 	}
 	if p.draft.Supersedes != "" {
@@ -379,7 +379,7 @@ func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, erro
 	case err != nil && fault.CodeOf(err) != "RESPONSE_NOT_FOUND":
 		return nil, err
 	}
-	if err := erasure.Check(ctx, tx, p.row.Workspace, p.row.Household, "/householdId"); err != nil {
+	if err := privacy.CheckErased(ctx, tx, p.row.Workspace, p.row.Household, "/householdId"); err != nil {
 		return nil, err
 	}
 	if r != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -215,7 +215,7 @@ func (s *Service) named(ctx context.Context, o *survey.Open, list []Named) ([]ca
 // candidate is a response by its id or reference; its nid is 0 when there is
 // none.
 func (s *Service) candidate(ctx context.Context, o *survey.Open, id string) (candidate, error) {
-	if nid, ok := alias.RecordNID(id); ok {
+	if nid, ok := privacy.RecordNID(id); ok {
 		named, err := nameOf(ctx, s.db, o.NID, nid)
 		if err != nil || named == "" {
 			return candidate{id: id}, err

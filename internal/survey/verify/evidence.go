@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/api"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -116,7 +116,7 @@ func (s *Service) gather(ctx context.Context, o *survey.Open, r *response.Row) (
 	}
 	path := response.Path(r.ResponseID)
 	e := &Evidence{
-		ResponseID: r.ResponseID, RecordID: alias.Record(r.NID), Revision: r.Revision, Files: []EvidenceFile{}, Places: []Place{}, Erased: whole.Erased,
+		ResponseID: r.ResponseID, RecordID: privacy.RecordName(r.NID), Revision: r.Revision, Files: []EvidenceFile{}, Places: []Place{}, Erased: whole.Erased,
 		Links: api.EvidenceLinks{Self: evidencePath(r), Response: path, Verification: path + "/verification"},
 	}
 	var answers map[string]any

@@ -13,8 +13,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/survey"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -151,7 +151,7 @@ func (s *Service) Get(ctx context.Context, id string) (web.Reply[*State], error)
 func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *response.Row) (web.Reply[*State], error) {
 	path := response.Path(r.ResponseID)
 	v := &State{
-		ResponseID: r.ResponseID, RecordID: alias.Record(r.NID), SurveyID: o.SurveyID, Revision: r.Revision, Verification: r.Verification(), Allowed: []string{},
+		ResponseID: r.ResponseID, RecordID: privacy.RecordName(r.NID), SurveyID: o.SurveyID, Revision: r.Revision, Verification: r.Verification(), Allowed: []string{},
 		MinReviewers: max(1, o.Policy.MinReviewers), Links: api.VerificationLinks{Response: path, History: path + "/verification/history", Evidence: evidencePath(r)},
 	}
 	if r.Status != response.Redacted && o.Status != survey.StatusArchived {
@@ -174,7 +174,7 @@ func (s *Service) state(ctx context.Context, q db.Querier, o *survey.Open, r *re
 
 // veil names who decided as the caller may know them: a correction by whoever has
 // collected a response is in the list, too.
-func veil(list []Decision, r *response.Row, x alias.Sight) {
+func veil(list []Decision, r *response.Row, x privacy.Sight) {
 	for i := range list {
 		list[i].Verifier = r.Person(x, list[i].Verifier)
 	}

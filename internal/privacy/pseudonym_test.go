@@ -1,9 +1,9 @@
-package alias_test
+package privacy_test
 
 import (
 	"testing"
 
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -11,7 +11,7 @@ func names(id string) string { return "hh_<" + id + ">" }
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	n := alias.Names(names)
+	n := privacy.Names(names)
 	seen := map[string]bool{}
 	for _, name := range []string{n.Household("x"), n.Person("x"), n.Device("x")} {
 		if seen[name] {
@@ -40,7 +40,7 @@ func TestSight(t *testing.T) {
 		{[]string{"*"}, nil, true},
 		{nil, nil, false},
 	} {
-		s := alias.See(web.Caller{DID: "did:key:me", Scopes: tt.scopes}, names, tt.others...)
+		s := privacy.See(web.Caller{DID: "did:key:me", Scopes: tt.scopes}, names, tt.others...)
 		if s.All() != tt.all {
 			t.Errorf("%v sees all = %v, want %v", tt.scopes, s.All(), tt.all)
 		}

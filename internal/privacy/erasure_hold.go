@@ -1,4 +1,4 @@
-package erasure
+package privacy
 
 import (
 	"context"
@@ -23,11 +23,11 @@ func door(ws, household string) int64 {
 	return int64(space.Sum64() - space.Sum64()%doors + home.Sum64()%doors)
 }
 
-// Guard keeps erasures of households waiting until tx has ended. Whoever stores
+// HoldErasures keeps erasures of households waiting until tx has ended. Whoever stores
 // something new about a household calls it before all else in tx, and only then
 // looks whether the household was erased: what is stored before an erasure, it
 // finds. On SQLite there is one writer, and nothing to wait for.
-func Guard(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, households ...string) error {
+func HoldErasures(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, households ...string) error {
 	if d != db.Postgres {
 		return nil
 	}
@@ -46,10 +46,10 @@ func Guard(ctx context.Context, tx *db.Tx, d db.Dialect, ws string, households .
 	return nil
 }
 
-// Begin waits for all who store something about a household, and keeps others
+// BeginErasure waits for all who store something about a household, and keeps others
 // waiting until tx has ended: they find that it was erased then. Every part of an
 // erasure calls it before it reads.
-func Begin(ctx context.Context, tx *db.Tx, d db.Dialect, ws, household string) error {
+func BeginErasure(ctx context.Context, tx *db.Tx, d db.Dialect, ws, household string) error {
 	if d != db.Postgres {
 		return nil
 	}

@@ -1,10 +1,4 @@
-// Package alias names people and households by names that are made up: the
-// same in every read and every file of a project, another in each project, and
-// nothing that anybody without the server's key can take back.
-//
-// Whoever may not read what is about a person sees these names, and can still
-// tell what belongs together.
-package alias
+package privacy
 
 import (
 	"slices"

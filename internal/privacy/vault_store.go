@@ -1,4 +1,4 @@
-package vault
+package privacy
 
 import (
 	"context"
@@ -22,8 +22,8 @@ const (
 	deleteProjectKey    = `DELETE FROM survey_project_keys WHERE ws = $1 AND project = $2`
 )
 
-// find reads the keys of a household; nil for one that is not there.
-func find(ctx context.Context, q db.Querier, r Ref) (project, household []byte, err error) {
+// findKeys reads the keys of a household; nil for one that is not there.
+func findKeys(ctx context.Context, q db.Querier, r Ref) (project, household []byte, err error) {
 	err = q.QueryRow(ctx, selectKeys, r.Workspace, r.Project, r.Household).Scan(&project, &household)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil, nil

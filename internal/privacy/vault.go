@@ -1,11 +1,4 @@
-// Package vault seals what people told about themselves. Every household has a
-// key of its own in each project; it is sealed by the key of the project, and
-// that by the server's own key, which is not in the store. Whoever destroys a
-// key has erased everything it sealed, wherever copies of that lie.
-//
-// Keys of households are read from the store each time they are used and never
-// kept in memory: a destroyed key is gone at once, in every instance.
-package vault
+package privacy
 
 import (
 	"context"
@@ -23,7 +16,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/secret"
-	"github.com/hearth-dmrv/hearth/internal/survey/alias"
 )
 
 // ErrDestroyed says that the key was destroyed: nobody can read the value any
@@ -33,8 +25,8 @@ var ErrDestroyed = errors.New("the key of this value was destroyed")
 // Ref names a household in a project of a workspace.
 type Ref struct{ Workspace, Project, Household string }
 
-// Config configures a Vault.
-type Config struct {
+// VaultConfig configures a Vault.
+type VaultConfig struct {
 	Key secret.Key
 	Now func() time.Time // time.Now by default
 }
@@ -45,8 +37,8 @@ type Vault struct {
 	now func() time.Time
 }
 
-// New makes a Vault.
-func New(cfg Config) *Vault {
+// NewVault makes a Vault.
+func NewVault(cfg VaultConfig) *Vault {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -66,7 +58,7 @@ const (
 // authenticated but not stored: Open needs the same, so that a sealed value
 // cannot be moved to another response.
 func (v *Vault) Seal(ctx context.Context, tx *db.Tx, r Ref, bind string, text []byte) ([]byte, error) {
-	project, household, err := find(ctx, tx, r)
+	project, household, err := findKeys(ctx, tx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +67,7 @@ func (v *Vault) Seal(ctx context.Context, tx *db.Tx, r Ref, bind string, text []
 		if err := insertProject(ctx, tx, r, v.key.Seal(purpose, r.bind(), random()), v.now().UnixMilli()); err != nil {
 			return nil, err
 		}
-		if project, household, err = find(ctx, tx, r); err != nil {
+		if project, household, err = findKeys(ctx, tx, r); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +115,7 @@ func (v *Vault) openProject(r Ref, sealed []byte) ([]byte, error) {
 // Open decrypts what Seal made. It returns ErrDestroyed when the household or
 // the project was erased since.
 func (v *Vault) Open(ctx context.Context, q db.Querier, r Ref, bind string, sealed []byte) ([]byte, error) {
-	project, household, err := find(ctx, q, r)
+	project, household, err := findKeys(ctx, q, r)
 	if err != nil {
 		return nil, err
 	}
@@ -159,13 +151,13 @@ func (v *Vault) DestroyProject(ctx context.Context, tx *db.Tx, ws, project strin
 // Pseudonyms names the households of a project so that nobody without the
 // server's key learns which they are. A household has the same name in every
 // read and export of the project and another one in other projects.
-func (v *Vault) Pseudonyms(ws, project string) alias.Names {
+func (v *Vault) Pseudonyms(ws, project string) Names {
 	root := v.key.Derive(pseudonym + "\x00" + ws + "\x00" + project)
 	return func(household string) string {
 		mac := hmac.New(sha256.New, root)
 		mac.Write([]byte(household))
 		sum := mac.Sum(nil)
-		return "hh_" + strings.ToLower(names.EncodeToString(sum[:15]))
+		return "hh_" + strings.ToLower(spelling.EncodeToString(sum[:15]))
 	}
 }
 
@@ -187,7 +179,7 @@ func (v *Vault) Uncover(ws, covered string) string {
 	return string(text)
 }
 
-var names = base32.StdEncoding.WithPadding(base32.NoPadding)
+var spelling = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func (r Ref) bind() string { return r.Workspace + "\x00" + r.Project }
 

@@ -1,10 +1,3 @@
-// Package privacy is the registry of personal data: what each column of the
-// store can hold about a person, which part takes it out when somebody is
-// erased, and what stays. Whoever owns a table declares it; app joins the
-// declarations, a test compares them with the schema of both databases, and the
-// certificate of an erasure takes from them what it says about what stays.
-//
-// It knows no table itself and erases nothing.
 package privacy
 
 import (

@@ -1,4 +1,4 @@
-package erasure
+package privacy
 
 import (
 	"context"
@@ -19,8 +19,8 @@ const (
 	beginPostgres = `SELECT pg_advisory_xact_lock($1)`
 )
 
-// find reports whether a household was erased.
-func find(ctx context.Context, q db.Querier, ws, household string) (bool, error) {
+// isErased reports whether a household was erased.
+func isErased(ctx context.Context, q db.Querier, ws, household string) (bool, error) {
 	var n int
 	if err := q.QueryRow(ctx, selectErased, ws, household).Scan(&n); err != nil {
 		return false, fmt.Errorf("look for an erasure: %w", err)
@@ -28,15 +28,15 @@ func find(ctx context.Context, q db.Querier, ws, household string) (bool, error)
 	return n > 0, nil
 }
 
-// Among tells which of ids, a JSON array, a workspace has erased.
-func Among(ctx context.Context, tx *db.Tx, d db.Dialect, ws, ids string) (map[string]bool, error) {
+// ErasedAmong tells which of ids, a JSON array, a workspace has erased.
+func ErasedAmong(ctx context.Context, tx *db.Tx, d db.Dialect, ws, ids string) (map[string]bool, error) {
 	if d == db.Postgres {
-		return set(tx.Query(ctx, selectAmongPostgres, ws, ids))
+		return erasedOf(tx.Query(ctx, selectAmongPostgres, ws, ids))
 	}
-	return set(tx.Query(ctx, selectAmongSQLite, ws, ids))
+	return erasedOf(tx.Query(ctx, selectAmongSQLite, ws, ids))
 }
 
-func set(rows db.Rows, err error) (map[string]bool, error) {
+func erasedOf(rows db.Rows, err error) (map[string]bool, error) {
 	return db.Map(rows, err, "look for erasures", func(id *string, erased *bool, row db.Row) error {
 		*erased = true
 		return row.Scan(id)
