@@ -1,10 +1,6 @@
 package privacy
 
-import (
-	"slices"
-
-	"github.com/hearth-dmrv/hearth/internal/web"
-)
+import "slices"
 
 // PII is the scope of whoever may know who is who.
 const PII = "responses:pii"
@@ -42,10 +38,10 @@ type Sight struct {
 	all  bool
 }
 
-// See is the sight of a caller. Who has the scope PII or one of the others sees
-// who is who.
-func See(c web.Caller, n Names, others ...string) Sight {
-	return Sight{n, c.DID, c.May(PII) || slices.ContainsFunc(others, c.May)}
+// See is the sight of a caller by its DID and its scopes. Whoever has the scope
+// PII or one of the others sees who is who.
+func See(self string, may func(scope string) bool, n Names, others ...string) Sight {
+	return Sight{n, self, may(PII) || slices.ContainsFunc(others, may)}
 }
 
 // All tells that the caller sees who is who.

@@ -40,7 +40,7 @@ func TestSight(t *testing.T) {
 		{[]string{"*"}, nil, true},
 		{nil, nil, false},
 	} {
-		s := privacy.See(web.Caller{DID: "did:key:me", Scopes: tt.scopes}, names, tt.others...)
+		s := privacy.See("did:key:me", web.Caller{Scopes: tt.scopes}.May, names, tt.others...)
 		if s.All() != tt.all {
 			t.Errorf("%v sees all = %v, want %v", tt.scopes, s.All(), tt.all)
 		}

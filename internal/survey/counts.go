@@ -55,21 +55,21 @@ func comparePlaces(a, b Delta) int {
 // one more for a Household. Call it once in a transaction, and last: on
 // PostgreSQL the rows stay locked until its end, and one call takes them in
 // one order.
-func (s *Service) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delta) error {
+func (c *counters) Count(ctx context.Context, tx *db.Tx, o *Open, deltas ...Delta) error {
 	if len(deltas) == 1 { // a response: nothing to gather
-		if err := s.complete(ctx, tx, o, &deltas[0]); err != nil {
+		if err := c.complete(ctx, tx, o, &deltas[0]); err != nil {
 			return err
 		}
-		return s.count(ctx, tx, o.NID, s.shard(), &deltas[0])
+		return c.count(ctx, tx, o.NID, c.shard(), &deltas[0])
 	}
 	all := slices.Clone(deltas)
 	slices.SortFunc(all, func(a, b Delta) int { return cmp.Or(compareHomes(a.Household, b.Household), comparePlaces(a, b)) })
 	for i := range all {
-		if err := s.complete(ctx, tx, o, &all[i]); err != nil {
+		if err := c.complete(ctx, tx, o, &all[i]); err != nil {
 			return err
 		}
 	}
-	return s.countAll(ctx, tx, o.NID, all)
+	return c.countAll(ctx, tx, o.NID, all)
 }
 
 func compareHomes(a, b *Household) int {
@@ -83,24 +83,24 @@ func compareHomes(a, b *Household) int {
 }
 
 // countAll adds many deltas, each place once and in one order.
-func (s *Service) countAll(ctx context.Context, tx *db.Tx, survey int64, all []Delta) error {
+func (c *counters) countAll(ctx context.Context, tx *db.Tx, survey int64, all []Delta) error {
 	slices.SortStableFunc(all, comparePlaces)
-	shard := s.shard()
+	shard := c.shard()
 	for i := 0; i < len(all); {
 		sum := all[i]
 		for i++; i < len(all) && comparePlaces(sum, all[i]) == 0; i++ {
 			sum.add(all[i])
 		}
-		if err := s.count(ctx, tx, survey, shard, &sum); err != nil {
+		if err := c.count(ctx, tx, survey, shard, &sum); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) shard() int {
-	if s.shards == 1 {
+func (c *counters) shard() int {
+	if c.shards == 1 {
 		return 0
 	}
-	return rand.IntN(s.shards)
+	return rand.IntN(c.shards)
 }

@@ -161,7 +161,7 @@ func render(v *Survey) ([]byte, error) {
 // households, responses and rounds. Faults are those of Create, and
 // SURVEY_NOT_FOUND.
 func (s *Service) Clone(ctx context.Context, id string, c Clone) (web.Reply[*Survey], error) {
-	_, v, err := s.read(ctx, s.db, id)
+	_, v, err := read(ctx, s.db, id)
 	if err != nil {
 		return once.Refuse[*Survey](ctx, s.cfg.Idem, err)
 	}

@@ -18,11 +18,11 @@ const blankLists = `UPDATE survey_households SET lat = NULL, lon = NULL, attribu
 	WHERE household = $2 AND attributes <> '` + erasedMark + `' AND EXISTS (SELECT 1 FROM surveys s WHERE s.nid = survey_households.survey AND s.ws = $1)`
 
 // Erase removes what lists keep about a household. It is an erase.Eraser.
-func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-	if err := privacy.BeginErasure(ctx, tx, s.db.Dialect(), ws, did); err != nil {
+func (l *lists) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
+	if err := privacy.BeginErasure(ctx, tx, l.db.Dialect(), ws, did); err != nil {
 		return 0, err
 	}
-	return eraseListed(ctx, tx, ws, did, s.now())
+	return eraseListed(ctx, tx, ws, did, l.now())
 }
 
 // eraseListed blanks a household on every list of a workspace: where it is, its

@@ -1,7 +1,3 @@
-// Package fields keeps of a record the members that the parameter fields asks
-// for: names of members, or paths with dots, with commas between them. What
-// names the record, and what says that something of it is not shown, is always
-// there.
 package survey
 
 import (
@@ -21,19 +17,21 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Query is the parameter.
+// FieldsQuery is the parameter fields: names of members, or paths with dots,
+// with commas between them. What names the record, and what says that something
+// of it is not shown, is always there.
 type FieldsQuery struct {
 	Fields string `query:"fields" doc:"Only these members, with commas between them; the id is always there, and masked when something is." example:"status,updated"`
 }
 
-// Of are the fields of the records of a type.
+// FieldsOf are the fields of the records of a type.
 type FieldsOf struct {
 	Type   reflect.Type
 	Always []string   // members that are there unasked
 	Form   *form.Form // whose questions the answers have; nil takes any
 }
 
-// Set is what a request asks for. The zero value is all of a record.
+// FieldSet is what a request asks for. The zero value is all of a record.
 type FieldSet struct{ wanted rql.Tree }
 
 // Set reads the parameter. Faults: UNKNOWN_FIELD, INVALID_PARAMETER.
@@ -86,7 +84,7 @@ func (o FieldsOf) find(path rql.Path) (rql.Kind, error) {
 	return rql.Any, nil
 }
 
-// member finds a member of a struct by its name in JSON.
+// memberNamed finds a member of a struct by its name in JSON.
 func memberNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 	for _, f := range reflect.VisibleFields(t) {
 		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name && tag != "" && tag != "-" {
@@ -96,12 +94,12 @@ func memberNamed(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// One keeps the answer with a record to what is asked for.
+// KeepOne keeps the answer with a record to what is asked for.
 func KeepOne[T any](s FieldSet) func(web.Reply[T], error) (web.Reply[T], error) {
 	return func(r web.Reply[T], err error) (web.Reply[T], error) { return cutFields(s.wanted, r, err) }
 }
 
-// Page keeps the answer with a page of records to what is asked for.
+// KeepPage keeps the answer with a page of records to what is asked for.
 func KeepPage[T any](s FieldSet) func(web.Reply[web.Page[T]], error) (web.Reply[web.Page[T]], error) {
 	t := rql.Tree{"items": s.wanted, "page": nil}
 	if s.wanted == nil {
@@ -128,7 +126,7 @@ func cutFields[T any](t rql.Tree, r web.Reply[T], err error) (web.Reply[T], erro
 	return r, nil
 }
 
-// keep copies what is wanted of the next value.
+// keepFields copies what is wanted of the next value.
 func keepFields(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	switch kind := in.PeekKind(); {
 	case t == nil:
@@ -146,7 +144,7 @@ func keepFields(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	return out.WriteToken(jsontext.Null) // somebody wanted a member of something that has none
 }
 
-// keepEach copies what is wanted of an object, or of each element of a list.
+// keepEachField copies what is wanted of an object, or of each element of a list.
 func keepEachField(t rql.Tree, out *jsontext.Encoder, in *jsontext.Decoder) error {
 	open, err := in.ReadToken()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func (s *Service) History(ctx context.Context, id string, before int64, limit int) (items []Revision, next int64, err error) {
 	err = s.db.View(ctx, func(q db.Querier) error {
 		items = nil
-		r, _, err := s.read(ctx, q, id)
+		r, _, err := read(ctx, q, id)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (s *Service) History(ctx context.Context, id string, before int64, limit in
 func (s *Service) At(ctx context.Context, id string, revision int64) (web.Reply[*Survey], error) {
 	var body string
 	err := s.db.View(ctx, func(q db.Querier) error {
-		r, _, err := s.read(ctx, q, id)
+		r, _, err := read(ctx, q, id)
 		if err != nil {
 			return err
 		}

@@ -15,47 +15,47 @@ import (
 
 // GetHousehold reads a household of the list. Faults: SURVEY_NOT_FOUND,
 // HOUSEHOLD_NOT_LISTED.
-func (s *Service) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Household], error) {
-	o, err := s.Open(ctx, id)
+func (l *lists) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Household], error) {
+	o, err := l.Open(ctx, id)
 	if err != nil {
 		return web.Reply[*Household]{}, err
 	}
-	if !s.sight(ctx, o.Workspace, o.Project).All() { // the answer would tell which name it has
+	if !l.sight(ctx, o.Workspace, o.Project).All() { // the answer would tell which name it has
 		return web.Reply[*Household]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key knows households by their names only. To ask by a DID needs one of the scopes responses:pii, responses:write and surveys:write."})
 	}
-	h, err := findListed(ctx, s.db, o.NID, did)
+	h, err := findListed(ctx, l.db, o.NID, did)
 	if err != nil {
 		return web.Reply[*Household]{}, err
 	}
-	return s.reply(ctx, o, h), nil
+	return l.reply(ctx, o, h), nil
 }
 
 // PatchHousehold changes a household of the list by a merge patch. Faults are
 // those of AddHouseholds, HOUSEHOLD_NOT_LISTED, and those of web.CheckMatch and
 // web.MergePatch.
-func (s *Service) PatchHousehold(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
-	return s.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return mergeObject(doc, patch) })
+func (l *lists) PatchHousehold(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
+	return l.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return mergeObject(doc, patch) })
 }
 
 // PatchHouseholdJSON is PatchHousehold by a JSON patch, with the faults of
 // web.JSONPatch.
-func (s *Service) PatchHouseholdJSON(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
-	return s.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return web.JSONPatch(doc, patch) })
+func (l *lists) PatchHouseholdJSON(ctx context.Context, id, did, ifMatch string, patch []byte) (web.Reply[*Household], error) {
+	return l.patchHousehold(ctx, id, did, ifMatch, func(doc []byte) ([]byte, error) { return web.JSONPatch(doc, patch) })
 }
 
-func (s *Service) patchHousehold(ctx context.Context, id, did, ifMatch string, apply func([]byte) ([]byte, error)) (web.Reply[*Household], error) {
+func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, apply func([]byte) ([]byte, error)) (web.Reply[*Household], error) {
 	var none web.Reply[*Household]
-	r, v, err := s.read(ctx, s.db, id)
+	r, v, err := read(ctx, l.db, id)
 	if err != nil {
 		return none, err
 	}
-	o, err := s.Open(ctx, id)
+	o, err := l.Open(ctx, id)
 	if err != nil {
 		return none, err
 	}
 	var reply web.Reply[*Household]
-	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+	err = l.db.InTx(ctx, func(tx *db.Tx) error {
 		if _, _, err := touch(ctx, tx, r.NID); err != nil {
 			return err
 		}
@@ -71,13 +71,13 @@ func (s *Service) patchHousehold(ctx context.Context, id, did, ifMatch string, a
 		if err := campaign.CheckHouseholds(one, v.Sampling); err != nil {
 			return onlyItem(err)
 		}
-		if _, err := s.merge(ctx, tx, r, one, `["`+did+`"]`); err != nil {
+		if _, err := l.merge(ctx, tx, r, one, `["`+did+`"]`); err != nil {
 			return onlyItem(err)
 		}
 		if h, err = findListed(ctx, tx, r.NID, did); err != nil {
 			return err
 		}
-		reply = s.reply(ctx, o, h)
+		reply = l.reply(ctx, o, h)
 		return nil
 	})
 	return reply, err
@@ -125,17 +125,17 @@ func findMatched(ctx context.Context, tx *db.Tx, survey int64, did, ifMatch stri
 // RemoveHousehold takes a household off the list of a campaign that has not
 // started; later its responses may count. Faults: SURVEY_NOT_FOUND,
 // HOUSEHOLD_NOT_LISTED, SURVEY_LOCKED, and those of web.CheckMatch.
-func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) (*Household, error) {
-	r, _, err := s.read(ctx, s.db, id)
+func (l *lists) RemoveHousehold(ctx context.Context, id, did, ifMatch string) (*Household, error) {
+	r, _, err := read(ctx, l.db, id)
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.Open(ctx, id)
+	o, err := l.Open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var h *Household
-	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+	err = l.db.InTx(ctx, func(tx *db.Tx) error {
 		status, revision, err := touch(ctx, tx, r.NID)
 		if err != nil {
 			return err
@@ -153,17 +153,17 @@ func (s *Service) RemoveHousehold(ctx context.Context, id, did, ifMatch string) 
 		if n == 0 {
 			return web.Overtaken()
 		}
-		if err := s.countAll(ctx, tx, r.NID, []Delta{{Stratum: h.Stratum, Group: h.Group, listed: -1}}); err != nil {
+		if err := l.countAll(ctx, tx, r.NID, []Delta{{Stratum: h.Stratum, Group: h.Group, listed: -1}}); err != nil {
 			return err
 		}
-		s.changed(tx, r.Workspace)
-		return s.events.Append(ctx, tx, event.Event{
+		l.changed(tx, r.Workspace)
+		return l.events.Append(ctx, tx, event.Event{
 			Workspace: r.Workspace, Type: "survey.households_changed", Subject: r.SurveyID, Revision: revision, Data: map[string]int{"removed": 1},
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	present(s.sight(ctx, o.Workspace, o.Project), o, h)
+	present(l.sight(ctx, o.Workspace, o.Project), o, h)
 	return h, nil
 }

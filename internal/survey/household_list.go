@@ -37,20 +37,20 @@ const maxLooked = 2000
 
 // Households reads a page of the list of a campaign, by DID. A page may be
 // short; next is nil at the end. The fault is SURVEY_NOT_FOUND.
-func (s *Service) Households(ctx context.Context, id string, f HouseholdFilter, at spot, limit int) (items []*Household, next *spot, err error) {
+func (l *lists) Households(ctx context.Context, id string, f HouseholdFilter, at spot, limit int) (items []*Household, next *spot, err error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
-	o, err := s.Open(ctx, id)
+	o, err := l.Open(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	x := s.sight(ctx, o.Workspace, o.Project)
+	x := l.sight(ctx, o.Workspace, o.Project)
 	if !x.All() { // a cursor can be read
-		at.After = s.cfg.Vault.Uncover(o.Workspace, at.After)
+		at.After = l.vault.Uncover(o.Workspace, at.After)
 		defer func() {
 			if next != nil {
-				next.After = s.cfg.Vault.Cover(o.Workspace, next.After)
+				next.After = l.vault.Cover(o.Workspace, next.After)
 			}
 		}()
 	}
@@ -61,9 +61,9 @@ func (s *Service) Households(ctx context.Context, id string, f HouseholdFilter, 
 	for named := f.Collector != "" && !at.Rules && x.All(); ; named = false {
 		var rows []*Household
 		if named {
-			rows, err = scanHouseholds(s.db.Query(ctx, selectNamed, o.NID, f.Collector, at.After, examine))
+			rows, err = scanHouseholds(l.db.Query(ctx, selectNamed, o.NID, f.Collector, at.After, examine))
 		} else {
-			rows, err = scanHouseholds(s.db.Query(ctx, selectHouseholds, o.NID, at.After, examine))
+			rows, err = scanHouseholds(l.db.Query(ctx, selectHouseholds, o.NID, at.After, examine))
 		}
 		if err != nil {
 			return nil, nil, err

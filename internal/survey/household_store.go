@@ -101,10 +101,10 @@ func scanHouseholds(rows db.Rows, err error) ([]*Household, error) {
 }
 
 // findMany reads those of ids, a JSON array, that are on the list.
-func (s *Service) findMany(ctx context.Context, tx *db.Tx, survey int64, ids string) (map[string]*Household, error) {
+func (l *lists) findMany(ctx context.Context, tx *db.Tx, survey int64, ids string) (map[string]*Household, error) {
 	var all []*Household
 	var err error
-	if s.db.Dialect() == db.Postgres {
+	if l.db.Dialect() == db.Postgres {
 		all, err = scanHouseholds(tx.Query(ctx, selectManyPostgres, survey, ids))
 	} else {
 		all, err = scanHouseholds(tx.Query(ctx, selectManySQLite, survey, ids))
@@ -129,7 +129,7 @@ type storedHome struct {
 }
 
 // upsert stores new and changed households, sorted by their DID.
-func (s *Service) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Household) error {
+func (l *lists) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Household) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (s *Service) upsert(ctx context.Context, tx *db.Tx, survey int64, list []Ho
 	if err != nil {
 		return fmt.Errorf("encode households: %w", err)
 	}
-	if now := s.now().UnixMilli(); s.db.Dialect() == db.Postgres {
+	if now := l.now().UnixMilli(); l.db.Dialect() == db.Postgres {
 		_, err = tx.Exec(ctx, upsertManyPostgres, survey, string(text), now)
 	} else {
 		_, err = tx.Exec(ctx, upsertManySQLite, survey, string(text), now)

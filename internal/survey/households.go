@@ -27,14 +27,14 @@ type Upload struct {
 // Faults: SURVEY_NOT_FOUND, HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_LOCKED
 // when the campaign is over, or runs and a household would change its stratum or
 // group.
-func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.Reply[*Merged], error) {
+func (l *lists) AddHouseholds(ctx context.Context, id string, up Upload) (web.Reply[*Merged], error) {
 	var none web.Reply[*Merged]
-	r, v, err := s.read(ctx, s.db, id)
+	r, v, err := read(ctx, l.db, id)
 	if err == nil {
 		err = campaign.CheckHouseholds(up.Items, v.Sampling)
 	}
 	if err != nil {
-		return once.Refuse[*Merged](ctx, s.cfg.Idem, err)
+		return once.Refuse[*Merged](ctx, l.idem, err)
 	}
 	ids := make([]string, len(up.Items))
 	for i := range up.Items {
@@ -44,17 +44,17 @@ func (s *Service) AddHouseholds(ctx context.Context, id string, up Upload) (web.
 	if err != nil {
 		return none, fmt.Errorf("encode households: %w", err)
 	}
-	return once.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
-		if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), r.Workspace, ids...); err != nil {
+	return once.Do(ctx, l.idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
+		if err := privacy.HoldErasures(ctx, tx, l.db.Dialect(), r.Workspace, ids...); err != nil {
 			return none, err
 		}
-		m, err := s.merge(ctx, tx, r, up.Items, string(text))
+		m, err := l.merge(ctx, tx, r, up.Items, string(text))
 		return web.Reply[*Merged]{Value: m}, err
 	})
 }
 
 // merge does an upload in its transaction.
-func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.HouseholdDraft, ids string) (*Merged, error) {
+func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.HouseholdDraft, ids string) (*Merged, error) {
 	status, revision, err := touch(ctx, tx, r.NID)
 	if err != nil {
 		return nil, err
@@ -62,11 +62,11 @@ func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign
 	if status == StatusClosed || status == StatusArchived {
 		return nil, lockedFault(fault.Field{Pointer: "/status", Code: "locked", Detail: "The survey is " + string(status) + "; its list does not change any more."})
 	}
-	held, err := s.findMany(ctx, tx, r.NID, ids)
+	held, err := l.findMany(ctx, tx, r.NID, ids)
 	if err != nil {
 		return nil, err
 	}
-	gone, err := privacy.ErasedAmong(ctx, tx, s.db.Dialect(), r.Workspace, ids)
+	gone, err := privacy.ErasedAmong(ctx, tx, l.db.Dialect(), r.Workspace, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +81,10 @@ func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign
 	if err := checkStrata(p.store, strata); err != nil {
 		return nil, err
 	}
-	if err := s.upsert(ctx, tx, r.NID, p.store); err != nil {
+	if err := l.upsert(ctx, tx, r.NID, p.store); err != nil {
 		return nil, err
 	}
-	if err := s.countAll(ctx, tx, r.NID, p.deltas); err != nil {
+	if err := l.countAll(ctx, tx, r.NID, p.deltas); err != nil {
 		return nil, err
 	}
 	p.Listed = before + int64(p.Added)
@@ -92,9 +92,9 @@ func (s *Service) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign
 		return &p.Merged, nil
 	}
 	if before == 0 { // from now on there is a list to look into
-		s.changed(tx, r.Workspace)
+		l.changed(tx, r.Workspace)
 	}
-	return &p.Merged, s.events.Append(ctx, tx, event.Event{
+	return &p.Merged, l.events.Append(ctx, tx, event.Event{
 		Workspace: r.Workspace, Type: "survey.households_changed", Subject: r.SurveyID, Revision: revision,
 		Data: map[string]int{"added": p.Added, "changed": p.Changed},
 	})

@@ -16,40 +16,44 @@ const creating = "The four flags select sections of the standard template of the
 	"A new survey is a draft: name collectors or a mode in which households answer themselves, upload the households (or choose a census or open enrolment), then activate it. " +
 	"Limits: 500 collectors, 500 assignments, 200 strata, 200 rounds, 256 KiB."
 
+// handlers answer the requests of the API with the use cases.
+type handlers struct{ service *Service }
+
 // Routes adds the survey API to a.
 func (s *Service) Routes(a *web.API) {
+	h := handlers{s}
 	const read, write = "surveys:read", "surveys:write"
-	web.Post(a, "/v1/surveys", s.serveCreate, web.Doc{
+	web.Post(a, "/v1/surveys", h.serveCreate, web.Doc{
 		Summary: "Create a survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Description: creating, Example: example(),
 		Codes: []string{campaign.InvalidCode, "SURVEY_EXISTS"},
 	})
-	web.Get(a, "/v1/surveys", s.serveList, web.Doc{
+	web.Get(a, "/v1/surveys", h.serveList, web.Doc{
 		Summary: "List surveys, newest first", Scope: read, Tag: tag, Description: "Without their progress. A page may be short: follow hasMore.",
 	})
-	web.Get(a, "/v1/surveys/{surveyId}", s.serveGet, web.Doc{
+	web.Get(a, "/v1/surveys/{surveyId}", h.serveGet, web.Doc{
 		Summary: "Read a survey", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
 		Description: "The ETag is that of the revision. Progress is no part of it: poll /v1/surveys/{surveyId}/progress.",
 	})
-	web.Patch(a, "/v1/surveys/{surveyId}", s.servePatch, web.Doc{
+	web.Patch(a, "/v1/surveys/{surveyId}", h.servePatch, web.Doc{
 		Summary: "Change a survey", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"instructions": "Ask the main cook.", "collectors": []string{"did:ixo:agent/123"}},
 		Description: "Everything may change in a draft and when ready; while active or paused: name, description, metadata, collectors, strictCollectors, training, instructions, languages, assignments, recurrence and window.end, which then holds for the open round too; " +
 			"when closed: name, description, metadata and window.end.",
 		Codes: []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	web.Delete(a, "/v1/surveys/{surveyId}", s.serveDelete, web.Doc{
+	web.Delete(a, "/v1/surveys/{surveyId}", h.serveDelete, web.Doc{
 		Summary: "Delete a survey that was never active", Scope: write, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", transitionCode, "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	web.Post(a, "/v1/surveys/{surveyId}/clone", s.serveClone, web.Doc{
+	web.Post(a, "/v1/surveys/{surveyId}/clone", h.serveClone, web.Doc{
 		Summary: "Make a draft like another survey", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Example: Clone{Name: "Next year"},
 		Description: "Without households, responses and rounds.", Codes: []string{"SURVEY_NOT_FOUND", campaign.InvalidCode, "SURVEY_EXISTS"},
 	})
-	s.moveRoutes(a, write)
-	s.partRoutes(a, read, write)
-	s.householdRoutes(a, read, write)
+	h.moveRoutes(a, write)
+	h.partRoutes(a, read, write)
+	h.householdRoutes(a, read, write)
 }
 
 // moveRoutes adds the steps of the life of a survey.
-func (s *Service) moveRoutes(a *web.API, scope web.Scope) {
+func (h handlers) moveRoutes(a *web.API, scope web.Scope) {
 	const pre = "Preconditions, all named when they do not hold: a published version of the template with a consent question in the selected sections; a census, open enrolment or uploaded households; " +
 		"strata when the method is stratified; a collector, or a mode in which households answer themselves (ussd, web, chat); training of all collectors where it is required; a window that is not over; " +
 		"a review of the template that is not overdue, or a reason."
@@ -62,7 +66,7 @@ func (s *Service) moveRoutes(a *web.API, scope web.Scope) {
 		{"reopen", "Open a closed survey again", "A reason must be given, and the window must not be over."},
 		{"archive", "Archive a closed survey", "Final. Not while held or conflicting interviews wait: see GET /v1/surveys/{surveyId}/conflicts."},
 	} {
-		web.Post(a, "/v1/surveys/{surveyId}/"+one.name, s.serveMove(one.name), web.Doc{
+		web.Post(a, "/v1/surveys/{surveyId}/"+one.name, h.serveMove(one.name), web.Doc{
 			Summary: one.summary, Scope: scope, Tag: tag, Once: true, Example: Move{Reason: "As planned."}, Description: one.description,
 			Codes: []string{"SURVEY_NOT_FOUND", transitionCode, "STALE_REVISION"},
 		})
@@ -78,8 +82,8 @@ func example() any {
 	}
 }
 
-func (s *Service) serveCreate(ctx context.Context, in *struct{ Body campaign.Draft }) (web.Reply[*Survey], error) {
-	return s.Create(ctx, in.Body)
+func (h handlers) serveCreate(ctx context.Context, in *struct{ Body campaign.Draft }) (web.Reply[*Survey], error) {
+	return h.service.Create(ctx, in.Body)
 }
 
 // place is where a list of surveys goes on.
@@ -87,7 +91,7 @@ type place struct {
 	Before int64 `json:"b"`
 }
 
-func (s *Service) serveList(ctx context.Context, in *struct {
+func (h handlers) serveList(ctx context.Context, in *struct {
 	Project  string `query:"projectId" doc:"Only surveys of this project."`
 	Status   string `query:"status" doc:"Only surveys in this status." enum:"draft,ready,active,paused,closed,archived"`
 	Stage    string `query:"stage" doc:"Only surveys of this stage." enum:"baseline,follow-up,monitoring"`
@@ -102,19 +106,19 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 		return none, err
 	}
 	var at place
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err != nil {
 		return none, err
 	}
-	items, next, err := s.List(ctx, Filter{Project: in.Project, Status: Status(in.Status), Stage: in.Stage, Template: in.Template}, at.Before, limit)
+	items, next, err := h.service.List(ctx, Filter{Project: in.Project, Status: Status(in.Status), Stage: in.Stage, Template: in.Template}, at.Before, limit)
 	if err != nil {
 		return none, err
 	}
 	keep := KeepPage[*Survey](set)
 	if next == 0 {
-		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
+		return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil))
 	}
-	return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, place{next}))
+	return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place{next}))
 }
 
 // known are the fields of a survey.
@@ -125,7 +129,7 @@ type one struct {
 	ID string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 }
 
-func (s *Service) serveGet(ctx context.Context, in *struct {
+func (h handlers) serveGet(ctx context.Context, in *struct {
 	one
 	FieldsQuery
 },
@@ -134,7 +138,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	if err != nil {
 		return web.Reply[*Survey]{}, err
 	}
-	return KeepOne[*Survey](set)(s.Get(ctx, in.ID))
+	return KeepOne[*Survey](set)(h.service.Get(ctx, in.ID))
 }
 
 // matched names a survey and the revision that was read.
@@ -152,7 +156,7 @@ type why struct {
 // is merged.
 type Patch campaign.Draft
 
-func (s *Service) servePatch(ctx context.Context, in *struct {
+func (h handlers) servePatch(ctx context.Context, in *struct {
 	matched
 	why
 	Body    Patch
@@ -160,16 +164,16 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 },
 ) (web.Reply[*Survey], error) {
 	if web.IsJSONPatch(ctx) {
-		return s.UpdateJSON(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
+		return h.service.UpdateJSON(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
 	}
-	return s.Update(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
+	return h.service.Update(ctx, in.ID, in.IfMatch, in.Reason, in.RawBody)
 }
 
-func (s *Service) serveDelete(ctx context.Context, in *matched) (*Survey, error) {
-	return s.Delete(ctx, in.ID, in.IfMatch)
+func (h handlers) serveDelete(ctx context.Context, in *matched) (*Survey, error) {
+	return h.service.Delete(ctx, in.ID, in.IfMatch)
 }
 
-func (s *Service) serveClone(ctx context.Context, in *struct {
+func (h handlers) serveClone(ctx context.Context, in *struct {
 	one
 	Body *Clone
 },
@@ -177,7 +181,7 @@ func (s *Service) serveClone(ctx context.Context, in *struct {
 	if in.Body == nil {
 		in.Body = &Clone{}
 	}
-	return s.Clone(ctx, in.ID, *in.Body)
+	return h.service.Clone(ctx, in.ID, *in.Body)
 }
 
 // moveInput is that of the steps.
@@ -187,11 +191,11 @@ type moveInput struct {
 	Body    *Move
 }
 
-func (s *Service) serveMove(name string) func(context.Context, *moveInput) (web.Reply[*Survey], error) {
+func (h handlers) serveMove(name string) func(context.Context, *moveInput) (web.Reply[*Survey], error) {
 	return func(ctx context.Context, in *moveInput) (web.Reply[*Survey], error) {
 		if in.Body == nil {
 			in.Body = &Move{}
 		}
-		return s.Move(ctx, in.ID, name, in.IfMatch, *in.Body)
+		return h.service.Move(ctx, in.ID, name, in.IfMatch, *in.Body)
 	}
 }

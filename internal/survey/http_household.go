@@ -14,8 +14,8 @@ import (
 const maxUploadBody = 4 << 20
 
 // householdRoutes adds the list of households.
-func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
-	web.Post(a, "/v1/surveys/{surveyId}/households", s.serveAddHouseholds, web.Doc{
+func (h handlers) householdRoutes(a *web.API, read, write web.Scope) {
+	web.Post(a, "/v1/surveys/{surveyId}/households", h.serveAddHouseholds, web.Doc{
 		Summary: "Put households on the list", Scope: write, Tag: tag, Once: true, MaxBody: maxUploadBody,
 		Description: "At most 1,000 in one call, all or none. A household that is on the list is changed where the item says something else. The stratum and group of a household are settled once the survey runs. One that was erased in the workspace is neither listed nor changed any more.",
 		Example: map[string]any{"items": []any{
@@ -23,23 +23,23 @@ func (s *Service) householdRoutes(a *web.API, read, write web.Scope) {
 		}},
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED"},
 	})
-	web.Get(a, "/v1/surveys/{surveyId}/households", s.serveHouseholds, web.Doc{
+	web.Get(a, "/v1/surveys/{surveyId}/households", h.serveHouseholds, web.Doc{
 		Summary: "List the households", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
 		Description: "By DID; for a collector those that name it come first. A page may be short: follow hasMore. Locations and attributes are shown to keys with responses:write, responses:pii or surveys:write; to others households and collectors have the names of pseudonymised exports, by which collector is asked for then.",
 	})
-	web.Get(a, "/v1/surveys/{surveyId}/households/{did}", s.serveHousehold, web.Doc{
+	web.Get(a, "/v1/surveys/{surveyId}/households/{did}", h.serveHousehold, web.Doc{
 		Summary: "Read a household of the list", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "INVALID_PARAMETER"},
 		Description: "For keys with responses:write, responses:pii or surveys:write.",
 	})
-	web.Patch(a, "/v1/surveys/{surveyId}/households/{did}", s.servePatchHousehold, web.Doc{
+	web.Patch(a, "/v1/surveys/{surveyId}/households/{did}", h.servePatchHousehold, web.Doc{
 		Summary: "Change a household of the list", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	web.Delete(a, "/v1/surveys/{surveyId}/households/{did}", s.serveRemoveHousehold, web.Doc{
+	web.Delete(a, "/v1/surveys/{surveyId}/households/{did}", h.serveRemoveHousehold, web.Doc{
 		Summary: "Take a household off the list", Scope: write, Tag: tag, Description: "While the survey is a draft or ready.",
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	web.Post(a, "/v1/surveys/{surveyId}/households/{did}/outcome", s.serveOutcome, web.Doc{
+	web.Post(a, "/v1/surveys/{surveyId}/households/{did}/outcome", h.serveOutcome, web.Doc{
 		Summary: "Say how an attempt to interview a household went", Scope: "responses:write", Tag: tag, Once: true, Example: OutcomeChange{Outcome: OutcomeContacted},
 		Description: "In the open round of an active survey. A household that has answered stays completed, or refused where its response says so. " +
 			"A household that somebody is to visit is theirs; others need the scope surveys:write.",
@@ -64,15 +64,15 @@ func repoint(err error, from, to string) error {
 	return &one
 }
 
-func (s *Service) serveAddHouseholds(ctx context.Context, in *struct {
+func (h handlers) serveAddHouseholds(ctx context.Context, in *struct {
 	one
 	Body Upload
 },
 ) (web.Reply[*Merged], error) {
-	return s.AddHouseholds(ctx, in.ID, in.Body)
+	return h.service.AddHouseholds(ctx, in.ID, in.Body)
 }
 
-func (s *Service) serveHouseholds(ctx context.Context, in *struct {
+func (h handlers) serveHouseholds(ctx context.Context, in *struct {
 	one
 	Stratum   string `query:"stratum" doc:"Only households of this stratum."`
 	Group     string `query:"group" doc:"Only households of this group." enum:"adopter,comparison"`
@@ -84,19 +84,19 @@ func (s *Service) serveHouseholds(ctx context.Context, in *struct {
 ) (web.Reply[web.Page[*Household]], error) {
 	var none web.Reply[web.Page[*Household]]
 	var at spot
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err != nil {
 		return none, err
 	}
 	f := HouseholdFilter{Stratum: in.Stratum, Group: in.Group, Area: in.Area, Outcome: in.Outcome, Collector: in.Collector}
-	items, next, err := s.Households(ctx, in.ID, f, at, limit)
+	items, next, err := h.service.Households(ctx, in.ID, f, at, limit)
 	if err != nil {
 		return none, err
 	}
 	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, *next)
 }
 
 // home names a household of a survey.
@@ -105,11 +105,11 @@ type home struct {
 	DID string `path:"did" doc:"DID of the household."`
 }
 
-func (s *Service) serveHousehold(ctx context.Context, in *home) (web.Reply[*Household], error) {
-	return s.GetHousehold(ctx, in.ID, in.DID)
+func (h handlers) serveHousehold(ctx context.Context, in *home) (web.Reply[*Household], error) {
+	return h.service.GetHousehold(ctx, in.ID, in.DID)
 }
 
-func (s *Service) servePatchHousehold(ctx context.Context, in *struct {
+func (h handlers) servePatchHousehold(ctx context.Context, in *struct {
 	home
 	IfMatch string `header:"If-Match" doc:"ETag of the household as you have read it."`
 	Body    campaign.HouseholdDraft
@@ -117,23 +117,23 @@ func (s *Service) servePatchHousehold(ctx context.Context, in *struct {
 },
 ) (web.Reply[*Household], error) {
 	if web.IsJSONPatch(ctx) {
-		return s.PatchHouseholdJSON(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
+		return h.service.PatchHouseholdJSON(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
 	}
-	return s.PatchHousehold(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
+	return h.service.PatchHousehold(ctx, in.ID, in.DID, in.IfMatch, in.RawBody)
 }
 
-func (s *Service) serveRemoveHousehold(ctx context.Context, in *struct {
+func (h handlers) serveRemoveHousehold(ctx context.Context, in *struct {
 	home
 	IfMatch string `header:"If-Match" doc:"ETag of the household as you have read it."`
 },
 ) (*Household, error) {
-	return s.RemoveHousehold(ctx, in.ID, in.DID, in.IfMatch)
+	return h.service.RemoveHousehold(ctx, in.ID, in.DID, in.IfMatch)
 }
 
-func (s *Service) serveOutcome(ctx context.Context, in *struct {
+func (h handlers) serveOutcome(ctx context.Context, in *struct {
 	home
 	Body OutcomeChange
 },
 ) (web.Reply[*Household], error) {
-	return s.SetOutcome(ctx, in.ID, in.DID, in.Body)
+	return h.service.SetOutcome(ctx, in.ID, in.DID, in.Body)
 }

@@ -54,7 +54,7 @@ func (s *Service) Move(ctx context.Context, id, name, ifMatch string, m Move) (w
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
-		r, old, err := s.read(ctx, s.db, id)
+		r, old, err := read(ctx, s.db, id)
 		if err == nil && ifMatch != "" {
 			err = web.CheckMatch(ifMatch, r.Revision)
 		}
@@ -211,5 +211,22 @@ func checkSample(ctx context.Context, q db.Querier, nid int64, s *campaign.Sampl
 	} else if none > 0 {
 		c.Add("/sampling/strata", "strata_missing", fmt.Sprintf("%d households on the list have no stratum.", none))
 	}
+	return nil
+}
+
+// checkWaiting notes that something of a survey waits for a decision, as a
+// reason not to end the survey for good: after that nobody could take it any
+// more. These are interviews that came when the survey took none, and contents
+// that clash with stored responses (package offline).
+func checkWaiting(ctx context.Context, q db.Querier, nid int64, surveyID string, c *fault.Checks) error {
+	n, err := countWaiting(ctx, q, nid)
+	if err != nil || n == 0 {
+		return err
+	}
+	number := fmt.Sprint(n)
+	if n > maxWaiting {
+		number = fmt.Sprintf("more than %d", maxWaiting)
+	}
+	c.Add("/status", "conflicts_waiting", fmt.Sprintf("Contents that wait for a decision, held or in conflict: %s. Take or refuse each: see GET /v1/surveys/%s/conflicts?resolved=false.", number, surveyID))
 	return nil
 }

@@ -1,7 +1,7 @@
 package survey
 
 // Limits. They are part of the API: the reference names them. Those of what
-// the maker of a campaign decides are in package plan.
+// the maker of a campaign decides are in package campaign.
 const (
 	maxBody       = 256 << 10 // bytes of a record
 	maxRounds     = 200

@@ -64,9 +64,9 @@ func (o *Open) Collector(h *Household) string {
 // Open gives a campaign of the caller's workspace and projects, of any status.
 // A campaign that was asked for before costs no statement. The fault is
 // SURVEY_NOT_FOUND.
-func (s *Service) Open(ctx context.Context, surveyID string) (*Open, error) {
+func (op *opened) Open(ctx context.Context, surveyID string) (*Open, error) {
 	c := web.CallerFrom(ctx)
-	o, err := s.load(ctx, c.Workspace, surveyID)
+	o, err := op.load(ctx, c.Workspace, surveyID)
 	if err != nil {
 		return nil, err
 	}
@@ -80,34 +80,34 @@ func (s *Service) Open(ctx context.Context, surveyID string) (*Open, error) {
 const maxLoads = 10
 
 // load finds, compiles and keeps a campaign.
-func (s *Service) load(ctx context.Context, ws, id string) (*Open, error) {
-	if o := s.cache.Get(ws, id); o != nil {
+func (op *opened) load(ctx context.Context, ws, id string) (*Open, error) {
+	if o := op.cache.Get(ws, id); o != nil {
 		return o, nil
 	}
 	for try := 1; ; try++ {
-		gen := s.cache.Begin(ws)
+		gen := op.cache.Begin(ws)
 		var o *Open
-		err := s.db.View(ctx, func(q db.Querier) error {
+		err := op.db.View(ctx, func(q db.Querier) error {
 			r, err := find(ctx, q, ws, id)
 			if err != nil {
 				return err
 			}
-			o, err = s.build(ctx, q, r)
+			o, err = op.build(ctx, q, r)
 			return err
 		})
-		if err != nil || s.cache.Put(ws, id, o, gen) || try == maxLoads {
+		if err != nil || op.cache.Put(ws, id, o, gen) || try == maxLoads {
 			return o, err
 		}
 	}
 }
 
 // build makes an Open of a stored campaign.
-func (s *Service) build(ctx context.Context, q db.Querier, r *Row) (*Open, error) {
+func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error) {
 	v, err := r.Survey()
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.pinned(ctx, q, r.Workspace, v)
+	f, err := op.pinned(ctx, q, r.Workspace, v)
 	if err != nil {
 		return nil, fmt.Errorf("form of survey %s: %w", r.SurveyID, err)
 	}
@@ -147,9 +147,9 @@ func (s *Survey) openWindow() campaign.Window {
 // ByTemplate gives the active campaigns of a template that the caller sees, at
 // most 21, oldest first: a response that names the template is for the one
 // there is. When the household is listed in some of them, those are all.
-func (s *Service) ByTemplate(ctx context.Context, templateID, household string) ([]*Open, error) {
+func (op *opened) ByTemplate(ctx context.Context, templateID, household string) ([]*Open, error) {
 	c := web.CallerFrom(ctx)
-	ids, err := listActive(ctx, s.db, c.Workspace, templateID)
+	ids, err := listActive(ctx, op.db, c.Workspace, templateID)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (s *Service) ByTemplate(ctx context.Context, templateID, household string) 
 		if len(all) > maxCandidates {
 			break
 		}
-		o, err := s.Open(ctx, id)
+		o, err := op.Open(ctx, id)
 		if fault.KindOf(err) == fault.NotFound {
 			continue // of another project, or deleted meanwhile
 		} else if err != nil {
@@ -172,7 +172,7 @@ func (s *Service) ByTemplate(ctx context.Context, templateID, household string) 
 		return all, nil
 	}
 	for _, o := range all {
-		h, err := s.Household(ctx, s.db, o, household)
+		h, err := op.Household(ctx, op.db, o, household)
 		if err != nil {
 			return nil, err
 		}

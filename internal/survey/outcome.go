@@ -16,7 +16,7 @@ import (
 
 // Household finds a household on the list of a campaign, nil when it is not
 // there. q may be the transaction of the caller.
-func (s *Service) Household(ctx context.Context, q db.Querier, o *Open, did string) (*Household, error) {
+func (op *opened) Household(ctx context.Context, q db.Querier, o *Open, did string) (*Household, error) {
 	if !o.Listed {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func (s *Service) Household(ctx context.Context, q db.Querier, o *Open, did stri
 
 // complete makes the outcome of a household completed, or refused, when a
 // response of it is counted.
-func (s *Service) complete(ctx context.Context, tx *db.Tx, o *Open, d *Delta) error {
+func (c *counters) complete(ctx context.Context, tx *db.Tx, o *Open, d *Delta) error {
 	h, outcome := d.Household, answered
 	if h == nil || d.Completed+d.Partial+d.Refused <= 0 || d.Round != o.Round {
 		return nil
@@ -37,7 +37,7 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, o *Open, d *Delta) er
 	if d.Refused > 0 {
 		outcome = declined
 	}
-	was, err := s.setOutcome(ctx, tx, o, h, outcome)
+	was, err := c.setOutcome(ctx, tx, o, h, outcome)
 	if err != nil || was.Stratum != d.Stratum || was.Group != d.Group {
 		return err
 	}
@@ -63,9 +63,9 @@ func outcomeDelta(outcome, n int) (d Delta) {
 // setOutcome stores an outcome in the open round and returns the household as
 // it was just before. h may be out of date. Faults: HOUSEHOLD_ERASED of
 // /householdId, STORE_BUSY.
-func (s *Service) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Household, outcome int) (*Household, error) {
+func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Household, outcome int) (*Household, error) {
 	for range maxTries {
-		n, err := tx.Exec(ctx, setOutcome, o.NID, h.HouseholdID, h.Revision, outcome, o.Round, s.now().UnixMilli())
+		n, err := tx.Exec(ctx, setOutcome, o.NID, h.HouseholdID, h.Revision, outcome, o.Round, c.clock().UnixMilli())
 		if err != nil {
 			return nil, fmt.Errorf("store outcome: %w", err)
 		}
@@ -95,7 +95,7 @@ type OutcomeChange struct {
 // SetOutcome stores how an attempt to interview a household went, in the open
 // round of an active campaign. Faults: SURVEY_NOT_FOUND, HOUSEHOLD_NOT_LISTED,
 // HOUSEHOLDS_INVALID, HOUSEHOLD_ERASED, SURVEY_NOT_ACTIVE, those of mayNote.
-func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange) (web.Reply[*Household], error) {
+func (l *lists) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange) (web.Reply[*Household], error) {
 	var none web.Reply[*Household]
 	var c fault.Checks
 	c.Require(ch.Outcome != "", "/outcome")
@@ -103,7 +103,7 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 	if err := c.Err("HOUSEHOLDS_INVALID", "The outcome is not valid."); err != nil {
 		return none, err
 	}
-	o, err := s.Open(ctx, id)
+	o, err := l.Open(ctx, id)
 	if err != nil {
 		return none, err
 	}
@@ -111,7 +111,7 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 		return none, fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "Attempts are noted while the survey is active.").
 			With(fault.Field{Pointer: "path/surveyId", Code: "not_active", Detail: "The survey is " + string(o.Status) + "."})
 	}
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Household], error) {
+	return once.Do(ctx, l.idem, func(tx *db.Tx) (web.Reply[*Household], error) {
 		h, err := findListed(ctx, tx, o.NID, did)
 		if err == nil && h.Erased {
 			err = privacy.ErasedFault(privacy.ErasedField("path/did", did))
@@ -124,24 +124,24 @@ func (s *Service) SetOutcome(ctx context.Context, id, did string, ch OutcomeChan
 		}
 		outcome, now := outcomeCode(ch.Outcome), h.code(o.Round)
 		if now != outcome && now != answered && now != declined {
-			was, err := s.setOutcome(ctx, tx, o, h, outcome)
+			was, err := l.setOutcome(ctx, tx, o, h, outcome)
 			if err != nil {
 				return none, repoint(err, "/householdId", "path/did")
 			}
 			d := outcomeDelta(outcome, 1)
 			d.add(outcomeDelta(was.code(o.Round), -1))
 			d.Round, d.Stratum, d.Group = o.Round, was.Stratum, was.Group
-			if err := s.countAll(ctx, tx, o.NID, []Delta{d}); err != nil {
+			if err := l.countAll(ctx, tx, o.NID, []Delta{d}); err != nil {
 				return none, err
 			}
-			if err := s.noted(ctx, tx, o, was, ch.Outcome); err != nil {
+			if err := l.noted(ctx, tx, o, was, ch.Outcome); err != nil {
 				return none, err
 			}
 			if h, err = findListed(ctx, tx, o.NID, did); err != nil {
 				return none, err
 			}
 		}
-		return s.reply(ctx, o, h), nil
+		return l.reply(ctx, o, h), nil
 	})
 }
 
@@ -155,16 +155,16 @@ type notedData struct {
 }
 
 // noted tells that somebody has noted how an attempt went.
-func (s *Service) noted(ctx context.Context, tx *db.Tx, o *Open, was *Household, outcome string) error {
-	name := s.cfg.Vault.Pseudonyms(o.Workspace, o.Project)(was.HouseholdID)
-	return s.events.Append(ctx, tx, event.Event{
+func (l *lists) noted(ctx context.Context, tx *db.Tx, o *Open, was *Household, outcome string) error {
+	name := l.vault.Pseudonyms(o.Workspace, o.Project)(was.HouseholdID)
+	return l.events.Append(ctx, tx, event.Event{
 		Workspace: o.Workspace, Type: "survey.outcome_set", Subject: o.SurveyID, Revision: o.Revision, Data: notedData{name, o.Round, was.in(o.Round), outcome},
 	})
 }
 
 // reply shows a household.
-func (s *Service) reply(ctx context.Context, o *Open, h *Household) web.Reply[*Household] {
-	present(s.sight(ctx, o.Workspace, o.Project), o, h)
+func (l *lists) reply(ctx context.Context, o *Open, h *Household) web.Reply[*Household] {
+	present(l.sight(ctx, o.Workspace, o.Project), o, h)
 	return web.Reply[*Household]{Value: h, ETag: web.ETag(h.Revision)}
 }
 
@@ -184,8 +184,9 @@ func present(x privacy.Sight, o *Open, h *Household) {
 
 // sight is how a caller sees the households of a campaign: whoever collects or
 // manages must know them.
-func (s *Service) sight(ctx context.Context, ws, project string) privacy.Sight {
-	return privacy.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(ws, project), "responses:write", "surveys:write")
+func (l *lists) sight(ctx context.Context, ws, project string) privacy.Sight {
+	c := web.CallerFrom(ctx)
+	return privacy.See(c.DID, c.May, l.vault.Pseudonyms(ws, project), "responses:write", "surveys:write")
 }
 
 // veiled is a campaign as the caller sees it.

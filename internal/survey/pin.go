@@ -24,8 +24,8 @@ type Templates interface {
 var _ Templates = (*template.Service)(nil)
 
 // pinned is the form of a stored campaign.
-func (s *Service) pinned(ctx context.Context, q db.Querier, ws string, v *Survey) (*form.Form, error) {
-	f, _, err := s.cfg.Templates.Pinned(ctx, q, ws, template.Ref{ID: v.TemplateID, Version: v.TemplateVersion, Sections: v.Sections})
+func (op *opened) pinned(ctx context.Context, q db.Querier, ws string, v *Survey) (*form.Form, error) {
+	f, _, err := op.templates.Pinned(ctx, q, ws, template.Ref{ID: v.TemplateID, Version: v.TemplateVersion, Sections: v.Sections})
 	return f, err
 }
 

@@ -109,7 +109,7 @@ func splice(body []byte, p *Progress) ([]byte, error) {
 // Progress tells how far a round has come, the open one for 0. Faults:
 // SURVEY_NOT_FOUND, ROUND_NOT_FOUND.
 func (s *Service) Progress(ctx context.Context, id string, round int) (*Report, error) {
-	r, v, err := s.read(ctx, s.db, id)
+	r, v, err := read(ctx, s.db, id)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // read finds a campaign that the caller sees, and its record. The fault is
 // SURVEY_NOT_FOUND.
-func (s *Service) read(ctx context.Context, q db.Querier, id string) (*Row, *Survey, error) {
+func read(ctx context.Context, q db.Querier, id string) (*Row, *Survey, error) {
 	c := web.CallerFrom(ctx)
 	r, err := find(ctx, q, c.Workspace, id)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *Service) read(ctx context.Context, q db.Querier, id string) (*Row, *Sur
 func (s *Service) Get(ctx context.Context, id string) (web.Reply[*Survey], error) {
 	var reply web.Reply[*Survey]
 	err := s.db.View(ctx, func(q db.Querier) error {
-		r, v, err := s.read(ctx, q, id)
+		r, v, err := read(ctx, q, id)
 		if err != nil {
 			return err
 		}

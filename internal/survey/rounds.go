@@ -31,7 +31,7 @@ func (s *Service) OpenRound(ctx context.Context, id, ifMatch string, n NextRound
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
-		r, v, err := s.read(ctx, s.db, id)
+		r, v, err := read(ctx, s.db, id)
 		if err == nil && ifMatch != "" {
 			err = web.CheckMatch(ifMatch, r.Revision)
 		}

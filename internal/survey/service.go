@@ -56,41 +56,66 @@ func (c Config) withDefaults() Config {
 
 // Service is the use cases of campaigns.
 type Service struct {
+	lists
 	cfg    Config
 	db     *db.DB
 	events *event.Log
-	cache  *cache.Cache[string, *Open] // by id
-	shards int                         // rows that one counter is spread over
+}
+
+// lists are the households of campaigns.
+type lists struct {
+	*opened
+	*counters
+	events *event.Log
+	idem   *once.Store
+	vault  *privacy.Vault
+}
+
+// opened are campaigns as they are asked for, compiled and kept until they
+// change.
+type opened struct {
+	db        *db.DB
+	templates Templates
+	cache     *cache.Cache[string, *Open] // by id
+	clock     func() time.Time
+	tell      func(ws string) // of a change, after the commit
+}
+
+// counters are sums over the households and responses of a campaign.
+type counters struct {
+	clock  func() time.Time
+	shards int // rows that one counter is spread over
 }
 
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	s := &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shards: 1}
-	s.cache = cache.New[string](cache.Config[*Open]{
+	op := &opened{db: cfg.DB, templates: cfg.Templates, clock: cfg.Now, tell: cfg.Changed}
+	op.cache = cache.New[string](cache.Config[*Open]{
 		Limit: maxCached, Weigh: func(o *Open) int { return o.weight }, Older: func(next, kept *Open) bool { return next.Revision < kept.Revision },
 	})
+	c := &counters{clock: op.now, shards: 1}
 	if cfg.DB.Dialect() == db.Postgres {
-		s.shards = postgresShards
+		c.shards = postgresShards
 	}
-	return s
+	return &Service{lists: lists{op, c, cfg.Events, cfg.Idem, cfg.Vault}, cfg: cfg, db: cfg.DB, events: cfg.Events}
 }
 
 // Flush drops all that is cached: what other instances have changed may have
 // been missed.
-func (s *Service) Flush() { s.cache.Flush() }
+func (op *opened) Flush() { op.cache.Flush() }
 
 // Forget drops what is cached of one workspace: another instance has changed a
 // campaign there.
-func (s *Service) Forget(ws string) { s.cache.Drop(ws) }
+func (op *opened) Forget(ws string) { op.cache.Drop(ws) }
 
-func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
+func (op *opened) now() time.Time { return op.clock().UTC().Truncate(time.Millisecond) }
 
 // changed makes a change known once it is stored.
-func (s *Service) changed(tx *db.Tx, ws string) {
+func (op *opened) changed(tx *db.Tx, ws string) {
 	tx.AfterCommit(func() {
-		s.cache.Drop(ws)
-		s.cfg.Changed(ws)
+		op.cache.Drop(ws)
+		op.tell(ws)
 	})
 }
 

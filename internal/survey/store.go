@@ -164,7 +164,7 @@ const (
 		FROM survey_counts WHERE survey = $1 AND round = $2 GROUP BY stratum, grp ORDER BY stratum, grp`
 )
 
-func (s *Service) count(ctx context.Context, tx *db.Tx, survey int64, shard int, d *Delta) error {
+func (c *counters) count(ctx context.Context, tx *db.Tx, survey int64, shard int, d *Delta) error {
 	if d.zero() {
 		return nil
 	}

@@ -121,7 +121,7 @@ func (s *Service) edit(ctx context.Context, id, ifMatch string, ch change, fn fu
 		return none, err
 	}
 	return again(func() (web.Reply[*Survey], error) {
-		r, old, err := s.read(ctx, s.db, id)
+		r, old, err := read(ctx, s.db, id)
 		if err != nil {
 			return none, err
 		}
@@ -247,7 +247,7 @@ func (s *Service) storeTx(ctx context.Context, tx *db.Tx, r *Row, v *Survey, st 
 // Faults: SURVEY_NOT_FOUND, STATE_TRANSITION_INVALID, and those of
 // web.CheckMatch.
 func (s *Service) Delete(ctx context.Context, id, ifMatch string) (*Survey, error) {
-	r, v, err := s.read(ctx, s.db, id)
+	r, v, err := read(ctx, s.db, id)
 	if err != nil {
 		return nil, err
 	}

@@ -83,12 +83,19 @@ func mergeFirst(n *node) {
 	}
 }
 
+// named is a type whose schema has a name of its own: clients know it from
+// before the type had another name or place.
+type named interface{ SchemaName() string }
+
 // schemaName puts the package before the type, so that two areas may each
 // have a Draft: entity.Draft is EntityDraft, entity.Entity stays Entity, and so
 // do the nouns of package api. What Page holds is named the same way.
 func schemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer { // only what it points to has a package
 		t = t.Elem()
+	}
+	if n, ok := reflect.Zero(t).Interface().(named); ok {
+		return n.SchemaName()
 	}
 	name := huma.DefaultSchemaNamer(t, hint)
 	outer, of, generic := strings.Cut(strings.TrimSuffix(t.Name(), "]"), "[")

@@ -1,4 +1,4 @@
-// Package plan is what the maker of a campaign decides: which questions are
+// Package campaign is what the maker of a campaign decides: which questions are
 // asked, how households are sampled, who collects, when and how, and who
 // visits whom. It holds the documents and their rules, and is pure: no
 // database, no HTTP, no clock. A document is checked whole, and every problem
@@ -42,6 +42,9 @@ type Flags struct {
 	CookingPatterns     *bool `json:"cookingPatterns,omitzero"`
 	StovePerceptions    *bool `json:"stovePerceptions,omitzero"`
 }
+
+// SchemaName is the name that clients know it by.
+func (Flags) SchemaName() string { return "PlanFlags" }
 
 // choice is one of them by its name.
 type choice struct {

@@ -20,6 +20,9 @@ type Draft struct {
 	Content
 }
 
+// SchemaName is the name that clients know it by.
+func (Draft) SchemaName() string { return "PlanDraft" }
+
 // InvalidCode is the code of the fault of a draft.
 const (
 	InvalidCode = "SURVEY_CONFIGURATION_INVALID"

@@ -29,6 +29,9 @@ type HouseholdDraft struct {
 	Whole bool `json:"-"`
 }
 
+// SchemaName is the name that clients know it by.
+func (HouseholdDraft) SchemaName() string { return "PlanHouseholdDraft" }
+
 func (d *HouseholdDraft) check(c *fault.Checks, at string, s *Sampling) {
 	c.Require(d.HouseholdID != "", at+"/householdId")
 	CheckDID(c, at+"/householdId", d.HouseholdID)

@@ -27,6 +27,9 @@ type Sampling struct {
 	Warnings             []string            `json:"warnings,omitzero" doc:"What to look at; made by the server."`
 }
 
+// SchemaName is the name that clients know it by.
+func (Sampling) SchemaName() string { return "PlanSampling" }
+
 const (
 	methodCensus     = "census"
 	methodStratified = "stratified"

@@ -24,6 +24,9 @@ type Codebook struct {
 	Columns         []Column           `json:"columns"`
 }
 
+// SchemaName is the name that clients know it by.
+func (Codebook) SchemaName() string { return "LayoutCodebook" }
+
 func missingCodes() []api.CodebookCode {
 	return []api.CodebookCode{
 		{Code: "", Meaning: "Not asked, or not answered."},

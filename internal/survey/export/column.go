@@ -34,6 +34,9 @@ type Column struct {
 	inside []Column // of a repeat
 }
 
+// SchemaName is the name that clients know it by.
+func (Column) SchemaName() string { return "LayoutColumn" }
+
 // column makes a column of a question.
 func (b *builder) column(q *form.Question, path []string, suffix string) Column {
 	c := Column{

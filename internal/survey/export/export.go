@@ -7,6 +7,9 @@
 // nothing about a person is in a file unless whoever asks for it, and whoever
 // reads it, may read that, and that files are gone after a day, or as soon as
 // anybody of the workspace is erased. Memory does not grow with the survey.
+//
+// How much of a person is in a file is its Level. What a level leaves out has
+// no column; a file never holds an empty column in its place.
 package export
 
 import (

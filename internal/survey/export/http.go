@@ -88,7 +88,7 @@ func (s *Service) Create(ctx context.Context, surveyID string, d Draft) (web.Rep
 			With(fault.Field{Pointer: "/shape", Code: "too_wide", Detail: "The shape must be long: " + err.Error() + "."})
 	}
 	asked := settings{d, o.SurveyID, !web.CallerFrom(ctx).May(privacy.PII)}
-	return once.Once(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
+	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[job.Job], error) {
 		return s.cfg.Exchange.BeginExport(ctx, tx, exchange.Order{Kind: kindExport, About: o.NID}, asked)
 	})
 }

@@ -1,10 +1,3 @@
-// Package layout gives the responses of a survey the shape of a file: a table
-// with a row for each response or for each answer, lines of JSON, or JSON-LD,
-// and the codebook that explains every column. It is pure: no database, no
-// HTTP, no clock.
-//
-// How much of a person is in a file is its Level. What a level leaves out has
-// no column; a file never holds an empty column in its place.
 package export
 
 import (
@@ -78,7 +71,7 @@ type Place struct {
 	Accuracy *float64
 }
 
-// Config says how files of a survey look.
+// LayoutConfig says how files of a survey look.
 type LayoutConfig struct {
 	Survey   string
 	Form     *form.Form
@@ -102,7 +95,7 @@ type Layout struct {
 	head head
 }
 
-// New makes the layout of an export.
+// NewLayout makes the layout of an export.
 func NewLayout(cfg LayoutConfig) *Layout {
 	l := &Layout{cfg: cfg, people: map[string]string{}}
 	l.heads = headsOf(cfg.Level)

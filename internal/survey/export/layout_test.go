@@ -81,8 +81,8 @@ func answeredBy(t testing.TB, f *form.Form, answers string, level export.Level) 
 // names makes names one can read in tests.
 func names(value string) string { return "hh_<" + strings.ReplaceAll(value, "\x00", ":") + ">" }
 
-// file writes responses to a file.
-func file(t testing.TB, f *form.Form, c export.LayoutConfig, format export.Format, all ...*export.Response) []byte {
+// fileOf writes responses to a file.
+func fileOf(t testing.TB, f *form.Form, c export.LayoutConfig, format export.Format, all ...*export.Response) []byte {
 	t.Helper()
 	c.Form, c.Names, c.Survey = f, names, "s1"
 	w, err := export.NewLayout(c).Writer(format, export.About{Survey: "s1", TemplateID: "t", TemplateVersion: 1, AsOf: time.Unix(0, 0).UTC(), Filter: `eq(householdId,"did:ixo:household/1")`, Rounds: []int{1, 2}})
@@ -159,7 +159,7 @@ func TestWide(t *testing.T) {
 	} {
 		t.Run(string(tt.level), func(t *testing.T) {
 			t.Parallel()
-			got := cells(t, table(t, file(t, f, export.LayoutConfig{Level: tt.level, Shape: export.Wide}, export.CSV, answeredBy(t, f, answered, tt.level))), 1)
+			got := cells(t, table(t, fileOf(t, f, export.LayoutConfig{Level: tt.level, Shape: export.Wide}, export.CSV, answeredBy(t, f, answered, tt.level))), 1)
 			want := map[string]string{}
 			for _, m := range append(tt.also, common) {
 				for k, v := range m {
@@ -188,7 +188,7 @@ func TestNothingPersonal(t *testing.T) {
 	all := answeredBy(t, f, answered, export.Full)
 	hidden := strings.NewReplacer("hh_<did:ixo:household/1>", "", "hh_<did:ixo:household/9>", "", "pe_<person:did:key:c>", "", "pe_<person:did:key:v>", "")
 	look := func(level export.Level, shape export.Shape, format export.Format) {
-		text := hidden.Replace(string(file(t, f, export.LayoutConfig{Level: level, Shape: shape}, format, all)))
+		text := hidden.Replace(string(fileOf(t, f, export.LayoutConfig{Level: level, Shape: shape}, format, all)))
 		for _, secret := range []string{"mina", "did:", "hush", "1996", "dev-1", "1.2921", "36.82", "1.25", "36.5", "1.5", "0.04", `"note"`} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%s %s %s has %q: %s", level, shape, format, secret, text)
@@ -215,7 +215,7 @@ func TestRecordIDs(t *testing.T) {
 		r := answeredBy(t, f, answered, level)
 		for _, shape := range []export.Shape{export.Wide, export.Long} {
 			for _, format := range []export.Format{export.CSV, export.NDJSON, export.JSONLD} {
-				text := string(file(t, f, export.LayoutConfig{Level: level, Shape: shape}, format, r))
+				text := string(fileOf(t, f, export.LayoutConfig{Level: level, Shape: shape}, format, r))
 				if !strings.Contains(text, "rec~7") || strings.Contains(text, "amina-1") != (level == export.Full) {
 					t.Errorf("%s %s %s has no reference, or says whom it is about: %s", level, shape, format, text)
 				}
@@ -228,13 +228,13 @@ func TestMissing(t *testing.T) {
 	t.Parallel()
 	f := compile(t, document)
 	r := answeredBy(t, f, `{"a":{"best":{"noAnswer":"refused"},"grid":{"noAnswer":"dont_know"}},"z":{"size":{"noAnswer":"dont_know"}}}`, export.None)
-	got := cells(t, table(t, file(t, f, export.LayoutConfig{Level: export.None, Shape: export.Wide}, export.CSV, r)), 1)
+	got := cells(t, table(t, fileOf(t, f, export.LayoutConfig{Level: export.None, Shape: export.Wide}, export.CSV, r)), 1)
 	for name, want := range map[string]string{"a.best": "refused", "a.best/other": "", "a.grid.r1": "dont_know", "a.grid.r, 2": "dont_know", "z.size": "dont_know", "a.fuels": "", "a.fuels/wood": ""} {
 		if got[name] != want {
 			t.Errorf("%s = %q, want %q", name, got[name], want)
 		}
 	}
-	long := string(file(t, f, export.LayoutConfig{Level: export.None, Shape: export.Long}, export.CSV, r))
+	long := string(fileOf(t, f, export.LayoutConfig{Level: export.None, Shape: export.Long}, export.CSV, r))
 	for _, want := range []string{",a,best,,refused\r\n", ",a,grid,,dont_know\r\n", ",z,size,,dont_know\r\n"} {
 		if !strings.Contains(long, want) {
 			t.Errorf("long has no %q: %s", want, long)
@@ -245,7 +245,7 @@ func TestMissing(t *testing.T) {
 func TestLong(t *testing.T) {
 	t.Parallel()
 	f := compile(t, document)
-	rows := table(t, file(t, f, export.LayoutConfig{Level: export.Full, Shape: export.Long}, export.CSV, answeredBy(t, f, answered, export.Full)))
+	rows := table(t, fileOf(t, f, export.LayoutConfig{Level: export.Full, Shape: export.Long}, export.CSV, answeredBy(t, f, answered, export.Full)))
 	var got []string
 	for _, r := range rows {
 		got = append(got, strings.Join(r, "|"))
@@ -268,7 +268,7 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	f := compile(t, document)
 	r := answeredBy(t, f, answered, export.Full)
-	line := file(t, f, export.LayoutConfig{Level: export.Full, Shape: export.Wide}, export.NDJSON, r)
+	line := fileOf(t, f, export.LayoutConfig{Level: export.Full, Shape: export.Wide}, export.NDJSON, r)
 	var got struct {
 		ResponseID string         `json:"responseId"`
 		Round      int            `json:"round"`
@@ -283,7 +283,7 @@ func TestLines(t *testing.T) {
 	if got.ResponseID != "amina-1" || got.Round != 2 || got.Location["lat"] != -1.25 || got.Metadata["note"] != "n" || string(got.Responses) != r.Answers || got.Timestamp.UnixMilli() != r.SubmittedAt {
 		t.Errorf("line = %+v", got)
 	}
-	coarse := string(file(t, f, export.LayoutConfig{Level: export.Pseudonymised, Shape: export.Wide}, export.NDJSON, r))
+	coarse := string(fileOf(t, f, export.LayoutConfig{Level: export.Pseudonymised, Shape: export.Wide}, export.NDJSON, r))
 	want := `"responses":{"a":{"best":{"other":"=cmd()"},"double":10,"fuels":["wood",{"other":"dung, dry"}],"g":{"day":"2026-01-31","yes":true},"grid":{"r, 2":"bad","r1":"good"},` +
 		`"of":"hh_<did:ixo:household/9>","order":["y","other","x"],"people":[{"age":30,"at":{"lat":0,"lon":0},"can":["read","cook"]},{"age":4}],"weight":{"unit":"kg","value":12.5},` +
 		`"where":{"lat":-1.3,"lon":36.8}},"z":{"size":5,"words":"a \"b\",\nc"}}}` + "\n"
@@ -305,7 +305,7 @@ func TestJSONLD(t *testing.T) {
 				Context map[string]any   `json:"@context"`
 				Graph   []map[string]any `json:"@graph"`
 			}
-			b := file(t, f, export.LayoutConfig{Level: export.Full, Shape: shape}, export.JSONLD, all...)
+			b := fileOf(t, f, export.LayoutConfig{Level: export.Full, Shape: shape}, export.JSONLD, all...)
 			if err := json.Unmarshal(b, &doc, json.RejectUnknownMembers(true)); err != nil {
 				t.Fatalf("%v in %s", err, b)
 			}
@@ -331,8 +331,8 @@ func TestBook(t *testing.T) {
 	f := compile(t, document)
 	for _, shape := range []export.Shape{export.Wide, export.Long} {
 		r := answeredBy(t, f, answered, export.None)
-		b := file(t, f, export.LayoutConfig{Level: export.None, Shape: shape, Language: "sw"}, export.XLSX, r)
-		plain := table(t, file(t, f, export.LayoutConfig{Level: export.None, Shape: shape}, export.CSV, r))
+		b := fileOf(t, f, export.LayoutConfig{Level: export.None, Shape: shape, Language: "sw"}, export.XLSX, r)
+		plain := table(t, fileOf(t, f, export.LayoutConfig{Level: export.None, Shape: shape}, export.CSV, r))
 		book, err := sheet.OpenBook(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			t.Fatal(err)
@@ -387,7 +387,7 @@ func TestCodebookOfForm(t *testing.T) {
 	}
 	for _, level := range export.Levels() {
 		for _, shape := range []export.Shape{export.Wide, export.Long} {
-			rows := table(t, file(t, f, export.LayoutConfig{Level: level, Shape: shape}, export.CSV, answeredBy(t, f, answered, level)))
+			rows := table(t, fileOf(t, f, export.LayoutConfig{Level: level, Shape: shape}, export.CSV, answeredBy(t, f, answered, level)))
 			heads := rows[0]
 			if shape == export.Long {
 				heads = nil
@@ -448,7 +448,7 @@ func TestTooWide(t *testing.T) {
 	if err := export.NewLayout(export.LayoutConfig{Form: f, Level: export.None, Shape: export.Long}).Check(); err != nil {
 		t.Errorf("long: %v", err)
 	}
-	long := string(file(t, f, export.LayoutConfig{Level: export.None, Shape: export.Long}, export.CSV, answeredBy(t, f, `{"s":{"a":["x","o1ns"]}}`, export.None)))
+	long := string(fileOf(t, f, export.LayoutConfig{Level: export.None, Shape: export.Long}, export.CSV, answeredBy(t, f, `{"s":{"a":["x","o1ns"]}}`, export.None)))
 	if !strings.HasSuffix(long, ",s,a,1,x\r\nrec~7,2,s,a,2,o1ns\r\n") {
 		t.Errorf("long = %s", long)
 	}

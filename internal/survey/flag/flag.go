@@ -1,9 +1,11 @@
-// Package rule holds the checks that look at one response by itself: was the
+// Package flag holds the checks that look at one response by itself: was the
 // interview too short, at night, far from the household, are all answers on a
 // scale the same, is a picture missing. A check flags and never refuses: people
 // look at flags and decide.
 //
-// It is pure: whoever calls it brings the answers and the places.
+// The checks are pure: whoever calls them brings the answers and the places. What
+// they and checks over many responses have found is kept with the source it came
+// from, once for a rule and a question.
 package flag
 
 import (

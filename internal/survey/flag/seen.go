@@ -1,5 +1,3 @@
-// Package mark keeps the flags of responses: what checks have found, each with
-// the source it came from, once for a rule and a question.
 package flag
 
 import (

@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Part is what is stored of answers to somebody who may read a part of them.
+// Partial is what is stored of answers to somebody who may read a part of them.
 //
 // A list of which they read a part of the entries is fixed: an entry has nothing
 // but its place to tell whose it is, so that whoever adds, removes or moves one

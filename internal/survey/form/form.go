@@ -1,5 +1,6 @@
 // Package form is the questionnaire: the template document, the form compiled
-// from it, and the check of answers against that form. It is pure: no
+// from it, the check of answers against that form, and answers as a whole:
+// without what was calculated, with other names, as a hash. It is pure: no
 // database, no HTTP, no clock. Documents are checked whole, and every problem
 // is named by its JSON pointer.
 //

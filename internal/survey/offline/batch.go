@@ -111,8 +111,8 @@ func (s *Service) prepare(ctx context.Context, it Item, r *Result) (*ready, erro
 		r.Warnings, err = s.cfg.Responses.Warn(ctx, s.db, row, d)
 		return nil, err
 	}
-	if takesLate(o) && fault.CodeOf(err) == "SURVEY_NOT_ACTIVE" {
-		if p, err = s.cfg.Responses.PrepareAside(ctx, o, d); err == nil {
+	if holds(o) && fault.CodeOf(err) == "SURVEY_NOT_ACTIVE" {
+		if p, err = s.cfg.Responses.PrepareToHold(ctx, o, d); err == nil {
 			return &ready{p, true}, nil
 		}
 	}

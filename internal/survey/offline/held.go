@@ -27,9 +27,9 @@ const (
 // maxNamed is how many surveys are named to whoever must choose one of them.
 const maxNamed = 20
 
-// takesLate reports whether what comes for a survey is held: it took responses
+// holds reports whether what comes for a survey is held: it took responses
 // once, and may again.
-func takesLate(o *survey.Open) bool {
+func holds(o *survey.Open) bool {
 	return o.Status == survey.StatusClosed || o.Status == survey.StatusPaused
 }
 
@@ -52,7 +52,7 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 		} else if wrong != nil {
 			return nil, wrong
 		}
-		if takesLate(o) {
+		if holds(o) {
 			found = append(found, o)
 		}
 		if len(found) > maxNamed {
@@ -71,9 +71,9 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 // held tells that a content waits because of its survey, not of a response.
 func (c *row) held() bool { return c.response < 0 }
 
-// late is how the content came.
-func (c *row) late(a *aside, reason string) response.Late {
-	return response.Late{Sender: c.sender, At: time.UnixMilli(c.at).UTC(), Hash: a.Hash, Reason: reason}
+// content is how it came.
+func (c *row) content(a *aside, reason string) response.Held {
+	return response.Held{Sender: c.sender, At: time.UnixMilli(c.at).UTC(), Hash: a.Hash, Reason: reason}
 }
 
 // hold keeps a response that came while its survey took none. It is kept once,
@@ -178,7 +178,7 @@ func (s *Service) planHeld(ctx context.Context, o *survey.Open, c *row, res Reso
 	if res.Supersedes != "" {
 		d.Supersedes = res.Supersedes
 	}
-	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, c.late(a, reason(c, res)))
+	p, err := s.cfg.Responses.PrepareHeld(ctx, o, &d, c.content(a, reason(c, res)))
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func (s *Service) plan(ctx context.Context, o *survey.Open, c *row, res Resoluti
 		return nil, fault.New(fault.Conflict, "CONTENT_ERASED", "What was sent cannot be read any more: the household was erased. Keep what is stored.")
 	}
 	if res.Keep == keepSent && c.code == response.DuplicateCode {
-		return s.planReplacement(ctx, o, r, a, c.late(a, ""))
+		return s.planReplacement(ctx, o, r, a, c.content(a, ""))
 	}
 	d, hash := &a.Draft, a.Hash
 	if res.Keep == keepMerged {
@@ -177,7 +177,7 @@ func reason(c *row, res Resolution) string {
 
 // planReplacement stores the second response of a household in place of the
 // first.
-func (s *Service) planReplacement(ctx context.Context, o *survey.Open, r *response.Row, a *aside, l response.Late) (func(*db.Tx, string) error, error) {
+func (s *Service) planReplacement(ctx context.Context, o *survey.Open, r *response.Row, a *aside, l response.Held) (func(*db.Tx, string) error, error) {
 	if err := response.MayChange(ctx, r); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (s *Service) planReplacement(ctx context.Context, o *survey.Open, r *respon
 	}
 	d := a.Draft
 	d.Supersedes, d.Verification, d.Round = r.ResponseID, nil, r.Round
-	p, err := s.cfg.Responses.PrepareLate(ctx, o, &d, l)
+	p, err := s.cfg.Responses.PrepareHeld(ctx, o, &d, l)
 	if err != nil {
 		return nil, err
 	}

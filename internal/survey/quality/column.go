@@ -1,5 +1,3 @@
-// Package column knows which questions of a form the checks over many responses
-// look at, and reads the answers to them.
 package quality
 
 import (

@@ -6,7 +6,9 @@
 //
 // A run reads the responses page by page and keeps samples and sums of a fixed
 // size, so that a million fit into 32 MB. What is about a person is compared
-// inside and never stored or shown.
+// inside and never stored or shown. The arithmetic gives the same result for the
+// same responses in any order, and is exact as long as they fit; a draw can be
+// repeated by anybody.
 package quality
 
 import (

@@ -1,9 +1,3 @@
-// Package stat holds the arithmetic of checks over many responses. Everything
-// in it has a bound on its memory that does not grow with the responses, gives
-// the same result for the same responses in any order, and is exact as long as
-// they fit: samples, the centre and spread of a sample, sums of one group
-// against the others, a memory of what was seen twice, cells of a map, and the
-// ranking of a draw that anybody can repeat. It is pure.
 package quality
 
 import (

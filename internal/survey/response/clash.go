@@ -1,7 +1,3 @@
-// Package clash has the refusals of responses that clash with what is stored:
-// the same id with other content, a second response of a household, a template
-// that several surveys use. Each says it twice: in sentences for people, and in
-// members of the body for programs.
 package response
 
 import (
@@ -10,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -36,6 +33,9 @@ type Difference struct {
 	Sent    form.Value `json:"sent,omitzero" doc:"Absent when there is none."`
 	Masked  bool       `json:"masked,omitzero" doc:"What both say is not for this key to read."`
 }
+
+// SchemaName is the name that clients know it by.
+func (Difference) SchemaName() string { return "ClashDifference" }
 
 // Nouns of package api, by their names here.
 type (
@@ -91,17 +91,6 @@ func Duplicate(first *Existing) error {
 	).Showing(Members{Existing: first})
 }
 
-// Ambiguous names the surveys a response may be for.
-func ambiguous(ids []string) error {
-	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several surveys use this template. Name the survey.")
-	all := make([]api.SurveyCandidate, len(ids))
-	for i, id := range ids {
-		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: id})
-		all[i] = api.SurveyCandidate{SurveyID: id, Href: "/v1/surveys/" + id} // ids of surveys need no escaping
-	}
-	return f.Showing(Members{Candidates: all})
-}
-
 // Locked refuses to change a response in a state, and says who can or what helps
 // instead.
 func Locked(state string) error {
@@ -112,4 +101,15 @@ func Locked(state string) error {
 		"redacted":    "Its content was taken out for good. The household may be asked again: send a new response.",
 	}[state]
 	return fault.New(fault.Conflict, "RESPONSE_LOCKED", fmt.Sprintf("A response that is %s cannot be changed like this. %s", state, how))
+}
+
+// Ambiguous is the fault that names the surveys a response may be for.
+func Ambiguous(all []*survey.Open) error {
+	f := fault.New(fault.Conflict, "AMBIGUOUS_SURVEY", "Several surveys use this template. Name the survey.")
+	named := make([]api.SurveyCandidate, len(all))
+	for i, o := range all {
+		f = f.With(fault.Field{Pointer: "/surveyId", Code: "candidate", Detail: o.SurveyID})
+		named[i] = api.SurveyCandidate{SurveyID: o.SurveyID, Href: "/v1/surveys/" + o.SurveyID} // ids of surveys need no escaping
+	}
+	return f.Showing(Members{Candidates: named})
 }

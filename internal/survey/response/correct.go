@@ -118,15 +118,15 @@ func locked(r *Row) error {
 // patched applies a patch to the content of a response. A JSON patch can ask what
 // is there, and copy it to where others read it: it sees what its sender may
 // read, and nothing else.
-func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, c Correction) (*Draft, error) {
+func (rd *reader) patched(ctx context.Context, o *survey.Open, r *Row, c Correction) (*Draft, error) {
 	at := r
 	if c.JSONPatch != nil {
 		var err error
-		if at, err = s.shownTo(ctx, o, r); err != nil {
+		if at, err = rd.shownTo(ctx, o, r); err != nil {
 			return nil, err
 		}
 	}
-	_, doc, err := s.apply(ctx, o, at, c)
+	_, doc, err := rd.apply(ctx, o, at, c)
 	if err != nil {
 		return nil, err
 	}
@@ -134,12 +134,12 @@ func (s *Service) patched(ctx context.Context, o *survey.Open, r *Row, c Correct
 	if err := web.DecodeStrict(doc, next, false); err != nil {
 		return nil, err
 	}
-	return s.carried(ctx, o, r, next, c)
+	return rd.carried(ctx, o, r, next, c)
 }
 
 // shownTo is a response with no more than its reader may read.
-func (s *Service) shownTo(ctx context.Context, o *survey.Open, r *Row) (*Row, error) {
-	seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+func (rd *reader) shownTo(ctx context.Context, o *survey.Open, r *Row) (*Row, error) {
+	seen, err := r.veil(ctx, rd.Sight(ctx, o), o.Form)
 	if err != nil || web.CallerFrom(ctx).May(privacy.PII) {
 		return seen, err
 	}
@@ -149,8 +149,8 @@ func (s *Service) shownTo(ctx context.Context, o *survey.Open, r *Row) (*Row, er
 }
 
 // apply gives the content of a response before and after a patch.
-func (s *Service) apply(ctx context.Context, o *survey.Open, r *Row, c Correction) (was, is jsontext.Value, err error) {
-	d, err := s.DraftOf(ctx, s.db, o, r)
+func (rd *reader) apply(ctx context.Context, o *survey.Open, r *Row, c Correction) (was, is jsontext.Value, err error) {
+	d, err := rd.DraftOf(ctx, rd.db, o, r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -169,8 +169,8 @@ func (s *Service) apply(ctx context.Context, o *survey.Open, r *Row, c Correctio
 
 // changesNothing reports whether a correction says what is stored. Of what its
 // sender may not read it does not: they would learn that a guess was right.
-func (s *Service) changesNothing(ctx context.Context, p *Prepared, c Correction) (bool, error) {
-	stored, err := s.Version(ctx, s.db, p.open.Project, p.old)
+func (rd *reader) changesNothing(ctx context.Context, p *Prepared, c Correction) (bool, error) {
+	stored, err := rd.Version(ctx, rd.db, p.open.Project, p.old)
 	if err != nil {
 		return false, err
 	}
@@ -181,11 +181,11 @@ func (s *Service) changesNothing(ctx context.Context, p *Prepared, c Correction)
 	if c.Draft != nil || web.CallerFrom(ctx).May(privacy.PII) {
 		return p.old.Knows(ctx) && (len(p.old.Sealed) == 0 || web.CallerFrom(ctx).May(privacy.PII)), nil
 	}
-	seen, err := s.shownTo(ctx, p.open, p.old)
+	seen, err := rd.shownTo(ctx, p.open, p.old)
 	if err != nil {
 		return false, err
 	}
-	was, is, err := s.apply(ctx, p.open, seen, c)
+	was, is, err := rd.apply(ctx, p.open, seen, c)
 	return err == nil && was.Canonicalize() == nil && is.Canonicalize() == nil && bytes.Equal(was, is), err
 }
 
@@ -194,17 +194,17 @@ func (s *Service) changesNothing(ctx context.Context, p *Prepared, c Correction)
 // A merge patch was made of all of it: what is not in the draft was taken out, but
 // for what the entries of a list have, which came as a whole. The fault is
 // ENTRIES_WITHHELD.
-func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft, c Correction) (_ *Draft, err error) {
+func (rd *reader) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft, c Correction) (_ *Draft, err error) {
 	merged := c.Patch != nil
 	if !merged {
-		d, err = s.unveiled(ctx, o, r, d)
+		d, err = rd.unveiled(ctx, o, r, d)
 	}
 	if err != nil || len(r.Sealed) == 0 || web.CallerFrom(ctx).May(privacy.PII) {
 		return d, err
 	}
 	sealed := *r
 	sealed.Answers = []byte("{}")
-	w, err := s.Read(ctx, s.db, o.Project, &sealed)
+	w, err := rd.Read(ctx, rd.db, o.Project, &sealed)
 	if err != nil || w.Erased {
 		return d, err
 	}
@@ -226,12 +226,12 @@ func (s *Service) carried(ctx context.Context, o *survey.Open, r *Row, d *Draft,
 }
 
 // DraftOf is a stored response as it could have been sent.
-func (s *Service) DraftOf(ctx context.Context, q db.Querier, o *survey.Open, r *Row) (*Draft, error) {
+func (rd *reader) DraftOf(ctx context.Context, q db.Querier, o *survey.Open, r *Row) (*Draft, error) {
 	h, err := r.Head()
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.Read(ctx, q, o.Project, r)
+	w, err := rd.Read(ctx, q, o.Project, r)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (r *Row) Head() (Head, error) {
 
 // PrepareCorrection checks a new content of a stored response. What makes the
 // response this one cannot change. Faults: RESPONSE_INVALID, HOUSEHOLD_ERASED.
-func (s *Service) PrepareCorrection(ctx context.Context, o *survey.Open, old *Row, d *Draft) (*Prepared, error) {
+func (pr *preparer) PrepareCorrection(ctx context.Context, o *survey.Open, old *Row, d *Draft) (*Prepared, error) {
 	h, err := old.Head()
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (s *Service) PrepareCorrection(ctx context.Context, o *survey.Open, old *Ro
 	draft := *d
 	draft.ResponseID, draft.HouseholdID, draft.Round, draft.Collector = old.ResponseID, old.Household, old.Round, old.Collector
 	draft.Supersedes = h.Supersedes
-	return s.check(ctx, &Prepared{open: o, draft: &draft, old: old}, old.Status == Partial)
+	return pr.check(ctx, &Prepared{open: o, draft: &draft, old: old}, old.Status == Partial)
 }
 
 // CorrectTx stores the next revision of a response.

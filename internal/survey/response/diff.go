@@ -38,12 +38,12 @@ var defaulted = []string{"/collector", "/round", "/mode", "/durationSec"}
 var telling = []string{"/location", "/householdId", "/collector", "/deviceId", "/metadata"}
 
 // Version is the content that is stored.
-func (s *Service) Version(ctx context.Context, q db.Querier, project string, r *Row) (Version, error) {
+func (rd *reader) Version(ctx context.Context, q db.Querier, project string, r *Row) (Version, error) {
 	head, err := r.Head()
 	if err != nil {
 		return Version{}, err
 	}
-	whole, err := s.Read(ctx, q, project, r)
+	whole, err := rd.Read(ctx, q, project, r)
 	return Version{head, whole}, err
 }
 
@@ -130,17 +130,17 @@ func textOf(v any) jsontext.Value {
 // conflict says how a draft differs from what is stored under its id. Of a
 // response of another survey it says no more than that the id is taken. There is
 // no fault when both say the same, such as with and without a default.
-func (s *Service) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) error {
+func (rd *reader) conflict(ctx context.Context, tx *db.Tx, p *Prepared, r *Row) error {
 	if r.Survey != p.row.Survey {
 		return Taken()
 	}
-	stored, err := s.Version(ctx, tx, p.open.Project, r)
+	stored, err := rd.Version(ctx, tx, p.open.Project, r)
 	if err != nil {
 		return err
 	}
 	sent := p.Sent()
 	if !r.Knows(ctx) {
-		if err := form.RenameAll(p.open.Form, s.Sight(ctx, p.open).Household, &stored.Whole.Answers, &sent.Whole.Answers); err != nil {
+		if err := form.RenameAll(p.open.Form, rd.Sight(ctx, p.open).Household, &stored.Whole.Answers, &sent.Whole.Answers); err != nil {
 			return err
 		}
 	}

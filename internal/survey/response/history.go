@@ -137,16 +137,16 @@ func (r *Row) revision() Revision {
 
 // changes are the answers in which two revisions differ, as far as the caller
 // may read them.
-func (s *Service) changes(ctx context.Context, o *survey.Open, old, next *Row) ([]form.Change, error) {
+func (rd *reader) changes(ctx context.Context, o *survey.Open, old, next *Row) ([]form.Change, error) {
 	answers := func(r *Row) (jsontext.Value, error) {
 		if len(r.Sealed) == 0 || !web.CallerFrom(ctx).May(privacy.PII) {
-			seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+			seen, err := r.veil(ctx, rd.Sight(ctx, o), o.Form)
 			if err != nil {
 				return nil, err
 			}
 			return seen.Answers, nil
 		}
-		w, err := s.Read(ctx, s.db, o.Project, r)
+		w, err := rd.Read(ctx, rd.db, o.Project, r)
 		return w.Answers, err
 	}
 	a, err := answers(old)

@@ -82,7 +82,7 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (i
 	if err != nil {
 		return 0, err
 	}
-	all, blanked, err := Household(ctx, tx, ws, household)
+	all, blanked, err := blankHousehold(ctx, tx, ws, household)
 	if err != nil {
 		return 0, err
 	}

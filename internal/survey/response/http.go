@@ -25,23 +25,27 @@ var submitCodes = []string{
 	"COLLECTOR_UNKNOWN", "NOT_COLLECTOR",
 }
 
+// handlers answer the requests of the API with the use cases.
+type handlers struct{ service *Service }
+
 // Routes adds the response API to a.
 func (s *Service) Routes(a *web.API) {
+	h := handlers{s}
 	const read, write = "responses:read", "responses:write"
-	web.Post(a, "/v1/surveys/{surveyId}/responses", s.serveSubmit, web.Doc{
+	web.Post(a, "/v1/surveys/{surveyId}/responses", h.serveSubmit, web.Doc{
 		Summary: "Send a response to a survey", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true, Description: submitting,
 		Example: example(""), Codes: submitCodes, Refusal: Members{},
 	})
-	web.Post(a, "/v1/responses", s.serveSubmitAny, web.Doc{
+	web.Post(a, "/v1/responses", h.serveSubmitAny, web.Doc{
 		Summary: "Send a response", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: write, Tag: tag, Once: true,
 		Description: "surveyId names the survey, or a template that one active survey uses; a response that is stored is found again by its template whatever the surveys of that do since. " + submitting, Example: example("baseline-v1"),
 		Codes: append([]string{"AMBIGUOUS_SURVEY"}, submitCodes...), Refusal: Members{},
 	})
-	web.Get(a, "/v1/surveys/{surveyId}/responses", s.serveList, web.Doc{
+	web.Get(a, "/v1/surveys/{surveyId}/responses", h.serveList, web.Doc{
 		Summary: "List the responses of a survey, newest first", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_FILTER"},
 		Description: "A filter examines 2,000 responses a page: a page may be short, follow hasMore. asOf is the moment of the list, for a decision about many. Answers about a person cannot be filtered by. Without the scope responses:pii households, collectors, senders and devices have the names of pseudonymised exports, in filters too, but in responses you have collected or sent.",
 	})
-	s.changeRoutes(a)
+	h.changeRoutes(a)
 	s.cfg.Media.Routes(a, s.sees)
 }
 
@@ -61,16 +65,16 @@ func example(survey string) any {
 	return m
 }
 
-func (s *Service) serveSubmit(ctx context.Context, in *struct {
+func (h handlers) serveSubmit(ctx context.Context, in *struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Body   Draft
 },
 ) (web.Reply[*Record], error) {
-	return s.Submit(ctx, in.Survey, &in.Body)
+	return h.service.Submit(ctx, in.Survey, &in.Body)
 }
 
-func (s *Service) serveSubmitAny(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Record], error) {
-	return s.Submit(ctx, "", &in.Body)
+func (h handlers) serveSubmitAny(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Record], error) {
+	return h.service.Submit(ctx, "", &in.Body)
 }
 
 // place is where a list of responses goes on.
@@ -79,7 +83,7 @@ type place struct {
 	AsOf   int64 `json:"a,omitzero"`
 }
 
-func (s *Service) serveList(ctx context.Context, in *struct {
+func (h handlers) serveList(ctx context.Context, in *struct {
 	Survey string `path:"surveyId" doc:"Id of the survey." example:"srv_7310428377145344"`
 	Status string `query:"verification" doc:"Only responses in this state of verification." enum:"pending,in_review,needs_correction,flagged,verified,rejected,disputed,invalidated,superseded"`
 	Filter string `query:"filter" doc:"Filter such as and(eq(status,complete),gt(responses.socio_economic.household_size,4))."`
@@ -88,7 +92,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 },
 ) (web.Reply[web.Page[Item]], error) {
 	var none web.Reply[web.Page[Item]]
-	o, err := s.cfg.Surveys.Open(ctx, in.Survey)
+	o, err := h.service.cfg.Surveys.Open(ctx, in.Survey)
 	if err != nil {
 		return none, err
 	}
@@ -107,18 +111,18 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 		}
 	}
 	var at place
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err != nil {
 		return none, err
 	}
 	if at.AsOf == 0 { // before it is read: what comes between counts as changed since
-		held, err := s.cfg.Events.Range(ctx, o.Workspace)
+		held, err := h.service.cfg.Events.Range(ctx, o.Workspace)
 		if err != nil {
 			return none, err
 		}
 		at.AsOf = held.Newest
 	}
-	items, next, err := s.List(ctx, o, f, at.Before, limit)
+	items, next, err := h.service.List(ctx, o, f, at.Before, limit)
 	if err != nil {
 		return none, err
 	}
@@ -126,7 +130,7 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	if next != 0 {
 		on = place{Before: next, AsOf: at.AsOf}
 	}
-	page, err := web.PageOf(ctx, s.cfg.Cursors, limit, items, on)
+	page, err := web.PageOf(ctx, h.service.cfg.Cursors, limit, items, on)
 	page.Value.Page.AsOf = at.AsOf
 	return survey.KeepPage[Item](set)(page, err)
 }

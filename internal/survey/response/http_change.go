@@ -17,33 +17,33 @@ const correcting = "What was decided about the response before is open again, an
 	"to add, remove or move entries, or to take the list out, needs the scope responses:pii (ENTRIES_WITHHELD). An entry has nothing but its place to tell whose it is: send them in the order you have read."
 
 // changeRoutes are those of one response.
-func (s *Service) changeRoutes(a *web.API) {
+func (h handlers) changeRoutes(a *web.API) {
 	const read, write, path = "responses:read", "responses:write", "/v1/responses/{responseId}"
 	changing := []string{"RESPONSE_NOT_FOUND", invalidCode, "INVALID_PARAMETER", "HOUSEHOLD_ERASED", "RESPONSE_LOCKED", "SURVEY_ARCHIVED", "NOT_COLLECTOR", "ENTRIES_WITHHELD", "STALE_REVISION", "PRECONDITION_REQUIRED"}
-	web.Get(a, "/v1/responses", s.serveOfHousehold, web.Doc{
+	web.Get(a, "/v1/responses", h.serveOfHousehold, web.Doc{
 		Summary: "List the responses of a household", Scope: read, Tag: tag, Codes: []string{"INVALID_PARAMETER"},
 		Description: "In all surveys, one after the other, round by round. A page may be short, follow hasMore. Without the scope responses:pii it has the responses you have collected or sent. " +
 			"A pseudonym of a household is not understood here: filter the list of a survey by it.",
 	})
-	web.Get(a, path, s.serveGet, web.Doc{
+	web.Get(a, path, h.serveGet, web.Doc{
 		Summary: "Read a response", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND", "REVISION_NOT_FOUND"},
 		Description: "missingAttachments names the files that have not arrived. With at it is read as it was; the flags of earlier revisions are not kept.",
 	})
-	web.Put(a, path, s.servePut, web.Doc{
+	web.Put(a, path, h.servePut, web.Doc{
 		Summary: "Correct a response", Scope: write, Tag: tag, Codes: changing, Example: corrected(),
 		Description: "The body is the whole content. Answers about a person that the key may not read and that are not sent stay. " + correcting,
 	})
-	web.Patch(a, path, s.servePatch, web.Doc{
+	web.Patch(a, path, h.servePatch, web.Doc{
 		Summary: "Correct part of a response", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Codes: changing,
 		Example:     map[string]any{"responses": map[string]any{"socio_economic": map[string]any{"household_size": 6}}},
 		Description: "null takes an answer out. A JSON patch is applied to the content as this key reads it: answers it may not read are not there to be tested, copied or removed, and stay unless it adds them anew. " + correcting,
 	})
-	web.Delete(a, path, s.serveDelete, web.Doc{
+	web.Delete(a, path, h.serveDelete, web.Doc{
 		Summary: "Take the content out of a response", Scope: write, Tag: tag,
 		Codes:       []string{"RESPONSE_NOT_FOUND", "RESPONSE_LOCKED", "NOT_COLLECTOR", "STALE_REVISION", "PRECONDITION_REQUIRED", "INVALID_PARAMETER"},
 		Description: "What stays is that there was a response, of which household and when, and who decided what. Answers, place, metadata and files are gone, from its history too. Files of exports of the survey are removed. It cannot be undone.",
 	})
-	web.Get(a, path+"/history", s.serveHistory, web.Doc{
+	web.Get(a, path+"/history", h.serveHistory, web.Doc{
 		Summary: "List the revisions of a response, newest first", Scope: read, Tag: tag, Codes: []string{"RESPONSE_NOT_FOUND"},
 	})
 }
@@ -60,7 +60,7 @@ type changed struct {
 	Reason  string `query:"reason" doc:"Why, for the history; at most 1,000 characters. Needed where a response is verified, or taken out." example:"The household has called."`
 }
 
-func (s *Service) serveGet(ctx context.Context, in *struct {
+func (h handlers) serveGet(ctx context.Context, in *struct {
 	one
 	At string `query:"at" doc:"Revision, or time, to read it as it was." example:"1"`
 	survey.FieldsQuery
@@ -68,7 +68,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 ) (web.Reply[*Record], error) {
 	var set survey.FieldSet
 	if in.Fields != "" {
-		_, o, err := s.Find(ctx, s.db, in.ID)
+		_, o, err := h.service.Find(ctx, h.service.db, in.ID)
 		if err == nil {
 			set, err = in.Set(known(o.Form))
 		}
@@ -78,24 +78,24 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	}
 	keep := survey.KeepOne[*Record](set)
 	if in.At != "" {
-		return keep(s.At(ctx, in.ID, in.At))
+		return keep(h.service.At(ctx, in.ID, in.At))
 	}
-	return keep(s.Get(ctx, in.ID))
+	return keep(h.service.Get(ctx, in.ID))
 }
 
-func (s *Service) servePut(ctx context.Context, in *struct {
+func (h handlers) servePut(ctx context.Context, in *struct {
 	changed
 	Body Draft
 },
 ) (web.Reply[*Record], error) {
-	return s.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Draft: &in.Body})
+	return h.service.Correct(ctx, in.ID, Correction{IfMatch: in.IfMatch, Reason: in.Reason, Draft: &in.Body})
 }
 
 // Patch is a change of a response. It documents the body; the raw bytes are what
 // is merged.
 type Patch Draft
 
-func (s *Service) servePatch(ctx context.Context, in *struct {
+func (h handlers) servePatch(ctx context.Context, in *struct {
 	changed
 	Body    Patch
 	RawBody []byte
@@ -105,34 +105,34 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 	if web.IsJSONPatch(ctx) {
 		c.Patch, c.JSONPatch = nil, in.RawBody
 	}
-	return s.Correct(ctx, in.ID, c)
+	return h.service.Correct(ctx, in.ID, c)
 }
 
-func (s *Service) serveDelete(ctx context.Context, in *changed) (web.Reply[*Record], error) {
-	return s.Redact(ctx, in.ID, in.IfMatch, in.Reason)
+func (h handlers) serveDelete(ctx context.Context, in *changed) (web.Reply[*Record], error) {
+	return h.service.Redact(ctx, in.ID, in.IfMatch, in.Reason)
 }
 
-func (s *Service) serveHistory(ctx context.Context, in *struct {
+func (h handlers) serveHistory(ctx context.Context, in *struct {
 	one
 	web.Paging
 },
 ) (web.Reply[web.Page[Revision]], error) {
 	var at place
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err != nil {
 		return web.Reply[web.Page[Revision]]{}, err
 	}
-	items, next, err := s.History(ctx, in.ID, at.Before, limit)
+	items, next, err := h.service.History(ctx, in.ID, at.Before, limit)
 	if err != nil {
 		return web.Reply[web.Page[Revision]]{}, err
 	}
 	if next == 0 {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place{Before: next})
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place{Before: next})
 }
 
-func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
+func (h handlers) serveOfHousehold(ctx context.Context, in *struct {
 	Household string `query:"householdId" doc:"DID of the household; needed." example:"did:ixo:household/123"`
 	survey.FieldsQuery
 	web.Paging
@@ -157,19 +157,19 @@ func (s *Service) serveOfHousehold(ctx context.Context, in *struct {
 		return none, err
 	}
 	var at Place
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err != nil {
 		return none, err
 	}
-	items, next, err := s.OfHousehold(ctx, in.Household, at, limit)
+	items, next, err := h.service.OfHousehold(ctx, in.Household, at, limit)
 	if err != nil {
 		return none, err
 	}
 	keep := survey.KeepPage[Item](set)
 	if next == nil {
-		return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, nil))
+		return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil))
 	}
-	return keep(web.PageOf(ctx, s.cfg.Cursors, limit, items, next))
+	return keep(web.PageOf(ctx, h.service.cfg.Cursors, limit, items, next))
 }
 
 // corrected is a content without what makes the response this one: that stays.

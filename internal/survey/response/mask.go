@@ -13,8 +13,9 @@ import (
 )
 
 // Sight is how the caller of ctx sees who is who in a survey.
-func (s *Service) Sight(ctx context.Context, o *survey.Open) privacy.Sight {
-	return privacy.See(web.CallerFrom(ctx), s.cfg.Vault.Pseudonyms(o.Workspace, o.Project))
+func (rd *reader) Sight(ctx context.Context, o *survey.Open) privacy.Sight {
+	c := web.CallerFrom(ctx)
+	return privacy.See(c.DID, c.May, rd.vault.Pseudonyms(o.Workspace, o.Project))
 }
 
 // Knows reports whether the caller may know who a response is about: by its
@@ -79,12 +80,12 @@ func plus(list []byte, pointer string) ([]byte, error) {
 
 // unveiled is a draft of whoever has read names: they mean what they stand for, and
 // what could not be read and is not sent stays.
-func (s *Service) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
+func (rd *reader) unveiled(ctx context.Context, o *survey.Open, r *Row, d *Draft) (*Draft, error) {
 	h, err := r.Head()
 	if err != nil || r.Knows(ctx) {
 		return d, err
 	}
-	x, next := s.Sight(ctx, o), *d
+	x, next := rd.Sight(ctx, o), *d
 	back := func(to *string, name, is string) {
 		if *to == name {
 			*to = is

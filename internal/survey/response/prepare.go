@@ -31,8 +31,8 @@ type Prepared struct {
 	open     *survey.Open
 	draft    *Draft
 	old      *Row // of a correction
-	late     Late // of a content that waited
-	aside    bool // it is to wait
+	held     Held // of a content that was held
+	hold     bool // it is to be held
 	row      Row
 	head     Head
 	whole    Whole  // what it says, all of it
@@ -49,34 +49,34 @@ type Prepared struct {
 // its answers and renders the record. offline allows gaps. Faults:
 // RESPONSE_INVALID, SURVEY_NOT_ACTIVE, HOUSEHOLD_ERASED, SCOPE_MISSING,
 // COLLECTOR_UNKNOWN.
-func (s *Service) Prepare(ctx context.Context, o *survey.Open, d *Draft, offline bool) (*Prepared, error) {
+func (pr *preparer) Prepare(ctx context.Context, o *survey.Open, d *Draft, offline bool) (*Prepared, error) {
 	if err := mayTake(ctx, o, d); err != nil {
 		return nil, err
 	}
-	return s.check(ctx, &Prepared{open: o, draft: d}, offline)
+	return pr.check(ctx, &Prepared{open: o, draft: d}, offline)
 }
 
-// PrepareAside prepares a content that is to wait, whatever the survey takes
+// PrepareToHold prepares a content that is to be held, whatever the survey takes
 // now. Faults are those of Prepare.
-func (s *Service) PrepareAside(ctx context.Context, o *survey.Open, d *Draft) (*Prepared, error) {
+func (pr *preparer) PrepareToHold(ctx context.Context, o *survey.Open, d *Draft) (*Prepared, error) {
 	if err := mayPost(web.CallerFrom(ctx), o, d); err != nil {
 		return nil, err
 	}
-	return s.check(ctx, &Prepared{open: o, draft: d, aside: true}, true)
+	return pr.check(ctx, &Prepared{open: o, draft: d, hold: true}, true)
 }
 
-// Late is how a content came that has waited.
-type Late struct {
+// Held is how a content came that was held.
+type Held struct {
 	Sender string
 	At     time.Time
 	Hash   []byte // of the content as it was sent: whoever repeats it did nothing wrong
 	Reason string // why it is taken
 }
 
-// PrepareLate prepares a content that somebody has sent before and that was set
-// aside then, whatever the survey takes now. Faults are those of Prepare.
-func (s *Service) PrepareLate(ctx context.Context, o *survey.Open, d *Draft, l Late) (*Prepared, error) {
-	p, err := s.check(ctx, &Prepared{open: o, draft: d, late: l}, true)
+// PrepareHeld prepares a content that somebody has sent before and that was
+// held then, whatever the survey takes now. Faults are those of Prepare.
+func (pr *preparer) PrepareHeld(ctx context.Context, o *survey.Open, d *Draft, l Held) (*Prepared, error) {
+	p, err := pr.check(ctx, &Prepared{open: o, draft: d, held: l}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -97,18 +97,18 @@ func (p *Prepared) Hash() []byte { return p.row.Hash }
 func (p *Prepared) HasFiles() bool { return len(p.uses) > 0 }
 
 // check is Prepare without the question whether the survey takes responses.
-func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepared, error) {
+func (pr *preparer) check(ctx context.Context, p *Prepared, offline bool) (*Prepared, error) {
 	var c fault.Checks
-	o, d, now := p.open, p.draft, s.now()
+	o, d, now := p.open, p.draft, pr.now()
 	d.check(&c)
 	if d.Round > o.Round {
 		c.Add("/round", "out_of_range", fmt.Sprintf("The open round is %d.", o.Round))
 	}
 	var err error
-	if p.home, err = s.cfg.Surveys.Household(ctx, s.db, o, d.HouseholdID); err != nil {
+	if p.home, err = pr.cfg.Surveys.Household(ctx, pr.db, o, d.HouseholdID); err != nil {
 		return nil, err
 	}
-	if err := p.fill(ctx, s.db.NewNID(), now); err != nil {
+	if err := p.fill(ctx, pr.db.NewNID(), now); err != nil {
 		return nil, err
 	}
 	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: now, Partial: d.Partial || offline})
@@ -127,25 +127,25 @@ func (s *Service) check(ctx context.Context, p *Prepared, offline bool) (*Prepar
 		return nil, err
 	}
 	p.attach(r)
-	if err := s.judge(ctx, p, r); err != nil {
+	if err := pr.judge(ctx, p, r); err != nil {
 		return nil, err
 	}
-	if err := s.render(p, r); err != nil {
+	if err := pr.render(p, r); err != nil {
 		return nil, err
 	}
-	if err := s.notErased(ctx, p); err != nil {
+	if err := pr.notErased(ctx, p); err != nil {
 		return nil, err
 	}
-	return p, s.announce(ctx, p)
+	return p, pr.announce(ctx, p)
 }
 
 // notErased refuses a household that was erased. What is only inserted need not
 // ask: the insert does. What is sealed would make the household a new key first.
-func (s *Service) notErased(ctx context.Context, p *Prepared) error {
-	if p.private == nil && p.old == nil && p.late.At.IsZero() && !p.aside && p.draft.Supersedes == "" {
+func (pr *preparer) notErased(ctx context.Context, p *Prepared) error {
+	if p.private == nil && p.old == nil && p.held.At.IsZero() && !p.hold && p.draft.Supersedes == "" {
 		return nil
 	}
-	return privacy.CheckErased(ctx, s.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
+	return privacy.CheckErased(ctx, pr.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
 }
 
 // attach finds the files of a response. Those in answers about a person are
@@ -174,12 +174,12 @@ func (p *Prepared) attach(r *form.Result) {
 }
 
 // announce prepares the event of a new response.
-func (s *Service) announce(ctx context.Context, p *Prepared) (err error) {
+func (pr *preparer) announce(ctx context.Context, p *Prepared) (err error) {
 	if p.old != nil {
 		return nil
 	}
 	r := &p.row
-	p.event, err = s.cfg.Events.Prepare(ctx, event.Event{
+	p.event, err = pr.cfg.Events.Prepare(ctx, event.Event{
 		Workspace: r.Workspace, Type: "response.submitted", Subject: r.ResponseID, Revision: r.Revision,
 		Data: submittedData{p.open.SurveyID, r.Status, r.Round, r.Flags},
 	})
@@ -237,9 +237,9 @@ func mayDecide(caller web.Caller, v *Verification) error {
 // fill gives the draft's members their places and defaults.
 func (p *Prepared) fill(ctx context.Context, nid int64, now time.Time) error {
 	d, o, caller := p.draft, p.open, web.CallerFrom(ctx)
-	sender, arrived := cmp.Or(p.late.Sender, caller.DID), now
-	if !p.late.At.IsZero() {
-		arrived = p.late.At
+	sender, arrived := cmp.Or(p.held.Sender, caller.DID), now
+	if !p.held.At.IsZero() {
+		arrived = p.held.At
 	}
 	id := d.ResponseID
 	if id == "" {
@@ -341,7 +341,7 @@ func statusOf(r *form.Result) Status {
 }
 
 // judge says what the survey and its checks think of the response.
-func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error {
+func (pr *preparer) judge(ctx context.Context, p *Prepared, r *form.Result) error {
 	o, h := p.open, &p.head
 	p.row.Status = statusOf(r)
 	h.Status, h.Completeness, h.Consent, h.Dropped = p.row.Status, r.Completeness, r.Consent, r.Dropped
@@ -355,12 +355,12 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 			h.Eligible = &ok
 		}
 	}
-	settings, err := s.cfg.Settings(ctx, o)
+	settings, err := pr.cfg.Settings(ctx, o)
 	if err != nil {
 		return err
 	}
 	var view []form.SectionView
-	p.flags = s.plans.Of(o.Form).Check(settings, p.interview(r), func(path []string) bool {
+	p.flags = pr.plans.Of(o.Form).Check(settings, p.interview(r), func(path []string) bool {
 		if view == nil {
 			view = o.Form.View("", r)
 		}
@@ -369,12 +369,12 @@ func (s *Service) judge(ctx context.Context, p *Prepared, r *form.Result) error 
 	p.row.Flags = int64(len(p.flags))
 	switch {
 	case p.draft.Verification != nil:
-		if err := p.mayImport(s.now()); err != nil {
+		if err := p.mayImport(pr.now()); err != nil {
 			return err
 		}
 		p.decision, p.imported = p.draft.Verification, true
 	case p.old == nil && o.Policy.Mode == "auto" && p.row.Status == Complete && !p.stopped():
-		p.decision = &Verification{Status: Verified, Verifier: s.cfg.Self, Timestamp: h.ReceivedAt}
+		p.decision = &Verification{Status: Verified, Verifier: pr.cfg.Self, Timestamp: h.ReceivedAt}
 	}
 	if p.decision == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 // Find reads a response the caller may see, with its survey, by its id or its
 // reference in exports. Responses of surveys of other projects do not exist for
 // a key that is limited to some. The fault is RESPONSE_NOT_FOUND.
-func (s *Service) Find(ctx context.Context, q db.Querier, id string) (*Row, *survey.Open, error) {
+func (fd *finder) Find(ctx context.Context, q db.Querier, id string) (*Row, *survey.Open, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	var r *Row
 	var err error
@@ -31,13 +31,13 @@ func (s *Service) Find(ctx context.Context, q db.Querier, id string) (*Row, *sur
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := s.openOf(ctx, r)
+	o, err := fd.openOf(ctx, r)
 	return r, o, err
 }
 
 // FindForUpdate is Find for a response that is about to change.
-func (s *Service) FindForUpdate(ctx context.Context, tx *db.Tx, o *survey.Open, id string) (*Row, error) {
-	r, err := findForUpdate(ctx, tx, s.db.Dialect(), o.Workspace, id)
+func (fd *finder) FindForUpdate(ctx context.Context, tx *db.Tx, o *survey.Open, id string) (*Row, error) {
+	r, err := findForUpdate(ctx, tx, fd.db.Dialect(), o.Workspace, id)
 	if err == nil && r.Survey != o.NID {
 		return nil, notFound()
 	}
@@ -45,14 +45,14 @@ func (s *Service) FindForUpdate(ctx context.Context, tx *db.Tx, o *survey.Open, 
 }
 
 // openOf gives the survey of a response.
-func (s *Service) openOf(ctx context.Context, r *Row) (*survey.Open, error) {
+func (fd *finder) openOf(ctx context.Context, r *Row) (*survey.Open, error) {
 	var head struct {
 		SurveyID string `json:"surveyId"`
 	}
 	if err := json.Unmarshal(r.Body, &head); err != nil {
 		return nil, fmt.Errorf("read response: %w", err)
 	}
-	o, err := s.cfg.Surveys.Open(ctx, head.SurveyID)
+	o, err := fd.surveys.Open(ctx, head.SurveyID)
 	if fault.CodeOf(err) == "SURVEY_NOT_FOUND" {
 		return nil, notFound()
 	}
@@ -60,13 +60,13 @@ func (s *Service) openOf(ctx context.Context, r *Row) (*survey.Open, error) {
 }
 
 // sees reports whether the caller sees a response.
-func (s *Service) sees(ctx context.Context, nid int64) (bool, error) {
-	r, err := findByNID(ctx, s.db, nid)
+func (fd *finder) sees(ctx context.Context, nid int64) (bool, error) {
+	r, err := findByNID(ctx, fd.db, nid)
 	if err == nil && r.Workspace != web.CallerFrom(ctx).Workspace {
 		return false, nil
 	}
 	if err == nil {
-		_, err = s.openOf(ctx, r)
+		_, err = fd.openOf(ctx, r)
 	}
 	if fault.KindOf(err) == fault.NotFound {
 		return false, nil

@@ -19,7 +19,7 @@ import (
 )
 
 // render makes the row of a prepared response.
-func (s *Service) render(p *Prepared, r *form.Result) error {
+func (pr *preparer) render(p *Prepared, r *form.Result) error {
 	content, err := p.draft.content()
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (s *Service) render(p *Prepared, r *form.Result) error {
 	if err != nil {
 		return err
 	}
-	p.row.Hash = s.hashOf(p.row.Workspace, content)
+	p.row.Hash = pr.hashOf(p.row.Workspace, content)
 	p.row.FirstHash = p.row.Hash
 	p.row.Body, p.row.Answers = body, r.Public
 	if r.Private == nil && p.draft.Location == nil {
@@ -73,12 +73,12 @@ type Whole struct {
 
 // Read gives everything of a response, what is about a person too, whatever
 // the caller may read: it is for comparing and correcting.
-func (s *Service) Read(ctx context.Context, q db.Querier, project string, r *Row) (Whole, error) {
+func (rd *reader) Read(ctx context.Context, q db.Querier, project string, r *Row) (Whole, error) {
 	w := Whole{Answers: r.Answers}
 	if len(r.Sealed) == 0 {
 		return w, nil
 	}
-	text, err := s.cfg.Vault.Open(ctx, q, r.ref(project), r.bind(), r.Sealed)
+	text, err := rd.vault.Open(ctx, q, r.ref(project), r.bind(), r.Sealed)
 	if errors.Is(err, privacy.ErrDestroyed) {
 		w.Erased = true
 		return w, nil
@@ -97,11 +97,11 @@ func (s *Service) Read(ctx context.Context, q db.Querier, project string, r *Row
 }
 
 // show renders a response for the caller of ctx, who sees it as seen.
-func (s *Service) show(ctx context.Context, q db.Querier, project string, r, seen *Row) ([]byte, error) {
+func (rd *reader) show(ctx context.Context, q db.Querier, project string, r, seen *Row) ([]byte, error) {
 	x := extras{masked: seen.Masked}
 	w, err := Whole{Answers: seen.Answers}, error(nil)
 	if len(r.Sealed) > 0 && web.CallerFrom(ctx).May(privacy.PII) {
-		if w, err = s.Read(ctx, q, project, r); err != nil {
+		if w, err = rd.Read(ctx, q, project, r); err != nil {
 			return nil, err
 		}
 		if !w.Erased {

@@ -44,6 +44,28 @@ type Config struct {
 
 // Service holds the use cases of responses.
 type Service struct {
+	finder
+	reader
+	preparer
+	cfg Config
+	db  *db.DB
+	now func() time.Time
+}
+
+// finder finds responses, and the surveys they are for.
+type finder struct {
+	db      *db.DB
+	surveys *survey.Service
+}
+
+// reader reads what responses say, as far as a caller may know it.
+type reader struct {
+	db    *db.DB
+	vault *privacy.Vault
+}
+
+// preparer checks drafts of responses and makes their rows.
+type preparer struct {
 	cfg   Config
 	db    *db.DB
 	now   func() time.Time
@@ -74,13 +96,17 @@ func New(cfg Config) *Service {
 	if cfg.Redacted == nil {
 		cfg.Redacted = func(context.Context, *survey.Open) error { return nil }
 	}
-	return &Service{cfg: cfg, db: cfg.DB, now: cfg.Now, hash: cfg.Key.Derive("response content")}
+	return &Service{
+		finder: finder{cfg.DB, cfg.Surveys}, reader: reader{cfg.DB, cfg.Vault},
+		preparer: preparer{cfg: cfg, db: cfg.DB, now: cfg.Now, hash: cfg.Key.Derive("response content")},
+		cfg:      cfg, db: cfg.DB, now: cfg.Now,
+	}
 }
 
 // hashOf names a content of a workspace. Nobody without the server's key can
 // try out what the content may have been.
-func (s *Service) hashOf(ws string, content []byte) []byte {
-	mac := hmac.New(sha256.New, s.hash)
+func (pr *preparer) hashOf(ws string, content []byte) []byte {
+	mac := hmac.New(sha256.New, pr.hash)
 	mac.Write([]byte(ws + "\x00"))
 	mac.Write(content)
 	return mac.Sum(nil)

@@ -76,7 +76,7 @@ func (s *Service) submitTx(ctx context.Context, tx *db.Tx, p *Prepared, body []b
 // draft names by itself or by its template. A draft that was stored by its
 // template is for that survey. Faults: SURVEY_NOT_FOUND, AMBIGUOUS_SURVEY,
 // RESPONSE_INVALID.
-func (s *Service) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.Open, error) {
+func (fd *finder) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.Open, error) {
 	name := surveyID
 	if name == "" {
 		name = d.SurveyID
@@ -86,7 +86,7 @@ func (s *Service) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.
 		c.Require(false, "/surveyId")
 		return nil, c.Err(invalidCode, "The response is not valid.")
 	}
-	o, err := s.cfg.Surveys.Open(ctx, name)
+	o, err := fd.surveys.Open(ctx, name)
 	if err == nil {
 		if surveyID != "" && d.SurveyID != "" && d.SurveyID != o.SurveyID && d.SurveyID != o.TemplateID {
 			return nil, fault.New(fault.Invalid, invalidCode, "The response is not valid.").
@@ -95,18 +95,18 @@ func (s *Service) Pick(ctx context.Context, surveyID string, d *Draft) (*survey.
 		if surveyID != "" {
 			return o, nil
 		}
-		return s.orTemplate(ctx, o, d)
+		return fd.orTemplate(ctx, o, d)
 	}
 	if surveyID != "" || fault.CodeOf(err) != "SURVEY_NOT_FOUND" {
 		return nil, err
 	}
-	return s.pickByTemplate(ctx, name, d, err)
+	return fd.pickByTemplate(ctx, name, d, err)
 }
 
 // orTemplate refuses a survey whose id is also that of a template other active
 // surveys use: whoever means the template must not land in that survey.
-func (s *Service) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*survey.Open, error) {
-	others, err := s.cfg.Surveys.ByTemplate(ctx, o.SurveyID, d.HouseholdID)
+func (fd *finder) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*survey.Open, error) {
+	others, err := fd.surveys.ByTemplate(ctx, o.SurveyID, d.HouseholdID)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s *Service) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*su
 	if len(others) == 0 && o.SurveyID != o.TemplateID {
 		return o, nil
 	}
-	if stored, err := s.pickStored(ctx, o.SurveyID, d); stored != nil || err != nil {
+	if stored, err := fd.pickStored(ctx, o.SurveyID, d); stored != nil || err != nil {
 		return stored, err
 	}
 	if len(others) == 0 {
@@ -127,11 +127,11 @@ func (s *Service) orTemplate(ctx context.Context, o *survey.Open, d *Draft) (*su
 // uses the template or has its name: whoever repeats a response means what they
 // meant before, whatever other surveys of the template do since. nil for none,
 // and for one the caller may not know: it would learn of it.
-func (s *Service) pickStored(ctx context.Context, template string, d *Draft) (*survey.Open, error) {
+func (fd *finder) pickStored(ctx context.Context, template string, d *Draft) (*survey.Open, error) {
 	if d.ResponseID == "" {
 		return nil, nil
 	}
-	r, o, err := s.Find(ctx, s.db, d.ResponseID)
+	r, o, err := fd.Find(ctx, fd.db, d.ResponseID)
 	switch {
 	case fault.CodeOf(err) == "RESPONSE_NOT_FOUND":
 		return nil, nil
@@ -143,11 +143,11 @@ func (s *Service) pickStored(ctx context.Context, template string, d *Draft) (*s
 	return o, nil
 }
 
-func (s *Service) pickByTemplate(ctx context.Context, template string, d *Draft, missing error) (*survey.Open, error) {
-	if stored, err := s.pickStored(ctx, template, d); stored != nil || err != nil {
+func (fd *finder) pickByTemplate(ctx context.Context, template string, d *Draft, missing error) (*survey.Open, error) {
+	if stored, err := fd.pickStored(ctx, template, d); stored != nil || err != nil {
 		return stored, err
 	}
-	all, err := s.cfg.Surveys.ByTemplate(ctx, template, d.HouseholdID)
+	all, err := fd.surveys.ByTemplate(ctx, template, d.HouseholdID)
 	switch {
 	case err != nil:
 		return nil, err
@@ -157,15 +157,6 @@ func (s *Service) pickByTemplate(ctx context.Context, template string, d *Draft,
 		return all[0], nil
 	}
 	return nil, Ambiguous(all)
-}
-
-// Ambiguous is the fault that names the surveys a response may be for.
-func Ambiguous(all []*survey.Open) error {
-	ids := make([]string, len(all))
-	for i, o := range all {
-		ids[i] = o.SurveyID
-	}
-	return ambiguous(ids)
 }
 
 // stored answers a draft that was stored before exactly as it is, if it was.
@@ -241,12 +232,12 @@ func (r *Row) isAgain(ctx context.Context, sent *Row) bool {
 }
 
 // answer is a stored response as it is sent.
-func (s *Service) answer(ctx context.Context, q db.Querier, o *survey.Open, r *Row) (web.Reply[*Record], error) {
-	seen, err := r.veil(ctx, s.Sight(ctx, o), o.Form)
+func (rd *reader) answer(ctx context.Context, q db.Querier, o *survey.Open, r *Row) (web.Reply[*Record], error) {
+	seen, err := r.veil(ctx, rd.Sight(ctx, o), o.Form)
 	if err != nil {
 		return web.Reply[*Record]{}, err
 	}
-	body, err := s.show(ctx, q, o.Project, r, seen)
+	body, err := rd.show(ctx, q, o.Project, r, seen)
 	if err != nil {
 		return web.Reply[*Record]{}, err
 	}

@@ -11,7 +11,9 @@
 // will see differently is listed in a sheet of its own, hearth_notes.
 //
 // Expressions are XPath there and CEL here. Both sides are parsed and translated
-// piece by piece. What has no equivalent is left out and reported with its cell;
+// piece by piece, with what the template knows about the kinds of answers: XPath
+// turns texts and numbers into each other, CEL does not. What has no equivalent
+// is left out and reported with its cell;
 // nothing is ever left out without a word.
 package xlsform
 

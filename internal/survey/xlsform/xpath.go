@@ -1,8 +1,3 @@
-// Package xpath translates the expressions of XLSForm, a part of XPath, into the
-// CEL of our templates and back. Each side is parsed by a parser of its own and
-// translated piece by piece, with what the template knows about the kinds of
-// answers: XPath turns texts and numbers into each other, CEL does not. What has
-// no equivalent is an error, never a guess.
 package xlsform
 
 // Want is what an expression is for.

@@ -15,7 +15,7 @@ import (
 // sampleTemplate has a question of every kind that expressions meet.
 func xpathSampleTemplate(t testing.TB) *form.Template {
 	t.Helper()
-	text, err := os.ReadFile("../testdata/sample.json")
+	text, err := os.ReadFile("testdata/sample.json")
 	if err != nil {
 		t.Fatal(err)
 	}

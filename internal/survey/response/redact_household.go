@@ -1,9 +1,3 @@
-// Package blank takes out of the responses of a household what lies open in
-// them and may be about a person: what the sender added, the device, the names
-// of files, and every reason and note somebody wrote. The hashes of contents go
-// too: whoever sends contents until one is known would learn what was in it.
-// Answers about a person are not its business: they are sealed, and their key is
-// destroyed.
 package response
 
 import (
@@ -16,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// Response is a response of the household.
-type Response struct {
+// blankable is a response of the household.
+type blankable struct {
 	NID   int64
 	Files int64 // attachments it has
 
@@ -25,12 +19,16 @@ type Response struct {
 	body                string
 }
 
-// Household blanks the responses of a household and lists them. blanked is how
-// many had something to take out; a second call finds none.
-func Household(ctx context.Context, tx *db.Tx, ws, household string) (all []Response, blanked int64, err error) {
-	var last Response
+// blankHousehold takes out of the responses of a household what lies open in
+// them and may be about a person: what the sender added, the device, the names
+// of files, and every reason and note somebody wrote. The hashes of contents go
+// too: whoever sends contents until one is known would learn what was in it.
+// Sealed answers go with their key. It lists the responses; blanked is how many
+// had something to take out, and a second call finds none.
+func blankHousehold(ctx context.Context, tx *db.Tx, ws, household string) (all []blankable, blanked int64, err error) {
+	var last blankable
 	for {
-		page, err := list(ctx, tx, ws, household, last)
+		page, err := listToBlank(ctx, tx, ws, household, last)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -43,7 +41,7 @@ func Household(ctx context.Context, tx *db.Tx, ws, household string) (all []Resp
 				blanked++
 			}
 			last = r
-			all = append(all, Response{NID: r.NID, Files: r.Files})
+			all = append(all, blankable{NID: r.NID, Files: r.Files})
 		}
 		if len(page) == 0 {
 			break
@@ -56,8 +54,8 @@ func Household(ctx context.Context, tx *db.Tx, ws, household string) (all []Resp
 }
 
 // blank takes out what is to go of a response; false when there was nothing.
-func (r *Response) blank(ctx context.Context, tx *db.Tx) (bool, error) {
-	body, changed, err := head(r.body)
+func (r *blankable) blank(ctx context.Context, tx *db.Tx) (bool, error) {
+	body, changed, err := blankHead(r.body)
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +88,7 @@ func (r *Response) blank(ctx context.Context, tx *db.Tx) (bool, error) {
 }
 
 // blankPast does the same with earlier revisions.
-func (r *Response) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err error) {
+func (r *blankable) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err error) {
 	for after := int64(0); ; {
 		page, err := revisions(ctx, tx, r.NID, after)
 		if err != nil || len(page) == 0 {
@@ -98,7 +96,7 @@ func (r *Response) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err 
 		}
 		for _, p := range page {
 			after = p.number
-			body, more, err := head(p.body)
+			body, more, err := blankHead(p.body)
 			if err != nil {
 				return false, err
 			}
@@ -113,9 +111,9 @@ func (r *Response) blankPast(ctx context.Context, tx *db.Tx) (changed bool, err 
 	}
 }
 
-// head is the stored part of a record without what is to go, and marked as
+// blankHead is the stored part of a record without what is to go, and marked as
 // erased; false when it was so before.
-func head(body string) (string, bool, error) {
+func blankHead(body string) (string, bool, error) {
 	var m map[string]jsontext.Value
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
 		return "", false, fmt.Errorf("read response: %w", err)

@@ -24,21 +24,21 @@ const (
 	blankSent = `UPDATE response_conflicts SET reason = '', hash = substr(sealed, 1, 24) WHERE ws = $1 AND household = $2 AND (reason <> '' OR length(hash) > 24)`
 )
 
-func list(ctx context.Context, tx *db.Tx, ws, household string, after Response) ([]Response, error) {
+func listToBlank(ctx context.Context, tx *db.Tx, ws, household string, after blankable) ([]blankable, error) {
 	rows, err := tx.Query(ctx, selectResponses, ws, household, after.survey, after.round, after.slot)
-	return db.Collect(rows, err, "list responses", func(r *Response, row db.Row) error {
+	return db.Collect(rows, err, "list responses", func(r *blankable, row db.Row) error {
 		return row.Scan(&r.NID, &r.survey, &r.round, &r.slot, &r.Files, &r.body)
 	})
 }
 
-type revision struct {
+type openRevision struct {
 	number int64
 	body   string
 }
 
-func revisions(ctx context.Context, tx *db.Tx, nid, after int64) ([]revision, error) {
+func revisions(ctx context.Context, tx *db.Tx, nid, after int64) ([]openRevision, error) {
 	rows, err := tx.Query(ctx, selectRevisions, nid, after)
-	return db.Collect(rows, err, "list revisions", func(p *revision, row db.Row) error {
+	return db.Collect(rows, err, "list revisions", func(p *openRevision, row db.Row) error {
 		return row.Scan(&p.number, &p.body)
 	})
 }

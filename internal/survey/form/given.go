@@ -1,6 +1,3 @@
-// Package answer works on the answers of a response as a whole: it takes out
-// what was calculated, gives households other names, and names a content by its
-// hash. It is pure.
 package form
 
 import (
