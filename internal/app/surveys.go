@@ -13,7 +13,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -29,7 +29,7 @@ import (
 type surveys struct {
 	templates *template.Service
 	surveys   *survey.Service
-	vault     *privacy.Vault
+	vault     *vault.Vault
 	media     *media.Store
 	responses *response.Service
 	offline   *offline.Service
@@ -49,7 +49,7 @@ const (
 
 // buildSurveys makes the services of area B, lowest first.
 func (a *App) buildSurveys(ctx context.Context) {
-	s := &surveys{vault: privacy.NewVault(privacy.VaultConfig{Key: a.Key})}
+	s := &surveys{vault: vault.New(vault.Config{Key: a.Key})}
 	s.templates = template.New(template.Config{
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf,
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },

@@ -24,7 +24,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -88,7 +88,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Personal: personal,
 		Erasers:    a.erasers(),
-		Companions: a.companions, Certified: privacy.NoteErasure, Names: a.surveys.responses.NamesOf, Log: a.log,
+		Companions: a.companions, Certified: vault.NoteErasure, Names: a.surveys.responses.NamesOf, Log: a.log,
 		Condemn: a.exchange.Condemn,
 		Copies:  a.copies(),
 	})

@@ -35,14 +35,10 @@
 //   - Names and Sight: a household, person or device has one made-up name in
 //     all reads and files of a project, and another in each project. RecordName
 //     is the reference of a response.
-//   - Vault: personal answers are sealed under a key of the household, that
-//     under one of the project, and that under the server's own. Whoever
-//     destroys a key has erased everything it sealed, wherever copies of that
-//     lie. Keys of households are read from the store for each use and never
-//     kept in memory: a destroyed key is gone at once, in every instance.
-//   - NoteErasure, CheckErased and HoldErasures: which households a workspace
-//     has erased. Nothing new is stored about them, and an erasure and those
-//     who store something wait for each other.
+//   - Package vault: personal answers are sealed under a key of the household,
+//     that under one of the project, and that under the server's own. It knows
+//     which households a workspace has erased: nothing new is stored about them,
+//     and an erasure and those who store something wait for each other.
 //   - Registry: what each column of the store can hold about a person, which
 //     part takes it out when somebody is erased, and what stays. Whoever owns a
 //     table declares it with Table; app joins the declarations, a test compares

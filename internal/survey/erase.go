@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 )
 
 // erasedMark stands in the place of the attributes of a listed household that was
@@ -19,7 +19,7 @@ const blankLists = `UPDATE survey_households SET lat = NULL, lon = NULL, attribu
 
 // Erase removes what lists keep about a household. It is an erase.Eraser.
 func (l *lists) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-	if err := privacy.BeginErasure(ctx, tx, l.db.Dialect(), ws, did); err != nil {
+	if err := vault.BeginErasure(ctx, tx, l.db.Dialect(), ws, did); err != nil {
 		return 0, err
 	}
 	return eraseListed(ctx, tx, ws, did, l.now())

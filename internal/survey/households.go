@@ -12,7 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -45,7 +45,7 @@ func (l *lists) AddHouseholds(ctx context.Context, id string, up Upload) (web.Re
 		return none, fmt.Errorf("encode households: %w", err)
 	}
 	return once.Do(ctx, l.idem, func(tx *db.Tx) (web.Reply[*Merged], error) {
-		if err := privacy.HoldErasures(ctx, tx, l.db.Dialect(), r.Workspace, ids...); err != nil {
+		if err := vault.HoldErasures(ctx, tx, l.db.Dialect(), r.Workspace, ids...); err != nil {
 			return none, err
 		}
 		m, err := l.merge(ctx, tx, r, up.Items, string(text))
@@ -66,7 +66,7 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.H
 	if err != nil {
 		return nil, err
 	}
-	gone, err := privacy.ErasedAmong(ctx, tx, l.db.Dialect(), r.Workspace, ids)
+	gone, err := vault.ErasedAmong(ctx, tx, l.db.Dialect(), r.Workspace, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 			p.Unchanged++
 			continue
 		case gone[id]:
-			erased = append(erased, privacy.ErasedField(fmt.Sprintf("/items/%d/householdId", i), id))
+			erased = append(erased, vault.ErasedField(fmt.Sprintf("/items/%d/householdId", i), id))
 			continue
 		case !known:
 			p.Added++
@@ -141,7 +141,7 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 		}
 	}
 	if len(erased) > 0 {
-		return nil, campaign.Limited(privacy.ErasedFault(erased...))
+		return nil, campaign.Limited(vault.ErasedFault(erased...))
 	}
 	if len(locked) > 0 {
 		return nil, campaign.Limited(lockedFault(locked...))

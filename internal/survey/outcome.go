@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -80,7 +81,7 @@ func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househ
 			return h, nil // taken off the list
 		}
 		if now.Erased && !h.Erased { // since it was read
-			return nil, privacy.ErasedFault(privacy.ErasedField("/householdId", h.HouseholdID))
+			return nil, vault.ErasedFault(vault.ErasedField("/householdId", h.HouseholdID))
 		}
 		h = now
 	}
@@ -114,7 +115,7 @@ func (l *lists) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange
 	return once.Do(ctx, l.idem, func(tx *db.Tx) (web.Reply[*Household], error) {
 		h, err := findListed(ctx, tx, o.NID, did)
 		if err == nil && h.Erased {
-			err = privacy.ErasedFault(privacy.ErasedField("path/did", did))
+			err = vault.ErasedFault(vault.ErasedField("path/did", did))
 		}
 		if err == nil {
 			err = o.mayNote(ctx, h)

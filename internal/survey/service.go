@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -23,7 +23,7 @@ type Config struct {
 	Events    *event.Log
 	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
-	Vault     *privacy.Vault // names households for whoever may not know them
+	Vault     *vault.Vault // names households for whoever may not know them
 	Now       func() time.Time
 	// Project reports whether a DID is held here, and whether it is a project.
 	// Without it nothing is held.
@@ -43,7 +43,7 @@ func (c Config) withDefaults() Config {
 		c.Now = time.Now
 	}
 	if c.Vault == nil {
-		c.Vault = privacy.NewVault(privacy.VaultConfig{})
+		c.Vault = vault.New(vault.Config{})
 	}
 	if c.Project == nil {
 		c.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }
@@ -68,7 +68,7 @@ type lists struct {
 	*counters
 	events *event.Log
 	idem   *once.Store
-	vault  *privacy.Vault
+	vault  *vault.Vault
 }
 
 // opened are campaigns as they are asked for, compiled and kept until they

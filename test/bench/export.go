@@ -18,7 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
@@ -94,7 +94,7 @@ func openExports(ctx context.Context, dir string) (*exporter, error) {
 	x := &exporter{db: d}
 	cursors := web.Cursors{Key: make([]byte, 32)}
 	log := event.New(event.Config{DB: d, Cursors: cursors})
-	v := privacy.NewVault(privacy.VaultConfig{Key: key})
+	v := vault.New(vault.Config{Key: key})
 	templates := template.New(template.Config{DB: d, Events: log, Cursors: cursors})
 	surveys := survey.New(survey.Config{DB: d, Templates: templates, Events: log, Cursors: cursors, Vault: v})
 	responses := response.New(response.Config{DB: d, Surveys: surveys, Vault: v, Events: log, Cursors: cursors, Key: key})

@@ -24,7 +24,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/file"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
@@ -45,7 +45,7 @@ type Config struct {
 	Exchange  *exchange.Service
 	Surveys   *survey.Service
 	Responses *response.Service
-	Vault     *privacy.Vault
+	Vault     *vault.Vault
 	Idem      *once.Store
 	Now       func() time.Time
 }

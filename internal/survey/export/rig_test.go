@@ -21,9 +21,9 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
-	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/job"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -75,7 +75,7 @@ type rig struct {
 	log   *event.Log
 	jobs  *job.Service
 	rs    *response.Service
-	vault *privacy.Vault
+	vault *vault.Vault
 	h     surveytest.Server
 
 	tick atomic.Value // func(): called when the export reads its clock
@@ -108,7 +108,7 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	t.Helper()
 	key := surveytest.Key(t)
 	cursors := eventtest.Cursors()
-	r := &rig{db: d, done: make(chan struct{}, 1000), vault: privacy.NewVault(privacy.VaultConfig{Key: key})}
+	r := &rig{db: d, done: make(chan struct{}, 1000), vault: vault.New(vault.Config{Key: key})}
 	r.log = event.New(event.Config{DB: d, Cursors: cursors})
 	once := once.New(once.Config{DB: d, Key: key})
 	r.jobs = job.New(job.Config{DB: d, Cursors: cursors, Now: r.clock, Record: func(_ context.Context, tx *db.Tx, _, _ string, _ int64) error {

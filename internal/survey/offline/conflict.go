@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -95,8 +96,8 @@ type row struct {
 	sealed     []byte
 }
 
-func (c *row) ref(project string) privacy.Ref {
-	return privacy.Ref{Workspace: c.ws, Project: project, Household: c.household}
+func (c *row) ref(project string) vault.Ref {
+	return vault.Ref{Workspace: c.ws, Project: project, Household: c.household}
 }
 
 func (c *row) bind() string { return "conflict " + strconv.FormatInt(c.nid, 10) }
@@ -160,7 +161,7 @@ func name(ctx context.Context, p *response.Prepared) []byte {
 // keep stores a content that is to wait.
 func (s *Service) keep(ctx context.Context, tx *db.Tx, x refused, c *row, r *Result) error {
 	o, d, sent := x.p.Open(), x.p.Draft(), x.p.Sent()
-	if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), o.Workspace, d.HouseholdID); err != nil {
+	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), o.Workspace, d.HouseholdID); err != nil {
 		return err
 	}
 	a := aside{Hash: x.p.Hash(), Draft: *d, Head: sent.Head, Answers: sent.Whole.Answers, Location: sent.Whole.Location}
@@ -196,7 +197,7 @@ func (s *Service) notKept(ctx context.Context, tx *db.Tx, c *row, r *Result) err
 		r.ConflictID = nameOf(known.nid)
 		return nil
 	}
-	err = privacy.CheckErased(ctx, tx, c.ws, c.household, "/householdId")
+	err = vault.CheckErased(ctx, tx, c.ws, c.household, "/householdId")
 	if f := refusal(err); f != nil {
 		*r = Result{Index: r.Index, ResponseID: r.ResponseID}
 		refuse(r, Invalid, f)

@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
@@ -70,7 +70,7 @@ type env struct {
 	d         *db.DB
 	l         *event.Log
 	surveys   *survey.Service
-	vault     *privacy.Vault
+	vault     *vault.Vault
 	responses *response.Service
 	s         *offline.Service
 	h         surveytest.Server
@@ -80,7 +80,7 @@ type env struct {
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
 	key := surveytest.Key(t)
-	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: privacy.NewVault(privacy.VaultConfig{Key: key})}
+	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: vault.New(vault.Config{Key: key})}
 	once := once.New(once.Config{DB: d, Key: key})
 	tpl := template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors()})
 	v.surveys = survey.New(survey.Config{DB: d, Templates: tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors()})

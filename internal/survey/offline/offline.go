@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -40,7 +40,7 @@ type Config struct {
 	DB        *db.DB
 	Surveys   *survey.Service
 	Responses *response.Service
-	Vault     *privacy.Vault
+	Vault     *vault.Vault
 	Events    *event.Log
 	Idem      *once.Store
 	Cursors   web.Cursors

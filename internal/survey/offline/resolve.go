@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
@@ -75,7 +75,7 @@ func (s *Service) Resolve(ctx context.Context, surveyID, id, ifMatch string, res
 		now := *c
 		now.resolvedAt, now.resolvedBy, now.resolution, now.reason = s.now().UnixMilli(), web.CallerFrom(ctx).DID, res.Keep, res.Reason
 		// Before the row of the conflict, which an erasure takes after it.
-		if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), c.ws, c.household); err != nil {
+		if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), c.ws, c.household); err != nil {
 			return none, err
 		}
 		ended, err := resolve(ctx, tx, &now)

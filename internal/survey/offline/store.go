@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/response"
 )
 
@@ -136,4 +136,4 @@ func resolve(ctx context.Context, tx *db.Tx, c *row) (bool, error) {
 	return n > 0, nil
 }
 
-func isDestroyed(err error) bool { return errors.Is(err, privacy.ErrDestroyed) }
+func isDestroyed(err error) bool { return errors.Is(err, vault.ErrDestroyed) }

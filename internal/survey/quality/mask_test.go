@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
 	"github.com/hearth-dmrv/hearth/internal/survey/surveytest"
 )
@@ -20,7 +20,7 @@ func TestCollectorsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := v.backChecks(t, "")[0]
-	name := privacy.NewVault(privacy.VaultConfig{Key: v.Key}).Pseudonyms("ws", surveytest.Project).Person(b.Collector)
+	name := vault.New(vault.Config{Key: v.Key}).Pseudonyms("ws", surveytest.Project).Person(b.Collector)
 	for _, path := range []string{"/quality", "/flags", "/back-checks", "/back-checks/" + b.BackCheckID, "/flags?collector=" + name} {
 		w := v.Send(t, "ws reader", "GET /v1/surveys/s"+path, "")
 		if text := w.Body.String(); w.Code != 200 || strings.Contains(text, "did:key:ann") || strings.Contains(text, "did:key:ben") || strings.HasPrefix(path, "/back") && !strings.Contains(text, name) {

@@ -12,6 +12,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -295,7 +296,7 @@ func (pr *preparer) PrepareCorrection(ctx context.Context, o *survey.Open, old *
 // CorrectTx stores the next revision of a response.
 func (s *Service) CorrectTx(ctx context.Context, tx *db.Tx, p *Prepared, c Correction) (web.Reply[*Record], error) {
 	var none web.Reply[*Record]
-	if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), p.old.Workspace, p.old.Household); err != nil {
+	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), p.old.Workspace, p.old.Household); err != nil {
 		return none, err
 	}
 	old, err := s.FindForUpdate(ctx, tx, p.open, p.draft.ResponseID)

@@ -15,7 +15,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -95,7 +95,7 @@ type env struct {
 	l        *event.Log
 	surveys  *survey.Service
 	tpl      *template.Service
-	vault    *privacy.Vault
+	vault    *vault.Vault
 	media    *media.Store
 	s        *response.Service
 	h        surveytest.Server
@@ -107,7 +107,7 @@ type env struct {
 func newEnv(t testing.TB, d *db.DB) *env {
 	t.Helper()
 	key := surveytest.Key(t)
-	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: privacy.NewVault(privacy.VaultConfig{Key: key})}
+	v := &env{d: d, l: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), vault: vault.New(vault.Config{Key: key})}
 	once := once.New(once.Config{DB: d, Key: key})
 	v.tpl = template.New(template.Config{DB: d, Events: v.l, Cursors: eventtest.Cursors(), Now: v.clock.Now})
 	v.surveys = survey.New(survey.Config{DB: d, Templates: v.tpl, Events: v.l, Idem: once, Cursors: eventtest.Cursors(), Vault: v.vault, Now: v.clock.Now})

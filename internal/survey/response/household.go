@@ -6,6 +6,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -75,7 +76,7 @@ func (s *Service) NamesOf(ctx context.Context, ws, household string) ([]string, 
 // and when, flags and counters. Reads show the record with erased set. Contents
 // that wait for a decision are sealed with the same keys.
 func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, household string) (int64, error) {
-	if err := privacy.BeginErasure(ctx, tx, s.db.Dialect(), ws, household); err != nil {
+	if err := vault.BeginErasure(ctx, tx, s.db.Dialect(), ws, household); err != nil {
 		return 0, err
 	}
 	n, err := s.cfg.Vault.Forget(ctx, tx, ws, household)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
@@ -145,7 +145,7 @@ func (pr *preparer) notErased(ctx context.Context, p *Prepared) error {
 	if p.private == nil && p.old == nil && p.held.At.IsZero() && !p.hold && p.draft.Supersedes == "" {
 		return nil
 	}
-	return privacy.CheckErased(ctx, pr.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
+	return vault.CheckErased(ctx, pr.db, p.open.Workspace, p.draft.HouseholdID, "/householdId")
 }
 
 // attach finds the files of a response. Those in answers about a person are

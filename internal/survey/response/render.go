@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -57,8 +58,8 @@ type private struct {
 }
 
 // ref names the key that seals the answers of a response.
-func (r *Row) ref(project string) privacy.Ref {
-	return privacy.Ref{Workspace: r.Workspace, Project: project, Household: r.Household}
+func (r *Row) ref(project string) vault.Ref {
+	return vault.Ref{Workspace: r.Workspace, Project: project, Household: r.Household}
 }
 
 // bind keeps sealed answers in their response.
@@ -79,7 +80,7 @@ func (rd *reader) Read(ctx context.Context, q db.Querier, project string, r *Row
 		return w, nil
 	}
 	text, err := rd.vault.Open(ctx, q, r.ref(project), r.bind(), r.Sealed)
-	if errors.Is(err, privacy.ErrDestroyed) {
+	if errors.Is(err, vault.ErrDestroyed) {
 		w.Erased = true
 		return w, nil
 	} else if err != nil {

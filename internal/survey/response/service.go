@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
@@ -23,7 +23,7 @@ import (
 type Config struct {
 	DB      *db.DB
 	Surveys *survey.Service
-	Vault   *privacy.Vault
+	Vault   *vault.Vault
 	Media   *media.Store
 	Events  *event.Log
 	Idem    *once.Store
@@ -61,7 +61,7 @@ type finder struct {
 // reader reads what responses say, as far as a caller may know it.
 type reader struct {
 	db    *db.DB
-	vault *privacy.Vault
+	vault *vault.Vault
 }
 
 // preparer checks drafts of responses and makes their rows.

@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -262,7 +262,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 	row := p.row // fn may run twice
 	row.home = p.home
 	done := Stored{Row: &row, Fresh: true}
-	if err := privacy.HoldErasures(ctx, tx, s.db.Dialect(), row.Workspace, row.Household); err != nil {
+	if err := vault.HoldErasures(ctx, tx, s.db.Dialect(), row.Workspace, row.Household); err != nil {
 		return done, err
 	}
 	if p.draft.Supersedes != "" {
@@ -370,7 +370,7 @@ func (s *Service) clash(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, erro
 	case err != nil && fault.CodeOf(err) != "RESPONSE_NOT_FOUND":
 		return nil, err
 	}
-	if err := privacy.CheckErased(ctx, tx, p.row.Workspace, p.row.Household, "/householdId"); err != nil {
+	if err := vault.CheckErased(ctx, tx, p.row.Workspace, p.row.Household, "/householdId"); err != nil {
 		return nil, err
 	}
 	if r != nil {

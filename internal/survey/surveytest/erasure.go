@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -35,7 +35,7 @@ func erase(ctx context.Context, d *db.DB, ws, household string, parts []Eraser) 
 			}
 			sum += n
 		}
-		return privacy.NoteErasure(ctx, tx, ws, household)
+		return vault.NoteErasure(ctx, tx, ws, household)
 	})
 	return sum, err
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/flag"
@@ -104,9 +104,9 @@ func New(t testing.TB, d *db.DB) *Env {
 	key := Key(t)
 	v := &Env{DB: d, Key: key, Log: event.New(event.Config{DB: d, Cursors: eventtest.Cursors()}), Idem: once.New(once.Config{DB: d, Key: key})}
 	v.Templates = template.New(template.Config{DB: d, Events: v.Log, Cursors: eventtest.Cursors()})
-	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: privacy.NewVault(privacy.VaultConfig{Key: key})})
+	v.Surveys = survey.New(survey.Config{DB: d, Templates: v.Templates, Events: v.Log, Idem: v.Idem, Cursors: eventtest.Cursors(), Vault: vault.New(vault.Config{Key: key})})
 	v.Responses = response.New(response.Config{
-		DB: d, Surveys: v.Surveys, Vault: privacy.NewVault(privacy.VaultConfig{Key: key}), Media: media.New(media.Config{DB: d, Key: key}), Events: v.Log, Idem: v.Idem,
+		DB: d, Surveys: v.Surveys, Vault: vault.New(vault.Config{Key: key}), Media: media.New(media.Config{DB: d, Key: key}), Events: v.Log, Idem: v.Idem,
 		Cursors: eventtest.Cursors(), Key: key, Self: "did:key:server",
 		Settings: func(ctx context.Context, o *survey.Open) (flag.Settings, error) {
 			if v.Settings == nil {

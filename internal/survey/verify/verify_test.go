@@ -14,7 +14,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
@@ -440,7 +440,7 @@ func TestCollectorsAreNamed(t *testing.T) {
 		if err := v.decide(t, "vera", "r0", response.InReview); err != nil {
 			t.Fatal(err)
 		}
-		name := privacy.NewVault(privacy.VaultConfig{Key: v.Key}).Pseudonyms("ws", surveytest.Project).Person
+		name := vault.New(vault.Config{Key: v.Key}).Pseudonyms("ws", surveytest.Project).Person
 		for _, path := range []string{"/v1/responses/r0/verification", "/v1/responses/r0/verification/history", "/v1/responses/r0"} {
 			for who, want := range map[string]string{"reader": name("did:key:ann"), "vera": name("did:key:ann"), "owner": "did:key:ann"} {
 				w := v.Send(t, "ws "+who, "GET "+path, "")

@@ -1,4 +1,15 @@
-package privacy
+// Package vault seals what people told about themselves. Every household has a
+// key of its own in each project; it is sealed by the key of the project, and
+// that by the server's own key, which is not in the store. Whoever destroys a
+// key has erased everything it sealed, wherever copies of that lie.
+//
+// Keys of households are read from the store each time they are used and never
+// kept in memory: a destroyed key is gone at once, in every instance.
+//
+// It also knows which households a workspace has erased, and refuses to store
+// anything new about them. Whoever erases somebody says so with NoteErasure in
+// the same transaction, also of those no survey knows.
+package vault
 
 import (
 	"context"
@@ -15,6 +26,7 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
@@ -25,8 +37,8 @@ var ErrDestroyed = errors.New("the key of this value was destroyed")
 // Ref names a household in a project of a workspace.
 type Ref struct{ Workspace, Project, Household string }
 
-// VaultConfig configures a Vault.
-type VaultConfig struct {
+// Config configures a Vault.
+type Config struct {
 	Key secret.Key
 	Now func() time.Time // time.Now by default
 }
@@ -37,8 +49,8 @@ type Vault struct {
 	now func() time.Time
 }
 
-// NewVault makes a Vault.
-func NewVault(cfg VaultConfig) *Vault {
+// New makes a Vault.
+func New(cfg Config) *Vault {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -151,7 +163,7 @@ func (v *Vault) DestroyProject(ctx context.Context, tx *db.Tx, ws, project strin
 // Pseudonyms names the households of a project so that nobody without the
 // server's key learns which they are. A household has the same name in every
 // read and export of the project and another one in other projects.
-func (v *Vault) Pseudonyms(ws, project string) Names {
+func (v *Vault) Pseudonyms(ws, project string) privacy.Names {
 	root := v.key.Derive(pseudonym + "\x00" + ws + "\x00" + project)
 	return func(household string) string {
 		mac := hmac.New(sha256.New, root)

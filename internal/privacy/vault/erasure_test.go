@@ -1,4 +1,4 @@
-package privacy_test
+package vault_test
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 // erase notes that a workspace has erased somebody.
 func erase(t *testing.T, d *db.DB, ws, id string) {
 	t.Helper()
-	if err := d.InTx(t.Context(), func(tx *db.Tx) error { return privacy.NoteErasure(t.Context(), tx, ws, id) }); err != nil {
+	if err := d.InTx(t.Context(), func(tx *db.Tx) error { return vault.NoteErasure(t.Context(), tx, ws, id) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 			{"nobody", "ws", "", ""},
 			{"in another workspace", "other", gone, ""},
 		} {
-			err := privacy.CheckErased(t.Context(), d, tt.ws, tt.id, "/x")
+			err := vault.CheckErased(t.Context(), d, tt.ws, tt.id, "/x")
 			if got := fault.CodeOf(err); got != tt.code || err != nil && got == "" {
 				t.Errorf("%s: Check() = %v, want %q", tt.name, err, tt.code)
 			}
@@ -70,7 +70,7 @@ func TestAmong(t *testing.T) {
 			}
 			var got map[string]bool
 			err = d.InTx(t.Context(), func(tx *db.Tx) (err error) {
-				got, err = privacy.ErasedAmong(t.Context(), tx, d.Dialect(), tt.ws, string(text))
+				got, err = vault.ErasedAmong(t.Context(), tx, d.Dialect(), tt.ws, string(text))
 				return err
 			})
 			if err != nil || len(got) != len(tt.want) || slices.ContainsFunc(tt.want, func(id string) bool { return !got[id] }) {

@@ -1,4 +1,4 @@
-package privacy_test
+package vault_test
 
 import (
 	"bytes"
@@ -9,28 +9,28 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
-func newVault(t *testing.T, text string) *privacy.Vault {
+func newVault(t *testing.T, text string) *vault.Vault {
 	t.Helper()
 	key, err := secret.Parse(strings.Repeat(text, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return privacy.NewVault(privacy.VaultConfig{Key: key})
+	return vault.New(vault.Config{Key: key})
 }
 
-var home = privacy.Ref{Workspace: "w", Project: "did:ixo:project/1", Household: "did:ixo:household/1"}
+var home = vault.Ref{Workspace: "w", Project: "did:ixo:project/1", Household: "did:ixo:household/1"}
 
 // store is a store and who seals in it.
 type store struct {
 	d *db.DB
-	v *privacy.Vault
+	v *vault.Vault
 }
 
-func (s store) seal(t *testing.T, r privacy.Ref, bind, text string) []byte {
+func (s store) seal(t *testing.T, r vault.Ref, bind, text string) []byte {
 	t.Helper()
 	var out []byte
 	err := s.d.InTx(t.Context(), func(tx *db.Tx) (err error) {
@@ -56,9 +56,9 @@ func TestOpenGivesWhatWasSealed(t *testing.T) {
 		}
 		other, elsewhere, moved := home, home, home
 		other.Household, elsewhere.Project, moved.Workspace = "did:ixo:household/2", "did:ixo:project/2", "x"
-		for _, r := range []privacy.Ref{other, elsewhere, moved} {
+		for _, r := range []vault.Ref{other, elsewhere, moved} {
 			store{d, v}.seal(t, r, "rsp_1", "Baraka")
-			if got, err := v.Open(t.Context(), d, r, "rsp_1", one); !errors.Is(err, privacy.ErrDestroyed) {
+			if got, err := v.Open(t.Context(), d, r, "rsp_1", one); !errors.Is(err, vault.ErrDestroyed) {
 				t.Errorf("Open() as %v = %q, %v, want a refusal", r, got, err)
 			}
 		}
@@ -75,13 +75,13 @@ func TestDestroyedKeysOpenNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
-		destroy func(t *testing.T, v *privacy.Vault, tx *db.Tx) (int64, error)
+		destroy func(t *testing.T, v *vault.Vault, tx *db.Tx) (int64, error)
 		other   bool // another household stays readable
 	}{
-		{"household", func(t *testing.T, v *privacy.Vault, tx *db.Tx) (int64, error) {
+		{"household", func(t *testing.T, v *vault.Vault, tx *db.Tx) (int64, error) {
 			return v.Forget(t.Context(), tx, home.Workspace, home.Household)
 		}, true},
-		{"project", func(t *testing.T, v *privacy.Vault, tx *db.Tx) (int64, error) {
+		{"project", func(t *testing.T, v *vault.Vault, tx *db.Tx) (int64, error) {
 			return v.DestroyProject(t.Context(), tx, home.Workspace, home.Project)
 		}, false},
 	} {
@@ -102,7 +102,7 @@ func TestDestroyedKeysOpenNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, err := v.Open(t.Context(), d, home, "rsp_1", mine); !errors.Is(err, privacy.ErrDestroyed) {
+				if got, err := v.Open(t.Context(), d, home, "rsp_1", mine); !errors.Is(err, vault.ErrDestroyed) {
 					t.Errorf("Open() = %q, %v, want ErrDestroyed", got, err)
 				}
 				if got, err := v.Open(t.Context(), d, next, "rsp_2", theirs); (err == nil) != tt.other {
@@ -113,7 +113,7 @@ func TestDestroyedKeysOpenNothing(t *testing.T) {
 				if got, err := v.Open(t.Context(), d, home, "rsp_3", again); err != nil || string(got) != "Amina again" {
 					t.Errorf("Open() after taking part again = %q, %v", got, err)
 				}
-				if got, err := v.Open(t.Context(), d, home, "rsp_1", mine); !errors.Is(err, privacy.ErrDestroyed) {
+				if got, err := v.Open(t.Context(), d, home, "rsp_1", mine); !errors.Is(err, vault.ErrDestroyed) {
 					t.Errorf("Open() of the erased value = %q, %v, want ErrDestroyed", got, err)
 				}
 			})
