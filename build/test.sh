@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole check, as CI runs it: lint, cross-builds, then all tests on SQLite and
 # on a real PostgreSQL, the built binary end to end, and /docs in a real browser.
-# Packages that start goroutines, or guard what these share, are tested under the
+# Packages that start goroutines are tested under the
 # race detector. Says loudly what it had to skip, and how long it took. With CI=true
 # nothing may be skipped.
 #
@@ -79,11 +79,11 @@ first=(./internal/{app,db,cli,entity/bulk,entity,ussd,ussd/account} ./test/{benc
 # All but what lint has just run; and lint has vetted them.
 every=$("$GO" list ./... | grep -v '/internal/archtest\(/\|$\)')
 slow=$("$GO" list "${first[@]}")
-# Which of them the race detector watches: those that start goroutines or guard
-# what these share. The program as a whole, in internal/app, takes five times as
+# Which of them the race detector watches: those that start goroutines. Others only
+# guard what these share, and the program as a whole, internal/app, takes five times as
 # long under it: that is for "all".
-shared='^[[:space:]]*go [a-z(]|\.Go\(|sync\.(RW)?Mutex|sync\.Map|atomic\.'
-raced=$(grep -rlE --include='*.go' --exclude='*_test.go' "$shared" internal client | xargs -n1 dirname | sort -u | grep -v '^internal/app$' | sed "s|^|$("$GO" list -m)/|")
+starts='^[[:space:]]*go [a-z(]|\.Go\('
+raced=$(grep -rlE --include='*.go' --exclude='*_test.go' "$starts" internal client | xargs -n1 dirname | sort -u | grep -v '^internal/app$' | sed "s|^|$("$GO" list -m)/|")
 if [[ ${1:-} == all ]]; then
 	raced=$every
 fi

@@ -30,10 +30,10 @@ func TestErrors(t *testing.T) {
 		want   client.Error
 	}{
 		"problem": {
-			400, "", `{"status":400,"code":"KEY_DRAFT_INVALID","detail":"The key cannot be made like this.","message":"The key cannot be made like this.",` +
+			400, "", `{"status":400,"code":"KEY_DRAFT_INVALID","detail":"The new key is not valid.","message":"The new key is not valid.",` +
 				`"requestId":"r9","errors":[{"pointer":"/name","code":"required","detail":"This is required.","field":"name"}]}`,
 			client.Error{
-				Status: 400, Code: "KEY_DRAFT_INVALID", Message: "The key cannot be made like this.", RequestID: "r1",
+				Status: 400, Code: "KEY_DRAFT_INVALID", Message: "The new key is not valid.", RequestID: "r1",
 				Fields: []client.Field{{Pointer: "/name", Code: "required", Detail: "This is required."}},
 			},
 		},

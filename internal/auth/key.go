@@ -218,7 +218,7 @@ func (d Draft) Validate(now time.Time) error {
 	if d.ExpiresAt.UTC().Year() > 9999 {
 		c.Add("/expiresAt", "out_of_range", "The time must be before the year 10000 in UTC.")
 	}
-	return c.Err("KEY_DRAFT_INVALID", "The key cannot be made like this.")
+	return c.Err("KEY_DRAFT_INVALID", "The new key is not valid.")
 }
 
 // scopes are those of the role and of the list, sorted, each once.
@@ -282,7 +282,7 @@ func (r Rotation) Validate() error {
 	if g := r.GraceSeconds; g != nil && (*g < 0 || *g > int64(maxGrace/time.Second)) {
 		c.Add("/graceSeconds", "out_of_range", "The value must be from 0 to 86400.")
 	}
-	return c.Err("ROTATION_INVALID", "The key cannot be rotated like this.")
+	return c.Err("ROTATION_INVALID", "The rotation of the key is not valid.")
 }
 
 func (r Rotation) grace() time.Duration {

@@ -42,7 +42,7 @@ func (d WorkspaceDraft) Validate() error {
 		c.Add("/id", "invalid", "The value must be 2 to 63 characters of a-z, 0-9 and -, with a letter or digit at both ends.")
 	}
 	checkName(&c, "/name", d.Name)
-	return c.Err("WORKSPACE_DRAFT_INVALID", "The workspace cannot be made like this.")
+	return c.Err("WORKSPACE_DRAFT_INVALID", "The workspace is not valid.")
 }
 
 func validSlug(s string) bool {

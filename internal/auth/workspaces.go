@@ -35,7 +35,7 @@ func (s *Service) opening(ctx context.Context, d WorkspaceDraft) (func(*db.Tx) (
 	return func(tx *db.Tx) (Opened, error) {
 		o, made, err := step(tx, text)
 		if err == nil && !made {
-			err = fault.New(fault.Conflict, "WORKSPACE_EXISTS", "There is a workspace with this id.").
+			err = fault.New(fault.Conflict, "WORKSPACE_EXISTS", "A workspace has this id already. Use another one.").
 				With(fault.Field{Pointer: "/id", Code: "exists", Detail: "This id is taken."})
 		}
 		return o, err

@@ -44,7 +44,7 @@ func (r *Runner) attempt(stop context.Context, j claimed) {
 		cancel(errCancelled)
 		err = errCancelled
 	case j.attempts > j.max: // earlier ones died without a word
-		err = Permanent(fault.New(fault.Unavailable, "JOB_ABANDONED", "Every attempt at this job ended without a result."))
+		err = Permanent(fault.New(fault.Unavailable, "JOB_ABANDONED", "Every attempt at this job ended without a result. Start it again, or ask the operator for the log of its id."))
 	default:
 		err = r.watch(stop, ctx, cancel, run)
 	}

@@ -199,7 +199,7 @@ func (s *Service) Cancel(ctx context.Context, id string) (Job, error) {
 			return err
 		}
 		if r.status == Succeeded || r.status == Failed {
-			return fault.New(fault.Conflict, "JOB_FINISHED", "The job has already ended.")
+			return fault.New(fault.Conflict, "JOB_FINISHED", "The job has ended already.")
 		}
 		j, err = r.job()
 		return err

@@ -50,7 +50,7 @@ func (s *Service) create(ctx context.Context, d campaign.Draft, ch change) (web.
 			return none, err
 		}
 		if !ok {
-			return none, fault.New(fault.Conflict, "SURVEY_EXISTS", "There is a survey with this id.").
+			return none, fault.New(fault.Conflict, "SURVEY_EXISTS", "A survey has this id already. Use another one.").
 				With(fault.Field{Pointer: "/surveyId", Code: "exists", Detail: "Use another id, or change that survey."})
 		}
 		reply := web.Reply[*Survey]{Value: v, Raw: shown, Status: http.StatusCreated, ETag: web.ETag(1), Location: v.Links.Self}

@@ -85,7 +85,7 @@ func (c *counters) setOutcome(ctx context.Context, tx *db.Tx, o *Open, h *Househ
 		}
 		h = now
 	}
-	return nil, fault.New(fault.Unavailable, "STORE_BUSY", "Others change this household all the time. Try again.")
+	return nil, fault.New(fault.Unavailable, "STORE_BUSY", "This household is being changed by many at once. Try again shortly.")
 }
 
 // OutcomeChange tells how an attempt went.
@@ -109,7 +109,7 @@ func (l *lists) SetOutcome(ctx context.Context, id, did string, ch OutcomeChange
 		return none, err
 	}
 	if !o.Active() {
-		return none, fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "Attempts are noted while the survey is active.").
+		return none, fault.New(fault.Conflict, "SURVEY_NOT_ACTIVE", "Attempts can be noted only while the survey is active.").
 			With(fault.Field{Pointer: "path/surveyId", Code: "not_active", Detail: "The survey is " + string(o.Status) + "."})
 	}
 	return once.Do(ctx, l.idem, func(tx *db.Tx) (web.Reply[*Household], error) {

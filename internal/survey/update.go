@@ -31,7 +31,7 @@ func again[T any](f func() (T, error)) (T, error) {
 			return out, err
 		}
 	}
-	return out, fault.New(fault.Unavailable, "STORE_BUSY", "Others change this survey all the time. Try again.").Wrap(err)
+	return out, fault.New(fault.Unavailable, "STORE_BUSY", "This survey is being changed by many at once. Try again shortly.").Wrap(err)
 }
 
 // whileRunning are the members that may still change once a campaign runs;
@@ -73,7 +73,7 @@ func checkChange(status Status, old, new campaign.Draft) error {
 }
 
 func lockedFault(fields ...fault.Field) error {
-	return fault.New(fault.Conflict, "SURVEY_LOCKED", "Something in the survey cannot change any more in its status.").With(fields...)
+	return fault.New(fault.Conflict, "SURVEY_LOCKED", "Part of the survey can no longer change in its present status.").With(fields...)
 }
 
 // Update applies a merge patch. ifMatch names the revision it was made from.

@@ -104,7 +104,7 @@ func (s *Service) limited(w http.ResponseWriter, g *wire.Gateway, v web.Verdict)
 // no gateway is a browser, and a browser may stand in a gateway's network.
 func (s *Service) admit(r *http.Request) (known bool, err error) {
 	if !web.SameOrigin(r) {
-		return false, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "A page of another site sent this.")
+		return false, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The request came from a page of another site.")
 	}
 	if s.known(r, web.ClientAddr(r.Context())) {
 		return true, nil

@@ -108,7 +108,7 @@ func (s *Service) serveStep(w http.ResponseWriter, r *http.Request) error {
 	}
 	q, err := s.readStep(r, g)
 	if err == nil && known && !s.phones.Allow(q.Phone).OK {
-		err = fault.New(fault.TooMany, "RATE_LIMITED", "Too many requests of this number.")
+		err = fault.New(fault.TooMany, "RATE_LIMITED", "Too many requests from this number. Try again in a minute.")
 	}
 	var out outcome
 	if err == nil {
@@ -135,7 +135,7 @@ func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
 	q, err := wire.Read(r, body, g)
 	clear(body)
 	if err == nil && !s.answers(q.ServiceCode) {
-		err = fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The service code is none of this line.")
+		err = fault.New(fault.Invalid, "USSD_INVALID_INPUT", "This server does not answer the service code.")
 	}
 	if err != nil {
 		return request{Request: q}, err

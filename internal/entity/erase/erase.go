@@ -79,7 +79,7 @@ func (d Draft) Validate() error {
 		c.Add("/subject", "not_a_did", "The value must be a DID.")
 	}
 	check.Reason(&c, "/reason", d.Reason, true)
-	return c.Err("ERASURE_INVALID", "The erasure cannot be asked for like this.")
+	return c.Err("ERASURE_INVALID", "The request for an erasure is not valid.")
 }
 
 // blank takes everything out of a record that its makers put in.

@@ -102,7 +102,7 @@ func (d Draft) Validate() error {
 	}
 	check.Each(&c, "/scopes", d.Scopes, maxDraft, auth.WrongScope)
 	check.Each(&c, "/members", d.Members, maxDraft, wrongDID)
-	return c.Err("GROUP_INVALID", "The group cannot be made like this.")
+	return c.Err("GROUP_INVALID", "The group is not valid.")
 }
 
 // wrongDID is what is wrong with s as a DID, "" when nothing is.

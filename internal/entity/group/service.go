@@ -112,7 +112,7 @@ func (s *Service) checkName(ctx context.Context, tx *db.Tx, home int64, name str
 	if err != nil || n < 2 {
 		return err
 	}
-	return fault.New(fault.Invalid, "GROUP_INVALID", "The group cannot be made like this.").
+	return fault.New(fault.Invalid, "GROUP_INVALID", "The group is not valid.").
 		With(fault.Field{Pointer: "/name", Code: "duplicate", Detail: "Another group has this name."})
 }
 

@@ -175,7 +175,7 @@ func (s *Service) serveDeleteController(ctx context.Context, in *struct {
 ) (web.Reply[*entity.Entity], error) {
 	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
 		if !slices.Contains(e.Controllers, in.Target) {
-			return fault.New(fault.NotFound, "CONTROLLER_NOT_FOUND", "The entity has no such controller.")
+			return fault.New(fault.NotFound, "CONTROLLER_NOT_FOUND", "The entity has no such controller. Its member controllers lists them.")
 		}
 		e.SetControllers(slices.DeleteFunc(slices.Clone(e.Controllers), func(d string) bool { return d == in.Target })...)
 		return nil

@@ -74,7 +74,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Record], erro
 }
 
 func exists() error {
-	return fault.New(fault.Conflict, "PROTOCOL_EXISTS", "There is a protocol or a twin with this DID.").
+	return fault.New(fault.Conflict, "PROTOCOL_EXISTS", "A protocol or a twin has this DID already. Use another one.").
 		With(fault.Field{Pointer: "/did", Code: "exists", Detail: "Use another DID, or make a new version of that protocol."})
 }
 

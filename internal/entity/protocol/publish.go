@@ -87,7 +87,7 @@ func (s *Service) insertNext(ctx context.Context, tx *db.Tx, ws string, r *Recor
 		return err
 	}
 	if last := newest(all); check.CompareVersions(r.Version, last) <= 0 {
-		return fault.New(fault.Conflict, "PROTOCOL_VERSION_EXISTS", "A version as new as this was made at the same moment.")
+		return fault.New(fault.Conflict, "PROTOCOL_VERSION_EXISTS", "Another version was made at the same moment. Read the versions, then try again.")
 	}
 	if ok, err := addVersion(ctx, tx, edition{ws, r, body}); err != nil || !ok {
 		return err // not ok cannot be: the row of the protocol is locked

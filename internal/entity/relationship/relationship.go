@@ -255,6 +255,6 @@ func Once(ctx context.Context, q db.Querier, l *Row, pointer string, sees func(p
 	if sees(other.Project) {
 		who = other.DID
 	}
-	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become a credential already. Deactivate that one first.").
+	return fault.New(fault.Conflict, "CLAIM_ALREADY_CREDENTIAL", "The claim has become a credential already. Deactivate that credential first.").
 		With(fault.Field{Pointer: pointer, Code: "exists", Detail: who + " rests on this claim and is not deactivated."})
 }

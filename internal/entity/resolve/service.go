@@ -237,7 +237,7 @@ func (s *Service) show(ctx context.Context, row *entity.Row, v Version, how view
 // earlier reads a revision and says which it is.
 func (s *Service) earlier(ctx context.Context, row *entity.Row, at string, meta *DocumentMetadata) ([]byte, error) {
 	if s.cfg.At == nil {
-		return nil, fault.New(fault.Invalid, codeOptions, "Earlier documents cannot be had here.")
+		return nil, fault.New(fault.Invalid, codeOptions, "Only the newest document is kept here. Leave out versionId and versionTime.")
 	}
 	body, revision, err := s.cfg.At(ctx, s.db, row, at)
 	switch fault.KindOf(err) {

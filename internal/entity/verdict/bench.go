@@ -125,7 +125,7 @@ func (b Bench) rule(ctx context.Context, q db.Querier, claim *twin.Entity, produ
 		}
 		r, known, names := protocol.FindClaimRule(p.ClaimTypes(), name)
 		if !known && len(names) > 0 && v.Status == Verified {
-			return all, fault.New(fault.Conflict, "CLAIM_TYPE_UNKNOWN", "The protocol of what produces the claim does not say how such a claim is verified.").
+			return all, fault.New(fault.Conflict, "CLAIM_TYPE_UNKNOWN", "The protocol of what produces the claim does not say how claims of this type are verified. Name the type in its verification rules.").
 				With(fault.Field{Pointer: pointer, Code: "unknown", Detail: "It knows these types of claims: " + strings.Join(names, ", ") + "."})
 		}
 		all = all.And(r)
@@ -198,7 +198,7 @@ func (b Bench) speaksFor(ctx context.Context, q db.Querier, oracles []*relations
 	if found != "" {
 		return found, nil
 	}
-	f := fault.New(fault.Forbidden, "VERIFIER_NOT_ORACLE", "A controller of an oracle that may verify the claim decides about it.")
+	f := fault.New(fault.Forbidden, "VERIFIER_NOT_ORACLE", "Only a controller of an oracle that may verify the claim decides about it.")
 	if named != "" {
 		return "", f.With(fault.Field{Pointer: "/oracle", Code: "not_controller", Detail: "You do not control this oracle, or it does not verify the claim."})
 	}

@@ -68,7 +68,7 @@ func Repeated(v api.Verdict, was twin.Verification, reason string) bool {
 // Claimant is the fault of who would decide about a claim they have a part in;
 // detail says which.
 func Claimant(detail string) error {
-	return fault.New(fault.Forbidden, "VERIFIER_IS_CLAIMANT", "Somebody who has no part in a claim decides about it: nobody who has made it or changed it, owns it, or controls it or what produces it, or did when it was made.").
+	return fault.New(fault.Forbidden, "VERIFIER_IS_CLAIMANT", "Only somebody who has no part in a claim decides about it. Whoever made or changed it, owns it, or controls it or what produces it, now or when it was made, cannot.").
 		With(fault.Field{Code: "claimant", Detail: detail})
 }
 

@@ -50,7 +50,7 @@ func (s *Service) Stay(who *Identity) Stay {
 // after any other one cannot say.
 func (s *Service) Still(ctx context.Context, who *Identity) error {
 	if !s.cfg.Now().Before(who.Expires) {
-		return fault.New(fault.Unauthenticated, "UCAN_EXPIRED", "The token has expired. Come again with a fresh one.")
+		return fault.New(fault.Unauthenticated, "UCAN_EXPIRED", "The token has expired. Send a fresh one.")
 	}
 	return s.Holds(ctx, who.DID, who.Signer)
 }

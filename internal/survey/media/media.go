@@ -161,7 +161,7 @@ func (s *Store) read(body io.Reader, hash string, take func(n int64, raw []byte)
 		return fault.New(fault.Invalid, "BODY_REQUIRED", "The body must be the file.")
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != hash {
-		return fault.New(fault.Invalid, "ATTACHMENT_MISMATCH", "The bytes are not those the name stands for.").
+		return fault.New(fault.Invalid, "ATTACHMENT_MISMATCH", "The bytes do not match the hash they are named by. Send the file again.").
 			With(fault.Field{Pointer: "path/sha256", Code: "mismatch", Detail: "The SHA-256 of the body is " + got + "."})
 	}
 	return nil

@@ -266,7 +266,7 @@ func (s *Service) mayAsk(ctx context.Context, by string, r *response.Row) error 
 	case !own(by):
 		return nil
 	}
-	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected or sent a response, or belongs to the group that has, cannot ask again.").
+	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Whoever collected or sent a response, or belongs to the group that did, cannot do its back-check.").
 		With(fault.Field{Pointer: "/by", Code: "collector", Detail: "Somebody else must ask."})
 }
 

@@ -69,7 +69,7 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 		return none, err
 	}
 	if len(askedAgain(p.o.Form)) == 0 {
-		return none, fault.New(fault.Unprocessable, "BACK_CHECK_QUESTIONS_MISSING", "No question of the survey has a backCheckClass: there is nothing to ask again.")
+		return none, fault.New(fault.Unprocessable, "BACK_CHECK_QUESTIONS_MISSING", "No question of the survey has a backCheckClass, so there is nothing to ask again. Give questions one in a new version of the template.")
 	}
 	d.Round = p.round
 	row, err := s.beginDraw(ctx, p, d)
@@ -129,7 +129,7 @@ func (s *Service) beginDraw(ctx context.Context, p scope, d DrawDraft) (*drawRow
 		return nil, err
 	}
 	if row.draw.DrawDraft != d {
-		return nil, fault.New(fault.Conflict, "DRAW_EXISTS", "Another draw of this round has this seed.").
+		return nil, fault.New(fault.Conflict, "DRAW_EXISTS", "Another draw of this round has this seed. Choose another seed.").
 			With(fault.Field{Pointer: "/seed", Code: "exists", Detail: "Repeat that draw exactly, or take another seed."})
 	}
 	row.draw.DrawID, row.draw.SurveyID = "drw_"+strconv.FormatInt(row.nid, 10), p.o.SurveyID

@@ -153,7 +153,7 @@ func (s *Service) run(ctx context.Context, j *job.Run) error {
 	}
 	for _, step := range []func(context.Context) error{r.first, r.second, r.third, r.clean} {
 		if err := step(ctx); errors.Is(err, errReplaced) {
-			return job.Permanent(fault.New(fault.Conflict, "QUALITY_RUN_REPLACED", "A newer run of the round has begun.").Wrap(err))
+			return job.Permanent(fault.New(fault.Conflict, "QUALITY_RUN_REPLACED", "A newer quality run of the round has begun. Read that one.").Wrap(err))
 		} else if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func mayCorrect(ctx context.Context, o *survey.Open, r *Row, ifMatch string) err
 // NOT_COLLECTOR.
 func MayChange(ctx context.Context, r *Row) error {
 	if caller := web.CallerFrom(ctx); caller.DID != r.Collector && caller.DID != r.Sender && !caller.May("surveys:write") {
-		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Only who has collected or sent a response, or a key with the scope surveys:write, may change it.")
+		return fault.New(fault.Forbidden, "NOT_COLLECTOR", "Only the collector or the sender of a response, or a key with the scope surveys:write, may change it.")
 	}
 	return nil
 }

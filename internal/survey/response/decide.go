@@ -21,7 +21,7 @@ func MayJudge(verifier, collector, sender string) error {
 
 // OwnWork is the fault of who would decide about what they did themselves.
 func OwnWork() error {
-	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Who has collected, sent or corrected a response, or belongs to the group that has collected or sent it, cannot decide about it.")
+	return fault.New(fault.Forbidden, "VERIFIER_IS_COLLECTOR", "Whoever collected, sent or corrected a response, or belongs to the group that collected or sent it, cannot decide about it.")
 }
 
 // NotVerifiable is the fault of a response of a status that cannot be verified;

@@ -292,7 +292,7 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (Stored, 
 			return Stored{Row: against}, err
 		}
 	}
-	return done, fault.New(fault.Unavailable, "STORE_BUSY", "Others change the responses of this household all the time. Try again.")
+	return done, fault.New(fault.Unavailable, "STORE_BUSY", "The responses of this household are being changed by many at once. Try again shortly.")
 }
 
 // submittedData is what the event of a new response says about it.
