@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hearth-dmrv/hearth/test/server"
 )
 
@@ -151,20 +153,26 @@ func (b *bench) readSide() opener {
 	}
 }
 
-// someStoves makes twins and gives the request that reads each.
+// someStoves makes twins, many at once so that no connection of the other side
+// is idle for long, and gives the request that reads each.
 func someStoves(ctx context.Context, s *server.Server, n int) ([][]byte, error) {
-	c := s.Client(1)
+	c := s.Client(entityConns)
 	defer c.Close()
 	reqs := make([][]byte, n)
+	var g errgroup.Group
+	g.SetLimit(entityConns)
 	for i := range reqs {
-		a, err := c.Do(ctx, "POST", "/v1/entities", []byte(stoveDraft(i)))
-		if err != nil {
-			return nil, err
-		}
-		if a.Status != 201 {
-			return nil, fmt.Errorf("make a twin: status %d: %s", a.Status, a.Body)
-		}
-		reqs[i] = request("GET", a.Header.Get("Location"), s.Key, "")
+		g.Go(func() error {
+			a, err := c.Do(ctx, "POST", "/v1/entities", []byte(stoveDraft(i)))
+			if err != nil {
+				return err
+			}
+			if a.Status != 201 {
+				return fmt.Errorf("make a twin: status %d: %s", a.Status, a.Body)
+			}
+			reqs[i] = request("GET", a.Header.Get("Location"), s.Key, "")
+			return nil
+		})
 	}
-	return reqs, nil
+	return reqs, g.Wait()
 }

@@ -55,6 +55,22 @@ func dial(addr string, pid, n int, next func(n int) []byte) (*load, error) {
 	return l, nil
 }
 
+// redial opens all connections anew.
+func (l *load) redial() error {
+	for _, w := range l.conns {
+		addr := w.c.RemoteAddr()
+		if err := w.c.Close(); err != nil {
+			return err
+		}
+		c, err := net.Dial(addr.Network(), addr.String())
+		if err != nil {
+			return err
+		}
+		w.c, w.r = c, bufio.NewReader(c)
+	}
+	return nil
+}
+
 func (l *load) close() error {
 	var err error
 	for _, w := range l.conns {

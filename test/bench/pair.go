@@ -48,6 +48,13 @@ func (b *bench) round(ctx context.Context, ours, bound opener) (o, c sample, err
 		return o, c, err
 	}
 	defer func() { err = errors.Join(err, second.close()) }()
+	// The second may have taken long to get ready, and servers close connections
+	// on which nothing comes.
+	if l, ok := first.(*load); ok {
+		if err := l.redial(); err != nil {
+			return o, c, err
+		}
+	}
 	// One short turn each that does not count: caches, statements, files.
 	if err := turns(ctx, b.turn()/3, []side{first, second}, []*sample{{}, {}}); err != nil {
 		return o, c, err
