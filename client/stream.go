@@ -28,7 +28,7 @@ type StreamQuery struct {
 	Filter string   // such as eq(data.surveyId,srv_1); none by default
 }
 
-// Gap tells that events are not to be had any more: the server does not keep
+// Gap says that events are not to be had any more: the server does not keep
 // them, or the position comes from another store. Stream yields it as an error
 // that does not end the stream: whoever can live with the loss goes on.
 type Gap struct {

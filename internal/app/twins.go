@@ -45,7 +45,7 @@ type twins struct {
 	bulk      *bulk.Service
 }
 
-// topicProtocols tells that a protocol of a workspace has changed.
+// topicProtocols says that a protocol of a workspace has changed.
 const topicProtocols = "protocols"
 
 // buildTwins makes the services of area A, lowest first.

@@ -18,7 +18,7 @@ const generations = 256
 type Config[V any] struct {
 	Limit int         // of the weights of all values
 	Weigh func(V) int // always the same of the same value
-	// Older tells that a value was read before the one that is kept; then that
+	// Older says that a value was read before the one that is kept; then that
 	// stays. Never by default.
 	Older func(next, kept V) bool
 }

@@ -58,13 +58,13 @@ func NewPattern(text string) (*Pattern, error) {
 // Weight is how many bytes of memory the pattern takes, about.
 func (p *Pattern) Weight() int { return 160*p.extent.size + 16*p.extent.runes }
 
-// Fits tells that a text of so many characters is matched in about 5 ms.
+// Fits reports whether a text of so many characters is matched in about 5 ms.
 func (p *Pattern) Fits(chars int) bool { return p.steps(chars) <= maxSteps }
 
 // Cost is what it costs, in units, to match a text of so many characters.
 func (p *Pattern) Cost(chars int) uint64 { return uint64(1 + p.steps(chars)/stepsPerUnit) }
 
-// Match tells that the pattern is found in a text.
+// Match reports whether the pattern is found in a text.
 func (p *Pattern) Match(text []byte) bool { return p.re.Match(text) }
 
 func (p *Pattern) steps(chars int) int { return p.extent.size * (min(chars, p.extent.reach) + 1) }
@@ -111,7 +111,7 @@ func extentOf(re *syntax.Regexp) extent {
 	return extent{min(e.size, endless), min(e.runes, endless), min(e.reach, endless)}
 }
 
-// anchored tells that a match can only begin where the text does.
+// anchored reports whether a match can only begin where the text does.
 func anchored(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpBeginText || re.Op == syntax.OpConcat && anchored(re.Sub[0])
 }

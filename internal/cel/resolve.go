@@ -128,7 +128,7 @@ func (w *resolver) pattern(c ast.CallExpr) error {
 	return nil
 }
 
-// namespace tells that the target of a call is the "math" of math.least: a
+// namespace reports whether the target of a call is the "math" of math.least: a
 // part of the function's name and no value.
 func (w *resolver) namespace(c ast.CallExpr) bool {
 	t := c.Target()

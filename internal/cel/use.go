@@ -153,7 +153,7 @@ func (w *resolver) comparable(a *ast.AST) error {
 	return found
 }
 
-// alike tells that values of two types may be equal.
+// alike reports whether values of two types may be equal.
 func alike(a, b *cel.Type) bool {
 	x, y := family(a), family(b)
 	if x == y {

@@ -144,7 +144,7 @@ func (s *simFlags) start(ctx context.Context, c *call, in io.Reader, terminal bo
 	})
 }
 
-// isTerminal tells that a person is at the other end.
+// isTerminal reports whether a person is at the other end.
 func isTerminal(v any) bool {
 	f, ok := v.(*os.File)
 	if !ok {

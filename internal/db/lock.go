@@ -19,7 +19,7 @@ var ErrLocked = errors.New("another server uses this folder")
 type FolderLock struct{ f *os.File }
 
 // Lock takes the data folder for a server, so that two never share one. It
-// does not wait: ErrLocked tells that the folder is taken. Commands beside a
+// does not wait: ErrLocked says that the folder is taken. Commands beside a
 // running server do not need it.
 func Lock(dir string) (*FolderLock, error) {
 	path := filepath.Join(dir, lockName)

@@ -79,7 +79,7 @@ func (s *Service) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared)
 // asks for.
 func (p *Prepared) Size() int { return len(p.row.Body) }
 
-// plain tells that a twin is its row, its index and its event, and nothing
+// plain reports whether a twin is its row, its index and its event, and nothing
 // besides.
 func (p *Prepared) plain() bool {
 	return len(p.relations) == 0 && len(p.groups) == 0 && len(p.links) == 0

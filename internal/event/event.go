@@ -61,7 +61,7 @@ type Item struct {
 // Object is a JSON object kept as text.
 type Object struct{ jsontext.Value }
 
-// IsZero tells that there is no object.
+// IsZero reports whether there is no object.
 func (o Object) IsZero() bool { return len(o.Value) == 0 }
 
 // Schema describes an object in the API reference.

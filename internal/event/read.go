@@ -66,7 +66,7 @@ func (q *Query) narrowed() bool { return len(q.Types) > 0 || q.Where != nil }
 func (q *Query) picks(it *Item) bool { return q.Types.Match(it.Type) && q.Where.Match(it) }
 
 // Batch is what a Query found. Next is the number to go on after: the last one
-// looked at, whether it was picked or not. HasMore tells that the log went on
+// looked at, whether it was picked or not. HasMore says that the log went on
 // behind it; a batch may be empty and yet have more.
 type Batch struct {
 	Items   []Item

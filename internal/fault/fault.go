@@ -143,7 +143,7 @@ func (c *Checks) Require(ok bool, pointer string) {
 	}
 }
 
-// OK tells that nothing was noted.
+// OK reports whether nothing was noted.
 func (c *Checks) OK() bool { return len(c.fields) == 0 }
 
 // Fields gives what was noted so far.

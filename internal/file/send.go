@@ -37,7 +37,7 @@ func (p *Packer) Pack(raw []byte) ([]byte, error) {
 	return bytes.Clone(p.out.Bytes()), nil
 }
 
-// Send writes a file to w, a piece at a time. gone tells that w takes no more.
+// Send writes a file to w, a piece at a time. gone says that w takes no more.
 func Send(ctx context.Context, q db.Querier, f *File, w io.Writer) (gone bool, err error) {
 	for n, sent := int64(0), int64(0); sent < f.Bytes; n++ {
 		raw, err := Piece(ctx, q, f.ID, n)

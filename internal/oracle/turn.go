@@ -185,7 +185,7 @@ func (k *sink) Reasoning(text string) error { return k.run.Reasoning(text) }
 // Text sends a piece of the answer, with shortcodes as emoji.
 func (k *sink) Text(delta string) error { return k.words.Write(delta) }
 
-// ToolStart tells that a tool has begun.
+// ToolStart says that a tool has begun.
 func (k *sink) ToolStart(c tool.Call, s tool.Spec) error {
 	if err := k.words.Flush(); err != nil { // what was said before comes before
 		return err
@@ -216,7 +216,7 @@ func (k *sink) tell(c tool.Call, s tool.Spec, o *tool.Output) error {
 	return nil
 }
 
-// Router tells that a sub-agent is entered or left.
+// Router says that a sub-agent is entered or left.
 func (k *sink) Router(name string) error {
 	e := step{k.ids.session, k.ids.request, name}
 	k.s.emit(k.run.User(), k.ids.session, eventRouter, e)

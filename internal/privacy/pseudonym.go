@@ -44,7 +44,7 @@ func See(self string, may func(scope string) bool, n Names, others ...string) Si
 	return Sight{n, self, may(PII) || slices.ContainsFunc(others, may)}
 }
 
-// All tells that the caller sees who is who.
+// All reports whether the caller sees who is who.
 func (s Sight) All() bool { return s.all }
 
 // Person is somebody as the caller may know them: everybody knows themselves.

@@ -107,7 +107,7 @@ func (c *csvReader) read() ([]string, int64, error) {
 	}
 }
 
-// readCells reads to the end of a record. blank tells that the line was empty.
+// readCells reads to the end of a record. blank says that the line was empty.
 func (c *csvReader) readCells() (blank bool, err error) {
 	for {
 		end, quoted, err := c.readCell()

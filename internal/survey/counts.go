@@ -33,7 +33,7 @@ type Delta struct {
 
 func (d *Delta) zero() bool { return d.Completed == 0 && d.only() }
 
-// only tells that nothing but complete responses is counted.
+// only reports whether nothing but complete responses is counted.
 func (d *Delta) only() bool {
 	return d.Partial == 0 && d.Verified == 0 && d.Rejected == 0 && d.Flagged == 0 &&
 		d.Contacted == 0 && d.Refused == 0 && d.Unreachable == 0 && d.listed == 0

@@ -155,7 +155,7 @@ type notedData struct {
 	To        string `json:"to"`
 }
 
-// noted tells that somebody has noted how an attempt went.
+// noted says that somebody has noted how an attempt went.
 func (l *lists) noted(ctx context.Context, tx *db.Tx, o *Open, was *Household, outcome string) error {
 	name := l.vault.Pseudonyms(o.Workspace, o.Project)(was.HouseholdID)
 	return l.events.Append(ctx, tx, event.Event{

@@ -2,5 +2,5 @@
 
 package ussd_test
 
-// raced tells that the race detector watches.
+// raced says that the race detector watches.
 const raced = false

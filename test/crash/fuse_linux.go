@@ -155,7 +155,7 @@ func (n *dirNode) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return fs.OK
 }
 
-// Getattr tells that it is a folder.
+// Getattr says that it is a folder.
 func (n *dirNode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	out.Mode = syscall.S_IFDIR | 0o700
 	return fs.OK

@@ -31,7 +31,7 @@ var uncarried = map[string]string{
 	"project":              `The project is not taken from here, and the twin is not in it. A relationship puts a twin into a project: relationships [{"role":"project","target":"did:…"}], in a table the same text in a column relationships.`,
 }
 
-// placed tells that the row names no project, or has the edge that puts its
+// placed reports whether the row names no project, or has the edge that puts its
 // twin into the one it names, now or once later rows are stored.
 func (r *row) placed() bool {
 	project := r.said["project"]
@@ -89,7 +89,7 @@ func (r *row) warn(body []byte) []fault.Field {
 	return append(out, fault.Field{Pointer: "/status", Code: "not_carried_over", Detail: detail})
 }
 
-// waits tells that the status of a new twin is settled by a later pass.
+// waits reports whether the status of a new twin is settled by a later pass.
 func (r *row) waits() bool { return r.late || r.status == entity.StatusDeactivated }
 
 // same compares two values, whatever their form.
@@ -132,7 +132,7 @@ func (w *importer) control(ctx context.Context, r *row) error {
 // maxForeign is how many lists of controllers an import remembers.
 const maxForeign = 1000
 
-// areForeign tells that the caller does not control what these controllers do,
+// areForeign says that the caller does not control what these controllers do,
 // and that none of them is a twin that was here before the file.
 func (w *importer) areForeign(ctx context.Context, named []string) (bool, error) {
 	body, err := web.Encode(map[string]any{"controllers": named})
@@ -214,7 +214,7 @@ func (w *importer) protocolOf(ctx context.Context, r *row) *protocol.Protocol {
 	return p
 }
 
-// plain tells that a twin is what its row says as soon as it is stored.
+// plain reports whether a twin is what its row says as soon as it is stored.
 func (r *row) plain() bool {
 	return len(r.after) == 0 && len(r.groups) == 0 && r.status != entity.StatusSuspended && r.status != entity.StatusCompleted
 }

@@ -85,7 +85,7 @@ func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState
 	return p
 }
 
-// skip tells that a row is not one of a sweep, or was stored before a restart.
+// skip says that a row is not one of a sweep, or was stored before a restart.
 func (w *importer) skip(ctx context.Context, rec sheet.Record, from *importState) (bool, error) {
 	if from.Sweep != sweepAll {
 		_, group := w.p.glance(rec.JSON)

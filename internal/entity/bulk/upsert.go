@@ -132,7 +132,7 @@ func (r *row) warnHeld(held *entity.Row) []fault.Field {
 	return list
 }
 
-// says tells that a row says nothing that is not so in a record, which is
+// says reports whether a row says nothing that is not so in a record, which is
 // that of a twin as far as the caller sees it: a guess must not be told right.
 func (r *row) says(record []byte) bool {
 	doc, err := web.MergePatch(record, r.merge)

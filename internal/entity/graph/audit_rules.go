@@ -329,7 +329,7 @@ func (b *batch) once(ctx context.Context, q db.Querier) error {
 	return nil
 }
 
-// misshows tells that a record shows a credential as it is not.
+// misshows reports whether a record shows a credential as it is not.
 func (j judged) misshows(t *audited) bool {
 	return slices.ContainsFunc(j.Credentials, func(c entity.Credential) bool { return c.ID == t.did && c.Status != t.shown })
 }
@@ -355,7 +355,7 @@ func lone(t *audited, words map[string]bool) bool {
 	return !words[rule.Role] && !words[child] && !(child == relationship.GeneratedBy && words[relationship.Project])
 }
 
-// orphan notes a twin without the parent it needs; cut tells that not all its
+// orphan notes a twin without the parent it needs; cut says that not all its
 // edges were read.
 func (b *batch) orphan(t *audited, cut bool) {
 	rule, detail := "group_without_parent", "It is active and part of no organisation or group."
@@ -372,7 +372,7 @@ func (b *batch) orphan(t *audited, cut bool) {
 	b.absent(t, rule, detail, cut)
 }
 
-// absent notes that something is not there; cut tells that not all was looked
+// absent notes that something is not there; cut says that not all was looked
 // at.
 func (b *batch) absent(t *audited, rule, detail string, cut bool) {
 	v := Violation{Rule: rule, Subject: t.did, Detail: detail, nid: t.nid}

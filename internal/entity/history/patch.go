@@ -27,7 +27,7 @@ type Op struct {
 // Value is any JSON value, as it is written.
 type Value struct{ jsontext.Value }
 
-// IsZero tells that there is no value.
+// IsZero reports whether there is no value.
 func (v Value) IsZero() bool { return len(v.Value) == 0 }
 
 // Schema describes a value in the API reference.

@@ -78,7 +78,7 @@ type Sight struct {
 	asked    bool
 }
 
-// All tells that nothing is kept from the caller.
+// All reports whether nothing is kept from the caller.
 func (s *Sight) All() bool { return s.all }
 
 // Personal lists what a protocol marks as personal and the caller sees only in

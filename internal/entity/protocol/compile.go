@@ -121,6 +121,6 @@ func noteLists(k Content, own map[string]*schema.Property, parent *Protocol, c *
 	}
 }
 
-// missingParent tells that a draft names a parent which is not there yet: its
+// missingParent reports whether a draft names a parent which is not there yet: its
 // properties cannot be known.
 func missingParent(k Content, parent *Protocol) bool { return k.Extends != "" && parent == nil }

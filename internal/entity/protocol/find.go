@@ -147,7 +147,7 @@ type Declared struct {
 func Cell(kind string) string { return schema.Cell(kind) }
 
 // Declaring lists the protocols of a workspace, shipped ones too, of which a
-// published version declares a property. open tells that some protocol allows
+// published version declares a property. open says that some protocol allows
 // undeclared properties. Do not change the list.
 func (s *Service) Declaring(ctx context.Context, ws, property string) (found []Declared, open bool, err error) {
 	k := question{"property", property}

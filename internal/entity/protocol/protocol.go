@@ -40,7 +40,7 @@ const (
 // Object is a JSON object kept as it was given.
 type Object struct{ jsontext.Value }
 
-// IsZero tells that there is no object.
+// IsZero reports whether there is no object.
 func (o Object) IsZero() bool { return len(o.Value) == 0 }
 
 // Schema describes an object in the API reference.
@@ -51,7 +51,7 @@ func (Object) Schema(huma.Registry) *huma.Schema {
 // Array is a JSON array kept as it was given.
 type Array struct{ jsontext.Value }
 
-// IsZero tells that there is no array.
+// IsZero reports whether there is no array.
 func (a Array) IsZero() bool { return len(a.Value) == 0 }
 
 // Schema describes an array in the API reference.
@@ -62,7 +62,7 @@ func (Array) Schema(huma.Registry) *huma.Schema {
 // Value is any JSON value kept as it was given.
 type Value struct{ jsontext.Value }
 
-// IsZero tells that there is no value.
+// IsZero reports whether there is no value.
 func (v Value) IsZero() bool { return len(v.Value) == 0 }
 
 // Schema describes a value in the API reference.

@@ -117,7 +117,7 @@ func senseNumber(v jsontext.Value, at string, least, most int, c *fault.Checks) 
 	}
 }
 
-// given tells that there is a value. null is none.
+// given reports whether there is a value. null is none.
 func given(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
 
 // elements are those of an array; none when it is no array or too large, which

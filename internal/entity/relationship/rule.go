@@ -57,7 +57,7 @@ func Rules() []Rule {
 	}
 }
 
-// Of finds the rule a word belongs to. inverse tells that the word is the one
+// Of finds the rule a word belongs to. inverse says that the word is the one
 // of the target.
 func Of(word string) (rule Rule, inverse, ok bool) {
 	for _, r := range Rules() {

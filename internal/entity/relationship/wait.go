@@ -116,7 +116,7 @@ func (w Drawer) Waiting(ctx context.Context, q db.Querier, ws string, to *End, l
 }
 
 // Unfit is the fault of a new twin that cannot have an edge that waits for it.
-// named tells that the caller may know of the twin that made the edge.
+// named says that the caller may know of the twin that made the edge.
 func (p *Relationship) Unfit(named bool) error {
 	who := "Another entity"
 	if named {

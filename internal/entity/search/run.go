@@ -98,7 +98,7 @@ func (p *plan) step(found int, seen tally) int {
 	return n
 }
 
-// exact tells that what leads to the candidates is all that must hold, so that
+// exact reports whether what leads to the candidates is all that must hold, so that
 // nearly all of them will fit.
 func (p *plan) exact() bool {
 	covered := len(p.choices) == 1 && !p.choices[0].loose || p.order.by == byProperty

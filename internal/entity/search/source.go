@@ -58,7 +58,7 @@ func held(ctx context.Context, q db.Querier, all []choice) ([]choice, error) {
 	return all, nil
 }
 
-// probed tells that the index of properties can be asked whether a twin is in
+// probed reports whether the index of properties can be asked whether a twin is in
 // the choice.
 func (c choice) probed() bool {
 	return len(c.spans) <= maxProbes && !slices.ContainsFunc(c.spans, func(s span) bool { return s.in != propIndex })

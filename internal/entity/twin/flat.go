@@ -105,7 +105,7 @@ func (s *scanner) next() byte {
 	return 0
 }
 
-// rest tells that nothing follows the last brace.
+// rest reports whether nothing follows the last brace.
 func (s *scanner) rest() bool {
 	s.i++
 	return s.next() == 0

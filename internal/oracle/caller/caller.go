@@ -96,7 +96,7 @@ type Identity struct {
 	// DelegationText its token; nil and "" when they sent none of their own.
 	Delegation     *ucan.Grant
 	DelegationText string
-	// Invoked tells that the caller came with an invocation, not with a
+	// Invoked says that the caller came with an invocation, not with a
 	// delegation alone.
 	Invoked bool
 }

@@ -184,7 +184,7 @@ func insertLast(ctx context.Context, tx *db.Tx, nid int64, r row) error {
 }
 
 // listFrames gives the rows with frames after a number, as many as a reader
-// may hold, but one at least. More tells that others may follow.
+// may hold, but one at least. More says that others may follow.
 func listFrames(ctx context.Context, q db.Querier, nid, after int64) (out []storedRow, more bool, err error) {
 	rows, err := q.Query(ctx, listFramesText, nid, min(after, 1<<60)+1, aheadRows, pieceChars)
 	size := 0

@@ -47,7 +47,7 @@ func (Collector) Schema(r huma.Registry) *huma.Schema {
 	}}
 }
 
-// Trained tells that the collector has completed the training.
+// Trained reports whether the collector has completed the training.
 func (c *Collector) Trained() bool { return c.Training != nil && !c.Training.CompletedAt.IsZero() }
 
 func checkCollectors(c *fault.Checks, at string, list []Collector) {

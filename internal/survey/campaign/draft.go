@@ -221,7 +221,7 @@ func PolicyWithDefaults(p *Policy) Policy {
 	return out
 }
 
-// SelfService tells that households answer themselves in one of the modes.
+// SelfService reports whether households answer themselves in one of the modes.
 func (d *Content) SelfService() bool {
 	return slices.ContainsFunc(d.Modes, func(m string) bool { return slices.Contains(selfService, m) })
 }

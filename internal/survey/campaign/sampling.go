@@ -55,14 +55,14 @@ var methods = []struct {
 	{"convenience", false},
 }
 
-// Stratified tells that there must be strata.
+// Stratified reports whether there must be strata.
 func (s *Sampling) Stratified() bool { return s.Method == methodStratified }
 
-// Enrols tells that households need not be listed: a census, or open
+// Enrols reports whether households need not be listed: a census, or open
 // enrolment.
 func (s *Sampling) Enrols() bool { return s.Method == methodCensus || s.Enrolment == enrolmentOpen }
 
-// Probability tells that every household has a known chance.
+// Probability reports whether every household has a known chance.
 func (s *Sampling) Probability() bool { return probability(s.Method) }
 
 func probability(method string) bool {
@@ -186,7 +186,7 @@ func (t *total) add(v *float64) {
 	t.sum, t.said = t.sum+*v, true
 }
 
-// wrong tells that the sum cannot make whole: it is more, or all have said
+// wrong reports whether the sum cannot make whole: it is more, or all have said
 // theirs and it is less.
 func (t *total) wrong(whole, by float64) bool {
 	return t.said && (t.sum > whole+by || !t.mute && t.sum < whole-by)

@@ -151,7 +151,7 @@ func (l *look) answers() map[string]any {
 	return l.decoded
 }
 
-// refused tells that there was no interview.
+// refused reports whether there was no interview.
 func (in *Interview) refused() bool { return in.Consent != nil && !*in.Consent }
 
 // maxSkew is how far the clock of a device may be ahead of ours.

@@ -113,7 +113,7 @@ func (f *Form) Sections() []string {
 	return ids
 }
 
-// HasConsent tells that a consent question is in the selected sections.
+// HasConsent reports whether a consent question is in the selected sections.
 func (f *Form) HasConsent() bool {
 	found := false
 	for i, s := range f.sections {

@@ -80,7 +80,7 @@ func (d *differ) repeats(at string, a, b *Question) {
 	d.changed(at+"/maxRepeats", most(a) != most(b), most(b) < most(a), "The largest number of elements changed.")
 }
 
-// options compares options or rows. needed tells that an answer has all.
+// options compares options or rows. needed says that an answer has all.
 func (d *differ) options(at string, a, b []Option, needed bool) {
 	value := func(o *Option) string { return o.Value }
 	olds, news := ids(a, value), ids(b, value)
@@ -103,7 +103,7 @@ func (d *differ) options(at string, a, b []Option, needed bool) {
 	d.moved(at, sequence(a, news), sequence(b, olds))
 }
 
-// unlike tells that two optional numbers differ.
+// unlike reports whether two optional numbers differ.
 func unlike(a, b *float64) bool {
 	return (a == nil) != (b == nil) || a != nil && *a != *b
 }

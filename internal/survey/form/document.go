@@ -108,7 +108,7 @@ func (c *compiler) short(at, s string, most int) {
 	}
 }
 
-// clean tells that a text is UTF-8 without NUL, which databases cannot store.
+// clean reports whether a text is UTF-8 without NUL, which databases cannot store.
 func clean(s string) bool {
 	for i := range len(s) {
 		if s[i] == 0 {
@@ -219,5 +219,5 @@ func (c *compiler) questionRules(questions []Question, p place) {
 	}
 }
 
-// finite tells that a bound is a number one can compare with.
+// finite reports whether a bound is a number one can compare with.
 func finite(f *float64) bool { return f == nil || !math.IsNaN(*f) && !math.IsInf(*f, 0) }

@@ -250,7 +250,7 @@ func (b *block) answered(n *node) bool {
 	return true
 }
 
-// sent tells that there is an answer to a question, asked or not.
+// sent reports whether there is an answer to a question, asked or not.
 func (b *block) sent(n *node) bool {
 	c := &b.cells[n.index]
 	if c.kids == nil {

@@ -54,10 +54,10 @@ type container struct {
 	scope  map[string][]string // of a section or repeat: how to reach questions, those in groups too
 }
 
-// leaf tells that the node has an answer of its own.
+// leaf reports whether the node has an answer of its own.
 func (n *node) leaf() bool { return n.kids == nil && !n.kind.Shown }
 
-// counted tells that the node counts in completeness: people answer it.
+// counted reports whether the node counts in completeness: people answer it.
 func (n *node) counted() bool {
 	return (n.kind.Asked() || n.kind.Repeated) && !n.q.ReadOnly
 }

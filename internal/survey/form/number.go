@@ -107,7 +107,7 @@ func base(low float64) float64 {
 	return low
 }
 
-// onStep tells that f is a whole number of steps above base. Decimals such as
+// onStep reports whether f is a whole number of steps above base. Decimals such as
 // 0.3 are no whole number of 0.1 in binary, so a rounding error is forgiven:
 // a few units in the last place of what was subtracted.
 func onStep(f, low, step float64) bool {

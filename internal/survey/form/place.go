@@ -68,7 +68,7 @@ func (a *answering) place(list []member) {
 	a.ev.arena = append(a.ev.arena, '}')
 }
 
-// within tells that a coordinate exists.
+// within reports whether a coordinate exists.
 func within(name string, f float64) bool {
 	switch name {
 	case "lat":

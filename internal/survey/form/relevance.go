@@ -12,7 +12,7 @@ const (
 	unsure // an answer that is missing decides it
 )
 
-// is tells that something is asked, or may be.
+// is reports whether something is asked, or may be.
 func (t truth) is() bool { return t == yes || t == unsure }
 
 // gap is an answer that is missing, or, without a question, any in the block.
@@ -36,7 +36,7 @@ type gaps struct {
 
 func (ev *evaluation) miss(g gap) { ev.gaps = gaps{ev.gaps.count + 1, g} }
 
-// waiting tells that of a partial response answers are missing that were read
+// waiting reports whether of a partial response answers are missing that were read
 // since before, and keeps the one t waits for. They are forgotten then: who has
 // asked for t may have missed nothing.
 func (ev *evaluation) waiting(before gaps, t *truth) bool {

@@ -37,7 +37,7 @@ type Result struct {
 	ev *evaluation
 }
 
-// OK tells that nothing is wrong. Something may still be missing.
+// OK reports whether nothing is wrong. Something may still be missing.
 func (r *Result) OK() bool { return len(r.Wrong) == 0 }
 
 // Holds evaluates a condition that the form of this result has compiled. It

@@ -86,7 +86,7 @@ const (
 	PIIIndirect PII = "indirect" // a place, a birthday: with others it may
 )
 
-// Private tells that the answer is kept apart.
+// Private reports whether the answer is kept apart.
 func (p PII) Private() bool { return p == PIIDirect || p == PIIIndirect }
 
 // Type is the kind of a question.
@@ -125,11 +125,11 @@ const (
 // Object is a JSON object kept as it was given.
 type Object struct{ jsontext.Value }
 
-// IsZero tells that there is no object.
+// IsZero reports whether there is no object.
 func (o Object) IsZero() bool { return len(o.Value) == 0 }
 
 // Value is any JSON value kept as it was given.
 type Value struct{ jsontext.Value }
 
-// IsZero tells that there is no value.
+// IsZero reports whether there is no value.
 func (v Value) IsZero() bool { return len(v.Value) == 0 }

@@ -78,7 +78,7 @@ func (b *block) eval(p *cel.Program) (cel.Value, error) {
 	return v, err
 }
 
-// same tells that two canonical values are equal, numbers up to the rounding
+// same reports whether two canonical values are equal, numbers up to the rounding
 // of another order of operations.
 func same(a, b jsontext.Value) bool {
 	if bytes.Equal(a, b) {

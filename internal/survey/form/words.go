@@ -45,10 +45,10 @@ func parent(tag string) string {
 // Languages are the tags of the text in order; "" is the default language.
 func (t Text) Languages() []string { return slices.Sorted(maps.Keys(t)) }
 
-// IsZero tells that there is no text.
+// IsZero reports whether there is no text.
 func (t Text) IsZero() bool { return len(t) == 0 }
 
-// has tells that the text exists in lang, the plain one counting as def.
+// has reports whether the text exists in lang, the plain one counting as def.
 func (t Text) has(lang, def string) bool {
 	return t[lang] != "" || lang == def && t[""] != ""
 }
@@ -113,7 +113,7 @@ type Required struct {
 	When   string // CEL
 }
 
-// IsZero tells that no answer is needed.
+// IsZero reports whether no answer is needed.
 func (r Required) IsZero() bool { return !r.Always && r.When == "" }
 
 // MarshalJSONTo writes a boolean or the expression.

@@ -20,7 +20,7 @@ type writer struct {
 	buf     []byte
 }
 
-// stands tells that an answer of a leaf is written.
+// stands reports whether an answer of a leaf is written.
 func (b *block) stands(n *node) bool {
 	c := &b.cells[n.index]
 	return c.state != blank && c.known.is() && n.leaf()

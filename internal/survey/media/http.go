@@ -29,7 +29,7 @@ func (s *Store) Routes(a *web.API, sees Sees) {
 	})
 	a.Handle(http.MethodGet, route, func(w http.ResponseWriter, r *http.Request) error { return s.serveGet(w, r, sees) }, web.Doc{
 		Summary: "Read an attachment", Scope: "responses:read", Tag: group, Produces: "application/octet-stream",
-		Description: "For whoever has sent it, and for whoever sees a response that has it; in an answer about a person with the scope responses:pii; a verifier reads those of a response at its evidence. HEAD tells whether it has arrived.",
+		Description: "Whoever sent it may read it, and so may whoever sees a response that has it. If it answers a question about a person, the scope responses:pii is needed too. Verifiers read the attachments of a response under its evidence. HEAD says whether it has arrived.",
 		Codes:       []string{"ATTACHMENT_NOT_FOUND"},
 	})
 }

@@ -28,7 +28,7 @@ type Record struct {
 	ConflictID  string                `json:"conflictId" example:"cfl_7310428377145344"`
 	SurveyID    string                `json:"surveyId"`
 	Code        string                `json:"code" enum:"RESPONSE_CONFLICT,DUPLICATE_HOUSEHOLD_RESPONSE,SURVEY_CLOSED,SURVEY_PAUSED" doc:"Same id and other content; a second response of the household in the round; or held: it came when the survey took none."`
-	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response; none of one that is held, or of a second response of a household to who may not know the first."`
+	ResponseID  string                `json:"responseId,omitzero" doc:"The stored response. It is missing for one that is held, and for a second response of a household if you may not know the first."`
 	SentID      string                `json:"sentResponseId" doc:"The id that was sent."`
 	HouseholdID string                `json:"householdId" doc:"That was sent."`
 	SentBy      string                `json:"sentBy" doc:"DID of whoever sent it."`

@@ -68,7 +68,7 @@ func (s *Service) pick(ctx context.Context, d *response.Draft) (*survey.Open, er
 	return nil, response.Ambiguous(found)
 }
 
-// held tells that a content waits because of its survey, not of a response.
+// held reports whether a content waits because of its survey, not of a response.
 func (c *row) held() bool { return c.response < 0 }
 
 // content is how it came.

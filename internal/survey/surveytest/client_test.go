@@ -89,7 +89,7 @@ func element(t reflect.Type) reflect.Type {
 	return t
 }
 
-// opaque tells that a type writes itself.
+// opaque reports whether a type writes itself.
 func opaque(t reflect.Type) bool {
 	for _, name := range []string{"MarshalJSON", "MarshalJSONTo", "MarshalText"} {
 		if _, ok := reflect.PointerTo(t).MethodByName(name); ok {

@@ -145,7 +145,7 @@ func (w cellWriter) filter(q *form.Question) *Filter {
 	return w.names.Filter(q, cel.MaxLength, choiceColumn)
 }
 
-// choiceColumn tells that the sheet choices needs the name of a column itself.
+// choiceColumn reports whether the sheet choices needs the name of a column itself.
 func choiceColumn(name string) bool {
 	return aliases[name] != "" || strings.HasPrefix(name, "hearth_") || name == "value" || slices.Contains(choicesOrder, name) || slices.Contains(translated, name)
 }

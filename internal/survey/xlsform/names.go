@@ -207,7 +207,7 @@ func nearest(found []*Named, from *Named) *Named {
 	return best
 }
 
-// cel is how CEL names n in an expression at from; list tells that it is a list
+// cel is how CEL names n in an expression at from; list says that it is a list
 // of the answers of a repeat from outside.
 func (n *Names) cel(to, from *Named) (text string, list bool, err error) {
 	r := to.repeat()

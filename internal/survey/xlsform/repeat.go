@@ -51,7 +51,7 @@ func repeatBounds(least, most int) string {
 	return fmt.Sprintf(". >= %d and . <= %d", least, most)
 }
 
-// counts tells that a row is the one we wrote in front of a repeat, and nobody
+// counts reports whether a row is the one we wrote in front of a repeat, and nobody
 // changed it.
 func (e *entry) counts(repeat *entry) bool {
 	if e.ours("hearth_type") != counterType || e.word != "integer" || repeat.word != "begin_repeat" {

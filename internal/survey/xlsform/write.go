@@ -101,7 +101,7 @@ func writeRow(book *sheet.BookWriter, line []string) error {
 	return book.Values(values...)
 }
 
-// negative tells that a text is a number below 0 that a spreadsheet shows as it
+// negative reports whether a text is a number below 0 that a spreadsheet shows as it
 // is.
 func negative(text string) bool {
 	const digits = 15 // that spreadsheets keep

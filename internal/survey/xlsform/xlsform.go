@@ -90,7 +90,7 @@ func (r *Report) add(i Item) {
 	r.Items = append(r.Items, i)
 }
 
-// has tells that the report has an error about a cell.
+// has reports whether the report has an error about a cell.
 func (r *Report) has(sheet string, row int, column string) bool {
 	return slices.ContainsFunc(r.Items, func(i Item) bool { return i.Level == Error && i.Sheet == sheet && i.Row == row && i.Column == column })
 }

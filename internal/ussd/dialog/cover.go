@@ -134,7 +134,7 @@ func (r route) step(from Place, input, node, text string) (to string, visited []
 	return node, append(slices.Clone(ends[node]), node)
 }
 
-// refused tells that a screen begins with the notice of an answer that did not
+// refused reports whether a screen begins with the notice of an answer that did not
 // pass its check.
 func (r route) refused(n *menu.Node, text string) bool {
 	for _, notice := range n.Input.Error {

@@ -35,7 +35,7 @@ type Result struct {
 	Visits   map[string]int // by node id
 }
 
-// OK tells that everything was as the dialog says.
+// OK reports whether everything was as the dialog says.
 func (r Result) OK() bool { return len(r.Problems) == 0 }
 
 // play is one dialog at work.

@@ -37,7 +37,7 @@ func clean(s string, limit int) (string, bool) {
 	return Clean(s)
 }
 
-// isPlain tells that s is printable ASCII.
+// isPlain reports whether s is printable ASCII.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] > 0x7e {

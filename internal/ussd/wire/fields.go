@@ -32,7 +32,7 @@ type value struct {
 	set  bool
 }
 
-// scalar tells that the value is a string or a number.
+// scalar reports whether the value is a string or a number.
 func (v value) scalar() bool { return v.set && (v.kind == '"' || v.kind == '0') }
 
 // taker is given every field. It says whether it knows the name.

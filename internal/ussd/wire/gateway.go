@@ -43,7 +43,7 @@ type request struct {
 	fixedCode string // when the request carries none
 }
 
-// plain tells that g is the documented interface.
+// plain reports whether g is the documented interface.
 func (g *Gateway) plain() bool { return g.request == nil }
 
 // Plain is the documented interface as a gateway.
@@ -51,7 +51,7 @@ func Plain() *Gateway {
 	return &Gateway{Title: "The documented interface", Mode: Auto, MaxText: MaxText, reply: reply{format: "text"}}
 }
 
-// HasEvents tells that the gateway notifies of the end of a session.
+// HasEvents reports whether the gateway notifies of the end of a session.
 func (g *Gateway) HasEvents() bool { return g.events != nil }
 
 // Takes reports whether requests may use the method.

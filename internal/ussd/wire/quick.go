@@ -76,7 +76,7 @@ func (c *cursor) next(b byte) bool {
 	return false
 }
 
-// end tells that only white space is left.
+// end reports whether only white space is left.
 func (c *cursor) end() bool {
 	c.space()
 	return c.i == len(c.s)

@@ -139,7 +139,7 @@ func (b *Batch) checkRefs(c *fault.Checks, i int) {
 	})
 }
 
-// ref reads "$3". ok tells that it is meant as a reference; n is -1 when it is
+// ref reads "$3". ok says that it is meant as a reference; n is -1 when it is
 // none.
 func ref(text string) (n int, ok bool) {
 	digits, ok := strings.CutPrefix(text, "$")
