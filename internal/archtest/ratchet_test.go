@@ -52,7 +52,6 @@ var held = map[rule]map[string]int{
 		"internal/oracle/socket.Hub":       64,
 		"internal/oracle/run.Manager":      50,
 		"internal/ussd/account.Service":    60,
-		"internal/ussd/menu.reader":        41,
 	},
 }
 

@@ -52,7 +52,7 @@ func Parse(name string, data []byte, k Known) (*Pack, error) {
 func read(name string, data []byte, k Known) (*Pack, Problems) {
 	root, problems := readTree(data)
 	r := &reader{
-		file: name, known: k, pack: &Pack{nodes: map[string]*Node{}}, problems: problems,
+		decoder: decoder{file: name, problems: problems}, known: k, pack: &Pack{nodes: map[string]*Node{}},
 		vars: map[string]bool{App: true, Language: true}, inputs: map[string]bool{},
 	}
 	for _, v := range k.Vars {
@@ -90,20 +90,14 @@ func (p *Pack) finish() error {
 // reader turns the tree into a pack and collects problems. What can be judged
 // only when all is read waits in later.
 type reader struct {
-	file     string
-	known    Known
-	pack     *Pack
-	problems Problems
-	vars     map[string]bool // variables that something sets
-	inputs   map[string]bool // input → whether it is secret
-	later    []func()
-	unread   int  // ways from node to node that could not be read
-	foreign  bool // not all languages could be read: texts may have others
-	mute     bool // nor could the default
-}
-
-func (r *reader) bad(at spot, path, format string, args ...any) {
-	r.problems = append(r.problems, Problem{File: r.file, Line: at.line, Column: at.column, Path: path, Text: fmt.Sprintf(format, args...)})
+	decoder
+	known   Known
+	pack    *Pack
+	vars    map[string]bool // variables that something sets
+	inputs  map[string]bool // input → whether it is secret
+	later   []func()
+	foreign bool // not all languages could be read: texts may have others
+	mute    bool // nor could the default
 }
 
 // settle runs the checks that had to wait.

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,28 +38,39 @@ func kindName(k ast.NodeType) string {
 	return "a text"
 }
 
+// decoder reads values of the tree, and collects what is wrong with them.
+type decoder struct {
+	file     string
+	problems Problems
+	unread   int // ways from node to node that could not be read
+}
+
+func (d *decoder) bad(at spot, path, format string, args ...any) {
+	d.problems = append(d.problems, Problem{File: d.file, Line: at.line, Column: at.column, Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
 // want reports a value of the wrong kind and reports whether it is the right one.
-func (r *reader) want(v *value, path string, kind ast.NodeType) bool {
+func (d *decoder) want(v *value, path string, kind ast.NodeType) bool {
 	switch v.kind {
 	case kind:
 		return true
 	case refused:
 	case ast.UnknownNodeType:
-		r.bad(v.spot, path, "is missing")
+		d.bad(v.spot, path, "is missing")
 	default:
-		r.bad(v.spot, path, "want %s, not %s", kindName(kind), kindName(v.kind))
+		d.bad(v.spot, path, "want %s, not %s", kindName(kind), kindName(v.kind))
 	}
 	return false
 }
 
-func (r *reader) members(v *value, path string) []member {
-	if !r.want(v, path, ast.MappingType) {
+func (d *decoder) members(v *value, path string) []member {
+	if !d.want(v, path, ast.MappingType) {
 		return nil
 	}
 	seen := map[string]bool{}
 	for _, m := range v.members {
 		if seen[m.name] {
-			r.bad(m.spot, path, "%s is there twice", m.name)
+			d.bad(m.spot, path, "%s is there twice", m.name)
 		}
 		seen[m.name] = true
 	}
@@ -67,16 +79,16 @@ func (r *reader) members(v *value, path string) []member {
 
 // object reads a mapping with known members; nil is no mapping. The member ""
 // is the mapping itself, for its place.
-func (r *reader) object(v *value, path string, fields []string) object {
-	members := r.members(v, path)
+func (d *decoder) object(v *value, path string, fields []string) object {
+	members := d.members(v, path)
 	if v.kind != ast.MappingType {
 		return nil
 	}
 	o := object{"": v}
 	for _, m := range members {
 		if !slices.Contains(fields, m.name) {
-			r.bad(m.spot, join(path, m.name), "is not known here; want one of %s", strings.Join(fields, ", "))
-			r.unread++ // it may be a way, misspelt
+			d.bad(m.spot, join(path, m.name), "is not known here; want one of %s", strings.Join(fields, ", "))
+			d.unread++ // it may be a way, misspelt
 			continue
 		}
 		o[m.name] = m.value
@@ -94,54 +106,54 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-func (r *reader) list(v *value, path string) []*value {
-	if !r.want(v, path, ast.SequenceType) {
+func (d *decoder) list(v *value, path string) []*value {
+	if !d.want(v, path, ast.SequenceType) {
 		return nil
 	}
 	return v.list
 }
 
-func (r *reader) scalar(v *value, path string) string {
-	if !r.want(v, path, ast.StringType) {
+func (d *decoder) scalar(v *value, path string) string {
+	if !d.want(v, path, ast.StringType) {
 		return ""
 	}
 	if v.text == "" {
-		r.bad(v.spot, path, "is empty")
+		d.bad(v.spot, path, "is empty")
 	}
 	return v.text
 }
 
-func (r *reader) form(v *value, path string, form *regexp.Regexp) string {
-	s := r.scalar(v, path)
+func (d *decoder) form(v *value, path string, form *regexp.Regexp) string {
+	s := d.scalar(v, path)
 	if s != "" && !form.MatchString(s) {
-		r.bad(v.spot, path, "%s does not have the form %s", strconv.Quote(s), form)
+		d.bad(v.spot, path, "%s does not have the form %s", strconv.Quote(s), form)
 		return ""
 	}
 	return s
 }
 
 // number reads a number from least to most, which are above 0; 0 is none.
-func (r *reader) number(v *value, path string, least, most int) int {
+func (d *decoder) number(v *value, path string, least, most int) int {
 	if v == nil {
 		return 0
 	}
-	s := r.scalar(v, path)
+	s := d.scalar(v, path)
 	if s == "" {
 		return 0
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || !numberForm.MatchString(s) || n < least || n > most {
-		r.bad(v.spot, path, "want a number from %d to %d", least, most)
+		d.bad(v.spot, path, "want a number from %d to %d", least, most)
 		return 0
 	}
 	return n
 }
 
-func (r *reader) flag(v *value, path string, absent bool) bool {
+func (d *decoder) flag(v *value, path string, absent bool) bool {
 	if v == nil {
 		return absent
 	}
-	switch s := r.scalar(v, path); s {
+	switch s := d.scalar(v, path); s {
 	case "true":
 		return true
 	case "false":
@@ -152,28 +164,28 @@ func (r *reader) flag(v *value, path string, absent bool) bool {
 		if strings.HasSuffix(path, ".draft") {
 			want = "true, false or login"
 		}
-		r.bad(v.spot, path, "want %s", want)
+		d.bad(v.spot, path, "want %s", want)
 	}
 	return absent
 }
 
 // strings reads a list of names; one alone needs no list.
-func (r *reader) strings(v *value, path string) []*value {
+func (d *decoder) strings(v *value, path string) []*value {
 	if v.kind == ast.StringType {
 		return []*value{v}
 	}
-	items := r.list(v, path)
+	items := d.list(v, path)
 	for i, item := range items {
-		r.scalar(item, path+"["+strconv.Itoa(i)+"]")
+		d.scalar(item, path+"["+strconv.Itoa(i)+"]")
 	}
 	return items
 }
 
 // constants reads a mapping of names to texts.
-func (r *reader) constants(v *value, path string) map[string]string {
+func (d *decoder) constants(v *value, path string) map[string]string {
 	out := map[string]string{}
-	for _, m := range r.members(v, path) {
-		if r.want(m.value, join(path, m.name), ast.StringType) {
+	for _, m := range d.members(v, path) {
+		if d.want(m.value, join(path, m.name), ast.StringType) {
 			out[m.name] = m.value.text
 		}
 	}
