@@ -44,7 +44,6 @@ var held = map[rule]map[string]int{
 	areaChain: {"internal/entity": 6},
 	manyMethods: {
 		"internal/app.App":                 66,
-		"internal/auth.Service":            58,
 		"internal/entity.Service":          133,
 		"internal/entity/bulk.importer":    45,
 		"internal/entity/protocol.Service": 60,

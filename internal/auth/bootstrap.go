@@ -26,7 +26,7 @@ func (s *Service) Bootstrap(ctx context.Context, ownerKey string) (shown string,
 		text = newText()
 	}
 	step := s.founding(ctx, WorkspaceDraft{ID: OperatorWorkspace, Name: "Default"})
-	made, err := inTx(ctx, s, func(tx *db.Tx) (bool, error) {
+	made, err := inTx(ctx, s.db, func(tx *db.Tx) (bool, error) {
 		_, made, err := step(tx, text)
 		return made, err
 	})
@@ -50,7 +50,7 @@ func (s *Service) adopt(ctx context.Context, text string) error {
 	c := web.CallerFrom(ctx)
 	k := ownerKey(OperatorWorkspace, c.DID, c.DID)
 	s.stampKey(&k, text, s.moment())
-	_, err = inTx(ctx, s, func(tx *db.Tx) (Issued, error) {
+	_, err = inTx(ctx, s.db, func(tx *db.Tx) (Issued, error) {
 		known, err := findHash(ctx, tx, k.hash)
 		if err != nil {
 			return Issued{}, err

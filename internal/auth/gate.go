@@ -8,23 +8,36 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-var _ web.Gate = (*Service)(nil)
+var _ web.Gate = (*gate)(nil)
+
+// gate finds out who calls, and whether that still holds.
+type gate struct {
+	rights
+	db       *db.DB
+	cache    *cache
+	stamp    stamp
+	used     *usage
+	requests *web.Limiter
+	failures *failures
+	ucan     func(r *http.Request) (web.Caller, error) // nil accepts none
+}
 
 // Admit finds out who sends r and whether they have scope. A request without
 // a good credential is refused with 401, one without the right with 403, and
 // an operator's route does not exist for anyone else.
-func (s *Service) Admit(answer http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
+func (gt *gate) Admit(answer http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	switch scope {
 	case web.Public:
 		return web.Caller{}, nil
 	case web.Operator:
-		return s.admitOperator(r)
+		return gt.admitOperator(r)
 	}
-	c, err := s.identify(r, answer)
+	c, err := gt.identify(r, answer)
 	if err != nil {
 		return web.Caller{}, err
 	}
@@ -37,12 +50,12 @@ func (s *Service) Admit(answer http.Header, r *http.Request, scope web.Scope) (w
 // admitOperator lets in a direct peer on this machine and whoever has the
 // scope. Everybody else gets the answer of a route that does not exist, also
 // for a wrong key: the route is not there to try keys on.
-func (s *Service) admitOperator(r *http.Request) (web.Caller, error) {
+func (gt *gate) admitOperator(r *http.Request) (web.Caller, error) {
 	const scope = "operations:read"
 	if web.IsDirectLoopback(r) {
 		return web.Caller{Workspace: OperatorWorkspace, Scopes: []string{scope}}, nil
 	}
-	c, err := s.identify(r, nil) // headers about limits would give the route away
+	c, err := gt.identify(r, nil) // headers about limits would give the route away
 	if k := fault.KindOf(err); err != nil && (k == fault.Internal || k == fault.Unavailable) {
 		return web.Caller{}, err
 	}
@@ -55,15 +68,15 @@ func (s *Service) admitOperator(r *http.Request) (web.Caller, error) {
 // identify finds the caller by what the request carries. It writes what is
 // left of the key's rate limit into answer, if there is one, once half is
 // spent.
-func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, error) {
+func (gt *gate) identify(r *http.Request, answer http.Header) (web.Caller, error) {
 	if strings.EqualFold(r.Header.Get("X-Auth-Type"), "ucan") {
-		return s.identifyUCAN(r)
+		return gt.identifyUCAN(r)
 	}
 	text, err := credential(r.Header)
 	if err != nil {
 		return web.Caller{}, err
 	}
-	g, err := s.authenticate(r.Context(), text)
+	g, err := gt.authenticate(r.Context(), text)
 	if fault.CodeOf(err) == "KEY_INVALID" && strings.HasPrefix(text, ucanBegins) {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_INVALID", "The API key is not valid. A UCAN needs the header X-Auth-Type: ucan.")
 	} else if err != nil {
@@ -72,14 +85,14 @@ func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, err
 	if !g.allows(web.ClientAddr(r.Context())) {
 		return web.Caller{}, fault.New(fault.Forbidden, "KEY_NETWORK_FORBIDDEN", "This key does not work from your network.")
 	}
-	v := s.requests.Allow(g.caller.Key)
+	v := gt.requests.Allow(g.caller.Key)
 	if answer != nil {
 		v.Tell(answer)
 	}
 	if err := v.Err(); err != nil {
 		return web.Caller{}, err
 	}
-	s.used.note(g.caller.Key, s.now())
+	gt.used.note(g.caller.Key, gt.now())
 	return g.caller, nil
 }
 
@@ -87,11 +100,11 @@ func (s *Service) identify(r *http.Request, answer http.Header) (web.Caller, err
 // base64.
 const ucanBegins = "OqJlcm9vdH"
 
-func (s *Service) identifyUCAN(r *http.Request) (web.Caller, error) {
-	if s.cfg.UCAN == nil {
+func (gt *gate) identifyUCAN(r *http.Request) (web.Caller, error) {
+	if gt.ucan == nil {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_NOT_ACCEPTED", "UCAN invocations are not accepted here. Send an API key.")
 	}
-	c, err := s.cfg.UCAN(r)
+	c, err := gt.ucan(r)
 	c.Scopes, c.Through = Effective(c.Workspace, c.Scopes), []string{c.Speaker()}
 	return c, err
 }
@@ -133,15 +146,15 @@ func ambiguous() error {
 // that were revoked take the same way and get the same answer. Keys are found
 // by a digest of the whole text, so how long a look-up takes tells about bits
 // of a digest nobody can steer, not about the text.
-func (s *Service) authenticate(ctx context.Context, text string) (*grant, error) {
+func (gt *gate) authenticate(ctx context.Context, text string) (*grant, error) {
 	if len(text) > maxText {
-		return nil, s.failures.count(addrName(ctx), keyInvalid())
+		return nil, gt.failures.count(addrName(ctx), keyInvalid())
 	}
-	s.stamp.check(s.cache.flush)
-	hash, now := digest(text), s.now()
-	g, fresh := s.cache.get(hash, now)
+	gt.stamp.check(gt.cache.flush)
+	hash, now := digest(text), gt.now()
+	g, fresh := gt.cache.get(hash, now)
 	if !fresh {
-		k, err := s.load(ctx, hash, now)
+		k, err := gt.load(ctx, hash, now)
 		if err != nil {
 			return nil, err
 		}
@@ -149,17 +162,17 @@ func (s *Service) authenticate(ctx context.Context, text string) (*grant, error)
 	}
 	switch {
 	case g == nil:
-		s.cache.drop(hash)
+		gt.cache.drop(hash)
 		// Only what fails is held up: a good key behind the same address has
 		// nothing to do with its neighbours' guesses.
 		name := addrName(ctx)
-		if err := s.failures.check(name); err != nil {
+		if err := gt.failures.check(name); err != nil {
 			return nil, err
 		}
-		return nil, s.failures.count(name, keyInvalid())
+		return nil, gt.failures.count(name, keyInvalid())
 	case g.expired(now):
-		s.cache.drop(hash)
-		return nil, s.failures.count(addrName(ctx), keyExpired())
+		gt.cache.drop(hash)
+		return nil, gt.failures.count(addrName(ctx), keyExpired())
 	}
 	return g, nil
 }
@@ -177,20 +190,20 @@ func keyExpired() *fault.Error {
 
 // load looks a key up and keeps its grant. It returns nil for a text nobody
 // knows and for a key that has ended.
-func (s *Service) load(ctx context.Context, hash Digest, now time.Time) (*grant, error) {
-	era := s.cache.begin()
-	k, err := findHash(ctx, s.db, hash)
+func (gt *gate) load(ctx context.Context, hash Digest, now time.Time) (*grant, error) {
+	era := gt.cache.begin()
+	k, err := findHash(ctx, gt.db, hash)
 	if err != nil || k == nil || !k.RevokedAt.IsZero() {
 		return nil, err
 	}
-	return s.keep(ctx, k, era, now)
+	return gt.keep(ctx, k, era, now)
 }
 
 // keep puts the grant of a key that was looked up in an era into the cache. It
 // returns nil for a key that is bound to groups which give it nothing: it has
 // ended with them.
-func (s *Service) keep(ctx context.Context, k *Key, era int64, now time.Time) (*grant, error) {
-	scopes, err := s.rights(ctx, s.db, k)
+func (gt *gate) keep(ctx context.Context, k *Key, era int64, now time.Time) (*grant, error) {
+	scopes, err := gt.of(ctx, gt.db, k)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +217,7 @@ func (s *Service) keep(ctx context.Context, k *Key, era int64, now time.Time) (*
 			Scopes: slices.Clip(Effective(k.Workspace, scopes)), Projects: slices.Clip(k.Projects), Through: slices.Clip(k.through()),
 		},
 	}
-	s.cache.put(g)
+	gt.cache.put(g)
 	return g, nil
 }
 
@@ -214,23 +227,23 @@ func (s *Service) keep(ctx context.Context, k *Key, era int64, now time.Time) (*
 // look anew; a token is asked about each time. The faults are those of the gate:
 // KEY_INVALID, KEY_EXPIRED, those of tokens, and SCOPE_MISSING when the groups of
 // the caller no longer give all that it came with.
-func (s *Service) StillValid(ctx context.Context, anew bool) error {
+func (gt *gate) StillValid(ctx context.Context, anew bool) error {
 	c := web.CallerFrom(ctx)
 	if c.Key == "" {
 		return stillHolds(ctx, c)
 	}
-	s.stamp.check(s.cache.flush)
-	now := s.now()
-	g, fresh := s.cache.getID(c.Key, now)
+	gt.stamp.check(gt.cache.flush)
+	now := gt.now()
+	g, fresh := gt.cache.getID(c.Key, now)
 	if !fresh || anew {
-		era := s.cache.begin()
-		k, err := findKey(ctx, s.db, c.Workspace, c.Key)
+		era := gt.cache.begin()
+		k, err := findKey(ctx, gt.db, c.Workspace, c.Key)
 		if fault.KindOf(err) == fault.NotFound || err == nil && !k.RevokedAt.IsZero() {
 			return keyInvalid()
 		} else if err != nil {
 			return err
 		}
-		if g, err = s.keep(ctx, k, era, now); err != nil {
+		if g, err = gt.keep(ctx, k, era, now); err != nil {
 			return err
 		} else if g == nil {
 			return keyInvalid()

@@ -14,37 +14,41 @@ const (
 	workspacesPath = "/v1/workspaces"
 )
 
+// handlers answer the requests of the API with the use cases.
+type handlers struct{ service *Service }
+
 // Routes adds keys and workspaces to a.
 func (s *Service) Routes(a *web.API) {
-	web.Post(a, keysPath, s.serveCreate, web.Doc{
+	h := handlers{s}
+	web.Post(a, keysPath, h.serveCreate, web.Doc{
 		Summary: "Make an API key", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
 		Description: "The answer holds the key's text, this once. A key cannot make one that is allowed more than itself. A caller who acts through groups makes keys that are bound to them: `boundTo` names the caller, and at each use such a key is worth at most what the groups give then.",
 		Example:     Draft{Name: "tablet of the Kitui team", Role: "collector"},
 		Codes:       []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED", "KEY_CHAIN_TOO_LONG"},
 	})
-	web.Get(a, keysPath, s.serveList, web.Doc{Summary: "List the keys of the workspace", Tag: "keys", Scope: "keys:read"})
-	web.Get(a, keysPath+"/current", s.serveCurrent, web.Doc{Summary: "Read the key this request uses", Tag: "keys", Scope: web.Signed})
-	web.Get(a, keysPath+"/{id}", s.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
-	web.Post(a, keysPath+"/{id}/rotate", s.serveRotate, web.Doc{
+	web.Get(a, keysPath, h.serveList, web.Doc{Summary: "List the keys of the workspace", Tag: "keys", Scope: "keys:read"})
+	web.Get(a, keysPath+"/current", h.serveCurrent, web.Doc{Summary: "Read the key this request uses", Tag: "keys", Scope: web.Signed})
+	web.Get(a, keysPath+"/{id}", h.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
+	web.Post(a, keysPath+"/{id}/rotate", h.serveRotate, web.Doc{
 		Summary: "Replace a key by a new one", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
 		Description: "The old key works until the grace period ends. Rotating takes every scope the key has. The successor has the limits and the end of the key that rotates it, so the last key with `*` and neither is not rotated by one that has any.",
 		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope, codeLast},
 	})
-	web.Delete(a, keysPath+"/{id}", s.serveRevoke, web.Doc{
+	web.Delete(a, keysPath+"/{id}", h.serveRevoke, web.Doc{
 		Summary: "Revoke a key", Tag: "keys", Scope: "keys:write",
 		Description: "It stops working at once. Revoking it again changes nothing. The last key of the workspace with `*` and no expiry, project or network limit stays: make another one first.",
 		Codes:       []string{"KEY_NOT_FOUND", "STALE_REVISION", codeScope, codeLast},
 	})
-	web.Post(a, workspacesPath, s.serveCreateWorkspace, web.Doc{
+	web.Post(a, workspacesPath, h.serveCreateWorkspace, web.Doc{
 		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write", Once: true,
 		Description: "For operators. The answer holds the text of its first owner key, this once. That key has the networks and the expiry of yours.",
 		Example:     WorkspaceDraft{ID: "kitui", Name: "Kitui stove programme"},
 		Codes:       []string{"WORKSPACE_DRAFT_INVALID", "WORKSPACE_EXISTS", "RESTRICTION_EXCEEDED"},
 	})
-	web.Get(a, workspacesPath, s.serveListWorkspaces, web.Doc{
+	web.Get(a, workspacesPath, h.serveListWorkspaces, web.Doc{
 		Summary: "List workspaces", Tag: "workspaces", Scope: "workspaces:read", Description: "All for operators, their own for others.",
 	})
-	web.Get(a, workspacesPath+"/{id}", s.serveGetWorkspace, web.Doc{
+	web.Get(a, workspacesPath+"/{id}", h.serveGetWorkspace, web.Doc{
 		Summary: "Read a workspace", Tag: "workspaces", Scope: "workspaces:read", Codes: []string{"WORKSPACE_NOT_FOUND"},
 	})
 }
@@ -70,56 +74,56 @@ type (
 	listIn struct{ web.Paging }
 )
 
-func (s *Service) serveCreate(ctx context.Context, in *createIn) (web.Reply[Issued], error) {
-	step, err := s.creation(ctx, in.Body)
+func (h handlers) serveCreate(ctx context.Context, in *createIn) (web.Reply[Issued], error) {
+	step, err := h.service.creation(ctx, in.Body)
 	if err != nil {
 		return web.Reply[Issued]{}, err
 	}
-	return oneAnswer(ctx, s, step, issuedReply)
+	return oneAnswer(ctx, h.service.cfg.Idem, step, issuedReply)
 }
 
-func (s *Service) serveRotate(ctx context.Context, in *rotateIn) (web.Reply[Issued], error) {
+func (h handlers) serveRotate(ctx context.Context, in *rotateIn) (web.Reply[Issued], error) {
 	var r Rotation
 	if in.Body != nil {
 		r = *in.Body
 	}
-	step, err := s.rotation(ctx, in.ID, r)
+	step, err := h.service.rotation(ctx, in.ID, r)
 	if err != nil {
 		return web.Reply[Issued]{}, err
 	}
-	return oneAnswer(ctx, s, step, issuedReply)
+	return oneAnswer(ctx, h.service.cfg.Idem, step, issuedReply)
 }
 
 func issuedReply(i Issued) web.Reply[Issued] {
 	return web.Reply[Issued]{Value: i, ETag: web.ETag(i.Revision), Location: keysPath + "/" + i.ID}
 }
 
-func (s *Service) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Key]], error) {
+func (h handlers) serveList(ctx context.Context, in *listIn) (web.Reply[web.Page[Key]], error) {
 	var last string
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &last)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	keys, more, err := s.List(ctx, last, limit)
+	keys, more, err := h.service.List(ctx, last, limit)
 	if err != nil {
 		return web.Reply[web.Page[Key]]{}, err
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, keys, after(keys, more, func(k Key) string { return k.ID }))
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, keys, after(keys, more, func(k Key) string { return k.ID }))
 }
 
-func (s *Service) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {
+func (h handlers) serveCurrent(ctx context.Context, _ *none) (web.Reply[Key], error) {
 	if web.CallerFrom(ctx).Key == "" {
 		return web.Reply[Key]{}, fault.New(fault.NotFound, "KEY_NOT_FOUND", "You call with a UCAN, not a key. GET /v1/memberships shows what you may do.")
 	}
-	return keyReply(s.Current(ctx))
+	return keyReply(h.service.Current(ctx))
 }
 
-func (s *Service) serveGet(ctx context.Context, in *keyPath) (web.Reply[Key], error) {
-	return keyReply(s.Get(ctx, in.ID))
+func (h handlers) serveGet(ctx context.Context, in *keyPath) (web.Reply[Key], error) {
+	return keyReply(h.service.Get(ctx, in.ID))
 }
 
-func (s *Service) serveRevoke(ctx context.Context, in *revokeIn) (web.Reply[Key], error) {
-	return keyReply(s.Revoke(ctx, in.ID, in.IfMatch))
+func (h handlers) serveRevoke(ctx context.Context, in *revokeIn) (web.Reply[Key], error) {
+	return keyReply(h.service.Revoke(ctx, in.ID, in.IfMatch))
 }
 
 func keyReply(k *Key, err error) (web.Reply[Key], error) {
@@ -129,31 +133,31 @@ func keyReply(k *Key, err error) (web.Reply[Key], error) {
 	return web.Reply[Key]{Value: *k, ETag: web.ETag(k.Revision)}, nil
 }
 
-func (s *Service) serveCreateWorkspace(ctx context.Context, in *createWorkspaceIn) (web.Reply[Opened], error) {
-	step, err := s.opening(ctx, in.Body)
+func (h handlers) serveCreateWorkspace(ctx context.Context, in *createWorkspaceIn) (web.Reply[Opened], error) {
+	step, err := h.service.opening(ctx, in.Body)
 	if err != nil {
 		return web.Reply[Opened]{}, err
 	}
-	return oneAnswer(ctx, s, step, func(o Opened) web.Reply[Opened] {
+	return oneAnswer(ctx, h.service.cfg.Idem, step, func(o Opened) web.Reply[Opened] {
 		return web.Reply[Opened]{Value: o, ETag: web.ETag(o.Revision), Location: workspacesPath + "/" + o.ID}
 	})
 }
 
-func (s *Service) serveListWorkspaces(ctx context.Context, in *listIn) (web.Reply[web.Page[Workspace]], error) {
+func (h handlers) serveListWorkspaces(ctx context.Context, in *listIn) (web.Reply[web.Page[Workspace]], error) {
 	var last string
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &last)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &last)
 	if err != nil {
 		return web.Reply[web.Page[Workspace]]{}, err
 	}
-	list, more, err := s.ListWorkspaces(ctx, last, limit)
+	list, more, err := h.service.ListWorkspaces(ctx, last, limit)
 	if err != nil {
 		return web.Reply[web.Page[Workspace]]{}, err
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, list, after(list, more, func(w Workspace) string { return w.ID }))
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, list, after(list, more, func(w Workspace) string { return w.ID }))
 }
 
-func (s *Service) serveGetWorkspace(ctx context.Context, in *workspacePath) (web.Reply[Workspace], error) {
-	w, err := s.GetWorkspace(ctx, in.ID)
+func (h handlers) serveGetWorkspace(ctx context.Context, in *workspacePath) (web.Reply[Workspace], error) {
+	w, err := h.service.GetWorkspace(ctx, in.ID)
 	if err != nil {
 		return web.Reply[Workspace]{}, err
 	}
@@ -161,8 +165,8 @@ func (s *Service) serveGetWorkspace(ctx context.Context, in *workspacePath) (web
 }
 
 // oneAnswer runs a step at most once per Idempotency-Key.
-func oneAnswer[T any](ctx context.Context, s *Service, step func(*db.Tx) (T, error), reply func(T) web.Reply[T]) (web.Reply[T], error) {
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[T], error) {
+func oneAnswer[T any](ctx context.Context, idem *once.Store, step func(*db.Tx) (T, error), reply func(T) web.Reply[T]) (web.Reply[T], error) {
+	return once.Do(ctx, idem, func(tx *db.Tx) (web.Reply[T], error) {
 		v, err := step(tx)
 		return reply(v), err
 	})

@@ -24,7 +24,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (Issued, error) {
 	if err != nil {
 		return Issued{}, err
 	}
-	return inTx(ctx, s, step)
+	return inTx(ctx, s.db, step)
 }
 
 // creation checks a draft and returns the step that stores its key.
@@ -57,7 +57,7 @@ func (s *Service) creation(ctx context.Context, d Draft) (func(*db.Tx) (Issued, 
 			return Issued{}, err
 		}
 		if d.Role == member && d.Principal != "" {
-			if err := s.asMember(ctx, tx, c, d.Principal); err != nil {
+			if err := asMember(ctx, tx, c, d.Principal); err != nil {
 				return Issued{}, err
 			}
 		}
@@ -186,7 +186,7 @@ func (s *Service) Rotate(ctx context.Context, id string, r Rotation) (Issued, er
 	if err != nil {
 		return Issued{}, err
 	}
-	return inTx(ctx, s, step)
+	return inTx(ctx, s.db, step)
 }
 
 // rotation checks a request and returns the step that carries it out.
@@ -293,7 +293,7 @@ func (s *Service) lockSuccessor(ctx context.Context, tx *db.Tx, c web.Caller, id
 		return k, err
 	}
 	if k.byGroups() {
-		return k, s.asMember(ctx, tx, c, k.Principal)
+		return k, asMember(ctx, tx, c, k.Principal)
 	}
 	if k.Principal != c.DID && !grants(c, all) {
 		kind, err := findKind(ctx, tx, k.Workspace, k.Principal)
@@ -323,7 +323,7 @@ func (s *Service) RevokeAny(ctx context.Context, id string) (*Key, error) {
 // revoke ends a key that may says can go.
 func (s *Service) revoke(ctx context.Context, id, ifMatch string, may func(context.Context, db.Querier, *Key) error) (*Key, error) {
 	now, c := s.moment(), web.CallerFrom(ctx)
-	return inTx(ctx, s, func(tx *db.Tx) (*Key, error) {
+	return inTx(ctx, s.db, func(tx *db.Tx) (*Key, error) {
 		if err := lockKeys(ctx, tx, c.Workspace); err != nil {
 			return nil, err
 		}

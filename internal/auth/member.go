@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -33,13 +34,22 @@ func (k *Key) through() []string {
 	return k.BoundTo
 }
 
-// rights are the scopes a key has at this moment: its own, or those that the
+// rights tell what keys and principals may do at this moment.
+type rights struct {
+	groups func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
+	now    func() time.Time
+}
+
+// moment is now as it is stored.
+func (r rights) moment() time.Time { return r.now().UTC().Truncate(time.Millisecond) }
+
+// of are the scopes a key has at this moment: its own, or those that the
 // groups of its principal give, and no more than the groups of each of those it
 // is bound to.
-func (s *Service) rights(ctx context.Context, q db.Querier, k *Key) ([]string, error) {
+func (r rights) of(ctx context.Context, q db.Querier, k *Key) ([]string, error) {
 	scopes := k.Scopes
 	for i, id := range slices.Backward(k.through()) {
-		given, err := s.cfg.Groups(ctx, q, web.Speaking(k.Workspace, id))
+		given, err := r.groups(ctx, q, web.Speaking(k.Workspace, id))
 		if err != nil {
 			return nil, fmt.Errorf("find scopes of groups: %w", err)
 		}
@@ -63,7 +73,7 @@ func Meet(a, b []string) []string {
 // asMember reports whether c may hold a member key of a principal: all its groups
 // give, now and later. That takes an owner, or the principal itself with such a
 // key; a key of hers that is allowed less must not grow by making one.
-func (s *Service) asMember(ctx context.Context, tx *db.Tx, c web.Caller, principal string) error {
+func asMember(ctx context.Context, tx *db.Tx, c web.Caller, principal string) error {
 	if grants(c, all) {
 		return nil
 	}
@@ -84,13 +94,13 @@ func (s *Service) Minted(ctx context.Context, q db.Querier, id string) (bool, er
 }
 
 // RightsOf are the scopes a principal has now, by its keys and its groups.
-func (s *Service) RightsOf(ctx context.Context, q db.Querier, workspace, principal string) ([]string, error) {
-	scopes, err := s.cfg.Groups(ctx, q, web.Caller{Workspace: workspace, DID: principal})
+func (r rights) RightsOf(ctx context.Context, q db.Querier, workspace, principal string) ([]string, error) {
+	scopes, err := r.groups(ctx, q, web.Caller{Workspace: workspace, DID: principal})
 	if err != nil {
 		return nil, fmt.Errorf("find scopes of groups: %w", err)
 	}
-	err = s.eachKey(ctx, q, workspace, principal, func(k *Key) error {
-		own, err := s.rights(ctx, q, k)
+	err = r.eachKey(ctx, q, workspace, principal, func(k *Key) error {
+		own, err := r.of(ctx, q, k)
 		if len(k.Projects) == 0 {
 			scopes = append(scopes, own...)
 		}
@@ -100,12 +110,12 @@ func (s *Service) RightsOf(ctx context.Context, q db.Querier, workspace, princip
 }
 
 // eachKey calls fn with each key of a principal that works now.
-func (s *Service) eachKey(ctx context.Context, q db.Querier, workspace, principal string, fn func(*Key) error) error {
+func (r rights) eachKey(ctx context.Context, q db.Querier, workspace, principal string, fn func(*Key) error) error {
 	ids, err := listOwned(ctx, q, workspace, principal)
 	if err != nil {
 		return err
 	}
-	now := s.moment()
+	now := r.moment()
 	for _, id := range ids {
 		k, err := findKey(ctx, q, workspace, id)
 		if err != nil {
@@ -137,8 +147,8 @@ func MakersOf(ctx context.Context, q db.Querier, workspace, principal string) ([
 // HeldBy gives the scopes of the keys that speak for a principal and work now,
 // and reports whether there is one. What groups give a key with the role member
 // is not among them.
-func (s *Service) HeldBy(ctx context.Context, q db.Querier, workspace, principal string) (scopes []string, holds bool, err error) {
-	err = s.eachKey(ctx, q, workspace, principal, func(k *Key) error {
+func (r rights) HeldBy(ctx context.Context, q db.Querier, workspace, principal string) (scopes []string, holds bool, err error) {
+	err = r.eachKey(ctx, q, workspace, principal, func(k *Key) error {
 		holds = true
 		if !k.byGroups() {
 			scopes = append(scopes, k.Scopes...)

@@ -52,25 +52,25 @@ type Config struct {
 // Service keeps workspaces, principals and keys, and is the gate of the API.
 // It is safe for concurrent use.
 type Service struct {
-	cfg      Config
-	db       *db.DB
-	log      *slog.Logger
-	now      func() time.Time
-	cache    *cache
-	stamp    stamp
-	used     *usage
-	requests *web.Limiter
-	failures *failures
+	gate
+	*usage
+	cfg Config
+	db  *db.DB
+	log *slog.Logger
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
+	used := &usage{db: cfg.DB, log: cfg.Log, last: map[string]int64{}}
 	return &Service{
-		cfg: cfg, db: cfg.DB, log: cfg.Log, now: cfg.Now,
-		cache: newCache(cfg.CacheSize, cfg.CacheAge), stamp: stamp{path: cfg.Stamp}, used: newUsage(),
-		requests: web.NewLimiter(web.LimiterConfig{PerMinute: cfg.KeyLimit, Now: cfg.Now}),
-		failures: newFailures(cfg.FailureLimit, cfg.Now),
+		gate: gate{
+			rights: rights{groups: cfg.Groups, now: cfg.Now}, db: cfg.DB, ucan: cfg.UCAN, used: used,
+			cache: newCache(cfg.CacheSize, cfg.CacheAge), stamp: stamp{path: cfg.Stamp},
+			requests: web.NewLimiter(web.LimiterConfig{PerMinute: cfg.KeyLimit, Now: cfg.Now}),
+			failures: newFailures(cfg.FailureLimit, cfg.Now),
+		},
+		usage: used, cfg: cfg, db: cfg.DB, log: cfg.Log,
 	}
 }
 
@@ -115,9 +115,9 @@ func (c Config) withDefaults() Config {
 }
 
 // inTx runs a step in a transaction of its own.
-func inTx[T any](ctx context.Context, s *Service, step func(tx *db.Tx) (T, error)) (T, error) {
+func inTx[T any](ctx context.Context, store *db.DB, step func(tx *db.Tx) (T, error)) (T, error) {
 	var out, none T
-	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+	err := store.InTx(ctx, func(tx *db.Tx) (err error) {
 		out, err = step(tx)
 		return err
 	})
@@ -127,18 +127,17 @@ func inTx[T any](ctx context.Context, s *Service, step func(tx *db.Tx) (T, error
 	return out, nil
 }
 
-// moment is now as it is stored.
-func (s *Service) moment() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
-
 // record notes an event and has every cache forget what it knows once the
 // change is stored.
 func (s *Service) record(ctx context.Context, tx *db.Tx, typ, subject string, revision int64) error {
-	tx.AfterCommit(s.changed)
+	tx.AfterCommit(s.RightsChanged)
 	return s.cfg.Record(ctx, tx, typ, subject, revision)
 }
 
-// changed drops what is cached here and tells the other processes.
-func (s *Service) changed() {
+// RightsChanged drops what is cached here and has the other processes do so: a
+// key has changed, or a group gives other scopes now, or has other members. Call
+// it after the commit.
+func (s *Service) RightsChanged() {
 	s.cache.flush()
 	if err := s.stamp.touch(); err != nil {
 		// The change is stored; other processes see it when CacheAge is over.
@@ -146,10 +145,6 @@ func (s *Service) changed() {
 	}
 	s.cfg.Publish()
 }
-
-// RightsChanged has every process forget what it knows about keys: a group
-// gives other scopes now, or has other members. Call it after the commit.
-func (s *Service) RightsChanged() { s.changed() }
 
 // Flush drops what is cached. The bus calls it when another instance has
 // changed a key or a group, and after a time in which it may have missed that.

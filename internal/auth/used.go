@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -19,11 +20,11 @@ const (
 // usage remembers when keys were used until it is saved. Its size is bounded
 // by the keys there are.
 type usage struct {
+	db   *db.DB
+	log  *slog.Logger
 	mu   sync.Mutex
 	last map[string]int64 // key id → milliseconds
 }
-
-func newUsage() *usage { return &usage{last: map[string]int64{}} }
 
 func (u *usage) note(id string, at time.Time) {
 	ms := at.UnixMilli()
@@ -43,35 +44,35 @@ func (u *usage) take() map[string]int64 {
 
 // Run saves once a minute when keys were last used, and a last time when ctx
 // ends.
-func (s *Service) Run(ctx context.Context) {
+func (u *usage) Run(ctx context.Context) {
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			s.trySave(ctx)
+			u.trySave(ctx)
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 			defer cancel()
-			s.trySave(last)
+			u.trySave(last)
 			return
 		}
 	}
 }
 
-func (s *Service) trySave(ctx context.Context) {
-	if err := s.SaveUsed(ctx); err != nil {
-		s.log.Warn("last use of keys not saved", "err", err.Error())
+func (u *usage) trySave(ctx context.Context) {
+	if err := u.SaveUsed(ctx); err != nil {
+		u.log.Warn("last use of keys not saved", "err", err.Error())
 	}
 }
 
 // SaveUsed stores when keys were last used. What could not be stored is kept
 // for the next time.
-func (s *Service) SaveUsed(ctx context.Context) error {
-	pending := s.used.take()
+func (u *usage) SaveUsed(ctx context.Context) error {
+	pending := u.take()
 	ids := slices.Sorted(maps.Keys(pending)) // one order in every process: no deadlock
 	for chunk := range slices.Chunk(ids, saveChunk) {
-		err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		err := u.db.InTx(ctx, func(tx *db.Tx) error {
 			for _, id := range chunk {
 				if err := touchKey(ctx, tx, id, pending[id]); err != nil {
 					return err
@@ -81,7 +82,7 @@ func (s *Service) SaveUsed(ctx context.Context) error {
 		})
 		if err != nil {
 			for id, ms := range pending {
-				s.used.note(id, time.UnixMilli(ms))
+				u.note(id, time.UnixMilli(ms))
 			}
 			return err
 		}

@@ -17,7 +17,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, d WorkspaceDraft) (Opened
 	if err != nil {
 		return Opened{}, err
 	}
-	return inTx(ctx, s, step)
+	return inTx(ctx, s.db, step)
 }
 
 // opening checks a draft and returns the step that stores the workspace.
