@@ -18,21 +18,21 @@ func sortJobs(jobs []job) {
 // follow moves a webhook through the log by one step, first through a range to
 // replay. It returns false when there was nothing to queue. Without a filter
 // that can be used it stays where it is.
-func (s *Service) follow(ctx context.Context, w *worker, h *hook) (bool, error) {
+func (d *dispatcher) follow(ctx context.Context, w *worker, h *hook) (bool, error) {
 	if h.FilterError != "" {
 		if w.told != h.Revision {
-			s.cfg.Log.ErrorContext(ctx, "webhook has a filter of no use", "webhook", h.ID, "err", h.FilterError)
+			d.cfg.Log.ErrorContext(ctx, "webhook has a filter of no use", "webhook", h.ID, "err", h.FilterError)
 		}
 		w.told = h.Revision
 		return false, nil
 	}
 	if h.replayNext > 0 {
-		return s.followReplay(ctx, h)
+		return d.followReplay(ctx, h)
 	}
 	w.pos = max(w.pos, h.seen)
-	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: w.pos, Limit: stepSize, Types: h.Events, Where: h.where})
+	b, err := d.events.Read(ctx, event.Query{Workspace: h.ws, After: w.pos, Limit: stepSize, Types: h.Events, Where: h.where})
 	if misplaced(err) {
-		return s.reposition(ctx, w, h, err)
+		return d.reposition(ctx, w, h, err)
 	} else if err != nil {
 		return false, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) follow(ctx context.Context, w *worker, h *hook) (bool, error) 
 		if b.Next == w.pos {
 			return b.HasMore, nil
 		}
-		now, err := find(ctx, s.db, h.ws, h.ID)
+		now, err := find(ctx, d.db, h.ws, h.ID)
 		switch {
 		case fault.CodeOf(err) == "WEBHOOK_NOT_FOUND", err == nil && now.Revision != h.Revision:
 			return true, nil // it has gone, or its new filter has not looked at these
@@ -52,7 +52,7 @@ func (s *Service) follow(ctx context.Context, w *worker, h *hook) (bool, error) 
 		w.pos = b.Next
 		return b.HasMore, nil
 	}
-	if _, err := move(ctx, s.db, step{h: h, from: h.seen, to: b.Next, items: b.Items, at: s.cfg.Now()}); err != nil {
+	if _, err := move(ctx, d.db, step{h: h, from: h.seen, to: b.Next, items: b.Items, at: d.cfg.Now()}); err != nil {
 		return false, err
 	}
 	// When another process was first there is something to deliver as well;
@@ -94,8 +94,8 @@ func misplaced(err error) bool {
 
 // reposition moves a webhook whose place in the log is gone: events were
 // removed before it saw them, or the store went back to an older backup.
-func (s *Service) reposition(ctx context.Context, w *worker, h *hook, cause error) (bool, error) {
-	held, err := s.events.Range(ctx, h.ws)
+func (d *dispatcher) reposition(ctx context.Context, w *worker, h *hook, cause error) (bool, error) {
+	held, err := d.events.Range(ctx, h.ws)
 	if err != nil {
 		return false, err
 	}
@@ -103,17 +103,17 @@ func (s *Service) reposition(ctx context.Context, w *worker, h *hook, cause erro
 	if held.Oldest > h.seen {
 		to = held.Oldest - 1
 	}
-	s.cfg.Log.WarnContext(ctx, "webhook has missed events", "webhook", h.ID, "from", h.seen, "to", to, "code", fault.CodeOf(cause))
+	d.cfg.Log.WarnContext(ctx, "webhook has missed events", "webhook", h.ID, "from", h.seen, "to", to, "code", fault.CodeOf(cause))
 	w.pos = 0
-	return move(ctx, s.db, step{h: h, from: h.seen, to: to})
+	return move(ctx, d.db, step{h: h, from: h.seen, to: to})
 }
 
 // followReplay queues the next events of the range to replay.
-func (s *Service) followReplay(ctx context.Context, h *hook) (bool, error) {
-	st := step{h: h, replay: true, from: h.replayNext, at: s.cfg.Now()}
-	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: h.replayNext - 1, Limit: stepSize, Types: h.Events, Where: h.where})
+func (d *dispatcher) followReplay(ctx context.Context, h *hook) (bool, error) {
+	st := step{h: h, replay: true, from: h.replayNext, at: d.cfg.Now()}
+	b, err := d.events.Read(ctx, event.Query{Workspace: h.ws, After: h.replayNext - 1, Limit: stepSize, Types: h.Events, Where: h.where})
 	if misplaced(err) {
-		s.cfg.Log.WarnContext(ctx, "replay ended early", "webhook", h.ID, "from", h.replayNext, "code", fault.CodeOf(err))
+		d.cfg.Log.WarnContext(ctx, "replay ended early", "webhook", h.ID, "from", h.replayNext, "code", fault.CodeOf(err))
 	} else if err != nil {
 		return false, err
 	} else {
@@ -122,7 +122,7 @@ func (s *Service) followReplay(ctx context.Context, h *hook) (bool, error) {
 			st.to = b.Next + 1
 		}
 	}
-	if _, err := move(ctx, s.db, st); err != nil {
+	if _, err := move(ctx, d.db, st); err != nil {
 		return false, err
 	}
 	return true, nil

@@ -18,41 +18,45 @@ const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), si
 	"A webhook belongs to the workspace, not to the key that made it, and is sent every event of the workspace that it names: when that key is revoked or expires it goes on. Delete it, or switch it off, to end it. " +
 	"It has no scopes either: whoever made it, it says withheld for every actor that takes a scope to know, without a requestId, and its filter picks by that. Read such an event by its number at /v1/changes."
 
+// handlers answer the requests of the API with the use cases.
+type handlers struct{ service *Service }
+
 // Routes adds the webhook API to a.
 func (s *Service) Routes(a *web.API) {
+	h := handlers{s}
 	const tag = "webhooks"
-	web.Post(a, "/v1/webhooks", s.serveCreate, web.Doc{
+	web.Post(a, "/v1/webhooks", h.serveCreate, web.Doc{
 		Summary: "Create a webhook", Status: http.StatusCreated, Scope: "webhooks:write", Tag: tag, Once: true, Description: signing,
 		Example: Draft{URL: "https://example.org/hooks/hearth", Events: event.Filter{"entity.*"}, Filter: "eq(data.status,active)"},
 		Codes:   []string{"WEBHOOK_INVALID", "TOO_MANY_WEBHOOKS", "KEY_RESTRICTED"},
 	})
-	web.Get(a, "/v1/webhooks", s.serveList, web.Doc{Summary: "List webhooks, newest first", Scope: "webhooks:read", Tag: tag})
-	web.Get(a, "/v1/webhooks/{id}", s.serveGet, web.Doc{Summary: "Read a webhook", Scope: "webhooks:read", Tag: tag, Codes: []string{"WEBHOOK_NOT_FOUND"}})
-	web.Patch(a, "/v1/webhooks/{id}", s.servePatch, web.Doc{
+	web.Get(a, "/v1/webhooks", h.serveList, web.Doc{Summary: "List webhooks, newest first", Scope: "webhooks:read", Tag: tag})
+	web.Get(a, "/v1/webhooks/{id}", h.serveGet, web.Doc{Summary: "Read a webhook", Scope: "webhooks:read", Tag: tag, Codes: []string{"WEBHOOK_NOT_FOUND"}})
+	web.Patch(a, "/v1/webhooks/{id}", h.servePatch, web.Doc{
 		Summary: "Change a webhook", Scope: "webhooks:write", Tag: tag, Patch: true,
 		Description: "A webhook that is switched on again begins at the end of the log; replay sends what it has missed. " +
 			"Other events and another filter hold from the next event on; what is queued already is sent. null takes a filter away.",
 		Example: map[string]any{"active": false},
 		Codes:   []string{"WEBHOOK_INVALID", "WEBHOOK_NOT_FOUND", "STALE_REVISION", "PRECONDITION_REQUIRED", "WEBHOOK_CHANGED"},
 	})
-	web.Delete(a, "/v1/webhooks/{id}", s.serveDelete, web.Doc{
+	web.Delete(a, "/v1/webhooks/{id}", h.serveDelete, web.Doc{
 		Summary: "Delete a webhook", Scope: "webhooks:write", Tag: tag,
 		Codes: []string{"WEBHOOK_NOT_FOUND", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	web.Get(a, "/v1/webhooks/{id}/deliveries", s.serveDeliveries, web.Doc{
+	web.Get(a, "/v1/webhooks/{id}/deliveries", h.serveDeliveries, web.Doc{
 		Summary: "List deliveries of a webhook, newest event first", Scope: "webhooks:read", Tag: tag,
 		Description: "status=dead is the dead-letter list.",
 	})
-	web.Post(a, "/v1/webhooks/{id}/replay", s.serveReplay, web.Doc{
+	web.Post(a, "/v1/webhooks/{id}/replay", h.serveReplay, web.Doc{
 		Summary: "Send events again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag, Once: true,
 		Codes: []string{"WEBHOOK_INACTIVE", "REPLAY_IN_PROGRESS", "REPLAY_RANGE_INVALID", "EVENTS_EXPIRED"},
 	})
-	web.Post(a, "/v1/webhooks/{id}/ping", s.servePing, web.Doc{
+	web.Post(a, "/v1/webhooks/{id}/ping", h.servePing, web.Doc{
 		Summary: "Send a test message and tell what came of it", Scope: "webhooks:write", Tag: tag,
 		Description: "One ping of a webhook at a time, and a few of a workspace.",
 		Codes:       []string{"WEBHOOK_NOT_FOUND", "PING_IN_PROGRESS", "TOO_MANY_PINGS"},
 	})
-	web.Post(a, "/v1/webhooks/{id}/rotate-secret", s.serveRotate, web.Doc{
+	web.Post(a, "/v1/webhooks/{id}/rotate-secret", h.serveRotate, web.Doc{
 		Summary: "Replace the secret of a webhook", Scope: "webhooks:write", Tag: tag, Once: true, Description: "The old secret signs too for 24 hours.",
 	})
 }
@@ -61,12 +65,12 @@ type one struct {
 	ID string `path:"id" doc:"Id of the webhook."`
 }
 
-func (s *Service) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[WithSecret], error) {
-	return s.Create(ctx, in.Body)
+func (h handlers) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[WithSecret], error) {
+	return h.service.Create(ctx, in.Body)
 }
 
-func (s *Service) serveGet(ctx context.Context, in *one) (web.Reply[*Webhook], error) {
-	return tagged(s.Get(ctx, in.ID))
+func (h handlers) serveGet(ctx context.Context, in *one) (web.Reply[*Webhook], error) {
+	return tagged(h.service.Get(ctx, in.ID))
 }
 
 // patch documents the body; the raw bytes are what is merged.
@@ -78,22 +82,22 @@ type patch struct {
 	Active      *bool         `json:"active,omitzero"`
 }
 
-func (s *Service) servePatch(ctx context.Context, in *struct {
+func (h handlers) servePatch(ctx context.Context, in *struct {
 	ID      string `path:"id" doc:"Id of the webhook."`
 	IfMatch string `header:"If-Match" doc:"ETag of the version you have read."`
 	Body    patch
 	RawBody []byte
 },
 ) (web.Reply[*Webhook], error) {
-	return tagged(s.Update(ctx, in.ID, in.IfMatch, in.RawBody))
+	return tagged(h.service.Update(ctx, in.ID, in.IfMatch, in.RawBody))
 }
 
-func (s *Service) serveDelete(ctx context.Context, in *struct {
+func (h handlers) serveDelete(ctx context.Context, in *struct {
 	ID      string `path:"id" doc:"Id of the webhook."`
 	IfMatch string `header:"If-Match" doc:"ETag of the version you have read."`
 },
 ) (*Webhook, error) {
-	return s.Delete(ctx, in.ID, in.IfMatch)
+	return h.service.Delete(ctx, in.ID, in.IfMatch)
 }
 
 func tagged(w *Webhook, err error) (web.Reply[*Webhook], error) {
@@ -103,7 +107,7 @@ func tagged(w *Webhook, err error) (web.Reply[*Webhook], error) {
 	return web.Reply[*Webhook]{Value: w, ETag: web.ETag(w.Revision)}, nil
 }
 
-func (s *Service) serveReplay(ctx context.Context, in *struct {
+func (h handlers) serveReplay(ctx context.Context, in *struct {
 	ID   string     `path:"id" doc:"Id of the webhook."`
 	From web.Number `query:"from" doc:"First event to send again." example:"1"`
 	To   web.Number `query:"to" doc:"Last event to send again; the newest by default."`
@@ -115,32 +119,32 @@ func (s *Service) serveReplay(ctx context.Context, in *struct {
 	if err := c.Err("REPLAY_RANGE_INVALID", "This range of events cannot be replayed."); err != nil {
 		return web.Reply[Replay]{}, err
 	}
-	return s.Replay(ctx, in.ID, r)
+	return h.service.Replay(ctx, in.ID, r)
 }
 
-func (s *Service) servePing(ctx context.Context, in *one) (Outcome, error) {
-	return s.Ping(ctx, in.ID)
+func (h handlers) servePing(ctx context.Context, in *one) (Outcome, error) {
+	return h.service.Ping(ctx, in.ID)
 }
 
-func (s *Service) serveRotate(ctx context.Context, in *one) (web.Reply[WithSecret], error) {
-	return s.Rotate(ctx, in.ID)
+func (h handlers) serveRotate(ctx context.Context, in *one) (web.Reply[WithSecret], error) {
+	return h.service.Rotate(ctx, in.ID)
 }
 
-func (s *Service) serveList(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Webhook]], error) {
+func (h handlers) serveList(ctx context.Context, in *struct{ web.Paging }) (web.Reply[web.Page[Webhook]], error) {
 	var none web.Reply[web.Page[Webhook]]
 	var below int64
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &below)
 	if err != nil {
 		return none, err
 	}
-	items, next, err := s.List(ctx, below, limit)
+	items, next, err := h.service.List(ctx, below, limit)
 	if err != nil {
 		return none, err
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place(next))
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place(next))
 }
 
-func (s *Service) serveDeliveries(ctx context.Context, in *struct {
+func (h handlers) serveDeliveries(ctx context.Context, in *struct {
 	one
 	Status string `query:"status" doc:"Only deliveries in this state." enum:"pending,delivered,dead"`
 	web.Paging
@@ -148,15 +152,15 @@ func (s *Service) serveDeliveries(ctx context.Context, in *struct {
 ) (web.Reply[web.Page[Delivery]], error) {
 	var none web.Reply[web.Page[Delivery]]
 	var below int64
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &below)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &below)
 	if err != nil {
 		return none, err
 	}
-	items, next, err := s.Deliveries(ctx, in.ID, in.Status, below, limit)
+	items, next, err := h.service.Deliveries(ctx, in.ID, in.Status, below, limit)
 	if err != nil {
 		return none, err
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, place(next))
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, place(next))
 }
 
 // place is where a list goes on, nil when it has ended.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/event"
 )
 
 const (
@@ -61,34 +64,45 @@ func (c *crew) clear() {
 	clear(c.workers)
 }
 
+// dispatcher delivers events: with Run each active webhook has a worker that
+// follows the log and makes the attempts.
+type dispatcher struct {
+	*sender
+	cfg    Config
+	db     *db.DB
+	events *event.Log
+	crew   *crew
+	slots  *slots // for attempts
+}
+
 // Run follows the log and delivers until ctx ends, then waits for what is
 // under way: attempts are cut short and given back. Several processes may run
 // it on one store. It never polls: it sleeps until there is an event, until a
 // delivery is due, or until the next sweep, which finds what a lost wake-up
 // would have hidden.
-func (s *Service) Run(ctx context.Context) error {
-	sub := s.events.Subscribe("")
+func (d *dispatcher) Run(ctx context.Context) error {
+	sub := d.events.Subscribe("")
 	defer sub.Close()
-	defer s.crew.clear()
+	defer d.crew.clear()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { s.clean(ctx) })
-	sweep := time.NewTicker(s.cfg.Sweep)
+	wg.Go(func() { d.clean(ctx) })
+	sweep := time.NewTicker(d.cfg.Sweep)
 	defer sweep.Stop()
-	s.sweep(ctx)
+	d.sweep(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-sweep.C:
-			s.sweep(ctx)
+			d.sweep(ctx)
 		case <-sub.C:
 			list, all := sub.Workspaces()
 			if all {
-				s.sweep(ctx)
+				d.sweep(ctx)
 			}
 			for _, ws := range list {
-				s.try(ctx, "wake webhooks", s.rouse(ctx, ws))
+				d.try(ctx, "wake webhooks", d.rouse(ctx, ws))
 			}
 			pause(ctx, calm)
 		}
@@ -105,19 +119,19 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // try logs the errors of work nobody waits for.
-func (s *Service) try(ctx context.Context, what string, err error) {
+func (d *dispatcher) try(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
-		s.cfg.Log.ErrorContext(ctx, what, "err", err.Error())
+		d.cfg.Log.ErrorContext(ctx, what, "err", err.Error())
 	}
 }
 
 // sweep wakes every active webhook.
-func (s *Service) sweep(ctx context.Context) {
+func (d *dispatcher) sweep(ctx context.Context) {
 	after := int64(0)
 	for {
-		refs, last, err := listActive(ctx, s.db, after, sweepPage)
-		s.try(ctx, "sweep webhooks", err)
-		s.wakeAll(ctx, refs)
+		refs, last, err := listActive(ctx, d.db, after, sweepPage)
+		d.try(ctx, "sweep webhooks", err)
+		d.wakeAll(ctx, refs)
 		if err != nil || len(refs) < sweepPage {
 			break
 		}
@@ -126,15 +140,15 @@ func (s *Service) sweep(ctx context.Context) {
 }
 
 // rouse wakes the active webhooks of a workspace.
-func (s *Service) rouse(ctx context.Context, ws string) error {
-	refs, err := listActiveIn(ctx, s.db, ws)
-	s.wakeAll(ctx, refs)
+func (d *dispatcher) rouse(ctx context.Context, ws string) error {
+	refs, err := listActiveIn(ctx, d.db, ws)
+	d.wakeAll(ctx, refs)
 	return err
 }
 
-func (s *Service) wakeAll(ctx context.Context, refs []ref) {
+func (d *dispatcher) wakeAll(ctx context.Context, refs []ref) {
 	for _, r := range refs {
-		s.crew.wake(r, func(w *worker) { s.work(ctx, w) })
+		d.crew.wake(r, func(w *worker) { d.work(ctx, w) })
 	}
 }
 
@@ -143,11 +157,11 @@ const purgeChunk = 100
 
 // clean clears up after deleted webhooks until ctx ends. It has a goroutine of
 // its own: there may be much to remove, and deliveries do not wait for it.
-func (s *Service) clean(ctx context.Context) {
-	tick := time.NewTicker(s.cfg.Sweep)
+func (d *dispatcher) clean(ctx context.Context) {
+	tick := time.NewTicker(d.cfg.Sweep)
 	defer tick.Stop()
 	for {
-		s.try(ctx, "remove deleted webhooks", s.purge(ctx))
+		d.try(ctx, "remove deleted webhooks", d.purge(ctx))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -158,14 +172,14 @@ func (s *Service) clean(ctx context.Context) {
 
 // purge removes the rows of deleted webhooks until there are none, some at a
 // time.
-func (s *Service) purge(ctx context.Context) error {
+func (d *dispatcher) purge(ctx context.Context) error {
 	for {
-		refs, err := listDeleted(ctx, s.db)
+		refs, err := listDeleted(ctx, d.db)
 		if err != nil || len(refs) == 0 {
 			return err
 		}
 		for _, r := range refs {
-			if err := s.purgeOne(ctx, r); err != nil {
+			if err := d.purgeOne(ctx, r); err != nil {
 				return err
 			}
 		}
@@ -173,14 +187,14 @@ func (s *Service) purge(ctx context.Context) error {
 }
 
 // purgeOne removes a deleted webhook, its deliveries first.
-func (s *Service) purgeOne(ctx context.Context, r ref) error {
+func (d *dispatcher) purgeOne(ctx context.Context, r ref) error {
 	for {
-		n, err := removeDeliveries(ctx, s.db, r, purgeChunk)
+		n, err := removeDeliveries(ctx, d.db, r, purgeChunk)
 		if err != nil {
 			return err
 		}
 		if n < purgeChunk {
-			return remove(ctx, s.db, r)
+			return remove(ctx, d.db, r)
 		}
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/outbound"
+	"github.com/hearth-dmrv/hearth/internal/secret"
 )
 
 const (
@@ -41,15 +44,48 @@ func (a attempt) why() string {
 	return a.err
 }
 
+// sender signs messages and posts them.
+type sender struct {
+	key     secret.Key
+	client  Client
+	log     *slog.Logger
+	now     func() time.Time
+	timeout time.Duration // of one message
+}
+
+// seal hides a secret from whoever reads the store.
+func (s *sender) seal(h *hook, text string) []byte {
+	return s.key.Seal("webhook", h.ws+"/"+h.ID, []byte(text))
+}
+
+// secrets opens what signs for a webhook now.
+func (s *sender) secrets(h *hook) ([][]byte, error) {
+	sealed := [][]byte{h.secret}
+	if h.oldSecret != nil && s.now().Before(h.oldUntil) {
+		sealed = append(sealed, h.oldSecret)
+	}
+	out := make([][]byte, len(sealed))
+	for i, b := range sealed {
+		text, err := s.key.Open("webhook", h.ws+"/"+h.ID, b)
+		if err != nil {
+			return nil, fmt.Errorf("open webhook secret: %w", err)
+		}
+		if out[i], err = parseSecret(string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // send posts a message to a webhook, once.
-func (s *Service) send(ctx context.Context, h *hook, m message) attempt {
-	start := s.cfg.Now()
+func (s *sender) send(ctx context.Context, h *hook, m message) attempt {
+	start := s.now()
 	secrets, err := s.secrets(h)
 	if err != nil {
-		s.cfg.Log.ErrorContext(ctx, "sign webhook", "webhook", h.ID, "err", err.Error())
+		s.log.ErrorContext(ctx, "sign webhook", "webhook", h.ID, "err", err.Error())
 		return attempt{err: "the secret of the webhook cannot be opened", at: start}
 	}
-	timed, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	timed, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(timed, http.MethodPost, h.URL, bytes.NewReader(m.body))
 	if err != nil {
@@ -61,8 +97,8 @@ func (s *Service) send(ctx context.Context, h *hook, m message) attempt {
 	ops.Inject(ctx, req.Header) // a ping belongs to the trace of whoever asked for it
 	req.Header.Set("webhook-timestamp", strconv.FormatInt(start.Unix(), 10))
 	req.Header.Set("webhook-signature", sign(secrets, m.id, start, m.body))
-	a := exchange(s.cfg.Client, req)
-	a.at = s.cfg.Now()
+	a := exchange(s.client, req)
+	a.at = s.now()
 	a.took = a.at.Sub(start)
 	return a
 }

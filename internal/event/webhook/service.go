@@ -86,6 +86,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// moment is now as it is stored.
+func (c Config) moment() time.Time { return c.Now().UTC().Truncate(time.Millisecond) }
+
 func positive[T int | time.Duration](v, otherwise T) T {
 	if v > 0 {
 		return v
@@ -95,19 +98,22 @@ func positive[T int | time.Duration](v, otherwise T) T {
 
 // Service is the use cases of webhooks and, with Run, their dispatcher.
 type Service struct {
+	dispatcher
 	cfg    Config
 	db     *db.DB
 	events *event.Log
-	crew   *crew
-	slots  *slots // for attempts
 	pings  *pings
 }
 
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	s := newSlots(limits{all: cfg.Concurrency, perSpace: cfg.PerSpace, perHost: cfg.PerHost})
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(), slots: s, pings: newPings()}
+	d := dispatcher{
+		sender: &sender{key: cfg.Key, client: cfg.Client, log: cfg.Log, now: cfg.Now, timeout: cfg.Timeout},
+		cfg:    cfg, db: cfg.DB, events: cfg.Events, crew: newCrew(),
+		slots: newSlots(limits{all: cfg.Concurrency, perSpace: cfg.PerSpace, perHost: cfg.PerHost}),
+	}
+	return &Service{dispatcher: d, cfg: cfg, db: cfg.DB, events: cfg.Events, pings: newPings()}
 }
 
 // may checks what a webhook gives away: whoever makes one reads all events, but
@@ -140,7 +146,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 	if d.Secret == "" {
 		d.Secret = newSecret()
 	}
-	now := s.now()
+	now := s.cfg.moment()
 	h := &hook{nid: s.db.NewNID(), ws: ws, seen: held.Newest, Webhook: Webhook{
 		ID: db.NewID(), URL: d.URL, Events: d.Events, Filter: d.Filter, Description: d.Description,
 		Active: d.Active == nil || *d.Active, Revision: 1, CreatedAt: now, UpdatedAt: now,
@@ -162,7 +168,7 @@ func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[WithSecret], e
 			return none, err
 		}
 		r := web.Reply[WithSecret]{Value: WithSecret{h.Webhook, d.Secret}, Status: http.StatusCreated, ETag: web.ETag(1), Location: "/v1/webhooks/" + h.ID}
-		return r, s.append(ctx, tx, h, "webhook.created")
+		return r, announce(ctx, tx, s.events, h, "webhook.created")
 	})
 }
 
@@ -197,7 +203,7 @@ func (s *Service) Update(ctx context.Context, id, ifMatch string, patch []byte) 
 	}
 	return s.change(ctx, id, ifMatch, func(tx *db.Tx, h *hook) (string, error) {
 		was := h.Active
-		if err := s.patch(h, patch); err != nil {
+		if err := h.apply(patch, s.cfg.Client); err != nil {
 			return "", err
 		}
 		if h.Active {
@@ -210,7 +216,7 @@ func (s *Service) Update(ctx context.Context, id, ifMatch string, patch []byte) 
 	})
 }
 
-func (s *Service) patch(h *hook, patch []byte) error {
+func (h *hook) apply(patch []byte, client Client) error {
 	was := settings{h.URL, h.Events, h.Filter, h.Description, h.Active}
 	doc, err := json.Marshal(was)
 	if err != nil {
@@ -225,7 +231,7 @@ func (s *Service) patch(h *hook, patch []byte) error {
 		return err
 	}
 	var c fault.Checks
-	set.check(&c, s.cfg.Client, was)
+	set.check(&c, client, was)
 	if err := c.Err("WEBHOOK_INVALID", "The webhook is not valid."); err != nil {
 		return err
 	}
@@ -261,11 +267,11 @@ func (s *Service) change(ctx context.Context, id, ifMatch string, f func(*db.Tx,
 		if err != nil {
 			return err
 		}
-		h.UpdatedAt = s.now()
+		h.UpdatedAt = s.cfg.moment()
 		if err := update(ctx, tx, h, kind == "webhook.deleted"); err != nil {
 			return err
 		}
-		return s.append(ctx, tx, h, kind)
+		return announce(ctx, tx, s.events, h, kind)
 	})
 	if err != nil {
 		return nil, err
@@ -286,42 +292,18 @@ func (s *Service) Rotate(ctx context.Context, id string) (web.Reply[WithSecret],
 		if err != nil {
 			return none, err
 		}
-		h.UpdatedAt = s.now()
+		h.UpdatedAt = s.cfg.moment()
 		h.oldSecret, h.oldUntil = h.secret, h.UpdatedAt.Add(oldSecretLife)
 		h.secret = s.seal(h, fresh)
 		if err := update(ctx, tx, h, false); err != nil {
 			return none, err
 		}
 		r := web.Reply[WithSecret]{Value: WithSecret{h.Webhook, fresh}, ETag: web.ETag(h.Revision)}
-		return r, s.append(ctx, tx, h, "webhook.secret_rotated")
+		return r, announce(ctx, tx, s.events, h, "webhook.secret_rotated")
 	})
 }
 
-func (s *Service) append(ctx context.Context, tx *db.Tx, h *hook, kind string) error {
-	return s.events.Append(ctx, tx, event.Event{Workspace: h.ws, Type: kind, Subject: h.ID, Revision: h.Revision})
-}
-
-func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
-
-func (s *Service) seal(h *hook, text string) []byte {
-	return s.cfg.Key.Seal("webhook", h.ws+"/"+h.ID, []byte(text))
-}
-
-// secrets opens what signs for a webhook now.
-func (s *Service) secrets(h *hook) ([][]byte, error) {
-	sealed := [][]byte{h.secret}
-	if h.oldSecret != nil && s.cfg.Now().Before(h.oldUntil) {
-		sealed = append(sealed, h.oldSecret)
-	}
-	out := make([][]byte, len(sealed))
-	for i, b := range sealed {
-		text, err := s.cfg.Key.Open("webhook", h.ws+"/"+h.ID, b)
-		if err != nil {
-			return nil, fmt.Errorf("open webhook secret: %w", err)
-		}
-		if out[i], err = parseSecret(string(text)); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+// announce appends the event of a change.
+func announce(ctx context.Context, tx *db.Tx, log *event.Log, h *hook, kind string) error {
+	return log.Append(ctx, tx, event.Event{Workspace: h.ws, Type: kind, Subject: h.ID, Revision: h.Revision})
 }

@@ -28,17 +28,17 @@ type worker struct {
 }
 
 // work serves a webhook until it is switched off or ctx ends.
-func (s *Service) work(ctx context.Context, w *worker) {
-	w.done = make(chan struct{}, s.cfg.PerHook)
+func (d *dispatcher) work(ctx context.Context, w *worker) {
+	w.done = make(chan struct{}, d.cfg.PerHook)
 	defer func() {
 		for ; w.busy > 0; w.busy-- {
 			<-w.done
 		}
 	}()
 	for ctx.Err() == nil {
-		h, err := find(ctx, s.db, w.ws, w.id)
+		h, err := find(ctx, d.db, w.ws, w.id)
 		if fault.KindOf(err) == fault.NotFound || err == nil && !h.Active {
-			if s.crew.retire(w) {
+			if d.crew.retire(w) {
 				return
 			}
 			<-w.wake
@@ -46,13 +46,13 @@ func (s *Service) work(ctx context.Context, w *worker) {
 		}
 		var at time.Time
 		if err == nil {
-			at, err = s.turn(ctx, w, h)
+			at, err = d.turn(ctx, w, h)
 		}
 		if err != nil {
-			s.try(ctx, "serve webhook", err)
-			at = s.cfg.Now().Add(afterError)
+			d.try(ctx, "serve webhook", err)
+			at = d.cfg.Now().Add(afterError)
 		}
-		w.wait(ctx, at, s.cfg.Now())
+		w.wait(ctx, at, d.cfg.Now())
 	}
 }
 
@@ -75,28 +75,28 @@ func (w *worker) wait(ctx context.Context, at, now time.Time) {
 
 // turn starts what is due and queues what is new, as far as there is room. It
 // returns when to look again should nothing else happen.
-func (s *Service) turn(ctx context.Context, w *worker, h *hook) (time.Time, error) {
-	for w.busy < s.cfg.PerHook {
-		at, some, err := nextDue(ctx, s.db, h.ID)
+func (d *dispatcher) turn(ctx context.Context, w *worker, h *hook) (time.Time, error) {
+	for w.busy < d.cfg.PerHook {
+		at, some, err := nextDue(ctx, d.db, h.ID)
 		if err != nil {
 			return at, err
 		}
-		if some && !at.After(s.cfg.Now()) {
+		if some && !at.After(d.cfg.Now()) {
 			n := 0
-			if h, n, err = s.room(ctx, w, h); err != nil || n == 0 {
-				return s.cfg.Now(), err
+			if h, n, err = d.room(ctx, w, h); err != nil || n == 0 {
+				return d.cfg.Now(), err
 			}
 			// Another process may be first; then the next look says later.
-			if err := s.start(ctx, w, h, n); err != nil {
+			if err := d.start(ctx, w, h, n); err != nil {
 				return at, err
 			}
 			continue
 		}
-		if moved, err := s.follow(ctx, w, h); err != nil || !moved {
+		if moved, err := d.follow(ctx, w, h); err != nil || !moved {
 			return at, err
 		}
-		if h, err = find(ctx, s.db, w.ws, w.id); err != nil || !h.Active {
-			return s.cfg.Now(), nil // switched off meanwhile; work looks again
+		if h, err = find(ctx, d.db, w.ws, w.id); err != nil || !h.Active {
+			return d.cfg.Now(), nil // switched off meanwhile; work looks again
 		}
 	}
 	return time.Time{}, nil
@@ -105,17 +105,17 @@ func (s *Service) turn(ctx context.Context, w *worker, h *hook) (time.Time, erro
 // room takes slots for attempts, and waits when there is none: a lease must
 // not run while its attempt waits. It returns the webhook as it is afterwards,
 // and no slots when it was switched off or moved to another host meanwhile.
-func (s *Service) room(ctx context.Context, w *worker, h *hook) (*hook, int, error) {
+func (d *dispatcher) room(ctx context.Context, w *worker, h *hook) (*hook, int, error) {
 	p := seatOf(h)
-	n, waited, err := s.slots.take(ctx, p, s.cfg.PerHook-w.busy)
+	n, waited, err := d.slots.take(ctx, p, d.cfg.PerHook-w.busy)
 	if err != nil || !waited {
 		return h, n, err
 	}
-	h, err = find(ctx, s.db, w.ws, w.id)
+	h, err = find(ctx, d.db, w.ws, w.id)
 	if err == nil && h.Active && seatOf(h) == p {
 		return h, n, nil
 	}
-	s.slots.give(p, n)
+	d.slots.give(p, n)
 	if fault.KindOf(err) == fault.NotFound {
 		err = nil
 	}
@@ -124,14 +124,14 @@ func (s *Service) room(ctx context.Context, w *worker, h *hook) (*hook, int, err
 
 // start takes due deliveries and begins an attempt for each, in the n slots it
 // is given.
-func (s *Service) start(ctx context.Context, w *worker, h *hook, n int) error {
-	now := s.cfg.Now()
+func (d *dispatcher) start(ctx context.Context, w *worker, h *hook, n int) error {
+	now := d.cfg.Now()
 	// The lease runs from when an attempt begins to when it must be over.
-	jobs, err := claim(ctx, s.db, lease{
-		hook: h.ID, owner: db.NewID(), now: now, until: now.Add(s.cfg.Timeout + leaseSpare), limit: n,
+	jobs, err := claim(ctx, d.db, lease{
+		hook: h.ID, owner: db.NewID(), now: now, until: now.Add(d.cfg.Timeout + leaseSpare), limit: n,
 	})
 	p := seatOf(h)
-	s.slots.give(p, n-len(jobs))
+	d.slots.give(p, n-len(jobs))
 	if err != nil {
 		return err
 	}
@@ -140,10 +140,10 @@ func (s *Service) start(ctx context.Context, w *worker, h *hook, n int) error {
 		w.busy++
 		go func() {
 			defer func() {
-				s.slots.give(p, 1)
+				d.slots.give(p, 1)
 				w.done <- struct{}{}
 			}()
-			s.deliver(ctx, h, j)
+			d.deliver(ctx, h, j)
 		}()
 	}
 	return nil
@@ -151,57 +151,57 @@ func (s *Service) start(ctx context.Context, w *worker, h *hook, n int) error {
 
 // deliver makes one attempt and stores what came of it. Should that fail, the
 // lease runs out and somebody tries again.
-func (s *Service) deliver(ctx context.Context, h *hook, j job) {
-	a, err := s.attempt(ctx, h, j)
+func (d *dispatcher) deliver(ctx context.Context, h *hook, j job) {
+	a, err := d.attempt(ctx, h, j)
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if ctx.Err() != nil && !a.ok() {
-		err = release(late, s.db, j, s.cfg.Now())
+		err = release(late, d.db, j, d.cfg.Now())
 	} else if err == nil {
-		err = s.settle(late, h, j, a)
+		err = d.settle(late, h, j, a)
 	}
 	if err != nil {
-		s.cfg.Log.ErrorContext(ctx, "deliver webhook", "webhook", h.ID, "seq", j.seq, "err", err.Error())
+		d.cfg.Log.ErrorContext(ctx, "deliver webhook", "webhook", h.ID, "seq", j.seq, "err", err.Error())
 	}
 }
 
 // attempt reads the event and sends it.
-func (s *Service) attempt(ctx context.Context, h *hook, j job) (attempt, error) {
-	b, err := s.events.Read(ctx, event.Query{Workspace: h.ws, After: j.seq - 1, Limit: 1})
+func (d *dispatcher) attempt(ctx context.Context, h *hook, j job) (attempt, error) {
+	b, err := d.events.Read(ctx, event.Query{Workspace: h.ws, After: j.seq - 1, Limit: 1})
 	if misplaced(err) || err == nil && (len(b.Items) == 0 || b.Items[0].Seq != j.seq) {
-		return attempt{err: expired, at: s.cfg.Now()}, nil
+		return attempt{err: expired, at: d.cfg.Now()}, nil
 	} else if err != nil {
 		return attempt{}, err
 	}
-	m, err := messageOf(s.cfg.Source, h.ws, b.Items[0])
+	m, err := messageOf(d.cfg.Source, h.ws, b.Items[0])
 	if err != nil {
 		return attempt{}, err
 	}
-	return s.send(ctx, h, m), nil
+	return d.send(ctx, h, m), nil
 }
 
 // expired is the error of a delivery whose event is no longer kept.
 const expired = "the event is no longer kept"
 
 // settle stores the outcome: delivered, dead, or a later attempt.
-func (s *Service) settle(ctx context.Context, h *hook, j job, a attempt) error {
+func (d *dispatcher) settle(ctx context.Context, h *hook, j job, a attempt) error {
 	if a.ok() {
-		return setDelivered(ctx, s.db, j, a.status, a.at)
+		return setDelivered(ctx, d.db, j, a.status, a.at)
 	}
 	if a.status == 410 {
-		return s.disable(ctx, h, j, a)
+		return d.disable(ctx, h, j, a)
 	}
-	at, again := next(j, a.at, s.cfg.MaxAttempts, a.wait, s.cfg.Chance())
+	at, again := next(j, a.at, d.cfg.MaxAttempts, a.wait, d.cfg.Chance())
 	if !again || a.err == expired {
-		s.cfg.Log.WarnContext(ctx, "webhook delivery is dead", "webhook", h.ID, "seq", j.seq, "attempts", j.attempts, "err", a.why())
-		return setDead(ctx, s.db, j, a)
+		d.cfg.Log.WarnContext(ctx, "webhook delivery is dead", "webhook", h.ID, "seq", j.seq, "attempts", j.attempts, "err", a.why())
+		return setDead(ctx, d.db, j, a)
 	}
-	return setRetry(ctx, s.db, j, a, at)
+	return setRetry(ctx, d.db, j, a, at)
 }
 
 // disable switches a webhook off whose receiver says it is gone for good.
-func (s *Service) disable(ctx context.Context, h *hook, j job, a attempt) error {
-	return s.db.InTx(ctx, func(tx *db.Tx) error {
+func (d *dispatcher) disable(ctx context.Context, h *hook, j job, a attempt) error {
+	return d.db.InTx(ctx, func(tx *db.Tx) error {
 		if err := setDead(ctx, tx, j, a); err != nil {
 			return err
 		}
@@ -211,10 +211,10 @@ func (s *Service) disable(ctx context.Context, h *hook, j job, a attempt) error 
 		} else if err != nil {
 			return err
 		}
-		now.Active, now.DisabledReason, now.UpdatedAt = false, "The receiver answered 410 Gone.", s.now()
+		now.Active, now.DisabledReason, now.UpdatedAt = false, "The receiver answered 410 Gone.", d.cfg.moment()
 		if err := update(ctx, tx, now, false); err != nil {
 			return err
 		}
-		return s.append(ctx, tx, now, "webhook.disabled")
+		return announce(ctx, tx, d.events, now, "webhook.disabled")
 	})
 }
