@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/api"
 )
 
 // Transferred is what imports, exports and migrations have in common. Their
@@ -48,14 +50,6 @@ type TransferRow struct {
 	// Warnings are about what the row says and the twin does not.
 	Warnings []Field  `json:"warnings,omitempty"`
 	Error    *Problem `json:"error,omitzero"`
-}
-
-// Problem is a refusal inside a report.
-type Problem struct {
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Status  int     `json:"status"` // of HTTP, had it been a request
-	Errors  []Field `json:"errors,omitempty"`
 }
 
 // TransferLinks are the addresses of an import, an export or a migration.
@@ -269,22 +263,12 @@ type Operation struct {
 	Reason       string             `json:"reason,omitzero"`
 }
 
-// BatchResults is what became of a batch.
-type BatchResults struct {
-	Results   []BatchResult `json:"results"`
-	Succeeded int           `json:"succeeded"`
-	Failed    int           `json:"failed"`
-}
-
-// BatchResult is what became of an operation.
-type BatchResult struct {
-	Index        int      `json:"index"`
-	Status       int      `json:"status"` // of HTTP, had it been a request
-	DID          string   `json:"did,omitzero"`
-	ETag         string   `json:"etag,omitzero"`
-	Relationship string   `json:"relationship,omitzero"` // id of the one that was added
-	Error        *Problem `json:"error,omitzero"`
-}
+// What became of a batch, of each of its operations, and why one was refused.
+type (
+	BatchResults = api.BatchResults
+	BatchResult  = api.BatchResult
+	Problem      = api.BatchProblem
+)
 
 // Batch does many operations at once. A batch that is not atomic succeeds even
 // when all of its operations were refused: look at Failed. Codes:

@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/webhook"
@@ -115,7 +114,7 @@ func limitsOf(cfg *config.Config, all []web.Route) limits {
 		case "POST /v1/devices/{did}/readings":
 			items = device.MaxReadings
 		case "POST /v1/entities:batch":
-			items = batch.MaxOperations
+			items = bulk.MaxOperations
 		case "POST /v1/responses:batch":
 			items = offline.MaxItems
 		case "POST /v1/surveys/{surveyId}/households":

@@ -8,7 +8,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -57,7 +56,7 @@ func (a *App) asUser(ctx context.Context, scope string) (context.Context, error)
 
 func (a *App) findTwins(ctx context.Context, q tool.TwinQuery) (tool.Twins, error) {
 	out := tool.Twins{Twins: []jsontext.Value{}}
-	found, err := a.twins.search.List(ctx, a.DB, search.Query{Filter: q.Filter, Type: q.Type, Status: q.Status, Project: q.Project, Limit: q.Limit})
+	found, err := a.twins.search.List(ctx, a.DB, entity.Query{Filter: q.Filter, Type: q.Type, Status: q.Status, Project: q.Project, Limit: q.Limit})
 	if err != nil {
 		return out, err
 	}

@@ -9,9 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 )
 
@@ -27,9 +28,9 @@ func operations(n int) []map[string]any {
 	return ops
 }
 
-func (r *rig) batch(t testing.TB, body map[string]any, status int) batch.Results {
+func (r *rig) batch(t testing.TB, body map[string]any, status int) api.BatchResults {
 	t.Helper()
-	var out batch.Results
+	var out api.BatchResults
 	r.do(t, call{method: "POST", path: "/v1/entities:batch", body: body}, status, &out)
 	return out
 }
@@ -38,14 +39,14 @@ func (r *rig) batch(t testing.TB, body map[string]any, status int) batch.Results
 // hold the writer.
 func TestBatchOfThousand(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
-		ops := operations(batch.MaxOperations)
+		ops := operations(bulk.MaxOperations)
 		for _, op := range ops {
-			op["entity"].(map[string]any)["metadata"] = map[string]any{"text": strings.Repeat("x", batch.MaxBody/batch.MaxOperations-300)}
+			op["entity"].(map[string]any)["metadata"] = map[string]any{"text": strings.Repeat("x", bulk.MaxBatch/bulk.MaxOperations-300)}
 		}
 		begun := time.Now()
 		got := r.batch(t, map[string]any{"atomic": true, "operations": ops}, 200)
 		t.Logf("1000 creates of 8 KiB took %v", time.Since(begun))
-		if got.Succeeded != batch.MaxOperations || got.Results[999].ETag != `"1"` || got.Results[999].Status != 201 {
+		if got.Succeeded != bulk.MaxOperations || got.Results[999].ETag != `"1"` || got.Results[999].Status != 201 {
 			t.Errorf("%d succeeded, the last is %+v", got.Succeeded, got.Results[999])
 		}
 		if n := r.counts(t); n["entities"] != 1000 || n["events"] != 1000 || n["entity_props"] != 2000 {
@@ -168,7 +169,7 @@ func TestBatchOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			var first, second batch.Results
+			var first, second api.BatchResults
 			r.do(t, call{method: "POST", path: "/v1/entities:batch", header: key, body: body}, 200, &first)
 			w := r.do(t, call{method: "POST", path: "/v1/entities:batch", header: key, body: body}, 200, &second)
 			if diff := cmp.Diff(first, second); diff != "" || w.Header().Get("Idempotent-Replayed") != "true" || first.Succeeded != 110 {
@@ -195,7 +196,7 @@ func TestBatchOnceForEachKey(t *testing.T) {
 			c.body = map[string]any{"atomic": atomic, "operations": operations(1)}
 			seen := map[string]bool{}
 			for _, c.as = range []string{"phone", "tablet"} {
-				var got batch.Results
+				var got api.BatchResults
 				if w := r.do(t, c, 200, &got); w.Header().Get("Idempotent-Replayed") != "" || seen[got.Results[0].DID] {
 					t.Errorf("atomic %v: %s got the answer of another key", atomic, c.as)
 				}
@@ -226,18 +227,18 @@ func TestBatchResumed(t *testing.T) {
 	if n := r.counts(t)["entities"]; n != 50 {
 		t.Fatalf("%d twins after the first request, want a chunk", n)
 	}
-	var got batch.Results
+	var got api.BatchResults
 	r.do(t, call{method: "POST", path: "/v1/entities:batch", header: key, body: body}, 200, &got)
 	if n := r.counts(t)["entities"]; n != 120 || got.Succeeded != 120 || got.Results[3].DID == "" {
 		t.Errorf("%d twins, %d succeeded, want 120", n, got.Succeeded)
 	}
 }
 
-func creates(n int) []batch.Operation {
-	ops := make([]batch.Operation, n)
+func creates(n int) []bulk.Operation {
+	ops := make([]bulk.Operation, n)
 	for i := range ops {
 		props := fmt.Sprintf(`{"serial":"S%d","model":"M","fuel_type":"pellets","efficiency":40}`, i)
-		ops[i] = batch.Operation{Op: "create", Entity: &entity.Draft{Type: "Device", Protocol: cooker, Properties: entity.Object{Value: []byte(props)}}}
+		ops[i] = bulk.Operation{Op: "create", Entity: &entity.Draft{Type: "Device", Protocol: cooker, Properties: entity.Object{Value: []byte(props)}}}
 	}
 	return ops
 }
@@ -247,7 +248,7 @@ func BenchmarkBatch(b *testing.B) {
 	r := newRig(b, dbtest.SQLite(b))
 	ctx := eventtest.Context(b.Context(), "w")
 	for b.Loop() {
-		if _, err := r.Batch(ctx, batch.Batch{Atomic: true, Operations: creates(1000)}); err != nil {
+		if _, err := r.Batch(ctx, bulk.Batch{Atomic: true, Operations: creates(1000)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -292,7 +293,7 @@ func TestHeavyBatch(t *testing.T) {
 			t.Errorf("%d earlier revisions, want none", n)
 		}
 		begun := time.Now()
-		most := batch.MaxAtomic / (4*250<<10 + 4000)
+		most := bulk.MaxAtomic / (4*250<<10 + 4000)
 		if got := r.batch(t, map[string]any{"atomic": true, "operations": patches(id, most)}, 200); got.Succeeded != most {
 			t.Errorf("%d succeeded, want %d", got.Succeeded, most)
 		}
@@ -304,9 +305,9 @@ func TestHeavyBatch(t *testing.T) {
 func TestOthersWriteDuringHeavyBatch(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		id := r.heavyTwin(t, 250<<10)
-		done := make(chan batch.Results)
+		done := make(chan api.BatchResults)
 		go func() {
-			var out batch.Results
+			var out api.BatchResults
 			r.do(t, call{method: "POST", path: "/v1/entities:batch", body: map[string]any{"operations": patches(id, 40)}}, 200, &out)
 			done <- out
 		}()

@@ -20,9 +20,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -35,7 +33,6 @@ const (
 	MaxImport  = 64 << 20 // bytes of a file to import
 	MaxExport  = 2 << 30  // bytes of a file that is exported, before compression
 	maxMapping = 4 << 10  // bytes of the mapping of an import
-	ChunkRows  = batch.Rows
 )
 
 // The kinds of jobs.
@@ -52,7 +49,7 @@ type Config struct {
 	Exchange  *exchange.Service
 	Entities  *entity.Service
 	Protocols *protocol.Service
-	Search    *search.Service
+	Search    lister
 	Events    *event.Log
 	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
 	Cursors   web.Cursors
@@ -60,11 +57,18 @@ type Config struct {
 	Now       func() time.Time
 }
 
+// lister gives the twins of a query page by page, and records with some of
+// their fields only. Package search has it.
+type lister interface {
+	List(ctx context.Context, q db.Querier, query entity.Query) (entity.Found, error)
+	Fields(ctx context.Context, r *entity.Row, body []byte, fields string) ([]byte, error)
+}
+
 // Service moves twins in bulk. It is safe for many goroutines.
 type Service struct {
-	cfg   Config
-	db    *db.DB
-	batch *batch.Service
+	batches
+	cfg Config
+	db  *db.DB
 }
 
 // New makes a Service over a migrated store.
@@ -78,22 +82,10 @@ func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Service{cfg: cfg, db: cfg.DB, batch: batch.New(batch.Config{DB: cfg.DB, Entities: cfg.Entities, Idem: cfg.Idem, Now: cfg.Now})}
-}
-
-// Batch does the operations of b in their order, with the rights of the caller
-// of ctx: all or none of them, or each for itself.
-func (s *Service) Batch(ctx context.Context, b batch.Batch) (web.Reply[batch.Results], error) {
-	return s.batch.Do(ctx, b)
+	return &Service{batches: batches{cfg.DB, cfg.Entities, cfg.Idem, cfg.Now}, cfg: cfg, db: cfg.DB}
 }
 
 // Handlers are what runs the jobs of this package, by kind.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindImport: s.runImport, kindExport: s.runExport, kindMigrate: s.runMigration}
-}
-
-// ExpireBatches removes at most limit results of batches that were kept for
-// their Idempotency-Key since before a time.
-func (s *Service) ExpireBatches(ctx context.Context, before time.Time, limit int) (int, error) {
-	return batch.Expire(ctx, s.db, before.UnixMilli(), limit)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
@@ -129,7 +129,7 @@ func (r *rig) importIn(t *testing.T, ws, query string, file []byte) (bulk.Import
 	return in, rows
 }
 
-func pointers(list []batch.Field) (out []string) {
+func pointers(list []api.Field) (out []string) {
 	for _, f := range list {
 		out = append(out, f.Pointer)
 	}

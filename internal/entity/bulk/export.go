@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -34,8 +33,8 @@ type ExportDraft struct {
 	Near         string       `json:"near,omitzero" doc:"Latitude, longitude, metres."`
 }
 
-func (d *ExportDraft) query() search.Query {
-	return search.Query{
+func (d *ExportDraft) query() entity.Query {
+	return entity.Query{
 		Filter: d.Filter, Type: d.Type, Class: d.Class, Protocol: d.Protocol, Status: d.Status, Project: d.Project,
 		UpdatedSince: d.UpdatedSince, Near: d.Near, Sort: "created", Limit: exportPage,
 	}
@@ -79,7 +78,7 @@ type exported struct {
 // an archive cannot be taken up in its middle.
 type exportState struct {
 	exchange.Mark
-	Place  *search.Place `json:"place"`
+	Place  *entity.Place `json:"place"`
 	Counts exported      `json:"counts"` // without the columns
 	Ended  bool          `json:"ended"`
 }
@@ -164,7 +163,7 @@ func (e *exporter) collect(ctx context.Context) error {
 	err = e.each(ctx, nil, func(r *entity.Row) error {
 		e.st.Counts.Total++
 		return found.Collect(tableRecord(r.Body))
-	}, func(*search.Place) error {
+	}, func(*entity.Place) error {
 		e.run.Progress(0, 0, fmt.Sprintf("%d twins looked at", e.st.Counts.Total))
 		return nil
 	})
@@ -189,7 +188,7 @@ func (e *exporter) resume(ctx context.Context, columns []string) (err error) {
 
 // each gives fn all twins from a place on, and tells after each page where it
 // is; nil at the end.
-func (e *exporter) each(ctx context.Context, from *search.Place, fn func(*entity.Row) error, page func(*search.Place) error) error {
+func (e *exporter) each(ctx context.Context, from *entity.Place, fn func(*entity.Row) error, page func(*entity.Place) error) error {
 	q := e.d.query()
 	q.After = from
 	for {
@@ -230,7 +229,7 @@ func (e *exporter) write(ctx context.Context) error {
 				return w.Write(r.Body)
 			}
 			return w.Write(tableRecord(r.Body))
-		}, func(next *search.Place) error {
+		}, func(next *entity.Place) error {
 			e.st.Place, e.st.Ended = next, next == nil
 			if next == nil {
 				return w.Close()

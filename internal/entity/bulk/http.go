@@ -11,11 +11,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -51,8 +50,8 @@ const migrating = "Takes every twin of the protocol that is older than the targe
 func (s *Service) Routes(a *web.API) {
 	const entities, imports, exports, protocols = "entities", "imports", "exports", "protocols"
 	web.Post(a, "/v1/entities:batch", s.serveBatch, web.Doc{
-		Summary: "Do many operations at once", Scope: "entities:write", Tag: entities, Once: true, MaxBody: batch.MaxBody, Description: batching,
-		Example: batch.Batch{Atomic: true, Operations: []batch.Operation{
+		Summary: "Do many operations at once", Scope: "entities:write", Tag: entities, Once: true, MaxBody: MaxBatch, Description: batching,
+		Example: Batch{Atomic: true, Operations: []Operation{
 			{Op: "create", Entity: &entity.Draft{Type: "Household", Protocol: "did:ixo:protocol/household"}},
 			{Op: "create", Entity: &entity.Draft{Type: "Device", Protocol: "did:ixo:protocol/clean-cooking", Relationships: []entity.RelationDraft{{Role: "household", Target: "$0"}}}},
 		}},
@@ -98,7 +97,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 }
 
-func (s *Service) serveBatch(ctx context.Context, in *struct{ Body batch.Batch }) (web.Reply[batch.Results], error) {
+func (s *Service) serveBatch(ctx context.Context, in *struct{ Body Batch }) (web.Reply[api.BatchResults], error) {
 	return s.Batch(ctx, in.Body)
 }
 
@@ -333,7 +332,7 @@ func (s *Service) serveExport(ctx context.Context, in *struct{ Body ExportDraft 
 }
 
 // tryQuery asks for one twin, to learn whether the query is one.
-func (s *Service) tryQuery(ctx context.Context, q search.Query) error {
+func (s *Service) tryQuery(ctx context.Context, q entity.Query) error {
 	q.Limit = 1
 	_, err := s.cfg.Search.List(ctx, s.db, q)
 	return exchange.InBody(err)

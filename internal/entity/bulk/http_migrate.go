@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/once"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -20,7 +20,7 @@ func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Repl
 	if err := exchange.MayAll(ctx, "entities:write"); err != nil {
 		return none, err
 	}
-	ws, p := web.CallerFrom(ctx).Workspace, migrationJob{Protocol: in.DID, Draft: in.Body}
+	ws, p := web.CallerFrom(ctx).Workspace, migrationJob{Protocol: in.DID, MigrationDraft: in.Body}
 	target, err := s.target(ctx, &p)
 	if err != nil {
 		return none, err
@@ -30,11 +30,11 @@ func (s *Service) serveMigration(ctx context.Context, in *migrationIn) (web.Repl
 			return none, err
 		}
 	}
-	if err := p.Validate(target); err != nil {
+	if err := p.validate(target); err != nil {
 		return none, err
 	}
 	p.To = target.Version
-	if err := s.tryQuery(ctx, search.Query{Protocol: p.Protocol, Filter: p.Filter, Sort: "created"}); err != nil {
+	if err := s.tryQuery(ctx, entity.Query{Protocol: p.Protocol, Filter: p.Filter, Sort: "created"}); err != nil {
 		return none, err
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Accepted], error) {

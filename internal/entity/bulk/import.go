@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/file"
@@ -51,19 +50,19 @@ type Counts struct {
 }
 
 // add counts one outcome.
-func (c *Counts) add(o batch.Outcome) {
+func (c *Counts) add(o outcome) {
 	c.Done++
 	c.Warnings += int64(len(o.Warnings))
 	switch o.Action {
-	case batch.Created:
+	case created:
 		c.Created++
-	case batch.Updated:
+	case updated:
 		c.Updated++
-	case batch.Unchanged:
+	case unchanged:
 		c.Unchanged++
-	case batch.Migrated:
+	case migrated:
 		c.Migrated++
-	case batch.Skipped:
+	case skipped:
 		c.Skipped++
 	default:
 		c.Refused++
@@ -128,7 +127,7 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	// Look at all of it first: a file that is broken somewhere stores nothing,
 	// progress has a total, and rows may refer to later ones.
 	w := &importer{
-		s: s, run: r, p: p, file: f, st: st, pace: batch.NewPace(s.db), resumed: resumed,
+		s: s, run: r, p: p, file: f, st: st, pace: newPace(s.db), resumed: resumed,
 		seen: newTakenNames(slices.Sorted(maps.Keys(uncarried))...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
 	}
 	total, groups, err := w.count(ctx, open)
@@ -188,7 +187,7 @@ type importer struct {
 	p    *importJob
 	file *file.File
 	st   importState
-	pace *batch.Pace
+	pace *pace
 
 	resumed bool // an earlier attempt has stored rows
 	// seen are the names the rows so far have taken: a dry run stores nothing
@@ -250,7 +249,7 @@ func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 			return p.err
 		}
 		w.note(&p)
-		out, err := batch.Store(ctx, w.s.db, batch.Chunk{Steps: p.steps, All: w.allOf(&p), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []batch.Outcome, first int) error {
+		out, err := storeChunk(ctx, w.s.db, chunk{Steps: p.steps, All: w.allOf(&p), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
 			return w.seal(ctx, tx, p.lines, out, first)
 		}})
 		if err != nil {
@@ -302,7 +301,7 @@ func (w *importer) ahead(ctx context.Context, in *sheet.Reader) (next func() pre
 }
 
 // after is the state once some of the next rows are stored.
-func (w *importer) after(lines []int64, out []batch.Outcome) importState {
+func (w *importer) after(lines []int64, out []outcome) importState {
 	st := w.st
 	st.Line = lines[len(out)-1]
 	for _, o := range out {
@@ -312,7 +311,7 @@ func (w *importer) after(lines []int64, out []batch.Outcome) importState {
 }
 
 // seal keeps the report and the place with the rows they tell of.
-func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []batch.Outcome, first int) error {
+func (w *importer) seal(ctx context.Context, tx *db.Tx, lines []int64, out []outcome, first int) error {
 	st := w.after(lines, out)
 	if err := w.run.Save(ctx, tx, st); err != nil {
 		return err

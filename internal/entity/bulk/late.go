@@ -13,7 +13,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
@@ -74,7 +73,7 @@ func (w *importer) told(ctx context.Context, q db.Querier, line int64) (ReportRo
 
 // lateWork is what a later pass has to do for a row; nil when it has nothing
 // to.
-type lateWork func(ctx context.Context, tx *db.Tx, told *ReportRow) (batch.Outcome, error)
+type lateWork func(ctx context.Context, tx *db.Tx, told *ReportRow) (outcome, error)
 
 // edges adds the edges to twins of later rows, now that all are stored. A dry
 // run has none to add.
@@ -91,7 +90,7 @@ func (w *importer) edges(ctx context.Context, in *sheet.Reader) error {
 		if len(late) == 0 {
 			return nil
 		}
-		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (batch.Outcome, error) {
+		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (outcome, error) {
 			return w.addEdges(ctx, tx, r, late, told)
 		}
 	})
@@ -116,13 +115,13 @@ func (w *importer) end(ctx context.Context, in *sheet.Reader, stage int) error {
 		if r.status != entity.StatusDeactivated || stageOf(w.domainOf(ctx, r)) != stage {
 			return nil
 		}
-		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (batch.Outcome, error) {
-			o := batch.Outcome{Action: batch.Unchanged}
-			if told.Action != batch.Created {
+		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (outcome, error) {
+			o := outcome{Action: unchanged}
+			if told.Action != created {
 				return o, nil
 			}
 			_, err := w.transition(ctx, tx, told.DID, entity.StatusDeactivated)
-			if !told.OK && batch.Refusal(err) != nil {
+			if !told.OK && refusal(err) != nil {
 				return o, nil // it is incomplete already, and says why
 			}
 			return o, err
@@ -137,7 +136,7 @@ func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.
 		if err != nil || len(lines) == 0 {
 			return err
 		}
-		out, err := batch.Store(ctx, w.s.db, batch.Chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []batch.Outcome, first int) error {
+		out, err := storeChunk(ctx, w.s.db, chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
 			return w.sealLate(ctx, tx, lines, out, first)
 		}})
 		if err != nil {
@@ -148,8 +147,8 @@ func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.
 }
 
 // nextLate finds the next rows something is left to do for.
-func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) (lines []int64, steps []batch.Step, err error) {
-	for len(lines) < batch.Rows {
+func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(sheet.Record, *row) lateWork) (lines []int64, steps []step, err error) {
+	for len(lines) < ChunkRows {
 		rec, err := w.p.read(in)
 		if errors.Is(err, io.EOF) {
 			break
@@ -172,10 +171,10 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 		}
 		line := rec.Line
 		lines = append(lines, line)
-		steps = append(steps, batch.Step{Run: func(ctx context.Context, tx *db.Tx) (batch.Outcome, error) {
+		steps = append(steps, step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
 			told, err := w.told(ctx, tx, line)
-			if err != nil || told.Action == batch.Refused {
-				return batch.Outcome{Action: batch.Unchanged}, err
+			if err != nil || told.Action == refused {
+				return outcome{Action: unchanged}, err
 			}
 			return do(ctx, tx, &told)
 		}})
@@ -185,8 +184,8 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 
 // addEdges adds edges to the twin of a row. One that only waited for them is
 // active then, as if it had been made with them, or what the row says it is.
-func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (batch.Outcome, error) {
-	o := batch.Outcome{Action: batch.Unchanged}
+func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (outcome, error) {
+	o := outcome{Action: unchanged}
 	held, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
 	if err != nil {
 		return o, err
@@ -196,7 +195,7 @@ func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entit
 			return o, err
 		}
 	}
-	if told.Action != batch.Created {
+	if told.Action != created {
 		return o, nil
 	}
 	now, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
@@ -228,7 +227,7 @@ func (w *importer) activate(ctx context.Context, tx *db.Tx, r *row, now *entity.
 }
 
 // afterLate is the state once something late is done for some rows.
-func (w *importer) afterLate(lines []int64, out []batch.Outcome) importState {
+func (w *importer) afterLate(lines []int64, out []outcome) importState {
 	st := w.st
 	st.Line = lines[len(out)-1]
 	for _, o := range out {
@@ -242,7 +241,7 @@ func (w *importer) afterLate(lines []int64, out []batch.Outcome) importState {
 
 // sealLate keeps the place, and tells of rows of which something was refused or
 // is not as they say.
-func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out []batch.Outcome, first int) error {
+func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out []outcome, first int) error {
 	st := w.afterLate(lines, out)
 	if err := w.run.Save(ctx, tx, st); err != nil {
 		return err
@@ -255,7 +254,7 @@ func (w *importer) sealLate(ctx context.Context, tx *db.Tx, lines []int64, out [
 		if err != nil {
 			return err
 		}
-		both := batch.Outcome{DID: told.DID, Action: told.Action, Err: o.Err}
+		both := outcome{DID: told.DID, Action: told.Action, Err: o.Err}
 		for _, d := range told.Warnings {
 			both.Warnings = append(both.Warnings, fault.Field(d))
 		}

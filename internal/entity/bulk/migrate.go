@@ -6,11 +6,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/migration"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -20,26 +17,23 @@ import (
 // dryPage is how many twins a dry run looks at between two looks at its lease.
 const dryPage = 500
 
-// MigrationDraft is what a migration is made from.
-type MigrationDraft = migration.Draft
-
 // migrationJob is what a migration was asked for, with all that was left open
 // settled.
 type migrationJob struct {
 	Protocol string `json:"protocol"`
-	migration.Draft
+	MigrationDraft
 }
 
 // migrationState is where a migration goes on.
 type migrationState struct {
-	Place  *search.Place `json:"place"`
+	Place  *entity.Place `json:"place"`
 	Counts Counts        `json:"counts"`
 	Ended  bool          `json:"ended"`
 }
 
 // runMigration is the job of a migration.
 func (s *Service) runMigration(ctx context.Context, r *job.Run) error {
-	m := &migrator{s: s, run: r, pace: batch.NewPace(s.db)}
+	m := &migrator{s: s, run: r, pace: newPace(s.db)}
 	if _, err := s.cfg.Exchange.Of(ctx, r, &m.p, &struct{}{}); err != nil {
 		return err
 	}
@@ -77,7 +71,7 @@ func (s *Service) target(ctx context.Context, p *migrationJob) (*protocol.Protoc
 
 // permanent marks refusals: another attempt cannot mend them.
 func permanent(err error) error {
-	if batch.Refusal(err) != nil {
+	if refusal(err) != nil {
 		return job.Permanent(err)
 	}
 	return err
@@ -87,7 +81,7 @@ func permanent(err error) error {
 type migrator struct {
 	s      *Service
 	run    *job.Run
-	pace   *batch.Pace
+	pace   *pace
 	p      migrationJob
 	target *protocol.Protocol
 	st     migrationState
@@ -95,7 +89,7 @@ type migrator struct {
 
 // count finds out how many twins there are to look at.
 func (m *migrator) count(ctx context.Context) error {
-	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: dryPage}
+	q := entity.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: dryPage}
 	for {
 		found, err := m.s.cfg.Search.List(ctx, m.s.db, q)
 		if err != nil {
@@ -120,7 +114,7 @@ func (m *migrator) asked(r *entity.Row) bool {
 
 // page migrates the twins of the next page.
 func (m *migrator) page(ctx context.Context) error {
-	q := search.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: batch.Rows, After: m.st.Place}
+	q := entity.Query{Protocol: m.p.Protocol, Filter: m.p.Filter, Sort: "created", Limit: ChunkRows, After: m.st.Place}
 	if m.p.DryRun {
 		q.Limit = dryPage
 	}
@@ -128,7 +122,7 @@ func (m *migrator) page(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var steps []batch.Step
+	var steps []step
 	var nids []int64
 	for _, r := range found.Rows {
 		st, err := m.step(ctx, r)
@@ -139,7 +133,7 @@ func (m *migrator) page(ctx context.Context) error {
 			steps, nids = append(steps, st), append(nids, r.NID)
 		}
 	}
-	out, err := batch.Store(ctx, m.s.db, batch.Chunk{Steps: steps, Pace: m.pace, Seal: func(ctx context.Context, tx *db.Tx, out []batch.Outcome, first int) error {
+	out, err := storeChunk(ctx, m.s.db, chunk{Steps: steps, Pace: m.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
 		return m.seal(ctx, tx, out, first, m.after(out, nids, found.Next))
 	}})
 	if err != nil {
@@ -159,7 +153,7 @@ func (m *migrator) note() string {
 
 // after is the state once some twins of a page are stored, the ones with the
 // first of nids. next is where the list goes on after all.
-func (m *migrator) after(out []batch.Outcome, nids []int64, next *search.Place) migrationState {
+func (m *migrator) after(out []outcome, nids []int64, next *entity.Place) migrationState {
 	st := m.st
 	for _, o := range out {
 		st.Counts.add(o)
@@ -167,14 +161,14 @@ func (m *migrator) after(out []batch.Outcome, nids []int64, next *search.Place) 
 	if len(out) == len(nids) {
 		st.Place, st.Ended = next, next == nil
 	} else {
-		st.Place = &search.Place{NID: nids[len(out)-1]}
+		st.Place = &entity.Place{NID: nids[len(out)-1]}
 	}
 	return st
 }
 
 // seal keeps the report and the place. A dry run keeps rows of those that do
 // not fit only: it may look at a great many.
-func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []batch.Outcome, first int, st migrationState) error {
+func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []outcome, first int, st migrationState) error {
 	if err := m.run.Save(ctx, tx, st); err != nil {
 		return err
 	}
@@ -207,27 +201,27 @@ func (m *migrator) seal(ctx context.Context, tx *db.Tx, out []batch.Outcome, fir
 }
 
 // step is what to do with a twin; an empty one when it is not asked for.
-func (m *migrator) step(ctx context.Context, r *entity.Row) (batch.Step, error) {
+func (m *migrator) step(ctx context.Context, r *entity.Row) (step, error) {
 	if !m.asked(r) {
-		return batch.Step{}, nil
+		return step{}, nil
 	}
-	known := func(o batch.Outcome) (batch.Step, error) {
+	known := func(o outcome) (step, error) {
 		o.DID, o.Revision = r.DID, r.Revision
-		return batch.Step{Done: &o}, nil
+		return step{Done: &o}, nil
 	}
 	if m.p.From == "" && check.CompareVersions(r.ProtocolVersion, m.p.To) > 0 || r.Status == entity.StatusDeactivated {
-		return known(batch.Outcome{Action: batch.Skipped})
+		return known(outcome{Action: skipped})
 	}
 	err := m.check(ctx, m.s.db, r)
-	if f := batch.Refusal(err); f != nil {
-		return known(batch.Outcome{Action: batch.Refused, Err: f})
+	if f := refusal(err); f != nil {
+		return known(outcome{Action: refused, Err: f})
 	} else if err != nil {
-		return batch.Step{}, err
+		return step{}, err
 	}
 	if m.p.DryRun {
-		return known(batch.Outcome{Action: batch.Migrated})
+		return known(outcome{Action: migrated})
 	}
-	return batch.Step{Run: func(ctx context.Context, tx *db.Tx) (batch.Outcome, error) { return m.migrate(ctx, tx, r.DID) }}, nil
+	return step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) { return m.migrate(ctx, tx, r.DID) }}, nil
 }
 
 // check reports whether a twin can be migrated by the caller.
@@ -254,7 +248,7 @@ func (m *migrator) may(ctx context.Context, q db.Querier, r *entity.Row) error {
 
 // change takes a record to the target version.
 func (m *migrator) change(e *entity.Entity) error {
-	props, err := m.p.Properties(m.target, e)
+	props, err := m.p.properties(m.target, e)
 	if err != nil {
 		return err
 	}
@@ -263,14 +257,14 @@ func (m *migrator) change(e *entity.Entity) error {
 }
 
 // migrate stores one twin in the target version.
-func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (batch.Outcome, error) {
-	o := batch.Outcome{DID: id, Action: batch.Unchanged}
+func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (outcome, error) {
+	o := outcome{DID: id, Action: unchanged}
 	r, err := m.s.cfg.Entities.FindForUpdate(ctx, tx, id)
 	if err != nil || r.ProtocolVersion == m.p.To {
 		return o, err
 	}
 	if r.Status == entity.StatusDeactivated {
-		o.Action = batch.Skipped
+		o.Action = skipped
 		return o, nil
 	}
 	if err := m.may(ctx, tx, r); err != nil {
@@ -281,5 +275,5 @@ func (m *migrator) migrate(ctx context.Context, tx *db.Tx, id string) (batch.Out
 	if err != nil {
 		return o, err
 	}
-	return batch.Outcome{DID: id, Revision: next.Revision, Action: batch.Migrated, Bytes: len(next.Body)}, nil
+	return outcome{DID: id, Revision: next.Revision, Action: migrated, Bytes: len(next.Body)}, nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 )
 
 // twinPast is what the rows so far have done to a twin.
@@ -22,16 +21,16 @@ type rehearsal struct {
 	// Again is what becomes of a row that repeats the twin of earlier ones, which
 	// have changed it; same means that the last of them said the same. nil for a
 	// row that repeats none.
-	Again func(ctx context.Context, tx *db.Tx, same bool) (batch.Outcome, error)
+	Again func(ctx context.Context, tx *db.Tx, same bool) (outcome, error)
 }
 
 // rehearse is a step of a dry run, which stores nothing that later rows find: it
 // notes what becomes of a twin. Where earlier rows were refused, or have changed
 // nothing, the step itself tells what becomes of one that repeats them.
-func (n *takenNames) rehearse(r rehearsal, st batch.Step) batch.Step {
+func (n *takenNames) rehearse(r rehearsal, st step) step {
 	run := st.Run
 	var past *twinPast // as it was when the step ran first: it may run twice
-	st.Run = func(ctx context.Context, tx *db.Tx) (o batch.Outcome, err error) {
+	st.Run = func(ctx context.Context, tx *db.Tx) (o outcome, err error) {
 		if past == nil {
 			past = &twinPast{}
 			if r.Again != nil {
@@ -46,8 +45,8 @@ func (n *takenNames) rehearse(r rehearsal, st batch.Step) batch.Step {
 		switch {
 		case err == nil:
 			n.take(r.Draft)
-			n.tell(r.Draft, past.Changed || o.Action != batch.Unchanged, r.Says)
-		case batch.Refusal(err) != nil && !past.Taken:
+			n.tell(r.Draft, past.Changed || o.Action != unchanged, r.Says)
+		case refusal(err) != nil && !past.Taken:
 			n.free(r.Draft)
 		}
 		return o, err

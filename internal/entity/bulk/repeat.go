@@ -4,26 +4,25 @@ import (
 	"context"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // repeat is what a dry run does for a row of whose twin earlier rows tell.
-func (w *importer) repeat(ctx context.Context, row *row) (batch.Step, error) {
+func (w *importer) repeat(ctx context.Context, row *row) (step, error) {
 	made, unmade := w.make(ctx, row) // if those before are refused
-	if unmade != nil && batch.Refusal(unmade) == nil {
-		return batch.Step{}, unmade
+	if unmade != nil && refusal(unmade) == nil {
+		return step{}, unmade
 	}
-	st := batch.Step{Run: func(ctx context.Context, tx *db.Tx) (batch.Outcome, error) {
+	st := step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
 		return w.upsert(ctx, tx, row, made, unmade)
 	}}
-	return w.rehearse(st, row, func(ctx context.Context, tx *db.Tx, same bool) (batch.Outcome, error) {
+	return w.rehearse(st, row, func(ctx context.Context, tx *db.Tx, same bool) (outcome, error) {
 		return w.again(ctx, tx, row, same)
 	})
 }
 
 // rehearse has a step tell the rows after what it does to its twin.
-func (w *importer) rehearse(st batch.Step, r *row, again func(context.Context, *db.Tx, bool) (batch.Outcome, error)) (batch.Step, error) {
+func (w *importer) rehearse(st step, r *row, again func(context.Context, *db.Tx, bool) (outcome, error)) (step, error) {
 	edges, err := web.Encode(r.relations())
 	return w.seen.rehearse(rehearsal{Draft: &r.draft, Says: append(edges, r.merge...), Again: again}, st), err
 }
@@ -31,10 +30,10 @@ func (w *importer) rehearse(st batch.Step, r *row, again func(context.Context, *
 // again says what becomes of a row that changes the twin of an earlier one,
 // which is stored only where that found it. same means that the last one said
 // the same.
-func (w *importer) again(ctx context.Context, tx *db.Tx, row *row, same bool) (batch.Outcome, error) {
-	o := batch.Outcome{DID: row.draft.DID, Action: batch.Updated}
+func (w *importer) again(ctx context.Context, tx *db.Tx, row *row, same bool) (outcome, error) {
+	o := outcome{DID: row.draft.DID, Action: updated}
 	if same {
-		o.Action = batch.Unchanged
+		o.Action = unchanged
 	}
 	held, err := w.held(ctx, tx, &row.draft)
 	if held == nil {

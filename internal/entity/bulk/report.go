@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/exchange"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -22,22 +22,22 @@ type ReportRow struct {
 	Action string `json:"action" enum:"created,updated,unchanged,migrated,skipped,refused" doc:"What was done; in a dry run, what would be."`
 	DID    string `json:"did,omitzero"`
 	// Warnings are about what the row says and the twin does not.
-	Warnings []batch.Field  `json:"warnings,omitempty" doc:"What the row says and the twin is not: what is not taken from a file, and who controls the twin besides those it names."`
-	Error    *batch.Problem `json:"error,omitzero" doc:"Why it was refused."`
+	Warnings []api.Field       `json:"warnings,omitempty" doc:"What the row says and the twin is not: what is not taken from a file, and who controls the twin besides those it names."`
+	Error    *api.BatchProblem `json:"error,omitzero" doc:"Why it was refused."`
 }
 
 // resultRow is the stored form of an outcome. A DID that a dry run made up is
 // not told.
-func resultRow(line int64, o batch.Outcome, dry bool) (exchange.Row, error) {
+func resultRow(line int64, o outcome, dry bool) (exchange.Row, error) {
 	r := ReportRow{Line: line, OK: o.Err == nil, Action: o.Action, DID: o.DID}
-	if dry && o.Action == batch.Created {
+	if dry && o.Action == created {
 		r.DID = ""
 	}
 	if o.Err != nil {
-		r.Error = batch.ProblemOf(o.Err)
+		r.Error = problemOf(o.Err)
 	}
 	for _, d := range o.Warnings {
-		r.Warnings = append(r.Warnings, batch.Field(d))
+		r.Warnings = append(r.Warnings, api.Field(d))
 	}
 	text, err := web.Encode(r)
 	return exchange.Row{Line: line, OK: r.OK, Data: string(text)}, err
@@ -177,4 +177,19 @@ func (s *Service) rows(ctx context.Context, kind string, in *rowsIn) (web.Reply[
 		items = append(items, item)
 	}
 	return web.PageOf(ctx, s.cfg.Cursors, limit, items, next)
+}
+
+// maxFields is how many wrong fields of one row a report keeps.
+const maxFields = 20
+
+// problemOf is a fault in a report.
+func problemOf(f *fault.Error) *api.BatchProblem {
+	p := &api.BatchProblem{Code: f.Code, Message: f.Message, Status: web.Status(f.Kind)}
+	for i, d := range f.Fields {
+		if i == maxFields {
+			break
+		}
+		p.Errors = append(p.Errors, api.Field(d))
+	}
+	return p
 }

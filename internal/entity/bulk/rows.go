@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
@@ -18,7 +17,7 @@ import (
 // prepared are rows that are ready to be stored; none at the end of the file.
 type prepared struct {
 	lines []int64
-	steps []batch.Step
+	steps []step
 	made  []*entity.Prepared // by step; nil for one that makes no twin, or has more to do
 	rows  []*row             // by step; nil for one that was refused
 	err   error
@@ -41,12 +40,12 @@ func (w *importer) note(p *prepared) {
 }
 
 // allOf stores new twins some at a time; nil when that cannot be.
-func (w *importer) allOf(p *prepared) func(context.Context, *db.Tx, []int) ([]batch.Outcome, error) {
-	all := batch.AllOf(w.s.cfg.Entities, p.steps, p.made)
+func (w *importer) allOf(p *prepared) func(context.Context, *db.Tx, []int) ([]outcome, error) {
+	all := allOf(w.s.cfg.Entities, p.steps, p.made)
 	if all == nil {
 		return nil
 	}
-	return func(ctx context.Context, tx *db.Tx, steps []int) ([]batch.Outcome, error) {
+	return func(ctx context.Context, tx *db.Tx, steps []int) ([]outcome, error) {
 		out, err := all(ctx, tx, steps)
 		for i := range out {
 			out[i].Warnings = p.rows[steps[i]].warn(out[i].Body)
@@ -59,7 +58,7 @@ func (w *importer) allOf(p *prepared) func(context.Context, *db.Tx, []int) ([]ba
 func (w *importer) next(ctx context.Context, in *sheet.Reader, from *importState) prepared {
 	var p prepared
 	size := 0
-	for len(p.lines) < batch.Rows && size < batch.MaxBytes {
+	for len(p.lines) < ChunkRows && size < maxChunk {
 		rec, err := w.p.read(in)
 		if errors.Is(err, io.EOF) {
 			break
@@ -112,7 +111,7 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 		return nil
 	}
 	told, err := w.told(ctx, w.s.db, rec.Line)
-	if err == nil && told.Action != batch.Refused {
+	if err == nil && told.Action != refused {
 		w.seen.take(&r.draft)
 	}
 	return err
@@ -120,21 +119,21 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 
 // step is what to do for a row, with the twin it makes if it makes one. The row
 // is nil when it was refused.
-func (w *importer) step(ctx context.Context, rec sheet.Record) (batch.Step, *entity.Prepared, *row, error) {
+func (w *importer) step(ctx context.Context, rec sheet.Record) (step, *entity.Prepared, *row, error) {
 	if len(rec.Errs) > 0 {
-		return batch.Refuse("", rowFault(w.p.Format, rec.Errs)), nil, nil, nil
+		return refuse("", rowFault(w.p.Format, rec.Errs)), nil, nil, nil
 	}
 	r, err := w.rowOf(ctx, rec)
-	if f := batch.Refusal(err); f != nil {
-		return batch.Refuse("", f), nil, nil, nil
+	if f := refusal(err); f != nil {
+		return refuse("", f), nil, nil, nil
 	} else if err != nil {
-		return batch.Step{}, nil, nil, err
+		return step{}, nil, nil, err
 	}
 	clash := w.clash(&r.draft)
 	if w.p.Mode == modeUpsert {
 		if clash != nil && w.p.DryRun {
 			if f := w.wrongValues(ctx, r); f != nil {
-				return batch.Refuse(r.draft.DID, f), nil, nil, nil
+				return refuse(r.draft.DID, f), nil, nil, nil
 			}
 			st, err := w.repeat(ctx, r)
 			return st, nil, r, err
@@ -142,8 +141,8 @@ func (w *importer) step(ctx context.Context, rec sheet.Record) (batch.Step, *ent
 		clash = nil // it is the same twin
 	}
 	st, made, err := w.prepare(ctx, r)
-	if f := withClash(batch.Refusal(err), clash); f != nil {
-		return batch.Refuse(r.draft.DID, f), nil, nil, nil
+	if f := withClash(refusal(err), clash); f != nil {
+		return refuse(r.draft.DID, f), nil, nil, nil
 	} else if err != nil {
 		return st, nil, nil, err
 	}

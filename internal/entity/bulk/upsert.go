@@ -6,7 +6,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/bulk/batch"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -14,24 +13,24 @@ import (
 // prepare checks a row for a twin that is new, and makes ready to update one
 // that is not. What is there can change until the row is stored, by an earlier
 // row too: that looks again.
-func (w *importer) prepare(ctx context.Context, row *row) (batch.Step, *entity.Prepared, error) {
+func (w *importer) prepare(ctx context.Context, row *row) (step, *entity.Prepared, error) {
 	upsert := w.p.Mode == modeUpsert
 	if upsert {
 		held, err := w.held(ctx, w.s.db, &row.draft)
 		if err != nil {
-			return batch.Step{}, nil, err
+			return step{}, nil, err
 		}
 		if held != nil {
-			return batch.Step{Run: func(ctx context.Context, tx *db.Tx) (batch.Outcome, error) {
+			return step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
 				return w.upsert(ctx, tx, row, nil, errChanged())
 			}}, nil, nil
 		}
 	}
 	made, err := w.make(ctx, row)
-	if err != nil && (!upsert || w.p.DryRun || batch.Refusal(err) == nil) {
-		return batch.Step{}, nil, err
+	if err != nil && (!upsert || w.p.DryRun || refusal(err) == nil) {
+		return step{}, nil, err
 	}
-	st := batch.Step{Run: func(ctx context.Context, tx *db.Tx) (batch.Outcome, error) {
+	st := step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
 		if upsert {
 			return w.upsert(ctx, tx, row, made, err)
 		}
@@ -48,8 +47,8 @@ func errChanged() error {
 	return fault.New(fault.Conflict, "ENTITY_CHANGED", "The entity was changed at the same moment. Import the row again.")
 }
 
-func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared) (batch.Outcome, error) {
-	o := batch.Outcome{DID: made.DID(), Revision: 1, Action: batch.Created}
+func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared) (outcome, error) {
+	o := outcome{DID: made.DID(), Revision: 1, Action: created}
 	r, err := w.s.cfg.Entities.StoreTx(ctx, tx, made)
 	if err == nil {
 		r, err = w.finish(ctx, tx, row, r)
@@ -63,7 +62,7 @@ func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity
 		o.Warnings = blind.warn(made.Body())
 		return o, w.seen.expect(&row.draft, row.relations(), made.Body())
 	default:
-		return batch.Outcome{DID: row.draft.DID}, err // a DID we made up names nothing
+		return outcome{DID: row.draft.DID}, err // a DID we made up names nothing
 	}
 	if w.p.DryRun && w.p.Mode == modeUpsert {
 		err = w.seen.note(&row.draft, r.Body)
@@ -78,17 +77,17 @@ func (r *row) relations() []entity.RelationDraft {
 
 // upsert updates the twin a row names, or makes it. unmade is why there is
 // nothing to make.
-func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared, unmade error) (batch.Outcome, error) {
+func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared, unmade error) (outcome, error) {
 	held, err := w.held(ctx, tx, &row.draft)
 	switch {
 	case err != nil:
-		return batch.Outcome{}, err
+		return outcome{}, err
 	case held == nil && made == nil:
-		return batch.Outcome{DID: row.draft.DID}, unmade
+		return outcome{DID: row.draft.DID}, unmade
 	case held == nil:
 		return w.create(ctx, tx, row, made)
 	}
-	o := batch.Outcome{DID: held.DID, Action: batch.Unchanged, Warnings: row.warnHeld(held)}
+	o := outcome{DID: held.DID, Action: unchanged, Warnings: row.warnHeld(held)}
 	next := held
 	settled := held.Status == entity.StatusDeactivated // nobody changes what has ended
 	if settled {
@@ -105,7 +104,7 @@ func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 		return o, err
 	}
 	if o.Revision = next.Revision; next.Revision != held.Revision {
-		o.Action, o.Bytes = batch.Updated, len(next.Body)
+		o.Action, o.Bytes = updated, len(next.Body)
 	}
 	for _, d := range row.relations() {
 		added, err := w.relate(ctx, tx, held, d)
@@ -113,7 +112,7 @@ func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 			return o, err
 		}
 		if added {
-			o.Action = batch.Updated
+			o.Action = updated
 		}
 	}
 	return o, nil

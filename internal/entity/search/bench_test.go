@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 )
 
 // BenchmarkList reads pages of a store of HEARTH_BENCH_ROWS twins, 10,000 by
@@ -29,20 +28,20 @@ func BenchmarkList(b *testing.B) {
 			v.load(b, n)
 			for _, bb := range []struct {
 				name string
-				q    search.Query
+				q    entity.Query
 			}{
-				{"first", search.Query{}},
-				{"middle", search.Query{After: &search.Place{NID: int64(n / 2)}}},
-				{"last", search.Query{After: &search.Place{NID: 51}}},
-				{"equal, one", search.Query{Filter: "eq(properties.serial,S77)"}},
-				{"equal, 10 %", search.Query{Filter: "eq(properties.model,M3)"}},
-				{"in", search.Query{Filter: "in(properties.model,M3,M4,M5)"}},
-				{"two filters", search.Query{Filter: "and(eq(properties.model,M3),eq(properties.serial,S78))"}},
-				{"two common that never meet", search.Query{Type: "Stove", Filter: "and(eq(properties.model,M3),eq(properties.notes,x))"}},
-				{"sorted range", search.Query{Protocol: cooking, Sort: "properties.serial", Filter: "ge(properties.serial,S5)"}},
-				{"updated", search.Query{Sort: "-updated"}},
-				{"not indexed, no match", search.Query{Filter: "eq(properties.notes,x)"}},
-				{"like, no match", search.Query{Filter: "like(metadata.name,*nothing*)"}},
+				{"first", entity.Query{}},
+				{"middle", entity.Query{After: &entity.Place{NID: int64(n / 2)}}},
+				{"last", entity.Query{After: &entity.Place{NID: 51}}},
+				{"equal, one", entity.Query{Filter: "eq(properties.serial,S77)"}},
+				{"equal, 10 %", entity.Query{Filter: "eq(properties.model,M3)"}},
+				{"in", entity.Query{Filter: "in(properties.model,M3,M4,M5)"}},
+				{"two filters", entity.Query{Filter: "and(eq(properties.model,M3),eq(properties.serial,S78))"}},
+				{"two common that never meet", entity.Query{Type: "Stove", Filter: "and(eq(properties.model,M3),eq(properties.notes,x))"}},
+				{"sorted range", entity.Query{Protocol: cooking, Sort: "properties.serial", Filter: "ge(properties.serial,S5)"}},
+				{"updated", entity.Query{Sort: "-updated"}},
+				{"not indexed, no match", entity.Query{Filter: "eq(properties.notes,x)"}},
+				{"like, no match", entity.Query{Filter: "like(metadata.name,*nothing*)"}},
 			} {
 				b.Run(bb.name, func(b *testing.B) {
 					c := ctx(b, "ws")

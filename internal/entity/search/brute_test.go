@@ -14,7 +14,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
@@ -57,7 +56,7 @@ func (one twin) property(name string, kind rql.Kind) (string, bool) {
 }
 
 // brute answers a query by looking at everything.
-func (w *world) brute(all []twin, q search.Query, projects []string, filter *rql.Expr) []string {
+func (w *world) brute(all []twin, q entity.Query, projects []string, filter *rql.Expr) []string {
 	var found []twin
 	name, down := strings.CutPrefix(q.Sort, "-")
 	prop, byProp := strings.CutPrefix(name, "properties.")
@@ -167,14 +166,14 @@ func (w *world) filter(t *rapid.T, depth int) string {
 	return op + "(" + w.filter(t, depth-1) + "," + w.filter(t, depth-1) + ")"
 }
 
-func (w *world) query(t *rapid.T, all []twin) search.Query {
+func (w *world) query(t *rapid.T, all []twin) entity.Query {
 	maybe := func(name string, from ...string) string {
 		if rapid.IntRange(0, 3).Draw(t, name+"?") > 0 {
 			return ""
 		}
 		return rapid.SampledFrom(from).Draw(t, name)
 	}
-	q := search.Query{
+	q := entity.Query{
 		Type: maybe("type", slices.Concat(types, []string{"Nothing"})...), Class: maybe("class", "physical", "cognitive", "system", "oracle"),
 		Protocol: maybe("protocol", w.meter, w.gauge, household, template), Status: maybe("status", "active", "suspended", "deactivated", "draft"),
 		Project: maybe("project", w.projects...), ExternalID: maybe("external", "X3", "shared", "nobody"),
@@ -239,7 +238,7 @@ func TestAgainstBruteForce(t *testing.T) {
 		})
 		w.s.SetBudget(50, 50)
 		for _, sort := range []string{"", "created", "-created", "updated", "-updated"} {
-			q := search.Query{Sort: sort, UpdatedSince: time.UnixMilli(all[len(all)/2].updated)}
+			q := entity.Query{Sort: sort, UpdatedSince: time.UnixMilli(all[len(all)/2].updated)}
 			if got, want := first(w.walk(t, ctx(t, w.ws), q)), w.brute(all, q, nil, nil); !slices.Equal(got, want) || len(want) == len(all) {
 				t.Errorf("%+v: %s, want %s", q, short(got), short(want))
 			}
@@ -270,7 +269,7 @@ func TestPagesUnderWrites(t *testing.T) {
 		for _, r := range w.store(t, c, drafts...) {
 			before[r.DID] = true
 		}
-		for i, q := range []search.Query{
+		for i, q := range []entity.Query{
 			{Limit: 7},
 			{Limit: 7, Sort: "created"},
 			{Limit: 7, Filter: "eq(properties.model,M)"},
@@ -323,7 +322,7 @@ func TestBoundsOfTheIndex(t *testing.T) {
 		}
 		w.store(t, c, drafts...)
 		all := w.all(t)
-		check := func(q search.Query) {
+		check := func(q entity.Query) {
 			t.Helper()
 			filter, err := rql.Parse(q.Filter, w.s.Schema(c, w.ws))
 			if err != nil {
@@ -337,8 +336,8 @@ func TestBoundsOfTheIndex(t *testing.T) {
 		}
 		for _, op := range []string{"eq", "lt", "le", "gt", "ge"} {
 			for _, sort := range []string{"", "properties.", "-properties."} {
-				query := func(name, value string) search.Query {
-					q := search.Query{Protocol: w.meter, Limit: 3, Filter: op + "(properties." + name + "," + quoted(value) + ")"}
+				query := func(name, value string) entity.Query {
+					q := entity.Query{Protocol: w.meter, Limit: 3, Filter: op + "(properties." + name + "," + quoted(value) + ")"}
 					if sort != "" {
 						q.Sort = sort + name
 					}
@@ -354,7 +353,7 @@ func TestBoundsOfTheIndex(t *testing.T) {
 			}
 		}
 		for _, s := range serials {
-			check(search.Query{Protocol: w.meter, Sort: "properties.serial", Filter: "like(properties.serial," + quoted(s+"*") + ")"})
+			check(entity.Query{Protocol: w.meter, Sort: "properties.serial", Filter: "like(properties.serial," + quoted(s+"*") + ")"})
 		}
 	})
 }

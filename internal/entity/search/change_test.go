@@ -11,7 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -33,16 +32,16 @@ func TestReadYourWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, tt := range []struct {
-				q    search.Query
+				q    entity.Query
 				want int
 			}{
-				{search.Query{Filter: fmt.Sprintf("eq(properties.serial,S%d)", i)}, 1},
-				{search.Query{Filter: fmt.Sprintf("eq(properties.serial,S%d)", i-1)}, 0},
-				{search.Query{ExternalID: fmt.Sprint("E", i)}, 1},
-				{search.Query{ExternalID: fmt.Sprint("E", i-1)}, 0},
-				{search.Query{Filter: fmt.Sprintf("eq(externalIds.sap,E%d)", i)}, 1},
-				{search.Query{Filter: "eq(properties.model,M)"}, 1},
-				{search.Query{Filter: fmt.Sprintf("eq(revision,%d)", i+1)}, 1},
+				{entity.Query{Filter: fmt.Sprintf("eq(properties.serial,S%d)", i)}, 1},
+				{entity.Query{Filter: fmt.Sprintf("eq(properties.serial,S%d)", i-1)}, 0},
+				{entity.Query{ExternalID: fmt.Sprint("E", i)}, 1},
+				{entity.Query{ExternalID: fmt.Sprint("E", i-1)}, 0},
+				{entity.Query{Filter: fmt.Sprintf("eq(externalIds.sap,E%d)", i)}, 1},
+				{entity.Query{Filter: "eq(properties.model,M)"}, 1},
+				{entity.Query{Filter: fmt.Sprintf("eq(revision,%d)", i+1)}, 1},
 			} {
 				if ids, _ := v.walk(t, c, tt.q); len(ids) != tt.want {
 					t.Errorf("after change %d %+v finds %d, want %d", i, tt.q, len(ids), tt.want)
@@ -69,7 +68,7 @@ func TestListInATransaction(t *testing.T) {
 			if _, err := v.e.StoreTx(c, tx, p); err != nil {
 				return err
 			}
-			for _, q := range []search.Query{{}, {Type: "Stove"}, {Filter: "eq(properties.serial,S)"}, {Filter: "like(type,S*)"}, {Sort: "updated"}} {
+			for _, q := range []entity.Query{{}, {Type: "Stove"}, {Filter: "eq(properties.serial,S)"}, {Filter: "like(type,S*)"}, {Sort: "updated"}} {
 				f, err := v.s.List(c, tx, q)
 				if err != nil {
 					return err
@@ -83,7 +82,7 @@ func TestListInATransaction(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), stop.Error()) || len(inside) != 5 {
 			t.Errorf("inside: %v, %v, want the twin five times", inside, err)
 		}
-		if ids, _ := v.walk(t, c, search.Query{}); len(ids) != 0 {
+		if ids, _ := v.walk(t, c, entity.Query{}); len(ids) != 0 {
 			t.Errorf("after the rollback: %v, want none", ids)
 		}
 	})
@@ -121,7 +120,7 @@ func TestValuesThatMove(t *testing.T) {
 			}
 		})
 		for range 150 {
-			f, err := v.s.List(c, d, search.Query{Limit: 1000, Filter: "in(properties.serial,A,B)"})
+			f, err := v.s.List(c, d, entity.Query{Limit: 1000, Filter: "in(properties.serial,A,B)"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +142,7 @@ func TestRowsOfAList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.SQLite(t), 30)
 	c := ctx(t, w.ws)
-	f, err := w.s.List(c, w.d, search.Query{Limit: 1000})
+	f, err := w.s.List(c, w.d, entity.Query{Limit: 1000})
 	if err != nil || len(f.Rows) != 33 {
 		t.Fatalf("%d rows, %v", len(f.Rows), err)
 	}
@@ -164,7 +163,7 @@ func TestRowsOfAList(t *testing.T) {
 func TestNobodySeesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.SQLite(t), 5)
-	for _, q := range []search.Query{{}, {Type: "Device"}, {DID: w.ids[0]}, {ExternalID: "X1"}, {Sort: "updated"}, {Filter: "eq(properties.serial,a)"}} {
+	for _, q := range []entity.Query{{}, {Type: "Device"}, {DID: w.ids[0]}, {ExternalID: "X1"}, {Sort: "updated"}, {Filter: "eq(properties.serial,a)"}} {
 		for _, c := range []web.Caller{{}, {Workspace: "elsewhere", DID: "did:key:x", Scopes: []string{"*"}}, {Workspace: "ws", DID: "did:key:x", Projects: []string{"did:ixo:entity:none"}}} {
 			f, err := w.s.List(web.WithCaller(t.Context(), c), w.d, q)
 			if q.Filter != "" && fault.CodeOf(err) == "UNKNOWN_FIELD" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/rql"
 )
 
@@ -17,7 +18,7 @@ func (s *Service) Schema(ctx context.Context, ws string) rql.Schema {
 }
 
 // Explain tells in a few words how a query would be answered.
-func (s *Service) Explain(ctx context.Context, q Query) (string, error) {
+func (s *Service) Explain(ctx context.Context, q entity.Query) (string, error) {
 	p, err := s.prepare(ctx, s.cfg.DB, q)
 	if err != nil {
 		return "", err

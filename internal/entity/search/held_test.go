@@ -9,7 +9,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/search"
 )
 
 // bodies counts the statements that read records.
@@ -40,7 +39,7 @@ func TestUnusedProtocol(t *testing.T) {
 			drafts = append(drafts, entity.Draft{Type: "Stove", Protocol: used, Properties: object(t, map[string]any{"model": fmt.Sprint("M", i%2), "power": i % 2})})
 		}
 		v.store(t, c, drafts...)
-		query := search.Query{Filter: `and(eq(properties.model,"M0"),eq(properties.power,1))`}
+		query := entity.Query{Filter: `and(eq(properties.model,"M0"),eq(properties.power,1))`}
 		q := &bodies{Querier: d}
 		f, err := v.s.List(c, q, query)
 		if err != nil || len(f.Rows) != 0 || q.n != 0 {

@@ -130,7 +130,7 @@ func (v *env) send(t testing.TB, c call, into any) {
 }
 
 // walk reads a whole list and returns the DIDs, and how many pages it took.
-func (v *env) walk(t testing.TB, c context.Context, q search.Query) (ids []string, pages int) {
+func (v *env) walk(t testing.TB, c context.Context, q entity.Query) (ids []string, pages int) {
 	t.Helper()
 	for {
 		f, err := v.s.List(c, v.d, q)

@@ -79,7 +79,7 @@ type listInput struct {
 // position is what a cursor holds. The place of a restricted key is sealed: it
 // may be that of a twin it may not see.
 type position struct {
-	Place
+	entity.Place
 	Sealed []byte `json:"s,omitzero"`
 }
 
@@ -123,8 +123,8 @@ func (s *Service) serveList(ctx context.Context, in *listInput) (web.Reply[web.P
 }
 
 // query reads the parameters and names all that are wrong.
-func (in *listInput) query() (Query, error) {
-	q := Query{
+func (in *listInput) query() (entity.Query, error) {
+	q := entity.Query{
 		DID: string(in.DID), ExternalID: string(in.ExternalID), Type: string(in.Type), Class: string(in.Class), Protocol: string(in.Protocol),
 		Status: string(in.Status), Project: string(in.Project), Near: string(in.Near), Filter: string(in.Filter), Sort: in.Sort,
 	}
@@ -150,7 +150,7 @@ func (in *listInput) query() (Query, error) {
 }
 
 // open reads the place of a cursor.
-func (s *Service) open(ctx context.Context, cursor string, at position) (*Place, error) {
+func (s *Service) open(ctx context.Context, cursor string, at position) (*entity.Place, error) {
 	if cursor == "" {
 		return nil, nil
 	}
@@ -168,7 +168,7 @@ func (s *Service) open(ctx context.Context, cursor string, at position) (*Place,
 }
 
 // answer renders the page from records as they are stored.
-func (s *Service) answer(ctx context.Context, limit int, items [][]byte, next *Place) (web.Reply[web.Page[Item]], error) {
+func (s *Service) answer(ctx context.Context, limit int, items [][]byte, next *entity.Place) (web.Reply[web.Page[Item]], error) {
 	var place any
 	if next != nil {
 		at := position{Place: *next}

@@ -46,7 +46,7 @@ func TestItemsAreTheStoredBytes(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer ws owner")
 	a := httptest.NewRecorder()
 	w.h.ServeHTTP(a, r)
-	f, err := w.s.List(ctx(t, "ws"), w.d, search.Query{Limit: 1000})
+	f, err := w.s.List(ctx(t, "ws"), w.d, entity.Query{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestLargeRecords(t *testing.T) {
 		drafts = append(drafts, entity.Draft{Type: "Big", Protocol: template, Properties: object(t, map[string]any{"measurements": map[string]any{"text": strings.Repeat("x", 200_000)}})})
 	}
 	v.store(t, c, drafts...)
-	for _, q := range []search.Query{{Limit: 1000}, {Limit: 1000, Type: "Big"}, {Limit: 1000, Filter: "like(properties.measurements.text,x*)"}} {
+	for _, q := range []entity.Query{{Limit: 1000}, {Limit: 1000, Type: "Big"}, {Limit: 1000, Filter: "like(properties.measurements.text,x*)"}} {
 		f, err := v.s.List(c, v.d, q)
 		if err != nil || len(f.Rows) == 0 || len(f.Rows) > 42 || f.Next == nil {
 			t.Errorf("%+v: %d twins, next %v, %v; want less than 9 MB and more to come", q, len(f.Rows), f.Next, err)

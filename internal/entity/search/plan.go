@@ -24,7 +24,7 @@ type plan struct {
 	ws       string
 	projects []string // when not empty, only these exist for the caller
 	limit    int
-	after    *Place
+	after    *entity.Place
 	order    order
 	budget   budget
 	sight    *mask.Sight // of the caller
@@ -94,7 +94,7 @@ type points struct {
 }
 
 // prepare checks a query and plans it.
-func (s *Service) prepare(ctx context.Context, q db.Querier, query Query) (*plan, error) {
+func (s *Service) prepare(ctx context.Context, q db.Querier, query entity.Query) (*plan, error) {
 	c := web.CallerFrom(ctx)
 	p := &plan{ws: c.Workspace, projects: c.Projects, limit: query.Limit, after: query.After, external: query.ExternalID, budget: s.budget, sight: s.mask.See(ctx)}
 	if p.limit == 0 {
@@ -103,7 +103,7 @@ func (s *Service) prepare(ctx context.Context, q db.Querier, query Query) (*plan
 	if !query.UpdatedSince.IsZero() {
 		p.since = max(1, query.UpdatedSince.UnixMilli())
 	}
-	if err := query.check(); err != nil {
+	if err := checkQuery(query); err != nil {
 		return nil, err
 	}
 	if err := s.conditions(ctx, p, query); err != nil {
@@ -123,7 +123,7 @@ func (s *Service) prepare(ctx context.Context, q db.Querier, query Query) (*plan
 }
 
 // mayAsk refuses a query that would tell of what the caller may not see.
-func (p *plan) mayAsk(ctx context.Context, q db.Querier, protocols []string, query Query) error {
+func (p *plan) mayAsk(ctx context.Context, q db.Querier, protocols []string, query entity.Query) error {
 	if p.order.by == byProperty {
 		if err := p.sight.MayAsk(ctx, q, "query/sort", protocols, []string{"properties", p.order.name}); err != nil {
 			return err
@@ -146,8 +146,8 @@ func (p *plan) mayAsk(ctx context.Context, q db.Querier, protocols []string, que
 	return nil
 }
 
-// check names every parameter that is wrong in itself.
-func (q Query) check() error {
+// checkQuery names every parameter that is wrong in itself.
+func checkQuery(q entity.Query) error {
 	var c fault.Checks
 	if q.Limit < 0 || q.Limit > maxItems {
 		c.Add("query/limit", "out_of_range", fmt.Sprintf("The value must be 1 to %d.", maxItems))
@@ -182,7 +182,7 @@ func near(text string) (*rql.Expr, error) {
 }
 
 // conditions collects all that must hold.
-func (s *Service) conditions(ctx context.Context, p *plan, q Query) error {
+func (s *Service) conditions(ctx context.Context, p *plan, q entity.Query) error {
 	for _, one := range []struct{ field, value string }{
 		{"did", q.DID}, {"type", q.Type}, {"class", q.Class}, {"protocol", q.Protocol}, {"status", q.Status}, {"project", q.Project},
 	} {
@@ -290,7 +290,7 @@ func (s *Service) protocols(ctx context.Context, p *plan) ([]string, error) {
 
 // sortBy reads sort=. Twins that changed lately are by default given in the
 // order they changed in, so that whoever follows misses none.
-func (s *Service) sortBy(ctx context.Context, p *plan, q Query) error {
+func (s *Service) sortBy(ctx context.Context, p *plan, q entity.Query) error {
 	name, down := strings.CutPrefix(q.Sort, "-")
 	p.order.down = down
 	switch {
@@ -435,19 +435,19 @@ func scalar(v rql.Value) any {
 }
 
 // start is where a list begins.
-func (p *plan) start() Place {
+func (p *plan) start() entity.Place {
 	if p.after != nil {
 		return *p.after
 	}
 	switch {
 	case p.order.by == byProperty && p.order.down:
-		return Place{Val: p.order.to}
+		return entity.Place{Val: p.order.to}
 	case p.order.by == byProperty:
-		return Place{Val: p.order.from}
+		return entity.Place{Val: p.order.from}
 	case p.order.by == byUpdated && !p.order.down:
-		return Place{At: p.since}
+		return entity.Place{At: p.since}
 	case p.order.down:
-		return Place{At: math.MaxInt64, NID: math.MaxInt64}
+		return entity.Place{At: math.MaxInt64, NID: math.MaxInt64}
 	}
-	return Place{}
+	return entity.Place{}
 }

@@ -15,7 +15,7 @@ import (
 // candidate is a twin that may be one of those asked for. Its body is "" while
 // only its number is known, and when it has gone.
 type candidate struct {
-	at      Place
+	at      entity.Place
 	updated int64 // ms
 	body    string
 	out     bool // an index has ruled it out
@@ -25,31 +25,31 @@ type candidate struct {
 type feed func(ctx context.Context, q db.Querier, n int) ([]candidate, error)
 
 // run looks for the page.
-func (p *plan) run(ctx context.Context, q db.Querier) (Found, error) {
+func (p *plan) run(ctx context.Context, q db.Querier) (entity.Found, error) {
 	if all, ok, err := p.few(ctx, q); ok || err != nil {
 		return p.cut(all), err
 	}
 	next, budget, err := p.source(ctx, q)
 	if err != nil {
-		return Found{}, err
+		return entity.Found{}, err
 	}
 	return p.collect(ctx, q, next, budget)
 }
 
 // collect takes candidates until the page is full, the list has ended, or
 // enough have been looked at.
-func (p *plan) collect(ctx context.Context, q db.Querier, next feed, budget int) (Found, error) {
+func (p *plan) collect(ctx context.Context, q db.Querier, next feed, budget int) (entity.Found, error) {
 	var f filling
-	var last Place
+	var last entity.Place
 	var seen tally
 	for budget = max(budget, p.limit+1); budget > 0 && seen.bytes < maxScanned; {
 		n := min(budget, p.step(len(f.Rows), seen))
 		some, err := next(ctx, q, n)
 		if err != nil {
-			return Found{}, err
+			return entity.Found{}, err
 		}
 		if err := p.fill(ctx, q, some); err != nil {
-			return Found{}, err
+			return entity.Found{}, err
 		}
 		for _, c := range some {
 			seen.add(c)
@@ -107,7 +107,7 @@ func (p *plan) exact() bool {
 
 // filling is a page that is being filled.
 type filling struct {
-	Found
+	entity.Found
 	bytes int
 }
 
@@ -240,7 +240,7 @@ func (p *plan) few(ctx context.Context, q db.Querier) (all []candidate, ok bool,
 }
 
 // cut makes a page of twins that are all known.
-func (p *plan) cut(some []candidate) Found {
+func (p *plan) cut(some []candidate) entity.Found {
 	var all []candidate
 	for _, c := range some {
 		at, ok := p.placeOf(c)
@@ -260,24 +260,24 @@ func (p *plan) cut(some []candidate) Found {
 }
 
 // placeOf is the place of a twin in the list; ok is false when it has none.
-func (p *plan) placeOf(c candidate) (Place, bool) {
+func (p *plan) placeOf(c candidate) (entity.Place, bool) {
 	switch p.order.by {
 	case byUpdated:
-		return Place{NID: c.at.NID, At: c.updated}, true
+		return entity.Place{NID: c.at.NID, At: c.updated}, true
 	case byProperty:
 		v := member(member(c.body, "properties"), p.order.name)
 		if v == "" {
-			return Place{}, false
+			return entity.Place{}, false
 		}
 		value, _ := decode(v)
 		val, ok := entity.IndexText(p.order.kind, value)
-		return Place{NID: c.at.NID, Val: val}, ok
+		return entity.Place{NID: c.at.NID, Val: val}, ok
 	}
-	return Place{NID: c.at.NID}, true
+	return entity.Place{NID: c.at.NID}, true
 }
 
 // compare orders places as the list does.
-func (p *plan) compare(a, b Place) int {
+func (p *plan) compare(a, b entity.Place) int {
 	c := cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.Val, b.Val), cmp.Compare(a.NID, b.NID))
 	if p.order.down {
 		return -c

@@ -14,7 +14,6 @@ package search
 
 import (
 	"context"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
@@ -71,52 +70,13 @@ func New(cfg Config) *Service {
 	return &Service{cfg: cfg, cat: cfg.Protocols, mask: cfg.Mask, budget: budget{candidates: maxCandidates, rows: maxRows}}
 }
 
-// Query says which twins, and in which order. All that is given must hold.
-type Query struct {
-	DID          string
-	ExternalID   string // a value of externalIds, under any name
-	Type         string
-	Class        string
-	Protocol     string // DID
-	Status       string
-	Project      string    // DID
-	UpdatedSince time.Time // that moment or later
-	Near         string    // "latitude,longitude,metres"
-	Filter       string    // in the language of package rql
-	Sort         string    // created, -created, updated, -updated, properties.x or -properties.x
-	Limit        int       // 1 to 1000; 0 is 50
-	After        *Place    // where to go on: Next of the page before; nil at the start
-}
-
-// Place is a place in a list. Keep it for the same Query only.
-type Place struct {
-	NID int64  `json:"n"`
-	Val string `json:"v,omitzero"` // of the property the list is sorted by
-	At  int64  `json:"t,omitzero"` // ms; when the list is sorted by updated
-}
-
-// Found is one page.
-type Found struct {
-	Rows []*entity.Row // without name, action, actor, request, reason and hash; Body as the caller may see it
-	Next *Place        // where the list goes on; nil when it has ended. Follow it even when Rows is empty
-}
-
-// Bodies are the records of the page as they are sent.
-func (f Found) Bodies() [][]byte {
-	out := make([][]byte, len(f.Rows))
-	for i, r := range f.Rows {
-		out[i] = r.Body
-	}
-	return out
-}
-
 // List gives a page of the twins the caller of ctx may see. q is the store, or
 // a transaction. Faults: INVALID_PARAMETER, INVALID_FILTER, UNKNOWN_FIELD, and
 // SCOPE_MISSING for whoever asks by what they may not see.
-func (s *Service) List(ctx context.Context, q db.Querier, query Query) (Found, error) {
+func (s *Service) List(ctx context.Context, q db.Querier, query entity.Query) (entity.Found, error) {
 	p, err := s.prepare(ctx, q, query)
 	if err != nil {
-		return Found{}, err
+		return entity.Found{}, err
 	}
 	f, err := p.run(ctx, q)
 	if err != nil || p.sight.All() {
@@ -124,7 +84,7 @@ func (s *Service) List(ctx context.Context, q db.Querier, query Query) (Found, e
 	}
 	for _, r := range f.Rows {
 		if r.Body, err = p.sight.Record(ctx, q, r.Protocol, r.Body); err != nil {
-			return Found{}, err
+			return entity.Found{}, err
 		}
 	}
 	return f, nil

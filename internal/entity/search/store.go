@@ -179,7 +179,7 @@ func (p points) find(ctx context.Context, q db.Querier, ws string, most int) ([]
 }
 
 // sorted reads the next n entries of a property in its order.
-func (o order) sorted(ctx context.Context, q db.Querier, from Place, n int) ([]Place, error) {
+func (o order) sorted(ctx context.Context, q db.Querier, from entity.Place, n int) ([]entity.Place, error) {
 	var rows db.Rows
 	var err error
 	if o.down {
@@ -187,8 +187,8 @@ func (o order) sorted(ctx context.Context, q db.Querier, from Place, n int) ([]P
 	} else {
 		rows, err = q.Query(ctx, sortedUp, o.pid, from.Val, from.NID, o.to, n)
 	}
-	out := make([]Place, 0, n)
-	var at Place
+	out := make([]entity.Place, 0, n)
+	var at entity.Place
 	err = db.Each(rows, err, "read property index", func(row db.Row) error {
 		err := row.Scan(&at.Val, &at.NID)
 		out = append(out, at)
@@ -199,7 +199,7 @@ func (o order) sorted(ctx context.Context, q db.Querier, from Place, n int) ([]P
 
 // table reads the next n twins of a workspace in the order of their creation
 // or their last change.
-func (p *plan) table(ctx context.Context, q db.Querier, from Place, n int) ([]candidate, error) {
+func (p *plan) table(ctx context.Context, q db.Querier, from entity.Place, n int) ([]candidate, error) {
 	switch {
 	case p.order.by == byUpdated && p.order.down:
 		return scanAll(q.Query(ctx, updatedDown, p.ws, from.At, from.NID, p.since, n))

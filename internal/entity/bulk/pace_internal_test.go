@@ -1,4 +1,4 @@
-package batch
+package bulk
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestPaceSeesOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		lite := d.Dialect() == db.SQLite
-		p := NewPace(d)
+		p := newPace(d)
 		for range 3 {
 			write(t, d)
 			p.note(10, time.Millisecond)
@@ -53,7 +53,7 @@ func TestPaceSeesOthers(t *testing.T) {
 // How many steps go together follows from what they have taken.
 func TestPaceLearns(t *testing.T) {
 	t.Parallel()
-	p := &Pace{limit: 3 * time.Millisecond}
+	p := &pace{limit: 3 * time.Millisecond}
 	for _, tt := range []struct {
 		name  string
 		steps int
@@ -80,7 +80,7 @@ func TestPaceLearns(t *testing.T) {
 // Whoever is told to stop does not rest, and nobody rests alone.
 func TestPaceRests(t *testing.T) {
 	t.Parallel()
-	p := NewPace(dbtest.SQLite(t))
+	p := newPace(dbtest.SQLite(t))
 	begun := time.Now()
 	for range 10_000 {
 		p.Rest(t.Context())

@@ -1,4 +1,4 @@
-package batch
+package bulk
 
 import (
 	"context"
@@ -21,10 +21,10 @@ const (
 	maxRest  = 20 * time.Millisecond
 )
 
-// Pace keeps long work from taking the store and the processors from others:
+// pace keeps long work from taking the store and the processors from others:
 // while they write, a transaction is short and a rest follows. Two goroutines
 // of one work may share it: one that prepares and one that stores.
-type Pace struct {
+type pace struct {
 	db      *db.DB
 	lite    bool
 	mine    atomic.Int64 // transactions of this work
@@ -37,15 +37,15 @@ type Pace struct {
 	begun   time.Time     // of the work since the last rest of Rest
 }
 
-// NewPace makes the pace of some work on a store.
-func NewPace(d *db.DB) *Pace {
-	p := &Pace{db: d, lite: d.Dialect() == db.SQLite, limit: maxTime}
+// newPace makes the pace of some work on a store.
+func newPace(d *db.DB) *pace {
+	p := &pace{db: d, lite: d.Dialect() == db.SQLite, limit: maxTime}
 	p.look()
 	return p
 }
 
 // look finds out whether others write, and how long a transaction may take.
-func (p *Pace) look() {
+func (p *pace) look() {
 	if !p.lite {
 		return
 	}
@@ -64,7 +64,7 @@ func (p *Pace) look() {
 
 // bounds are how many of the next steps may be stored in one statement, and how
 // long a transaction may take.
-func (p *Pace) bounds(left int) (steps int, limit time.Duration) {
+func (p *pace) bounds(left int) (steps int, limit time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.each == 0 {
@@ -81,7 +81,7 @@ func (p *Pace) bounds(left int) (steps int, limit time.Duration) {
 const firstSteps = 10
 
 // note tells what steps took in a transaction.
-func (p *Pace) note(steps int, took time.Duration) {
+func (p *pace) note(steps int, took time.Duration) {
 	p.mine.Add(1)
 	if steps == 0 {
 		return
@@ -97,7 +97,7 @@ func (p *Pace) note(steps int, took time.Duration) {
 
 // give rests after a transaction, half as long as it took, when others write:
 // they have had their turns while it waited for its own and for the disk.
-func (p *Pace) give(ctx context.Context, took time.Duration) {
+func (p *pace) give(ctx context.Context, took time.Duration) {
 	p.look()
 	if p.crowded.Load() {
 		rest(ctx, took/2)
@@ -106,7 +106,7 @@ func (p *Pace) give(ctx context.Context, took time.Duration) {
 
 // Rest is for work outside of transactions. Call it often: while others write
 // it lets them have the processor for half of the time.
-func (p *Pace) Rest(ctx context.Context) {
+func (p *pace) Rest(ctx context.Context) {
 	p.mu.Lock()
 	worked := time.Since(p.begun)
 	p.mu.Unlock()

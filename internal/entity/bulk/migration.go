@@ -1,6 +1,4 @@
-// Package migration says how the properties of a twin become those of another
-// version of its protocol.
-package migration
+package bulk
 
 import (
 	"fmt"
@@ -11,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -20,19 +18,22 @@ import (
 // maxRenames bounds what a draft names.
 const maxRenames = 100
 
-// Draft is what a migration is made from.
-type Draft struct {
+// MigrationDraft is what a migration is made from.
+type MigrationDraft struct {
 	From     string             `json:"from,omitzero" doc:"Only twins of this version; of all older ones without it."`
 	To       string             `json:"to,omitzero" doc:"Version twins are taken to; the newest published one by default." example:"1.0.0"`
 	DryRun   bool               `json:"dryRun,omitzero" doc:"Check every twin and change none."`
 	Filter   string             `json:"filter,omitzero" doc:"Only these twins; as in the list of twins."`
 	Rename   map[string]*string `json:"rename,omitzero" doc:"Properties that have another name in the target: old → new, at most 100. Null drops the property."`
-	Defaults twin.Object        `json:"defaults,omitzero" doc:"Values for properties a twin does not have, at most 100. What the target requires and has a default for needs none."`
+	Defaults entity.Object      `json:"defaults,omitzero" doc:"Values for properties a twin does not have, at most 100. What the target requires and has a default for needs none."`
 	Reason   string             `json:"reason,omitzero" doc:"Why, for the history; at most 1,000 characters."`
 }
 
-// Validate holds a draft against the target version.
-func (d *Draft) Validate(target *protocol.Protocol) error {
+// SchemaName is the name that clients know it by.
+func (MigrationDraft) SchemaName() string { return "MigrationDraft" }
+
+// validate holds a draft against the target version.
+func (d *MigrationDraft) validate(target *protocol.Protocol) error {
 	var c fault.Checks
 	if len(d.Rename) > maxRenames {
 		c.Add("/rename", "too_many", fmt.Sprintf("At most %d properties are renamed.", maxRenames))
@@ -71,7 +72,7 @@ func (d *Draft) Validate(target *protocol.Protocol) error {
 }
 
 // defaults are the values for properties a twin does not have.
-func (d *Draft) defaults() (map[string]jsontext.Value, error) {
+func (d *MigrationDraft) defaults() (map[string]jsontext.Value, error) {
 	var m map[string]jsontext.Value
 	if d.Defaults.IsZero() {
 		return nil, nil
@@ -82,7 +83,7 @@ func (d *Draft) defaults() (map[string]jsontext.Value, error) {
 
 // filling are the defaults of what the target requires, and those of the draft
 // in their place.
-func (d *Draft) filling(target *protocol.Protocol) (map[string]jsontext.Value, error) {
+func (d *MigrationDraft) filling(target *protocol.Protocol) (map[string]jsontext.Value, error) {
 	own, err := d.defaults()
 	if err != nil {
 		return nil, fmt.Errorf("read defaults: %w", err)
@@ -101,7 +102,7 @@ func (d *Draft) filling(target *protocol.Protocol) (map[string]jsontext.Value, e
 
 // change is the merge patch that takes properties to the target. A property
 // that would take the place of another is a fault.
-func (d *Draft) change(target *protocol.Protocol, props map[string]jsontext.Value) (map[string]jsontext.Value, error) {
+func (d *MigrationDraft) change(target *protocol.Protocol, props map[string]jsontext.Value) (map[string]jsontext.Value, error) {
 	patch := map[string]jsontext.Value{}
 	var c fault.Checks
 	for _, old := range slices.Sorted(maps.Keys(d.Rename)) {
@@ -136,37 +137,37 @@ func (d *Draft) change(target *protocol.Protocol, props map[string]jsontext.Valu
 	return patch, c.Err("PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.")
 }
 
-// Properties are those of a record in the target version. The fault names all
+// properties are those of a record in the target version. The fault names all
 // that does not fit.
-func (d *Draft) Properties(target *protocol.Protocol, e *twin.Entity) (twin.Object, error) {
+func (d *MigrationDraft) properties(target *protocol.Protocol, e *entity.Entity) (entity.Object, error) {
 	var props map[string]jsontext.Value
 	if err := json.Unmarshal(e.Properties.Value, &props); err != nil {
-		return twin.Object{}, fmt.Errorf("read properties of %s: %w", e.DID, err)
+		return entity.Object{}, fmt.Errorf("read properties of %s: %w", e.DID, err)
 	}
 	patch, err := d.change(target, props)
 	if err != nil {
-		return twin.Object{}, err
+		return entity.Object{}, err
 	}
 	next := []byte(e.Properties.Value)
 	if len(patch) > 0 {
 		text, err := web.Encode(patch)
 		if err != nil {
-			return twin.Object{}, err
+			return entity.Object{}, err
 		}
 		if next, err = web.MergePatch(next, text); err != nil {
-			return twin.Object{}, err
+			return entity.Object{}, err
 		}
 	}
 	var values any
 	if err := json.Unmarshal(next, &values); err != nil {
-		return twin.Object{}, fmt.Errorf("read properties of %s: %w", e.DID, err)
+		return entity.Object{}, fmt.Errorf("read properties of %s: %w", e.DID, err)
 	}
 	if fields := target.Check(values); len(fields) > 0 {
-		return twin.Object{}, fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").With(fields...)
+		return entity.Object{}, fault.New(fault.Invalid, "PROPERTY_SCHEMA_VIOLATION", "The properties do not fit the protocol.").With(fields...)
 	}
 	if !target.Fits(e.Type) {
-		return twin.Object{}, fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").
+		return entity.Object{}, fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").
 			With(fault.Field{Pointer: "/type", Code: "not_applicable", Detail: "The protocol is not for twins of this type."})
 	}
-	return twin.Object{Value: jsontext.Value(next)}, nil
+	return entity.Object{Value: jsontext.Value(next)}, nil
 }

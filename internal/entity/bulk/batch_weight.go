@@ -1,4 +1,4 @@
-package batch
+package bulk
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func tooHeavy() *fault.Error {
 }
 
 // weigh refuses an atomic batch that writes too much.
-func (s *Service) weigh(ctx context.Context, all []work) error {
+func (s *batches) weigh(ctx context.Context, all []work) error {
 	sizes, total := map[string]int{}, 0
 	for i := range all {
 		o := all[i].op
@@ -66,11 +66,11 @@ func (s *Service) weigh(ctx context.Context, all []work) error {
 
 // sizeOf is the size of a record. One that is not there has none; the operation
 // will say so.
-func (s *Service) sizeOf(ctx context.Context, sizes map[string]int, id string) (int, error) {
+func (s *batches) sizeOf(ctx context.Context, sizes map[string]int, id string) (int, error) {
 	if size, ok := sizes[id]; ok {
 		return size, nil
 	}
-	r, err := s.cfg.Entities.Find(ctx, s.db, id)
+	r, err := s.entities.Find(ctx, s.db, id)
 	switch {
 	case err == nil:
 		sizes[id] = len(r.Body)

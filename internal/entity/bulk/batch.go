@@ -1,12 +1,4 @@
-// Package batch does many operations on twins in one request: all of them or
-// none, or each for itself. Every operation is held to the rules of the single
-// route, and says what became of it.
-//
-// A chunk stores many small changes together, as far as they can be. Other
-// writers wait for a chunk, and every transaction costs a write to the disk: so
-// a chunk is some fifty changes. There are no savepoints, so when one change is
-// refused the others are stored again without it.
-package batch
+package bulk
 
 import (
 	"fmt"
@@ -22,10 +14,11 @@ import (
 // Limits.
 const (
 	MaxOperations = 1000    // of a batch
-	MaxBody       = 8 << 20 // bytes of its body
+	MaxBatch      = 8 << 20 // bytes of its body
 )
 
-// Batch is many operations in one request.
+// Batch is many operations in one request: all of them are done or none, or
+// each for itself. Every operation is held to the rules of the single route.
 type Batch struct {
 	Atomic     bool        `json:"atomic,omitzero" doc:"All or nothing. Without it each operation stands for itself."`
 	Operations []Operation `json:"operations" doc:"1 to 1000, done in their order."`
@@ -45,22 +38,11 @@ type Operation struct {
 	Reason       string                `json:"reason,omitzero" doc:"Why, for the history; at most 1,000 characters."`
 }
 
-// Result is what became of an operation.
-type Result struct {
-	Index        int      `json:"index"`
-	Status       int      `json:"status" doc:"HTTP status the single route would answer with."`
-	DID          string   `json:"did,omitzero"`
-	ETag         string   `json:"etag,omitzero"`
-	Relationship string   `json:"relationship,omitzero" doc:"Id of the relationship that was added."`
-	Error        *Problem `json:"error,omitzero"`
-}
+// SchemaName is the name that clients know it by.
+func (Batch) SchemaName() string { return "Batch" }
 
-// Results is the answer to a batch.
-type Results struct {
-	Results   []Result `json:"results" doc:"One for each operation, in their order."`
-	Succeeded int      `json:"succeeded"`
-	Failed    int      `json:"failed"`
-}
+// SchemaName is the name that clients know it by.
+func (Operation) SchemaName() string { return "BatchOperation" }
 
 // operations are all there are, with the members each needs, and may have
 // besides op.

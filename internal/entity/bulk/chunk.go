@@ -1,4 +1,4 @@
-package batch
+package bulk
 
 import (
 	"context"
@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // Words for what became of a change.
 const (
-	Created   = "created"
-	Updated   = "updated"
-	Unchanged = "unchanged"
-	Migrated  = "migrated"
-	Skipped   = "skipped"
-	Refused   = "refused"
+	created   = "created"
+	updated   = "updated"
+	unchanged = "unchanged"
+	migrated  = "migrated"
+	skipped   = "skipped"
+	refused   = "refused"
 )
 
-// Outcome is what became of one change.
-type Outcome struct {
+// outcome is what became of one change.
+type outcome struct {
 	DID      string
 	Revision int64
 	Relation string // id of an edge
@@ -33,22 +34,22 @@ type Outcome struct {
 	Err      *fault.Error  // set when it was refused
 }
 
-// Step is one change to store. A fault of Run that the caller may mend is the
+// step is one change to store. A fault of Run that the caller may mend is the
 // outcome of the step; any other error ends the chunk.
-type Step struct {
-	Run   func(ctx context.Context, tx *db.Tx) (Outcome, error)
-	Done  *Outcome // known before, as when it was refused while it was prepared
+type step struct {
+	Run   func(ctx context.Context, tx *db.Tx) (outcome, error)
+	Done  *outcome // known before, as when it was refused while it was prepared
 	Bytes int      // of the record it will write, if that is known; for All
 }
 
-// Refuse is a step that was refused before it ran.
-func Refuse(did string, f *fault.Error) Step {
-	return Step{Done: &Outcome{DID: did, Action: Refused, Err: f}}
+// refuse is a step that was refused before it ran.
+func refuse(did string, f *fault.Error) step {
+	return step{Done: &outcome{DID: did, Action: refused, Err: f}}
 }
 
-// Refusal is the fault in err that a caller may mend. Trouble of ours or of the
+// refusal is the fault in err that a caller may mend. Trouble of ours or of the
 // store is none: nil.
-func Refusal(err error) *fault.Error {
+func refusal(err error) *fault.Error {
 	f := fault.As(err)
 	if f == nil || f.Kind == fault.Internal || f.Kind == fault.Unavailable {
 		return nil
@@ -56,46 +57,49 @@ func Refusal(err error) *fault.Error {
 	return f
 }
 
-// Chunk is steps that are stored together if they can be.
-type Chunk struct {
-	Steps []Step
+// chunk is steps that are stored together if they can be. Other writers wait
+// for it, and every transaction costs a write to the disk: so it is some fifty
+// changes. There are no savepoints, so when one change is refused the others
+// are stored again without it.
+type chunk struct {
+	Steps []step
 	// Seal stores what is to be stored with the steps, in their transaction. out
 	// are the outcomes so far; those before first were sealed before. It may run
 	// twice.
-	Seal func(ctx context.Context, tx *db.Tx, out []Outcome, first int) error
+	Seal func(ctx context.Context, tx *db.Tx, out []outcome, first int) error
 	Dry  bool // try the steps, store what Seal does only
 	// All does some of the steps at once, which are in ascending order, and
 	// returns their outcomes. When any is refused it fails with that fault or
-	// with ErrSome; then they run one by one. Without it they always do.
-	All  func(ctx context.Context, tx *db.Tx, steps []int) ([]Outcome, error)
-	Pace *Pace // shared by the chunks of one work; a new one by default
+	// with errSome; then they run one by one. Without it they always do.
+	All  func(ctx context.Context, tx *db.Tx, steps []int) ([]outcome, error)
+	Pace *pace // shared by the chunks of one work; a new one by default
 }
 
-// ErrSome is what All returns when it cannot tell which step is refused.
-var ErrSome = errors.New("some of the steps are refused")
+// errSome is what All returns when it cannot tell which step is refused.
+var errSome = errors.New("some of the steps are refused")
 
 // maxRetries is how often a chunk is tried again without the step that was
 // refused, before each step gets a transaction of its own.
 const maxRetries = 3
 
-// Rows is how many steps a chunk has at most.
-const Rows = 50
+// ChunkRows is how many steps a chunk has at most.
+const ChunkRows = 50
 
-// MaxBytes is how many bytes of records fill a transaction.
-const MaxBytes = 512 << 10
+// maxChunk is how many bytes of records fill a transaction.
+const maxChunk = 512 << 10
 
 var (
 	errRefused = errors.New("a step was refused")
 	errDry     = errors.New("dry run")
 )
 
-// Store runs the steps of a chunk and returns what became of each. Steps that
+// storeChunk runs the steps of a chunk and returns what became of each. Steps that
 // write much, or take long, get several transactions: other writers wait.
-func Store(ctx context.Context, d *db.DB, c Chunk) ([]Outcome, error) {
+func storeChunk(ctx context.Context, d *db.DB, c chunk) ([]outcome, error) {
 	if c.Pace == nil {
-		c.Pace = NewPace(d)
+		c.Pace = newPace(d)
 	}
-	p := &progress{Chunk: c, db: d, out: make([]Outcome, len(c.Steps)), known: make([]bool, len(c.Steps))}
+	p := &progress{chunk: c, db: d, out: make([]outcome, len(c.Steps)), known: make([]bool, len(c.Steps))}
 	for i, st := range c.Steps {
 		if st.Done != nil {
 			p.out[i], p.known[i] = *st.Done, true
@@ -118,9 +122,9 @@ func Store(ctx context.Context, d *db.DB, c Chunk) ([]Outcome, error) {
 
 // progress is how far a chunk has come.
 type progress struct {
-	Chunk
+	chunk
 	db    *db.DB
-	out   []Outcome
+	out   []outcome
 	known []bool // whose outcome stands
 	first int    // of those that are not sealed
 }
@@ -129,7 +133,7 @@ type progress struct {
 // it is full. When one is refused its outcome and number are set, and nothing
 // is stored.
 func (p *progress) attempt(ctx context.Context) (failed int, err error) {
-	var fresh []Outcome
+	var fresh []outcome
 	var end int
 	var took time.Duration
 	err = p.db.InTx(ctx, func(tx *db.Tx) (err error) {
@@ -157,7 +161,7 @@ func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 	case errors.Is(err, errRefused):
 		p.out[failed] = fresh[failed]
 		return failed, err
-	case p.All != nil && (errors.Is(err, ErrSome) || Refusal(err) != nil):
+	case p.All != nil && (errors.Is(err, errSome) || refusal(err) != nil):
 		p.All = nil
 		return p.attempt(ctx)
 	case errors.Is(err, errDry):
@@ -173,11 +177,11 @@ func (p *progress) attempt(ctx context.Context) (failed int, err error) {
 
 // together does the next steps at once into out, as many as a transaction may
 // have, and tells their end.
-func (p *progress) together(ctx context.Context, tx *db.Tx, out []Outcome) (end int, err error) {
+func (p *progress) together(ctx context.Context, tx *db.Tx, out []outcome) (end int, err error) {
 	most, _ := p.Pace.bounds(len(out))
 	var steps []int
 	size := 0
-	for end = p.first; end < len(out) && len(steps) < most && size < MaxBytes; end++ {
+	for end = p.first; end < len(out) && len(steps) < most && size < maxChunk; end++ {
 		if !p.known[end] {
 			steps = append(steps, end)
 			size += p.Steps[end].Bytes
@@ -198,7 +202,7 @@ func (p *progress) together(ctx context.Context, tx *db.Tx, out []Outcome) (end 
 
 // steps runs steps into out until a transaction is full, and tells the end of
 // those that are done, or which was refused.
-func (p *progress) steps(ctx context.Context, tx *db.Tx, out []Outcome) (end, failed int, err error) {
+func (p *progress) steps(ctx context.Context, tx *db.Tx, out []outcome) (end, failed int, err error) {
 	_, limit := p.Pace.bounds(0)
 	begun, size := time.Now(), 0
 	for i := p.first; i < len(out); i++ {
@@ -211,7 +215,7 @@ func (p *progress) steps(ctx context.Context, tx *db.Tx, out []Outcome) (end, fa
 		if out[i].Err != nil {
 			return 0, i, errRefused
 		}
-		if size += out[i].Bytes; size >= MaxBytes || time.Since(begun) >= limit {
+		if size += out[i].Bytes; size >= maxChunk || time.Since(begun) >= limit {
 			return i + 1, -1, nil
 		}
 	}
@@ -225,7 +229,7 @@ func (p *progress) oneByOne(ctx context.Context) error {
 		if p.known[i] {
 			continue
 		}
-		var one Outcome
+		var one outcome
 		err := p.db.InTx(ctx, func(tx *db.Tx) (err error) {
 			if one, err = runStep(ctx, tx, p.Steps[i]); err != nil {
 				return err
@@ -255,14 +259,48 @@ func (p *progress) oneByOne(ctx context.Context) error {
 }
 
 // runStep runs one step and takes a refusal for its outcome.
-func runStep(ctx context.Context, tx *db.Tx, st Step) (Outcome, error) {
+func runStep(ctx context.Context, tx *db.Tx, st step) (outcome, error) {
 	o, err := st.Run(ctx, tx)
 	if err == nil {
 		return o, nil
 	}
-	f := Refusal(err)
+	f := refusal(err)
 	if f == nil {
-		return Outcome{}, fmt.Errorf("store row: %w", err)
+		return outcome{}, fmt.Errorf("store row: %w", err)
 	}
-	return Outcome{DID: o.DID, Action: Refused, Err: f}, nil
+	return outcome{DID: o.DID, Action: refused, Err: f}, nil
+}
+
+// allOf stores new twins some at a time; nil when not all steps make one. A
+// twin that was none when its row was prepared and is one now, by an earlier
+// row or by somebody else, has the name of the row: then all run one by one.
+func allOf(ents *entity.Service, steps []step, made []*entity.Prepared) func(context.Context, *db.Tx, []int) ([]outcome, error) {
+	for i, p := range made {
+		if p == nil && steps[i].Done == nil {
+			return nil
+		}
+	}
+	return func(ctx context.Context, tx *db.Tx, steps []int) ([]outcome, error) {
+		list := make([]*entity.Prepared, len(steps))
+		for i, n := range steps {
+			list[i] = made[n]
+		}
+		return storeAll(ctx, tx, ents, list)
+	}
+}
+
+// storeAll stores new twins. The error is errSome or a fault when some
+// are refused.
+func storeAll(ctx context.Context, tx *db.Tx, ents *entity.Service, list []*entity.Prepared) ([]outcome, error) {
+	rows, err := ents.StoreAllTx(ctx, tx, list)
+	if errors.Is(err, entity.ErrTaken) {
+		return nil, errSome
+	} else if err != nil {
+		return nil, err
+	}
+	out := make([]outcome, len(rows))
+	for i, r := range rows {
+		out[i] = outcome{DID: r.DID, Revision: r.Revision, Action: created, Bytes: len(r.Body), Body: r.Body}
+	}
+	return out, nil
 }

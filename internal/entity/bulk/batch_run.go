@@ -1,4 +1,4 @@
-package batch
+package bulk
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -16,28 +17,19 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// Config configures a Service. All of it is needed.
-type Config struct {
-	DB       *db.DB
-	Entities *entity.Service
-	Idem     *once.Store
-	Now      func() time.Time
+// batches does batches of operations.
+type batches struct {
+	db       *db.DB
+	entities *entity.Service
+	idem     *once.Store
+	clock    func() time.Time
 }
 
-// Service does batches. It is safe for many goroutines.
-type Service struct {
-	cfg Config
-	db  *db.DB
-}
-
-// New makes a Service over a migrated store.
-func New(cfg Config) *Service { return &Service{cfg: cfg, db: cfg.DB} }
-
-// Do does the operations of b in their order, with the rights of the caller
+// Batch does the operations of b in their order, with the rights of the caller
 // of ctx: all or none of them, or each for itself.
-func (s *Service) Do(ctx context.Context, b Batch) (web.Reply[Results], error) {
+func (s *batches) Batch(ctx context.Context, b Batch) (web.Reply[api.BatchResults], error) {
 	if err := b.validate(); err != nil {
-		return web.Reply[Results]{}, err
+		return web.Reply[api.BatchResults]{}, err
 	}
 	if b.Atomic {
 		return s.atomic(ctx, &b)
@@ -54,7 +46,7 @@ type work struct {
 
 // prepare checks and renders the twins a batch creates, and puts DIDs in the
 // place of references. It stops at the first error of an atomic batch.
-func (s *Service) prepare(ctx context.Context, b *Batch) ([]work, error) {
+func (s *batches) prepare(ctx context.Context, b *Batch) ([]work, error) {
 	all := make([]work, len(b.Operations))
 	for i := range b.Operations {
 		w := &all[i]
@@ -69,7 +61,7 @@ func (s *Service) prepare(ctx context.Context, b *Batch) ([]work, error) {
 		if w.err == nil && w.op.Op == "create" {
 			w.made, w.err = s.make(ctx, w.op)
 		}
-		if w.err != nil && (b.Atomic || Refusal(w.err) == nil) {
+		if w.err != nil && (b.Atomic || refusal(w.err) == nil) {
 			return nil, w.fault(i)
 		}
 		if err := ctx.Err(); err != nil {
@@ -80,12 +72,12 @@ func (s *Service) prepare(ctx context.Context, b *Batch) ([]work, error) {
 }
 
 // make prepares the twin an operation creates.
-func (s *Service) make(ctx context.Context, o *Operation) (*entity.Prepared, error) {
-	made, err := s.cfg.Entities.Prepare(ctx, *o.Entity)
+func (s *batches) make(ctx context.Context, o *Operation) (*entity.Prepared, error) {
+	made, err := s.entities.Prepare(ctx, *o.Entity)
 	if err != nil {
 		return nil, err
 	}
-	return made, s.cfg.Entities.Ready(ctx, made)
+	return made, s.entities.Ready(ctx, made)
 }
 
 func failedReference(n int) error {
@@ -94,38 +86,38 @@ func failedReference(n int) error {
 
 // fault is the error of an operation with its place in the batch.
 func (w *work) fault(i int) error {
-	if f := Refusal(w.err); f != nil {
+	if f := refusal(w.err); f != nil {
 		return w.op.place(i, f)
 	}
 	return w.err
 }
 
 // run does an operation.
-func (s *Service) run(ctx context.Context, tx *db.Tx, w *work) (Outcome, error) {
+func (s *batches) run(ctx context.Context, tx *db.Tx, w *work) (outcome, error) {
 	o := w.op
-	done := Outcome{DID: o.DID, Action: Updated}
+	done := outcome{DID: o.DID, Action: updated}
 	var r *entity.Row
 	var err error
 	switch o.Op {
 	case "create":
-		done.DID, done.Action = w.made.DID(), Created
-		r, err = s.cfg.Entities.StoreTx(ctx, tx, w.made)
+		done.DID, done.Action = w.made.DID(), created
+		r, err = s.entities.StoreTx(ctx, tx, w.made)
 	case "replace":
 		draft := *o.Entity
-		r, err = s.cfg.Entities.PatchTx(ctx, tx, o.DID, o.IfMatch, entity.Change{Replace: &draft, Reason: o.Reason, Action: "replace"})
+		r, err = s.entities.PatchTx(ctx, tx, o.DID, o.IfMatch, entity.Change{Replace: &draft, Reason: o.Reason, Action: "replace"})
 	case "patch":
-		r, err = s.cfg.Entities.PatchTx(ctx, tx, o.DID, o.IfMatch, entity.Change{Merge: o.Patch.Value, Reason: o.Reason})
+		r, err = s.entities.PatchTx(ctx, tx, o.DID, o.IfMatch, entity.Change{Merge: o.Patch.Value, Reason: o.Reason})
 	case "transition":
-		r, err = s.cfg.Entities.TransitionTx(ctx, tx, o.DID, o.IfMatch, entity.Transition{To: o.To, Reason: o.Reason})
+		r, err = s.entities.TransitionTx(ctx, tx, o.DID, o.IfMatch, entity.Transition{To: o.To, Reason: o.Reason})
 	case "deactivate":
 		r, err = s.deactivate(ctx, tx, o)
 	case "relate":
 		var added *entity.Relationship
-		if added, err = s.cfg.Entities.RelateTx(ctx, tx, o.DID, *o.Relationship); err == nil {
-			done.Action, done.Relation = Created, added.ID
+		if added, err = s.entities.RelateTx(ctx, tx, o.DID, *o.Relationship); err == nil {
+			done.Action, done.Relation = created, added.ID
 		}
 	case "unrelate":
-		err = s.cfg.Entities.UnrelateTx(ctx, tx, o.DID, o.ID, o.Reason)
+		err = s.entities.UnrelateTx(ctx, tx, o.DID, o.ID, o.Reason)
 	}
 	if r != nil {
 		done.Revision, done.Bytes = r.Revision, len(r.Body)
@@ -134,25 +126,25 @@ func (s *Service) run(ctx context.Context, tx *db.Tx, w *work) (Outcome, error) 
 }
 
 // deactivate wants to know the revision, as the single route does.
-func (s *Service) deactivate(ctx context.Context, tx *db.Tx, o *Operation) (*entity.Row, error) {
-	r, err := s.cfg.Entities.FindForUpdate(ctx, tx, o.DID)
+func (s *batches) deactivate(ctx context.Context, tx *db.Tx, o *Operation) (*entity.Row, error) {
+	r, err := s.entities.FindForUpdate(ctx, tx, o.DID)
 	if err != nil {
 		return nil, err
 	}
 	if err := web.CheckMatch(o.IfMatch, r.Revision); err != nil {
 		return nil, err
 	}
-	return s.cfg.Entities.TransitionTx(ctx, tx, o.DID, "", entity.Transition{To: entity.StatusDeactivated, Reason: o.Reason})
+	return s.entities.TransitionTx(ctx, tx, o.DID, "", entity.Transition{To: entity.StatusDeactivated, Reason: o.Reason})
 }
 
 // result is what a client learns of an outcome.
-func (o *Operation) result(i int, done Outcome) Result {
-	r := Result{Index: i, Status: http.StatusOK, DID: done.DID, Relationship: done.Relation}
+func (o *Operation) result(i int, done outcome) api.BatchResult {
+	r := api.BatchResult{Index: i, Status: http.StatusOK, DID: done.DID, Relationship: done.Relation}
 	if done.Err != nil {
 		f := o.place(i, done.Err)
-		return Result{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: ProblemOf(f)}
+		return api.BatchResult{Index: i, Status: web.Status(f.Kind), DID: o.DID, Error: problemOf(f)}
 	}
-	if done.Action == Created {
+	if done.Action == created {
 		r.Status = http.StatusCreated
 	}
 	if done.Revision > 0 {
@@ -161,8 +153,8 @@ func (o *Operation) result(i int, done Outcome) Result {
 	return r
 }
 
-func summary(results []Result) Results {
-	out := Results{Results: results}
+func summary(results []api.BatchResult) api.BatchResults {
+	out := api.BatchResults{Results: results}
 	for _, r := range results {
 		if r.Error == nil {
 			out.Succeeded++
@@ -175,17 +167,17 @@ func summary(results []Result) Results {
 
 // atomic does all operations in one transaction. The fault is that of the first
 // one that is refused.
-func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], error) {
+func (s *batches) atomic(ctx context.Context, b *Batch) (web.Reply[api.BatchResults], error) {
 	all, err := s.prepare(ctx, b)
 	if err != nil {
-		return web.Reply[Results]{}, err
+		return web.Reply[api.BatchResults]{}, err
 	}
 	if err := s.weigh(ctx, all); err != nil {
-		return web.Reply[Results]{}, err
+		return web.Reply[api.BatchResults]{}, err
 	}
-	answer, err := once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, true) })
-	if errors.Is(err, ErrSome) { // which one is refused shows when each runs for itself
-		answer, err = once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Results], error) { return s.runAll(ctx, tx, all, false) })
+	answer, err := once.Do(ctx, s.idem, func(tx *db.Tx) (web.Reply[api.BatchResults], error) { return s.runAll(ctx, tx, all, true) })
+	if errors.Is(err, errSome) { // which one is refused shows when each runs for itself
+		answer, err = once.Do(ctx, s.idem, func(tx *db.Tx) (web.Reply[api.BatchResults], error) { return s.runAll(ctx, tx, all, false) })
 	}
 	if fault.CodeOf(err) == "TRANSACTION_TIMEOUT" {
 		return answer, tooHeavy().Wrap(err) // it would be too slow again
@@ -194,11 +186,11 @@ func (s *Service) atomic(ctx context.Context, b *Batch) (web.Reply[Results], err
 }
 
 // runAll does operations in their order. With together it stores twins that are
-// made one after the other at once, and fails with chunk.ErrSome when any of
+// made one after the other at once, and fails with errSome when any of
 // them is refused.
-func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bool) (web.Reply[Results], error) {
-	var none web.Reply[Results]
-	results := make([]Result, 0, len(all))
+func (s *batches) runAll(ctx context.Context, tx *db.Tx, all []work, together bool) (web.Reply[api.BatchResults], error) {
+	var none web.Reply[api.BatchResults]
+	results := make([]api.BatchResult, 0, len(all))
 	for i := 0; i < len(all); i = len(results) {
 		var list []*entity.Prepared
 		for _, w := range all[i:] {
@@ -207,9 +199,9 @@ func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 			}
 			list = append(list, w.made)
 		}
-		made, err := StoreAll(ctx, tx, s.cfg.Entities, list)
-		if Refusal(err) != nil {
-			err = ErrSome
+		made, err := storeAll(ctx, tx, s.entities, list)
+		if refusal(err) != nil {
+			err = errSome
 		}
 		if err != nil {
 			return none, err
@@ -221,48 +213,48 @@ func (s *Service) runAll(ctx context.Context, tx *db.Tx, all []work, together bo
 			continue
 		}
 		w := all[i] // fn may run twice
-		var done Outcome
+		var done outcome
 		if done, w.err = s.run(ctx, tx, &w); w.err != nil {
 			return none, w.fault(i)
 		}
 		results = append(results, w.op.result(i, done))
 	}
-	return web.Reply[Results]{Value: summary(results)}, nil
+	return web.Reply[api.BatchResults]{Value: summary(results)}, nil
 }
 
 // each does every operation for itself, in chunks. With an Idempotency-Key the
 // result of each is kept with what it stored, so that a request that is sent
 // again does what the first one did not come to.
-func (s *Service) each(ctx context.Context, b *Batch) (web.Reply[Results], error) {
-	name, done, err := findKept(ctx, s.db, s.cfg.Now().UnixMilli())
+func (s *batches) each(ctx context.Context, b *Batch) (web.Reply[api.BatchResults], error) {
+	name, done, err := findKept(ctx, s.db, s.clock().UnixMilli())
 	if err != nil {
-		return web.Reply[Results]{}, err
+		return web.Reply[api.BatchResults]{}, err
 	}
 	replayed := len(done) > 0
-	results := make([]Result, len(b.Operations))
+	results := make([]api.BatchResult, len(b.Operations))
 	// References to twins that were made before the request was sent again.
 	for i := range b.Operations {
 		if text, ok := done[i]; ok {
 			if err := json.Unmarshal([]byte(text), &results[i]); err != nil {
-				return web.Reply[Results]{}, fmt.Errorf("read kept result: %w", err)
+				return web.Reply[api.BatchResults]{}, fmt.Errorf("read kept result: %w", err)
 			}
 		}
 	}
 	if err := s.eachLeft(ctx, b, name, results, done); err != nil {
-		return web.Reply[Results]{}, err
+		return web.Reply[api.BatchResults]{}, err
 	}
-	return web.Reply[Results]{Value: summary(results), Replayed: replayed}, nil
+	return web.Reply[api.BatchResults]{Value: summary(results), Replayed: replayed}, nil
 }
 
 // eachLeft does the operations that have no result yet.
-func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results []Result, before map[int]string) error {
+func (s *batches) eachLeft(ctx context.Context, b *Batch, name string, results []api.BatchResult, before map[int]string) error {
 	if len(before) > len(b.Operations) { // and the batch itself
 		return nil
 	}
-	all, pace := make([]work, len(b.Operations)), NewPace(s.db)
-	for first := 0; first < len(all); first += Rows {
-		end := min(first+Rows, len(all))
-		var steps []Step
+	all, pace := make([]work, len(b.Operations)), newPace(s.db)
+	for first := 0; first < len(all); first += ChunkRows {
+		end := min(first+ChunkRows, len(all))
+		var steps []step
 		var made []*entity.Prepared
 		var at []int // numbers of their operations
 		for i := first; i < end; i++ {
@@ -279,7 +271,7 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 		if len(steps) == 0 {
 			continue
 		}
-		out, err := Store(ctx, s.db, Chunk{Steps: steps, All: AllOf(s.cfg.Entities, steps, made), Pace: pace, Seal: func(ctx context.Context, tx *db.Tx, out []Outcome, from int) error {
+		out, err := storeChunk(ctx, s.db, chunk{Steps: steps, All: allOf(s.entities, steps, made), Pace: pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, from int) error {
 			for k := from; k < len(out); k++ {
 				if err := s.keepResult(ctx, tx, name, b.Operations[at[k]].result(at[k], out[k])); err != nil {
 					return err
@@ -299,14 +291,14 @@ func (s *Service) eachLeft(ctx context.Context, b *Batch, name string, results [
 
 // batchStep prepares an operation. One it refers to may be of this chunk: what
 // became of it is known when the step runs.
-func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i int) (Step, error) {
+func (s *batches) batchStep(ctx context.Context, all []work, results []api.BatchResult, i int) (step, error) {
 	w := &all[i]
 	var open []int // of this chunk
 	for _, n := range w.op.refsOf() {
 		if all[n].made != nil && results[n].Status == 0 {
 			open = append(open, n)
 		} else if results[n].Status == 0 || results[n].Error != nil {
-			return Refuse("", fault.As(failedReference(n))), nil
+			return refuse("", fault.As(failedReference(n))), nil
 		}
 	}
 	w.op.refs(func(_ string, did *string) {
@@ -320,20 +312,20 @@ func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i
 	})
 	if w.op.Op == "create" {
 		made, err := s.make(ctx, w.op)
-		if f := Refusal(err); f != nil {
-			return Refuse("", f), nil
+		if f := refusal(err); f != nil {
+			return refuse("", f), nil
 		} else if err != nil {
-			return Step{}, err
+			return step{}, err
 		}
 		w.made = made
 	}
-	return Step{Run: func(ctx context.Context, tx *db.Tx) (Outcome, error) {
+	return step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
 		for _, n := range open {
 			// Foreign and missing are the same, so this asks for ours.
-			if _, err := s.cfg.Entities.Find(ctx, tx, all[n].made.DID()); fault.KindOf(err) == fault.NotFound {
-				return Outcome{}, failedReference(n)
+			if _, err := s.entities.Find(ctx, tx, all[n].made.DID()); fault.KindOf(err) == fault.NotFound {
+				return outcome{}, failedReference(n)
 			} else if err != nil {
-				return Outcome{}, err
+				return outcome{}, err
 			}
 		}
 		return s.run(ctx, tx, w)
@@ -341,7 +333,7 @@ func (s *Service) batchStep(ctx context.Context, all []work, results []Result, i
 }
 
 // keepResult keeps the result of an operation with what it stored.
-func (s *Service) keepResult(ctx context.Context, tx *db.Tx, name string, r Result) error {
+func (s *batches) keepResult(ctx context.Context, tx *db.Tx, name string, r api.BatchResult) error {
 	if name == "" {
 		return nil
 	}
@@ -349,5 +341,11 @@ func (s *Service) keepResult(ctx context.Context, tx *db.Tx, name string, r Resu
 	if err != nil {
 		return err
 	}
-	return keep(ctx, tx, keptResult{Batch: name, N: r.Index, At: s.cfg.Now().UnixMilli(), Data: string(text)})
+	return keep(ctx, tx, keptResult{Batch: name, N: r.Index, At: s.clock().UnixMilli(), Data: string(text)})
+}
+
+// ExpireBatches removes at most limit results of batches that were kept for
+// their Idempotency-Key since before a time.
+func (s *batches) ExpireBatches(ctx context.Context, before time.Time, limit int) (int, error) {
+	return expireKept(ctx, s.db, before.UnixMilli(), limit)
 }
