@@ -47,7 +47,6 @@ var held = map[rule]map[string]int{
 		"internal/entity/protocol.Service": 60,
 		"internal/oracle/socket.Hub":       64,
 		"internal/oracle/run.Manager":      50,
-		"internal/ussd/account.Service":    60,
 	},
 }
 

@@ -27,9 +27,18 @@ const (
 
 var errNoID = errors.New("no free customer id was found")
 
+// actions are what a customer does through a menu.
+type actions struct {
+	*pins
+	*journal
+	*twinning
+	sms   *sms.Outbox
+	codes []byte // keys the hashes of codes
+}
+
 // create makes an account for the caller.
-func (s *Service) create(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
-	if r := s.judge(c, nil); r != nil {
+func (ac *actions) create(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+	if r := judge(c, nil); r != nil {
 		return *r, nil
 	}
 	// The row of the number is held first: two creations at once would both
@@ -51,24 +60,24 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, c machine.ActionCall) (
 	if n >= maxPerNumber {
 		return machine.Result{Name: resFull}, nil
 	}
-	a := s.newRow(c.Now)
+	a := newRow(c.Now)
 	a.name, a.email, a.phone, a.lang = cut(c.Arg(varFullName), maxName), cut(c.Arg(varEmail), maxEmail), c.Phone, c.Lang
-	p := s.seal(a.id, c.Secrets[secretPIN], time.Time{})
+	p := ac.seal(a.id, c.Secrets[secretPIN], time.Time{})
 	a.pin, a.pinKey = p.pin, p.key
-	if err := s.insertNew(ctx, tx, a); err != nil {
+	if err := insertNew(ctx, tx, a); err != nil {
 		return machine.Result{}, err
 	}
-	if err := s.record(asCustomer(ctx, a), tx, "ussd.account_created", a, nil); err != nil {
+	if err := ac.record(asCustomer(ctx, a), tx, "ussd.account_created", a, nil); err != nil {
 		return machine.Result{}, err
 	}
-	if err := s.askForTwins(ctx, tx, a, whyNew); err != nil {
+	if err := ac.askForTwins(ctx, tx, a, whyNew); err != nil {
 		return machine.Result{}, err
 	}
 	return machine.Result{Name: resOK, Set: map[string]string{varCustomer: a.customer, varName: a.name, varWeakReason: ""}}, nil
 }
 
 // newRow is an account without anybody in it.
-func (s *Service) newRow(now time.Time) *row {
+func newRow(now time.Time) *row {
 	return &row{
 		id: db.NewID(), ws: workspace, customer: newCustomerID(), did: did.NewEntity().String(), household: did.NewEntity().String(),
 		status: Active, twins: TwinsNone, revision: 1, created: now.UnixMilli(), updated: now.UnixMilli(),
@@ -76,7 +85,7 @@ func (s *Service) newRow(now time.Time) *row {
 }
 
 // insertNew stores an account under a customer id nobody has.
-func (s *Service) insertNew(ctx context.Context, tx *db.Tx, a *row) error {
+func insertNew(ctx context.Context, tx *db.Tx, a *row) error {
 	for range idDraws {
 		made, err := insert(ctx, tx, a)
 		if err != nil || made {
@@ -89,7 +98,7 @@ func (s *Service) insertNew(ctx context.Context, tx *db.Tx, a *row) error {
 
 // judge refuses a new PIN that is weak or was not repeated; nil takes it. old
 // is the PIN it replaces, nil when that is not known.
-func (s *Service) judge(c machine.ActionCall, old []byte) *machine.Result {
+func judge(c machine.ActionCall, old []byte) *machine.Result {
 	pin := c.Secrets[secretPIN]
 	why := weakness("")
 	switch {
@@ -110,9 +119,9 @@ func (s *Service) judge(c machine.ActionCall, old []byte) *machine.Result {
 }
 
 // weakPIN judges a new PIN before it is repeated.
-func (s *Service) weakPIN(_ context.Context, _ *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func weakPIN(_ context.Context, _ *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	c.Secrets = map[string]string{secretPIN: c.Secrets[secretPIN], secretConfirm: c.Secrets[secretPIN]}
-	if r := s.judge(c, nil); r != nil {
+	if r := judge(c, nil); r != nil {
 		return *r, nil
 	}
 	return machine.Result{Name: resOK, Set: map[string]string{varWeakReason: ""}}, nil
@@ -120,9 +129,9 @@ func (s *Service) weakPIN(_ context.Context, _ *db.Tx, c machine.ActionCall) (ma
 
 // login checks a PIN. Every try counts on the id and on the number, whether or
 // not there is such an account.
-func (s *Service) login(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func (ac *actions) login(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))
-	g, err := s.enter(ctx, tx, c, customer)
+	g, err := ac.enter(ctx, tx, c, customer)
 	if err != nil {
 		return machine.Result{}, err
 	}
@@ -133,7 +142,7 @@ func (s *Service) login(ctx context.Context, tx *db.Tx, c machine.ActionCall) (m
 	if err != nil {
 		return machine.Result{}, err
 	}
-	ok, err := s.verify(a, c.Secrets[secretPIN], c.Now)
+	ok, err := ac.verify(a, c.Secrets[secretPIN], c.Now)
 	if err != nil {
 		return machine.Result{}, err
 	}
@@ -143,8 +152,8 @@ func (s *Service) login(ctx context.Context, tx *db.Tx, c machine.ActionCall) (m
 	if err := g.pass(ctx, tx); err != nil {
 		return machine.Result{}, err
 	}
-	if a.pinLegacy != "" || a.pinKey != s.keys.current.id {
-		p := s.seal(a.id, c.Secrets[secretPIN], time.Time{})
+	if a.pinLegacy != "" || a.pinKey != ac.keys.current.id {
+		p := ac.seal(a.id, c.Secrets[secretPIN], time.Time{})
 		p.until = a.pinUntil
 		if err := setPIN(ctx, tx, a.id, p, c.Now); err != nil {
 			return machine.Result{}, err
@@ -191,7 +200,7 @@ var languageForm = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z]{2})?$`)
 
 // language changes the language of the session and keeps it for the next, and
 // has it told to the twin.
-func (s *Service) language(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func (ac *actions) language(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	lang := c.Arg(varLanguage)
 	if !languageForm.MatchString(lang) {
 		lang = c.Lang
@@ -204,7 +213,7 @@ func (s *Service) language(ctx context.Context, tx *db.Tx, c machine.ActionCall)
 		if err := setLanguage(ctx, tx, a.id, lang, c.Now); err != nil {
 			return machine.Result{}, err
 		}
-		if err := s.askForTwins(ctx, tx, a, whyAside); err != nil {
+		if err := ac.askForTwins(ctx, tx, a, whyAside); err != nil {
 			return machine.Result{}, err
 		}
 	}
@@ -212,7 +221,7 @@ func (s *Service) language(ctx context.Context, tx *db.Tx, c machine.ActionCall)
 }
 
 // householdStatus tells how far the twins have come.
-func (s *Service) householdStatus(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func householdStatus(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	a, err := mine(ctx, tx, c)
 	if err != nil {
 		return machine.Result{}, err
@@ -232,7 +241,7 @@ func (s *Service) householdStatus(ctx context.Context, tx *db.Tx, c machine.Acti
 }
 
 // register stores the household of whoever is logged in and asks for its twin.
-func (s *Service) register(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func (ac *actions) register(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	a, err := mine(ctx, tx, c)
 	if err != nil {
 		return machine.Result{}, err
@@ -255,17 +264,17 @@ func (s *Service) register(ctx context.Context, tx *db.Tx, c machine.ActionCall)
 	if !stored { // closed since it was read
 		return gone(resMissing), nil
 	}
-	return machine.Result{Name: resOK}, s.askForTwins(ctx, tx, a, whyChanged)
+	return machine.Result{Name: resOK}, ac.askForTwins(ctx, tx, a, whyChanged)
 }
 
 // text sends the caller a text of the pack.
-func (s *Service) text(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func (ac *actions) text(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	off := machine.Result{Name: resOff}
 	text := cmp.Or(c.With[c.Lang], c.With[c.Default])
-	if text == "" || !s.cfg.SMS.On() {
+	if text == "" || !ac.sms.On() {
 		return off, nil
 	}
-	n, err := s.cfg.SMS.Recent(ctx, tx, c.Phone, c.Now.Add(-24*time.Hour), textsADay)
+	n, err := ac.sms.Recent(ctx, tx, c.Phone, c.Now.Add(-24*time.Hour), textsADay)
 	if err != nil || n >= textsADay {
 		return off, err
 	}
@@ -275,7 +284,7 @@ func (s *Service) text(ctx context.Context, tx *db.Tx, c machine.ActionCall) (ma
 	} else if a != nil {
 		about = a.did
 	}
-	if _, err := s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: c.Phone, Text: cut(text, sms.MaxText), About: about}); err != nil {
+	if _, err := ac.sms.Enqueue(ctx, tx, sms.Message{To: c.Phone, Text: cut(text, sms.MaxText), About: about}); err != nil {
 		return machine.Result{}, err
 	}
 	return machine.Result{Name: resQueued}, nil
@@ -284,9 +293,9 @@ func (s *Service) text(ctx context.Context, tx *db.Tx, c machine.ActionCall) (ma
 // findCustomer reports whether a login with an id can be tried: not while the
 // number or the id is locked. An id nobody has is found like any other, so that
 // this tells nothing; the PIN typed next is wrong, and counts.
-func (s *Service) findCustomer(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func (ac *actions) findCustomer(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))
-	g, err := s.enter(ctx, tx, c, customer)
+	g, err := ac.enter(ctx, tx, c, customer)
 	if err != nil {
 		return machine.Result{}, err
 	}

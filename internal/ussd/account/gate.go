@@ -2,16 +2,10 @@ package account
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
@@ -20,7 +14,7 @@ import (
 // transaction ends, the number's first, so that tries come one after the other
 // and no two wait for each other.
 type gate struct {
-	s               *Service
+	journal         *journal
 	now             time.Time
 	phone           string
 	customer        string // "" for a text that is no id at all
@@ -31,18 +25,20 @@ type gate struct {
 }
 
 // enter takes the locks for a try with a PIN.
-func (s *Service) enter(ctx context.Context, tx *db.Tx, c machine.ActionCall, customer string) (*gate, error) {
-	return s.hold(ctx, tx, &gate{s: s, now: c.Now, phone: c.Phone, customer: customer})
+func (ac *actions) enter(ctx context.Context, tx *db.Tx, c machine.ActionCall, customer string) (*gate, error) {
+	g := &gate{journal: ac.journal, now: c.Now, phone: c.Phone, customer: customer}
+	return g.take(ctx, tx)
 }
 
 // enterForgot is enter for somebody who has forgotten the PIN, and therefore
 // may just have locked the account.
-func (s *Service) enterForgot(ctx context.Context, tx *db.Tx, c machine.ActionCall, customer string) (*gate, error) {
-	return s.hold(ctx, tx, &gate{s: s, now: c.Now, phone: c.Phone, customer: customer, forgot: true})
+func (ac *actions) enterForgot(ctx context.Context, tx *db.Tx, c machine.ActionCall, customer string) (*gate, error) {
+	g := &gate{journal: ac.journal, now: c.Now, phone: c.Phone, customer: customer, forgot: true}
+	return g.take(ctx, tx)
 }
 
-func (s *Service) hold(ctx context.Context, tx *db.Tx, g *gate) (*gate, error) {
-	var err error
+// take reads the locks and holds their rows.
+func (g *gate) take(ctx context.Context, tx *db.Tx) (_ *gate, err error) {
 	if g.hold, err = findLock(ctx, tx, lockHold, g.phone); err != nil {
 		return nil, err
 	}
@@ -128,27 +124,14 @@ func (l lock) data() locked {
 // report notes the locks that the last try has closed.
 func (g *gate) report(ctx context.Context, tx *db.Tx, a *row) error {
 	if a != nil && g.account.closed(g.now) {
-		if err := g.s.record(ctx, tx, "ussd.account_locked", a, g.account.data()); err != nil {
+		if err := g.journal.record(ctx, tx, "ussd.account_locked", a, g.account.data()); err != nil {
 			return err
 		}
 	}
 	if !g.number.closed(g.now) {
 		return nil
 	}
-	return g.s.recordNumber(ctx, tx, "ussd.number_locked", g.phone, g.number.data())
-}
-
-// recordNumber appends an event about a number.
-func (s *Service) recordNumber(ctx context.Context, tx *db.Tx, typ, phone string, data any) error {
-	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: workspace, Type: typ, Subject: s.alias(phone), Data: data})
-}
-
-// alias is a number as events name it: the same each time, and nobody without
-// the server's key can tell whose it is.
-func (s *Service) alias(phone string) string {
-	mac := hmac.New(sha256.New, s.phones)
-	mac.Write([]byte(phone))
-	return "number:" + hex.EncodeToString(mac.Sum(nil)[:12])
+	return g.journal.recordNumber(ctx, tx, "ussd.number_locked", g.phone, g.number.data())
 }
 
 // pass takes back the wrong tries on an account after the right PIN or code.
@@ -164,50 +147,4 @@ func (g *gate) store(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 	return setLock(ctx, tx, lockCustomer, g.customer, g.account)
-}
-
-// verify reports whether a PIN is that of an account. For no account it does the
-// same work and says no.
-func (s *Service) verify(a *row, pin string, now time.Time) (bool, error) {
-	usable := a != nil && a.status == Active && (a.pinKey != "" || a.pinLegacy != "") && !a.expired(now)
-	if !usable {
-		a = s.nobody
-	}
-	if a.pinLegacy != "" {
-		if s.legacy == nil {
-			return false, fmt.Errorf("an account has the PIN of an earlier server: set LEGACY_PIN_ENCRYPTION_KEY to the key it had there")
-		}
-		return s.legacy.verify(a.pinLegacy, pin), nil
-	}
-	text, err := s.unseal(a)
-	if err != nil {
-		return false, err
-	}
-	return subtle.ConstantTimeCompare(text, []byte(pin)) == 1 && usable, nil
-}
-
-// expired reports whether the PIN was a temporary one that nobody has used in
-// time.
-func (r *row) expired(now time.Time) bool { return r.pinUntil > 0 && r.pinUntil <= now.UnixMilli() }
-
-// unseal opens the PIN of an account.
-func (s *Service) unseal(a *row) ([]byte, error) {
-	key, ok := s.keys.find(a.pinKey)
-	if !ok {
-		return nil, fmt.Errorf("the PIN of an account is sealed by key %s, which this server does not have", a.pinKey)
-	}
-	text, err := key.open(a.id, a.pin)
-	if err != nil {
-		return nil, fmt.Errorf("account %s: %w", a.id, err)
-	}
-	return text, nil
-}
-
-// seal makes the stored form of a PIN. A temporary one ends at until.
-func (s *Service) seal(id, pin string, until time.Time) sealed {
-	p := sealed{pin: s.keys.current.seal(id, pin), key: s.keys.current.id}
-	if !until.IsZero() {
-		p.until = until.UnixMilli()
-	}
-	return p
 }

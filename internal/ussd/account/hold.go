@@ -194,3 +194,24 @@ func (s *Service) Held(ctx context.Context, ref string) (Number, error) {
 	}
 	return n, err
 }
+
+// Expire removes locks that no longer count, at most limit of each kind, and
+// tells how many. before is not used: what counts has times of its own.
+func (s *Service) Expire(ctx context.Context, _ time.Time, limit int) (int, error) {
+	now := s.cfg.Now()
+	var sum int64
+	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+		sum = 0
+		for _, kind := range []string{lockNumber, lockHold} {
+			n, err := sweepKind(ctx, tx, kind, now, limit)
+			if err != nil {
+				return err
+			}
+			sum += n
+		}
+		n, err := sweepNobody(ctx, tx, now, limit)
+		sum += n
+		return err
+	})
+	return int(sum), err
+}

@@ -158,7 +158,7 @@ func (in *importer) bad(line int, text string) {
 // read makes an account of a line, nil when it cannot be one.
 func (in *importer) read(line int, record []string) *row {
 	field := func(name string) string { return strings.TrimSpace(record[in.at[name]]) }
-	r := in.s.newRow(in.s.cfg.Now())
+	r := newRow(in.s.cfg.Now())
 	r.customer, r.name, r.email = customerID(field("customer_id")), field("full_name"), field("email")
 	r.lang, r.phone = importLanguage(field("preferred_language")), importPhone(field("phone"))
 	switch {

@@ -81,31 +81,31 @@ const (
 )
 
 // Actions are what menu packs can do with accounts: one value each. A nil
-// Service describes them.
-func (s *Service) Actions() map[string]machine.Action {
+// pointer describes them.
+func (ac *actions) Actions() map[string]machine.Action {
 	guarded := []string{resWrong, resLocked, resBlocked, resHeld}
 	tries := []string{varTries, varLockedFor}
 	return map[string]machine.Action{
-		actCreate: {Effect: true, Run: s.create, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason}},
-		actWeak:   {Run: s.weakPIN, Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
+		actCreate: {Effect: true, Run: ac.create, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason}},
+		actWeak:   {Run: weakPIN, Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
 		actLogin: {
-			Effect: true, Run: s.login, Stands: s.stands,
+			Effect: true, Run: ac.login, Stands: stands,
 			Results: append([]string{resOK, resTemporary}, guarded...), Sets: append([]string{varName, varTicket}, tries...),
 		},
 		actChange: {
-			Effect: true, Run: s.change, Stands: s.stands,
+			Effect: true, Run: ac.change, Stands: stands,
 			Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varName, varTicket, varWeakReason}, tries...),
 		},
-		actResetAsk: {Effect: true, Run: s.resetStart, Results: []string{resOK, resOff}},
-		actResetEnd: {Effect: true, Run: s.resetFinish, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...)},
-		actLanguage: {Effect: true, Run: s.language, Results: []string{resOK}},
+		actResetAsk: {Effect: true, Run: ac.resetStart, Results: []string{resOK, resOff}},
+		actResetEnd: {Effect: true, Run: ac.resetFinish, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...)},
+		actLanguage: {Effect: true, Run: ac.language, Results: []string{resOK}},
 		actHousehold: {
-			Run: s.householdStatus, Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)},
+			Run: householdStatus, Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)},
 			Sets: []string{varHousehold, varIdentity, varDistrict, varSize},
 		},
-		actRegister: {Effect: true, Run: s.register, Results: []string{resOK, resMissing}},
-		actSMS:      {Effect: true, Run: s.text, Results: []string{resQueued, resOff}},
-		actFind:     {Effect: true, Run: s.findCustomer, Results: []string{resOK, resMissing}},
+		actRegister: {Effect: true, Run: ac.register, Results: []string{resOK, resMissing}},
+		actSMS:      {Effect: true, Run: ac.text, Results: []string{resQueued, resOff}},
+		actFind:     {Effect: true, Run: ac.findCustomer, Results: []string{resOK, resMissing}},
 		actLogout:   {Run: logout, Results: []string{resOK}, Sets: []string{varName}},
 	}
 }
@@ -115,11 +115,11 @@ func Texts() []string { return []string{actSMS} }
 
 // Known lists the actions with their results, and the variables they set: what
 // a pack is checked against where there is no store, as by lint.
-func Known() (actions map[string][]string, vars []string) {
-	actions = map[string][]string{}
+func Known() (results map[string][]string, vars []string) {
+	results = map[string][]string{}
 	seen := map[string]bool{}
-	for name, a := range (*Service)(nil).Actions() {
-		actions[name] = a.Results
+	for name, a := range (*actions)(nil).Actions() {
+		results[name] = a.Results
 		for _, v := range a.Sets {
 			if !seen[v] {
 				seen[v] = true
@@ -128,5 +128,5 @@ func Known() (actions map[string][]string, vars []string) {
 		}
 	}
 	slices.Sort(vars)
-	return actions, vars
+	return results, vars
 }

@@ -98,7 +98,7 @@ func (s *Service) Unlock(ctx context.Context, ref string) error {
 		if err != nil {
 			return err
 		}
-		if err := s.unlock(ctx, tx, a); err != nil {
+		if err := unlock(ctx, tx, a); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, "ussd.account_unlocked", a, nil)
@@ -106,7 +106,7 @@ func (s *Service) Unlock(ctx context.Context, ref string) error {
 }
 
 // unlock opens the locks of an account and its number.
-func (s *Service) unlock(ctx context.Context, tx *db.Tx, a *row) error {
+func unlock(ctx context.Context, tx *db.Tx, a *row) error {
 	if err := setLock(ctx, tx, lockNumber, a.phone, lock{}); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (s *Service) Reset(ctx context.Context, customer string, message bool) (pin
 		if err := removeReset(ctx, tx, a.id); err != nil {
 			return err
 		}
-		if err := s.unlock(ctx, tx, a); err != nil {
+		if err := unlock(ctx, tx, a); err != nil {
 			return err
 		}
 		hold, err := findLock(ctx, tx, lockHold, a.phone)
@@ -267,7 +267,7 @@ func (s *Service) Erase(ctx context.Context, tx *db.Tx, ws, did string) (int64, 
 	if err := removeReset(ctx, tx, a.id); err != nil {
 		return 0, err
 	}
-	if err := s.unlock(ctx, tx, a); err != nil {
+	if err := unlock(ctx, tx, a); err != nil {
 		return 0, err
 	}
 	if err := setLock(ctx, tx, lockHold, a.phone, lock{}); err != nil {

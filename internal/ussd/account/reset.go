@@ -34,12 +34,12 @@ func spent(r machine.Result, c machine.ActionCall, secret string) machine.Result
 
 // change gives who is logged in, or has logged in with a temporary PIN, a new
 // PIN.
-func (s *Service) change(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
-	r, err := s.changePIN(ctx, tx, c)
+func (ac *actions) change(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+	r, err := ac.changePIN(ctx, tx, c)
 	return spent(r, c, secretOld), err
 }
 
-func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+func (ac *actions) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	ticket := c.Account == ""
 	if ticket {
 		c.Account, _, _ = strings.Cut(c.Vars[varTicket], " ")
@@ -53,7 +53,7 @@ func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCall
 	if a == nil || ticket && (a.pinUntil == 0 || a.expired(c.Now) || c.Vars[varTicket] != a.ticket()) {
 		return gone(resWrong), nil
 	}
-	g, err := s.enter(ctx, tx, c, a.customer)
+	g, err := ac.enter(ctx, tx, c, a.customer)
 	if err != nil {
 		return machine.Result{}, err
 	}
@@ -62,7 +62,7 @@ func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCall
 	}
 	var old []byte
 	if !ticket {
-		ok, err := s.verify(a, c.Secrets[secretOld], c.Now)
+		ok, err := ac.verify(a, c.Secrets[secretOld], c.Now)
 		if err != nil {
 			return machine.Result{}, err
 		}
@@ -70,16 +70,16 @@ func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCall
 			return g.fail(ctx, tx, a)
 		}
 		old = []byte(c.Secrets[secretOld])
-	} else if old, err = s.unseal(a); err != nil {
+	} else if old, err = ac.unseal(a); err != nil {
 		return machine.Result{}, err
 	}
 	if err := g.pass(ctx, tx); err != nil {
 		return machine.Result{}, err
 	}
-	if r := s.judge(c, old); r != nil {
+	if r := judge(c, old); r != nil {
 		return *r, nil
 	}
-	if err := s.replace(ctx, tx, a, c, "ussd.pin_changed"); err != nil {
+	if err := ac.replace(ctx, tx, a, c, "ussd.pin_changed"); err != nil {
 		return machine.Result{}, err
 	}
 	r := welcome(a)
@@ -91,8 +91,8 @@ func (s *Service) changePIN(ctx context.Context, tx *db.Tx, c machine.ActionCall
 }
 
 // replace stores the PIN that the owner of an account has chosen.
-func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, c machine.ActionCall, typ string) error {
-	p := s.seal(a.id, c.Secrets[secretPIN], time.Time{})
+func (ac *actions) replace(ctx context.Context, tx *db.Tx, a *row, c machine.ActionCall, typ string) error {
+	p := ac.seal(a.id, c.Secrets[secretPIN], time.Time{})
 	if err := setPIN(ctx, tx, a.id, p, c.Now); err != nil {
 		return err
 	}
@@ -101,13 +101,13 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, a *row, c machine.Acti
 		return err
 	}
 	a.revision++
-	return s.record(asCustomer(ctx, a), tx, typ, a, nil)
+	return ac.record(asCustomer(ctx, a), tx, typ, a, nil)
 }
 
 // resetStart sends a code to the number of an account, when that is the number
 // of the caller. The answer is the same when there is no such account.
-func (s *Service) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
-	if !s.cfg.SMS.On() {
+func (ac *actions) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+	if !ac.sms.On() {
 		return machine.Result{Name: resOff}, nil
 	}
 	sent := machine.Result{Name: resOK}
@@ -118,7 +118,7 @@ func (s *Service) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCal
 	if a == nil || a.status != Active || a.phone != c.Phone {
 		return sent, nil
 	}
-	g, err := s.enterForgot(ctx, tx, c, a.customer)
+	g, err := ac.enterForgot(ctx, tx, c, a.customer)
 	if err != nil {
 		return machine.Result{}, err
 	}
@@ -138,7 +138,7 @@ func (s *Service) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCal
 	text := say(blockedWords, a.lang)
 	if refused := g.refuse(); refused == nil {
 		code := randomDigits(codeSize)
-		r.code, r.expires, r.tries = s.hash(a.id, code), c.Now.Add(codeLife).UnixMilli(), 0
+		r.code, r.expires, r.tries = ac.hash(a.id, code), c.Now.Add(codeLife).UnixMilli(), 0
 		text = say(codeWords, a.lang, code)
 	} else if refused.Name != resBlocked {
 		return sent, nil // on hold, nothing goes to a card that may be somebody else's
@@ -150,30 +150,30 @@ func (s *Service) resetStart(ctx context.Context, tx *db.Tx, c machine.ActionCal
 	if err := setReset(ctx, tx, a.id, r); err != nil {
 		return machine.Result{}, err
 	}
-	_, err = s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: text, About: a.did})
+	_, err = ac.sms.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: text, About: a.did})
 	return sent, err
 }
 
 // hash is a code as it is stored.
-func (s *Service) hash(account, code string) []byte {
-	mac := hmac.New(sha256.New, s.codes)
+func (ac *actions) hash(account, code string) []byte {
+	mac := hmac.New(sha256.New, ac.codes)
 	mac.Write([]byte(account + " " + code))
 	return mac.Sum(nil)
 }
 
 // resetFinish gives an account a new PIN for the code that was sent. A wrong
 // code, a late one and an id nobody has get the same answer.
-func (s *Service) resetFinish(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
-	r, err := s.finishReset(ctx, tx, c)
+func (ac *actions) resetFinish(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+	r, err := ac.finishReset(ctx, tx, c)
 	return spent(r, c, secretCode), err
 }
 
-func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
-	if r := s.judge(c, nil); r != nil {
+func (ac *actions) finishReset(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
+	if r := judge(c, nil); r != nil {
 		return *r, nil
 	}
 	customer := customerID(c.Arg(varCustomer))
-	g, err := s.enterForgot(ctx, tx, c, customer)
+	g, err := ac.enterForgot(ctx, tx, c, customer)
 	if err != nil {
 		return machine.Result{}, err
 	}
@@ -184,7 +184,7 @@ func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c machine.ActionCa
 	if err != nil {
 		return machine.Result{}, err
 	}
-	ok, err := s.redeem(ctx, tx, a, c)
+	ok, err := ac.redeem(ctx, tx, a, c)
 	if err != nil {
 		return machine.Result{}, err
 	}
@@ -194,14 +194,14 @@ func (s *Service) finishReset(ctx context.Context, tx *db.Tx, c machine.ActionCa
 	if err := g.pass(ctx, tx); err != nil {
 		return machine.Result{}, err
 	}
-	if err := s.replace(ctx, tx, a, c, "ussd.pin_reset"); err != nil {
+	if err := ac.replace(ctx, tx, a, c, "ussd.pin_reset"); err != nil {
 		return machine.Result{}, err
 	}
 	return machine.Result{Name: resOK, Set: map[string]string{varTries: "", varLockedFor: "", varWeakReason: ""}}, nil
 }
 
 // redeem reports whether the code is right, and counts when it is not.
-func (s *Service) redeem(ctx context.Context, tx *db.Tx, a *row, c machine.ActionCall) (bool, error) {
+func (ac *actions) redeem(ctx context.Context, tx *db.Tx, a *row, c machine.ActionCall) (bool, error) {
 	if a == nil || a.status != Active || a.phone != c.Phone {
 		return false, nil
 	}
@@ -212,7 +212,7 @@ func (s *Service) redeem(ctx context.Context, tx *db.Tx, a *row, c machine.Actio
 	if r.expires <= c.Now.UnixMilli() || r.tries >= codeTries {
 		return false, nil
 	}
-	if hmac.Equal(r.code, s.hash(a.id, c.Secrets[secretCode])) {
+	if hmac.Equal(r.code, ac.hash(a.id, c.Secrets[secretCode])) {
 		return true, nil
 	}
 	r.tries++

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/job"
@@ -24,41 +23,41 @@ const (
 // and asks for the rotation of those under the old one. Its error is for who
 // starts the server, and says which setting to mend. A store without PINs
 // proves nothing and takes every key.
-func (s *Service) Prove(ctx context.Context) error {
-	keys, err := keysInUse(ctx, s.db)
+func (p *pins) Prove(ctx context.Context) error {
+	keys, err := keysInUse(ctx, p.db)
 	if err != nil {
 		return err
 	}
 	stale := false
 	for _, id := range keys {
-		if err := s.prove(ctx, id); err != nil {
+		if err := p.prove(ctx, id); err != nil {
 			return err
 		}
-		stale = stale || id != s.keys.current.id
+		stale = stale || id != p.keys.current.id
 	}
 	if !stale {
 		return nil
 	}
 	ctx = web.WithCaller(ctx, web.Caller{Workspace: workspace})
 	for _, status := range []job.Status{job.Queued, job.Running} {
-		under, _, err := s.cfg.Jobs.List(ctx, job.Filter{Kind: KindRotate, Status: status}, 0, 1)
+		under, _, err := p.jobs.List(ctx, job.Filter{Kind: KindRotate, Status: status}, 0, 1)
 		if err != nil || len(under) > 0 {
 			return err // it goes on where it was
 		}
 	}
-	return s.db.InTx(ctx, func(tx *db.Tx) error {
-		_, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: KindRotate, MaxAttempts: rotateTries})
+	return p.db.InTx(ctx, func(tx *db.Tx) error {
+		_, err := p.jobs.Enqueue(ctx, tx, job.Draft{Kind: KindRotate, MaxAttempts: rotateTries})
 		return err
 	})
 }
 
 // prove opens some PINs that a key has sealed.
-func (s *Service) prove(ctx context.Context, id string) error {
-	key, ok := s.keys.find(id)
+func (p *pins) prove(ctx context.Context, id string) error {
+	key, ok := p.keys.find(id)
 	if !ok {
-		return s.wrongKey(id)
+		return p.wrongKey(id)
 	}
-	some, err := sealedBy(ctx, s.db, id, "", proofRows)
+	some, err := sealedBy(ctx, p.db, id, "", proofRows)
 	if err != nil {
 		return err
 	}
@@ -67,19 +66,19 @@ func (s *Service) prove(ctx context.Context, id string) error {
 			return nil
 		}
 	}
-	return s.wrongKey(id)
+	return p.wrongKey(id)
 }
 
 // wrongKey says what to do about PINs that were sealed by a key this server was
 // not given.
-func (s *Service) wrongKey(id string) error {
+func (p *pins) wrongKey(id string) error {
 	name := "PIN_ENCRYPTION_KEY"
-	if s.cfg.PINKey == "" {
+	if p.derived {
 		name = "the PIN key made from the server's own key"
 	}
 	return fmt.Errorf("%s is not the key of the PINs in this store: they are sealed by key %s, this is key %s. Set PIN_ENCRYPTION_KEY to the right key, or, "+
 		"to change keys, keep the new one and set PIN_ENCRYPTION_KEY_OLD to the one before",
-		name, id, s.keys.current.id)
+		name, id, p.keys.current.id)
 }
 
 // rotation is how far the job has come.
@@ -92,20 +91,20 @@ type rotation struct {
 
 // rotate seals what older keys have sealed with the current one. Every chunk
 // is a transaction that also stores how far the job has come.
-func (s *Service) rotate(ctx context.Context, r *job.Run) error {
+func (p *pins) rotate(ctx context.Context, r *job.Run) error {
 	var st rotation
 	if _, err := r.State(&st); err != nil {
 		return err
 	}
-	for _, old := range s.keys.old {
-		if old.id == s.keys.current.id {
+	for _, old := range p.keys.old {
+		if old.id == p.keys.current.id {
 			continue
 		}
 		if st.Key != old.id {
 			st.Key, st.After = old.id, ""
 		}
 		for range rotatePasses {
-			moved, err := s.rotateKey(ctx, r, old, &st)
+			moved, err := p.rotateKey(ctx, r, old, &st)
 			if err != nil {
 				return err
 			}
@@ -115,24 +114,24 @@ func (s *Service) rotate(ctx context.Context, r *job.Run) error {
 			st.After = ""
 		}
 	}
-	r.SetResult(map[string]any{"moved": st.Moved, "unreadable": st.Bad, "key": s.keys.current.id})
+	r.SetResult(map[string]any{"moved": st.Moved, "unreadable": st.Bad, "key": p.keys.current.id})
 	return nil
 }
 
 // rotateKey goes once over the PINs of a key and tells how many it moved.
-func (s *Service) rotateKey(ctx context.Context, r *job.Run, old Key, st *rotation) (int64, error) {
-	left, err := countBy(ctx, s.db, old.id)
+func (p *pins) rotateKey(ctx context.Context, r *job.Run, old Key, st *rotation) (int64, error) {
+	left, err := countBy(ctx, p.db, old.id)
 	if err != nil {
 		return 0, err
 	}
 	var moved int64
 	total := st.Moved + left
 	for {
-		chunk, err := sealedBy(ctx, s.db, old.id, st.After, rotateChunk)
+		chunk, err := sealedBy(ctx, p.db, old.id, st.After, rotateChunk)
 		if err != nil || len(chunk) == 0 {
 			return moved, err
 		}
-		n, err := s.moveChunk(ctx, r, old, chunk, st)
+		n, err := p.moveChunk(ctx, r, old, chunk, st)
 		if err != nil {
 			return moved, err
 		}
@@ -143,27 +142,27 @@ func (s *Service) rotateKey(ctx context.Context, r *job.Run, old Key, st *rotati
 
 // moveChunk seals some PINs anew, outside the transaction that stores them. A
 // PIN that was changed meanwhile is left for the next pass.
-func (s *Service) moveChunk(ctx context.Context, r *job.Run, old Key, chunk []pinRow, st *rotation) (int64, error) {
+func (p *pins) moveChunk(ctx context.Context, r *job.Run, old Key, chunk []pinRow, st *rotation) (int64, error) {
 	fresh := make([][]byte, len(chunk))
 	next := *st
 	next.After = chunk[len(chunk)-1].id
 	for i, c := range chunk {
 		pin, err := old.open(c.id, c.pin)
 		if err != nil {
-			s.cfg.Log.ErrorContext(ctx, "a PIN does not open and stays as it is", "reason", err.Error())
+			p.log.ErrorContext(ctx, "a PIN does not open and stays as it is", "reason", err.Error())
 			next.Bad++
 			continue
 		}
-		fresh[i] = s.keys.current.seal(c.id, string(pin))
+		fresh[i] = p.keys.current.seal(c.id, string(pin))
 	}
 	var moved int64
-	err := s.db.InTx(ctx, func(tx *db.Tx) error {
+	err := p.db.InTx(ctx, func(tx *db.Tx) error {
 		moved = 0
 		for i, c := range chunk {
 			if fresh[i] == nil {
 				continue
 			}
-			n, err := movePIN(ctx, tx, c, fresh[i], s.keys.current.id)
+			n, err := movePIN(ctx, tx, c, fresh[i], p.keys.current.id)
 			if err != nil {
 				return err
 			}
@@ -183,33 +182,12 @@ func (s *Service) moveChunk(ctx context.Context, r *job.Run, old Key, chunk []pi
 
 // Rotated reports whether no PIN is left under an older key, so that
 // PIN_ENCRYPTION_KEY_OLD can be taken away.
-func (s *Service) Rotated(ctx context.Context) (bool, error) {
-	for _, old := range s.keys.old {
-		left, err := sealedBy(ctx, s.db, old.id, "", 1)
-		if err != nil || len(left) > 0 && old.id != s.keys.current.id {
+func (p *pins) Rotated(ctx context.Context) (bool, error) {
+	for _, old := range p.keys.old {
+		left, err := sealedBy(ctx, p.db, old.id, "", 1)
+		if err != nil || len(left) > 0 && old.id != p.keys.current.id {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-// Expire removes locks that no longer count, at most limit of each kind, and
-// tells how many. before is not used: what counts has times of its own.
-func (s *Service) Expire(ctx context.Context, _ time.Time, limit int) (int, error) {
-	now := s.cfg.Now()
-	var sum int64
-	err := s.db.InTx(ctx, func(tx *db.Tx) error {
-		sum = 0
-		for _, kind := range []string{lockNumber, lockHold} {
-			n, err := sweepKind(ctx, tx, kind, now, limit)
-			if err != nil {
-				return err
-			}
-			sum += n
-		}
-		n, err := sweepNobody(ctx, tx, now, limit)
-		sum += n
-		return err
-	})
-	return int(sum), err
 }

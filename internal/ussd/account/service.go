@@ -2,8 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -13,7 +11,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/ussd/sms"
-	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // workspace is where accounts live: the line belongs to who runs the server.
@@ -52,13 +49,9 @@ type Config struct {
 
 // Service keeps accounts. It is safe for many goroutines.
 type Service struct {
-	cfg    Config
-	db     *db.DB
-	keys   keyring
-	legacy *legacy // nil without a key
-	codes  []byte  // keys the hashes of codes
-	phones []byte  // keys the names of numbers in events
-	nobody *row    // opened in the place of an account that is not there
+	*actions
+	cfg Config
+	db  *db.DB
 }
 
 // New makes a Service over a migrated store. Call Prove before it is used. An
@@ -70,56 +63,19 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Service{cfg: cfg, db: cfg.DB, codes: cfg.Key.Derive("ussd reset codes"), phones: cfg.Key.Derive("ussd numbers in events")}
-	var err, errOld error
-	own := newKey(cfg.Key.Derive("ussd-pin"))
-	s.keys.current = own
-	if cfg.PINKey != "" {
-		// A server that was tried without the setting goes on with it.
-		s.keys.current, err = setting("PIN_ENCRYPTION_KEY", cfg.PINKey)
-		s.keys.old = []Key{own}
-	}
-	if cfg.PINKeyOld != "" {
-		var old Key
-		old, errOld = setting("PIN_ENCRYPTION_KEY_OLD", cfg.PINKeyOld)
-		s.keys.old = append(s.keys.old, old)
-	}
-	if err := errors.Join(err, errOld); err != nil {
+	p, err := newPINs(cfg)
+	if err != nil {
 		return nil, err
 	}
-	if text := cfg.LegacyKey; text != "" || cfg.PINKey != "" {
-		if text == "" {
-			text = cfg.PINKey
-		}
-		if s.legacy, err = newLegacy(text); err != nil {
-			return nil, err
-		}
-	}
-	s.nobody = &row{id: "nobody", pin: s.keys.current.seal("nobody", "none"), pinKey: s.keys.current.id}
-	return s, nil
-}
-
-// setting reads the key of a setting.
-func setting(name, text string) (Key, error) {
-	k, err := ParseKey(text)
-	if err != nil {
-		return Key{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return k, nil
+	return &Service{cfg: cfg, db: cfg.DB, actions: &actions{
+		pins:     p,
+		journal:  &journal{events: cfg.Events, phones: cfg.Key.Derive("ussd numbers in events")},
+		twinning: &twinning{db: cfg.DB, jobs: cfg.Jobs, sms: cfg.SMS, now: cfg.Now, make: cfg.MakeTwins},
+		sms:      cfg.SMS, codes: cfg.Key.Derive("ussd reset codes"),
+	}}, nil
 }
 
 // Handlers are the jobs of accounts.
 func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{KindRotate: s.rotate, KindTwins: s.makeTwins}
-}
-
-// record appends an event about an account, by whoever calls. No event holds a
-// name or a number.
-func (s *Service) record(ctx context.Context, tx *db.Tx, typ string, a *row, data any) error {
-	return s.cfg.Events.Append(ctx, tx, event.Event{Workspace: workspace, Type: typ, Subject: a.did, Revision: a.revision, Data: data})
-}
-
-// asCustomer has what an account asks for done, and recorded, in its name.
-func asCustomer(ctx context.Context, a *row) context.Context {
-	return web.WithCaller(ctx, web.Caller{Workspace: workspace, DID: a.did})
 }

@@ -28,7 +28,7 @@ func (r *row) ticket() string { return r.id + " " + r.proof() }
 // stands reports whether a login still counts: the account is open and not
 // locked, its PIN is the one that was typed, and the number it comes from is
 // not held.
-func (s *Service) stands(ctx context.Context, tx *db.Tx, l machine.Login) (bool, error) {
+func stands(ctx context.Context, tx *db.Tx, l machine.Login) (bool, error) {
 	st, err := findStanding(ctx, tx, l.Account, l.Phone)
 	if err != nil || st == nil {
 		return false, err

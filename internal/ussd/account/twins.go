@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -47,21 +48,30 @@ const (
 	whyAside              // something has changed that nobody waits for
 )
 
+// twinning has twins made for accounts.
+type twinning struct {
+	db   *db.DB
+	jobs *job.Service
+	sms  *sms.Outbox
+	now  func() time.Time
+	make func(ctx context.Context, c Customer) (household string, err error) // nil makes none
+}
+
 // askForTwins has the twins of an account made, or brought up to date, after
 // the transaction.
-func (s *Service) askForTwins(ctx context.Context, tx *db.Tx, a *row, y why) error {
-	if s.cfg.MakeTwins == nil {
+func (t *twinning) askForTwins(ctx context.Context, tx *db.Tx, a *row, y why) error {
+	if t.make == nil {
 		return nil
 	}
 	ask := setPending
 	if y == whyAside {
 		ask = setRefreshed
 	}
-	asked, err := ask(ctx, tx, a.id, s.cfg.Now())
+	asked, err := ask(ctx, tx, a.id, t.now())
 	if err != nil {
 		return err
 	}
-	_, err = s.cfg.Jobs.Enqueue(asCustomer(ctx, a), tx, job.Draft{
+	_, err = t.jobs.Enqueue(asCustomer(ctx, a), tx, job.Draft{
 		Kind: KindTwins, Key: a.id + "/" + strconv.FormatInt(asked, 10), MaxAttempts: twinAttempts,
 		Payload: wanted{Account: a.id, Asked: asked, Welcome: y == whyNew},
 	})
@@ -69,16 +79,16 @@ func (s *Service) askForTwins(ctx context.Context, tx *db.Tx, a *row, y why) err
 }
 
 // makeTwins makes the twins of one account.
-func (s *Service) makeTwins(ctx context.Context, r *job.Run) error {
+func (t *twinning) makeTwins(ctx context.Context, r *job.Run) error {
 	var w wanted
 	if err := r.Decode(&w); err != nil {
 		return err
 	}
-	a, err := findByID(ctx, s.db, w.Account)
+	a, err := findByID(ctx, t.db, w.Account)
 	if err != nil || a == nil || a.status != Active {
 		return err // closed or erased since
 	}
-	household, cause := s.cfg.MakeTwins(ctx, Customer{
+	household, cause := t.make(ctx, Customer{
 		Account: a.id, CustomerID: a.customer, DID: a.did, Household: a.household, Name: a.name, Email: a.email, Phone: a.phone,
 		Language: a.lang, District: a.district, Size: a.size,
 	})
@@ -89,18 +99,18 @@ func (s *Service) makeTwins(ctx context.Context, r *job.Run) error {
 	if cause == nil {
 		a.twins, a.household = TwinsReady, household
 	}
-	err = s.db.InTx(ctx, func(tx *db.Tx) error {
+	err = t.db.InTx(ctx, func(tx *db.Tx) error {
 		if err := r.Hold(ctx, tx); err != nil {
 			return err
 		}
-		if err := setTwins(ctx, tx, a, w.Asked, s.cfg.Now()); err != nil {
+		if err := setTwins(ctx, tx, a, w.Asked, t.now()); err != nil {
 			return err
 		}
 		left, err := findByID(ctx, tx, a.id)
 		if err != nil || left == nil || !w.Welcome || a.twins != TwinsReady || a.phone == "" {
 			return err // nothing is sent to somebody who was erased meanwhile
 		}
-		_, err = s.cfg.SMS.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: say(welcomeWords, a.lang, a.customer), About: a.did})
+		_, err = t.sms.Enqueue(ctx, tx, sms.Message{To: a.phone, Text: say(welcomeWords, a.lang, a.customer), About: a.did})
 		return err
 	})
 	if cause != nil {
