@@ -13,7 +13,7 @@ import (
 )
 
 // call is a call of a browser tool or an action that a page has not answered.
-// All below the first line is under the hub's mu.
+// All below the first line is under mu of the register.
 type call struct {
 	id, user, session, event string // event is what the page hears
 
@@ -93,25 +93,25 @@ func (h *Hub) wait(ctx context.Context, c *call, limit time.Duration, late strin
 }
 
 // open makes a call, or nil where nobody could answer it.
-func (h *Hub) open(about tool.Context, s tool.Spec) *call {
+func (rg *register) open(about tool.Context, s tool.Spec) *call {
 	c := &call{user: about.User, session: about.SessionID, event: eventBrowserCall, reply: make(chan tool.Output, 1), takers: map[string]struct{}{}}
 	prefix, sep := "tc-", "-"
 	if s.Kind == tool.Action {
 		c.event, prefix, sep = eventActionCall, "ag_", "_"
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r := h.rooms[c.session]
+	rg.mu.Lock()
+	defer rg.mu.Unlock()
+	r := rg.rooms[c.session]
 	c.local = r != nil && r.user == c.user && r.listens(c.event)
 	c.heard = c.local
-	c.asked = maps.Clone(h.peers)
+	c.asked = maps.Clone(rg.peers)
 	if !c.local && len(c.asked) == 0 {
 		return nil
 	}
-	for c.id == "" || h.calls[c.id] != nil {
+	for c.id == "" || rg.calls[c.id] != nil {
 		c.id = prefix + about.RequestID + sep + randomHex(4)
 	}
-	h.calls[c.id] = c
+	rg.calls[c.id] = c
 	if c.local {
 		r.expect(c)
 	}
@@ -119,29 +119,29 @@ func (h *Hub) open(about tool.Context, s tool.Spec) *call {
 }
 
 // end ends a call of ours, unless it has ended.
-func (h *Hub) end(c *call, out tool.Output) (ended bool) {
-	h.locked(func() { ended = h.finish(c, out) })
+func (rg *register) end(c *call, out tool.Output) (ended bool) {
+	rg.locked(func() { ended = rg.finish(c, out) })
 	return ended
 }
 
 // finish ends a call of ours: the first time counts. The caller holds mu.
-func (h *Hub) finish(c *call, out tool.Output) bool {
+func (rg *register) finish(c *call, out tool.Output) bool {
 	if c.done {
 		return false
 	}
-	h.forget(c)
+	rg.forget(c)
 	if len(c.takers)+len(c.asked) > 0 {
-		h.notes = append(h.notes, note{Kind: noteOver, ID: c.id})
+		rg.notes = append(rg.notes, note{Kind: noteOver, ID: c.id})
 	}
 	c.reply <- out
 	return true
 }
 
 // forget takes a call out of everything. The caller holds mu.
-func (h *Hub) forget(c *call) {
+func (rg *register) forget(c *call) {
 	c.done = true
-	delete(h.calls, c.id)
-	if r := h.rooms[c.session]; r != nil {
+	delete(rg.calls, c.id)
+	if r := rg.rooms[c.session]; r != nil {
 		delete(r.calls, c)
 	}
 	if c.timer != nil {
@@ -151,7 +151,7 @@ func (h *Hub) forget(c *call) {
 
 // look ends the calls that nobody in a room hears any longer. The caller holds
 // mu.
-func (h *Hub) look(r *room) {
+func (rg *register) look(r *room) {
 	for c := range r.calls {
 		if r.listens(c.event) {
 			continue
@@ -159,17 +159,17 @@ func (h *Hub) look(r *room) {
 		c.local = false
 		delete(r.calls, c)
 		if c.origin == "" {
-			h.settle(c)
+			rg.settle(c)
 			continue
 		}
-		h.forget(c)
-		h.notes = append(h.notes, note{Kind: noteGone, ID: c.id, To: c.origin})
+		rg.forget(c)
+		rg.notes = append(rg.notes, note{Kind: noteGone, ID: c.id, To: c.origin})
 	}
 }
 
 // settle fails a call of ours that nobody anywhere can answer. The caller holds
 // mu.
-func (h *Hub) settle(c *call) {
+func (rg *register) settle(c *call) {
 	if c.done || c.local || len(c.takers) > 0 || len(c.asked) > 0 {
 		return
 	}
@@ -177,27 +177,27 @@ func (h *Hub) settle(c *call) {
 	if !c.heard {
 		text = textAlone
 	}
-	h.count.alone.Add(1)
-	h.finish(c, failed(text))
+	rg.count.alone.Add(1)
+	rg.finish(c, failed(text))
 }
 
 // giveUp no longer waits for instances that do not say whether they hold pages.
 // They are taken for gone until they are heard again.
-func (h *Hub) giveUp(c *call) {
-	h.locked(func() {
+func (rg *register) giveUp(c *call) {
+	rg.locked(func() {
 		for peer := range c.asked {
-			delete(h.peers, peer)
+			delete(rg.peers, peer)
 		}
 		clear(c.asked)
-		h.settle(c)
+		rg.settle(c)
 	})
 }
 
 // answered gives the answer of a member to the call it belongs to. It reports
 // false when no such call waits for this member.
-func (h *Hub) answered(m *member, event, id string, a answer) (ok bool) {
-	h.locked(func() {
-		c := h.calls[id]
+func (rg *register) answered(m *member, event, id string, a answer) (ok bool) {
+	rg.locked(func() {
+		c := rg.calls[id]
 		if c == nil || c.user != m.user || resultEvent(c.event) != event {
 			return
 		}
@@ -206,11 +206,11 @@ func (h *Hub) answered(m *member, event, id string, a answer) (ok bool) {
 			return
 		}
 		if c.origin == "" {
-			h.finish(c, a.output(c.event))
+			rg.finish(c, a.output(c.event))
 			return
 		}
-		h.forget(c)
-		h.notes = append(h.notes, note{Kind: noteAnswer, ID: id, To: c.origin, User: c.user, Session: c.session, Payload: a.encoded()})
+		rg.forget(c)
+		rg.notes = append(rg.notes, note{Kind: noteAnswer, ID: id, To: c.origin, User: c.user, Session: c.session, Payload: a.encoded()})
 	})
 	return ok
 }

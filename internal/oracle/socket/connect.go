@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	jsonx "github.com/go-json-experiment/json"
@@ -27,26 +28,33 @@ var (
 // who is refused never comes back.
 var retries = [...]time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}
 
-// admit counts connections by address.
-func (h *Hub) admit(r *http.Request) (release func(), err error) {
-	if h.cfg.MaxPerAddress == 0 {
+// addresses counts connections by address.
+type addresses struct {
+	most int // from one address; 0: any number
+	mu   sync.Mutex
+	open map[string]int
+}
+
+// admit counts a connection, and refuses one too many.
+func (a *addresses) admit(r *http.Request) (release func(), err error) {
+	if a.most == 0 {
 		return nil, nil
 	}
 	name := addrName(r)
-	h.gate.Lock()
-	defer h.gate.Unlock()
-	if h.addrs[name] >= h.cfg.MaxPerAddress {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open[name] >= a.most {
 		return nil, errCrowded
 	}
-	h.addrs[name]++
-	return func() { h.release(name) }, nil
+	a.open[name]++
+	return func() { a.release(name) }, nil
 }
 
-func (h *Hub) release(name string) {
-	h.gate.Lock()
-	defer h.gate.Unlock()
-	if h.addrs[name]--; h.addrs[name] == 0 {
-		delete(h.addrs, name)
+func (a *addresses) release(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open[name]--; a.open[name] == 0 {
+		delete(a.open, name)
 	}
 }
 
@@ -130,7 +138,7 @@ func (h *Hub) checkOwner(ctx context.Context, user, session string) error {
 
 // letIn makes a socket a member. Nothing after that can fail.
 func (h *Hub) letIn(ctx context.Context, m *member, j *joining) error {
-	m.socket.OnOther(func(ctx context.Context, e *socketio.Event) { h.handle(ctx, m, e) })
+	m.socket.OnOther(page{h, m}.handle)
 	m.socket.OnDisconnect(func(socketio.Reason) { h.left(m) })
 	if err := h.claim(ctx, m, j); err != nil {
 		return err
@@ -153,7 +161,7 @@ func (h *Hub) claim(ctx context.Context, m *member, j *joining) error {
 		return errCrowded
 	}
 	h.enter(m)
-	h.watch(m)
+	h.watch.add(m)
 	return nil
 }
 

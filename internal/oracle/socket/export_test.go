@@ -29,22 +29,16 @@ func (h *Hub) Peers() int {
 
 // Watched is how many sockets wait for the end of their tokens.
 func (h *Hub) Watched() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.visits)
+	h.watch.mu.Lock()
+	defer h.watch.mu.Unlock()
+	return len(h.watch.visits)
 }
 
 // Comer has members come whose tokens end at a time, and gives how they go.
 func Comer(h *Hub) func(until time.Time) (leave func()) {
 	return func(until time.Time) func() {
 		m := &member{until: until}
-		h.mu.Lock()
-		h.watch(m)
-		h.mu.Unlock()
-		return func() {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.unwatch(m)
-		}
+		h.watch.add(m)
+		return func() { h.watch.remove(m) }
 	}
 }

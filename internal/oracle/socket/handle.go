@@ -18,19 +18,25 @@ const (
 	maxEventName = 64 // bytes
 )
 
-// handle answers an event of a member. Each socket's events come one at a time.
-func (h *Hub) handle(ctx context.Context, m *member, e *socketio.Event) {
+// page answers the events of a member.
+type page struct {
+	hub *Hub
+	*member
+}
+
+// handle answers an event. Each socket's events come one at a time.
+func (p page) handle(ctx context.Context, e *socketio.Event) {
 	switch e.Name {
 	case eventPing:
-		h.reply(m, e, eventPong, pong{Timestamp: h.stamp(), Session: m.home})
+		p.reply(e, eventPong, pong{Timestamp: p.hub.stamp(), Session: p.home})
 	case eventStatus:
-		h.reply(m, e, eventStatus, h.statusOf(m))
+		p.reply(e, eventStatus, p.status())
 	case eventList:
-		h.reply(m, e, eventAvailable, available{clientEvents(), serverEvents(h.cfg.Events()), m.home, h.stamp()})
+		p.reply(e, eventAvailable, available{clientEvents(), serverEvents(p.hub.cfg.Events()), p.home, p.hub.stamp()})
 	case eventSubscribe:
-		h.handleSubscribe(ctx, m, e)
+		p.handleSubscribe(ctx, e)
 	case eventToolResult, eventActionResult:
-		h.handleResult(ctx, m, e)
+		p.handleResult(ctx, e)
 	default:
 		// The original says nothing; who asked for an answer gets one.
 		_ = e.Ack(newException(e.Name, "Unknown event"))
@@ -39,23 +45,23 @@ func (h *Hub) handle(ctx context.Context, m *member, e *socketio.Event) {
 
 // reply sends an answer as event and, where the client wants one, as
 // acknowledgement.
-func (h *Hub) reply(m *member, e *socketio.Event, event string, payload any) {
-	_ = m.socket.Emit(event, payload) // a client that has left needs no answer
+func (p page) reply(e *socketio.Event, event string, payload any) {
+	_ = p.socket.Emit(event, payload) // a client that has left needs no answer
 	_ = e.Ack(payload)
 }
 
 // refuse tells a client that its event is of no use.
-func (h *Hub) refuse(m *member, e *socketio.Event, message string) {
-	h.count.exceptions.Add(1)
-	h.reply(m, e, eventException, newException(e.Name, message))
+func (p page) refuse(e *socketio.Event, message string) {
+	p.hub.count.exceptions.Add(1)
+	p.reply(e, eventException, newException(e.Name, message))
 }
 
-func (h *Hub) statusOf(m *member) status {
-	out := status{Connected: true, Session: m.home, Timestamp: h.stamp()}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if p := h.users[m.user]; p != nil {
-		out.Sessions, out.Sockets = p.rooms, p.sockets
+func (p page) status() status {
+	out := status{Connected: true, Session: p.home, Timestamp: p.hub.stamp()}
+	p.hub.mu.Lock()
+	defer p.hub.mu.Unlock()
+	if here := p.hub.users[p.user]; here != nil {
+		out.Sessions, out.Sockets = here.rooms, here.sockets
 	}
 	return out
 }
@@ -77,58 +83,58 @@ func body(e *socketio.Event) (map[string]jsontext.Value, bool) {
 
 // handleSubscribe has a socket hear a session of its user, all of it or some
 // events.
-func (h *Hub) handleSubscribe(ctx context.Context, m *member, e *socketio.Event) {
+func (p page) handleSubscribe(ctx context.Context, e *socketio.Event) {
 	args, ok := body(e)
 	if !ok {
-		h.refuse(m, e, "the payload must be an object")
+		p.refuse(e, "the payload must be an object")
 		return
 	}
-	session, ok := textOf(args["sessionId"], m.home)
+	session, ok := textOf(args["sessionId"], p.home)
 	if !ok || len(session) > maxSessionID {
-		h.refuse(m, e, "sessionId must be a string")
+		p.refuse(e, "sessionId must be a string")
 		return
 	}
 	events, ok := filterOf(args["events"])
 	if !ok {
-		h.refuse(m, e, "events must be an array of at most 64 names")
+		p.refuse(e, "events must be an array of at most 64 names")
 		return
 	}
-	if message := h.join(ctx, m, session, events); message != "" {
-		h.refuse(m, e, message)
-		if m.misses >= maxMisses {
-			m.socket.Disconnect()
+	if message := p.join(ctx, session, events); message != "" {
+		p.refuse(e, message)
+		if p.misses >= maxMisses {
+			p.socket.Disconnect()
 		}
 		return
 	}
-	h.reply(m, e, eventSubscribed, subscribed{Session: session, Events: events, Timestamp: h.stamp()})
+	p.reply(e, eventSubscribed, subscribed{Session: session, Events: events, Timestamp: p.hub.stamp()})
 }
 
 // join subscribes a member, or says why not.
-func (h *Hub) join(ctx context.Context, m *member, session string, events []string) string {
-	j := h.beginJoin(session)
-	defer h.endJoin(j)
-	h.mu.Lock()
-	known, full := m.find(session) >= 0, len(m.subs) >= maxSubscriptions
-	h.mu.Unlock()
+func (p page) join(ctx context.Context, session string, events []string) string {
+	j := p.hub.beginJoin(session)
+	defer p.hub.endJoin(j)
+	p.hub.mu.Lock()
+	known, full := p.find(session) >= 0, len(p.subs) >= maxSubscriptions
+	p.hub.mu.Unlock()
 	if full && !known {
 		return "This connection follows too many sessions"
 	}
 	if !known {
-		if err := h.checkOwner(ctx, m.user, session); err != nil {
+		if err := p.hub.checkOwner(ctx, p.user, session); err != nil {
 			if errors.Is(err, errNotFound) {
-				m.misses++
+				p.misses++
 			}
 			return shown(err)
 		}
 	}
 	message := ""
-	h.locked(func() {
+	p.hub.locked(func() {
 		switch {
 		case j.gone:
 			message = errNotFound.Message
-		case m.over(): // it has left, or is about to; nobody would take it out again
+		case p.over(): // it has left, or is about to; nobody would take it out again
 		default:
-			h.subscribe(m, session, events)
+			p.hub.subscribe(p.member, session, events)
 		}
 	})
 	return message
@@ -168,22 +174,22 @@ func filterOf(v jsontext.Value) ([]string, bool) {
 // handleResult takes the answer of a page. The session is that of the call and
 // the user that of the socket; what the client says about them is not looked
 // at.
-func (h *Hub) handleResult(ctx context.Context, m *member, e *socketio.Event) {
+func (p page) handleResult(ctx context.Context, e *socketio.Event) {
 	args, ok := body(e)
 	if !ok || len(e.Args) == 0 {
-		h.refuse(m, e, "the payload must be an object")
+		p.refuse(e, "the payload must be an object")
 		return
 	}
 	id, ok := textOf(args["toolCallId"], "")
 	if !ok || id == "" {
-		h.refuse(m, e, "toolCallId must be a string")
+		p.refuse(e, "toolCallId must be a string")
 		return
 	}
 	a := answer{Result: args["result"], Error: args["error"]}
-	ok = h.answered(m, e.Name, id, a)
+	ok = p.hub.answered(p.member, e.Name, id, a)
 	if !ok {
-		h.count.ignored.Add(1)
-		h.cfg.Log.InfoContext(ctx, "socket answer ignored", "event", e.Name, "reason", "no such call waits for this socket")
+		p.hub.count.ignored.Add(1)
+		p.hub.cfg.Log.InfoContext(ctx, "socket answer ignored", "event", e.Name, "reason", "no such call waits for this socket")
 	}
 	_ = e.Ack(taken{Success: ok})
 }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -52,24 +55,35 @@ type note struct {
 	Payload   jsontext.Value `json:"payload,omitzero"`
 }
 
-// tell sends a note to the other instances. The caller does not hold mu.
-func (h *Hub) tell(n note) {
-	if h.cfg.Publish == nil {
+// post carries notes between instances.
+type post struct {
+	publish  func(text string) // nil: there are no others
+	instance string            // our own name
+	log      *slog.Logger
+	seq      atomic.Uint64
+
+	mu     sync.Mutex
+	halves map[string]*half // messages of peers that have not come whole
+}
+
+// tell sends a note to the other instances. The caller holds no lock.
+func (p *post) tell(n note) {
+	if p.publish == nil {
 		return
 	}
-	n.From, n.Seq = h.cfg.Instance, h.seq.Add(1)
+	n.From, n.Seq = p.instance, p.seq.Add(1)
 	text, err := jsonx.Marshal(n, jsontext.AllowInvalidUTF8(true))
 	if err != nil || len(text) > maxWhole {
-		h.cfg.Log.Warn("other instances not told", "kind", n.Kind, "event", n.Event, "size", len(text), "err", fmt.Sprint(err))
+		p.log.Warn("other instances not told", "kind", n.Kind, "event", n.Event, "size", len(text), "err", fmt.Sprint(err))
 		return
 	}
 	if len(text) <= maxPart {
-		h.cfg.Publish(string(text))
+		p.publish(string(text))
 		return
 	}
 	parts := split(string(text))
 	for i, part := range parts {
-		h.cfg.Publish(fmt.Sprintf("%s%s %d %d %d\n%s", partMark, n.From, n.Seq, i, len(parts), part))
+		p.publish(fmt.Sprintf("%s%s %d %d %d\n%s", partMark, n.From, n.Seq, i, len(parts), part))
 	}
 }
 
@@ -95,10 +109,10 @@ type half struct {
 }
 
 // whole collects the parts of a message and gives it once it is complete.
-func (h *Hub) whole(text string) (string, bool) {
+func (p *post) whole(text string) (string, bool) {
 	head, part, _ := strings.Cut(strings.TrimPrefix(text, partMark), "\n")
 	fields := strings.Fields(head)
-	if len(fields) != partFields || fields[0] == h.cfg.Instance {
+	if len(fields) != partFields || fields[0] == p.instance {
 		return "", false
 	}
 	i, err1 := strconv.Atoi(fields[2])
@@ -107,13 +121,13 @@ func (h *Hub) whole(text string) (string, bool) {
 		return "", false
 	}
 	key := fields[0] + " " + fields[1]
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	m := h.halves[key]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.halves[key]
 	if m == nil {
-		h.makeRoom()
-		m = &half{parts: make([]string, n), seq: h.seq.Add(1)}
-		h.halves[key] = m
+		p.makeRoom()
+		m = &half{parts: make([]string, n), seq: p.seq.Add(1)}
+		p.halves[key] = m
 	}
 	if len(m.parts) != n || m.parts[i] != "" || part == "" {
 		return "", false
@@ -122,23 +136,37 @@ func (h *Hub) whole(text string) (string, bool) {
 	if m.got++; m.got < n {
 		return "", false
 	}
-	delete(h.halves, key)
+	delete(p.halves, key)
 	return strings.Join(m.parts, ""), true
 }
 
 // makeRoom drops the oldest message that will not come whole any more. The
 // caller holds mu.
-func (h *Hub) makeRoom() {
-	if len(h.halves) < maxHalves {
+func (p *post) makeRoom() {
+	if len(p.halves) < maxHalves {
 		return
 	}
 	oldest := ""
-	for key, m := range h.halves {
-		if oldest == "" || m.seq < h.halves[oldest].seq {
+	for key, m := range p.halves {
+		if oldest == "" || m.seq < p.halves[oldest].seq {
 			oldest = key
 		}
 	}
-	delete(h.halves, oldest)
+	delete(p.halves, oldest)
+}
+
+// read gives the note of another instance, once all of it is there.
+func (p *post) read(ctx context.Context, text string) (n note, ok bool) {
+	if strings.HasPrefix(text, partMark) {
+		if text, ok = p.whole(text); !ok {
+			return note{}, false
+		}
+	}
+	if err := jsonx.Unmarshal([]byte(text), &n); err != nil || n.From == "" {
+		p.log.WarnContext(ctx, "note of another instance not read", "size", len(text))
+		return note{}, false
+	}
+	return n, n.From != p.instance
 }
 
 // Greet tells the other instances that this one is there. Call it once Receive
@@ -153,57 +181,44 @@ func (h *Hub) Receive(ctx context.Context, text string, missed bool) {
 		h.checkSoon()
 		return
 	}
-	if strings.HasPrefix(text, partMark) {
-		var complete bool
-		if text, complete = h.whole(text); !complete {
-			return
-		}
-	}
-	var n note
-	if err := jsonx.Unmarshal([]byte(text), &n); err != nil || n.From == "" {
-		h.cfg.Log.WarnContext(ctx, "note of another instance not read", "size", len(text))
-		return
-	}
-	if n.From == h.cfg.Instance {
+	n, ok := h.read(ctx, text)
+	if !ok {
 		return
 	}
 	h.meet(n)
-	if n.To == "" || n.To == h.cfg.Instance {
+	if n.To == "" || n.To == h.instance {
 		h.hear(n)
 	}
 }
 
-// checkSoon looks at all sessions, once at a time. It begins under the lock:
-// Shutdown waits for all that has begun before it.
+// checkSoon looks at all sessions, once at a time.
 func (h *Hub) checkSoon() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stopped || h.looking {
+	if !h.looking.CompareAndSwap(false, true) {
 		return
 	}
-	h.looking = true
-	h.checks.Go(func() {
+	begun := h.watch.begin(func() {
 		h.checkAll()
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.looking = false
+		h.looking.Store(false)
 	})
+	if !begun {
+		h.looking.Store(false)
+	}
 }
 
 // meet remembers who else is there. One that stops takes its part in calls
 // along.
-func (h *Hub) meet(n note) {
-	h.locked(func() {
+func (rg *register) meet(n note) {
+	rg.locked(func() {
 		if n.Kind != noteBye {
-			h.peers[n.From] = struct{}{}
+			rg.peers[n.From] = struct{}{}
 			return
 		}
-		delete(h.peers, n.From)
-		for _, c := range h.calls {
+		delete(rg.peers, n.From)
+		for _, c := range rg.calls {
 			if c.origin == "" {
 				delete(c.asked, n.From)
 				delete(c.takers, n.From)
-				h.settle(c)
+				rg.settle(c)
 			}
 		}
 	})
@@ -256,12 +271,12 @@ func (h *Hub) borrow(n note) {
 }
 
 // heardOf takes what an instance says about a call of ours.
-func (h *Hub) heardOf(n note) {
-	h.locked(func() {
-		c := h.calls[n.ID]
+func (rg *register) heardOf(n note) {
+	rg.locked(func() {
+		c := rg.calls[n.ID]
 		if c == nil || c.origin != "" {
 			if n.Kind == noteTaken { // too late
-				h.notes = append(h.notes, note{Kind: noteOver, ID: n.ID, To: n.From})
+				rg.notes = append(rg.notes, note{Kind: noteOver, ID: n.ID, To: n.From})
 			}
 			return
 		}
@@ -273,11 +288,11 @@ func (h *Hub) heardOf(n note) {
 			var a answer
 			if c.user == n.User && c.session == n.Session && jsonx.Unmarshal(n.Payload, &a) == nil {
 				delete(c.takers, n.From)
-				h.finish(c, a.output(c.event))
+				rg.finish(c, a.output(c.event))
 			}
 		default:
 			delete(c.takers, n.From)
-			h.settle(c)
+			rg.settle(c)
 		}
 	})
 }

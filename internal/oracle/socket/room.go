@@ -3,6 +3,7 @@ package socket
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/socketio"
@@ -16,7 +17,7 @@ type room struct {
 	calls   map[*call]struct{} // that wait for one of the members; nil until there is one
 }
 
-// expect notes a call that waits. The hub's mu is held.
+// expect notes a call that waits. The caller holds mu of the register.
 func (r *room) expect(c *call) {
 	if r.calls == nil {
 		r.calls = map[*call]struct{}{}
@@ -37,7 +38,7 @@ type member struct {
 
 	until    time.Time                       // the end of its tokens; zero is no end
 	check    func(ctx context.Context) error // nil: there is nothing to check
-	due      time.Time                       // when to look at it again; under mu, like the rest
+	due      time.Time                       // when to look at it again; under mu of watch, like the rest
 	place    int                             // in visits, from 1; 0 is not there
 	checking bool
 }
@@ -76,56 +77,90 @@ type joining struct {
 	gone    bool
 }
 
-func (h *Hub) beginJoin(session string) *joining {
+// register knows which sockets hear which sessions, and which calls wait for
+// their pages.
+type register struct {
+	*post
+	count counters
+
+	mu      sync.Mutex           // nothing is sent while it is held
+	rooms   map[string]*room     // by session; those with members
+	users   map[string]*presence // those with sockets
+	joining map[*joining]struct{}
+	calls   map[string]*call
+	peers   map[string]struct{} // instances we have heard of
+	notes   []note              // to be sent once mu is free
+}
+
+func newRegister(p *post) *register {
+	return &register{
+		post: p, rooms: map[string]*room{}, users: map[string]*presence{},
+		joining: map[*joining]struct{}{}, calls: map[string]*call{}, peers: map[string]struct{}{},
+	}
+}
+
+// locked runs f under the lock and sends the notes it left.
+func (rg *register) locked(f func()) {
+	rg.mu.Lock()
+	f()
+	notes := rg.notes
+	rg.notes = nil
+	rg.mu.Unlock()
+	for _, n := range notes {
+		rg.tell(n)
+	}
+}
+
+func (rg *register) beginJoin(session string) *joining {
 	j := &joining{session: session}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.joining[j] = struct{}{}
+	rg.mu.Lock()
+	defer rg.mu.Unlock()
+	rg.joining[j] = struct{}{}
 	return j
 }
 
-func (h *Hub) endJoin(j *joining) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.joining, j)
+func (rg *register) endJoin(j *joining) {
+	rg.mu.Lock()
+	defer rg.mu.Unlock()
+	delete(rg.joining, j)
 }
 
 // inhabited reports whether sockets of a user are in a session here.
-func (h *Hub) inhabited(user, session string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	r := h.rooms[session]
+func (rg *register) inhabited(user, session string) bool {
+	rg.mu.Lock()
+	defer rg.mu.Unlock()
+	r := rg.rooms[session]
 	return r != nil && r.user == user
 }
 
 // enter counts a new member and has it hear its home. The caller holds mu.
-func (h *Hub) enter(m *member) {
-	p := h.users[m.user]
+func (rg *register) enter(m *member) {
+	p := rg.users[m.user]
 	if p == nil {
 		p = &presence{}
-		h.users[m.user] = p
+		rg.users[m.user] = p
 	}
 	p.sockets++
-	h.subscribe(m, m.home, nil)
+	rg.subscribe(m, m.home, nil)
 }
 
 // subscribe has a member hear a session, or changes what it hears of it. The
 // socket joins under the lock: a session that is deleted meanwhile is left
 // again in any case. The caller holds mu.
-func (h *Hub) subscribe(m *member, session string, events []string) {
+func (rg *register) subscribe(m *member, session string, events []string) {
 	one := subscription{session, events}
 	if i := m.find(session); i >= 0 {
 		m.socket.Leave(m.subs[i].rooms()...)
 		m.subs[i] = one
 		m.socket.Join(one.rooms()...)
-		h.look(h.rooms[session])
+		rg.look(rg.rooms[session])
 		return
 	}
-	r := h.rooms[session]
+	r := rg.rooms[session]
 	if r == nil {
 		r = &room{session: session, user: m.user, members: map[*member]struct{}{}}
-		h.rooms[session] = r
-		h.users[m.user].rooms++
+		rg.rooms[session] = r
+		rg.users[m.user].rooms++
 	}
 	r.members[m] = struct{}{}
 	m.subs = append(m.subs, one)
@@ -133,26 +168,26 @@ func (h *Hub) subscribe(m *member, session string, events []string) {
 }
 
 // unsubscribe has a member no longer hear a session. The caller holds mu.
-func (h *Hub) unsubscribe(m *member, session string) {
+func (rg *register) unsubscribe(m *member, session string) {
 	i := m.find(session)
 	if i < 0 {
 		return
 	}
 	m.socket.Leave(m.subs[i].rooms()...)
 	m.subs = slices.Delete(m.subs, i, i+1)
-	r := h.rooms[session]
+	r := rg.rooms[session]
 	delete(r.members, m)
-	h.look(r)
+	rg.look(r)
 	if len(r.members) == 0 {
-		delete(h.rooms, session)
-		h.users[r.user].rooms--
+		delete(rg.rooms, session)
+		rg.users[r.user].rooms--
 	}
 }
 
 // left forgets a member whose socket has ended.
 func (h *Hub) left(m *member) {
 	h.locked(func() {
-		h.unwatch(m)
+		h.watch.remove(m)
 		for len(m.subs) > 0 {
 			h.unsubscribe(m, m.subs[0].session)
 		}

@@ -20,7 +20,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -129,50 +128,30 @@ func randomHex(n int) string {
 // Hub holds the sockets of this instance and the calls that wait for their
 // pages. It is safe for use by many goroutines.
 type Hub struct {
-	cfg Config
-	srv *socketio.Server
+	*register
+	cfg   Config
+	srv   *socketio.Server
+	watch *watch
 	// emit sends an event to the sockets of this instance that are in rooms.
 	emit func(rooms []string, event string, payload json.RawMessage)
-	// ask checks a member once more, and owns whose a session is. Neither lasts
-	// when endChecks was called.
-	ask       func(m *member) error
+	// owns reports whose a session is, until endChecks is called.
 	owns      func(user, session string) (bool, error)
 	endChecks context.CancelFunc
-
-	gate  sync.Mutex
-	addrs map[string]int // connections; under gate
-
-	mu      sync.Mutex           // nothing is sent while it is held
-	rooms   map[string]*room     // by session; those with members
-	users   map[string]*presence // those with sockets
-	joining map[*joining]struct{}
-	calls   map[string]*call
-	peers   map[string]struct{} // instances we have heard of
-	halves  map[string]*half    // messages of peers that have not come whole
-	notes   []note              // to be sent once mu is free
-
-	visits    visits
-	clock     *time.Timer // for the first of visits; nil until there is one
-	unchecked []*member   // that wait to be checked
-	checkers  int         // goroutines that do it
-	looking   bool        // a check of all sessions runs
-	stopped   bool        // nobody is looked at any more, and no check begins
-
-	seq    atomic.Uint64
-	closed atomic.Bool
-	checks sync.WaitGroup
-	count  counters
+	looking   atomic.Bool // a check of all sessions runs
+	closed    atomic.Bool
 }
 
 // New makes a hub. ctx lasts as long as the hub is used.
 func New(ctx context.Context, cfg Config) *Hub {
 	cfg.setDefaults()
+	rg := newRegister(&post{publish: cfg.Publish, instance: cfg.Instance, log: cfg.Log, halves: map[string]*half{}})
 	h := &Hub{
-		cfg: cfg, rooms: map[string]*room{}, users: map[string]*presence{}, addrs: map[string]int{},
-		joining: map[*joining]struct{}{}, calls: map[string]*call{}, peers: map[string]struct{}{}, halves: map[string]*half{},
+		cfg: cfg, register: rg,
+		watch: &watch{every: cfg.Recheck, expired: &rg.count.expired, now: cfg.Now, log: cfg.Log},
 	}
+	addrs := &addresses{most: cfg.MaxPerAddress, open: map[string]int{}}
 	h.srv = socketio.New(socketio.Config{
-		Engine:         engine.Config{MaxConns: cfg.MaxConns, Admit: h.admit, CheckOrigin: h.checkOrigin},
+		Engine:         engine.Config{MaxConns: cfg.MaxConns, Admit: addrs.admit, CheckOrigin: h.checkOrigin},
 		ConnectTimeout: 2 * handshakeTime, InboxEvents: inboxEvents, InboxBytes: inboxBytes, OnPanic: h.panicked,
 	})
 	h.srv.Of("/").OnConnect(h.connect)
@@ -183,7 +162,7 @@ func New(ctx context.Context, cfg Config) *Hub {
 	}
 	checks, end := context.WithCancel(ctx)
 	h.endChecks = end
-	h.ask = func(m *member) error {
+	h.watch.ask = func(m *member) error {
 		ctx, cancel := context.WithTimeout(checks, handshakeTime)
 		defer cancel()
 		return m.check(ctx)
@@ -234,11 +213,11 @@ func (h *Hub) Drain() { h.srv.Drain() }
 // it cuts what is left and returns ctx's error.
 func (h *Hub) Shutdown(ctx context.Context) error {
 	h.closed.Store(true)
-	h.stopWatch()
+	h.watch.stop()
 	err := h.srv.Shutdown(ctx)
 	h.tell(note{Kind: noteBye})
 	h.endChecks()
-	h.checks.Wait()
+	h.watch.wait()
 	if err != nil {
 		return fmt.Errorf("close sockets: %w", err)
 	}
@@ -292,16 +271,4 @@ func (h *Hub) Stats() Stats {
 	}
 	s.Sessions, s.Pending = len(h.rooms), len(h.calls)
 	return s
-}
-
-// locked runs f under the lock and sends the notes it left.
-func (h *Hub) locked(f func()) {
-	h.mu.Lock()
-	f()
-	notes := h.notes
-	h.notes = nil
-	h.mu.Unlock()
-	for _, n := range notes {
-		h.tell(n)
-	}
 }

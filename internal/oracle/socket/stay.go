@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
@@ -14,7 +17,7 @@ const (
 	DefaultRecheck = time.Second
 	// recheckers is how many guests are checked at once.
 	recheckers = 8
-	// longestWait is how long the timer of the hub sleeps at most. Timers do not
+	// longestWait is how long the timer sleeps at most. Timers do not
 	// see that the machine slept or that somebody has set its clock.
 	longestWait = time.Minute
 )
@@ -35,7 +38,7 @@ var (
 )
 
 // visits are the members that may not stay for ever, those to be looked at next
-// first: a heap under the hub's mu. One timer serves all of them.
+// first: a heap under mu of watch. One timer serves all of them.
 type visits []*member
 
 // Len is how many there are.
@@ -66,30 +69,66 @@ func (v *visits) Pop() any {
 	return m
 }
 
-// watch has a new member looked at in time. The caller holds mu.
-func (h *Hub) watch(m *member) {
+// watch sends members away whose tokens no longer count. Its lock is taken
+// inside that of the register, never around it.
+type watch struct {
+	every   time.Duration         // between two checks of a member whose keys can change
+	ask     func(m *member) error // checks a member once more
+	expired *atomic.Int64         // counts those sent away
+	now     func() time.Time
+	log     *slog.Logger
+
+	mu        sync.Mutex
+	visits    visits
+	clock     *time.Timer // for the first of visits; nil until there is one
+	unchecked []*member   // that wait to be checked
+	checkers  int         // goroutines that do it
+	stopped   bool        // nobody is looked at any more, and no check begins
+	checks    sync.WaitGroup
+}
+
+// begin runs f on a goroutine of its own, which wait waits for. It does not, and
+// reports false, once watch has stopped.
+func (w *watch) begin(f func()) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.checks.Go(f)
+	}
+	return !w.stopped
+}
+
+// wait returns when all that has begun is over. Call stop before.
+func (w *watch) wait() { w.checks.Wait() }
+
+// add has a new member looked at in time.
+func (w *watch) add(m *member) {
 	if m.until.IsZero() && m.check == nil {
 		return
 	}
-	m.due = h.nextLook(m)
-	heap.Push(&h.visits, m)
-	h.wind()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m.due = w.nextLook(m)
+	heap.Push(&w.visits, m)
+	w.wind()
 }
 
-// unwatch forgets a member. The caller holds mu.
-func (h *Hub) unwatch(m *member) {
+// remove forgets a member.
+func (w *watch) remove(m *member) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if m.place > 0 {
-		heap.Remove(&h.visits, m.place-1)
+		heap.Remove(&w.visits, m.place-1)
 	}
 }
 
 // nextLook is when a member is to be looked at again: at the end of its tokens,
 // or earlier if there is something to check.
-func (h *Hub) nextLook(m *member) time.Time {
+func (w *watch) nextLook(m *member) time.Time {
 	if m.check == nil {
 		return m.until
 	}
-	next := h.cfg.Now().Add(h.cfg.Recheck)
+	next := w.now().Add(w.every)
 	if !m.until.IsZero() && m.until.Before(next) {
 		return m.until
 	}
@@ -97,104 +136,104 @@ func (h *Hub) nextLook(m *member) time.Time {
 }
 
 // wind sets the timer for the next member. The caller holds mu.
-func (h *Hub) wind() {
-	if len(h.visits) == 0 || h.stopped {
+func (w *watch) wind() {
+	if len(w.visits) == 0 || w.stopped {
 		return
 	}
-	wait := min(max(h.visits[0].due.Sub(h.cfg.Now()), 0), longestWait)
-	if h.clock == nil {
-		h.clock = time.AfterFunc(wait, h.wake)
+	wait := min(max(w.visits[0].due.Sub(w.now()), 0), longestWait)
+	if w.clock == nil {
+		w.clock = time.AfterFunc(wait, w.wake)
 		return
 	}
-	h.clock.Reset(wait)
+	w.clock.Reset(wait)
 }
 
-// stopWatch ends all of it, but not what is being checked.
-func (h *Hub) stopWatch() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stopped = true
-	h.unchecked = nil
-	if h.clock != nil {
-		h.clock.Stop()
+// stop ends all of it, but not what is being checked.
+func (w *watch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	w.unchecked = nil
+	if w.clock != nil {
+		w.clock.Stop()
 	}
 }
 
 // wake sends away those whose tokens have ended and has the others checked whose
 // time has come.
-func (h *Hub) wake() {
+func (w *watch) wake() {
 	var over []*member
-	h.mu.Lock()
-	for now := h.cfg.Now(); !h.stopped && len(h.visits) > 0 && !h.visits[0].due.After(now); {
-		m := h.visits[0]
+	w.mu.Lock()
+	for now := w.now(); !w.stopped && len(w.visits) > 0 && !w.visits[0].due.After(now); {
+		m := w.visits[0]
 		if !m.until.IsZero() && !m.until.After(now) {
-			heap.Pop(&h.visits)
+			heap.Pop(&w.visits)
 			over = append(over, m)
 			continue
 		}
 		// Until the answer is there only the end of its tokens counts.
-		m.due = cmp.Or(m.until, now.Add(h.cfg.Recheck))
-		heap.Fix(&h.visits, 0)
+		m.due = cmp.Or(m.until, now.Add(w.every))
+		heap.Fix(&w.visits, 0)
 		if !m.checking {
 			m.checking = true
-			h.unchecked = append(h.unchecked, m)
+			w.unchecked = append(w.unchecked, m)
 		}
 	}
-	h.wind()
-	for !h.stopped && h.checkers < min(len(h.unchecked), recheckers) {
-		h.checkers++
-		h.checks.Go(h.recheck)
+	w.wind()
+	for !w.stopped && w.checkers < min(len(w.unchecked), recheckers) {
+		w.checkers++
+		w.checks.Go(w.recheck)
 	}
-	h.mu.Unlock()
+	w.mu.Unlock()
 	for _, m := range over {
-		h.sendAway(m, errExpired)
+		w.sendAway(m, errExpired)
 	}
 }
 
 // recheck checks members until none is left to check.
-func (h *Hub) recheck() {
+func (w *watch) recheck() {
 	for {
-		m := h.nextUnchecked()
+		m := w.nextUnchecked()
 		if m == nil {
 			return
 		}
-		err := h.ask(m)
+		err := w.ask(m)
 		if fault.KindOf(err) == fault.Unauthenticated {
-			h.sendAway(m, errRevoked.Wrap(err))
+			w.sendAway(m, errRevoked.Wrap(err))
 			continue
 		}
-		h.mu.Lock()
+		w.mu.Lock()
 		m.checking = false
 		if m.place > 0 {
-			m.due = h.nextLook(m)
-			heap.Fix(&h.visits, m.place-1)
-			h.wind()
+			m.due = w.nextLook(m)
+			heap.Fix(&w.visits, m.place-1)
+			w.wind()
 		}
-		h.mu.Unlock()
+		w.mu.Unlock()
 	}
 }
 
 // nextUnchecked takes a member to check; nil ends a checker.
-func (h *Hub) nextUnchecked() *member {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for len(h.unchecked) > 0 {
-		m := h.unchecked[0]
-		h.unchecked[0], h.unchecked = nil, h.unchecked[1:]
+func (w *watch) nextUnchecked() *member {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.unchecked) > 0 {
+		m := w.unchecked[0]
+		w.unchecked[0], w.unchecked = nil, w.unchecked[1:]
 		if m.place > 0 {
 			return m
 		}
 	}
-	h.unchecked = nil
-	h.checkers--
+	w.unchecked = nil
+	w.checkers--
 	return nil
 }
 
 // sendAway disconnects a member whose tokens no longer count. Its client may
 // connect again with others.
-func (h *Hub) sendAway(m *member, why *fault.Error) {
-	h.count.expired.Add(1)
-	h.cfg.Log.Debug("socket sent away", "code", why.Code)
+func (w *watch) sendAway(m *member, why *fault.Error) {
+	w.expired.Add(1)
+	w.log.Debug("socket sent away", "code", why.Code)
 	_ = m.socket.Emit(eventException, newException("connection", why.Message)) // it may have left
 	m.socket.Close()
 }
