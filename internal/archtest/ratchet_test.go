@@ -45,7 +45,6 @@ var held = map[rule]map[string]int{
 		"internal/entity.Service":          133,
 		"internal/entity/bulk.importer":    45,
 		"internal/entity/protocol.Service": 60,
-		"internal/oracle/run.Manager":      50,
 	},
 }
 

@@ -36,11 +36,11 @@ func (r *Run) Note(ctx context.Context, texts ...string) error {
 		return nil
 	}
 	var erased bool
-	err := r.m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+	err := r.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
 		if erased, err = chat.Note(ctx, tx, r.begun, r.since, dids); err != nil || !erased {
 			return err
 		}
-		_, err = r.m.cfg.Chat.Blank(ctx, tx, r.begun)
+		_, err = r.cfg.Chat.Blank(ctx, tx, r.begun)
 		return err
 	})
 	if err == nil && erased {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
@@ -37,10 +38,10 @@ func reason(word string) error {
 	return ErrAborted
 }
 
-// publish tells other instances, where there are any.
-func (m *Manager) publish(ctx context.Context, word, id string) {
-	if !m.cfg.Alone {
-		m.cfg.Publish(ctx, word+" "+id)
+// tell has other instances, where there are any, hear a word.
+func (c *Config) tell(ctx context.Context, word, id string) {
+	if !c.Alone {
+		c.Publish(ctx, word+" "+id)
 	}
 }
 
@@ -49,7 +50,7 @@ func (m *Manager) publish(ctx context.Context, word, id string) {
 func (m *Manager) Receive(ctx context.Context, payload string, missed bool) {
 	if missed {
 		m.cfg.Chat.ForgetAll()
-		m.wakeAll()
+		m.wakers.wakeAll()
 		if err := m.obeyAll(ctx); err != nil {
 			m.cfg.Log.WarnContext(ctx, "look for runs to stop", "err", err)
 		}
@@ -58,7 +59,7 @@ func (m *Manager) Receive(ctx context.Context, payload string, missed bool) {
 	word, id, _ := strings.Cut(payload, " ")
 	switch word {
 	case wordWake:
-		m.wake(id)
+		m.wakers.wake(id)
 	case wordAbort:
 		id, why, _ := strings.Cut(id, " ")
 		m.obey(id, why)
@@ -69,21 +70,47 @@ func (m *Manager) Receive(ctx context.Context, payload string, missed bool) {
 	}
 }
 
+// wakers are who follows the rows of runs.
+type wakers struct {
+	mu    sync.Mutex
+	chans map[string]map[chan struct{}]struct{} // by run
+}
+
 // wake has those who follow the rows of a run look again.
-func (m *Manager) wake(id string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for ch := range m.wakers[id] {
+func (w *wakers) wake(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for ch := range w.chans[id] {
 		nudge(ch)
 	}
 }
 
-func (m *Manager) wakeAll() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, chans := range m.wakers {
+// wakeAll has all look again.
+func (w *wakers) wakeAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, chans := range w.chans {
 		for ch := range chans {
 			nudge(ch)
+		}
+	}
+}
+
+// listen has a channel hear when a run in another process has stored
+// something, until forget is called.
+func (w *wakers) listen(id string, ch chan struct{}) (forget func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.chans[id] == nil {
+		w.chans[id] = map[chan struct{}]struct{}{}
+	}
+	w.chans[id][ch] = struct{}{}
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.chans[id], ch)
+		if len(w.chans[id]) == 0 {
+			delete(w.chans, id)
 		}
 	}
 }
@@ -126,7 +153,7 @@ func (m *Manager) order(ctx context.Context, id, why string) (live bool, err err
 	if err != nil || !live {
 		return false, err
 	}
-	m.publish(ctx, wordAbort, id+" "+why)
+	m.cfg.tell(ctx, wordAbort, id+" "+why)
 	return true, nil
 }
 
@@ -166,7 +193,7 @@ func (m *Manager) sessionDeleted(ctx context.Context, g chat.Gone) {
 	if m.cfg.Alone {
 		return
 	}
-	m.publish(ctx, wordGone, strconv.FormatInt(g.Number, 10))
+	m.cfg.tell(ctx, wordGone, strconv.FormatInt(g.Number, 10))
 	ids, err := listLiveOf(ctx, m.cfg.DB, g.Number)
 	for _, id := range ids {
 		_, oerr := m.order(ctx, id, whyDeleted)

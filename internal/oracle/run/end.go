@@ -33,7 +33,7 @@ type trouble struct {
 }
 
 func (t trouble) at(r *Run) trouble {
-	t.Source, t.Detail, t.SessionID, t.RequestID, t.Timestamp = "platform", t.Error, r.session, r.requestID, chat.Stamp(r.m.cfg.Now())
+	t.Source, t.Detail, t.SessionID, t.RequestID, t.Timestamp = "platform", t.Error, r.session, r.requestID, chat.Stamp(r.cfg.Now())
 	return t
 }
 
@@ -88,7 +88,7 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 	var said []llm.Message
 	if res == nil {
 		res = &Result{Failed: true}
-		said = m.partial(ctx, r)
+		said = r.partial(ctx)
 	} else {
 		said = res.Messages
 	}
@@ -102,14 +102,14 @@ func (m *Manager) end(ctx context.Context, r *Run, res *Result) {
 	r.mu.Unlock()
 	m.finish(r, m.storeEnd(ctx, r, e))
 	r.stopWork(ErrEnded)
-	m.publish(ctx, wordWake, r.id)
+	m.cfg.tell(ctx, wordWake, r.id)
 }
 
 // closeFrames takes no more frames and adds the last ones, in segments of
 // their own: the ends of open tools, the marker, the error and done. Nobody
 // sees them until they are stored.
 func (r *Run) closeFrames(res *Result) Status {
-	at := r.m.cfg.Now()
+	at := r.cfg.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	cause := r.cause
@@ -165,14 +165,14 @@ func (m *Manager) storeEnd(ctx context.Context, r *Run, e ending) error {
 			return err
 		}
 		m.cfg.Log.WarnContext(ctx, "end of a run cannot be stored yet", "run", r.id, "attempt", try+1, "err", err)
-		m.pause(endBackoff << try)
+		m.cfg.pause(endBackoff << try)
 	}
 }
 
-// pause waits by the manager's own clock.
-func (m *Manager) pause(d time.Duration) {
+// pause waits by the clock of the settings.
+func (c *Config) pause(d time.Duration) {
 	over := make(chan struct{})
-	m.cfg.AfterFunc(d, func() { close(over) })
+	c.AfterFunc(d, func() { close(over) })
 	<-over
 }
 

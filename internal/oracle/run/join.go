@@ -25,7 +25,7 @@ func (m *Manager) Join(ctx context.Context, user, id string, after int64, out fu
 	if r == nil || r.user != user {
 		return m.followRows(ctx, user, id, after, out)
 	}
-	p, stop := m.newPump(after, out)
+	p, stop := newPump(m.cfg, after, out)
 	defer stop()
 	err := p.follow(ctx, r)
 	if errors.Is(err, errMoved) {
@@ -36,7 +36,7 @@ func (m *Manager) Join(ctx context.Context, user, id string, after int64, out fu
 
 // pump carries frames to one reader.
 type pump struct {
-	m    *Manager
+	cfg  *Config
 	at   int64 // the last frame given out
 	out  func(Frame) error
 	wake chan struct{} // cap 1: there may be a frame
@@ -46,8 +46,8 @@ type pump struct {
 }
 
 // newPump makes a pump that begins after a number.
-func (m *Manager) newPump(after int64, out func(Frame) error) (p *pump, stop func()) {
-	p = &pump{m: m, at: max(after, 0), out: out, wake: make(chan struct{}, 1), beat: make(chan struct{}, 1)}
+func newPump(cfg *Config, after int64, out func(Frame) error) (p *pump, stop func()) {
+	p = &pump{cfg: cfg, at: max(after, 0), out: out, wake: make(chan struct{}, 1), beat: make(chan struct{}, 1)}
 	var mu sync.Mutex
 	var cancel func() bool
 	var again func()
@@ -56,12 +56,12 @@ func (m *Manager) newPump(after int64, out func(Frame) error) (p *pump, stop fun
 		mu.Lock()
 		defer mu.Unlock()
 		if cancel != nil {
-			cancel = m.cfg.AfterFunc(m.cfg.Heartbeat, again)
+			cancel = cfg.AfterFunc(cfg.Heartbeat, again)
 		}
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	cancel = m.cfg.AfterFunc(m.cfg.Heartbeat, again)
+	cancel = cfg.AfterFunc(cfg.Heartbeat, again)
 	return p, func() {
 		mu.Lock()
 		defer mu.Unlock()
@@ -86,7 +86,7 @@ func (p *pump) follow(ctx context.Context, r *Run) error {
 		p.room = frames
 		if state == behind {
 			before := p.at
-			if err := p.m.eachStored(ctx, r.nid, p.at, p.give); err != nil {
+			if err := p.cfg.stored().each(ctx, r.nid, p.at, p.give); err != nil {
 				return err
 			} else if p.at == before {
 				return errMoved // the rows went with the session
@@ -188,9 +188,9 @@ func (r *Run) after(at int64, out []Frame) ([]Frame, state) {
 // followRows gives out the frames of a run that has ended or is in another
 // process.
 func (m *Manager) followRows(ctx context.Context, user, id string, after int64, out func(Frame) error) error {
-	p, stop := m.newPump(after, out)
+	p, stop := newPump(m.cfg, after, out)
 	defer stop()
-	defer m.listen(id, p.wake)()
+	defer m.wakers.listen(id, p.wake)()
 	for {
 		// The row first: what it says of the end is true of the frames.
 		r, err := findRun(ctx, m.cfg.DB, user, id)
@@ -200,7 +200,7 @@ func (m *Manager) followRows(ctx context.Context, user, id string, after int64, 
 		if r.ended && p.at > r.lastSeq {
 			p.at = r.lastSeq - 1
 		}
-		if err := m.eachStored(ctx, r.nid, p.at, p.give); err != nil {
+		if err := m.cfg.stored().each(ctx, r.nid, p.at, p.give); err != nil {
 			return err
 		}
 		if r.ended {
@@ -214,28 +214,9 @@ func (m *Manager) followRows(ctx context.Context, user, id string, after int64, 
 
 // nap waits as idle does, but not longer than until rows are looked at again.
 func (p *pump) nap(ctx context.Context) error {
-	stop := p.m.cfg.AfterFunc(p.m.cfg.Poll, func() { nudge(p.wake) })
+	stop := p.cfg.AfterFunc(p.cfg.Poll, func() { nudge(p.wake) })
 	defer stop()
 	return p.idle(ctx)
-}
-
-// listen has a channel hear when a run in another process has stored
-// something, until forget is called.
-func (m *Manager) listen(id string, ch chan struct{}) (forget func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.wakers[id] == nil {
-		m.wakers[id] = map[chan struct{}]struct{}{}
-	}
-	m.wakers[id][ch] = struct{}{}
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.wakers[id], ch)
-		if len(m.wakers[id]) == 0 {
-			delete(m.wakers, id)
-		}
-	}
 }
 
 // Outcome is how a run ended.

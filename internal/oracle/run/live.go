@@ -26,7 +26,7 @@ const flushBeat = 25 * time.Millisecond
 // Run is a run at work in this process. Its methods may be called by many
 // goroutines.
 type Run struct {
-	m         *Manager
+	cfg       *Config
 	nid       int64
 	id        string
 	user      string
@@ -96,7 +96,7 @@ func (r *Run) Turn() int64 {
 // Ack tells clients at once that work has begun, in words that are no part of
 // the answer.
 func (r *Run) Ack(words string) error {
-	at := r.m.cfg.Now()
+	at := r.cfg.Now()
 	return r.soft(func(b []byte, id int64) []byte {
 		return r.appendReasoning(appendHead(b, id, frameReasoning), thought{text: words, ack: true}, at)
 	})
@@ -104,7 +104,7 @@ func (r *Run) Ack(words string) error {
 
 // Text sends a piece of the answer.
 func (r *Run) Text(delta string) error {
-	at := r.m.cfg.Now()
+	at := r.cfg.Now()
 	for part := range pieces(delta) {
 		err := r.soft(func(b []byte, id int64) []byte {
 			r.text = append(r.text, part...)
@@ -119,7 +119,7 @@ func (r *Run) Text(delta string) error {
 
 // Reasoning sends a piece of what the model thinks.
 func (r *Run) Reasoning(text string) error {
-	at := r.m.cfg.Now()
+	at := r.cfg.Now()
 	for part := range pieces(text) {
 		err := r.soft(func(b []byte, id int64) []byte {
 			return r.appendReasoning(appendHead(b, id, frameReasoning), thought{text: part}, at)
@@ -190,7 +190,7 @@ func (r *Run) soft(write func(b []byte, id int64) []byte) error {
 		r.visible = r.last
 		r.signal()
 	}
-	full := r.pending >= min(r.m.cfg.Segment, maxPending)
+	full := r.pending >= min(r.cfg.Segment, maxPending)
 	var wait <-chan error
 	if r.pending > maxPending {
 		wait = r.wait() // the store is slower than the model
@@ -210,7 +210,7 @@ func (r *Run) takes() error {
 	switch {
 	case r.ending:
 		return ErrEnded
-	case r.bytes > r.m.cfg.MaxBytes:
+	case r.bytes > r.cfg.MaxBytes:
 		return errTooLong
 	}
 	return nil
@@ -226,9 +226,9 @@ func (r *Run) push(write func(b []byte, id int64) []byte) {
 	before := len(s.data)
 	data := append(write(s.data, r.last), frameEnding...)
 	size := len(data) - before
-	if before > 0 && len(data) > min(r.m.cfg.Segment, maxRow) {
+	if before > 0 && len(data) > min(r.cfg.Segment, maxRow) {
 		// Rows stay small, also those of a model that is faster than the store,
-		// and a large one holds one frame: eachStored counts on it.
+		// and a large one holds one frame: archive counts on it.
 		s = r.begin()
 		data = append(s.data, data[before:]...)
 	}
@@ -248,19 +248,19 @@ func (r *Run) begin() *segment {
 // wind has what waits stored in time. The caller holds mu.
 func (r *Run) wind() {
 	if r.timer == nil && !r.ending {
-		r.timer = r.m.cfg.AfterFunc(r.m.dueIn(), r.poke)
+		r.timer = r.cfg.AfterFunc(r.dueIn(), r.poke)
 	}
 }
 
 // dueIn is how long text that is sent now may wait to be stored. The moments
 // of all runs fall on the same beat, so that a few share each commit; a longer
 // one would make a lump of all.
-func (m *Manager) dueIn() time.Duration {
-	if m.cfg.Flush <= 2*flushBeat {
-		return m.cfg.Flush
+func (r *Run) dueIn() time.Duration {
+	if r.cfg.Flush <= 2*flushBeat {
+		return r.cfg.Flush
 	}
-	due := m.cfg.Now().Add(m.cfg.Flush)
-	return m.cfg.Flush - due.Sub(due.Truncate(flushBeat))
+	due := r.cfg.Now().Add(r.cfg.Flush)
+	return r.cfg.Flush - due.Sub(due.Truncate(flushBeat))
 }
 
 // unwind stops the clock. The caller holds mu.
@@ -324,7 +324,7 @@ func (r *Run) unstored() []row {
 }
 
 // flush stores what waits to be stored. A run that is lost is stopped.
-func (m *Manager) flush(ctx context.Context, r *Run) {
+func (r *Run) flush(ctx context.Context) {
 	r.mu.Lock()
 	rows := r.unstored()
 	r.unwind()
@@ -332,9 +332,9 @@ func (m *Manager) flush(ctx context.Context, r *Run) {
 	if len(rows) == 0 {
 		return
 	}
-	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+	err := r.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
 		for _, row := range rows {
-			if err := insertFrames(ctx, tx, holder{r.nid, m.cfg.Instance}, row); err != nil {
+			if err := insertFrames(ctx, tx, holder{r.nid, r.cfg.Instance}, row); err != nil {
 				return err
 			}
 		}
@@ -346,7 +346,7 @@ func (m *Manager) flush(ctx context.Context, r *Run) {
 		case errors.Is(err, ErrLost):
 			r.stop(ErrLost)
 		case !again: // each run tries four times a second
-			m.cfg.Log.WarnContext(ctx, "frames of a run cannot be stored yet", "run", r.id, "err", err)
+			r.cfg.Log.WarnContext(ctx, "frames of a run cannot be stored yet", "run", r.id, "err", err)
 		}
 		return
 	}
@@ -354,7 +354,7 @@ func (m *Manager) flush(ctx context.Context, r *Run) {
 	waited := r.settle(rows[len(rows)-1].upto)
 	r.mu.Unlock()
 	if waited {
-		m.publish(ctx, wordWake, r.id)
+		r.cfg.tell(ctx, wordWake, r.id)
 	}
 }
 

@@ -179,7 +179,7 @@ func (d *draft) messages() []llm.Message {
 
 // partial puts together what a run has sent so far, from its rows and its
 // memory.
-func (m *Manager) partial(ctx context.Context, r *Run) []llm.Message {
+func (r *Run) partial(ctx context.Context) []llm.Message {
 	d := &draft{}
 	r.mu.Lock()
 	r.ending = true // what comes later is in neither
@@ -191,12 +191,12 @@ func (m *Manager) partial(ctx context.Context, r *Run) []llm.Message {
 		}
 	}
 	r.mu.Unlock()
-	err := m.eachStored(ctx, r.nid, 0, whole(func(f Frame) error {
+	err := r.cfg.stored().each(ctx, r.nid, 0, whole(func(f Frame) error {
 		d.add(f)
 		return nil
 	}))
 	if err != nil {
-		m.cfg.Log.WarnContext(ctx, "frames of a run cannot be read", "run", r.id, "err", err)
+		r.cfg.Log.WarnContext(ctx, "frames of a run cannot be read", "run", r.id, "err", err)
 	}
 	for _, f := range rest {
 		d.add(f)

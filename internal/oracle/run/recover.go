@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -45,35 +46,43 @@ func (m *Manager) Tend(ctx context.Context) error {
 	return errors.Join(err, rerr)
 }
 
+// recovery ends the runs that dead instances have left.
+type recovery struct {
+	cfg    *Config
+	here   *roster
+	wakers *wakers
+	one    sync.Mutex // held by the one who recovers
+}
+
 // beat notes that this instance is at work, where others may ask.
-func (m *Manager) beat(ctx context.Context) error {
-	if m.cfg.Alone {
+func (rc *recovery) beat(ctx context.Context) error {
+	if rc.cfg.Alone {
 		return nil
 	}
-	return putBeat(ctx, m.cfg.DB, m.cfg.Instance, m.cfg.Now().UnixMilli())
+	return putBeat(ctx, rc.cfg.DB, rc.cfg.Instance, rc.cfg.Now().UnixMilli())
 }
 
 // Recover ends the runs of instances that are dead, and those of its own that
 // it could not end: what was stored of the answer goes into the history, once
 // and marked, also when that is nothing, and the run ends as interrupted. It tells how many.
-func (m *Manager) Recover(ctx context.Context) (int, error) {
-	m.recovering.Lock()
-	defer m.recovering.Unlock()
+func (rc *recovery) Recover(ctx context.Context) (int, error) {
+	rc.one.Lock()
+	defer rc.one.Unlock()
 	count := 0
 	var bad error
 	for owner := ""; ; {
-		next, err := nextOwner(ctx, m.cfg.DB, owner)
+		next, err := nextOwner(ctx, rc.cfg.DB, owner)
 		if err != nil || next == "" {
 			return count, errors.Join(bad, err)
 		}
 		owner = next
-		dead, err := m.dead(ctx, owner)
+		dead, err := rc.dead(ctx, owner)
 		if err != nil {
 			return count, err
 		} else if !dead {
 			continue
 		}
-		n, err := m.recoverOwner(ctx, owner)
+		n, err := rc.recoverOwner(ctx, owner)
 		count += n
 		if err != nil {
 			bad = errors.Join(bad, err)
@@ -83,38 +92,38 @@ func (m *Manager) Recover(ctx context.Context) (int, error) {
 
 // dead reports whether an instance has ended. Of ourselves we ask about runs
 // that we do not know.
-func (m *Manager) dead(ctx context.Context, owner string) (bool, error) {
-	if m.cfg.Alone || owner == m.cfg.Instance {
+func (rc *recovery) dead(ctx context.Context, owner string) (bool, error) {
+	if rc.cfg.Alone || owner == rc.cfg.Instance {
 		return true, nil
 	}
-	at, err := findBeat(ctx, m.cfg.DB, owner)
-	return at < m.cfg.Now().Add(-m.cfg.Lease).UnixMilli(), err
+	at, err := findBeat(ctx, rc.cfg.DB, owner)
+	return at < rc.cfg.Now().Add(-rc.cfg.Lease).UnixMilli(), err
 }
 
 // forgetDead removes the beats of instances that are long gone.
-func (m *Manager) forgetDead(ctx context.Context) error {
-	if m.cfg.Alone {
+func (rc *recovery) forgetDead(ctx context.Context) error {
+	if rc.cfg.Alone {
 		return nil
 	}
-	return removeBeats(ctx, m.cfg.DB, m.cfg.Now().Add(-time.Hour).UnixMilli())
+	return removeBeats(ctx, rc.cfg.DB, rc.cfg.Now().Add(-time.Hour).UnixMilli())
 }
 
 // recoverOwner recovers the runs of a dead instance. One that cannot be is no
 // reason to leave the others.
-func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
+func (rc *recovery) recoverOwner(ctx context.Context, owner string) (int, error) {
 	count := 0
 	var bad error
 	for after := int64(0); ; {
-		rows, err := listLost(ctx, m.cfg.DB, owner, after, lostAtOnce)
+		rows, err := listLost(ctx, rc.cfg.DB, owner, after, lostAtOnce)
 		if err != nil {
 			return count, errors.Join(bad, err)
 		}
 		for _, r := range rows {
 			after = r.nid
-			if m.known(r.id) != nil {
+			if rc.here.known(r.id) != nil {
 				continue // ours, and at work
 			}
-			ok, err := m.recoverRun(ctx, r, owner)
+			ok, err := rc.recoverRun(ctx, r, owner)
 			if err != nil {
 				bad = fmt.Errorf("recover run %s: %w", r.id, err) // one of many tells enough
 			} else if ok {
@@ -129,19 +138,19 @@ func (m *Manager) recoverOwner(ctx context.Context, owner string) (int, error) {
 
 // recoverRun ends a run whose instance is dead. It reports false when somebody
 // else was faster.
-func (m *Manager) recoverRun(ctx context.Context, r *runRow, owner string) (bool, error) {
+func (rc *recovery) recoverRun(ctx context.Context, r *runRow, owner string) (bool, error) {
 	mine := false
 	// Taken over first: from here on nobody adds a frame, so what is read now
 	// is all there is.
-	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
-		mine, err = takeOver(ctx, tx, holder{r.nid, owner}, m.cfg.Instance)
+	err := rc.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		mine, err = takeOver(ctx, tx, holder{r.nid, owner}, rc.cfg.Instance)
 		return err
 	})
 	if err != nil || !mine {
 		return false, err
 	}
 	d, last := &draft{}, int64(0)
-	err = m.eachStored(ctx, r.nid, 0, whole(func(f Frame) error {
+	err = rc.cfg.stored().each(ctx, r.nid, 0, whole(func(f Frame) error {
 		d.add(f)
 		last = f.ID
 		return nil
@@ -149,30 +158,30 @@ func (m *Manager) recoverRun(ctx context.Context, r *runRow, owner string) (bool
 	if err != nil {
 		return false, err
 	}
-	e, err := m.interruption(r, d, last+skip)
+	e, err := rc.interruption(r, d, last+skip)
 	if err != nil {
 		return false, err
 	}
-	err = m.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
-		return storeEnding(ctx, tx, holder{r.nid, m.cfg.Instance}, r.begun, e)
+	err = rc.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
+		return storeEnding(ctx, tx, holder{r.nid, rc.cfg.Instance}, r.begun, e)
 	})
 	if errors.Is(err, ErrLost) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	m.cfg.Log.InfoContext(ctx, "run recovered", "run", r.id)
-	m.wake(r.id)
-	m.publish(ctx, wordWake, r.id)
+	rc.cfg.Log.InfoContext(ctx, "run recovered", "run", r.id)
+	rc.wakers.wake(r.id)
+	rc.cfg.tell(ctx, wordWake, r.id)
 	return true, nil
 }
 
 // interruption is the end of a run of which frames were read, from a number
 // on.
-func (m *Manager) interruption(r *runRow, d *draft, from int64) (ending, error) {
-	at := m.cfg.Now()
+func (rc *recovery) interruption(r *runRow, d *draft, from int64) (ending, error) {
+	at := rc.cfg.Now()
 	// The frames are made as a run makes them.
-	f := &Run{m: m, session: r.sessionID, requestID: r.requestID, last: from - 1, stored: from - 1, text: d.text, open: d.open, cause: ErrClosing}
+	f := &Run{cfg: rc.cfg, session: r.sessionID, requestID: r.requestID, last: from - 1, stored: from - 1, text: d.text, open: d.open, cause: ErrClosing}
 	f.closeFrames(&Result{})
 	e := ending{status: Interrupted, now: at.UnixMilli(), endSeq: from, lastSeq: f.last, rows: f.unstored()}
 	err := e.say(d.messages(), at)

@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
@@ -134,38 +133,25 @@ func randomHex(n int) string {
 // Manager starts runs and lets clients join them. It is safe for use by many
 // goroutines.
 type Manager struct {
-	cfg Config
-	wg  sync.WaitGroup
-
-	recovering sync.Mutex // held by the one who recovers
-
-	mu       sync.Mutex
-	closed   bool
-	runs     map[string]*Run                       // by id
-	sessions map[place]*Run                        // the newest of each
-	wakers   map[string]map[chan struct{}]struct{} // by run: who follows its rows
+	*roster
+	*recovery
+	cfg    *Config
+	wakers *wakers
 }
-
-// place names a session.
-type place struct{ user, session string }
 
 // New makes a manager and notes that this instance is at work. Its runs go
 // with the sessions of the chat store when they are deleted. Call Serve once,
 // and Close at the end.
 func New(ctx context.Context, c Config) (*Manager, error) {
-	m := &Manager{cfg: c.withDefaults(), runs: map[string]*Run{}, sessions: map[place]*Run{}, wakers: map[string]map[chan struct{}]struct{}{}}
+	c = c.withDefaults()
+	ro := &roster{total: c.Total, runs: map[string]*Run{}, sessions: map[place]*Run{}}
+	w := &wakers{chans: map[string]map[chan struct{}]struct{}{}}
+	m := &Manager{roster: ro, recovery: &recovery{cfg: &c, here: ro, wakers: w}, cfg: &c, wakers: w}
 	if err := errors.Join(m.beat(ctx), m.forgetDead(ctx)); err != nil {
 		return nil, err
 	}
 	c.Chat.Attach(chat.Part{Deleted: m.sessionDeleted, Shrink: shrink, Blank: blank})
 	return m, nil
-}
-
-// known is a run at work in this process, nil for any other.
-func (m *Manager) known(id string) *Run {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.runs[id]
 }
 
 // Start is a message that a run is to answer.
@@ -241,18 +227,16 @@ func (m *Manager) Find(ctx context.Context, user, id string) (Info, error) {
 	return Info{RunID: r.id, Status: r.status, RequestID: r.requestID, Session: r.sessionID, Turn: r.begun.Turn}, nil
 }
 
-// Live counts the runs at work in this process.
-func (m *Manager) Live() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.runs)
-}
-
 // Expire removes frames of runs that ended before a time, at most limit rows
 // in one transaction, but for those of the end: a late join still learns how
 // the run ended. It tells how many rows went; call it until it removes none.
 func (m *Manager) Expire(ctx context.Context, before time.Time, limit int) (int, error) {
-	return m.expireFrames(ctx, before.UnixMilli(), limit)
+	var n int
+	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
+		n, err = expireFrames(ctx, tx, before.UnixMilli(), limit)
+		return err
+	})
+	return n, err
 }
 
 // ExpireRuns removes at most limit runs that ended before a time, with all

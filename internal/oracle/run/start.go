@@ -33,7 +33,7 @@ func (m *Manager) Start(ctx context.Context, s Start, work Work) (Started, error
 		return Started{}, err
 	}
 	if s.Key != "" { // most repeats need no transaction
-		if old, err := m.seen(ctx, m.cfg.DB, s); err != nil || old != nil {
+		if old, err := seen(ctx, m.cfg.DB, s); err != nil || old != nil {
 			return joined(old), err
 		}
 	}
@@ -71,7 +71,7 @@ func joined(old *Started) Started {
 
 func (m *Manager) newRun(s Start, stop context.CancelCauseFunc) *Run {
 	r := &Run{
-		m: m, nid: m.cfg.DB.NewNID(), id: "run_" + uuid.Must(uuid.NewV7()).String(), user: s.User, session: s.Session, requestID: s.RequestID,
+		cfg: m.cfg, nid: m.cfg.DB.NewNID(), id: "run_" + uuid.Must(uuid.NewV7()).String(), user: s.User, session: s.Session, requestID: s.RequestID,
 		since: m.cfg.Now().UnixMilli(), stopWork: stop, kick: make(chan struct{}, 1), done: make(chan struct{}), readers: map[chan struct{}]struct{}{},
 	}
 	return r
@@ -84,10 +84,10 @@ func (m *Manager) begin(ctx context.Context, r *Run, s Start, said chat.Entry) (
 	var begun chat.Begun
 	now := m.cfg.Now().UnixMilli()
 	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) (err error) {
-		if old, err = m.seen(ctx, tx, s); err != nil || old != nil {
+		if old, err = seen(ctx, tx, s); err != nil || old != nil {
 			return err
 		}
-		if err := m.admit(ctx, tx, s); err != nil {
+		if err := admit(ctx, tx, s, m.cfg.PerCaller); err != nil {
 			return err
 		}
 		if begun, err = chat.BeginTurn(ctx, tx, chat.Opening{User: s.User, Session: s.Session, Run: r.id, At: now}); err != nil {
@@ -105,7 +105,7 @@ func (m *Manager) begin(ctx context.Context, r *Run, s Start, said chat.Entry) (
 		return chat.Say(ctx, tx, begun, said, s.Declared)
 	})
 	if errors.Is(err, errRaced) {
-		old, err = m.seen(ctx, m.cfg.DB, s)
+		old, err = seen(ctx, m.cfg.DB, s)
 		if err == nil && old == nil {
 			err = fmt.Errorf("start run: %w, and is gone", errRaced)
 		}
@@ -119,7 +119,7 @@ func (m *Manager) begin(ctx context.Context, r *Run, s Start, said chat.Entry) (
 
 // admit refuses a run too many of one user. Those of the session itself do not
 // count: the new one takes their place.
-func (m *Manager) admit(ctx context.Context, tx *db.Tx, s Start) error {
+func admit(ctx context.Context, tx *db.Tx, s Start, perCaller int) error {
 	if tx.Dialect() == db.Postgres {
 		if err := lockUser(ctx, tx, s.User); err != nil {
 			return err
@@ -128,14 +128,14 @@ func (m *Manager) admit(ctx context.Context, tx *db.Tx, s Start) error {
 	n, err := countLive(ctx, tx, s.User, s.Session)
 	if err != nil {
 		return err
-	} else if n >= m.cfg.PerCaller {
-		return tooMany(m.cfg.PerCaller)
+	} else if n >= perCaller {
+		return tooMany(perCaller)
 	}
 	return nil
 }
 
 // seen finds the run that has the key of s.
-func (m *Manager) seen(ctx context.Context, q db.Querier, s Start) (*Started, error) {
+func seen(ctx context.Context, q db.Querier, s Start) (*Started, error) {
 	if s.Key == "" {
 		return nil, nil
 	}
@@ -147,28 +147,6 @@ func (m *Manager) seen(ctx context.Context, q db.Querier, s Start) (*Started, er
 		return nil, keyReused()
 	}
 	return old, nil
-}
-
-// enter makes a run known in this process.
-func (m *Manager) enter(r *Run) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed || len(m.runs) >= m.cfg.Total {
-		return busy()
-	}
-	m.runs[r.id] = r
-	m.wg.Add(1) // here, so that Close waits for all it has not refused
-	return nil
-}
-
-// leave forgets a run.
-func (m *Manager) leave(r *Run) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.runs, r.id)
-	if at := (place{r.user, r.session}); m.sessions[at] == r {
-		delete(m.sessions, at)
-	}
 }
 
 // supervise runs the work of a run, stores its frames as they come, and ends
@@ -194,7 +172,7 @@ func (m *Manager) supervise(ctx, workCtx context.Context, r *Run, work Work) {
 				m.end(ctx, r, &res)
 				return
 			default:
-				m.flush(ctx, r)
+				r.flush(ctx)
 			}
 		case <-stopped:
 			stopped = nil
@@ -216,16 +194,6 @@ func (r *Run) first() {
 		b = append(appendQuote(b, r.id), `,"requestId":`...)
 		return append(appendQuote(b, r.requestID), '}')
 	})
-}
-
-// lead makes a run the one that an abort of its session stops.
-func (m *Manager) lead(r *Run) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	at := place{r.user, r.session}
-	if now := m.sessions[at]; now == nil || now.begun.Turn < r.begun.Turn {
-		m.sessions[at] = r
-	}
 }
 
 // replace stops the run of the session that was the newest until now, and

@@ -335,35 +335,27 @@ func listUnswept(ctx context.Context, tx *db.Tx, before int64, limit int) ([]uns
 }
 
 // expireFrames removes old frames, at most limit rows.
-func (m *Manager) expireFrames(ctx context.Context, before int64, limit int) (int, error) {
-	var removed int
-	err := m.cfg.DB.InTx(ctx, func(tx *db.Tx) error {
-		removed = 0
-		old, err := listUnswept(ctx, tx, before, min(limit, 20))
-		if err != nil {
-			return err
-		}
-		for _, u := range old {
-			left := limit - removed
-			if left <= 0 {
-				return nil
-			}
-			n, err := tx.Exec(ctx, sweepFramesText, u.nid, u.endSeq, left)
-			if err != nil {
-				return fmt.Errorf("remove frames: %w", err)
-			}
-			if removed += int(n); n == int64(left) {
-				return nil // there may be more
-			}
-			if _, err := tx.Exec(ctx, markSweptText, u.nid); err != nil {
-				return fmt.Errorf("note removed frames: %w", err)
-			}
-			removed++
-		}
-		return nil
-	})
+func expireFrames(ctx context.Context, tx *db.Tx, before int64, limit int) (removed int, err error) {
+	old, err := listUnswept(ctx, tx, before, min(limit, 20))
 	if err != nil {
 		return 0, err
+	}
+	for _, u := range old {
+		left := limit - removed
+		if left <= 0 {
+			return removed, nil
+		}
+		n, err := tx.Exec(ctx, sweepFramesText, u.nid, u.endSeq, left)
+		if err != nil {
+			return 0, fmt.Errorf("remove frames: %w", err)
+		}
+		if removed += int(n); n == int64(left) {
+			return removed, nil // there may be more
+		}
+		if _, err := tx.Exec(ctx, markSweptText, u.nid); err != nil {
+			return 0, fmt.Errorf("note removed frames: %w", err)
+		}
+		removed++
 	}
 	return removed, nil
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"unicode/utf8"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
 // The limits of what a reader holds of the rows of a run: it may be one of
@@ -23,17 +26,25 @@ type storedRow struct {
 	data      []byte // all of it, unless the row is large
 }
 
-// eachStored gives out the stored frames of a run after a number, large ones
+// archive gives out the stored frames of runs.
+type archive struct {
+	db  *db.DB
+	log *slog.Logger
+}
+
+func (c *Config) stored() archive { return archive{c.DB, c.Log} }
+
+// each gives out the stored frames of a run after a number, large ones
 // in parts. It reads on when out has taken what was read.
-func (m *Manager) eachStored(ctx context.Context, nid, after int64, out func(Frame) error) error {
+func (a archive) each(ctx context.Context, nid, after int64, out func(Frame) error) error {
 	for {
-		rows, more, err := listFrames(ctx, m.cfg.DB, nid, after)
+		rows, more, err := listFrames(ctx, a.db, nid, after)
 		if err != nil {
 			return err
 		}
 		for i, row := range rows {
 			rows[i].data = nil // given out, it may go
-			w := walk{m: m, nid: nid, row: row, after: after, out: out, last: i == len(rows)-1}
+			w := walk{archive: a, nid: nid, row: row, after: after, out: out, last: i == len(rows)-1}
 			if err := w.frames(ctx); err != nil {
 				return err
 			}
@@ -62,7 +73,7 @@ func whole(out func(Frame) error) func(Frame) error {
 
 // walk gives out the frames of one row.
 type walk struct {
-	m     *Manager
+	archive
 	nid   int64
 	row   storedRow
 	after int64
@@ -77,7 +88,7 @@ func (w *walk) frames(ctx context.Context) error {
 	s, err := parse(w.row.seq, w.row.data)
 	if err != nil {
 		// They are lost; the end of the run need not be.
-		w.m.cfg.Log.ErrorContext(ctx, "frames of a run are damaged", "err", err)
+		w.log.ErrorContext(ctx, "frames of a run are damaged", "err", err)
 		return nil
 	}
 	for id := max(s.seq, w.after+1); id <= s.upto(); id++ {
@@ -117,7 +128,7 @@ func (w *walk) pieces(ctx context.Context) (err error) {
 		if err := w.out(Frame{ID: p.seq, Data: data, Part: true, More: true}); err != nil {
 			return err
 		}
-		if data, err = framePiece(ctx, w.m.cfg.DB, p); err != nil {
+		if data, err = framePiece(ctx, w.db, p); err != nil {
 			return err
 		} else if len(data) == 0 {
 			return fmt.Errorf("read frames: %w", errUnreadable) // it was longer before
