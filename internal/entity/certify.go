@@ -19,10 +19,10 @@ type certifyJob struct {
 }
 
 // proofs renews the records of the caller's workspace that show credentials.
-func (s *Service) proofs(ctx context.Context) verdict.Keeper {
+func (rv *reviser) proofs(ctx context.Context) verdict.Keeper {
 	ws := web.CallerFrom(ctx).Workspace
 	return verdict.Keeper{
-		Lock: s.lock,
+		Lock: lock,
 		Read: func(ctx context.Context, tx *db.Tx, nid int64) (*Entity, error) {
 			r, err := findByNID(ctx, tx, ws, nid)
 			if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) proofs(ctx context.Context) verdict.Keeper {
 			if err != nil {
 				return err
 			}
-			_, err = s.mutate(ctx, tx, r, Action{Name: "certify", Data: map[string]any{"credential": c.ID, "status": c.Status}}, func(e *Entity) error {
+			_, err = rv.Mutate(ctx, tx, r, Action{Name: "certify", Data: map[string]any{"credential": c.ID, "status": c.Status}}, func(e *Entity) error {
 				if !change(e) {
 					return errUnchanged
 				}
@@ -47,10 +47,10 @@ func (s *Service) proofs(ctx context.Context) verdict.Keeper {
 			return err
 		},
 		Later: func(ctx context.Context, tx *db.Tx, id string, from verdict.Place) error {
-			if s.cfg.Jobs == nil {
+			if rv.jobs == nil {
 				return nil
 			}
-			_, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindCertify, Payload: certifyJob{id, from}})
+			_, err := rv.jobs.Enqueue(ctx, tx, job.Draft{Kind: kindCertify, Payload: certifyJob{id, from}})
 			return err
 		},
 	}
@@ -67,7 +67,7 @@ func (s *Service) runCertify(ctx context.Context, r *job.Run) error {
 		if err := r.Hold(ctx, tx); err != nil {
 			return err
 		}
-		c, err := findForUpdate(ctx, tx, s.db.Dialect(), web.CallerFrom(ctx).Workspace, p.DID)
+		c, err := findForUpdate(ctx, tx, web.CallerFrom(ctx).Workspace, p.DID)
 		if err != nil {
 			return err
 		}

@@ -23,9 +23,9 @@ func mayConfirm(ctx context.Context) bool {
 // control the twin, and changes nothing it says; the route asks for every scope.
 // An edge that is confirmed, or whose target is held here, stays as it is.
 // Faults: ENTITY_NOT_FOUND, RELATIONSHIP_NOT_FOUND, ENTITY_DEACTIVATED.
-func (s *Service) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string) (*Relationship, error) {
+func (rl *relations) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string) (*Relationship, error) {
 	ws := web.CallerFrom(ctx).Workspace
-	self, err := s.visibleEnd(ctx, tx, id)
+	self, err := visibleEnd(ctx, tx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Service) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string)
 		return nil, notFound()
 	}
 	self.Crowded = false // its record may change: lock it alone
-	if err := s.lock(ctx, tx, self); err != nil {
+	if err := lock(ctx, tx, self); err != nil {
 		return nil, err
 	}
 	l, err := relationship.Find(ctx, tx, ws, relationship.ParseID(relation))
@@ -56,37 +56,37 @@ func (s *Service) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string)
 	}
 	l.Unconfirmed = false
 	shown := l.Shown(false)
-	return &shown, s.showConfirmed(ctx, tx, row, shown)
+	return &shown, rl.showConfirmed(ctx, tx, row, shown)
 }
 
 // showConfirmed shows an edge that is confirmed. There is an event even when the
 // record has no room for the edge.
-func (s *Service) showConfirmed(ctx context.Context, tx *db.Tx, row *Row, shown Relationship) error {
-	_, err := s.mutate(ctx, tx, row, related("relationship.confirmed", shown), func(e *Entity) error {
+func (rl *relations) showConfirmed(ctx context.Context, tx *db.Tx, row *Row, shown Relationship) error {
+	_, err := rl.Mutate(ctx, tx, row, related("relationship.confirmed", shown), func(e *Entity) error {
 		i := slices.IndexFunc(e.Relationships, func(r Relationship) bool { return r.ID == shown.ID })
 		if i >= 0 {
 			e.Relationships[i] = shown
 			return nil
 		}
-		missing, err := s.missingOf(ctx, tx, e, row.NID)
+		missing, err := rl.missingOf(ctx, tx, e, row.NID)
 		if err == nil && slices.Equal(missing, e.MissingRelationships) {
 			err = errUnchanged
 		}
 		return err
 	})
 	if errors.Is(err, errUnchanged) {
-		return s.tell(ctx, tx, "relationship.confirmed", row, shown)
+		return rl.tell(ctx, tx, "relationship.confirmed", row, shown)
 	}
 	return err
 }
 
 // Confirm is ConfirmTx in a transaction of its own.
-func (s *Service) Confirm(ctx context.Context, id, relation string) (web.Reply[*Relationship], error) {
-	if err := s.warm(ctx, id); err != nil {
+func (rl *relations) Confirm(ctx context.Context, id, relation string) (web.Reply[*Relationship], error) {
+	if err := rl.warm(ctx, id); err != nil {
 		return web.Reply[*Relationship]{}, err
 	}
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
-		r, err := s.ConfirmTx(ctx, tx, id, relation)
+	return once.Do(ctx, rl.idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
+		r, err := rl.ConfirmTx(ctx, tx, id, relation)
 		return web.Reply[*Relationship]{Value: r}, err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -16,44 +17,51 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
+// creator checks drafts of twins and stores what they ask for.
+type creator struct {
+	relations
+	newDID  func() did.DID
+	relayer string
+}
+
 // Create makes a twin. Its record, index, edges, groups and events are stored
 // together or not at all. Faults: those of Prepare and StoreTx.
-func (s *Service) Create(ctx context.Context, d Draft) (web.Reply[*Entity], error) {
-	p, err := s.Prepare(ctx, d)
+func (cr *creator) Create(ctx context.Context, d Draft) (web.Reply[*Entity], error) {
+	p, err := cr.Prepare(ctx, d)
 	if err != nil {
 		return web.Reply[*Entity]{}, err
 	}
-	return s.Store(ctx, p)
+	return cr.Store(ctx, p)
 }
 
 // Store stores a prepared twin, once for the Idempotency-Key of the request.
 // Faults: those of StoreTx.
-func (s *Service) Store(ctx context.Context, p *Prepared) (web.Reply[*Entity], error) {
+func (cr *creator) Store(ctx context.Context, p *Prepared) (web.Reply[*Entity], error) {
 	var err error
 	if len(p.relations) == 0 && !p.chosen { // nothing is left to be decided
-		if p.ready, err = s.readyFor(ctx, p, &p.row); err != nil {
+		if p.ready, err = cr.readyFor(ctx, p, &p.row); err != nil {
 			return web.Reply[*Entity]{}, err
 		}
-		answer, err := s.created(ctx, s.db, &p.row)
+		answer, err := cr.created(ctx, cr.db, &p.row)
 		if err != nil {
 			return answer, err
 		}
-		return once.DoAs(ctx, s.cfg.Idem, answer, func(tx *db.Tx) error {
-			_, err := s.StoreTx(ctx, tx, p)
+		return once.DoAs(ctx, cr.idem, answer, func(tx *db.Tx) error {
+			_, err := cr.StoreTx(ctx, tx, p)
 			return err
 		})
 	}
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
-		r, err := s.StoreTx(ctx, tx, p)
+	return once.Do(ctx, cr.idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
+		r, err := cr.StoreTx(ctx, tx, p)
 		if err != nil {
 			return web.Reply[*Entity]{}, err
 		}
-		return s.created(ctx, tx, r)
+		return cr.created(ctx, tx, r)
 	})
 }
 
-func (s *Service) created(ctx context.Context, q db.Querier, r *Row) (web.Reply[*Entity], error) {
-	a, err := s.Answer(ctx, q, r)
+func (cr *creator) created(ctx context.Context, q db.Querier, r *Row) (web.Reply[*Entity], error) {
+	a, err := cr.Answer(ctx, q, r)
 	a.Location = twin.Address(r.DID)
 	return a, err
 }
@@ -61,17 +69,17 @@ func (s *Service) created(ctx context.Context, q db.Querier, r *Row) (web.Reply[
 // StoreTx stores a prepared twin with its index, edges, groups and events, and
 // joins the edges that named it before. Faults: ENTITY_EXISTS,
 // EXTERNAL_ID_EXISTS, KEY_RESTRICTED and those of RelateTx.
-func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
+func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
 	row, links := p.row, slices.Clone(p.links)
-	waited, err := s.awaited(ctx, tx, p)
+	waited, err := cr.awaited(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
-	plans, err := s.drawAll(ctx, tx, p, waited)
+	plans, err := cr.drawAll(ctx, tx, p, waited)
 	if err != nil {
 		return nil, err
 	}
-	if waited, err = s.settle(ctx, tx, row.Workspace, waited); err != nil {
+	if waited, err = settle(ctx, tx, row.Workspace, waited); err != nil {
 		return nil, err
 	}
 	if len(plans)+len(waited) > 0 {
@@ -84,29 +92,29 @@ func (s *Service) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, er
 			links = append(links, pl.Row)
 			relationship.Show(&e, pl.Row.Shown(pl.Back), pl.OtherDomain())
 		}
-		if err := s.sealRow(ctx, &e, p.protocol, &row); err != nil {
+		if err := cr.sealRow(ctx, &e, p.protocol, &row); err != nil {
 			return nil, err
 		}
 	}
 	if err := mayPlace(ctx, row.Project); err != nil {
 		return nil, err
 	}
-	if err := s.storeRow(ctx, tx, p, &row); err != nil {
+	if err := cr.storeRow(ctx, tx, p, &row); err != nil {
 		return nil, err
 	}
 	for _, g := range p.groups {
 		r := g.row
-		if err := s.storeRow(ctx, tx, g, &r); err != nil {
+		if err := cr.storeRow(ctx, tx, g, &r); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.storeLinks(ctx, tx, &row, links, plans); err != nil {
+	if err := cr.storeLinks(ctx, tx, &row, links, plans); err != nil {
 		return nil, err
 	}
-	if err := s.showJoined(ctx, tx, &row, waited); err != nil {
+	if err := cr.showJoined(ctx, tx, &row, waited); err != nil {
 		return nil, err
 	}
-	again, err := s.proofs(ctx).FollowAll(ctx, tx, plans)
+	again, err := cr.proofs(ctx).FollowAll(ctx, tx, plans)
 	if err != nil || !again {
 		return &row, err
 	}
@@ -129,8 +137,8 @@ type ready struct {
 }
 
 // readyFor makes the statements for a row that is final.
-func (s *Service) readyFor(ctx context.Context, p *Prepared, row *Row) (*ready, error) {
-	e, err := s.cfg.Events.Prepare(ctx, event.Event{
+func (cr *creator) readyFor(ctx context.Context, p *Prepared, row *Row) (*ready, error) {
+	e, err := cr.events.Prepare(ctx, event.Event{
 		Workspace: row.Workspace, Type: "entity.created", Subject: row.DID, Revision: 1,
 		Data: createdData{row.Type, row.Protocol, row.Status},
 	})
@@ -141,11 +149,11 @@ func (s *Service) readyFor(ctx context.Context, p *Prepared, row *Row) (*ready, 
 }
 
 // storeRow stores one twin, its index and its event.
-func (s *Service) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
+func (cr *creator) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
 	r := p.ready
 	if r == nil {
 		var err error
-		if r, err = s.readyFor(ctx, p, row); err != nil {
+		if r, err = cr.readyFor(ctx, p, row); err != nil {
 			return err
 		}
 	}
@@ -158,11 +166,11 @@ func (s *Service) storeRow(ctx context.Context, tx *db.Tx, p *Prepared, row *Row
 	if err := addNames(ctx, tx, row.Workspace, row.NID, p.externals); err != nil {
 		return err
 	}
-	s.noteGroup(tx, row.DomainType)
-	if err := s.noteCame(ctx, tx, p, row); err != nil {
+	cr.noteGroup(tx, row.DomainType)
+	if err := cr.noteCame(ctx, tx, p, row); err != nil {
 		return err
 	}
-	return s.cfg.Events.AppendPrepared(ctx, tx, r.event)
+	return cr.events.AppendPrepared(ctx, tx, r.event)
 }
 
 // mayPlace keeps a caller that is limited to projects inside them.
@@ -189,7 +197,7 @@ func (p *Prepared) end() *relationship.End {
 // drawAll checks the relationships of a new twin, gives their edges numbers and
 // locks what they and those that waited for it change. An edge that waited is
 // not drawn again.
-func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
+func (cr *creator) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
 	if len(p.relations)+len(waited) == 0 {
 		return nil, nil
 	}
@@ -198,16 +206,16 @@ func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []
 	count := map[string]int{}
 	for i, d := range p.relations {
 		at := fmt.Sprintf("/relationships/%d", i)
-		other, err := s.farEnd(ctx, tx, d.Target)
+		other, err := cr.farEnd(ctx, tx, d.Target)
 		if err != nil {
 			return nil, err
 		}
-		pl, err := s.drawer(ctx).Draw(self, other, p.protocol, d, at)
+		pl, err := cr.drawer(ctx).Draw(self, other, p.protocol, d, at)
 		if err != nil {
-			return nil, s.withRelations(ctx, tx, p, err)
+			return nil, cr.withRelations(ctx, tx, p, err)
 		}
-		if err := s.drawer(ctx).CheckClass(ctx, caller.Workspace, pl, at); err != nil {
-			return nil, s.withRelations(ctx, tx, p, err)
+		if err := cr.drawer(ctx).CheckClass(ctx, caller.Workspace, pl, at); err != nil {
+			return nil, cr.withRelations(ctx, tx, p, err)
 		}
 		if slices.ContainsFunc(plans, func(o *relationship.Relationship) bool { return o.Word == pl.Word && o.FarDID() == pl.FarDID() }) {
 			return nil, relationship.Exists(at)
@@ -215,18 +223,18 @@ func (s *Service) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []
 		if count[d.Role]++; pl.Role.Max > 0 && count[d.Role] > pl.Role.Max {
 			return nil, relationship.TooMany(at, pl.Role)
 		}
-		pl.Row.NID, pl.Row.AddedAt, pl.Row.AddedBy = s.db.NewNID(), p.row.CreatedAt, caller.DID
+		pl.Row.NID, pl.Row.AddedAt, pl.Row.AddedBy = cr.db.NewNID(), p.row.CreatedAt, caller.DID
 		plans = append(plans, pl)
 	}
 	plans = slices.DeleteFunc(plans, func(pl *relationship.Relationship) bool { return slices.ContainsFunc(waited, pl.Same) })
-	return plans, s.lockFor(ctx, tx, caller.Workspace, plans, waited)
+	return plans, cr.lockFor(ctx, tx, caller.Workspace, plans, waited)
 }
 
 // lockFor locks what the edges of a new twin and those that waited for it
 // change, in one order. The twin itself nobody else can see yet.
-func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, waited []*relationship.Relationship) error {
+func (cr *creator) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, waited []*relationship.Relationship) error {
 	if slices.ContainsFunc(plans, func(p *relationship.Relationship) bool { return p.Ordered() }) {
-		if err := s.cfg.Events.TakeTurn(ctx, tx, ws); err != nil {
+		if err := cr.events.TakeTurn(ctx, tx, ws); err != nil {
 			return err
 		}
 	}
@@ -240,17 +248,17 @@ func (s *Service) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, wait
 	for _, p := range waited {
 		ends = append(ends, p.Self)
 	}
-	return s.lock(ctx, tx, ends...)
+	return lock(ctx, tx, ends...)
 }
 
 // storeLinks stores the edges of a new twin and shows them at their other
 // ends.
-func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []relationship.Row, plans []*relationship.Relationship) error {
+func (cr *creator) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []relationship.Row, plans []*relationship.Relationship) error {
 	for i := range links {
 		l := &links[i]
 		if i >= len(links)-len(plans) {
 			pl := plans[i-(len(links)-len(plans))]
-			if err := s.checkOrder(ctx, tx, row.Workspace, pl, fmt.Sprintf("/relationships/%d", i-(len(links)-len(plans)))); err != nil {
+			if err := cr.checkOrder(ctx, tx, row.Workspace, pl, fmt.Sprintf("/relationships/%d", i-(len(links)-len(plans)))); err != nil {
 				return err
 			}
 		}
@@ -261,12 +269,12 @@ func (s *Service) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []r
 		if !stored { // both words of one edge, for example
 			return relationship.Exists("/relationships")
 		}
-		if err := s.tell(ctx, tx, "relationship.added", row, l.Shown(l.Dst == row.NID && l.Mirror)); err != nil {
+		if err := cr.tell(ctx, tx, "relationship.added", row, l.Shown(l.Dst == row.NID && l.Mirror)); err != nil {
 			return err
 		}
 	}
 	for _, pl := range byOther(plans) {
-		if err := s.showAt(ctx, tx, row.Workspace, pl); err != nil {
+		if err := cr.showAt(ctx, tx, row.Workspace, pl); err != nil {
 			return err
 		}
 	}
@@ -295,15 +303,15 @@ func byOther(plans []*relationship.Relationship) [][]*relationship.Relationship 
 
 // checkOrder looks at rules about more than what the two ends of an edge are:
 // who may say so, verified claims, one parent for a group, and no circles.
-func (s *Service) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
+func (rl *relations) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	from, to := p.Ends()
 	if (p.Row.Mirror || p.Leans()) && Status(p.Other.Status) == StatusDeactivated {
 		return relationship.TargetGone(at) // since it was looked at, and before it was locked
 	}
-	if err := s.mayBind(ctx, tx, ws, p, at); err != nil {
+	if err := rl.mayBind(ctx, tx, ws, p, at); err != nil {
 		return err
 	}
-	if err := s.checkBecoming(ctx, tx, ws, p, at); err != nil {
+	if err := checkBecoming(ctx, tx, ws, p, at); err != nil {
 		return err
 	}
 	if p.ToGroup() {

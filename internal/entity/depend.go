@@ -15,23 +15,30 @@ import (
 // maxDependants is how many twins are named that keep another from going.
 const maxDependants = 10
 
+// needs are what twins need of others to be active, to end and to keep what was
+// said of them.
+type needs struct {
+	protocols *protocol.Service
+	now       func() time.Time
+}
+
 // MayEnd reports whether a twin may be deactivated as far as others go: the last
 // active group of an organisation may not, nor may an organisation, a project
 // or a claim that active twins need, nor what fills a role they cannot do
 // without. Faults: ORGANISATION_REQUIRES_GROUP, ACTIVE_DEPENDANTS.
 func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
-	if err := s.checkLeaving(ctx, tx, r, StatusDeactivated); err != nil {
+	if err := checkLeaving(ctx, tx, r, StatusDeactivated); err != nil {
 		return err
 	}
 	if r.DomainType == "organisation" || r.DomainType == "project" {
 		// Two parents of one twin must not go at once, each relying on the other.
-		if err := s.cfg.Events.TakeTurn(ctx, tx, r.Workspace); err != nil {
+		if err := s.events.TakeTurn(ctx, tx, r.Workspace); err != nil {
 			return err
 		}
 	} else if named, err := s.isNamed(ctx, tx, r); err != nil {
 		return err
 	} else if named {
-		if err := s.cfg.Events.TakeTurn(ctx, tx, r.Workspace); err != nil {
+		if err := s.events.TakeTurn(ctx, tx, r.Workspace); err != nil {
 			return err
 		}
 	}
@@ -40,12 +47,12 @@ func (s *Service) MayEnd(ctx context.Context, tx *db.Tx, r *Row) error {
 
 // checkEnding is checkDependants for a twin that is to be deactivated: then it
 // fills no role of a protocol any more.
-func (s *Service) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
-	parents, err := dependants(ctx, q, r, s.cfg.Now())
+func (nd *needs) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
+	parents, err := dependants(ctx, q, r, nd.now())
 	if err != nil {
 		return err
 	}
-	roles, err := s.roleDependants(ctx, q, r)
+	roles, err := nd.roleDependants(ctx, q, r)
 	if err != nil {
 		return err
 	}
@@ -54,8 +61,8 @@ func (s *Service) checkEnding(ctx context.Context, q db.Querier, r *Row) error {
 
 // checkDependants refuses when active twins need this one. It names those the
 // caller can see.
-func (s *Service) checkDependants(ctx context.Context, q db.Querier, r *Row) error {
-	all, err := dependants(ctx, q, r, s.cfg.Now())
+func (nd *needs) checkDependants(ctx context.Context, q db.Querier, r *Row) error {
+	all, err := dependants(ctx, q, r, nd.now())
 	if err != nil {
 		return err
 	}
@@ -110,8 +117,8 @@ const maxNamers = 10_000
 
 // roleDependants lists active twins whose protocol requires a role that nothing
 // but this twin fills.
-func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]dependant, error) {
-	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 200}
+func (nd *needs) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]dependant, error) {
+	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: nd.now().UnixMilli(), Limit: 200}
 	var all []dependant
 	for _, search.From = range []bool{false, true} {
 		search.After = 0
@@ -126,7 +133,7 @@ func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]d
 				if search.From {
 					word = relationship.Inverse(n.Role)
 				}
-				needs, err := s.needsTarget(ctx, q, r, &n, word)
+				needs, err := nd.needsTarget(ctx, q, r, &n, word)
 				if err != nil {
 					return nil, err
 				}
@@ -149,8 +156,8 @@ func (s *Service) roleDependants(ctx context.Context, q db.Querier, r *Row) ([]d
 
 // needsTarget reports whether a role of an active twin is required, and not filled
 // without a target.
-func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *relationship.Namer, word string) (bool, error) {
-	p, err := s.cfg.Protocols.FindAnyIn(ctx, q, r.Workspace, n.Protocol, n.Version)
+func (nd *needs) needsTarget(ctx context.Context, q db.Querier, r *Row, n *relationship.Namer, word string) (bool, error) {
+	p, err := nd.protocols.FindAnyIn(ctx, q, r.Workspace, n.Protocol, n.Version)
 	if err != nil {
 		return false, err
 	}
@@ -158,7 +165,7 @@ func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *rela
 	if !declared || role.RequiredFor != "active" || role.Min == 0 {
 		return false, nil
 	}
-	left, err := relationship.NeedOf(word, s.cfg.Now().UnixMilli()).Targets(ctx, q, n.NID, role.Min+1)
+	left, err := relationship.NeedOf(word, nd.now().UnixMilli()).Targets(ctx, q, n.NID, role.Min+1)
 	if err != nil {
 		return false, err
 	}
@@ -167,8 +174,8 @@ func (s *Service) needsTarget(ctx context.Context, q db.Querier, r *Row, n *rela
 }
 
 // isNamed reports whether an active twin shows an edge to a twin.
-func (s *Service) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, error) {
-	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: s.cfg.Now().UnixMilli(), Limit: 1}
+func (nd *needs) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, error) {
+	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: nd.now().UnixMilli(), Limit: 1}
 	for _, search.From = range []bool{false, true} {
 		if some, err := relationship.Namers(ctx, q, r.NID, search); err != nil || len(some) > 0 {
 			return len(some) > 0, err
@@ -180,21 +187,21 @@ func (s *Service) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, erro
 // unfilled lists the roles the protocol of a twin requires that too few twins
 // which are not deactivated fill. On PostgreSQL nobody deactivates those until
 // tx ends.
-func (s *Service) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.Protocol) ([]string, error) {
+func (nd *needs) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.Protocol) ([]string, error) {
 	var out []string
 	for _, role := range p.Roles() {
 		if role.RequiredFor != "active" || role.Min == 0 {
 			continue
 		}
-		all, err := relationship.NeedOf(role.Name, s.cfg.Now().UnixMilli()).Targets(ctx, tx, r.NID, role.Min)
+		all, err := relationship.NeedOf(role.Name, nd.now().UnixMilli()).Targets(ctx, tx, r.NID, role.Min)
 		if err != nil {
 			return nil, err
 		}
 		alive := 0
 		for _, nid := range all {
 			e := &relationship.End{NID: nid, Shared: true}
-			if nid != 0 && s.db.Dialect() == db.Postgres {
-				if err := relationship.Lock(ctx, tx, e); err != nil {
+			if nid != 0 {
+				if err := lock(ctx, tx, e); err != nil {
 					return nil, err
 				}
 			}
@@ -211,14 +218,14 @@ func (s *Service) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.P
 
 // hasParent reports whether a twin has the parent it needs, one that is not
 // deactivated, by an edge that holds. On PostgreSQL nobody deactivates that one until tx ends.
-func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
+func (nd *needs) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
 	role, words := relationship.Leans(domain)
 	if role == "" {
 		return true, nil
 	}
 	for {
-		parent, found, err := relationship.Need{Role: role, Words: words, Now: s.cfg.Now().UnixMilli()}.Parent(ctx, tx, nid)
-		if err != nil || !found || parent == 0 || s.db.Dialect() != db.Postgres {
+		parent, found, err := relationship.Need{Role: role, Words: words, Now: nd.now().UnixMilli()}.Parent(ctx, tx, nid)
+		if err != nil || !found || parent == 0 || tx.Dialect() != db.Postgres {
 			return found, err
 		}
 		e := &relationship.End{NID: parent, Shared: true}
@@ -234,17 +241,109 @@ func (s *Service) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain st
 // keepsParent refuses to end the edge that joins an active twin to the last
 // parent that is not deactivated. The edge has ended in tx; one that did not
 // hold, or was unconfirmed, joined it to nobody.
-func (s *Service) keepsParent(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
+func (nd *needs) keepsParent(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	child := p.Self
 	if p.Row.Mirror {
 		_, child = p.Ends()
 	}
-	if Status(child.Status) != StatusActive || p.Row.Unconfirmed || !relationship.Holds(relationship.Moment(p.Row.Since), relationship.Moment(p.Row.Until), s.cfg.Now()) {
+	if Status(child.Status) != StatusActive || p.Row.Unconfirmed || !relationship.Holds(relationship.Moment(p.Row.Since), relationship.Moment(p.Row.Until), nd.now()) {
 		return nil
 	}
-	ok, err := s.hasParent(ctx, tx, child.NID, child.DomainType)
+	ok, err := nd.hasParent(ctx, tx, child.NID, child.DomainType)
 	if err != nil || ok {
 		return err
 	}
 	return relationship.Lacking([]string{relationship.Required(child.DomainType)}, "The entity is active and needs this relationship.")
+}
+
+// missingOf lists the roles a twin misses, from what it shows, or from the
+// store when it shows a part only.
+func (nd *needs) missingOf(ctx context.Context, q db.Querier, e *Entity, nid int64) ([]string, error) {
+	p, err := nd.protocols.FindAnyIn(ctx, q, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
+	if err != nil {
+		return nil, err
+	}
+	count := relationship.Counter(e, nd.now())
+	if e.MoreRelationships {
+		counted, err := relationship.CountAll(ctx, q, nid, relationship.Words(p, e.DomainType), nd.now().UnixMilli())
+		if err != nil {
+			return nil, err
+		}
+		count = func(word string) int { return counted[word] }
+	}
+	return relationship.Missing(p, e.DomainType, count), nil
+}
+
+// keepsComplete refuses when an active twin misses what an edge gave it. One
+// that did not hold, or was unconfirmed, gave nothing.
+func (nd *needs) keepsComplete(status Status, gone Relationship, missing []string) error {
+	if status != StatusActive || gone.Unconfirmed || !relationship.Holds(gone.Since, gone.Until, nd.now()) {
+		return nil
+	}
+	fresh := slices.DeleteFunc(slices.Clone(missing), func(r string) bool {
+		return r != gone.Role && (r != relationship.GeneratedBy || gone.Role != relationship.Project)
+	})
+	if len(fresh) == 0 {
+		return nil
+	}
+	return relationship.Lacking(fresh, "The entity is active and needs this relationship.")
+}
+
+// stillComplete is keepsComplete for an edge the record did not show.
+func (nd *needs) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid int64, gone Relationship) error {
+	missing, err := nd.missingOf(ctx, tx, e, nid)
+	if err != nil {
+		return err
+	}
+	return nd.keepsComplete(e.Status, gone, missing)
+}
+
+// checkComplete refuses to make a twin active that misses relationships today,
+// or whose organisation, project, claim or filler of a required role has gone.
+func (nd *needs) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entity) (err error) {
+	if e.MissingRelationships, err = nd.missingOf(ctx, tx, e, r.NID); err != nil {
+		return err
+	}
+	missing := e.MissingRelationships
+	if len(missing) == 0 {
+		p, err := nd.protocols.FindAnyIn(ctx, tx, r.Workspace, e.Protocol, e.ProtocolVersion)
+		if err != nil {
+			return err
+		}
+		if missing, err = nd.unfilled(ctx, tx, r, p); err != nil {
+			return err
+		}
+	}
+	if len(missing) == 0 {
+		ok, err := nd.hasParent(ctx, tx, r.NID, r.DomainType)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return nd.checkClaims(ctx, tx, r)
+		}
+		missing = []string{relationship.Required(r.DomainType)}
+	}
+	return relationship.LackingAt(ctx, tx, &relationship.End{NID: r.NID, DID: r.DID}, missing, "The entity cannot be active while relationships are missing.")
+}
+
+// checkClaims wants every claim verified that has become a credential, and no
+// other credential of it. On PostgreSQL nobody takes that back until tx ends.
+func (nd *needs) checkClaims(ctx context.Context, tx *db.Tx, r *Row) error {
+	if r.DomainType != "credential" {
+		return nil
+	}
+	claims, err := relationship.Need{Role: relationship.Becomes, Now: nd.now().UnixMilli()}.Parents(ctx, tx, r.NID, maxClaims)
+	if err != nil {
+		return err
+	}
+	for _, nid := range claims {
+		if err := lock(ctx, tx, &relationship.End{NID: nid, Shared: true}); err != nil {
+			return err
+		}
+		if err := mayBecome(ctx, tx, r.Workspace, &relationship.Row{Src: nid, Dst: r.NID}, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }

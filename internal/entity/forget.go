@@ -13,13 +13,13 @@ import (
 // erased, whoever controls them. It returns false for one that has ended
 // already, and for one that stays: an active twin cannot do without it, or the
 // key of the caller is not for that twin.
-func (s *Service) ForgetEdge(ctx context.Context, l *relationship.Row) (bool, error) {
-	if err := s.warm(ctx, l.SrcDID, l.DstDID); err != nil {
+func (rl *relations) ForgetEdge(ctx context.Context, l *relationship.Row) (bool, error) {
+	if err := rl.warm(ctx, l.SrcDID, l.DstDID); err != nil {
 		return false, err
 	}
 	ended := false
-	err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
-		ended, err = s.forgetEdge(ctx, tx, l)
+	err := rl.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		ended, err = rl.forgetEdge(ctx, tx, l)
 		return err
 	})
 	switch fault.CodeOf(err) {
@@ -29,22 +29,22 @@ func (s *Service) ForgetEdge(ctx context.Context, l *relationship.Row) (bool, er
 	return ended && err == nil, err
 }
 
-func (s *Service) forgetEdge(ctx context.Context, tx *db.Tx, l *relationship.Row) (bool, error) {
+func (rl *relations) forgetEdge(ctx context.Context, tx *db.Tx, l *relationship.Row) (bool, error) {
 	caller := web.CallerFrom(ctx)
 	self, err := relationship.EndByNID(ctx, tx, caller.Workspace, l.Src)
 	if err != nil || self == nil {
 		return false, err
 	}
-	pl, row, err := s.openLink(ctx, tx, self, l)
+	pl, row, err := rl.openLink(ctx, tx, self, l)
 	if pl == nil { // otherwise it asks who controls the twin, which is no matter here
 		return false, err
 	}
-	ended, err := relationship.Finish(ctx, tx, caller.Workspace, l.NID, relationship.Removal{At: s.cfg.Now().UnixMilli(), By: caller.DID})
+	ended, err := relationship.Finish(ctx, tx, caller.Workspace, l.NID, relationship.Removal{At: rl.now().UnixMilli(), By: caller.DID})
 	if err != nil || !ended {
 		return false, err
 	}
-	if err := s.hide(ctx, tx, pl, row, ""); err != nil {
+	if err := rl.hide(ctx, tx, pl, row, ""); err != nil {
 		return false, err
 	}
-	return true, s.keepsParent(ctx, tx, pl)
+	return true, rl.keepsParent(ctx, tx, pl)
 }

@@ -24,9 +24,13 @@ const aboutControl = "Only controllers of the entity may change it. If-Match nam
 
 const aboutPersonal = "Who does not control the entity and has not the scope entities:pii reads it without the properties its protocol marks as personal; withheld names them."
 
+// handlers answer the requests of the API with the use cases.
+type handlers struct{ service *Service }
+
 // Routes adds the entity API to a.
 func (s *Service) Routes(a *web.API) {
-	web.Post(a, "/v1/entities", s.serveCreate, web.Doc{
+	h := handlers{s}
+	web.Post(a, "/v1/entities", h.serveCreate, web.Doc{
 		Summary: "Create an entity from a protocol", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
 		Description: "The class comes from the protocol. A relationship that the protocol requires and the draft does not name leaves the entity a draft, with " +
 			"missingRelationships. An organisation is created together with its membership groups. DIDs and external ids are unique in the workspace: " +
@@ -41,11 +45,11 @@ func (s *Service) Routes(a *web.API) {
 			"KEY_RESTRICTED",
 		},
 	})
-	web.Get(a, "/v1/entities/{did}", s.serveGet, web.Doc{
+	web.Get(a, "/v1/entities/{did}", h.serveGet, web.Doc{
 		Summary: "Read an entity", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND"},
 		Description: "Deactivated entities stay readable. at reads an earlier revision; fields and expand shape the answer. " + aboutPersonal,
 	})
-	web.Put(a, "/v1/entities/{did}", s.servePut, web.Doc{
+	web.Put(a, "/v1/entities/{did}", h.servePut, web.Doc{
 		Summary: "Replace an entity, or create one under a DID of yours", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated},
 		Description: "If-None-Match: * creates; If-Match replaces everything a client decides. Members the server decides may be repeated as they are. " + aboutControl,
 		Example: Draft{
@@ -56,7 +60,7 @@ func (s *Service) Routes(a *web.API) {
 			"STALE_REVISION", "PRECONDITION_REQUIRED",
 		},
 	})
-	web.Patch(a, "/v1/entities/{did}", s.servePatch, web.Doc{
+	web.Patch(a, "/v1/entities/{did}", h.servePatch, web.Doc{
 		Summary: "Change an entity", Scope: writeScope, Tag: tag, Patch: true, JSONPatch: true, Description: aboutControl,
 		Example: map[string]any{"metadata": map[string]any{"name": "Stove 7"}},
 		Codes: []string{
@@ -64,7 +68,7 @@ func (s *Service) Routes(a *web.API) {
 			"EXTERNAL_ID_EXISTS", "STALE_REVISION", "PRECONDITION_REQUIRED",
 		},
 	})
-	web.Delete(a, "/v1/entities/{did}", s.serveDelete, web.Doc{
+	web.Delete(a, "/v1/entities/{did}", h.serveDelete, web.Doc{
 		Summary: "Deactivate an entity", Scope: writeScope, Tag: tag, Description: "Final. Its DID stays resolvable. An organisation or a project that active entities need stays until they are " +
 			"suspended, completed, deactivated or given another. " + aboutControl,
 		Codes: []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION", "PRECONDITION_REQUIRED"},
@@ -82,18 +86,18 @@ type changing struct {
 	Reason  string `query:"reason" doc:"Why, for the history; one line of at most 1,000 characters."`
 }
 
-func (s *Service) serveCreate(ctx context.Context, in *struct {
+func (h handlers) serveCreate(ctx context.Context, in *struct {
 	Body   Draft
 	Misfit error
 },
 ) (web.Reply[*Entity], error) {
 	if in.Misfit != nil {
-		return web.Reply[*Entity]{}, s.withRest(ctx, in.Body, in.Misfit)
+		return web.Reply[*Entity]{}, h.service.withRest(ctx, in.Body, in.Misfit)
 	}
-	return s.Create(ctx, in.Body)
+	return h.service.Create(ctx, in.Body)
 }
 
-func (s *Service) serveGet(ctx context.Context, in *struct {
+func (h handlers) serveGet(ctx context.Context, in *struct {
 	one
 	At     string `query:"at" doc:"A revision (7) or a time (2026-01-31T00:00:00Z): the entity as it was."`
 	Fields string `query:"fields" doc:"Only these members, by commas: did,properties.serial."`
@@ -102,12 +106,12 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 ) (web.Reply[*Entity], error) {
 	var none web.Reply[*Entity]
 	if in.At == "" && in.Fields == "" && in.Expand == "" { // almost always
-		body, revision, err := s.Read(ctx, in.DID)
+		body, revision, err := h.service.Read(ctx, in.DID)
 		return web.Reply[*Entity]{Raw: body, ETag: web.ETag(revision)}, err
 	}
 	var c fault.Checks
 	for name, refused := range map[string]bool{
-		"at": in.At != "" && s.cfg.At == nil, "fields": in.Fields != "" && s.cfg.Fields == nil, "expand": in.Expand != "" && s.cfg.Expand == nil,
+		"at": in.At != "" && h.service.cfg.At == nil, "fields": in.Fields != "" && h.service.cfg.Fields == nil, "expand": in.Expand != "" && h.service.cfg.Expand == nil,
 	} {
 		if refused {
 			c.Add("query/"+name, "unknown", "This query parameter is not known here.")
@@ -116,17 +120,17 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return none, err
 	}
-	r, err := s.Find(ctx, s.db, in.DID)
+	r, err := h.service.Find(ctx, h.service.db, in.DID)
 	if err != nil {
 		return none, err
 	}
-	hidden, err := s.See(ctx).Hidden(ctx, s.db, r.Protocol, r.Body)
+	hidden, err := h.service.See(ctx).Hidden(ctx, h.service.db, r.Protocol, r.Body)
 	if err != nil {
 		return none, err
 	}
 	body, revision := r.Body, r.Revision
 	if in.At != "" {
-		if body, revision, err = s.cfg.At(ctx, s.db, r, in.At); err != nil {
+		if body, revision, err = h.service.cfg.At(ctx, h.service.db, r, in.At); err != nil {
 			return none, err
 		}
 	}
@@ -135,29 +139,29 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 		return none, err
 	}
 	if in.Expand != "" {
-		if a.Raw, err = s.cfg.Expand(ctx, s.db, r, a.Raw, in.Expand); err != nil {
+		if a.Raw, err = h.service.cfg.Expand(ctx, h.service.db, r, a.Raw, in.Expand); err != nil {
 			return none, err
 		}
 		a.ETag = "" // what it points to changes without it
 	}
 	if in.Fields != "" {
-		if a.Raw, err = s.cfg.Fields(ctx, r, a.Raw, in.Fields); err != nil {
+		if a.Raw, err = h.service.cfg.Fields(ctx, r, a.Raw, in.Fields); err != nil {
 			return none, err
 		}
 	}
 	return a, nil
 }
 
-func (s *Service) serveDelete(ctx context.Context, in *changing) (web.Reply[*Entity], error) {
+func (h handlers) serveDelete(ctx context.Context, in *changing) (web.Reply[*Entity], error) {
 	if strings.TrimSpace(in.IfMatch) == "" {
 		return web.Reply[*Entity]{}, web.CheckMatch("", 1)
 	}
-	return s.Transition(ctx, in.DID, in.IfMatch, Transition{To: StatusDeactivated, Reason: in.Reason})
+	return h.service.Transition(ctx, in.DID, in.IfMatch, Transition{To: StatusDeactivated, Reason: in.Reason})
 }
 
 // once runs a change in a transaction, once for its Idempotency-Key.
 func (s *Service) once(ctx context.Context, fn func(tx *db.Tx) (*Row, error)) (web.Reply[*Entity], error) {
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
+	return once.Do(ctx, s.idem, func(tx *db.Tx) (web.Reply[*Entity], error) {
 		r, err := fn(tx)
 		if err != nil {
 			return web.Reply[*Entity]{}, err
@@ -167,10 +171,10 @@ func (s *Service) once(ctx context.Context, fn func(tx *db.Tx) (*Row, error)) (w
 }
 
 // changed makes a change outside package once.
-func (s *Service) changed(ctx context.Context, in changing, c Change) (web.Reply[*Entity], error) {
-	r, err := s.Patch(ctx, in.DID, in.IfMatch, c)
+func (h handlers) changed(ctx context.Context, in changing, c Change) (web.Reply[*Entity], error) {
+	r, err := h.service.Patch(ctx, in.DID, in.IfMatch, c)
 	if err != nil {
 		return web.Reply[*Entity]{}, err
 	}
-	return s.Answer(ctx, s.db, r)
+	return h.service.Answer(ctx, h.service.db, r)
 }

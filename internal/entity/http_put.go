@@ -22,7 +22,7 @@ type document struct {
 	Groups []GroupDraft `json:"groups,omitzero" doc:"Of an organisation that is created."`
 }
 
-func (s *Service) servePut(ctx context.Context, in *struct {
+func (h handlers) servePut(ctx context.Context, in *struct {
 	changing
 	IfNoneMatch string `header:"If-None-Match" doc:"* creates and never replaces."`
 	Body        document
@@ -33,18 +33,18 @@ func (s *Service) servePut(ctx context.Context, in *struct {
 	var none web.Reply[*Entity]
 	switch absent := strings.TrimSpace(in.IfNoneMatch); {
 	case absent == "*":
-		return s.createAs(ctx, in.DID, in.RawBody)
+		return h.createAs(ctx, in.DID, in.RawBody)
 	case absent != "":
 		return none, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "header/If-None-Match", Code: "invalid", Detail: "Only * is accepted here."})
 	case strings.TrimSpace(in.IfMatch) == "":
 		return none, web.CheckMatch("", 0)
 	}
-	return s.changed(ctx, in.changing, Change{document: in.RawBody, Reason: in.Reason, Action: "replace"})
+	return h.changed(ctx, in.changing, Change{document: in.RawBody, Reason: in.Reason, Action: "replace"})
 }
 
 // createAs creates a twin under the DID of the path.
-func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Reply[*Entity], error) {
+func (h handlers) createAs(ctx context.Context, id string, body []byte) (web.Reply[*Entity], error) {
 	var none web.Reply[*Entity]
 	var d Draft
 	wrong := web.DecodeStrict(body, &d, false)
@@ -56,9 +56,9 @@ func (s *Service) createAs(ctx context.Context, id string, body []byte) (web.Rep
 	}
 	d.DID = id
 	if wrong != nil {
-		return none, s.withRest(ctx, d, wrong)
+		return none, h.service.withRest(ctx, d, wrong)
 	}
-	a, err := s.Create(ctx, d)
+	a, err := h.service.Create(ctx, d)
 	if fault.CodeOf(err) == "ENTITY_EXISTS" {
 		return none, fault.New(fault.Stale, "ENTITY_EXISTS", "This DID is taken. Use another one.").
 			With(fault.Field{Pointer: "header/If-None-Match", Code: "exists", Detail: "This DID is taken."})
@@ -106,7 +106,7 @@ func (merging) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[twin.Patch](), true, "EntityPatch")
 }
 
-func (s *Service) servePatch(ctx context.Context, in *struct {
+func (h handlers) servePatch(ctx context.Context, in *struct {
 	changing
 	Body    merging
 	RawBody []byte
@@ -116,5 +116,5 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 	if web.IsJSONPatch(ctx) {
 		c.Merge, c.JSONPatch = nil, in.RawBody
 	}
-	return s.changed(ctx, in.changing, c)
+	return h.changed(ctx, in.changing, c)
 }

@@ -29,10 +29,10 @@ func (s *Service) Handlers() map[string]job.Handler {
 
 // farEnd is visibleEnd for an edge that is about to be stored. When there is no
 // twin yet, tx looks again after its commit.
-func (s *Service) farEnd(ctx context.Context, tx *db.Tx, id string) (*relationship.End, error) {
-	e, err := s.visibleEnd(ctx, tx, id)
+func (rl *relations) farEnd(ctx context.Context, tx *db.Tx, id string) (*relationship.End, error) {
+	e, err := visibleEnd(ctx, tx, id)
 	if err == nil && e == nil {
-		s.lookAgain(ctx, tx, id)
+		rl.lookAgain(ctx, tx, id)
 	}
 	return e, err
 }
@@ -40,35 +40,35 @@ func (s *Service) farEnd(ctx context.Context, tx *db.Tx, id string) (*relationsh
 // lookAgain joins edges that are stored at the same moment as the twins they
 // name: on PostgreSQL neither transaction sees the other, but whichever ends
 // last sees both.
-func (s *Service) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
-	if s.db.Dialect() != db.Postgres {
+func (rl *relations) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
+	if tx.Dialect() != db.Postgres {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
 	tx.AfterCommit(func() {
-		missed, err := relationship.Missed(ctx, s.db, web.CallerFrom(ctx).Workspace, ids...)
+		missed, err := relationship.Missed(ctx, rl.db, web.CallerFrom(ctx).Workspace, ids...)
 		for _, id := range missed {
-			err = errors.Join(err, s.db.InTx(ctx, func(tx *db.Tx) error {
-				e, err := s.visibleEnd(ctx, tx, id)
+			err = errors.Join(err, rl.db.InTx(ctx, func(tx *db.Tx) error {
+				e, err := visibleEnd(ctx, tx, id)
 				if err == nil && e != nil { // others are as missing as they were
-					_, err = s.joinSome(ctx, tx, id, relationship.Page{Limit: maxJoined})
+					_, err = rl.joinSome(ctx, tx, id, relationship.Page{Limit: maxJoined})
 				}
 				return err
 			}))
 		}
 		if err != nil {
-			s.cfg.Log.WarnContext(ctx, "edges that wait for a twin are not joined", "err", err.Error())
+			rl.log.WarnContext(ctx, "edges that wait for a twin are not joined", "err", err.Error())
 		}
 	})
 }
 
 // warmAwaited reads the protocols of twins that wait for a DID; see warm. What
 // is drawn for it is of no other use.
-func (s *Service) warmAwaited(ctx context.Context, id string, page relationship.Page) error {
+func (rl *relations) warmAwaited(ctx context.Context, id string, page relationship.Page) error {
 	ws := web.CallerFrom(ctx).Workspace
-	links, err := relationship.Waiting(ctx, s.db, ws, id, page)
+	links, err := relationship.Waiting(ctx, rl.db, ws, id, page)
 	if err == nil {
-		_, err = s.drawer(ctx).Waiting(ctx, s.db, ws, &relationship.End{DID: id}, links)
+		_, err = rl.drawer(ctx).Waiting(ctx, rl.db, ws, &relationship.End{DID: id}, links)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (s *Service) warmAwaited(ctx context.Context, id string, page relationship.
 // awaited draws the edges that named a new twin before it was held here. Only a
 // DID that somebody chose can have been named. The fault is
 // RELATIONSHIP_CLASS_MISMATCH when the twin is not what one of them needs.
-func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*relationship.Relationship, error) {
+func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*relationship.Relationship, error) {
 	if !p.chosen {
 		return nil, nil
 	}
@@ -89,12 +89,12 @@ func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*relat
 			return nil, err
 		}
 	}
-	if len(links) < maxJoined || s.cfg.Jobs == nil {
-		s.lookAgain(ctx, tx, p.row.DID)
-	} else if _, err := s.cfg.Jobs.Enqueue(ctx, tx, job.Draft{Kind: kindJoin, Payload: joinJob{p.row.DID}}); err != nil {
+	if len(links) < maxJoined || rl.jobs == nil {
+		rl.lookAgain(ctx, tx, p.row.DID)
+	} else if _, err := rl.jobs.Enqueue(ctx, tx, job.Draft{Kind: kindJoin, Payload: joinJob{p.row.DID}}); err != nil {
 		return nil, err
 	}
-	plans, err := s.drawer(ctx).Waiting(ctx, tx, p.row.Workspace, p.end(), links)
+	plans, err := rl.drawer(ctx).Waiting(ctx, tx, p.row.Workspace, p.end(), links)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s *Service) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*relat
 
 // settle stores what waiting edges have become. Their sources are locked. It
 // leaves out those that wait no more.
-func (s *Service) settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
+func settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
 	var out []*relationship.Relationship
 	for _, p := range waited {
 		if p.Misfit != nil || Status(p.Self.Status) == StatusDeactivated {
@@ -127,14 +127,14 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, ws string, waited []*re
 
 // showJoined shows edges that have waited for a new twin at the twins that made
 // them.
-func (s *Service) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []*relationship.Relationship) error {
+func (rl *relations) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []*relationship.Relationship) error {
 	for _, p := range waited {
 		if p.Row.Mirror {
-			if err := s.tell(ctx, tx, "relationship.added", row, p.Row.Shown(!p.Back)); err != nil {
+			if err := rl.tell(ctx, tx, "relationship.added", row, p.Row.Shown(!p.Back)); err != nil {
 				return err
 			}
 		}
-		if err := s.rejoin(ctx, tx, row.Workspace, p); err != nil {
+		if err := rl.rejoin(ctx, tx, row.Workspace, p); err != nil {
 			return err
 		}
 	}
@@ -142,19 +142,19 @@ func (s *Service) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []
 }
 
 // rejoin shows an edge that has waited as it is now, at the twin that made it.
-func (s *Service) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
+func (rl *relations) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
 	row, err := findByNID(ctx, tx, ws, p.Self.NID)
 	if err != nil {
 		return err
 	}
 	shown := p.Row.Shown(p.Back)
-	_, err = s.mutate(ctx, tx, row, related("relationship.added", shown), func(e *Entity) (err error) {
+	_, err = rl.Mutate(ctx, tx, row, related("relationship.added", shown), func(e *Entity) (err error) {
 		i := slices.IndexFunc(e.Relationships, func(r Relationship) bool { return r.ID == shown.ID })
 		if i >= 0 {
 			e.Relationships[i] = shown
 		}
 		if e.Project == shown.Target && p.Other.DomainType != "project" { // it was taken for one
-			e.Project, err = s.projectOf(ctx, tx, row)
+			e.Project, err = projectOf(ctx, tx, row)
 		} else if i < 0 {
 			err = errUnchanged
 		}
@@ -168,7 +168,7 @@ func (s *Service) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relations
 
 // joinSome joins some of the edges that wait for a twin, as far as they fit. It
 // returns where the list goes on, 0 at its end.
-func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page relationship.Page) (int64, error) {
+func (rl *relations) joinSome(ctx context.Context, tx *db.Tx, id string, page relationship.Page) (int64, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	to, err := relationship.FindEnd(ctx, tx, ws, id)
 	if err != nil || to == nil {
@@ -178,7 +178,7 @@ func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page relat
 	if err != nil || len(links) == 0 {
 		return 0, err
 	}
-	plans, err := s.drawer(ctx).Waiting(ctx, tx, ws, to, links)
+	plans, err := rl.drawer(ctx).Waiting(ctx, tx, ws, to, links)
 	if err != nil {
 		return 0, err
 	}
@@ -186,19 +186,19 @@ func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page relat
 	for _, p := range plans {
 		ends = append(ends, p.Self)
 	}
-	if err := s.lock(ctx, tx, ends...); err != nil {
+	if err := lock(ctx, tx, ends...); err != nil {
 		return 0, err
 	}
-	if plans, err = s.settle(ctx, tx, ws, plans); err != nil {
+	if plans, err = settle(ctx, tx, ws, plans); err != nil {
 		return 0, err
 	}
 	for _, mirrored := range byOther(plans) {
-		if err := s.showAt(ctx, tx, ws, mirrored); err != nil {
+		if err := rl.showAt(ctx, tx, ws, mirrored); err != nil {
 			return 0, err
 		}
 	}
 	for _, p := range plans {
-		if err := s.rejoin(ctx, tx, ws, p); err != nil {
+		if err := rl.rejoin(ctx, tx, ws, p); err != nil {
 			return 0, err
 		}
 	}
@@ -209,21 +209,21 @@ func (s *Service) joinSome(ctx context.Context, tx *db.Tx, id string, page relat
 }
 
 // runJoin is the job that joins the edges that wait for a twin, some at a time.
-func (s *Service) runJoin(ctx context.Context, r *job.Run) error {
+func (rl *relations) runJoin(ctx context.Context, r *job.Run) error {
 	var p joinJob
 	if err := r.Decode(&p); err != nil {
 		return err
 	}
 	for page := (relationship.Page{Limit: maxJoined / 2}); ; {
-		if err := s.warmAwaited(ctx, p.DID, page); err != nil {
+		if err := rl.warmAwaited(ctx, p.DID, page); err != nil {
 			return err
 		}
 		var next int64
-		err := s.db.InTx(ctx, func(tx *db.Tx) (err error) {
+		err := rl.db.InTx(ctx, func(tx *db.Tx) (err error) {
 			if err := r.Hold(ctx, tx); err != nil {
 				return err
 			}
-			next, err = s.joinSome(ctx, tx, p.DID, page)
+			next, err = rl.joinSome(ctx, tx, p.DID, page)
 			return err
 		})
 		if err != nil || next == 0 {

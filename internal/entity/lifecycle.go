@@ -51,13 +51,13 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	if err := r.Status.Check(t.To); err != nil {
 		return nil, err
 	}
-	if t.To == StatusDeactivated && r.DID == s.cfg.Relayer {
+	if t.To == StatusDeactivated && r.DID == s.relayer {
 		return nil, fault.New(fault.Conflict, "ORACLE_REQUIRED", "This is the twin of the server's own oracle. It lives as long as the server has this DID.")
 	}
 	if t.To == StatusDeactivated {
 		err = s.MayEnd(ctx, tx, r)
 	} else {
-		err = s.checkLeaving(ctx, tx, r, t.To)
+		err = checkLeaving(ctx, tx, r, t.To)
 	}
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 	if t.To == StatusDeactivated {
 		act.Name, act.Event = "deactivate", "entity.deactivated"
 	}
-	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
+	return s.Mutate(ctx, tx, r, act, func(e *Entity) error {
 		if t.To == StatusActive {
 			if err := s.checkComplete(ctx, tx, r, e); err != nil {
 				return err
@@ -74,7 +74,7 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 		}
 		e.Status = t.To
 		if t.To == StatusActive { // a group gives its scopes from now on
-			return s.checkGiving(ctx, tx, r, e)
+			return checkGiving(ctx, tx, r, e)
 		}
 		return nil
 	})
@@ -82,11 +82,11 @@ func (s *Service) TransitionTx(ctx context.Context, tx *db.Tx, id, ifMatch strin
 
 // checkGiving is checkGrant for a twin that becomes active: the active groups
 // inside an organisation or a group give their scopes again with it.
-func (s *Service) checkGiving(ctx context.Context, tx *db.Tx, r *Row, e *Entity) error {
+func checkGiving(ctx context.Context, tx *db.Tx, r *Row, e *Entity) error {
 	if r.DomainType != "organisation" && r.DomainType != "group" {
 		return nil
 	}
-	if err := s.checkGrant(ctx, e, nil); err != nil {
+	if err := checkGrant(ctx, e, nil); err != nil {
 		return err
 	}
 	const page = 100
@@ -111,7 +111,7 @@ func (s *Service) checkGiving(ctx context.Context, tx *db.Tx, r *Row, e *Entity)
 			if err != nil {
 				return err
 			}
-			if err := s.checkGiving(ctx, tx, g, inner); err != nil {
+			if err := checkGiving(ctx, tx, g, inner); err != nil {
 				return err
 			}
 		}
@@ -119,35 +119,6 @@ func (s *Service) checkGiving(ctx context.Context, tx *db.Tx, r *Row, e *Entity)
 			return nil
 		}
 	}
-}
-
-// checkComplete refuses to make a twin active that misses relationships today,
-// or whose organisation, project, claim or filler of a required role has gone.
-func (s *Service) checkComplete(ctx context.Context, tx *db.Tx, r *Row, e *Entity) (err error) {
-	if e.MissingRelationships, err = s.missingOf(ctx, tx, e, r.NID); err != nil {
-		return err
-	}
-	missing := e.MissingRelationships
-	if len(missing) == 0 {
-		p, err := s.cfg.Protocols.FindAnyIn(ctx, tx, r.Workspace, e.Protocol, e.ProtocolVersion)
-		if err != nil {
-			return err
-		}
-		if missing, err = s.unfilled(ctx, tx, r, p); err != nil {
-			return err
-		}
-	}
-	if len(missing) == 0 {
-		ok, err := s.hasParent(ctx, tx, r.NID, r.DomainType)
-		if err != nil {
-			return err
-		}
-		if ok {
-			return s.checkClaims(ctx, tx, r)
-		}
-		missing = []string{relationship.Required(r.DomainType)}
-	}
-	return relationship.LackingAt(ctx, tx, &relationship.End{NID: r.NID, DID: r.DID}, missing, "The entity cannot be active while relationships are missing.")
 }
 
 // Transition is TransitionTx in a transaction of its own.
@@ -179,10 +150,10 @@ func (s *Service) refuseEarly(ctx context.Context, id, ifMatch string) error {
 // lockAround locks, on PostgreSQL and before the twin itself, what a step in
 // the life of a twin depends on.
 func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Status) error {
-	if s.db.Dialect() != db.Postgres {
+	if tx.Dialect() != db.Postgres {
 		return nil
 	}
-	e, err := s.visibleEnd(ctx, tx, id)
+	e, err := visibleEnd(ctx, tx, id)
 	if err != nil || e == nil {
 		return err
 	}
@@ -192,18 +163,18 @@ func (s *Service) lockAround(ctx context.Context, tx *db.Tx, id string, to Statu
 	case to == StatusActive:
 		_, err = s.hasParent(ctx, tx, e.NID, e.DomainType)
 	case e.DomainType == "group":
-		err = s.lockGroup(ctx, tx, e)
+		err = lockGroup(ctx, tx, e)
 	case to == StatusDeactivated && (e.DomainType == "organisation" || e.DomainType == "project"):
-		err = s.cfg.Events.TakeTurn(ctx, tx, web.CallerFrom(ctx).Workspace)
+		err = s.events.TakeTurn(ctx, tx, web.CallerFrom(ctx).Workspace)
 	}
 	return err
 }
 
 // lockGroup locks the organisation of a group that may stop being active, and
 // then the group, so that two last groups cannot go at once.
-func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, group *relationship.End) error {
+func lockGroup(ctx context.Context, tx *db.Tx, group *relationship.End) error {
 	locked := []*relationship.End{group}
-	org, err := s.organisationOf(ctx, tx, web.CallerFrom(ctx).Workspace, group.NID)
+	org, err := organisationOf(ctx, tx, web.CallerFrom(ctx).Workspace, group.NID)
 	if err != nil {
 		return err
 	}
@@ -212,11 +183,11 @@ func (s *Service) lockGroup(ctx context.Context, tx *db.Tx, group *relationship.
 		locked = append(locked, org)
 	}
 	group.Crowded = false
-	return s.lock(ctx, tx, locked...)
+	return lock(ctx, tx, locked...)
 }
 
 // organisationOf is the organisation that contains a group; nil when none does.
-func (s *Service) organisationOf(ctx context.Context, tx *db.Tx, ws string, group int64) (*relationship.End, error) {
+func organisationOf(ctx context.Context, tx *db.Tx, ws string, group int64) (*relationship.End, error) {
 	parents, err := relationship.Parents(ctx, tx, group, relationship.Contains, 1)
 	if err != nil || len(parents) == 0 {
 		return nil, err
@@ -229,15 +200,15 @@ func (s *Service) organisationOf(ctx context.Context, tx *db.Tx, ws string, grou
 }
 
 // checkLeaving keeps the last active group of an organisation active.
-func (s *Service) checkLeaving(ctx context.Context, tx *db.Tx, r *Row, to Status) error {
+func checkLeaving(ctx context.Context, tx *db.Tx, r *Row, to Status) error {
 	if r.DomainType != "group" || r.Status != StatusActive || to == StatusActive {
 		return nil
 	}
-	org, err := s.organisationOf(ctx, tx, r.Workspace, r.NID)
+	org, err := organisationOf(ctx, tx, r.Workspace, r.NID)
 	if err != nil || org == nil {
 		return err
 	}
-	return s.checkLastGroup(ctx, tx, org, r.NID)
+	return checkLastGroup(ctx, tx, org, r.NID)
 }
 
 // Transfer hands a twin over.
@@ -275,7 +246,7 @@ func (s *Service) TransferTx(ctx context.Context, tx *db.Tx, id, ifMatch string,
 		Name: "transfer", Reason: t.Reason, Event: "entity.transferred",
 		Data: map[string]any{"controller": t.Controller, "owner": t.Owner},
 	}
-	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
+	return s.Mutate(ctx, tx, r, act, func(e *Entity) error {
 		e.SetControllers(t.Controller)
 		e.Owner = t.Owner
 		return nil
@@ -303,48 +274,4 @@ func (s *Service) inUse(ctx context.Context, tx *db.Tx, id, ifMatch string) (*Ro
 		return nil, deactivated()
 	}
 	return r, nil
-}
-
-// VerifyTx notes what the caller says about a twin. The verdict names the
-// revision it is about, by ifMatch or by itself; other verdicts since are no
-// hindrance. The same verdict again leaves everything as it is. Faults:
-// ENTITY_NOT_FOUND, ENTITY_INVALID, ENTITY_DEACTIVATED, those of web.Judged, and
-// of a claim ACTIVE_DEPENDANTS and those of judge.Bench.
-func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
-	if err := verdict.Validate(v); err != nil {
-		return nil, err
-	}
-	r, err := s.inUse(ctx, tx, id, "")
-	if err != nil {
-		return nil, err
-	}
-	judged, err := web.Judged{IfMatch: ifMatch, Revision: v.Revision}.Check(r.stated, r.Revision)
-	if err != nil {
-		return nil, err
-	}
-	v.Revision = &judged
-	if said, err := s.bench(ctx).Said(ctx, tx, r.NID, v); err != nil || said {
-		return r, err
-	}
-	next, err := s.weigh(ctx, tx, r, v)
-	if err != nil {
-		return nil, err
-	}
-	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}}
-	return s.mutate(ctx, tx, r, act, func(e *Entity) error {
-		e.Verification = next
-		return nil
-	})
-}
-
-// Verify is VerifyTx in a transaction of its own.
-func (s *Service) Verify(ctx context.Context, id, ifMatch string, v Verdict) (web.Reply[*Entity], error) {
-	if e, err := s.visibleEnd(ctx, s.db, id); err != nil {
-		return web.Reply[*Entity]{}, err
-	} else if e != nil && e.DomainType == "claim" {
-		if err := s.bench(ctx).Warm(ctx, s.db, e.NID); err != nil {
-			return web.Reply[*Entity]{}, err
-		}
-	}
-	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.VerifyTx(ctx, tx, id, ifMatch, v) })
 }

@@ -14,8 +14,20 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
 	"github.com/hearth-dmrv/hearth/internal/event"
+	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
+
+// reviser makes the next revision of a twin and stores it with all that follows
+// from it.
+type reviser struct {
+	needs
+	records      *records
+	events       *event.Log
+	jobs         *job.Service
+	speakers     Speakers
+	groupChanged func()
+}
 
 // Action names a change in the history and in the event log.
 type Action struct {
@@ -54,25 +66,21 @@ func (r *Row) cached() cached {
 // newest revision any more, PROPERTY_SCHEMA_VIOLATION, SCOPE_MISSING,
 // EXTERNAL_ID_EXISTS, MISSING_RELATIONSHIPS when an active twin lacks what
 // another version of its protocol needs.
-func (s *Service) Mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
-	return s.mutate(ctx, tx, r, act, fn)
-}
-
-// Try says whether Mutate would take a change, and stores nothing.
-func (s *Service) Try(ctx context.Context, q db.Querier, r *Row, fn func(*Entity) error) error {
-	_, err := s.revise(ctx, q, r, Action{}, fn)
-	return err
-}
-
-func (s *Service) mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
-	rev, err := s.revise(ctx, tx, r, act, fn)
+func (rv *reviser) Mutate(ctx context.Context, tx *db.Tx, r *Row, act Action, fn func(*Entity) error) (*Row, error) {
+	rev, err := rv.revise(ctx, tx, r, act, fn)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.storeRevision(ctx, tx, rev); err != nil {
+	if err := rv.storeRevision(ctx, tx, rev); err != nil {
 		return nil, err
 	}
 	return rev.next, nil
+}
+
+// Try says whether Mutate would take a change, and stores nothing.
+func (rv *reviser) Try(ctx context.Context, q db.Querier, r *Row, fn func(*Entity) error) error {
+	_, err := rv.revise(ctx, q, r, Action{}, fn)
+	return err
 }
 
 // revision is a change that is ready to be stored.
@@ -86,7 +94,7 @@ type revision struct {
 }
 
 // revise makes the next revision of a twin. It only reads.
-func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, fn func(*Entity) error) (*revision, error) {
+func (rv *reviser) revise(ctx context.Context, q db.Querier, r *Row, act Action, fn func(*Entity) error) (*revision, error) {
 	e, err := r.Entity()
 	if err != nil {
 		return nil, err
@@ -96,12 +104,12 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 		return nil, err
 	}
 	rev := &revision{old: r, act: act}
-	if err := s.reindex(ctx, q, rev, before, e); err != nil {
+	if err := rv.reindex(ctx, q, rev, before, e); err != nil {
 		return nil, err
 	}
 	moved := e.ProtocolVersion != before.ProtocolVersion
 	if act.edges || moved || relationship.Timed(e) {
-		if e.MissingRelationships, err = s.missingOf(ctx, q, e, r.NID); err != nil {
+		if e.MissingRelationships, err = rv.missingOf(ctx, q, e, r.NID); err != nil {
 			return nil, err
 		}
 		if moved && e.Status == StatusActive && len(e.MissingRelationships) > 0 {
@@ -110,18 +118,18 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 	}
 	restated := act.says || verdict.Restated(before, e)
 	if restated && act.Event != "entity.erased" && verdict.Outlived(before, e) {
-		if err := s.mayLapse(ctx, q, r); err != nil {
+		if err := rv.mayLapse(ctx, q, r); err != nil {
 			return nil, err
 		}
 		e.Verification = Verification{Status: "pending"}
 	}
 	rev.named, rev.unnamed = difference(namesOf(e.ExternalIDs), namesOf(before.ExternalIDs))
-	s.follow(ctx, r, e, before)
+	rv.follow(ctx, r, e, before)
 	rev.certifies = verdict.Changed(before, e)
 	if rev.speaks = speakingOf(r.Workspace, before, e); rev.speaks != nil {
 		rev.speaks.Erased = act.Event == "entity.erased"
 	}
-	if err := s.maySpeak(ctx, q, rev); err != nil {
+	if err := rv.maySpeak(ctx, q, rev); err != nil {
 		return nil, err
 	}
 	next := *r
@@ -135,29 +143,29 @@ func (s *Service) revise(ctx context.Context, q db.Querier, r *Row, act Action, 
 }
 
 // follow fills in what the server decides about the next revision.
-func (s *Service) follow(ctx context.Context, r *Row, e, before *Entity) {
+func (rv *reviser) follow(ctx context.Context, r *Row, e, before *Entity) {
 	e.DID, e.Protocol, e.Created, e.CreatedBy, e.Links = before.DID, before.Protocol, before.Created, before.CreatedBy, before.Links
 	e.Revision = r.Revision + 1
 	// A clock that steps back must not put a revision before its own.
-	e.Updated = time.UnixMilli(max(s.cfg.Now().UnixMilli(), r.UpdatedAt)).UTC()
+	e.Updated = time.UnixMilli(max(rv.now().UnixMilli(), r.UpdatedAt)).UTC()
 	e.UpdatedBy = cmp.Or(web.CallerFrom(ctx).DID, "system")
 }
 
 // reindex checks properties that have changed and finds out what the index has
 // to learn and to forget.
-func (s *Service) reindex(ctx context.Context, q db.Querier, rev *revision, before, e *Entity) error {
+func (rv *reviser) reindex(ctx context.Context, q db.Querier, rev *revision, before, e *Entity) error {
 	same := bytes.Equal(e.Properties.Value, before.Properties.Value)
 	if same && e.ProtocolVersion == before.ProtocolVersion && e.Type == before.Type {
 		return nil
 	}
 	ws := rev.old.Workspace
-	old, err := s.cfg.Protocols.FindAnyIn(ctx, q, ws, before.Protocol, before.ProtocolVersion)
+	old, err := rv.protocols.FindAnyIn(ctx, q, ws, before.Protocol, before.ProtocolVersion)
 	if err != nil {
 		return err
 	}
 	p := old
 	if e.ProtocolVersion != before.ProtocolVersion {
-		if p, err = s.cfg.Protocols.FindAnyIn(ctx, q, ws, before.Protocol, e.ProtocolVersion); err != nil {
+		if p, err = rv.protocols.FindAnyIn(ctx, q, ws, before.Protocol, e.ProtocolVersion); err != nil {
 			return err
 		}
 		e.Class, e.DomainType = p.Class(), p.DomainType()
@@ -166,7 +174,7 @@ func (s *Service) reindex(ctx context.Context, q db.Querier, rev *revision, befo
 	if err != nil {
 		return err
 	}
-	now, err := s.recheck(ctx, rev, p, before, e)
+	now, err := rv.recheck(ctx, rev, p, before, e)
 	if err != nil {
 		return err
 	}
@@ -176,11 +184,11 @@ func (s *Service) reindex(ctx context.Context, q db.Querier, rev *revision, befo
 
 // recheck holds changed properties against the protocol, and the scopes of a
 // group against the caller.
-func (s *Service) recheck(ctx context.Context, rev *revision, p *protocol.Protocol, before, e *Entity) (map[string]any, error) {
+func (rv *reviser) recheck(ctx context.Context, rev *revision, p *protocol.Protocol, before, e *Entity) (map[string]any, error) {
 	if rev.act.Unchecked || rev.act.Event == "entity.erased" {
 		return valuesOf(e.Properties)
 	}
-	if err := s.checkGrant(ctx, e, &before.Properties); err != nil {
+	if err := checkGrant(ctx, e, &before.Properties); err != nil {
 		return nil, err
 	}
 	return relationship.Fit(p, e)
@@ -199,12 +207,12 @@ func valuesOf(o Object) (map[string]any, error) {
 
 // storeRevision stores what revise has made. The fault STALE_REVISION tells
 // that somebody else was first.
-func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) error {
+func (rv *reviser) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) error {
 	next := rev.next
 	tx.AfterCommit(func() {
-		s.records.set(recordName{next.Workspace, next.DID}, next.cached())
+		rv.records.set(recordName{next.Workspace, next.DID}, next.cached())
 	})
-	if err := s.maySpeak(ctx, tx, rev); err != nil {
+	if err := rv.maySpeak(ctx, tx, rev); err != nil {
 		return err // somebody has become a principal since it was prepared
 	}
 	stored, err := update(ctx, tx, rev.old, rev.next)
@@ -214,7 +222,7 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 	if !stored {
 		return web.Overtaken()
 	}
-	if err := s.noteSpeakers(ctx, tx, rev.old.NID, rev.speaks); err != nil {
+	if err := rv.noteSpeakers(ctx, tx, rev.old.NID, rev.speaks); err != nil {
 		return err
 	}
 	if err := dropProps(ctx, tx, next.NID, rev.dropped); err != nil {
@@ -229,20 +237,20 @@ func (s *Service) storeRevision(ctx context.Context, tx *db.Tx, rev *revision) e
 	if err := addNames(ctx, tx, next.Workspace, next.NID, rev.named); err != nil {
 		return err
 	}
-	s.noteGroup(tx, next.DomainType)
-	err = s.cfg.Events.Append(ctx, tx, event.Event{
+	rv.noteGroup(tx, next.DomainType)
+	err = rv.events.Append(ctx, tx, event.Event{
 		Workspace: next.Workspace, Type: cmp.Or(rev.act.Event, "entity.updated"), Subject: next.DID, Revision: next.Revision, Data: rev.act.Data,
 	})
 	if err != nil || !rev.certifies {
 		return err
 	}
-	return s.proofs(ctx).Renew(ctx, tx, next.NID, verdict.Place{})
+	return rv.proofs(ctx).Renew(ctx, tx, next.NID, verdict.Place{})
 }
 
 // noteGroup lets the keepers of rights know of a change in a group or an
 // organisation, once it is stored.
-func (s *Service) noteGroup(tx *db.Tx, domain string) {
-	if s.cfg.GroupChanged != nil && (domain == "group" || domain == "organisation") {
-		tx.AfterCommit(s.cfg.GroupChanged)
+func (rv *reviser) noteGroup(tx *db.Tx, domain string) {
+	if rv.groupChanged != nil && (domain == "group" || domain == "organisation") {
+		tx.AfterCommit(rv.groupChanged)
 	}
 }

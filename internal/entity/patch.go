@@ -127,7 +127,7 @@ func (s *Service) prepareChange(ctx context.Context, q db.Querier, r *Row, ifMat
 // withProperties adds to the fault of a change what the protocol says about
 // properties that it changes too.
 func (s *Service) withProperties(ctx context.Context, q db.Querier, e *Entity, before Object, err error) error {
-	p, lost := s.cfg.Protocols.FindAnyIn(ctx, q, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
+	p, lost := s.protocols.FindAnyIn(ctx, q, web.CallerFrom(ctx).Workspace, e.Protocol, e.ProtocolVersion)
 	if lost != nil || bytes.Equal(e.Properties.Value, before.Value) {
 		return err
 	}

@@ -52,7 +52,7 @@ func (p *Prepared) Body() []byte { return slices.Clone(p.row.Body) }
 // record. Faults: ENTITY_INVALID and PROPERTY_SCHEMA_VIOLATION with all wrong
 // fields, PROTOCOL_NOT_FOUND, PROTOCOL_NOT_PUBLISHED, PROTOCOL_VERSION_RETIRED,
 // SCOPE_MISSING, KEY_RESTRICTED.
-func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
+func (cr *creator) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	caller := web.CallerFrom(ctx)
 	d.SplitVersion()
 	e := d.Entity()
@@ -63,9 +63,9 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	d.Check(&c)
 	e.Check(&c)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
-		return nil, s.withRest(ctx, d, err)
+		return nil, cr.withRest(ctx, d, err)
 	}
-	p, err := s.cfg.Protocols.Find(ctx, caller.Workspace, d.Protocol, d.ProtocolVersion)
+	p, err := cr.protocols.Find(ctx, caller.Workspace, d.Protocol, d.ProtocolVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -74,29 +74,29 @@ func (s *Service) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 		err = check.Together(err, invalidRelation("/groups", "not_allowed", "Only an organisation is created with groups."))
 	}
 	if err != nil {
-		return nil, s.withRest(ctx, d, err)
+		return nil, cr.withRest(ctx, d, err)
 	}
-	if err := s.warm(ctx, d.Targets()...); err != nil {
+	if err := cr.warm(ctx, d.Targets()...); err != nil {
 		return nil, err
 	}
-	s.begin(ctx, e, p)
+	cr.begin(ctx, e, p)
 	out := &Prepared{entity: e, chosen: d.DID != "", protocol: p, relations: d.Relationships, externals: namesOf(e.ExternalIDs)}
 	out.props = propsOf(caller.Workspace, p, values)
-	if err := s.checkGrant(ctx, e, nil); err != nil {
+	if err := checkGrant(ctx, e, nil); err != nil {
 		return nil, err
 	}
 	if err := mayName(caller, d.DID, p.DomainType()); err != nil {
 		return nil, err
 	}
-	if err := s.checkFree(ctx, d.DID); err != nil {
+	if err := cr.checkFree(ctx, d.DID); err != nil {
 		return nil, err
 	}
 	if p.DomainType() == "organisation" {
-		if err := s.prepareGroups(ctx, out, d.Groups); err != nil {
+		if err := cr.prepareGroups(ctx, out, d.Groups); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.seal(ctx, out); err != nil {
+	if err := cr.seal(ctx, out); err != nil {
 		return nil, err
 	}
 	return out, checkSize(out.row.Body)
@@ -114,23 +114,23 @@ func mayName(c web.Caller, id, domain string) error {
 }
 
 // begin fills in what the server decides about a new record.
-func (s *Service) begin(ctx context.Context, e *Entity, p *protocol.Protocol) {
-	caller, now := web.CallerFrom(ctx), s.cfg.Now().UTC().Truncate(time.Millisecond)
+func (cr *creator) begin(ctx context.Context, e *Entity, p *protocol.Protocol) {
+	caller, now := web.CallerFrom(ctx), cr.now().UTC().Truncate(time.Millisecond)
 	if e.DID == "" {
-		e.DID = s.cfg.NewDID().String()
+		e.DID = cr.newDID().String()
 	}
 	e.Class, e.DomainType, e.ProtocolVersion, e.Owner = p.Class(), p.DomainType(), p.Version, caller.DID
 	if e.DomainType == "project" {
 		e.Project = e.DID
 	}
-	e.Verification, e.RelayerNode, e.Revision = Verification{Status: "unverified"}, s.cfg.Relayer, 1
+	e.Verification, e.RelayerNode, e.Revision = Verification{Status: "unverified"}, cr.relayer, 1
 	e.Created, e.Updated, e.CreatedBy, e.UpdatedBy = now, now, caller.DID, caller.DID
 	e.Links = twin.LinksOf(e.DID)
 }
 
 // checkGrant lets nobody give a group scopes they lack themselves. before are
 // the properties it had.
-func (s *Service) checkGrant(ctx context.Context, e *Entity, before *Object) error {
+func checkGrant(ctx context.Context, e *Entity, before *Object) error {
 	if e.DomainType != "group" {
 		return nil
 	}
@@ -165,7 +165,7 @@ func restricted(message string) error {
 
 // prepareGroups makes the groups an organisation is created with, and the
 // edges to them.
-func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []GroupDraft) error {
+func (cr *creator) prepareGroups(ctx context.Context, org *Prepared, drafts []GroupDraft) error {
 	if len(drafts) == 0 {
 		drafts = []GroupDraft{{Name: defaultGroup}}
 	}
@@ -177,7 +177,7 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 		if err != nil {
 			return err
 		}
-		g, err := s.Prepare(ctx, Draft{
+		g, err := cr.Prepare(ctx, Draft{
 			Type: groupType, Protocol: groupProtocol, Properties: Object{Value: jsontext.Value(props)},
 			Controllers: org.entity.Controllers,
 		})
@@ -185,13 +185,13 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 			return check.Moved(err, "/properties", fmt.Sprintf("/groups/%d", i))
 		}
 		l := relationship.Row{
-			NID: s.db.NewNID(), DstDID: g.row.DID, Dst: g.row.NID, SrcDID: org.entity.DID, Role: relationship.Contains, Mirror: true,
+			NID: cr.db.NewNID(), DstDID: g.row.DID, Dst: g.row.NID, SrcDID: org.entity.DID, Role: relationship.Contains, Mirror: true,
 			Source: relationship.Declared, AddedAt: org.entity.Created.UnixMilli(), AddedBy: org.entity.CreatedBy,
 		}
 		org.links, org.groups = append(org.links, l), append(org.groups, g)
 		org.entity.Relationships = append(org.entity.Relationships, l.Shown(false))
 		g.entity.Relationships = append(g.entity.Relationships, l.Shown(true))
-		if err := s.seal(ctx, g); err != nil {
+		if err := cr.seal(ctx, g); err != nil {
 			return err
 		}
 	}
@@ -199,18 +199,18 @@ func (s *Service) prepareGroups(ctx context.Context, org *Prepared, drafts []Gro
 }
 
 // seal decides the status of a new record, renders it and makes its row.
-func (s *Service) seal(ctx context.Context, p *Prepared) error {
+func (cr *creator) seal(ctx context.Context, p *Prepared) error {
 	if p.row.NID == 0 {
-		p.row.NID = s.db.NewNID()
+		p.row.NID = cr.db.NewNID()
 		for i := range p.links {
 			p.links[i].Src = p.row.NID
 		}
 	}
-	return s.sealRow(ctx, p.entity, p.protocol, &p.row)
+	return cr.sealRow(ctx, p.entity, p.protocol, &p.row)
 }
 
-func (s *Service) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol, row *Row) error {
-	e.MissingRelationships = relationship.Missing(p, e.DomainType, relationship.Counter(e, s.cfg.Now()))
+func (cr *creator) sealRow(ctx context.Context, e *Entity, p *protocol.Protocol, row *Row) error {
+	e.MissingRelationships = relationship.Missing(p, e.DomainType, relationship.Counter(e, cr.now()))
 	e.Status = StatusActive
 	if len(e.MissingRelationships) > 0 {
 		e.Status = StatusDraft

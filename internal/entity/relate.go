@@ -3,6 +3,7 @@ package entity
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
@@ -19,12 +20,22 @@ import (
 // maxAncestors is how many twins the search for a circle looks at.
 const maxAncestors = 1000
 
+// relations adds, confirms and ends relationships, shows them at their ends and
+// joins those that have waited for a twin.
+type relations struct {
+	reader
+	reviser
+	idem   *once.Store
+	log    *slog.Logger
+	strict bool
+}
+
 // mayBind wants the caller to control the source of an edge that is declared
 // from its target, where that says something about the source: the members of a
 // group may act as the organisation it belongs to, and what an organisation
 // implements or an oracle verifies is theirs to say. Who may verify anything
 // may name any oracle.
-func (s *Service) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
+func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	if !p.Back || !p.ToGroup() && !relationship.Binds(p.Row.Role) {
 		return nil // the caller changes the source itself, or need not control it
 	}
@@ -35,7 +46,7 @@ func (s *Service) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relation
 	if err != nil {
 		return err
 	}
-	err = s.MayUpdate(ctx, tx, source)
+	err = rl.MayUpdate(ctx, tx, source)
 	if f := fault.As(err); f != nil {
 		return f.With(fault.Field{Pointer: at + "/target", Code: "not_controller", Detail: "Only a controller of this entity may add this to it."})
 	}
@@ -44,7 +55,7 @@ func (s *Service) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relation
 
 // visibleEnd reads the other end of an edge. What does not exist for the
 // caller is nil, as what is not held here.
-func (s *Service) visibleEnd(ctx context.Context, q db.Querier, id string) (*relationship.End, error) {
+func visibleEnd(ctx context.Context, q db.Querier, id string) (*relationship.End, error) {
 	caller := web.CallerFrom(ctx)
 	e, err := relationship.FindEnd(ctx, q, caller.Workspace, id)
 	if err != nil || e == nil || !inside(caller, e.Project) {
@@ -55,8 +66,8 @@ func (s *Service) visibleEnd(ctx context.Context, q db.Querier, id string) (*rel
 
 // lock keeps others from changing twins until tx ends. On SQLite there is one
 // writer.
-func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*relationship.End) error {
-	if s.db.Dialect() != db.Postgres {
+func lock(ctx context.Context, tx *db.Tx, ends ...*relationship.End) error {
+	if tx.Dialect() != db.Postgres {
 		return nil
 	}
 	return relationship.Lock(ctx, tx, ends...)
@@ -69,26 +80,26 @@ func (s *Service) lock(ctx context.Context, tx *db.Tx, ends ...*relationship.End
 // RELATIONSHIP_CLASS_MISMATCH, RELATIONSHIP_EXISTS, RELATIONSHIP_LIMIT,
 // RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, CLAIM_NOT_VERIFIED,
 // CLAIM_ALREADY_VERIFIED, CLAIM_ALREADY_CREDENTIAL, KEY_RESTRICTED.
-func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*Relationship, error) {
+func (rl *relations) RelateTx(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*Relationship, error) {
 	var c fault.Checks
 	d.Check(&c, "")
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
 		return nil, err
 	}
 	ws := web.CallerFrom(ctx).Workspace
-	pl, row, err := s.drawOne(ctx, tx, id, d)
+	pl, row, err := rl.drawOne(ctx, tx, id, d)
 	if err != nil {
 		return nil, err
 	}
 	if pl.Role.Max > 0 {
-		if err := s.checkMax(ctx, tx, pl); err != nil {
+		if err := checkMax(ctx, tx, pl); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.checkOrder(ctx, tx, ws, pl, ""); err != nil {
+	if err := rl.checkOrder(ctx, tx, ws, pl, ""); err != nil {
 		return nil, err
 	}
-	pl.Row.NID, pl.Row.AddedAt, pl.Row.AddedBy = s.db.NewNID(), s.cfg.Now().UnixMilli(), web.CallerFrom(ctx).DID
+	pl.Row.NID, pl.Row.AddedAt, pl.Row.AddedBy = rl.db.NewNID(), rl.now().UnixMilli(), web.CallerFrom(ctx).DID
 	stored, err := relationship.Insert(ctx, tx, ws, &pl.Row)
 	if err != nil {
 		return nil, err
@@ -97,24 +108,24 @@ func (s *Service) RelateTx(ctx context.Context, tx *db.Tx, id string, d Relation
 		return nil, relationship.Exists("/target")
 	}
 	shown := pl.Row.Shown(pl.Back)
-	if err := s.showSelf(ctx, tx, row, pl, shown); err != nil {
+	if err := rl.showSelf(ctx, tx, row, pl, shown); err != nil {
 		return nil, err
 	}
 	if pl.Row.Mirror {
-		if err := s.showAt(ctx, tx, ws, []*relationship.Relationship{pl}); err != nil {
+		if err := rl.showAt(ctx, tx, ws, []*relationship.Relationship{pl}); err != nil {
 			return nil, err
 		}
 	}
-	return &shown, s.proofs(ctx).Follow(ctx, tx, pl)
+	return &shown, rl.proofs(ctx).Follow(ctx, tx, pl)
 }
 
 // Relate is RelateTx in a transaction of its own.
-func (s *Service) Relate(ctx context.Context, id string, d RelationDraft) (web.Reply[*Relationship], error) {
-	if err := s.warm(ctx, id, d.Target); err != nil {
+func (rl *relations) Relate(ctx context.Context, id string, d RelationDraft) (web.Reply[*Relationship], error) {
+	if err := rl.warm(ctx, id, d.Target); err != nil {
 		return web.Reply[*Relationship]{}, err
 	}
-	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
-		r, err := s.RelateTx(ctx, tx, id, d)
+	return once.Do(ctx, rl.idem, func(tx *db.Tx) (web.Reply[*Relationship], error) {
+		r, err := rl.RelateTx(ctx, tx, id, d)
 		if err != nil {
 			return web.Reply[*Relationship]{}, err
 		}
@@ -124,17 +135,17 @@ func (s *Service) Relate(ctx context.Context, id string, d RelationDraft) (web.R
 
 // warm reads the protocols of twins before a transaction needs them: there a
 // look into the store would take a second connection.
-func (s *Service) warm(ctx context.Context, ids ...string) error {
+func (rl *relations) warm(ctx context.Context, ids ...string) error {
 	ws := web.CallerFrom(ctx).Workspace
 	for _, id := range ids {
-		e, err := s.visibleEnd(ctx, s.db, id)
+		e, err := visibleEnd(ctx, rl.db, id)
 		if err != nil {
 			return err
 		}
 		if e == nil {
 			continue
 		}
-		if _, err := s.cfg.Protocols.FindAny(ctx, ws, e.Protocol, e.ProtocolVersion); err != nil {
+		if _, err := rl.protocols.FindAny(ctx, ws, e.Protocol, e.ProtocolVersion); err != nil {
 			return err
 		}
 	}
@@ -142,32 +153,32 @@ func (s *Service) warm(ctx context.Context, ids ...string) error {
 }
 
 // drawOne reads and locks both ends of an edge and checks what they tell.
-func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*relationship.Relationship, *Row, error) {
+func (rl *relations) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*relationship.Relationship, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
-	self, err := s.visibleEnd(ctx, tx, id)
+	self, err := visibleEnd(ctx, tx, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	if self == nil {
 		return nil, nil, notFound()
 	}
-	p, err := s.cfg.Protocols.FindAnyIn(ctx, tx, ws, self.Protocol, self.ProtocolVersion)
+	p, err := rl.protocols.FindAnyIn(ctx, tx, ws, self.Protocol, self.ProtocolVersion)
 	if err != nil {
 		return nil, nil, err
 	}
-	other, err := s.farEnd(ctx, tx, d.Target)
+	other, err := rl.farEnd(ctx, tx, d.Target)
 	if err != nil {
 		return nil, nil, err
 	}
-	pl, err := s.drawer(ctx).Draw(self, other, p, d, "")
+	pl, err := rl.drawer(ctx).Draw(self, other, p, d, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.drawer(ctx).CheckClass(ctx, ws, pl, ""); err != nil {
+	if err := rl.drawer(ctx).CheckClass(ctx, ws, pl, ""); err != nil {
 		return nil, nil, err
 	}
 	if pl.Ordered() {
-		if err := s.cfg.Events.TakeTurn(ctx, tx, ws); err != nil {
+		if err := rl.events.TakeTurn(ctx, tx, ws); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -179,31 +190,20 @@ func (s *Service) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationD
 	if pl.Role.Max > 0 {
 		self.Crowded = false // whoever counts must be alone
 	}
-	if err := s.lock(ctx, tx, locked...); err != nil {
+	if err := lock(ctx, tx, locked...); err != nil {
 		return nil, nil, err
 	}
 	row, err := findByNID(ctx, tx, ws, self.NID)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.mayChange(ctx, tx, row); err != nil {
+	if err := rl.mayChange(ctx, tx, row); err != nil {
 		return nil, nil, err
 	}
 	return pl, row, nil
 }
 
-// mayChange is MayUpdate of a twin that is still in use.
-func (s *Service) mayChange(ctx context.Context, q db.Querier, r *Row) error {
-	if err := s.MayUpdate(ctx, q, r); err != nil {
-		return err
-	}
-	if r.Status == StatusDeactivated {
-		return deactivated()
-	}
-	return nil
-}
-
-func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
+func checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	c := relationship.Count{Role: p.Row.Role, Most: p.Role.Max}
 	count := c.Out
 	if p.Back {
@@ -218,22 +218,22 @@ func (s *Service) checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relat
 
 // showSelf shows a new edge at the twin it was added to. There is an event even
 // when the record has no room for it.
-func (s *Service) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relationship.Relationship, shown Relationship) error {
-	s.noteEdge(tx, p)
-	next, err := s.show(ctx, tx, row, p.OtherDomain(), shown)
+func (rl *relations) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relationship.Relationship, shown Relationship) error {
+	rl.noteEdge(tx, p)
+	next, err := rl.show(ctx, tx, row, p.OtherDomain(), shown)
 	if err != nil {
 		return err
 	}
 	if next == nil {
-		return s.tell(ctx, tx, "relationship.added", row, shown)
+		return rl.tell(ctx, tx, "relationship.added", row, shown)
 	}
 	return mayPlace(ctx, next.Project)
 }
 
 // showAt shows new edges at their other end, which they share.
-func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*relationship.Relationship) error {
+func (rl *relations) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*relationship.Relationship) error {
 	other, self := plans[0].Other, plans[0].Self
-	s.noteEdge(tx, plans[0])
+	rl.noteEdge(tx, plans[0])
 	var shown []Relationship
 	for _, p := range plans {
 		shown = append(shown, p.Row.Shown(!p.Back))
@@ -245,19 +245,19 @@ func (s *Service) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*rel
 	if err != nil {
 		return err
 	}
-	_, err = s.show(ctx, tx, row, self.DomainType, shown...)
+	_, err = rl.show(ctx, tx, row, self.DomainType, shown...)
 	return err
 }
 
 // show adds edges to a record. It returns nil when that leaves it as it is:
 // there is no room, and it waits for none of them.
-func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, edges ...Relationship) (*Row, error) {
+func (rl *relations) show(ctx context.Context, tx *db.Tx, row *Row, other string, edges ...Relationship) (*Row, error) {
 	if row.crowded && !relationship.Places(row.Project, other, edges) {
 		return nil, nil
 	}
 	act := related("relationship.added", edges[0])
 	act.says = slices.ContainsFunc(edges, func(r Relationship) bool { return verdict.Says(row.DomainType, r.Role) })
-	next, err := s.mutate(ctx, tx, row, act, func(e *Entity) error {
+	next, err := rl.Mutate(ctx, tx, row, act, func(e *Entity) error {
 		full, project := e.MoreRelationships, e.Project
 		for _, r := range edges {
 			relationship.Show(e, r, other)
@@ -265,7 +265,7 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 		if !full || e.Project != project || act.says {
 			return nil
 		}
-		missing, err := s.missingOf(ctx, tx, e, row.NID)
+		missing, err := rl.missingOf(ctx, tx, e, row.NID)
 		if err == nil && slices.Equal(missing, e.MissingRelationships) {
 			err = errUnchanged
 		}
@@ -278,9 +278,9 @@ func (s *Service) show(ctx context.Context, tx *db.Tx, row *Row, other string, e
 }
 
 // noteEdge lets the keepers of rights know of an edge to a group.
-func (s *Service) noteEdge(tx *db.Tx, p *relationship.Relationship) {
+func (rl *relations) noteEdge(tx *db.Tx, p *relationship.Relationship) {
 	if p.ToGroup() {
-		s.noteGroup(tx, "group")
+		rl.noteGroup(tx, "group")
 	}
 }
 
@@ -298,8 +298,8 @@ func edgeData(r Relationship) any {
 }
 
 // tell appends an event about an edge of a twin.
-func (s *Service) tell(ctx context.Context, tx *db.Tx, typ string, row *Row, r Relationship) error {
-	return s.cfg.Events.Append(ctx, tx, event.Event{
+func (rv *reviser) tell(ctx context.Context, tx *db.Tx, typ string, row *Row, r Relationship) error {
+	return rv.events.Append(ctx, tx, event.Event{
 		Workspace: row.Workspace, Type: typ, Subject: row.DID, Revision: row.Revision, Data: edgeData(r),
 	})
 }

@@ -16,30 +16,30 @@ import (
 // withRest adds to the fault of a draft whatever else is wrong with it, by
 // itself, by its protocol, if there is one, and by the ends of its
 // relationships: all is named at once.
-func (s *Service) withRest(ctx context.Context, d Draft, err error) error {
+func (cr *creator) withRest(ctx context.Context, d Draft, err error) error {
 	err = check.Together(err, d.Validate())
 	d.SplitVersion()
-	p, missing := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, d.Protocol, d.ProtocolVersion)
+	p, missing := cr.protocols.Find(ctx, web.CallerFrom(ctx).Workspace, d.Protocol, d.ProtocolVersion)
 	if missing != nil || len(d.Relationships) > twin.MaxRelations {
 		return err
 	}
 	_, broken := relationship.Fit(p, d.Entity())
 	row := Row{DID: d.DID, Class: p.Class(), DomainType: p.DomainType()}
-	return s.withRelations(ctx, s.db, &Prepared{row: row, protocol: p, relations: d.Relationships}, check.Together(err, broken))
+	return cr.withRelations(ctx, cr.db, &Prepared{row: row, protocol: p, relations: d.Relationships}, check.Together(err, broken))
 }
 
 // withRelations adds to the fault of a new twin what is wrong with its
 // relationships, as far as their ends tell.
-func (s *Service) withRelations(ctx context.Context, q db.Querier, p *Prepared, err error) error {
+func (cr *creator) withRelations(ctx context.Context, q db.Querier, p *Prepared, err error) error {
 	for i, d := range p.relations {
 		at := fmt.Sprintf("/relationships/%d", i)
-		other, lost := s.visibleEnd(ctx, q, d.Target)
+		other, lost := visibleEnd(ctx, q, d.Target)
 		if lost != nil {
 			return lost
 		}
-		pl, wrong := s.drawer(ctx).Draw(p.end(), other, p.protocol, d, at)
+		pl, wrong := cr.drawer(ctx).Draw(p.end(), other, p.protocol, d, at)
 		if wrong == nil {
-			wrong = s.drawer(ctx).CheckClass(ctx, web.CallerFrom(ctx).Workspace, pl, at)
+			wrong = cr.drawer(ctx).CheckClass(ctx, web.CallerFrom(ctx).Workspace, pl, at)
 		}
 		err = check.Together(err, wrong)
 	}
@@ -48,20 +48,20 @@ func (s *Service) withRelations(ctx context.Context, q db.Querier, p *Prepared, 
 
 // checkFree refuses a chosen DID that is a protocol's, or of a principal the
 // caller may not make a twin for. Protocols do the same with the DIDs of twins.
-func (s *Service) checkFree(ctx context.Context, id string) error {
+func (cr *creator) checkFree(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
 	ws := web.CallerFrom(ctx).Workspace
-	if held, err := s.cfg.Protocols.Holds(ctx, ws, id); err != nil || held {
+	if held, err := cr.protocols.Holds(ctx, ws, id); err != nil || held {
 		return cmp.Or(err, taken())
 	}
-	if s.cfg.Speakers != nil {
-		if may, err := s.cfg.Speakers.MayName(ctx, s.db, ws, id); err != nil || !may {
+	if cr.speakers != nil {
+		if may, err := cr.speakers.MayName(ctx, cr.db, ws, id); err != nil || !may {
 			return cmp.Or(err, taken())
 		}
 	}
-	return s.warmAwaited(ctx, id, relationship.Page{Limit: maxJoined})
+	return cr.warmAwaited(ctx, id, relationship.Page{Limit: maxJoined})
 }
 
 func deactivated() error {
@@ -69,8 +69,8 @@ func deactivated() error {
 }
 
 // drawer draws edges.
-func (s *Service) drawer(ctx context.Context) relationship.Drawer {
-	return relationship.Drawer{Strict: s.cfg.StrictRefs, Confirms: mayConfirm(ctx), Protocols: s.cfg.Protocols}
+func (rl *relations) drawer(ctx context.Context) relationship.Drawer {
+	return relationship.Drawer{Strict: rl.strict, Confirms: mayConfirm(ctx), Protocols: rl.protocols}
 }
 
 func invalidRelation(pointer, code, detail string) error {

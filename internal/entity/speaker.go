@@ -58,30 +58,30 @@ func without(a, b []string) []string {
 
 // maySpeak holds a revision that changes who speaks for a twin against who the
 // caller is. Who may erase somebody is decided where that is done.
-func (s *Service) maySpeak(ctx context.Context, q db.Querier, rev *revision) error {
-	if s.cfg.Speakers == nil || rev.speaks == nil || rev.act.Event == "entity.erased" {
+func (rv *reviser) maySpeak(ctx context.Context, q db.Querier, rev *revision) error {
+	if rv.speakers == nil || rev.speaks == nil || rev.act.Event == "entity.erased" {
 		return nil
 	}
-	return s.cfg.Speakers.MayChange(ctx, q, rev.old.Workspace, rev.old.DID)
+	return rv.speakers.MayChange(ctx, q, rev.old.Workspace, rev.old.DID)
 }
 
 // noteCame notes the keys that a twin is made with. No key speaks for a DID that
 // somebody has chosen: it may be somebody else's.
-func (s *Service) noteCame(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
+func (rv *reviser) noteCame(ctx context.Context, tx *db.Tx, p *Prepared, row *Row) error {
 	keys := p.entity.Keys()
-	if p.chosen || s.cfg.Speakers == nil || len(keys) == 0 {
+	if p.chosen || rv.speakers == nil || len(keys) == 0 {
 		return nil
 	}
-	return s.cfg.Speakers.Changed(ctx, tx, Speaking{Workspace: row.Workspace, DID: row.DID, Came: keys})
+	return rv.speakers.Changed(ctx, tx, Speaking{Workspace: row.Workspace, DID: row.DID, Came: keys})
 }
 
 // noteSpeakers notes the keys that came to a row and went with a revision.
-func (s *Service) noteSpeakers(ctx context.Context, tx *db.Tx, nid int64, p *Speaking) error {
-	if p == nil || s.cfg.Speakers == nil || len(p.Came)+len(p.Gone) == 0 && !p.Left {
+func (rv *reviser) noteSpeakers(ctx context.Context, tx *db.Tx, nid int64, p *Speaking) error {
+	if p == nil || rv.speakers == nil || len(p.Came)+len(p.Gone) == 0 && !p.Left {
 		return nil
 	}
 	if chosen, err := findChosen(ctx, tx, nid); err != nil || chosen {
 		return err
 	}
-	return s.cfg.Speakers.Changed(ctx, tx, *p)
+	return rv.speakers.Changed(ctx, tx, *p)
 }

@@ -59,8 +59,8 @@ func find(ctx context.Context, q db.Querier, ws, id string) (*Row, error) {
 
 // findForUpdate is find for a row that is about to change. On SQLite there is
 // one writer; on PostgreSQL others wait until tx has ended.
-func findForUpdate(ctx context.Context, tx *db.Tx, d db.Dialect, ws, id string) (*Row, error) {
-	if d == db.Postgres {
+func findForUpdate(ctx context.Context, tx *db.Tx, ws, id string) (*Row, error) {
+	if tx.Dialect() == db.Postgres {
 		return found(scan(tx.QueryRow(ctx, selectEntityForUpdatePostgres, id, ws)))
 	}
 	return find(ctx, tx, ws, id)

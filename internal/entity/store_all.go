@@ -21,7 +21,7 @@ var ErrTaken = errors.New("a DID or an external id is taken")
 // StoreAllTx stores prepared twins in their order, as StoreTx does one, with
 // some in each statement. It returns their rows. After ErrTaken, or a fault of
 // StoreTx, tx has to be undone: some are stored and others are not.
-func (s *Service) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) ([]*Row, error) {
+func (cr *creator) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) ([]*Row, error) {
 	out := make([]*Row, 0, len(list))
 	caller := web.CallerFrom(ctx)
 	for len(list) > 0 {
@@ -29,19 +29,19 @@ func (s *Service) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) (
 		if n < 0 {
 			n = len(list)
 		}
-		n, err := s.untilAwaited(ctx, tx, list[:n])
+		n, err := cr.untilAwaited(ctx, tx, list[:n])
 		if err != nil {
 			return nil, err
 		}
 		if n == 0 { // it has edges or groups, or is refused
-			r, err := s.StoreTx(ctx, tx, list[0])
+			r, err := cr.StoreTx(ctx, tx, list[0])
 			if err != nil {
 				return nil, err
 			}
 			out, list = append(out, r), list[1:]
 			continue
 		}
-		if err := s.storePlain(ctx, tx, list[:n]); err != nil {
+		if err := cr.storePlain(ctx, tx, list[:n]); err != nil {
 			return nil, err
 		}
 		for _, p := range list[:n] {
@@ -54,7 +54,7 @@ func (s *Service) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) (
 }
 
 // untilAwaited tells how many twins come before one that edges wait for.
-func (s *Service) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared) (int, error) {
+func (cr *creator) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared) (int, error) {
 	var ids []string
 	for _, p := range list {
 		if p.chosen {
@@ -64,7 +64,7 @@ func (s *Service) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared)
 	if len(ids) == 0 {
 		return len(list), nil
 	}
-	s.lookAgain(ctx, tx, ids...)
+	cr.lookAgain(ctx, tx, ids...)
 	waited, err := relationship.Awaited(ctx, tx, list[0].row.Workspace, ids...)
 	if err != nil {
 		return 0, err
@@ -87,23 +87,23 @@ func (p *Prepared) plain() bool {
 
 // Ready makes the statements of a twin before its transaction, if they are
 // known by then: the store has enough to do.
-func (s *Service) Ready(ctx context.Context, p *Prepared) (err error) {
+func (cr *creator) Ready(ctx context.Context, p *Prepared) (err error) {
 	if p.plain() {
-		p.ready, err = s.readyFor(ctx, p, &p.row)
+		p.ready, err = cr.readyFor(ctx, p, &p.row)
 	}
 	return err
 }
 
 // storePlain stores twins without edges: the rows of all, then the index of
 // all, then the events in the order of the list.
-func (s *Service) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) error {
+func (cr *creator) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) error {
 	rows, events := make([][]any, len(list)), make([]*event.Prepared, len(list))
 	var props []propOf
 	var names []nameOf
 	for i, p := range list {
 		r, err := p.ready, error(nil)
 		if r == nil {
-			if r, err = s.readyFor(ctx, p, &p.row); err != nil {
+			if r, err = cr.readyFor(ctx, p, &p.row); err != nil {
 				return err
 			}
 		}
@@ -114,13 +114,13 @@ func (s *Service) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) e
 		for _, x := range p.externals {
 			names = append(names, nameOf{Name: x, NID: p.row.NID})
 		}
-		s.noteGroup(tx, p.row.DomainType)
+		cr.noteGroup(tx, p.row.DomainType)
 	}
 	if err := insertAll(ctx, tx, rows); err != nil {
 		return err
 	}
 	for _, p := range list {
-		if err := s.noteCame(ctx, tx, p, &p.row); err != nil {
+		if err := cr.noteCame(ctx, tx, p, &p.row); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (s *Service) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) e
 	if ok, err := addAllNames(ctx, tx, list[0].row.Workspace, names); err != nil || !ok {
 		return cmp.Or(err, ErrTaken)
 	}
-	return s.cfg.Events.AppendAll(ctx, tx, events)
+	return cr.events.AppendAll(ctx, tx, events)
 }
 
 // manyEntities is how many rows one statement has. Those that are left over go

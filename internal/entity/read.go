@@ -1,0 +1,139 @@
+package entity
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/mask"
+	"github.com/hearth-dmrv/hearth/internal/entity/twin"
+	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// reader finds twins for callers, shows them what they may see and decides what
+// they may change.
+type reader struct {
+	db         *db.DB
+	records    *records
+	mask       *mask.Mask
+	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
+}
+
+// Find reads a twin of the caller's workspace and projects. Any other is as
+// missing as one that never was: ENTITY_NOT_FOUND.
+func (rd *reader) Find(ctx context.Context, q db.Querier, id string) (*Row, error) {
+	caller := web.CallerFrom(ctx)
+	r, err := find(ctx, q, caller.Workspace, id)
+	return visible(caller, r, err)
+}
+
+// FindForUpdate is Find for a twin that tx is about to change: until tx ends
+// nobody else changes it.
+func (rd *reader) FindForUpdate(ctx context.Context, tx *db.Tx, id string) (*Row, error) {
+	caller := web.CallerFrom(ctx)
+	r, err := findForUpdate(ctx, tx, caller.Workspace, id)
+	return visible(caller, r, err)
+}
+
+func visible(c web.Caller, r *Row, err error) (*Row, error) {
+	if err == nil && !inside(c, r.Project) {
+		return nil, notFound()
+	}
+	return r, err
+}
+
+// Read gives the record of a twin as the caller may see it, and its revision.
+// The fault is ENTITY_NOT_FOUND.
+func (rd *reader) Read(ctx context.Context, id string) ([]byte, int64, error) {
+	r, err := rd.read(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	body, err := rd.mask.Record(ctx, rd.db, r.protocol, r.body)
+	return body, r.revision, err
+}
+
+// read is Find for those who want nothing but the record.
+func (rd *reader) read(ctx context.Context, id string) (cached, error) {
+	caller := web.CallerFrom(ctx)
+	name := recordName{caller.Workspace, id}
+	found, evicted, ok := rd.records.get(name)
+	if !ok {
+		r, err := find(ctx, rd.db, caller.Workspace, id)
+		if err != nil {
+			return cached{}, err
+		}
+		found = r.cached()
+		rd.records.put(name, found, evicted)
+	}
+	if !inside(caller, found.project) {
+		return cached{}, notFound()
+	}
+	return found, nil
+}
+
+// See is how the caller of ctx sees twins: every record that leaves the server
+// goes through it.
+func (rd *reader) See(ctx context.Context) *mask.Sight { return rd.mask.See(ctx) }
+
+// Answer is the record of a twin as it is sent to the caller of ctx.
+func (rd *reader) Answer(ctx context.Context, q db.Querier, r *Row) (web.Reply[*Entity], error) {
+	body, err := rd.mask.Record(ctx, q, r.Protocol, r.Body)
+	return web.Reply[*Entity]{Raw: body, ETag: web.ETag(r.Revision)}, err
+}
+
+// Made reports whether the DID of a twin was made here, so that it is nobody
+// else's. The maker of the twin may have chosen any other.
+func (rd *reader) Made(ctx context.Context, q db.Querier, r *Row) (bool, error) {
+	chosen, err := findChosen(ctx, q, r.NID)
+	return !chosen, err
+}
+
+// MayUpdate is nil when the caller controls the twin, as itself or through a
+// group, else the fault NOT_CONTROLLER. That the caller has the scope
+// entities:write is the route's matter.
+func (rd *reader) MayUpdate(ctx context.Context, q db.Querier, r *Row) error {
+	controllers, err := twin.ControllersOf(r.Body)
+	if err != nil {
+		return err
+	}
+	caller := web.CallerFrom(ctx)
+	if caller.DID != "" && slices.Contains(controllers, caller.DID) {
+		return nil
+	}
+	as, err := rd.controlsAs(ctx, q, caller)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(as, func(d string) bool { return slices.Contains(controllers, d) }) {
+		return nil
+	}
+	return fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only a controller of the entity may change it. controllers lists them; a caller with entities:transfer can hand it over: POST /v1/entities/{did}/transfer.")
+}
+
+// mayChange is MayUpdate of a twin that is still in use.
+func (rd *reader) mayChange(ctx context.Context, q db.Querier, r *Row) error {
+	if err := rd.MayUpdate(ctx, q, r); err != nil {
+		return err
+	}
+	if r.Status == StatusDeactivated {
+		return deactivated()
+	}
+	return nil
+}
+
+// Brief is a twin in a few words, for graphs and expanded links.
+type Brief struct {
+	DID        string `json:"did"`
+	Type       string `json:"type"`
+	Class      string `json:"class"`
+	DomainType string `json:"domainType"`
+	Status     Status `json:"status"`
+	Name       string `json:"name,omitzero" doc:"The beginning of its name: properties.name, else metadata.name; where that is personal, only with the scope entities:pii."`
+}
+
+// Summary is a twin in a few words.
+func Summary(r *Row) Brief {
+	return Brief{DID: r.DID, Type: r.Type, Class: r.Class, DomainType: r.DomainType, Status: r.Status, Name: r.Name}
+}

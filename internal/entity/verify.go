@@ -1,0 +1,110 @@
+package entity
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// verifier weighs what callers say of twins.
+type verifier struct {
+	needs
+	controlsAs func(ctx context.Context, q db.Querier, c web.Caller) ([]string, error)
+	knownAs    func(ctx context.Context, q db.Querier, c web.Caller) (own, others []string, err error)
+}
+
+// bench is where the caller judges claims.
+func (vf *verifier) bench(ctx context.Context) verdict.Bench {
+	c := web.CallerFrom(ctx)
+	return verdict.Bench{Protocols: vf.protocols, Workspace: c.Workspace, Caller: c.DID, Known: []string{c.DID}, Now: vf.now()}
+}
+
+// seat finds out for a bench as whom the caller judges, and as whom it may have a
+// part in a claim: by any of its names, and whatever key it comes with.
+func (vf *verifier) seat(ctx context.Context, q db.Querier, b *verdict.Bench) (err error) {
+	c := web.CallerFrom(ctx)
+	if b.As, err = vf.controlsAs(ctx, q, c); err != nil {
+		return err
+	}
+	own, others, err := vf.knownAs(ctx, q, c)
+	if err != nil {
+		return err
+	}
+	b.Known = slices.Concat(own, others)
+	for _, id := range own {
+		parts, err := vf.controlsAs(ctx, q, web.Caller{Workspace: b.Workspace, DID: id})
+		if err != nil {
+			return err
+		}
+		b.Parts = append(b.Parts, parts...)
+	}
+	return nil
+}
+
+// weigh is the verification of a twin after a verdict. What a claim has become
+// rests on its own.
+func (vf *verifier) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Verification, error) {
+	b := vf.bench(ctx)
+	if r.DomainType != "claim" {
+		return b.Plain(v), nil
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return Verification{}, err
+	}
+	if err := vf.seat(ctx, tx, &b); err != nil {
+		return Verification{}, err
+	}
+	next, err := b.Weigh(ctx, tx, r.NID, e, v)
+	if err == nil && e.Verification.Status == verdict.Verified && next.Status != verdict.Verified {
+		err = vf.checkDependants(ctx, tx, r)
+	}
+	return next, err
+}
+
+// VerifyTx notes what the caller says about a twin. The verdict names the
+// revision it is about, by ifMatch or by itself; other verdicts since are no
+// hindrance. The same verdict again leaves everything as it is. Faults:
+// ENTITY_NOT_FOUND, ENTITY_INVALID, ENTITY_DEACTIVATED, those of web.Judged, and
+// of a claim ACTIVE_DEPENDANTS and those of verdict.Bench.
+func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
+	if err := verdict.Validate(v); err != nil {
+		return nil, err
+	}
+	r, err := s.inUse(ctx, tx, id, "")
+	if err != nil {
+		return nil, err
+	}
+	judged, err := web.Judged{IfMatch: ifMatch, Revision: v.Revision}.Check(r.stated, r.Revision)
+	if err != nil {
+		return nil, err
+	}
+	v.Revision = &judged
+	if said, err := s.verdicts.bench(ctx).Said(ctx, tx, r.NID, v); err != nil || said {
+		return r, err
+	}
+	next, err := s.verdicts.weigh(ctx, tx, r, v)
+	if err != nil {
+		return nil, err
+	}
+	act := Action{Name: "verify", Reason: v.Reason, Event: "entity.verified", Data: map[string]any{"status": next.Status}}
+	return s.Mutate(ctx, tx, r, act, func(e *Entity) error {
+		e.Verification = next
+		return nil
+	})
+}
+
+// Verify is VerifyTx in a transaction of its own.
+func (s *Service) Verify(ctx context.Context, id, ifMatch string, v Verdict) (web.Reply[*Entity], error) {
+	if e, err := visibleEnd(ctx, s.db, id); err != nil {
+		return web.Reply[*Entity]{}, err
+	} else if e != nil && e.DomainType == "claim" {
+		if err := s.verdicts.bench(ctx).Warm(ctx, s.db, e.NID); err != nil {
+			return web.Reply[*Entity]{}, err
+		}
+	}
+	return s.once(ctx, func(tx *db.Tx) (*Row, error) { return s.VerifyTx(ctx, tx, id, ifMatch, v) })
+}
