@@ -42,7 +42,6 @@ func (r rule) about(name string, n int) string {
 var held = map[rule]map[string]int{
 	manyMethods: {
 		"internal/app.App":                 66,
-		"internal/entity/bulk.importer":    45,
 		"internal/entity/protocol.Service": 60,
 	},
 }

@@ -20,6 +20,24 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
+// carrier makes twins of the rows of a file, and changes those that are there.
+type carrier struct {
+	db        *db.DB
+	entities  *entity.Service
+	protocols *protocol.Service
+	p         *importJob
+	reason    string // for the history
+	// seen are the names the rows so far have taken: a dry run stores nothing
+	// that a row could clash with or refer to, and must say what the real one
+	// says.
+	seen *takenNames
+	// lines are the places of rows that name a DID, by the hash of it: a file
+	// may have a million.
+	lines   map[uint64]int64
+	seed    maphash.Seed
+	foreign map[string]bool // what is known of lists of controllers, see control
+}
+
 // uncarried are the members of a record that somebody has said of a twin and
 // that are not taken from a file, with what becomes of them. A row whose twin
 // says something else has a warning.
@@ -101,22 +119,22 @@ func same(a, b jsontext.Value) bool {
 // control makes the caller one more controller of a twin whose row names only
 // controllers that are not held here: nobody could change it, not even the
 // caller, who may have to complete it after later rows.
-func (w *importer) control(ctx context.Context, r *row) error {
+func (ca *carrier) control(ctx context.Context, r *row) error {
 	if r.draft.Controller == "" && len(r.draft.Controllers) == 0 {
 		return nil
 	}
 	named := r.draft.Entity().Controllers
 	name := strings.Join(named, " ")
-	foreign, known := w.foreign[name]
+	foreign, known := ca.foreign[name]
 	if !known {
 		var err error
-		if foreign, err = w.areForeign(ctx, named); err != nil {
+		if foreign, err = ca.areForeign(ctx, named); err != nil {
 			return err
 		}
-		if len(w.foreign) >= maxForeign {
-			clear(w.foreign)
+		if len(ca.foreign) >= maxForeign {
+			clear(ca.foreign)
 		}
-		w.foreign[name] = foreign
+		ca.foreign[name] = foreign
 	}
 	if !foreign {
 		return nil
@@ -134,21 +152,21 @@ const maxForeign = 1000
 
 // areForeign says that the caller does not control what these controllers do,
 // and that none of them is a twin that was here before the file.
-func (w *importer) areForeign(ctx context.Context, named []string) (bool, error) {
+func (ca *carrier) areForeign(ctx context.Context, named []string) (bool, error) {
 	body, err := web.Encode(map[string]any{"controllers": named})
 	if err != nil {
 		return false, err
 	}
 	// Nobody but the controllers of a record is asked about.
-	err = w.s.cfg.Entities.MayUpdate(ctx, w.s.db, &entity.Row{Workspace: web.CallerFrom(ctx).Workspace, Body: body})
+	err = ca.entities.MayUpdate(ctx, ca.db, &entity.Row{Workspace: web.CallerFrom(ctx).Workspace, Body: body})
 	if fault.CodeOf(err) != "NOT_CONTROLLER" {
 		return false, err
 	}
 	for _, id := range named {
-		if _, ok := w.lines[maphash.String(w.seed, id)]; ok {
+		if _, ok := ca.lines[maphash.String(ca.seed, id)]; ok {
 			continue
 		}
-		if _, err := w.s.cfg.Entities.Find(ctx, w.s.db, id); fault.KindOf(err) != fault.NotFound {
+		if _, err := ca.entities.Find(ctx, ca.db, id); fault.KindOf(err) != fault.NotFound {
 			return false, err
 		}
 	}
@@ -158,10 +176,10 @@ func (w *importer) areForeign(ctx context.Context, named []string) (bool, error)
 // make prepares the twin of a row. An organisation that contains groups gets no
 // other; a twin that is to stay a draft gets its edges once it is stored, for
 // one that has all it needs would be active.
-func (w *importer) make(ctx context.Context, r *row) (*entity.Prepared, error) {
+func (ca *carrier) make(ctx context.Context, r *row) (*entity.Prepared, error) {
 	if r.status == entity.StatusDraft {
 		r.after, r.draft.Relationships = r.draft.Relationships, nil
-		return w.s.cfg.Entities.Prepare(ctx, r.draft)
+		return ca.entities.Prepare(ctx, r.draft)
 	}
 	var groups []string
 	for _, d := range r.draft.Relationships {
@@ -169,17 +187,17 @@ func (w *importer) make(ctx context.Context, r *row) (*entity.Prepared, error) {
 			groups = append(groups, d.Target)
 		}
 	}
-	if len(groups) == 0 || len(r.draft.Groups) > 0 || w.domainOf(ctx, r) != "organisation" {
-		return w.s.cfg.Entities.Prepare(ctx, r.draft)
+	if len(groups) == 0 || len(r.draft.Groups) > 0 || ca.domainOf(ctx, r) != "organisation" {
+		return ca.entities.Prepare(ctx, r.draft)
 	}
 	r.groups = groups
-	return w.s.cfg.Entities.PrepareWithGroups(ctx, r.draft)
+	return ca.entities.PrepareWithGroups(ctx, r.draft)
 }
 
 // wrongValues is what is wrong with the properties of a row that changes a twin
 // an earlier row has made, which a dry run has not stored.
-func (w *importer) wrongValues(ctx context.Context, r *row) *fault.Error {
-	p := w.protocolOf(ctx, r)
+func (ca *carrier) wrongValues(ctx context.Context, r *row) *fault.Error {
+	p := ca.protocolOf(ctx, r)
 	var values map[string]any
 	if p == nil || r.draft.Properties.IsZero() || json.Unmarshal(r.draft.Properties.Value, &values) != nil {
 		return nil
@@ -195,8 +213,8 @@ func (w *importer) wrongValues(ctx context.Context, r *row) *fault.Error {
 
 // domainOf is the domain type of the twin of a row; "" when its protocol is not
 // to be had.
-func (w *importer) domainOf(ctx context.Context, r *row) string {
-	if p := w.protocolOf(ctx, r); p != nil {
+func (ca *carrier) domainOf(ctx context.Context, r *row) string {
+	if p := ca.protocolOf(ctx, r); p != nil {
 		return p.DomainType()
 	}
 	return ""
@@ -204,10 +222,10 @@ func (w *importer) domainOf(ctx context.Context, r *row) string {
 
 // protocolOf is the protocol of a row; nil when it is not to be had: who makes
 // the twin says why.
-func (w *importer) protocolOf(ctx context.Context, r *row) *protocol.Protocol {
+func (ca *carrier) protocolOf(ctx context.Context, r *row) *protocol.Protocol {
 	d := entity.Draft{Protocol: r.draft.Protocol, ProtocolVersion: r.draft.ProtocolVersion}
 	d.SplitVersion()
-	p, err := w.s.cfg.Protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, d.Protocol, d.ProtocolVersion)
+	p, err := ca.protocols.FindAny(ctx, web.CallerFrom(ctx).Workspace, d.Protocol, d.ProtocolVersion)
 	if err != nil {
 		return nil
 	}
@@ -220,43 +238,43 @@ func (r *row) plain() bool {
 }
 
 // finish takes a new twin to what its row says besides the draft.
-func (w *importer) finish(ctx context.Context, tx *db.Tx, r *row, made *entity.Row) (*entity.Row, error) {
+func (ca *carrier) finish(ctx context.Context, tx *db.Tx, r *row, made *entity.Row) (*entity.Row, error) {
 	if r.plain() {
 		return made, nil
 	}
 	for _, d := range r.after {
-		if _, err := w.s.cfg.Entities.RelateTx(ctx, tx, made.DID, d); err != nil {
+		if _, err := ca.entities.RelateTx(ctx, tx, made.DID, d); err != nil {
 			return nil, err
 		}
 	}
 	// An organisation always has an active group: its groups have waited for it.
 	for _, id := range r.groups {
-		g, err := w.s.cfg.Entities.Find(ctx, tx, id)
+		g, err := ca.entities.Find(ctx, tx, id)
 		if err != nil {
 			return nil, err
 		}
 		if g.Status == entity.StatusDraft {
-			if _, err := w.transition(ctx, tx, id, entity.StatusActive); err != nil {
+			if _, err := ca.transition(ctx, tx, id, entity.StatusActive); err != nil {
 				return nil, err
 			}
 		}
 	}
-	now, err := w.s.cfg.Entities.Find(ctx, tx, made.DID)
+	now, err := ca.entities.Find(ctx, tx, made.DID)
 	if err != nil {
 		return nil, err
 	}
-	return w.settle(ctx, tx, r, now)
+	return ca.settle(ctx, tx, r, now)
 }
 
 // settle takes an active twin to the status its row says, except to the end of
 // its life: others may still refer to it.
-func (w *importer) settle(ctx context.Context, tx *db.Tx, r *row, now *entity.Row) (*entity.Row, error) {
+func (ca *carrier) settle(ctx context.Context, tx *db.Tx, r *row, now *entity.Row) (*entity.Row, error) {
 	if now.Status == entity.StatusActive && (r.status == entity.StatusSuspended || r.status == entity.StatusCompleted) {
-		return w.transition(ctx, tx, now.DID, r.status)
+		return ca.transition(ctx, tx, now.DID, r.status)
 	}
 	return now, nil
 }
 
-func (w *importer) transition(ctx context.Context, tx *db.Tx, id string, to entity.Status) (*entity.Row, error) {
-	return w.s.cfg.Entities.TransitionTx(ctx, tx, id, "", entity.Transition{To: to, Reason: "import " + w.run.ID})
+func (ca *carrier) transition(ctx context.Context, tx *db.Tx, id string, to entity.Status) (*entity.Row, error) {
+	return ca.entities.TransitionTx(ctx, tx, id, "", entity.Transition{To: to, Reason: ca.reason})
 }

@@ -127,8 +127,11 @@ func (s *Service) importFile(ctx context.Context, r *job.Run, id string, p *impo
 	// Look at all of it first: a file that is broken somewhere stores nothing,
 	// progress has a total, and rows may refer to later ones.
 	w := &importer{
-		s: s, run: r, p: p, file: f, st: st, pace: newPace(s.db), resumed: resumed,
-		seen: newTakenNames(slices.Sorted(maps.Keys(uncarried))...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
+		carrier: carrier{
+			db: s.db, entities: s.cfg.Entities, protocols: s.cfg.Protocols, p: p, reason: "import " + r.ID,
+			seen: newTakenNames(slices.Sorted(maps.Keys(uncarried))...), lines: map[uint64]int64{}, seed: maphash.MakeSeed(), foreign: map[string]bool{},
+		},
+		run: r, file: f, st: st, pace: newPace(s.db), resumed: resumed,
 	}
 	total, groups, err := w.count(ctx, open)
 	if err != nil {
@@ -182,23 +185,12 @@ func place(line int64, group bool) int64 {
 
 // importer is one run of an import.
 type importer struct {
-	s    *Service
-	run  *job.Run
-	p    *importJob
-	file *file.File
-	st   importState
-	pace *pace
-
+	carrier
+	run     *job.Run
+	file    *file.File
+	st      importState
+	pace    *pace
 	resumed bool // an earlier attempt has stored rows
-	// seen are the names the rows so far have taken: a dry run stores nothing
-	// that a row could clash with or refer to, and must say what the real one
-	// says.
-	seen *takenNames
-	// lines are the places of rows that name a DID, by the hash of it: a file
-	// may have a million.
-	lines   map[uint64]int64
-	seed    maphash.Seed
-	foreign map[string]bool // what is known of lists of controllers, see control
 }
 
 // passes stores the rows, then the edges to rows that came later, then ends the
@@ -220,7 +212,7 @@ func (w *importer) passes(ctx context.Context, open func() (*sheet.Reader, error
 	}
 	w.st.Ended = true
 	w.run.SetResult(reported{w.st.Counts, reportLinks("imports", w.run.ID)})
-	return w.s.db.InTx(ctx, func(tx *db.Tx) error { return w.run.Save(ctx, tx, w.st) })
+	return w.db.InTx(ctx, func(tx *db.Tx) error { return w.run.Save(ctx, tx, w.st) })
 }
 
 // groups stores the groups of a file that has other rows too.
@@ -249,7 +241,7 @@ func (w *importer) all(ctx context.Context, in *sheet.Reader) error {
 			return p.err
 		}
 		w.note(&p)
-		out, err := storeChunk(ctx, w.s.db, chunk{Steps: p.steps, All: w.allOf(&p), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
+		out, err := storeChunk(ctx, w.db, chunk{Steps: p.steps, All: w.allOf(&p), Dry: w.p.DryRun, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
 			return w.seal(ctx, tx, p.lines, out, first)
 		}})
 		if err != nil {

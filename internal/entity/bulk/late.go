@@ -50,9 +50,9 @@ func text(v jsontext.Value) string {
 
 // split tells the edges of the row at a place to twins of later rows from the
 // others.
-func (w *importer) split(all []entity.RelationDraft, at int64) (early, late []entity.RelationDraft) {
+func (ca *carrier) split(all []entity.RelationDraft, at int64) (early, late []entity.RelationDraft) {
 	for _, d := range all {
-		if w.lines[maphash.String(w.seed, d.Target)] > at {
+		if ca.lines[maphash.String(ca.seed, d.Target)] > at {
 			late = append(late, d)
 		} else {
 			early = append(early, d)
@@ -136,7 +136,7 @@ func (w *importer) later(ctx context.Context, in *sheet.Reader, work func(sheet.
 		if err != nil || len(lines) == 0 {
 			return err
 		}
-		out, err := storeChunk(ctx, w.s.db, chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
+		out, err := storeChunk(ctx, w.db, chunk{Steps: steps, Pace: w.pace, Seal: func(ctx context.Context, tx *db.Tx, out []outcome, first int) error {
 			return w.sealLate(ctx, tx, lines, out, first)
 		}})
 		if err != nil {
@@ -184,28 +184,28 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 
 // addEdges adds edges to the twin of a row. One that only waited for them is
 // active then, as if it had been made with them, or what the row says it is.
-func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (outcome, error) {
+func (ca *carrier) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (outcome, error) {
 	o := outcome{Action: unchanged}
-	held, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
+	held, err := ca.entities.Find(ctx, tx, told.DID)
 	if err != nil {
 		return o, err
 	}
 	for _, d := range late {
-		if _, err := w.relate(ctx, tx, held, d); err != nil {
+		if _, err := ca.relate(ctx, tx, held, d); err != nil {
 			return o, err
 		}
 	}
 	if told.Action != created {
 		return o, nil
 	}
-	now, err := w.s.cfg.Entities.Find(ctx, tx, told.DID)
+	now, err := ca.entities.Find(ctx, tx, told.DID)
 	if err != nil {
 		return o, err
 	}
-	if now, err = w.activate(ctx, tx, r, now); err != nil {
+	if now, err = ca.activate(ctx, tx, r, now); err != nil {
 		return o, err
 	}
-	if now, err = w.settle(ctx, tx, r, now); err != nil {
+	if now, err = ca.settle(ctx, tx, r, now); err != nil {
 		return o, err
 	}
 	said := row{status: r.status}
@@ -215,7 +215,7 @@ func (w *importer) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entit
 
 // activate makes a draft active that has all it needs, unless its row says that
 // it is a draft.
-func (w *importer) activate(ctx context.Context, tx *db.Tx, r *row, now *entity.Row) (*entity.Row, error) {
+func (ca *carrier) activate(ctx context.Context, tx *db.Tx, r *row, now *entity.Row) (*entity.Row, error) {
 	if now.Status != entity.StatusDraft || r.status == entity.StatusDraft {
 		return now, nil
 	}
@@ -223,7 +223,7 @@ func (w *importer) activate(ctx context.Context, tx *db.Tx, r *row, now *entity.
 	if err != nil || len(e.MissingRelationships) > 0 {
 		return now, err
 	}
-	return w.transition(ctx, tx, now.DID, entity.StatusActive)
+	return ca.transition(ctx, tx, now.DID, entity.StatusActive)
 }
 
 // afterLate is the state once something late is done for some rows.

@@ -8,36 +8,36 @@ import (
 )
 
 // repeat is what a dry run does for a row of whose twin earlier rows tell.
-func (w *importer) repeat(ctx context.Context, row *row) (step, error) {
-	made, unmade := w.make(ctx, row) // if those before are refused
+func (ca *carrier) repeat(ctx context.Context, row *row) (step, error) {
+	made, unmade := ca.make(ctx, row) // if those before are refused
 	if unmade != nil && refusal(unmade) == nil {
 		return step{}, unmade
 	}
 	st := step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
-		return w.upsert(ctx, tx, row, made, unmade)
+		return ca.upsert(ctx, tx, row, made, unmade)
 	}}
-	return w.rehearse(st, row, func(ctx context.Context, tx *db.Tx, same bool) (outcome, error) {
-		return w.again(ctx, tx, row, same)
+	return ca.rehearse(st, row, func(ctx context.Context, tx *db.Tx, same bool) (outcome, error) {
+		return ca.again(ctx, tx, row, same)
 	})
 }
 
 // rehearse has a step tell the rows after what it does to its twin.
-func (w *importer) rehearse(st step, r *row, again func(context.Context, *db.Tx, bool) (outcome, error)) (step, error) {
+func (ca *carrier) rehearse(st step, r *row, again func(context.Context, *db.Tx, bool) (outcome, error)) (step, error) {
 	edges, err := web.Encode(r.relations())
-	return w.seen.rehearse(rehearsal{Draft: &r.draft, Says: append(edges, r.merge...), Again: again}, st), err
+	return ca.seen.rehearse(rehearsal{Draft: &r.draft, Says: append(edges, r.merge...), Again: again}, st), err
 }
 
 // again says what becomes of a row that changes the twin of an earlier one,
 // which is stored only where that found it. same means that the last one said
 // the same.
-func (w *importer) again(ctx context.Context, tx *db.Tx, row *row, same bool) (outcome, error) {
+func (ca *carrier) again(ctx context.Context, tx *db.Tx, row *row, same bool) (outcome, error) {
 	o := outcome{DID: row.draft.DID, Action: updated}
 	if same {
 		o.Action = unchanged
 	}
-	held, err := w.held(ctx, tx, &row.draft)
+	held, err := ca.held(ctx, tx, &row.draft)
 	if held == nil {
-		held = w.seen.twin(&row.draft)
+		held = ca.seen.twin(&row.draft)
 	}
 	if held != nil {
 		o.Warnings = row.warnHeld(held)

@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
-	"slices"
 
-	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/sheet"
 )
 
@@ -41,7 +37,7 @@ func (w *importer) note(p *prepared) {
 
 // allOf stores new twins some at a time; nil when that cannot be.
 func (w *importer) allOf(p *prepared) func(context.Context, *db.Tx, []int) ([]outcome, error) {
-	all := allOf(w.s.cfg.Entities, p.steps, p.made)
+	all := allOf(w.entities, p.steps, p.made)
 	if all == nil {
 		return nil
 	}
@@ -110,7 +106,7 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 	if err != nil || len(namesOf(&r.draft)) == 0 {
 		return nil
 	}
-	told, err := w.told(ctx, w.s.db, rec.Line)
+	told, err := w.told(ctx, w.db, rec.Line)
 	if err == nil && told.Action != refused {
 		w.seen.take(&r.draft)
 	}
@@ -119,100 +115,59 @@ func (w *importer) remember(ctx context.Context, rec sheet.Record) error {
 
 // step is what to do for a row, with the twin it makes if it makes one. The row
 // is nil when it was refused.
-func (w *importer) step(ctx context.Context, rec sheet.Record) (step, *entity.Prepared, *row, error) {
+func (ca *carrier) step(ctx context.Context, rec sheet.Record) (step, *entity.Prepared, *row, error) {
 	if len(rec.Errs) > 0 {
-		return refuse("", rowFault(w.p.Format, rec.Errs)), nil, nil, nil
+		return refuse("", rowFault(ca.p.Format, rec.Errs)), nil, nil, nil
 	}
-	r, err := w.rowOf(ctx, rec)
+	r, err := ca.rowOf(ctx, rec)
 	if f := refusal(err); f != nil {
 		return refuse("", f), nil, nil, nil
 	} else if err != nil {
 		return step{}, nil, nil, err
 	}
-	clash := w.clash(&r.draft)
-	if w.p.Mode == modeUpsert {
-		if clash != nil && w.p.DryRun {
-			if f := w.wrongValues(ctx, r); f != nil {
+	clash := ca.seen.clash(&r.draft)
+	if ca.p.Mode == modeUpsert {
+		if clash != nil && ca.p.DryRun {
+			if f := ca.wrongValues(ctx, r); f != nil {
 				return refuse(r.draft.DID, f), nil, nil, nil
 			}
-			st, err := w.repeat(ctx, r)
+			st, err := ca.repeat(ctx, r)
 			return st, nil, r, err
 		}
 		clash = nil // it is the same twin
 	}
-	st, made, err := w.prepare(ctx, r)
+	st, made, err := ca.prepare(ctx, r)
 	if f := withClash(refusal(err), clash); f != nil {
 		return refuse(r.draft.DID, f), nil, nil, nil
 	} else if err != nil {
 		return st, nil, nil, err
 	}
-	w.seen.take(&r.draft)
-	if w.p.DryRun && w.p.Mode == modeUpsert {
-		st, err = w.rehearse(st, r, nil)
+	ca.seen.take(&r.draft)
+	if ca.p.DryRun && ca.p.Mode == modeUpsert {
+		st, err = ca.rehearse(st, r, nil)
 	}
 	return st, made, r, err
 }
 
 // rowOf reads a row with all that the file as a whole says about it.
-func (w *importer) rowOf(ctx context.Context, rec sheet.Record) (*row, error) {
-	r, err := w.p.rowOf(rec.JSON)
+func (ca *carrier) rowOf(ctx context.Context, rec sheet.Record) (*row, error) {
+	r, err := ca.p.rowOf(rec.JSON)
 	if err != nil {
 		return nil, err
 	}
 	if len(r.draft.Relationships) > 0 {
-		_, group := w.p.glance(rec.JSON)
-		early, late := w.split(r.draft.Relationships, place(rec.Line, group))
+		_, group := ca.p.glance(rec.JSON)
+		early, late := ca.split(r.draft.Relationships, place(rec.Line, group))
 		r.draft.Relationships, r.late = early, len(late) > 0
 	}
 	if r.status == entity.StatusDeactivated {
-		r.stage = stageOf(w.domainOf(ctx, r))
+		r.stage = stageOf(ca.domainOf(ctx, r))
 	}
-	if err := w.control(ctx, r); err != nil {
+	if err := ca.control(ctx, r); err != nil {
 		return nil, err
 	}
-	if w.p.Mode == modeUpsert {
+	if ca.p.Mode == modeUpsert {
 		r.merge, err = r.mergeOf()
 	}
 	return r, err
-}
-
-// clash tells of names that earlier rows of the file have taken.
-func (w *importer) clash(d *entity.Draft) *fault.Error {
-	var f *fault.Error
-	if d.DID != "" && w.seen.has(d.DID) {
-		f = fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
-			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
-	}
-	for _, scheme := range slices.Sorted(maps.Keys(d.ExternalIDs)) {
-		if !w.seen.has(externalName(scheme, d.ExternalIDs[scheme])) {
-			continue
-		}
-		if f == nil {
-			f = fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "An earlier row has this external id.")
-		}
-		f = f.With(fault.Field{Pointer: "/externalIds/" + check.Escape(scheme), Code: "exists", Detail: "An earlier row has this external id."})
-	}
-	return f
-}
-
-// withClash names all that is wrong with a row at once: what it is refused for,
-// and the names it may not have.
-func withClash(f, clash *fault.Error) *fault.Error {
-	switch {
-	case f == nil:
-		return clash
-	case clash == nil:
-		return f
-	}
-	return f.With(clash.Fields...)
-}
-
-// pending reports whether a dry run fails only because it has not stored an
-// earlier row this one refers to.
-func (w *importer) pending(err error, all []entity.RelationDraft) bool {
-	switch fault.CodeOf(err) {
-	case "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND":
-		return slices.ContainsFunc(all, func(r entity.RelationDraft) bool { return w.seen.has(r.Target) })
-	}
-	return false
 }

@@ -3,13 +3,16 @@ package bulk
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hearth-dmrv/hearth/internal/check"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // maxShared is how many different twins are told apart: a file may have a
@@ -150,4 +153,45 @@ func (n *takenNames) outline(all map[string]jsontext.Value) (*entity.Row, error)
 	row.Status = said.Status
 	n.shared[string(text)] = row
 	return row, nil
+}
+
+// clash tells of names that earlier rows of the file have taken.
+func (n *takenNames) clash(d *entity.Draft) *fault.Error {
+	var f *fault.Error
+	if d.DID != "" && n.has(d.DID) {
+		f = fault.New(fault.Conflict, "ENTITY_EXISTS", "An earlier row has this DID.").
+			With(fault.Field{Pointer: "/did", Code: "exists", Detail: "An earlier row has this DID."})
+	}
+	for _, scheme := range slices.Sorted(maps.Keys(d.ExternalIDs)) {
+		if !n.has(externalName(scheme, d.ExternalIDs[scheme])) {
+			continue
+		}
+		if f == nil {
+			f = fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "An earlier row has this external id.")
+		}
+		f = f.With(fault.Field{Pointer: "/externalIds/" + check.Escape(scheme), Code: "exists", Detail: "An earlier row has this external id."})
+	}
+	return f
+}
+
+// withClash names all that is wrong with a row at once: what it is refused for,
+// and the names it may not have.
+func withClash(f, clash *fault.Error) *fault.Error {
+	switch {
+	case f == nil:
+		return clash
+	case clash == nil:
+		return f
+	}
+	return f.With(clash.Fields...)
+}
+
+// pending reports whether a dry run fails only because it has not stored an
+// earlier row this one refers to.
+func (n *takenNames) pending(err error, all []entity.RelationDraft) bool {
+	switch fault.CodeOf(err) {
+	case "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND":
+		return slices.ContainsFunc(all, func(r entity.RelationDraft) bool { return n.has(r.Target) })
+	}
+	return false
 }

@@ -13,59 +13,59 @@ import (
 // prepare checks a row for a twin that is new, and makes ready to update one
 // that is not. What is there can change until the row is stored, by an earlier
 // row too: that looks again.
-func (w *importer) prepare(ctx context.Context, row *row) (step, *entity.Prepared, error) {
-	upsert := w.p.Mode == modeUpsert
+func (ca *carrier) prepare(ctx context.Context, row *row) (step, *entity.Prepared, error) {
+	upsert := ca.p.Mode == modeUpsert
 	if upsert {
-		held, err := w.held(ctx, w.s.db, &row.draft)
+		held, err := ca.held(ctx, ca.db, &row.draft)
 		if err != nil {
 			return step{}, nil, err
 		}
 		if held != nil {
 			return step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
-				return w.upsert(ctx, tx, row, nil, errChanged())
+				return ca.upsert(ctx, tx, row, nil, errChanged())
 			}}, nil, nil
 		}
 	}
-	made, err := w.make(ctx, row)
-	if err != nil && (!upsert || w.p.DryRun || refusal(err) == nil) {
+	made, err := ca.make(ctx, row)
+	if err != nil && (!upsert || ca.p.DryRun || refusal(err) == nil) {
 		return step{}, nil, err
 	}
 	st := step{Run: func(ctx context.Context, tx *db.Tx) (outcome, error) {
 		if upsert {
-			return w.upsert(ctx, tx, row, made, err)
+			return ca.upsert(ctx, tx, row, made, err)
 		}
-		return w.create(ctx, tx, row, made)
+		return ca.create(ctx, tx, row, made)
 	}}
-	if err != nil || w.p.DryRun || !row.plain() { // its edges may have to wait, which each must say for itself
+	if err != nil || ca.p.DryRun || !row.plain() { // its edges may have to wait, which each must say for itself
 		return st, nil, nil
 	}
 	st.Bytes = made.Size()
-	return st, made, w.s.cfg.Entities.Ready(ctx, made)
+	return st, made, ca.entities.Ready(ctx, made)
 }
 
 func errChanged() error {
 	return fault.New(fault.Conflict, "ENTITY_CHANGED", "The entity was changed at the same moment. Import the row again.")
 }
 
-func (w *importer) create(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared) (outcome, error) {
+func (ca *carrier) create(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared) (outcome, error) {
 	o := outcome{DID: made.DID(), Revision: 1, Action: created}
-	r, err := w.s.cfg.Entities.StoreTx(ctx, tx, made)
+	r, err := ca.entities.StoreTx(ctx, tx, made)
 	if err == nil {
-		r, err = w.finish(ctx, tx, row, r)
+		r, err = ca.finish(ctx, tx, row, r)
 	}
 	switch {
 	case err == nil:
 		o.Revision, o.Bytes, o.Warnings = r.Revision, len(r.Body), row.warn(r.Body)
-	case w.p.DryRun && w.pending(err, row.relations()):
+	case ca.p.DryRun && ca.seen.pending(err, row.relations()):
 		blind := *row // what it will be is not known
 		blind.status = ""
 		o.Warnings = blind.warn(made.Body())
-		return o, w.seen.expect(&row.draft, row.relations(), made.Body())
+		return o, ca.seen.expect(&row.draft, row.relations(), made.Body())
 	default:
 		return outcome{DID: row.draft.DID}, err // a DID we made up names nothing
 	}
-	if w.p.DryRun && w.p.Mode == modeUpsert {
-		err = w.seen.note(&row.draft, r.Body)
+	if ca.p.DryRun && ca.p.Mode == modeUpsert {
+		err = ca.seen.note(&row.draft, r.Body)
 	}
 	return o, err
 }
@@ -77,28 +77,28 @@ func (r *row) relations() []entity.RelationDraft {
 
 // upsert updates the twin a row names, or makes it. unmade is why there is
 // nothing to make.
-func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared, unmade error) (outcome, error) {
-	held, err := w.held(ctx, tx, &row.draft)
+func (ca *carrier) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity.Prepared, unmade error) (outcome, error) {
+	held, err := ca.held(ctx, tx, &row.draft)
 	switch {
 	case err != nil:
 		return outcome{}, err
 	case held == nil && made == nil:
 		return outcome{DID: row.draft.DID}, unmade
 	case held == nil:
-		return w.create(ctx, tx, row, made)
+		return ca.create(ctx, tx, row, made)
 	}
 	o := outcome{DID: held.DID, Action: unchanged, Warnings: row.warnHeld(held)}
 	next := held
 	settled := held.Status == entity.StatusDeactivated // nobody changes what has ended
 	if settled {
-		seen, err := w.s.cfg.Entities.See(ctx).Record(ctx, tx, held.Protocol, held.Body)
+		seen, err := ca.entities.See(ctx).Record(ctx, tx, held.Protocol, held.Body)
 		if err != nil {
 			return o, err
 		}
 		settled = row.says(seen)
 	}
 	if !settled {
-		next, err = w.s.cfg.Entities.PatchTx(ctx, tx, held.DID, "*", entity.Change{Merge: row.merge, Reason: "import " + w.run.ID})
+		next, err = ca.entities.PatchTx(ctx, tx, held.DID, "*", entity.Change{Merge: row.merge, Reason: ca.reason})
 	}
 	if err != nil {
 		return o, err
@@ -107,7 +107,7 @@ func (w *importer) upsert(ctx context.Context, tx *db.Tx, row *row, made *entity
 		o.Action, o.Bytes = updated, len(next.Body)
 	}
 	for _, d := range row.relations() {
-		added, err := w.relate(ctx, tx, held, d)
+		added, err := ca.relate(ctx, tx, held, d)
 		if err != nil {
 			return o, err
 		}
@@ -139,7 +139,7 @@ func (r *row) says(record []byte) bool {
 }
 
 // relate adds an edge to a twin unless it is there.
-func (w *importer) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d entity.RelationDraft) (bool, error) {
+func (ca *carrier) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d entity.RelationDraft) (bool, error) {
 	e, err := held.Entity()
 	if err != nil {
 		return false, err
@@ -147,7 +147,7 @@ func (w *importer) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d en
 	if slices.ContainsFunc(e.Relationships, func(r entity.Relationship) bool { return r.Role == d.Role && r.Target == d.Target }) {
 		return false, nil
 	}
-	_, err = w.s.cfg.Entities.RelateTx(ctx, tx, held.DID, d)
+	_, err = ca.entities.RelateTx(ctx, tx, held.DID, d)
 	if fault.CodeOf(err) == "RELATIONSHIP_EXISTS" { // not among those the record shows
 		return false, nil
 	}
@@ -156,7 +156,7 @@ func (w *importer) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d en
 
 // held finds the twin a row is about: by its DID, else by a name another
 // system has for it. nil when there is none the caller may see.
-func (w *importer) held(ctx context.Context, q db.Querier, d *entity.Draft) (*entity.Row, error) {
+func (ca *carrier) held(ctx context.Context, q db.Querier, d *entity.Draft) (*entity.Row, error) {
 	id := d.DID
 	if id == "" {
 		for scheme, value := range d.ExternalIDs {
@@ -176,7 +176,7 @@ func (w *importer) held(ctx context.Context, q db.Querier, d *entity.Draft) (*en
 	if id == "" {
 		return nil, nil
 	}
-	r, err := w.s.cfg.Entities.Find(ctx, q, id)
+	r, err := ca.entities.Find(ctx, q, id)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil, nil
 	}
