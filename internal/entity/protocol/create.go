@@ -162,7 +162,7 @@ func (s *Service) checkCircle(ctx context.Context, ws string, r *Record) error {
 		case id == "" || s.shipped.has(id): // shipped ones extend none
 			return nil
 		}
-		next, _, err := s.read(ctx, s.db, cacheKey{ws, id, version})
+		next, _, err := read(ctx, s.db, cacheKey{ws, id, version})
 		if fault.KindOf(err) == fault.NotFound {
 			return nil
 		} else if err != nil {
@@ -215,7 +215,7 @@ func (s *Service) Update(ctx context.Context, id, version, ifMatch string, patch
 		return none, err
 	}
 	err = s.db.InTx(ctx, func(tx *db.Tx) error {
-		if err := s.replace(ctx, tx, old, edition{ws, r, body}); err != nil {
+		if err := replace(ctx, tx, old, edition{ws, r, body}); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, ws, "protocol.updated", r)
@@ -227,7 +227,7 @@ func (s *Service) Update(ctx context.Context, id, version, ifMatch string, patch
 }
 
 // replace stores an edition over old, unless somebody was there first.
-func (s *Service) replace(ctx context.Context, tx *db.Tx, old *Record, e edition) error {
+func replace(ctx context.Context, tx *db.Tx, old *Record, e edition) error {
 	if _, err := lock(ctx, tx, e.ws, e.r.DID, e.r.Updated.UnixMilli()); err != nil {
 		return err
 	}
@@ -235,11 +235,11 @@ func (s *Service) replace(ctx context.Context, tx *db.Tx, old *Record, e edition
 	if err != nil || ok {
 		return err
 	}
-	return s.lost(ctx, tx, e.ws, old)
+	return lost(ctx, tx, e.ws, old)
 }
 
 // lost says why a version is no longer what was read.
-func (s *Service) lost(ctx context.Context, tx *db.Tx, ws string, old *Record) error {
+func lost(ctx context.Context, tx *db.Tx, ws string, old *Record) error {
 	now, _, err := find(ctx, tx, ws, old.DID, old.Version)
 	switch {
 	case err != nil:

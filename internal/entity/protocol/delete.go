@@ -33,7 +33,7 @@ func (s *Service) Delete(ctx context.Context, id, version, ifMatch string) (*Rec
 			return err
 		}
 		if !gone {
-			return s.lost(ctx, tx, ws, r)
+			return lost(ctx, tx, ws, r)
 		}
 		all, err := steps(ctx, tx, ws, id)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 // made from. Without a version it is the newest published one, a deprecated
 // one when there is no other. Faults: PROTOCOL_NOT_FOUND,
 // PROTOCOL_NOT_PUBLISHED, PROTOCOL_VERSION_RETIRED.
-func (s *Service) Find(ctx context.Context, ws, id, version string) (*Protocol, error) {
-	p, err := s.FindAny(ctx, ws, id, version)
+func (fd *finder) Find(ctx context.Context, ws, id, version string) (*Protocol, error) {
+	p, err := fd.FindAny(ctx, ws, id, version)
 	if err != nil {
 		return nil, err
 	}
@@ -32,59 +32,59 @@ func (s *Service) Find(ctx context.Context, ws, id, version string) (*Protocol, 
 // FindAny is Find for drafts and retired versions too: for reading twins and
 // for migrations. Faults: PROTOCOL_NOT_FOUND, and PROTOCOL_NOT_PUBLISHED for a
 // draft of which the protocol it extends is missing.
-func (s *Service) FindAny(ctx context.Context, ws, id, version string) (*Protocol, error) {
-	return s.FindAnyIn(ctx, s.db, ws, id, version)
+func (fd *finder) FindAny(ctx context.Context, ws, id, version string) (*Protocol, error) {
+	return fd.FindAnyIn(ctx, fd.db, ws, id, version)
 }
 
 // FindAnyIn is FindAny inside a transaction: what is not kept it reads through
 // q, and so needs no second connection. It does not keep what it has read
 // there: read what many will need with FindAny before.
-func (s *Service) FindAnyIn(ctx context.Context, q db.Querier, ws, id, version string) (*Protocol, error) {
-	return s.load(ctx, q, cacheKey{ws, id, version}, 0)
+func (fd *finder) FindAnyIn(ctx context.Context, q db.Querier, ws, id, version string) (*Protocol, error) {
+	return fd.load(ctx, q, cacheKey{ws, id, version}, 0)
 }
 
 // keeps reports whether what is read through q is kept. Only what the store
 // itself tells is: a transaction may see what is never stored, or is no more.
-func (s *Service) keeps(q db.Querier) bool { return q == db.Querier(s.db) }
+func (fd *finder) keeps(q db.Querier) bool { return q == db.Querier(fd.db) }
 
 // load finds, compiles and keeps a version. level counts the descendants that
 // ask: a draft may be part of a circle that was never published.
-func (s *Service) load(ctx context.Context, q db.Querier, k cacheKey, level int) (*Protocol, error) {
-	if s.shipped.has(k.did) {
-		if p := s.shipped.find(k.did, k.version); p != nil {
+func (fd *finder) load(ctx context.Context, q db.Querier, k cacheKey, level int) (*Protocol, error) {
+	if fd.shipped.has(k.did) {
+		if p := fd.shipped.find(k.did, k.version); p != nil {
 			return p, nil
 		}
 		return nil, notFound()
 	}
-	if p := s.protocols.Get(k.ws, k); p != nil {
+	if p := fd.protocols.Get(k.ws, k); p != nil {
 		return p, nil
 	}
 	if level > maxAncestors {
 		return nil, tooDeep()
 	}
-	gen := s.protocols.Begin(k.ws)
-	r, body, err := s.read(ctx, q, k)
+	gen := fd.protocols.Begin(k.ws)
+	r, body, err := read(ctx, q, k)
 	if err != nil {
 		return nil, err
 	}
 	exact := cacheKey{k.ws, k.did, r.Version}
-	p := s.protocols.Get(k.ws, exact)
+	p := fd.protocols.Get(k.ws, exact)
 	if p == nil {
-		if p, err = s.build(ctx, q, k.ws, r, level); err != nil {
+		if p, err = fd.build(ctx, q, k.ws, r, level); err != nil {
 			return nil, err
 		}
 		p.body = body
 	}
-	if s.keeps(q) {
-		s.protocols.Put(k.ws, exact, p, gen)
-		s.protocols.Put(k.ws, k, p, gen)
+	if fd.keeps(q) {
+		fd.protocols.Put(k.ws, exact, p, gen)
+		fd.protocols.Put(k.ws, k, p, gen)
 	}
 	return p, nil
 }
 
 // read finds the stored record of a version, or of the one that is used when
 // none is named.
-func (s *Service) read(ctx context.Context, q db.Querier, k cacheKey) (*Record, []byte, error) {
+func read(ctx context.Context, q db.Querier, k cacheKey) (*Record, []byte, error) {
 	if k.version != "" {
 		return find(ctx, q, k.ws, k.did, k.version)
 	}
@@ -100,11 +100,11 @@ func (s *Service) read(ctx context.Context, q db.Querier, k cacheKey) (*Record, 
 }
 
 // build compiles a stored record with its ancestors.
-func (s *Service) build(ctx context.Context, q db.Querier, ws string, r *Record, level int) (*Protocol, error) {
+func (fd *finder) build(ctx context.Context, q db.Querier, ws string, r *Record, level int) (*Protocol, error) {
 	var parent *Protocol
 	if r.Extends != "" {
 		var err error
-		parent, err = s.load(ctx, q, cacheKey{ws, r.Extends, r.ExtendsVersion}, level+1)
+		parent, err = fd.load(ctx, q, cacheKey{ws, r.Extends, r.ExtendsVersion}, level+1)
 		if fault.KindOf(err) == fault.NotFound {
 			return nil, fault.New(fault.Unprocessable, "PROTOCOL_NOT_PUBLISHED", "The protocol that this one extends does not exist yet.")
 		} else if err != nil {
@@ -149,27 +149,27 @@ func Cell(kind string) string { return schema.Cell(kind) }
 // Declaring lists the protocols of a workspace, shipped ones too, of which a
 // published version declares a property. open says that some protocol allows
 // undeclared properties. Do not change the list.
-func (s *Service) Declaring(ctx context.Context, ws, property string) (found []Declared, open bool, err error) {
+func (fd *finder) Declaring(ctx context.Context, ws, property string) (found []Declared, open bool, err error) {
 	k := question{"property", property}
-	if a := s.answers.Get(ws, k); a != nil {
+	if a := fd.answers.Get(ws, k); a != nil {
 		return a.declared, a.open, nil
 	}
-	gen := s.answers.Begin(ws)
+	gen := fd.answers.Begin(ws)
 	a := &answer{}
-	if a.declared, err = declaring(ctx, s.db, ws, property); err != nil {
+	if a.declared, err = declaring(ctx, fd.db, ws, property); err != nil {
 		return nil, false, err
 	}
-	if a.open, err = someOpen(ctx, s.db, ws); err != nil {
+	if a.open, err = someOpen(ctx, fd.db, ws); err != nil {
 		return nil, false, err
 	}
-	for _, p := range s.shipped.list {
+	for _, p := range fd.shipped.list {
 		a.open = a.open || p.set.Open
 		if kind := p.Kind(property); kind != "" {
 			a.declared = append(a.declared, Declared{Protocol: p.DID, Kind: kind, Indexed: p.isIndexed(property)})
 		}
 	}
 	if len(property) <= 64 { // longer ones do not exist, and are not worth a place
-		s.answers.Put(ws, k, a, gen)
+		fd.answers.Put(ws, k, a, gen)
 	}
 	return a.declared, a.open, nil
 }
@@ -181,46 +181,46 @@ func (p *Protocol) isIndexed(name string) bool {
 // OfClass lists the DIDs of the published protocols of a class, shipped ones
 // too, sorted. A protocol keeps its class over all its versions. Do not change
 // the list.
-func (s *Service) OfClass(ctx context.Context, ws, class string) ([]string, error) {
+func (fd *finder) OfClass(ctx context.Context, ws, class string) ([]string, error) {
 	k := question{"class", class}
-	if a := s.answers.Get(ws, k); a != nil {
+	if a := fd.answers.Get(ws, k); a != nil {
 		return a.dids, nil
 	}
 	if !slices.Contains(classes(), class) {
 		return nil, nil
 	}
-	gen := s.answers.Begin(ws)
-	dids, err := ofClass(ctx, s.db, ws, class)
+	gen := fd.answers.Begin(ws)
+	dids, err := ofClass(ctx, fd.db, ws, class)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range s.shipped.list {
+	for _, p := range fd.shipped.list {
 		if p.Class() == class {
 			dids = append(dids, p.DID)
 		}
 	}
 	slices.Sort(dids)
-	s.answers.Put(ws, k, &answer{dids: dids}, gen)
+	fd.answers.Put(ws, k, &answer{dids: dids}, gen)
 	return dids, nil
 }
 
 // Holds reports whether a DID is that of a protocol of a workspace, in any state,
 // or of a shipped one. It is cheap: the DIDs are few and kept.
-func (s *Service) Holds(ctx context.Context, ws, id string) (bool, error) {
-	if s.shipped.has(id) {
+func (fd *finder) Holds(ctx context.Context, ws, id string) (bool, error) {
+	if fd.shipped.has(id) {
 		return true, nil
 	}
 	k := question{"dids", ""}
-	a := s.answers.Get(ws, k)
+	a := fd.answers.Get(ws, k)
 	if a == nil {
-		gen := s.answers.Begin(ws)
-		dids, err := allDIDs(ctx, s.db, ws)
+		gen := fd.answers.Begin(ws)
+		dids, err := allDIDs(ctx, fd.db, ws)
 		if err != nil {
 			return false, err
 		}
 		slices.Sort(dids) // the two databases do not sort texts alike
 		a = &answer{dids: dids}
-		s.answers.Put(ws, k, a, gen)
+		fd.answers.Put(ws, k, a, gen)
 	}
 	_, found := slices.BinarySearch(a.dids, id)
 	return found, nil

@@ -19,69 +19,73 @@ const creating = "A new protocol is a draft. Publish it with POST /v1/protocols/
 	"Services are as those of twins: id, type, endpoint. The schema of a claim type is a JSON Schema; its verification has mode auto, manual or hybrid, a quorum of at least 1, and oracles that are DIDs. " +
 	"A survey template is its id; governance.approvals is 0 or more. What a draft extends need not be there yet; it must be when the draft is published."
 
+// handlers answer the requests of the API with the use cases.
+type handlers struct{ service *Service }
+
 // Routes adds the protocol API to a.
 func (s *Service) Routes(a *web.API) {
+	h := handlers{s}
 	const tag = "protocols"
 	const read, write = "protocols:read", "protocols:write"
-	web.Post(a, "/v1/protocols", s.serveCreate, web.Doc{
+	web.Post(a, "/v1/protocols", h.serveCreate, web.Doc{
 		Summary: "Create a protocol", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true, Description: creating, Example: example(),
 		Codes: []string{"PROTOCOL_INVALID", "PROTOCOL_EXISTS", "PROTOCOL_CYCLE", "TOO_MANY_PROTOCOLS", "KEY_RESTRICTED"},
 	})
-	web.Get(a, "/v1/protocols", s.serveList, web.Doc{
+	web.Get(a, "/v1/protocols", h.serveList, web.Doc{
 		Summary: "List protocols: the shipped ones, then your own", Scope: read, Tag: tag,
 		Description: "One item for each protocol: its newest published version, or its newest one when none is. A page may be short: follow hasMore.",
 	})
-	web.Get(a, "/v1/protocols/{did}", s.serveGet, web.Doc{
+	web.Get(a, "/v1/protocols/{did}", h.serveGet, web.Doc{
 		Summary: "Read a protocol", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"},
 		Description: "Without a version it is the newest published one, or the newest when none is. view=effective adds all it inherits.",
 	})
-	web.Patch(a, "/v1/protocols/{did}", s.servePatch, web.Doc{
+	web.Patch(a, "/v1/protocols/{did}", h.servePatch, web.Doc{
 		Summary: "Change a draft", Scope: write, Tag: tag, Patch: true, Example: map[string]any{"description": "Devices of our second programme."},
 		Codes: []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_PUBLISHED", "PROTOCOL_INVALID", "PROTOCOL_CYCLE", "STALE_REVISION", "PRECONDITION_REQUIRED", "PROTOCOL_CHANGED"},
 	})
-	web.Delete(a, "/v1/protocols/{did}", s.serveDelete, web.Doc{
+	web.Delete(a, "/v1/protocols/{did}", h.serveDelete, web.Doc{
 		Summary: "Remove a draft", Scope: write, Tag: tag,
 		Description: "Only what was never published: no twin is made from a draft. A protocol without another version is gone, and its DID is free. The answer is the draft as it was.",
 		Codes:       []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_PUBLISHED", "PROTOCOL_CHANGED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
-	web.Get(a, "/v1/protocols/{did}/versions", s.serveVersions, web.Doc{Summary: "List the versions of a protocol, newest first", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"}})
-	web.Post(a, "/v1/protocols/{did}/versions", s.serveNext, web.Doc{
+	web.Get(a, "/v1/protocols/{did}/versions", h.serveVersions, web.Doc{Summary: "List the versions of a protocol, newest first", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"}})
+	web.Post(a, "/v1/protocols/{did}/versions", h.serveNext, web.Doc{
 		Summary: "Make a new version", Status: http.StatusCreated, Scope: write, Tag: tag, Once: true,
 		Description: "A draft with all of the newest version, changed as by a merge patch. The version must be greater than the newest.",
 		Example:     map[string]any{"version": "2.0.0", "properties": map[string]any{"serial": map[string]any{"type": "string", "indexed": true}}},
 		Codes:       []string{"PROTOCOL_NOT_FOUND", "PROTOCOL_INVALID", "PROTOCOL_PUBLISHED", "PROTOCOL_VERSION_EXISTS", "TOO_MANY_VERSIONS"},
 	})
-	s.moves(a, tag, write)
-	web.Get(a, "/v1/protocols/{did}/diff", s.serveDiff, web.Doc{
+	h.moveRoutes(a, tag, write)
+	web.Get(a, "/v1/protocols/{did}/diff", h.serveDiff, web.Doc{
 		Summary: "Compare two versions", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"},
 		Description: "Member by member, with all they inherit, and whether twins of the one still fit the other.",
 	})
-	web.Get(a, "/v1/protocols/{did}/versions/{version}/diff", s.serveVersionDiff, web.Doc{
+	web.Get(a, "/v1/protocols/{did}/versions/{version}/diff", h.serveVersionDiff, web.Doc{
 		Summary: "Compare a version with another", Scope: read, Tag: tag, Codes: []string{"PROTOCOL_NOT_FOUND"},
 	})
-	a.Handle(http.MethodGet, "/v1/protocols/{did}/schema", s.serveSchema, web.Doc{
+	a.Handle(http.MethodGet, "/v1/protocols/{did}/schema", h.serveSchema, web.Doc{
 		Summary: "Read the JSON Schema of the properties", Scope: read, Tag: tag, Produces: "application/schema+json", Answer: map[string]any{},
 		Query: []web.Param{{Name: "version", Doc: "Version; the one that is used when none is named by default.", Example: "1.0.0"}}, Codes: []string{"PROTOCOL_NOT_FOUND"},
 	})
-	web.Post(a, "/v1/protocols/{did}/validate", s.serveValidate, web.Doc{
+	web.Post(a, "/v1/protocols/{did}/validate", h.serveValidate, web.Doc{
 		Summary: "Check properties without making a twin", Scope: read, Tag: tag, Example: map[string]any{"properties": map[string]any{"metricOne": "value", "metricTwo": 42}},
 		Codes: []string{"PROTOCOL_NOT_FOUND"}, Description: "Nothing is stored. The answer is 200 whether the properties are valid or not.",
 	})
 }
 
-// moves adds the routes that change a status.
-func (s *Service) moves(a *web.API, tag string, scope web.Scope) {
+// moveRoutes adds the routes that change a status.
+func (h handlers) moveRoutes(a *web.API, tag string, scope web.Scope) {
 	codes := []string{"PROTOCOL_NOT_FOUND", "STATE_TRANSITION_INVALID", "PROTOCOL_PUBLISHED", "PROTOCOL_CHANGED", "STALE_REVISION"}
-	web.Post(a, "/v1/protocols/{did}/publish", s.servePublish, web.Doc{
+	web.Post(a, "/v1/protocols/{did}/publish", h.servePublish, web.Doc{
 		Summary: "Publish a draft", Scope: scope, Tag: tag, Once: true, Example: Change{},
 		Description: "From now on it does not change but in its status, and twins can be made from it. What it extends must be published and is pinned to its newest version. All versions of a protocol have one class.",
 		Codes:       append([]string{"PROTOCOL_INVALID", "PROTOCOL_CYCLE", "PROTOCOL_NOT_PUBLISHED", "PROTOCOL_VERSION_RETIRED"}, codes...),
 	})
-	web.Post(a, "/v1/protocols/{did}/deprecate", s.serveDeprecate, web.Doc{
+	web.Post(a, "/v1/protocols/{did}/deprecate", h.serveDeprecate, web.Doc{
 		Summary: "Deprecate a published version", Scope: scope, Tag: tag, Once: true, Example: Change{Reason: "2.0.0 measures fuel as well."},
 		Description: "Twins can still be made from it.", Codes: codes,
 	})
-	web.Post(a, "/v1/protocols/{did}/retire", s.serveRetire, web.Doc{
+	web.Post(a, "/v1/protocols/{did}/retire", h.serveRetire, web.Doc{
 		Summary: "Retire a version", Scope: scope, Tag: tag, Once: true, Example: Change{Reason: "Its methodology has expired."},
 		Description: "No more twins are made from it; those there are stay as they are. A draft is given up so: name its version.", Codes: codes,
 	})
@@ -96,11 +100,11 @@ func example() any {
 	}
 }
 
-func (s *Service) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Record], error) {
-	return s.Create(ctx, in.Body)
+func (h handlers) serveCreate(ctx context.Context, in *struct{ Body Draft }) (web.Reply[*Record], error) {
+	return h.service.Create(ctx, in.Body)
 }
 
-func (s *Service) serveList(ctx context.Context, in *struct {
+func (h handlers) serveList(ctx context.Context, in *struct {
 	Status string `query:"status" doc:"Only protocols shown in this status." enum:"draft,published,deprecated,retired"`
 	Class  string `query:"class" doc:"Only protocols of this class." enum:"physical,cognitive,system,oracle"`
 	Name   string `query:"name" doc:"Only protocols with this in their name, in any case."`
@@ -110,18 +114,18 @@ func (s *Service) serveList(ctx context.Context, in *struct {
 	var none web.Reply[web.Page[Record]]
 	var at spot
 	f := Filter{Status: Status(in.Status), Class: in.Class, Name: in.Name}
-	limit, err := in.Begin(ctx, s.cfg.Cursors, &at)
+	limit, err := in.Begin(ctx, h.service.cfg.Cursors, &at)
 	if err := check.Together(err, f.check()); err != nil {
 		return none, err
 	}
-	items, next, err := s.List(ctx, f, at, limit)
+	items, next, err := h.service.List(ctx, f, at, limit)
 	if err != nil {
 		return none, err
 	}
 	if next == nil {
-		return web.PageOf(ctx, s.cfg.Cursors, limit, items, nil)
+		return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, nil)
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, limit, items, *next)
+	return web.PageOf(ctx, h.service.cfg.Cursors, limit, items, *next)
 }
 
 // oneVersion names a version of a protocol.
@@ -130,7 +134,7 @@ type oneVersion struct {
 	Version string `query:"version" doc:"Version; the one that is used when none is named by default." example:"1.0.0"`
 }
 
-func (s *Service) serveGet(ctx context.Context, in *struct {
+func (h handlers) serveGet(ctx context.Context, in *struct {
 	oneVersion
 	View string `query:"view" doc:"effective: with all it inherits." enum:"effective"`
 },
@@ -139,7 +143,7 @@ func (s *Service) serveGet(ctx context.Context, in *struct {
 		return web.Reply[*Record]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
 			With(fault.Field{Pointer: "query/view", Code: "not_allowed", Detail: "The value must be effective."})
 	}
-	return s.Get(ctx, in.DID, in.Version, in.View != "")
+	return h.service.Get(ctx, in.DID, in.Version, in.View != "")
 }
 
 // Patch is a change of a draft. It documents the body; the raw bytes are what
@@ -150,7 +154,7 @@ type Patch struct {
 	Content
 }
 
-func (s *Service) servePatch(ctx context.Context, in *struct {
+func (h handlers) servePatch(ctx context.Context, in *struct {
 	DID     string `path:"did" doc:"DID of the protocol."`
 	Version string `query:"version" doc:"Version; the newest draft by default." example:"1.0.0"`
 	IfMatch string `header:"If-Match" doc:"ETag of the version you have read."`
@@ -158,16 +162,16 @@ func (s *Service) servePatch(ctx context.Context, in *struct {
 	RawBody []byte
 },
 ) (web.Reply[*Record], error) {
-	return s.Update(ctx, in.DID, in.Version, in.IfMatch, in.RawBody)
+	return h.service.Update(ctx, in.DID, in.Version, in.IfMatch, in.RawBody)
 }
 
-func (s *Service) serveDelete(ctx context.Context, in *struct {
+func (h handlers) serveDelete(ctx context.Context, in *struct {
 	DID     string `path:"did" doc:"DID of the protocol."`
 	Version string `query:"version" doc:"Version; the newest draft by default." example:"1.0.0"`
 	IfMatch string `header:"If-Match" doc:"ETag of the draft you have read; * for any."`
 },
 ) (*Record, error) {
-	return s.Delete(ctx, in.DID, in.Version, in.IfMatch)
+	return h.service.Delete(ctx, in.DID, in.Version, in.IfMatch)
 }
 
 // VersionList is the versions of a protocol.
@@ -176,11 +180,11 @@ type VersionList struct {
 	Items []VersionInfo `json:"items"`
 }
 
-func (s *Service) serveVersions(ctx context.Context, in *struct {
+func (h handlers) serveVersions(ctx context.Context, in *struct {
 	DID string `path:"did" doc:"DID of the protocol."`
 },
 ) (*VersionList, error) {
-	items, err := s.Versions(ctx, in.DID)
+	items, err := h.service.Versions(ctx, in.DID)
 	if err != nil {
 		return nil, err
 	}
@@ -194,13 +198,13 @@ type Next struct {
 	Patch
 }
 
-func (s *Service) serveNext(ctx context.Context, in *struct {
+func (h handlers) serveNext(ctx context.Context, in *struct {
 	DID     string `path:"did" doc:"DID of the protocol."`
 	Body    Next
 	RawBody []byte
 },
 ) (web.Reply[*Record], error) {
-	return s.AddVersion(ctx, in.DID, in.RawBody)
+	return h.service.AddVersion(ctx, in.DID, in.RawBody)
 }
 
 // moveInput is that of the routes that change a status.
@@ -217,42 +221,42 @@ func (in *moveInput) change() Change {
 	return *in.Body
 }
 
-func (s *Service) servePublish(ctx context.Context, in *moveInput) (web.Reply[*Record], error) {
-	return s.Publish(ctx, in.DID, in.IfMatch, in.change())
+func (h handlers) servePublish(ctx context.Context, in *moveInput) (web.Reply[*Record], error) {
+	return h.service.Publish(ctx, in.DID, in.IfMatch, in.change())
 }
 
-func (s *Service) serveDeprecate(ctx context.Context, in *moveInput) (web.Reply[*Record], error) {
-	return s.Deprecate(ctx, in.DID, in.IfMatch, in.change())
+func (h handlers) serveDeprecate(ctx context.Context, in *moveInput) (web.Reply[*Record], error) {
+	return h.service.Deprecate(ctx, in.DID, in.IfMatch, in.change())
 }
 
-func (s *Service) serveRetire(ctx context.Context, in *moveInput) (web.Reply[*Record], error) {
-	return s.Retire(ctx, in.DID, in.IfMatch, in.change())
+func (h handlers) serveRetire(ctx context.Context, in *moveInput) (web.Reply[*Record], error) {
+	return h.service.Retire(ctx, in.DID, in.IfMatch, in.change())
 }
 
-func (s *Service) serveDiff(ctx context.Context, in *struct {
+func (h handlers) serveDiff(ctx context.Context, in *struct {
 	DID  string `path:"did" doc:"DID of the protocol."`
 	From string `query:"from" doc:"Version; the one before to by default." example:"1.0.0"`
 	To   string `query:"to" doc:"Version; the newest by default." example:"2.0.0"`
 },
 ) (*Diff, error) {
-	return s.Diff(ctx, in.DID, in.From, in.To)
+	return h.service.Diff(ctx, in.DID, in.From, in.To)
 }
 
-func (s *Service) serveVersionDiff(ctx context.Context, in *struct {
+func (h handlers) serveVersionDiff(ctx context.Context, in *struct {
 	DID     string `path:"did" doc:"DID of the protocol."`
 	Version string `path:"version" doc:"Version to start from." example:"1.0.0"`
 	To      string `query:"to" doc:"Version; the newest by default." example:"2.0.0"`
 },
 ) (*Diff, error) {
-	return s.Diff(ctx, in.DID, in.Version, in.To)
+	return h.service.Diff(ctx, in.DID, in.Version, in.To)
 }
 
-func (s *Service) serveSchema(w http.ResponseWriter, r *http.Request) error {
+func (h handlers) serveSchema(w http.ResponseWriter, r *http.Request) error {
 	in, err := web.Bind[oneVersion](r)
 	if err != nil {
 		return err
 	}
-	p, err := s.FindAny(r.Context(), web.CallerFrom(r.Context()).Workspace, in.DID, in.Version)
+	p, err := h.service.FindAny(r.Context(), web.CallerFrom(r.Context()).Workspace, in.DID, in.Version)
 	if err != nil {
 		return err
 	}
@@ -261,7 +265,7 @@ func (s *Service) serveSchema(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (s *Service) serveValidate(ctx context.Context, in *struct {
+func (h handlers) serveValidate(ctx context.Context, in *struct {
 	oneVersion
 	Body Sample
 },
@@ -271,5 +275,5 @@ func (s *Service) serveValidate(ctx context.Context, in *struct {
 	if err := c.Err("INVALID_PARAMETER", "A parameter is not valid."); err != nil {
 		return nil, err
 	}
-	return s.Validate(ctx, in.DID, in.Version, in.Body)
+	return h.service.Validate(ctx, in.DID, in.Version, in.Body)
 }

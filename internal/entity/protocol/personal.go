@@ -12,15 +12,15 @@ import (
 // was taken back does not show what was told under it. Sorted; do not change
 // it. q is the store, or the transaction it is needed in. The fault is
 // PROTOCOL_NOT_FOUND.
-func (s *Service) Personal(ctx context.Context, q db.Querier, ws, id string) ([]string, error) {
-	if p := s.shipped.find(id, ""); p != nil {
+func (fd *finder) Personal(ctx context.Context, q db.Querier, ws, id string) ([]string, error) {
+	if p := fd.shipped.find(id, ""); p != nil {
 		return p.pii, nil
 	}
 	k := question{"personal", id}
-	if a := s.answers.Get(ws, k); a != nil {
+	if a := fd.answers.Get(ws, k); a != nil {
 		return a.names, nil
 	}
-	gen := s.answers.Begin(ws)
+	gen := fd.answers.Begin(ws)
 	all, err := steps(ctx, q, ws, id)
 	if err != nil {
 		return nil, err
@@ -33,15 +33,15 @@ func (s *Service) Personal(ctx context.Context, q db.Querier, ws, id string) ([]
 		if v.status == StatusDraft {
 			continue // no twin is made from it
 		}
-		marked, err := s.marked(ctx, q, cacheKey{ws, id, v.version})
+		marked, err := fd.marked(ctx, q, cacheKey{ws, id, v.version})
 		if err != nil {
 			return nil, err
 		}
 		names = append(names, marked...)
 	}
 	names = unique(names)
-	if s.keeps(q) {
-		s.answers.Put(ws, k, &answer{names: names}, gen)
+	if fd.keeps(q) {
+		fd.answers.Put(ws, k, &answer{names: names}, gen)
 	}
 	return names, nil
 }
@@ -49,16 +49,16 @@ func (s *Service) Personal(ctx context.Context, q db.Querier, ws, id string) ([]
 // marked lists what a version marks as personal. A published one never changes,
 // so that this is kept wherever it was read: when many transactions ask, one
 // compiles the version.
-func (s *Service) marked(ctx context.Context, q db.Querier, k cacheKey) ([]string, error) {
+func (fd *finder) marked(ctx context.Context, q db.Querier, k cacheKey) ([]string, error) {
 	of := question{"marked", k.did + " " + k.version}
-	if a := s.answers.Get(k.ws, of); a != nil {
+	if a := fd.answers.Get(k.ws, of); a != nil {
 		return a.names, nil
 	}
-	gen := s.answers.Begin(k.ws)
-	p, err := s.load(ctx, q, k, 0)
+	gen := fd.answers.Begin(k.ws)
+	p, err := fd.load(ctx, q, k, 0)
 	if err != nil {
 		return nil, err
 	}
-	s.answers.Put(k.ws, of, &answer{names: p.pii}, gen)
+	fd.answers.Put(k.ws, of, &answer{names: p.pii}, gen)
 	return p.pii, nil
 }

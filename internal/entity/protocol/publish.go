@@ -26,7 +26,7 @@ func (s *Service) AddVersion(ctx context.Context, id string, patch []byte) (web.
 		return once.Refuse[*Record](ctx, s.cfg.Idem, err)
 	}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[*Record], error) {
-		if err := s.insertNext(ctx, tx, ws, r, body); err != nil {
+		if err := insertNext(ctx, tx, ws, r, body); err != nil {
 			return none, err
 		}
 		return made(r, body), s.record(ctx, tx, ws, "protocol.created", r)
@@ -74,7 +74,7 @@ func nextDraft(base *Record, patch []byte) (Draft, error) {
 	return d, c.Err("PROTOCOL_INVALID", "The protocol is not valid.")
 }
 
-func (s *Service) insertNext(ctx context.Context, tx *db.Tx, ws string, r *Record, body []byte) error {
+func insertNext(ctx context.Context, tx *db.Tx, ws string, r *Record, body []byte) error {
 	h, err := lock(ctx, tx, ws, r.DID, r.Updated.UnixMilli())
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (s *Service) move(ctx context.Context, ws string, old, r *Record, m move) (
 		if err := m.allows(now.Status); err != nil {
 			return none, err
 		}
-		if err := s.replace(ctx, tx, old, edition{ws, r, body}); err != nil {
+		if err := replace(ctx, tx, old, edition{ws, r, body}); err != nil {
 			return none, err
 		}
 		if err := m.more(tx, &h); err != nil {

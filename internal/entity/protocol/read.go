@@ -36,7 +36,7 @@ func (s *Service) Get(ctx context.Context, id, version string, effective bool) (
 		}
 		return web.Reply[*Record]{Raw: p.body, ETag: web.ETag(p.Revision)}, nil
 	}
-	r, body, err := s.read(ctx, s.db, cacheKey{ws, id, version})
+	r, body, err := read(ctx, s.db, cacheKey{ws, id, version})
 	if err != nil {
 		return none, err
 	}

@@ -55,11 +55,16 @@ func (c Config) withDefaults() Config {
 
 // Service is the use cases of protocols.
 type Service struct {
-	cfg     Config
-	db      *db.DB
-	events  *event.Log
-	shipped *library
+	finder
+	cfg    Config
+	events *event.Log
+}
 
+// finder finds protocols as they are asked for, compiled and kept until they
+// change, and those shipped with the server.
+type finder struct {
+	db        *db.DB
+	shipped   *library
 	protocols *cache.Cache[cacheKey, *Protocol]
 	answers   *cache.Cache[question, *answer]
 }
@@ -67,21 +72,21 @@ type Service struct {
 // New makes a service over a migrated store.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, db: cfg.DB, events: cfg.Events, shipped: loadShipped(), protocols: newProtocols(), answers: newAnswers()}
+	return &Service{finder: finder{cfg.DB, loadShipped(), newProtocols(), newAnswers()}, cfg: cfg, events: cfg.Events}
 }
 
 // Flush drops all that is cached: what other instances have changed may have
 // been missed.
-func (s *Service) Flush() {
-	s.protocols.Flush()
-	s.answers.Flush()
+func (fd *finder) Flush() {
+	fd.protocols.Flush()
+	fd.answers.Flush()
 }
 
 // Forget drops what is cached of one workspace: another instance has changed a
 // protocol there.
-func (s *Service) Forget(ws string) {
-	s.protocols.Drop(ws)
-	s.answers.Drop(ws)
+func (fd *finder) Forget(ws string) {
+	fd.protocols.Drop(ws)
+	fd.answers.Drop(ws)
 }
 
 func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Millisecond) }
