@@ -29,7 +29,7 @@ test: ## everything that must be clean: format, vet, lint, tests on both databas
 	@GO='$(GO)' build/test.sh
 
 .PHONY: test-all
-test-all: ## test, with every package under the race detector
+test-all: ## test, with every package under the race detector and every rule on both databases
 	@GO='$(GO)' build/test.sh all
 
 .PHONY: fmt

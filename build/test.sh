@@ -6,7 +6,7 @@
 # nothing may be skipped.
 #
 #   build/test.sh        this
-#   build/test.sh all    everything under the race detector
+#   build/test.sh all    everything under the race detector, every rule on both databases
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GO=${GO:-go}
@@ -86,6 +86,7 @@ starts='^[[:space:]]*go [a-z(]|\.Go\('
 raced=$(grep -rlE --include='*.go' --exclude='*_test.go' "$starts" internal client | xargs -n1 dirname | sort -u | grep -v '^internal/app$' | sed "s|^|$("$GO" list -m)/|")
 if [[ ${1:-} == all ]]; then
 	raced=$every
+	export HEARTH_TEST_DATABASES=all
 fi
 if ((!${#race[@]})); then
 	raced=

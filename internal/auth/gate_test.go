@@ -17,7 +17,7 @@ import (
 
 func TestAdmit(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		h.make(t, "inside", "default", auth.Draft{Name: "x", Role: "owner", Networks: []string{"10.0.0.0/8", "2001:db8::/32"}})
 		device := h.keys["device"]
@@ -81,7 +81,7 @@ func TestAdmit(t *testing.T) {
 // bytes.
 func TestRefusalsTellNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		if _, err := h.svc.Revoke(h.as(t, "default"), h.ids["device"], ""); err != nil {
 			t.Fatal(err)
@@ -98,7 +98,7 @@ func TestRefusalsTellNothing(t *testing.T) {
 // TestOperatorRoutes: to anyone else they do not exist.
 func TestOperatorRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		h.make(t, "ops", "default", auth.Draft{Name: "x", Scopes: []string{"operations:read"}})
 		forwarded := map[string]string{"X-Forwarded-For": "203.0.113.9"}
@@ -138,7 +138,7 @@ func TestOperatorRoutes(t *testing.T) {
 
 func TestExpiryFromTheCache(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		h.make(t, "brief", "default", auth.Draft{Name: "x", Role: "device", ExpiresAt: epoch.Add(10 * time.Second)})
 		use := func() *http.Response { return h.do(call{path: "/v1/signed", key: h.keys["brief"]}).Result() }
@@ -171,7 +171,7 @@ func TestRevokeAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			dbtest.Any(t, func(t *testing.T, d *db.DB) {
 				here, there := link(t)
 				h := newHouse(t, d, here)
 				cli := h.service(func(c *auth.Config) { there(h.svc, c) })
@@ -196,7 +196,7 @@ func TestRevokeAtOnce(t *testing.T) {
 // gets old.
 func TestMissedNews(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		want(t, h.do(call{path: "/v1/signed", key: h.keys["device"]}), 200, "")
 		if _, err := h.service().Revoke(h.as(t, "default"), h.ids["device"], ""); err != nil {
@@ -209,7 +209,7 @@ func TestMissedNews(t *testing.T) {
 
 func TestWrongKeysAreThrottled(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		want(t, h.do(call{path: "/v1/signed", key: h.keys["device"]}), 200, "") // a neighbour behind the same address
 		for i := range 20 {
@@ -242,7 +242,7 @@ func TestWrongKeysAreThrottled(t *testing.T) {
 // half is spent.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, func(c *auth.Config) { c.KeyLimit = 3 })
 		for left := 2; left >= 0; left-- {
 			w := h.do(call{path: "/v1/signed", key: h.keys["device"]})
@@ -268,7 +268,7 @@ func TestKeyLimit(t *testing.T) {
 
 func TestUCANSeam(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		var caller web.Caller
 		var refusal error
 		h := newHouse(t, d, func(c *auth.Config) {

@@ -28,7 +28,7 @@ func seconds(n int64) *int64 { return &n }
 func TestNoEscalationByAWorkspace(t *testing.T) {
 	t.Parallel()
 	limits := auth.Draft{Name: "x", Scopes: []string{"workspaces:write"}, Networks: []string{"192.0.2.0/24"}, ExpiresAt: epoch.Add(time.Hour)}
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		h.make(t, "maker", "default", limits)
 		o, err := h.svc.CreateWorkspace(h.with(t, "maker"), auth.WorkspaceDraft{ID: "nairobi", Name: "x"})
@@ -50,7 +50,7 @@ func TestNoEscalation(t *testing.T) {
 		Name: "x", Scopes: []string{"keys:write", "entities:read"}, Projects: []string{p1, p2},
 		Networks: []string{"10.0.0.0/8", "192.0.2.0/24"}, ExpiresAt: epoch.Add(time.Hour),
 	}
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		h.make(t, "maker", "default", limits)
 		maker := h.with(t, "maker")
@@ -95,7 +95,7 @@ func TestNoEscalation(t *testing.T) {
 // TestNoEscalationByRotation: who rotates a key learns a text with its rights.
 func TestNoEscalationByRotation(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		manager := h.with(t, "manager")
 		_, err := h.svc.Rotate(manager, h.ids["owner"], auth.Rotation{})
@@ -125,7 +125,7 @@ func TestNoEscalationByRotation(t *testing.T) {
 // could speak as its principal or see past its own restrictions.
 func TestNoImpersonationByRotation(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		h.make(t, "alice", "default", auth.Draft{Name: "alice", Scopes: []string{"entities:write"}, Principal: "did:ixo:entity:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"})
 		h.make(t, "mallory", "default", auth.Draft{Name: "mallory", Scopes: []string{"keys:write", "entities:write"}})
@@ -145,7 +145,7 @@ func TestNoImpersonationByRotation(t *testing.T) {
 
 func TestRotate(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		old := h.make(t, "old", "default", auth.Draft{
 			Name: "x", Scopes: []string{"entities:write"}, Projects: []string{"did:ixo:entity:1"},
@@ -233,7 +233,7 @@ func TestRotateRace(t *testing.T) {
 
 func TestRevokeIsFinal(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		ctx := h.as(t, "default")
 		_, err := h.svc.Revoke(ctx, h.ids["device"], `"7"`)
@@ -259,7 +259,7 @@ func TestRevokeIsFinal(t *testing.T) {
 // was revoked must not leave a key behind.
 func TestRevokedMakerMakesNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		inside := h.with(t, "manager")
 		if _, err := h.svc.Revoke(h.as(t, "default"), h.ids["manager"], ""); err != nil {
@@ -274,7 +274,7 @@ func TestRevokedMakerMakesNothing(t *testing.T) {
 
 func TestLastUse(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		used := func() time.Time {
 			k, err := h.svc.Get(h.as(t, "default"), h.ids["device"])

@@ -13,7 +13,7 @@ import (
 // theirs into an organisation of somebody else.
 func TestNobodyJoinsUninvited(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		org := v.create(t, "ws", draftOf("organisation"))
 		members := org.Relationships[0].Target
@@ -84,7 +84,7 @@ func TestActivationGrants(t *testing.T) {
 // request.
 func TestDeepAndLarge(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		e := v.create(t, "ws", draftOf("template"))
 		path := "/v1/entities/" + e.DID
@@ -132,7 +132,7 @@ func TestDeepAndLarge(t *testing.T) {
 // other packages make them too.
 func TestDraftsFromCode(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		for name, change := range map[string]func(*entity.Draft){
 			"NUL in a property":      func(d *entity.Draft) { d.Properties = object(`{"metricOne":"a\u0000"}`) },
@@ -163,7 +163,7 @@ func TestDraftsFromCode(t *testing.T) {
 // A twin and a protocol of one workspace have different DIDs.
 func TestProtocolUnderTheDIDOfATwin(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		e := v.create(t, "ws", draftOf("template"))
 		body := `{"type":"Protocol","did":"` + e.DID + `","name":"x","properties":{},"relationships":{}}`

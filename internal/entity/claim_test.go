@@ -19,7 +19,7 @@ import (
 // stays verified as long as an active credential rests on it.
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		for _, kind := range []string{"claim", "credential"} {
 			word := map[string]string{"claim": "producedBy", "credential": "becameFrom"}[kind]
@@ -95,7 +95,7 @@ func (v *env) amount(t *testing.T, claim string, n int) error {
 // A verdict is about what a twin said then.
 func TestVerdictLapses(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		claim := v.create(t, "ws", with(draftOf("claim"), "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID))
 		must(t, v.amount(t, claim.DID, 12))
@@ -116,7 +116,7 @@ func TestVerdictLapses(t *testing.T) {
 // The routes of parts change what a twin says as well, of any twin, and in place.
 func TestVerdictLapsesByParts(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		stove := draftOf("clean-cooking")
 		stove.Services = []entity.Endpoint{{ID: "#a", Type: "Data", Endpoint: "https://example.org/a"}, {ID: "#b", Type: "Data", Endpoint: "https://example.org/b"}}
@@ -138,7 +138,7 @@ func TestVerdictLapsesByParts(t *testing.T) {
 // A claim is judged by somebody who has no part in it.
 func TestNobodyVerifiesTheirOwnClaim(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		oracle := v.create(t, "ws", draftOf("oracle"))
 		stove := draftOf("clean-cooking")
@@ -213,7 +213,7 @@ func TestClaimsRace(t *testing.T) {
 // Edges that have run out, or have not begun, fill no role.
 func TestTimesCount(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		var clock time.Duration
 		v := newEnv(t, d, func(c *entity.Config) { c.Now = func() time.Time { return time.Now().Add(clock) } })
 		org, other := v.create(t, "ws", draftOf("organisation")), v.create(t, "ws", draftOf("organisation"))
@@ -259,7 +259,7 @@ func TestTimesCount(t *testing.T) {
 // from whichever end.
 func TestWhoSpeaksForTheSource(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		w := v.twins(t, "ws")
 		own := func(kind string) string { return v.createAs(t, "ws", "writer", draftOf(kind)).DID }

@@ -35,7 +35,7 @@ func (v *env) becomeAgain(t *testing.T, claim, credential string) {
 // What a claim says counts once: in one credential, until that is deactivated.
 func TestClaimBecomesOneCredential(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		claim := v.claimed(t)
 		draft := with(draftOf("credential"), "becameFrom", claim)
@@ -79,7 +79,7 @@ func TestClaimBecomesOneCredential(t *testing.T) {
 // A key for other projects learns that there is a credential, not which.
 func TestCredentialIsNotNamedToOthers(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		w := v.twins(t, "ws")
 		claim := v.create(t, "ws", with(draftOf("claim"), "producedBy", w["asset"], "project", w["project"])).DID
@@ -101,7 +101,7 @@ func TestCredentialIsNotNamedToOthers(t *testing.T) {
 // active before the other is deactivated.
 func TestCredentialDoesNotComeBackBesideAnother(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		claim := v.claimed(t)
 		first := v.create(t, "ws", with(draftOf("credential"), "becameFrom", claim)).DID
@@ -159,7 +159,7 @@ func TestOneCredentialInACrowd(t *testing.T) {
 // A credential may rest on several claims, each of which must be free.
 func TestCredentialOfTwoClaims(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		one, two := v.claimed(t), v.claimed(t)
 		v.create(t, "ws", with(draftOf("credential"), "becameFrom", two))
@@ -187,7 +187,7 @@ func (v *env) edgeOf(t *testing.T, claim, credential string) string {
 // deactivated. A draft has become nothing yet.
 func TestOnlyDeactivatedCredentialsFreeTheirClaims(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		one, two := v.claimed(t), v.claimed(t)
 		early := v.create(t, "ws", draftOf("credential")).DID

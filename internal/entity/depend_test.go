@@ -19,7 +19,7 @@ const gone = entity.StatusDeactivated
 // An organisation and a project stay as long as active twins have no other.
 func TestParentsStay(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		org, other := v.create(t, "ws", draftOf("organisation")), v.create(t, "ws", draftOf("organisation"))
 		project := v.create(t, "ws", with(draftOf("project"), "implementedBy", org.DID))
@@ -59,7 +59,7 @@ func TestParentsStay(t *testing.T) {
 // The list of what is in the way is short, and names what the caller can see.
 func TestDependantsAreNamed(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		org := v.create(t, "ws", draftOf("organisation"))
 		var all []string

@@ -22,7 +22,7 @@ const documented = `{"type":"Device","protocol":"did:ixo:protocol/template","pro
 // The documented request, the whole record it gives, and what is stored.
 func TestDocumentedCreate(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		now := time.Date(2026, 2, 3, 4, 5, 6, 789_999_999, time.UTC)
 		v := newEnv(t, d, func(c *entity.Config) { c.Now = func() time.Time { return now } })
 		w := v.send(t, "ws owner", "POST /v1/entities", documented)
@@ -201,7 +201,7 @@ func TestMassAssignment(t *testing.T) {
 // An organisation and its groups are one act.
 func TestOrganisationWithGroups(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		changed := 0
 		v := newEnv(t, d, func(c *entity.Config) { c.GroupChanged = func() { changed++ } })
 		plain := v.create(t, "ws", draftOf("organisation"))
@@ -285,7 +285,7 @@ func TestScopesOfGroups(t *testing.T) {
 // A key that is limited to projects makes and sees twins in them only.
 func TestProjectRestriction(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		draft := draftOf("project")
 		draft.DID, draft.Controllers = projectOne, []string{"did:key:owner", "did:key:limited"}
@@ -329,7 +329,7 @@ func TestProjectRestriction(t *testing.T) {
 // Another workspace has no part in anything.
 func TestOtherWorkspace(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		draft := draftOf("clean-cooking")
 		draft.DID, draft.ExternalIDs = "did:ixo:device/one", map[string]string{"serial": "SN1"}

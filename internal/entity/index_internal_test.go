@@ -21,7 +21,7 @@ func count(t testing.TB, d *db.DB, sql string) int {
 // Any number of properties goes in and comes out again.
 func TestProps(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		for n := range 10 {
 			var props []Prop
 			for i := range n {
@@ -48,7 +48,7 @@ func TestProps(t *testing.T) {
 // A name belongs to one twin of a workspace, and only that twin frees it.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		add := func(ws string, nid int64, names ...Name) error {
 			return d.InTx(t.Context(), func(tx *db.Tx) error { return addNames(t.Context(), tx, ws, nid, names) })
 		}

@@ -39,7 +39,7 @@ func only(t testing.TB, e *entity.Entity, role string) entity.Relationship {
 // A twin that was named before it came is joined to those that named it.
 func TestLateTwin(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		const late, lateProject = "did:ixo:org/late", "did:ixo:project/late"
 		project := v.create(t, "ws", with(draftOf("project"), "implementedBy", late, "funder", late))
@@ -96,7 +96,7 @@ func TestLateTwin(t *testing.T) {
 // A twin that is not what others wait for is refused, whatever the route.
 func TestLateTwinOfTheWrongClass(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		const late = "did:ixo:x:late"
 		project := v.create(t, "ws", with(draftOf("project"), "implementedBy", late))
@@ -138,7 +138,7 @@ func TestLateTwinOfTheWrongClass(t *testing.T) {
 // Many twins at once: those that are waited for are joined, in their order.
 func TestLateTwinsTogether(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "owner")
 		id := func(i int) string { return fmt.Sprintf("did:ixo:household/%02d", i) }

@@ -80,7 +80,7 @@ func (c *court) stands(t *testing.T, claim, status string, missing int, oracles 
 // may.
 func TestProtocolSaysHowClaimsAreVerified(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		c := newCourt(t, d)
 		id := c.claim(t, "fuel-saved", "d")
 		want(t, "by an oracle it does not name", c.say(t, id, "d verified weighed"), "MISSING_RELATIONSHIPS")
@@ -131,7 +131,7 @@ func (c *court) keeps(t *testing.T, id string) {
 // As many people as oracles agree.
 func TestQuorumIsOfPeople(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		c := newCourt(t, d)
 		id := c.claim(t, "fuel-saved", "a", "b", "c")
 		must(t, c.say(t, id, "both verified weighed a"))
@@ -150,7 +150,7 @@ func TestQuorumIsOfPeople(t *testing.T) {
 // Where a protocol names types of claims, others cannot be verified.
 func TestTypesOfClaims(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		c := newCourt(t, d)
 		err := c.say(t, c.claim(t, "other", "a"), "a verified weighed")
 		want(t, "of no type", err, "CLAIM_TYPE_UNKNOWN")
@@ -181,7 +181,7 @@ func TestTypesOfClaims(t *testing.T) {
 // What produces a claim stays as it was while somebody vouches for it.
 func TestVouchedClaimKeepsItsProducers(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		stove, other := v.create(t, "ws", draftOf("clean-cooking")).DID, v.create(t, "ws", draftOf("clean-cooking")).DID
 		claim := v.create(t, "ws", with(draftOf("claim"), "producedBy", stove)).DID
@@ -204,7 +204,7 @@ func TestVouchedClaimKeepsItsProducers(t *testing.T) {
 // Who has a part in a claim neither judges it nor takes back what others said.
 func TestClaimantsHaveNoSay(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		asset := draftOf("clean-cooking")
 		asset.Controllers = []string{"did:key:keeper"}
@@ -236,7 +236,7 @@ func TestClaimantsHaveNoSay(t *testing.T) {
 // whoever has said it may take it back.
 func TestVerdictsAreTakenBack(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.create(t, "ws", with(draftOf("claim"), "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID, "verifiedBy", v.create(t, "ws", draftOf("oracle")).DID)).DID
 		for _, who := range []string{"second", "third"} {
@@ -254,7 +254,7 @@ func TestVerdictsAreTakenBack(t *testing.T) {
 // Who has changed a claim by a relationship has changed it, whoever did since.
 func TestRelatingChangesAClaim(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.create(t, "ws", with(draftOf("claim"), "producedBy", v.create(t, "ws", draftOf("clean-cooking")).DID, "verifiedBy", v.create(t, "ws", draftOf("oracle")).DID)).DID
 		control := func(list string) {
@@ -287,7 +287,7 @@ func TestClaimOfTooManyProducers(t *testing.T) {
 // since, and who controlled it, or what produces it, when it was made.
 func TestClaimantsAreRemembered(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		var clock atomic.Int64 // nothing happens in the same moment
 		clock.Store(time.Now().UnixMilli())
 		v := newEnv(t, d, func(c *entity.Config) { c.Now = func() time.Time { return time.UnixMilli(clock.Add(1)) } })
@@ -343,7 +343,7 @@ func TestClaimantsAreRemembered(t *testing.T) {
 // from judging it.
 func TestManyRevisionsOfAClaim(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.claimed(t)
 		_, err := d.Exec(t.Context(), `UPDATE entities SET revision = 5003, body = replace(body, '"revision":', '"revision":500') WHERE ws = 'ws' AND did = $1`, id)
@@ -358,7 +358,7 @@ func TestManyRevisionsOfAClaim(t *testing.T) {
 // when the edge is gone, and an owner is one through a group, too.
 func TestEarlierProducers(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		var clock atomic.Int64
 		clock.Store(time.Now().UnixMilli())
 		v := newEnv(t, d, func(c *entity.Config) {

@@ -17,7 +17,7 @@ import (
 
 func TestPatch(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		draft := draftOf("clean-cooking")
 		draft.Properties = object(`{"serial":"SN1","model":"M1","efficiency":40}`)
@@ -133,7 +133,7 @@ func list(n int, format string) string {
 // A change that changes nothing makes no revision and no event.
 func TestNoChange(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		draft := draftOf("clean-cooking")
 		draft.Properties = object(`{"serial":"SN1"}`)
@@ -162,7 +162,7 @@ func TestNoChange(t *testing.T) {
 // PUT replaces all a client decides, and creates under a DID of the client's.
 func TestPut(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		path := "/v1/entities/did:ixo:device%2F7"
 		const body = `{"type":"Stove","protocol":"did:ixo:protocol/clean-cooking","properties":{"serial":"SN7"},"externalIds":{"crm":"7"},"relationships":[{"role":"peer","target":"did:ixo:x:1"}]}`
@@ -239,7 +239,7 @@ func TestPatchControllers(t *testing.T) {
 // PatchTx and StoreTx work inside a transaction with others, all or nothing.
 func TestInOneTransaction(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "owner")
 		project := v.create(t, "ws", draftOf("project"))
@@ -299,7 +299,7 @@ func TestInOneTransaction(t *testing.T) {
 // Mutate is the one way to a new revision, for whoever has other rules.
 func TestMutate(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		now := time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC)
 		v := newEnv(t, d, func(c *entity.Config) { c.Now = func() time.Time { return now } })
 		ctx := as(t, "ws", "owner")
@@ -369,7 +369,7 @@ func TestMutate(t *testing.T) {
 // indexed are found anew.
 func TestMutateToAnotherVersion(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "owner")
 		id := v.publish(t, "ws", `{"type":"Protocol","name":"p","properties":{"a":{"type":"string","indexed":true},"b":"string"},"relationships":{}}`)

@@ -19,7 +19,7 @@ import (
 // ends, anything else is refused and leaves nothing behind.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		twins := v.twins(t, "ws")
 		for _, rule := range relationship.Rules() {
@@ -85,7 +85,7 @@ func second[T any](_ T, err error) error { return err }
 
 func TestRelateRules(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		w := v.twins(t, "ws")
 		foreign := v.create(t, "other", draftOf("organisation")).DID
@@ -162,7 +162,7 @@ func TestStrictReferences(t *testing.T) {
 
 func TestTimesOfAnEdge(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		device := v.create(t, "ws", draftOf("clean-cooking"))
 		ctx := as(t, "ws", "owner")
@@ -184,7 +184,7 @@ func TestTimesOfAnEdge(t *testing.T) {
 
 func TestCircles(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		var chain []string
 		for i := range 30 {
@@ -218,7 +218,7 @@ func TestCircles(t *testing.T) {
 func TestHub(t *testing.T) {
 	t.Parallel()
 	const edges = 110
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		project := v.create(t, "ws", draftOf("project"))
 		var ids []string
@@ -301,7 +301,7 @@ func (v *env) consistentList(t testing.TB, id string) {
 // The events of an edge: one at each end that changes, none for nothing.
 func TestEventsOfEdges(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		org, project := v.create(t, "ws", draftOf("organisation")), v.create(t, "ws", draftOf("project"))
 		mark := v.newest(t, "ws")
@@ -332,7 +332,7 @@ func TestEventsOfEdges(t *testing.T) {
 // kind of edge of the domain model, in either direction, and the invariants.
 func TestFromAssetToCredential(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		org := v.create(t, "ws", draftOf("organisation"))
 		project := v.create(t, "ws", with(draftOf("project"), "implementedBy", org.DID))

@@ -132,7 +132,7 @@ func (v *env) lacks(t testing.TB, id, target string) {
 // scope has said that it does, and not before.
 func TestStrangersFillNothingUnconfirmed(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		kept := entity.Draft{Type: "x", Protocol: v.publish(t, "ws", keeps)}
 		const far = "did:ixo:org:far"
@@ -216,7 +216,7 @@ func (v *env) told(t testing.TB, typ string) (n int) {
 // one does not let the real one go.
 func TestStrangersAreNoParents(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		const far = "did:ixo:org:far"
 		for _, tt := range []struct{ kind, word, parent, more string }{
@@ -323,7 +323,7 @@ func TestConfirmRace(t *testing.T) {
 // parent, before and after. Only what is deactivated has gone.
 func TestCompletedTwinsStillFill(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		org := v.create(t, "ws", draftOf("organisation"))
 		project := v.create(t, "ws", with(draftOf("project"), "implementedBy", org.DID))

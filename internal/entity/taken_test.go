@@ -14,7 +14,7 @@ import (
 // protocol, or a twin that is deactivated.
 func TestTakenReadsTheSame(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		limited := `[{"role":"project","target":"` + projectOne + `"}]`
 		v.create(t, "ws", entity.Draft{DID: projectOne, Type: "p", Protocol: "did:ixo:protocol/project"})

@@ -28,7 +28,7 @@ func (v *env) about(t *testing.T, who, id string, revision int64, verdict entity
 // Whoever has read 12 kg does not verify 12,000 kg.
 func TestVerdictNamesWhatItJudged(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.claimed(t)
 		path := "POST /v1/entities/" + id + "/verification"
@@ -78,7 +78,7 @@ func TestVerdictNamesWhatItJudged(t *testing.T) {
 // is refused itself while a credential rests on the claim.
 func TestWhatAVerdictIsAbout(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		c := newCourt(t, d)
 		patch := func(body string) func(id string) error {
 			return func(id string) error {
@@ -157,7 +157,7 @@ func TestWhatAVerdictIsAbout(t *testing.T) {
 // other, and the same verdict is stored once.
 func TestVerdictsBesideEachOther(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		c := newCourt(t, d)
 		id := c.claim(t, "fuel-saved", "a", "b", "c")
 		read := c.get(t, "ws", id).Revision

@@ -28,7 +28,7 @@ const streamed = `{"message":"hello","stream":true,"timezone":"Africa/Nairobi"}`
 // TestStream holds the head and the frames of a plain answer.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		m := modeltest.NewFake(modeltest.Answer{Deltas: []llm.Delta{{Reasoning: "hm"}, {Text: "Good "}, {Text: "day “x”\n"}, {Finish: "stop"}}})
 		h, u := newHouse(t, d, m), newUser(t, 1)
 		s := h.session(u)
@@ -234,7 +234,7 @@ func TestErrorFrames(t *testing.T) {
 // frame is missing and none comes twice, by after= and by Last-Event-ID.
 func TestResume(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		gate := make(chan struct{})
 		m := llm.Func(func(ctx context.Context, _ llm.Request, each func(llm.Delta) error) error {
 			for i := range 20 {

@@ -30,7 +30,7 @@ func hanging(text string) modeltest.Answer {
 // stream ends properly, and what was said stays.
 func TestAbort(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, modeltest.NewFake(hanging("Half an ans")))
 		u, other := newUser(t, 1), newUser(t, 2)
 		s := h.session(u)
@@ -229,7 +229,7 @@ func TestStreamsOfOneCaller(t *testing.T) {
 // senders get all of it.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		for _, name := range []string{"Idempotency-Key", "X-Request-Id"} {
 			m := modeltest.NewFake(modeltest.Spoken("Once"))
 			h, u := newHouse(t, d, m), newUser(t, 1)
@@ -356,7 +356,7 @@ func TestContext(t *testing.T) {
 // TestInvocationsAreTakenOnce: hole 5, on the wire.
 func TestInvocationsAreTakenOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d, llm.Offline{})
 		u, other := newUser(t, 1), newUser(t, 2)
 		s := h.session(u)

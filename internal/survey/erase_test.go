@@ -14,7 +14,7 @@ import (
 
 func TestErase(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		h := home(1, "a", "adopter")
 		h.Location, h.Area = &campaign.Location{Lat: 1, Lon: 2}, ptr("here")
@@ -76,7 +76,7 @@ func TestUploadWaitsForErase(t *testing.T) {
 // it, and nothing new is stored about it.
 func TestErasedHouseholdIsMarked(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.start(t, "ws", strings.Replace(open, "{", `{"assignments":[{"collector":"did:ixo:agent/1","strata":["a"]}],`, 1))
 		h := home(1, "a", "adopter")
@@ -119,7 +119,7 @@ func TestErasedHouseholdIsMarked(t *testing.T) {
 // however many come with it, unless another workspace asks for it.
 func TestErasedHouseholdIsListedNowhere(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		first, second, other := v.create(t, "ws", open), v.create(t, "ws", open), v.create(t, "other", open)
 		v.upload(t, "ws", first, home(1, "a", ""))

@@ -40,7 +40,7 @@ func (v *env) progress(t testing.TB, ws, id string, round int) *survey.Report {
 
 func TestMergeHouseholds(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.create(t, "ws", open)
 		place := home(2, "urban", "comparison")
@@ -120,7 +120,7 @@ func ptr(s string) *string { return &s }
 // While a campaign runs households may come, but not change their place.
 func TestListWhileRunning(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "owner")
 		id := v.create(t, "ws", open)
@@ -144,7 +144,7 @@ func TestListWhileRunning(t *testing.T) {
 
 func TestOutcomesAndCounts(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "collector")
 		id := v.create(t, "ws", open)
@@ -335,7 +335,7 @@ func (v *env) walk(t testing.TB, who, path string) []string {
 
 func TestListsAndAssignments(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		one, two, three := "did:ixo:agent/1", "did:ixo:agent/2", "did:ixo:agent/3"
 		id := v.create(t, "ws", strings.Replace(open, `"collectors":[`,
@@ -414,7 +414,7 @@ func TestMaskedHouseholds(t *testing.T) {
 // it, page by page, and finds none of them in a cursor.
 func TestMaskedPages(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.create(t, "ws", open)
 		items := make([]string, 7)

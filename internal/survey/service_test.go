@@ -16,7 +16,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "surveys.json", d, v.l, v.h)
 	})
@@ -24,7 +24,7 @@ func TestRoutes(t *testing.T) {
 
 func TestHouseholdRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "households.json", d, v.l, v.h)
 	})
@@ -33,7 +33,7 @@ func TestHouseholdRoutes(t *testing.T) {
 // The documented request makes the record of the reference, whole.
 func TestDocumentedRecord(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.clock.Set(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 		w := v.send(t, "ws owner", "POST /v1/surveys", documented)
@@ -64,7 +64,7 @@ func TestDocumentedRecord(t *testing.T) {
 // What stands in the way of a start is named at once.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		v.clock.Set(start)
@@ -118,7 +118,7 @@ func TestOtherWaysToStart(t *testing.T) {
 
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.create(t, "ws", open)
 		names := []string{"ready", "activate", "pause", "resume", "close", "reopen", "archive"}
@@ -216,7 +216,7 @@ func TestChangesAgainstMoves(t *testing.T) {
 
 func TestLockedMembers(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "owner")
 		id := v.create(t, "ws", open)
@@ -255,7 +255,7 @@ func TestLockedMembers(t *testing.T) {
 // A template that is retired stays with the campaigns that have it.
 func TestRetiredTemplate(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		for _, r := range []struct{ request, body string }{
 			{"POST /v1/templates", `{"templateId":"mine","sections":[{"id":"consent","questions":[{"id":"ok","type":"consent"}]},{"id":"more","questions":[{"id":"n","type":"number"}]}]}`},
@@ -318,7 +318,7 @@ func TestOverdueReview(t *testing.T) {
 
 func TestProjects(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v, strict := newEnv(t, d), newEnv(t, d, func(c *survey.Config) { c.StrictRefs = true })
 		for _, tt := range []struct {
 			role, project string
@@ -355,7 +355,7 @@ func TestProjects(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := as(t, "ws", "owner")
 		id := v.create(t, "ws", open)

@@ -117,7 +117,7 @@ func TestDraftsAfterLogin(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			dbtest.Any(t, func(t *testing.T, d *db.DB) {
 				withEffects(t, d)
 				l := newLine(t, d, newClock(), ordering(t))
 				l.play("s1", []turn{{"", atHome}, {"3", atLogin}, {"3*" + pinOfAll, "CON Hello Asha."}, {"3*" + pinOfAll + "*4", atOrder}, {half, atPlace}})

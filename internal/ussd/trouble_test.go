@@ -96,7 +96,7 @@ func TestBlockedStore(t *testing.T) {
 // counts, its copies get its answer, and its closing words go out another way.
 func TestLateStep(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		withEffects(t, d)
 		leave, told := make(chan struct{}), make(chan string, 4)
 		l := newLine(t, d, newClock(), func(c *ussd.Config) {
@@ -142,7 +142,7 @@ func TestInFlightCap(t *testing.T) {
 // sent again.
 func TestFailedStep(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		withEffects(t, d)
 		fail := true
 		l := newLine(t, d, newClock(), func(c *ussd.Config) {
@@ -169,7 +169,7 @@ func TestFailedStep(t *testing.T) {
 // TestPanic survives a panic of an action.
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		withEffects(t, d)
 		l := newLine(t, d, newClock(), func(c *ussd.Config) {
 			c.Log = nil

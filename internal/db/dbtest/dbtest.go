@@ -44,6 +44,26 @@ func Each(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 	})
 }
 
+// everywhere is the variable that makes Any run on both databases.
+const everywhere = "HEARTH_TEST_DATABASES"
+
+// Any runs f as a subtest on SQLite, and with HEARTH_TEST_DATABASES=all on
+// PostgreSQL too: for rules that are the same on any database. What takes
+// locks, meets other writers, is killed, or is written in a dialect belongs to
+// Each; that PostgreSQL understands every statement of the program is tested in
+// internal/archtest.
+func Any(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
+	t.Helper()
+	if os.Getenv(everywhere) == "all" {
+		Each(t, f, opts...)
+		return
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		f(t, SQLite(t, opts...))
+	})
+}
+
 // SQLite opens a migrated store in a temporary folder.
 func SQLite(t testing.TB, opts ...Option) *db.DB {
 	t.Helper()

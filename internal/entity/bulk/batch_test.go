@@ -92,7 +92,7 @@ func TestBatchRollsBack(t *testing.T) {
 // Each operation stands for itself: those after and before a bad one are
 // stored.
 func TestBatchEach(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		ops := operations(60)
 		for i := range 12 {
 			ops[i*5] = map[string]any{"op": "create", "entity": map[string]any{"type": "Device", "protocol": cooker, "externalIds": map[string]any{"a": "same"}}}
@@ -115,7 +115,7 @@ func TestBatchEach(t *testing.T) {
 
 // A household, its stove and all that can be done with them, in one batch.
 func TestBatchReferences(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		for _, atomic := range []bool{true, false} {
 			got := r.batch(t, map[string]any{"atomic": atomic, "operations": []map[string]any{
 				{"op": "create", "entity": map[string]any{"type": "Household", "protocol": household}},
@@ -190,7 +190,7 @@ func TestBatchOnce(t *testing.T) {
 // TestBatchOnceForEachKey: what a did:key of a DID has done is not shown to
 // another one of it, which may be allowed less.
 func TestBatchOnceForEachKey(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		for _, atomic := range []bool{true, false} {
 			c := call{method: "POST", path: "/v1/entities:batch", header: map[string]string{"Idempotency-Key": fmt.Sprint("key", atomic)}}
 			c.body = map[string]any{"atomic": atomic, "operations": operations(1)}

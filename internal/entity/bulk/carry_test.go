@@ -186,7 +186,7 @@ func TestRoundTrip(t *testing.T) {
 // An organisation that comes before its groups gets them, and no other; one
 // that names none gets one of its own.
 func TestImportGroups(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		lines := []string{
 			`{"did":"did:ixo:org/a","type":"Organisation","protocol":"did:ixo:protocol/organisation","relationships":[{"role":"contains","target":"did:ixo:group/a"}]}`,
@@ -240,7 +240,7 @@ func TestRoundTripKilled(t *testing.T) {
 
 // What the transitions do not allow the row says.
 func TestImportStatus(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		home := func(status string) string {
 			return fmt.Sprintf(`{"type":"Household","protocol":%q,"status":%s}`, household, status)
@@ -270,7 +270,7 @@ func TestImportStatus(t *testing.T) {
 // A dry run names what the real one names: a name that is taken and all that is
 // wrong besides.
 func TestDryRunNamesAll(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		file := households(3) + fmt.Sprintf(`{"type":"Household","protocol":%q,"properties":{"size":"many"},"externalIds":{"erp":"E1"}}`, household) + "\n" +
 			fmt.Sprintf(`{"type":"Household","protocol":%q,"externalIds":{"erp":"E1"}}`, household) + "\n"
@@ -304,7 +304,7 @@ func TestDryRunNamesAll(t *testing.T) {
 
 // Rows of which all cells are empty are none.
 func TestImportEmptyRows(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		query := url.Values{"protocol": {household}, "type": {"Household"}}
 		in := r.imported(t, r.upload(t, query, csvType, "properties.name,properties.size\nAnn,3\n,\n,\nBob,4\n,\n"))
@@ -320,7 +320,7 @@ func TestImportEmptyRows(t *testing.T) {
 // A twin gets into a project by a relationship. A row that only names one says
 // so, in a dry run too.
 func TestImportProject(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		const edge = `"[{""role"":""project"",""target"":""did:ixo:project/%s""}]"`
 		project := func(id string) string {
@@ -359,7 +359,7 @@ func TestImportProject(t *testing.T) {
 // A row that makes a twin another has the name of says how to change that one;
 // in an upsert that would be no way out.
 func TestImportTakenName(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.imported(t, r.upload(t, nil, ndjson, households(2)))
 		line := func(did string) string {
@@ -387,7 +387,7 @@ func TestImportTakenName(t *testing.T) {
 // A dry run warns of what the real one warns of, also where a row changes the
 // twin of an earlier one, however far that is.
 func TestDryRunWarnsOfLaterChanges(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		const edge = `,"relationships":[{"role":"project","target":"did:ixo:project/a"}]`
 		home := func(who, more string) string {

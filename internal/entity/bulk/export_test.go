@@ -120,7 +120,7 @@ func (r *rig) plain(t testing.TB, ws string) string {
 }
 
 func TestExportColumns(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.imported(t, r.upload(t, nil, ndjson, households(250)+`{"type":"Device","protocol":"did:ixo:protocol/clean-cooking","properties":{"serial":"=1"}}`))
 		e := r.export(t, bulk.ExportDraft{Format: "csv", Columns: []string{"type", "properties.serial"}, Type: "Device"})
@@ -149,7 +149,7 @@ func TestExportColumns(t *testing.T) {
 // A column no record can have is refused before anything is made, each by its
 // name.
 func TestExportUnknownColumns(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		columns := []string{
 			"did", "nope", "properties.name", "properties.nope", "properties.name.x", "metadata.any, thing", "externalIds.erp", "Type", "did ", "properties.location.type",
 			"status.x", "metadata." + strings.Repeat("x", 3000), "relationships", "created", "properties",
@@ -203,7 +203,7 @@ func TestExportKilled(t *testing.T) {
 }
 
 func TestExportRights(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.do(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: "csv"}, as: "reader"}, 403, nil)
 		var j job.Job
 		r.do(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: "ndjson"}}, 202, &j)
@@ -279,7 +279,7 @@ func TestForget(t *testing.T) {
 // What somebody searched for is a person's data too: it is in one place while
 // the job needs it, and in none after an erasure.
 func TestForgetFilters(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		var waits job.Job
 		const secret = "Amina-0712"
 		filter := "eq(properties.name," + secret + ")"
@@ -328,7 +328,7 @@ func TestForgetFilters(t *testing.T) {
 
 // A key limited to projects exports what it sees.
 func TestExportOfProject(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		const mine = "did:ixo:entity:1" // the project of the role
 		file := households(5) + fmt.Sprintf(`{"did":%q,"type":"Project","protocol":"did:ixo:protocol/project","properties":{"name":"P"}}`, mine) + "\n" +
@@ -400,7 +400,7 @@ func TestErasedWhileWritten(t *testing.T) {
 // What an export had read and not stored when somebody was erased is in no file
 // either.
 func TestErasedBeforeTheFirstPiece(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.do(t, call{method: "POST", path: "/v1/entities", body: map[string]any{"type": "Household", "protocol": household}}, 201, nil)
 		var j job.Job
 		r.do(t, call{method: "POST", path: "/v1/exports", body: bulk.ExportDraft{Format: "ndjson"}}, 202, &j)

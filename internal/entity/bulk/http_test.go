@@ -7,7 +7,7 @@ import (
 )
 
 func TestRoutes(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		eventtest.Cases(t, "bulk.json", r.db, r.log, r.h)
 	})
 }

@@ -25,7 +25,7 @@ import (
 )
 
 func TestImportLines(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		file := households(120) +
 			`{"type":"Household","protocol":"did:ixo:protocol/household","properties":{"size":"many","colour":1}}` + "\n" + // 121
@@ -89,7 +89,7 @@ func TestImportKilled(t *testing.T) {
 
 // A dry run stores nothing and gives the report of the real one.
 func TestImportDryRun(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		var taken entity.Entity
 		r.do(t, call{method: "POST", path: "/v1/entities", body: map[string]any{"type": "Household", "protocol": household, "externalIds": map[string]any{"erp": "E60"}}}, 201, &taken)
@@ -166,7 +166,7 @@ func TestUpsert(t *testing.T) {
 // Who does not control a twin does not change it by an import, and who does not
 // see it cannot tell that it exists.
 func TestImportRights(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		var e entity.Entity
 		r.do(t, call{method: "POST", path: "/v1/entities", body: map[string]any{"type": "Household", "protocol": household, "controller": "did:x:somebody"}}, 201, &e)
@@ -200,7 +200,7 @@ func TestImportRights(t *testing.T) {
 }
 
 func TestImportWorkbook(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		x := excelize.NewFile()
 		defer x.Close()
@@ -478,7 +478,7 @@ func bareChunk(b *testing.B, tx *db.Tx, d *db.DB, body string) error {
 // What is wrong with the request is told all at once, and what is wrong with a
 // line where a line has places.
 func TestImportNamesAll(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		w := r.do(t, call{method: "POST", path: "/v1/imports?mode=x&dryRun=maybe&nope=1&format=pdf&mapping=%5B%5D", body: "{}"}, 400, nil)
 		for _, name := range []string{"mode", "dryRun", "nope", "format", "mapping"} {
 			if !strings.Contains(w.Body.String(), `"pointer":"query/`+name+`"`) {

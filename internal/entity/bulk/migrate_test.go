@@ -136,7 +136,7 @@ func (r *rig) eventsOf(t testing.TB, kind string) int {
 // A dry run says what the real run does: an active twin does not go to a
 // version whose required relationship it lacks.
 func TestMigrationLacksRelationship(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.stoves(t, 5)
 		r.do(t, call{method: "POST", path: stovePath + "/versions", body: map[string]any{
@@ -161,7 +161,7 @@ func TestMigrationLacksRelationship(t *testing.T) {
 // Who would not fit a version shows before it is published; then it is too
 // late to change it. A job that has ended leads to its report.
 func TestMigrationToDraft(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.stoves(t, 20)
 		r.do(t, call{method: "POST", path: stovePath + "/versions", body: map[string]any{
@@ -249,7 +249,7 @@ func TestMigrationRights(t *testing.T) {
 // What the target has no more is dropped where the draft says so, and what it
 // requires takes its default, in the dry run and in the real one.
 func TestMigrationDrops(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.stoves(t, 3)
 		r.do(t, call{method: "POST", path: stovePath + "/versions", body: map[string]any{

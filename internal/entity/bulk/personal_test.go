@@ -54,7 +54,7 @@ func (r *rig) exportAs(t *testing.T, as string, d bulk.ExportDraft) bulk.Export 
 // Who may not see what is personal exports twins without it, and does not read
 // the files of those who may.
 func TestExportWithholdsPersonal(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.imported(t, r.upload(t, nil, ndjson, homes))
 		for _, format := range []sheet.Format{sheet.NDJSON, sheet.CSV, sheet.XLSX} {
@@ -92,7 +92,7 @@ func TestExportWithholdsPersonal(t *testing.T) {
 // Who controls a twin exports all of it, and may read that file again; others
 // may not.
 func TestExportOfControllers(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.imported(t, r.upload(t, nil, ndjson, strings.Replace(homes, `"type"`, `"controllers":["did:key:clerk"],"type"`, 1)))
 		e := r.exportAs(t, "clerk", bulk.ExportDraft{Format: sheet.NDJSON})
@@ -110,7 +110,7 @@ func TestExportOfControllers(t *testing.T) {
 // A masked record comes back by an import without taking anything away, and an
 // import tells nobody whether a guess is right.
 func TestImportOfMaskedRecords(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.imported(t, r.upload(t, nil, ndjson, homes))
 		e := r.exportAs(t, "clerk", bulk.ExportDraft{Format: sheet.NDJSON})
@@ -142,7 +142,7 @@ func TestImportOfMaskedRecords(t *testing.T) {
 // Who may take twins over migrates them, but gives nothing another name that
 // they may not see.
 func TestMigrateWithheld(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		const path = "/v1/protocols/did:ixo:protocol%2Ftenant"
 		post := func(path, body string, status int) {

@@ -14,7 +14,7 @@ import (
 // run says: that it changes nothing, or makes the twin because the earlier row
 // was refused. Rows may be far apart.
 func TestDryRunOfRepeats(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		home := func(who string, size int, more string) string {
 			return fmt.Sprintf(`{"type":"Household","protocol":%q,"properties":{"size":%d},%s%s}`, household, size, who, more)

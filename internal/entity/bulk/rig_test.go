@@ -353,3 +353,10 @@ func both(t *testing.T, f func(t *testing.T, r *rig)) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) { f(t, newRig(t, d)) })
 }
+
+// rule runs a test of what is the same on any database.
+func rule(t *testing.T, f func(t *testing.T, r *rig)) {
+	t.Helper()
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) { f(t, newRig(t, d)) })
+}

@@ -31,7 +31,7 @@ func hot(day time.Time, a, b int) []device.ReadingDraft {
 
 func TestStacking(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		const home = "did:ixo:household/123"
@@ -89,7 +89,7 @@ func TestStacking(t *testing.T) {
 // A page looks at so many readings and goes on, and the events are the same.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d, func(c *device.Config) { c.ScanBudget = 2000 })
 		id := e.register(t, device.Draft{HouseholdID: "did:ixo:household/1", Configuration: config(1)})
 		if _, err := e.s.CreateHousehold(as(t.Context(), "ws", "owner"), device.HouseholdDraft{DID: "did:ixo:household/1"}); err != nil {
@@ -144,7 +144,7 @@ func TestBudget(t *testing.T) {
 // are no reason to read for ever.
 func TestOtherChannels(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		id := e.register(t, device.Draft{})
 		var part []device.ReadingDraft

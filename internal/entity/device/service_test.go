@@ -97,7 +97,7 @@ func TestRivalBatches(t *testing.T) {
 // What is derived does not depend on how the readings came.
 func TestBatchesDoNotMatter(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		from := today.Add(-72 * time.Hour)
 		readings := series(from, 800)
@@ -149,7 +149,7 @@ func TestBatchesDoNotMatter(t *testing.T) {
 // Nothing of a batch that fails in the middle is left.
 func TestBatchIsWholeOrNot(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		id := e.register(t, device.Draft{})
 		readings := series(today.Add(-72*time.Hour), 800)
@@ -171,7 +171,7 @@ func TestBatchIsWholeOrNot(t *testing.T) {
 // Readings of one workspace, project or device are nobody else's.
 func TestOthersSeeNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		const id = "did:ixo:device/sum789" // the same DID in both workspaces
 		e.register(t, device.Draft{DID: id, Controllers: []string{"did:key:device"}})
@@ -290,7 +290,7 @@ func TestSerialNumbers(t *testing.T) {
 // one of another project, a deactivated one, or a twin that is no device.
 func TestTakenReadsTheSame(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		register := func(role, serial, more string) *httptest.ResponseRecorder {
 			t.Helper()
@@ -350,7 +350,7 @@ func config(rate int64) *device.ConfigurationDraft {
 // A device that is deactivated takes no more readings; what it has stays.
 func TestDeactivated(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		id := e.register(t, device.Draft{})
 		e.add(t, id, series(today.Add(-24*time.Hour), 10)...)
@@ -374,7 +374,7 @@ func TestDeactivated(t *testing.T) {
 // The devices of a household: those linked before it was held here, and after.
 func TestDevicesOfAHousehold(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		const home = "did:ixo:household/123"
@@ -438,7 +438,7 @@ func TestAddOnce(t *testing.T) {
 // lost between pages.
 func TestListsArePaged(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		for range 7 {
@@ -469,7 +469,7 @@ func TestListsArePaged(t *testing.T) {
 // A sender that goes away in the middle leaves nothing or everything.
 func TestSenderLeaves(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		id := e.register(t, device.Draft{})
 		readings := series(today.Add(-17*24*time.Hour), 4000)

@@ -30,7 +30,7 @@ func TestRoutes(t *testing.T) {
 	for _, file := range []string{"post-erasures", "get-erasures", "get-erasures-id"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			dbtest.Any(t, func(t *testing.T, d *db.DB) {
 				r := newRig(t, d)
 				eventtest.Cases(t, file+".json", d, r.events, eventtest.Serve(t, r.entities.Routes, r.erase.Routes))
 			})
@@ -66,7 +66,7 @@ func TestDraft(t *testing.T) {
 // TestErase: what is left of a household, and of what it was part of.
 func TestErase(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx := r.owner(t)
 		id := r.live(ctx, t, 1)
@@ -144,7 +144,7 @@ func since(t *testing.T, r *rig, after int64) []string {
 // TestWhom: who can be erased, and who cannot be reached.
 func TestWhom(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx := r.owner(t)
 		if _, err := r.auth.CreateWorkspace(ctx, auth.WorkspaceDraft{ID: "kitui", Name: "x"}); err != nil {
@@ -232,7 +232,7 @@ func TestRegistry(t *testing.T) {
 // TestLongHistory: more revisions than one transaction takes.
 func TestLongHistory(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx := r.owner(t)
 		id := r.create(ctx, t, household(1))
@@ -295,7 +295,7 @@ func TestCallerLeaves(t *testing.T) {
 // active assets: nothing of it is touched, and later it goes.
 func TestNeeded(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx := r.owner(t)
 		const kind = "did:ixo:kind/sponsored"
@@ -330,7 +330,7 @@ func TestNeeded(t *testing.T) {
 // not.
 func TestEdgesEnd(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx := r.owner(t)
 		org := r.create(ctx, t, `{"type":"x","protocol":"did:ixo:protocol/organisation","properties":{"name":"x"}}`)
@@ -383,7 +383,7 @@ func TestEdgesEnd(t *testing.T) {
 // erasure is refused and leaves all as it was.
 func TestNeededEdgeStays(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx := r.owner(t)
 		const kind = "did:ixo:kind/housed"
@@ -416,7 +416,7 @@ func TestNeededEdgeStays(t *testing.T) {
 // refusal leaves everything as it is, also of somebody without a twin.
 func TestPrincipal(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx := r.owner(t)
 		person := `{"type":"x","protocol":"did:ixo:protocol/person","properties":{"name":"A"}}`

@@ -38,7 +38,7 @@ func (r *rig) walk(t *testing.T, c web.Caller, k graph.Walk) *graph.Graph {
 
 func TestHub(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.hub(t, 10_000, 1_200)
 		g := r.walk(t, ann, graph.Walk{Root: "did:x:hub"})
@@ -69,7 +69,7 @@ func TestHub(t *testing.T) {
 // TestManyHubs has a level whose edges are too many to be read together.
 func TestManyHubs(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:root"}, thing{did: "did:x:a"}, thing{did: "did:x:b"}, thing{did: "did:x:c"})
 		joins := []join{{from: "did:x:root", role: "to", to: "did:x:c"}, {from: "did:x:root", role: "to", to: "did:x:a"}, {from: "did:x:root", role: "to", to: "did:x:b"}}
@@ -104,7 +104,7 @@ func TestManyHubs(t *testing.T) {
 
 func TestLookedAtBoundsFilters(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:a"}, thing{did: "did:x:b"})
 		var joins []join
@@ -126,7 +126,7 @@ func TestLookedAtBoundsFilters(t *testing.T) {
 
 func TestCircle(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:a"}, thing{did: "did:x:b"}, thing{did: "did:x:c"})
 		r.join(t, join{from: "did:x:a", role: "knows", to: "did:x:b"}, join{from: "did:x:b", role: "knows", to: "did:x:c"},
@@ -142,7 +142,7 @@ func TestCircle(t *testing.T) {
 // a mistake in the store.
 func TestWalls(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:a", project: "did:x:p1"}, thing{did: "did:x:hidden", project: "did:x:p2"}, thing{did: "did:x:none"},
 			thing{did: "did:x:behind", project: "did:x:p1"}, thing{did: "did:x:a", ws: "v"}, thing{did: "did:x:foreign", ws: "v"})
@@ -179,7 +179,7 @@ func TestWalls(t *testing.T) {
 // A deactivated twin stays where it was, and is told apart by its status.
 func TestDeactivated(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:a"}, thing{did: "did:x:gone", status: entity.StatusDeactivated}, thing{did: "did:x:b"})
 		r.join(t, join{from: "did:x:a", role: "contains", to: "did:x:gone"}, join{from: "did:x:gone", role: "contains", to: "did:x:b"})
@@ -198,7 +198,7 @@ func TestDeactivated(t *testing.T) {
 // TestExternal has edges to twins that are not held, one of which is by now.
 func TestExternal(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:a"}, thing{did: "did:x:b"})
 		r.join(t, join{from: "did:x:a", role: "operator", to: "did:x:out"}, join{from: "did:x:a", role: "verifier", to: "did:x:out"},
@@ -228,7 +228,7 @@ func TestExternal(t *testing.T) {
 // TestWords has texts that a careless reading would mix up.
 func TestWords(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:a", name: "Ümläut & <tags> \"quotes\" 7 8", project: "did:x:p/1", status: entity.StatusDraft, domain: "household"})
 		if _, err := d.Exec(t.Context(), `UPDATE entities SET type = $1`, "ein Öfen 🔥 12"); err != nil {
@@ -252,7 +252,7 @@ func TestWords(t *testing.T) {
 
 func TestNeighbourPages(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		r.twins(t, thing{did: "did:x:a"})
 		var want []string

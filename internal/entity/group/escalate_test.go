@@ -54,7 +54,7 @@ func newVillage(t *testing.T, d *db.DB) *village {
 // out of them what she has, and nothing else.
 func TestNoEscalation(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newVillage(t, d)
 		tag := func(id string) string {
 			w := v.send("owner", "GET", path("/v1/entities/%s", id), "")
@@ -90,7 +90,7 @@ func TestNoEscalation(t *testing.T) {
 // TestStranger: who controls nothing changes nothing, whatever its scopes.
 func TestStranger(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newVillage(t, d)
 		v.key(t, "manager", auth.Draft{Role: "manager"})
 		for _, tt := range []struct{ method, path, body string }{
@@ -109,7 +109,7 @@ func TestStranger(t *testing.T) {
 // request, whichever way that changes.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newVillage(t, d)
 		owner := v.owner(t)
 		want := func(what string, status int) {
@@ -155,7 +155,7 @@ func TestAtOnce(t *testing.T) {
 // TestOtherWorkspace: groups of others look as if they were not there.
 func TestOtherWorkspace(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newVillage(t, d)
 		o, err := v.auth.CreateWorkspace(v.owner(t), auth.WorkspaceDraft{ID: "kitui", Name: "Kitui"})
 		if err != nil {
@@ -192,7 +192,7 @@ func TestOtherWorkspace(t *testing.T) {
 // even where it sees the group.
 func TestNarrowKey(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newVillage(t, d)
 		owner := v.owner(t)
 		project := v.create(owner, t, entity.Draft{Type: "Project", Protocol: "did:ixo:protocol/project", Properties: object(`{"name":"x"}`)})
@@ -212,7 +212,7 @@ func TestNarrowKey(t *testing.T) {
 // the hand of a controller who lacks what its groups give, however deep.
 func TestRevived(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		org := r.organisation(t, baraka)
 		outer := r.make(t, org, group.Draft{Name: "outer", Scopes: []string{"entities:read"}})

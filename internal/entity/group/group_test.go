@@ -23,7 +23,7 @@ func TestRoutes(t *testing.T) {
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			dbtest.Any(t, func(t *testing.T, d *db.DB) {
 				r := newRig(t, d)
 				eventtest.Cases(t, file+".json", d, r.events, eventtest.Serve(t, r.entities.Routes, r.parts.Routes, r.groups.Routes))
 			})
@@ -64,7 +64,7 @@ func TestDraft(t *testing.T) {
 // TestScopes: what a member has, through every state of its groups.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		org, other := r.organisation(t), r.organisation(t)
 		want := func(what, scopes string) {
@@ -103,7 +103,7 @@ func TestScopes(t *testing.T) {
 // TestControlsAs: whose twins a member may change.
 func TestControlsAs(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		org := r.organisation(t)
 		readers := r.make(t, org, group.Draft{Name: "readers", Scopes: []string{"entities:read"}, Members: []string{amina}})
@@ -141,7 +141,7 @@ func TestControlsAs(t *testing.T) {
 // TestLimits: counts hold through additions, repetitions and removals.
 func TestLimits(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx, org := r.owner(t), r.organisation(t)
 		g := r.make(t, org, group.Draft{Name: "x"})
@@ -230,7 +230,7 @@ func TestRaces(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx, org := r.owner(t), r.organisation(t)
 		g := r.make(t, org, group.Draft{Name: "x"})
@@ -274,7 +274,7 @@ func TestPages(t *testing.T) {
 // TestForget: somebody who is erased leaves all groups and the counts.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx, org := r.owner(t), r.organisation(t)
 		for i := range 3 {
@@ -304,7 +304,7 @@ func TestForget(t *testing.T) {
 // A deactivated group stays in the list, told apart by its status.
 func TestListTellsStatus(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		org := r.organisation(t)
 		old := r.make(t, org, group.Draft{Name: "old"})

@@ -74,7 +74,7 @@ func (r *rig) rekey(ctx context.Context, id string, seeds ...string) error {
 // come and go.
 func TestKeysAreAdmitted(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		owner := r.owner(t)
 		org := r.organisation(t)
@@ -139,7 +139,7 @@ func TestKeysAreAdmitted(t *testing.T) {
 // a new membership who has lost the rights they vouched with.
 func TestKeysAndTheirVouchers(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		owner := r.owner(t)
 		g := r.make(t, r.organisation(t), group.Draft{Name: "g", Scopes: []string{"entities:read"}})
@@ -191,7 +191,7 @@ func TestKeysAndTheirVouchers(t *testing.T) {
 // what that one is, and ends with it.
 func TestKeysMadeThroughKeys(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		owner := r.owner(t)
 		org := r.organisation(t)
@@ -216,7 +216,7 @@ func TestKeysMadeThroughKeys(t *testing.T) {
 // TestKnownAs: the names under which a caller may have acted.
 func TestKnownAs(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		owner, ws := r.owner(t), auth.OperatorWorkspace
 		her := r.person(owner, t, "a", "b")
@@ -271,7 +271,7 @@ func TestKnownAs(t *testing.T) {
 // judging by writing her key on their own twin.
 func TestNamesOfOthers(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ws, judge := auth.OperatorWorkspace, r.person(r.owner(t), t, "j")
 		claimant := r.person(r.employ(t, "did:x:clerk", "entities:read", "entities:write"), t, "c", "j")
@@ -305,7 +305,7 @@ func TestNamesOfOthers(t *testing.T) {
 // TestTooManyNames: nobody gets past a limit by having more names than it.
 func TestTooManyNames(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		err := d.InTx(t.Context(), func(tx *db.Tx) error {
 			for i := range 1001 {
@@ -327,7 +327,7 @@ func TestTooManyNames(t *testing.T) {
 // TestKeysOfOthers: members whose keys are not in a twin of this workspace.
 func TestKeysOfOthers(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		org := r.organisation(t)
 		g := r.make(t, org, group.Draft{Name: "g", Scopes: []string{"entities:read"}})
@@ -360,7 +360,7 @@ func TestKeysOfOthers(t *testing.T) {
 // TestHeldByKeys: a holder of API keys is a principal, as long as one works.
 func TestHeldByKeys(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		clerk := r.as(t, "did:ixo:agent/clerk", "entities:read", "entities:write")
 		her := r.person(clerk, t, "a")

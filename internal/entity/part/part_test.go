@@ -61,7 +61,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "parts.json", d, v.l, v.h)
 	})
@@ -99,7 +99,7 @@ func (v *env) walk(t testing.TB, path string) (items []part.Edge, pages int) {
 // sides at once.
 func TestListOfEdges(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := web.WithCaller(t.Context(), web.Caller{Workspace: "ws", DID: "did:key:owner", Scopes: []string{"*"}})
 		create := func(id string, rel ...entity.RelationDraft) {

@@ -23,7 +23,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		eventtest.Cases(t, "protocols.json", d, e.l, eventtest.Serve(t, e.s.Routes))
 	})
@@ -169,7 +169,7 @@ func TestLimits(t *testing.T) {
 // The life of a protocol, and what Find says at each step.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := owner(t, "ws")
 		id := e.create(t, "ws", `{"name":"Stove","properties":{"serial":{"type":"string","indexed":true}}}`)
@@ -222,7 +222,7 @@ func TestLife(t *testing.T) {
 // Another instance sees a change once it is told.
 func TestOtherInstance(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		other := newEnv(t, d)
 		var told []string
 		e := newEnv(t, d, func(c *protocol.Config) {
@@ -258,7 +258,7 @@ func TestOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d, func(c *protocol.Config) { c.Idem = once.New(once.Config{DB: d, Key: key}) })
 		path := "/v1/protocols"
 		for i, c := range []struct {
@@ -291,7 +291,7 @@ func TestOnce(t *testing.T) {
 
 func TestDeclaringAndOfClass(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		show := func(ws, property string) string {
 			t.Helper()
@@ -359,7 +359,7 @@ func TestDeclaringAndOfClass(t *testing.T) {
 // A list shows all, page by page, each once, also when it is filtered.
 func TestListPages(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		for i := range 230 {
 			name := "Other"
@@ -398,7 +398,7 @@ func TestListPages(t *testing.T) {
 // The DID of a twin is not that of a protocol as well.
 func TestTakenByATwin(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d, func(c *protocol.Config) {
 			c.Taken = func(_ context.Context, _ db.Querier, ws, id string) (bool, error) {
 				return ws == "ws" && id == "did:ixo:device/1", nil
@@ -417,7 +417,7 @@ func TestTakenByATwin(t *testing.T) {
 // Holds knows the protocols of a workspace in every state, and the shipped ones.
 func TestHolds(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		holds := func(ws, id string, want bool) {
 			t.Helper()

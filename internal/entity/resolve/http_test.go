@@ -17,7 +17,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		e.fill(t)
 		eventtest.Cases(t, "dids.json", d, e.log, e.handler(t))
@@ -64,7 +64,7 @@ func TestStrangersLearnNothing(t *testing.T) {
 // shown in its place.
 func TestSquatters(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		h := e.handler(t)
 		draft := entity.Draft{DID: "did:ixo:device/9", Type: "Device", Protocol: "did:ixo:protocol/template"}
@@ -107,7 +107,7 @@ func TestSquatters(t *testing.T) {
 // it for a twin: it may be that of a principal, or of a twin still to be made.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		h := e.handler(t)
 		targets := []string{"/1.0/identifiers/" + nobodyDID, "/entities/ffffffffffffffffffffffffffffffff/did.json"}

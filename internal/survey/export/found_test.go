@@ -11,7 +11,7 @@ import (
 // TestWhatWasFound: a file says which checks have flagged a response, of which
 // survey it is and of which version of the template.
 func TestWhatWasFound(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		for i := range 5 {
 			r.answer(t, fmt.Sprintf("r%d", i), i, `{"size":4}`)

@@ -8,7 +8,7 @@ import (
 // TestRowsLeadToRecords: who finds a strange row in a file without names can
 // read the response, and learns no more about the household than before.
 func TestRowsLeadToRecords(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.answer(t, "amina-1", 1, `{"size":4,"phone":"+254700"}`)
 		full := r.table(t, "mia", `{"format":"csv","pii":"full"}`)[0]

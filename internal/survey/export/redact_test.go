@@ -14,7 +14,7 @@ import (
 // TestRedactedLeavesNoFile: what was taken out of a response is in no file of
 // an export of its survey.
 func TestRedactedLeavesNoFile(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.answer(t, "r1", 1, `{"size":1,"phone":"secret-1."}`)
 		r.start(t)
 		old := r.export(t, "owner", `{"format":"csv","pii":"full"}`)
@@ -36,7 +36,7 @@ func TestRedactedLeavesNoFile(t *testing.T) {
 // TestFilterOfWhoSeesNames: a filter cannot be asked which name a household
 // has.
 func TestFilterOfWhoSeesNames(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.answer(t, "r1", 1, `{"size":1}`)
 		r.start(t)
 		name := r.vault.Pseudonyms("ws", "did:ixo:project/one")("did:ixo:household/1")
@@ -53,7 +53,7 @@ func TestFilterOfWhoSeesNames(t *testing.T) {
 // TestErasedWithoutPersonalAnswers: a read and a file say alike that a household
 // was erased, also when nothing of it was marked as personal.
 func TestErasedWithoutPersonalAnswers(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		ctx := t.Context()
 		for i := range 2 {
 			r.do(t, "owner POST /v1/surveys/s/responses", fmt.Sprintf(`{"responseId":"r%d","householdId":"did:ixo:household/%d","timestamp":"2026-02-20T10:00:00Z",

@@ -133,11 +133,19 @@ func newRig(t testing.TB, d *db.DB) *rig {
 // both runs a test on both databases, with a survey "s" that is active.
 func both(t *testing.T, fn func(t *testing.T, r *rig)) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		r := newRig(t, d)
-		r.survey(t)
-		fn(t, r)
-	})
+	dbtest.Each(t, func(t *testing.T, d *db.DB) { fn(t, surveyed(t, d)) })
+}
+
+// rule runs a test of what is the same on any database, with that survey.
+func rule(t *testing.T, fn func(t *testing.T, r *rig)) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) { fn(t, surveyed(t, d)) })
+}
+
+func surveyed(t *testing.T, d *db.DB) *rig {
+	r := newRig(t, d)
+	r.survey(t)
+	return r
 }
 
 func (r *rig) survey(t testing.TB) {

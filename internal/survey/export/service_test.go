@@ -94,7 +94,7 @@ func looks(t *testing.T, format string, b []byte, want int64) {
 }
 
 func TestWhoReadsWhat(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		r.answer(t, "r1", 1, `{"size":4,"phone":"+254700","where":{"lat":-1.2921,"lon":36.8219},"people":[{"name":"Amina","age":3}]}`)
 		full := r.table(t, "mia", `{"format":"csv","pii":"full"}`)[0]
@@ -199,7 +199,7 @@ func (r *rig) correct(t testing.TB, id, patch string) {
 }
 
 func TestNarrowed(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		for i := range 6 {
 			r.answer(t, fmt.Sprintf("r%d", i), i, fmt.Sprintf(`{"size":%d}`, i))
@@ -387,7 +387,7 @@ func TestExpire(t *testing.T) {
 
 // TestHostile: whatever people write, a cell is a cell, and no formula.
 func TestHostile(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		texts := []string{
 			`=HYPERLINK("http://x","y")`, "+1", "-1", "@SUM(1)", "\t=1", "a,b", `say "hi"`, "two\nlines", "cr\r\nlf", " space ", "é", "＝1", "'=1", "\u202e=1", strings.Repeat("x", 4000),
@@ -425,7 +425,7 @@ func TestHostile(t *testing.T) {
 
 // A repeat may be longer than a cell of a spreadsheet: that is said.
 func TestImpossible(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		r.start(t)
 		people := strings.TrimSuffix(strings.Repeat(`{"name":"`+strings.Repeat("x", 400)+`"},`, 100), ",")
 		r.answer(t, "r", 1, `{"people":[`+people+`]}`)
@@ -440,7 +440,7 @@ func TestImpossible(t *testing.T) {
 }
 
 func TestTooManyFiles(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		err := r.db.InTx(t.Context(), func(tx *db.Tx) error {
 			for i := range exchange.MaxFiles {
 				if err := file.Insert(t.Context(), tx, &file.File{ID: fmt.Sprint(i), Workspace: "ws", Kind: file.Export}); err != nil {
@@ -457,7 +457,7 @@ func TestTooManyFiles(t *testing.T) {
 }
 
 func TestCodebook(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
+	rule(t, func(t *testing.T, r *rig) {
 		w := r.do(t, "reader GET /v1/surveys/s/codebook?format=csv", "", 200, nil)
 		all := rows(t, w.Body.Bytes())
 		if got := column(all, "name"); !strings.Contains(got, " home.fuel/wood ") || !strings.Contains(got, " home.phone ") || !strings.HasPrefix(got, "responseId recordId round householdId") {
@@ -471,7 +471,7 @@ func TestCodebook(t *testing.T) {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		eventtest.Cases(t, "exports.json", d, r.log, r.h)
 	})

@@ -14,7 +14,7 @@ import (
 // stored by it, whatever the surveys of the template do since.
 func TestAgainByTemplate(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		one := item("a", "2", `"size":5`)

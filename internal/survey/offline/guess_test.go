@@ -15,7 +15,7 @@ import (
 // for a decision are not known any more then, either.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		phone := func(number string) offline.Item { return item("r1", "1", `"size":4,"phone":"`+number+`"`) }
@@ -63,7 +63,7 @@ func TestGuesses(t *testing.T) {
 // which the first is, unless they have to do with it.
 func TestWhoseIsTheFirst(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		v.take(t, "ann", item("first", "1", `"size":4,"cost":31337.25`))

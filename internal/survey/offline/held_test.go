@@ -26,7 +26,7 @@ func (v *env) must(t testing.TB, role, request, body string) string {
 // takes or refuses it.
 func TestHeld(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		v.take(t, "ann", item("old", "1", `"size":4`))
@@ -111,7 +111,7 @@ func TestHeldByTemplate(t *testing.T) {
 // that could not be taken after it.
 func TestWaitingIsNotArchived(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		conflict := v.take(t, "ann", item("a", "1", `"size":4`), item("a", "1", `"size":5`)).Results[1]
@@ -187,7 +187,7 @@ func TestVerifiedNeedsAReason(t *testing.T) {
 // see keep nobody from finding the one it does.
 func TestHeldAmongOtherProjects(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		v.must(t, "owner", "POST /v1/surveys/s/close", `{}`)
@@ -213,7 +213,7 @@ func TestHeldAmongOtherProjects(t *testing.T) {
 // not left to be decided about.
 func TestHeldAndSentAgain(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		v.take(t, "ann", item("old", "1", `"size":4`))

@@ -18,7 +18,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "offline.json", d, v.l, v.h)
 	})
@@ -89,7 +89,7 @@ func TestBatchInACrowd(t *testing.T) {
 // nothing of it is.
 func TestBatchSupersedes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		out := v.take(t, "ann",
@@ -141,7 +141,7 @@ func TestBatchLimits(t *testing.T) {
 
 func TestResolve(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		for _, tt := range []struct {
 			name, stored, sent string // answers
 			sentID             string
@@ -252,7 +252,7 @@ func TestResolveInACrowd(t *testing.T) {
 // What is set aside is sealed, and unreadable once its household is erased.
 func TestErasedConflict(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t)
 		out := v.take(t, "ann", item("r", "1", `"size":1`), item("r", "1", `"size":2,"phone":"canary"`))

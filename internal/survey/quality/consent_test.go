@@ -37,7 +37,7 @@ const silent = `{"responseId":"r1","householdId":"did:ixo:household/1","timestam
 // TestConsentMissing is a flag: a verifier sees it and decides.
 func TestConsentMissing(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := consentEnv(t, d, `{"id":"agree","type":"consent"}`, `{}`)
 		v.Must(t, "ws ann", "POST /v1/surveys/s/responses", silent, nil)
 		if got := v.report(t).Flags["consent_missing"]; got != 1 {
@@ -56,7 +56,7 @@ func TestConsentMissing(t *testing.T) {
 // complete interview without it.
 func TestConsentRequired(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := consentEnv(t, d, `{"id":"agree","type":"consent","required":true}`, `{}`)
 		w := v.Send(t, "ws ann", "POST /v1/surveys/s/responses", silent)
 		if w.Code != 400 || !strings.Contains(w.Body.String(), `"/responses/consent/agree"`) {
@@ -83,7 +83,7 @@ func TestConsentKeepsTheServerFromVerifying(t *testing.T) {
 		{`{"mode":"auto"}`, response.Pending},
 		{`{"mode":"auto","autoRules":["duration_short"]}`, response.Verified},
 	} {
-		dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dbtest.Any(t, func(t *testing.T, d *db.DB) {
 			v := consentEnv(t, d, `{"id":"agree","type":"consent"}`, tt.policy)
 			var r response.Record
 			v.Must(t, "ws ann", "POST /v1/surveys/s/responses", silent, &r)

@@ -21,7 +21,7 @@ const copyResponse = `INSERT INTO responses (nid, ws, response_id, survey, round
 // of the survey, not by those that count.
 func TestLiveIsBounded(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.Start(t, "ws", "s", 1)
 		v.Submit(t, "ws", "s", surveytest.Interview{ID: "r1", Household: 1, Answers: surveytest.Home(nil)})

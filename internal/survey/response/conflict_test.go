@@ -96,7 +96,7 @@ func TestHouseholdInACrowd(t *testing.T) {
 // they may not read.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		v.submit(t, "ann", draft("r1", 1, `home.phone="0700-canary"`, `home.people=[{"name":"canary","age":7}]`, "home.cost=2"))
@@ -168,7 +168,7 @@ func shown(t *testing.T, err error) string {
 // calculated anyway.
 func TestSameInOtherWords(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		first := draft("r1", 1, "home.cost=2")
@@ -195,7 +195,7 @@ func TestSameInOtherWords(t *testing.T) {
 // Whoever repeats what was stored did nothing wrong, whatever happened since.
 func TestReplays(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		again := func(what, id string, code int, revision int64, vstatus string) {
@@ -238,7 +238,7 @@ func TestReplays(t *testing.T) {
 // A response may be replaced, and its successor again, but not twice.
 func TestSupersedes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		v.submit(t, "ann", draft("a", 1))
@@ -289,7 +289,7 @@ func TestSupersedes(t *testing.T) {
 // An id belongs to one survey of the workspace, and to nobody else's.
 func TestIDs(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		v.start(t, strings.Replace(homeSurvey, `"s"`, `"s2"`, 1))
@@ -327,7 +327,7 @@ func TestIDs(t *testing.T) {
 // the template's id.
 func TestSurveyWithTheIDOfATemplate(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		v.start(t, strings.Replace(homeSurvey, `"surveyId":"s"`, `"surveyId":"home"`, 1))
@@ -347,7 +347,7 @@ func TestSurveyWithTheIDOfATemplate(t *testing.T) {
 // A wrong precondition is told before anything else about the state.
 func TestPreconditionBeforeState(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		v.submit(t, "ann", draft("r1", 1))

@@ -24,7 +24,7 @@ func (v *env) erase(t *testing.T, household string) int64 {
 // goes with the answers, from earlier revisions and decisions too.
 func TestEraseTakesOutWhatLiesOpen(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		one := draft("r1", 1)
@@ -91,7 +91,7 @@ func (v *env) rowsWith(t *testing.T, table, column, text string) int {
 // certificate, once.
 func TestEraseOfWhoSaidNothingPersonal(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		v.submit(t, "ann", draft("r1", 1))
@@ -119,7 +119,7 @@ func TestErasedHouseholdIsNotAskedAgain(t *testing.T) {
 	}{{"listed", true}, {"on no list", false}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			dbtest.Any(t, func(t *testing.T, d *db.DB) {
 				v := newEnv(t, d)
 				v.start(t, homeSurvey)
 				one, two := "did:ixo:household/1", "did:ixo:household/2"
@@ -149,7 +149,7 @@ func TestErasedHouseholdIsNotAskedAgain(t *testing.T) {
 // erasure and comes to be stored after it is refused all the same.
 func TestErasedBetweenCheckAndWrite(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.start(t, homeSurvey)
 		ctx := as(t, "ann")

@@ -22,7 +22,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		eventtest.Cases(t, "templates.json", d, e.l, e.h)
 	})
@@ -184,7 +184,7 @@ func TestLimits(t *testing.T) {
 // The life of a template, and what Form and Pinned say at each step.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := owner(t, "ws")
 		id := e.create(t, "ws", seed("t"))
@@ -236,7 +236,7 @@ func TestLife(t *testing.T) {
 // A form is compiled once, and again after a change; a selection too.
 func TestFormIsKept(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		id := e.create(t, "ws", seed("t"))
 		e.release(t, "ws", id)
@@ -276,7 +276,7 @@ func TestFormIsKept(t *testing.T) {
 // Another instance sees a change once it is told.
 func TestOtherInstance(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		other := newEnv(t, d)
 		var told []string
 		e := newEnv(t, d, func(c *template.Config) {
@@ -313,7 +313,7 @@ func TestOtherInstance(t *testing.T) {
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	key := surveytest.Key(t)
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d, func(c *template.Config) { c.Idem = once.New(once.Config{DB: d, Key: key}) })
 		steps := []struct {
 			path, body string
@@ -393,7 +393,7 @@ func TestListPages(t *testing.T) {
 // Reviews are listed latest first, page by page, each once.
 func TestReviewPages(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for i := range 7 { // three of one moment

@@ -25,7 +25,7 @@ func (v *env) of(t testing.TB, who, id string, revision int64, d verify.Draft) (
 // before; what is corrected in it is, whatever was decided since.
 func TestDecisionNamesWhatItJudged(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 2, 1)
 		approve := verify.Draft{Status: response.Verified}
@@ -69,7 +69,7 @@ func TestDecisionNamesWhatItJudged(t *testing.T) {
 // them, it is open again, and a decision about what was there before is refused.
 func TestCorrectionOfAnythingReopens(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 1, 1)
 		for _, change := range []string{
@@ -94,7 +94,7 @@ func TestCorrectionOfAnythingReopens(t *testing.T) {
 // A filter decides about what the list showed, and names what is not that.
 func TestBulkAsOf(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 2, 5)
 		asOf := v.asOf(t)

@@ -102,7 +102,7 @@ func (v *env) tally(t testing.TB) survey.Tally {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "verification.json", d, v.Log, v)
 	})
@@ -111,7 +111,7 @@ func TestRoutes(t *testing.T) {
 // A response through all its states: decisions stay, counters follow.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 1, 1)
 		for _, step := range []struct {
@@ -161,7 +161,7 @@ func TestLife(t *testing.T) {
 // A correction takes approvals back.
 func TestCorrectionResets(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 2, 1)
 		correct := func(cost string) {
@@ -259,7 +259,7 @@ func (v *env) bulk(t testing.TB, who string, b verify.Bulk) *verify.Outcome {
 
 func TestBulk(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 1, 30)
 		v.Submit(t, "ws", "s", surveytest.Interview{ID: "short", Household: 100, Answers: surveytest.Home(nil), Seconds: 5})
@@ -392,7 +392,7 @@ func TestHistoryPages(t *testing.T) {
 // asks for two: the same verifier cannot be the second.
 func TestImportedIsTheFirstOfTwo(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.Start(t, "ws", "s", 2)
 		text, err := json.Marshal(surveytest.Home(nil))
@@ -427,7 +427,7 @@ func TestImportedIsTheFirstOfTwo(t *testing.T) {
 // decided about a response, and not who has collected it.
 func TestCollectorsAreNamed(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 1, 1)
 		if err := v.decide(t, "vera", "r0", response.NeedsCorrection); err != nil {

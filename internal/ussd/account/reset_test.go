@@ -45,7 +45,7 @@ func (r *rig) code(t *testing.T, n int) string {
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		id := r.create(t, phone, goodPIN)
@@ -85,7 +85,7 @@ func TestReset(t *testing.T) {
 
 func TestResetCodeIsWorthLittle(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		id := r.create(t, phone, goodPIN)
@@ -126,7 +126,7 @@ func TestResetCodeIsWorthLittle(t *testing.T) {
 // TestResetTellsNothing: the answers for nobody are those for somebody.
 func TestResetTellsNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		const other, third = "+254722222222", "+254733333333"
@@ -166,7 +166,7 @@ func TestResetWithoutMessages(t *testing.T) {
 // TestBlockedGetsNoCode: after nine tries only an operator helps.
 func TestBlockedGetsNoCode(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		id := r.create(t, phone, goodPIN)
@@ -197,7 +197,7 @@ func TestBlockedGetsNoCode(t *testing.T) {
 // TestHold: a number with a new card neither logs in nor gets codes.
 func TestHold(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		if err := r.Hold(t.Context(), "0700", r.time()); err == nil {
@@ -232,7 +232,7 @@ func TestHold(t *testing.T) {
 // an end lasts until then, and both are recorded without the number.
 func TestHoldAndRelease(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		id := r.create(t, phone, goodPIN)
@@ -342,7 +342,7 @@ func TestLockedNumbersInPages(t *testing.T) {
 
 func TestTemporaryPIN(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		id := r.create(t, phone, goodPIN)

@@ -34,7 +34,7 @@ func prove(t *testing.T, r *rig, pin, old string) error {
 
 func TestWrongKeyStopsTheStart(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		if err := prove(t, r, keyTwo, ""); err != nil {
 			t.Errorf("a store without PINs: %v, want any key to do", err)
@@ -223,7 +223,7 @@ func TestRotation(t *testing.T) {
 // TestFromTheServersOwnKey: a server that began without a PIN key gets one.
 func TestFromTheServersOwnKey(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, keys("", ""))
 		id := r.create(t, phone, goodPIN)
 		before := r.keysInUse(t)
@@ -240,7 +240,7 @@ func TestFromTheServersOwnKey(t *testing.T) {
 // TestLoginMovesThePIN: nobody waits for the job.
 func TestLoginMovesThePIN(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		r = newRig(t, d, keys("a passphrase of some length", keyOne))

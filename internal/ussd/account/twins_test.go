@@ -45,7 +45,7 @@ func (w *twins) with(_ *rig, c *account.Config) { c.MakeTwins = w.make }
 
 func TestTwins(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		w := &twins{fail: errors.New("area A is away")}
 		r := newRig(t, d, w.with)
 		id := r.create(t, phone, goodPIN)
@@ -95,7 +95,7 @@ func TestTwins(t *testing.T) {
 // one, is that of the twin.
 func TestLanguageReachesTheTwin(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		w := &twins{}
 		r := newRig(t, d, w.with)
 		out := r.do(t, "createAccount", call{lang: "sw", vars: map[string]string{"name": "Amina"}, secrets: map[string]string{"pin": goodPIN, "confirm": goodPIN}})
@@ -135,7 +135,7 @@ func TestLanguageReachesTheTwin(t *testing.T) {
 // household that is registered then is another one.
 func TestTwinsAfterTheHouseholdIsErased(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		w := &twins{}
 		r := newRig(t, d, w.with)
 		r.run(t)
@@ -173,7 +173,7 @@ func TestTwinsFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+			dbtest.Any(t, func(t *testing.T, d *db.DB) {
 				w := &twins{fail: err}
 				r := newRig(t, d, w.with)
 				r.run(t)
@@ -196,7 +196,7 @@ func TestTwinsFail(t *testing.T) {
 // TestNobodyLoggedIn: actions for customers do nothing for others.
 func TestNobodyLoggedIn(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		me := r.enter(t, phone, id, goodPIN)
@@ -219,7 +219,7 @@ func TestNobodyLoggedIn(t *testing.T) {
 
 func TestTextsToTheCaller(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		with := map[string]string{"en": "Pellets cost 20 a bag.", "sw": "Gunia ni 20."}
