@@ -81,6 +81,7 @@ func TestSlowCatchUpEndsAtTheRevocation(t *testing.T) {
 					fill(1, "key.revoked")
 					revoked.Store(true)
 					fill(1, "job.finished")
+					_ = conn.(*net.TCPConn).SetReadBuffer(1 << 20)
 				}
 			case strings.HasPrefix(text, "event: job.finished"):
 				fresh++
