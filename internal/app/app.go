@@ -5,7 +5,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -38,13 +37,12 @@ type Options struct {
 // App is a running server.
 type App struct {
 	*Core
+	*front
 	cfg      *config.Config
 	opt      Options
 	log      *slog.Logger
 	lock     *db.FolderLock // nil on PostgreSQL
 	identity Identity
-	edge     *edge
-	tls      *tls.Config
 	metrics  *ops.Metrics
 	tracer   *ops.Tracer
 	notify   *ops.Notifier
@@ -56,7 +54,6 @@ type App struct {
 	line     *line  // nil without area C
 	mind     *mind  // nil without area D
 	owner    string // the owner key, on the first start only
-	open     []*listener
 	stopping atomic.Bool
 }
 
@@ -89,6 +86,7 @@ func logAttrs(ctx context.Context) []slog.Attr {
 // or a certificate that cannot be read must not leave a store behind whose
 // owner key nobody has seen.
 func (a *App) start(ctx context.Context) (err error) {
+	a.front = &front{cfg: a.cfg, log: a.log}
 	for _, line := range a.cfg.Warnings() {
 		a.log.Warn("insecure setting", "setting", line)
 	}
@@ -149,26 +147,6 @@ func (a *App) buildExchange() {
 	a.exchange = exchange.New(exchange.Config{DB: a.DB, Jobs: a.Jobs, Flights: a.flights})
 }
 
-// bindAll reads the certificates and takes the ports. It returns the handler
-// of ACME challenges, nil without ACME.
-func (a *App) bindAll(ctx context.Context) (challenge http.Handler, err error) {
-	if a.tls, challenge, err = tlsConfig(a.cfg, a.log); err != nil {
-		return nil, err
-	}
-	for _, p := range a.places() {
-		if err := a.bind(ctx, p.name, p.addr); err != nil {
-			return nil, err
-		}
-	}
-	if addr := a.cfg.TLS.ACMEHTTPAddr; challenge != nil && addr != "" {
-		if err := a.bind(ctx, acmeName, addr); err != nil {
-			return nil, err
-		}
-		a.open[len(a.open)-1].tls = nil // challenges come over plain HTTP
-	}
-	return challenge, nil
-}
-
 // observe sets up metrics and traces.
 func (a *App) observe() error {
 	o := a.cfg.Observe
@@ -189,32 +167,34 @@ func (a *App) observe() error {
 
 // route gives every listener its routes behind the edge.
 func (a *App) route(challenge http.Handler) (err error) {
-	if a.edge, err = newEdge(a.cfg, a.log, a.seen, a.tracer); err != nil {
+	if a.edge, err = newEdge(a.cfg, a.log, seen(a.metrics), a.tracer); err != nil {
 		return err
 	}
 	if a.line != nil {
 		a.edge.line = a.line.sessions.Guard
 	}
-	places := a.places()
-	tables := a.tables(places)
+	all := places(a.cfg)
+	tables := a.tables(all)
 	for _, l := range a.open {
 		l.server.Handler = challenge
-		if i := slices.IndexFunc(places, func(p place) bool { return p.name == l.name }); i >= 0 {
-			l.server.Handler = a.edge.handler(tables[l.name], places[i].shape)
+		if i := slices.IndexFunc(all, func(p place) bool { return p.name == l.name }); i >= 0 {
+			l.server.Handler = a.edge.handler(tables[l.name], all[i].shape)
 		}
 	}
-	return a.measureEdge()
+	return a.front.measure(a.metrics)
 }
 
-// seen counts a finished request and names its span.
-func (a *App) seen(r *http.Request, s web.Seen) {
-	a.metrics.Observe(s.Route, s.Method, s.Status, s.Duration)
-	if s.Status == http.StatusTooManyRequests {
-		a.metrics.Refused("rate")
-	}
-	if span := ops.SpanFrom(r.Context()); span != nil {
-		span.Name(s.Method + " " + s.Route)
-		span.Int("http.response.status_code", int64(s.Status))
+// seen counts finished requests and names their spans.
+func seen(m *ops.Metrics) web.Observer {
+	return func(r *http.Request, s web.Seen) {
+		m.Observe(s.Route, s.Method, s.Status, s.Duration)
+		if s.Status == http.StatusTooManyRequests {
+			m.Refused("rate")
+		}
+		if span := ops.SpanFrom(r.Context()); span != nil {
+			span.Name(s.Method + " " + s.Route)
+			span.Int("http.response.status_code", int64(s.Status))
+		}
 	}
 }
 
@@ -237,7 +217,7 @@ func (a *App) run(ctx, life context.Context, end context.CancelFunc) error {
 		}
 	}
 	start(&work, working, slices.Concat(a.line.work(), a.mind.work(), []func(context.Context) error{a.twins.erase.Run, a.Webhooks.Run, quiet(a.runner.Run)})...)
-	start(&back, life, quiet(a.watchStamp), quiet(a.Auth.Run), a.tracer.Run,
+	start(&back, life, quiet(func(ctx context.Context) { a.watchStamp(ctx, stampFile(a.cfg)) }), quiet(a.Auth.Run), a.tracer.Run,
 		func(ctx context.Context) error { return a.notify.Watch(ctx, a.DB.Ping) })
 	if err := a.notify.Ready("serving"); err != nil {
 		a.log.Warn("service manager not told", "err", err.Error())
@@ -306,15 +286,6 @@ func (a *App) endMind(ctx context.Context) error {
 	defer cancel()
 	if err := a.mind.close(ctx); err != nil {
 		a.log.Warn("oracle cut", "err", err.Error())
-	}
-	return nil
-}
-
-// shutdown ends one listener, in time or by cutting its connections.
-func (a *App) shutdown(ctx context.Context, l *listener) error {
-	if err := l.server.Shutdown(ctx); err != nil {
-		a.log.Warn("connections cut", "listener", l.name, "err", err.Error())
-		return l.server.Close()
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ const askEvery = time.Second
 // asked adds handlers of work that somebody asked for: it ends with their
 // rights. What the server gives itself to finish what it began is not among
 // them.
-func (a *App) asked(into, handlers map[string]job.Handler) {
+func (c *Core) asked(into, handlers map[string]job.Handler) {
 	for kind, h := range handlers {
-		into[kind] = whileAllowed(h, a.mayGoOn)
+		into[kind] = whileAllowed(h, c.mayGoOn)
 	}
 }
 
@@ -60,12 +60,12 @@ func isEnded(err error) bool { return fault.CodeOf(err) == codeEnded }
 // mayGoOn is nil while whoever asked for the job of ctx has all the rights it
 // was accepted with. A key that only came to its planned end does not end what
 // it began; one that was revoked does, and a group that no longer gives them.
-func (a *App) mayGoOn(ctx context.Context) error {
-	c := web.CallerFrom(ctx)
-	if c.Key == "" && c.Signer != "" {
-		c.Again = func(ctx context.Context) (web.Caller, error) { return a.callerOf(ctx, c.DID, c.Signer) }
+func (c *Core) mayGoOn(ctx context.Context) error {
+	asker := web.CallerFrom(ctx)
+	if asker.Key == "" && asker.Signer != "" {
+		asker.Again = func(ctx context.Context) (web.Caller, error) { return c.callerOf(ctx, asker.DID, asker.Signer) }
 	}
-	err := a.Auth.StillValid(web.WithCaller(ctx, c), false)
+	err := c.Auth.StillValid(web.WithCaller(ctx, asker), false)
 	switch kind := fault.KindOf(err); {
 	case err == nil || fault.CodeOf(err) == "KEY_EXPIRED":
 		return nil

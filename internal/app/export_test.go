@@ -54,7 +54,7 @@ func BuildTo(t testing.TB, ownerKey string, out io.Writer, change func(*config.C
 	if err := a.start(ctx); err != nil {
 		t.Fatalf("start: %v", err)
 	}
-	tables := a.tables(a.places())
+	tables := a.tables(places(a.cfg))
 	b.Handler = a.open[0].server.Handler
 	for _, api := range tables[mergedName] {
 		b.Routes = append(b.Routes, api.Routes()...)
@@ -72,7 +72,7 @@ func (b *Built) Dir() string { return b.cfg.Data.Dir }
 func (b *Built) OracleDID() did.DID { return b.identity.DID }
 
 // Tools are what the oracle can look up here.
-func (b *Built) Tools() []tool.Tool { return tool.Lookups(b.lookups()) }
+func (b *Built) Tools() []tool.Tool { return tool.Lookups(b.lookups(b.mind).source()) }
 
 // Erasers names what forgets somebody.
 func (b *Built) Erasers() []string {

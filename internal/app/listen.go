@@ -30,27 +30,89 @@ type listener struct {
 	tls    *tls.Config
 }
 
+// front is the ports of this process, and what requests pass behind them.
+type front struct {
+	cfg  *config.Config
+	log  *slog.Logger
+	tls  *tls.Config
+	edge *edge
+	open []*listener
+}
+
+// bindAll reads the certificates and takes the ports. It returns the handler
+// of ACME challenges, nil without ACME.
+func (f *front) bindAll(ctx context.Context) (challenge http.Handler, err error) {
+	if f.tls, challenge, err = tlsConfig(f.cfg, f.log); err != nil {
+		return nil, err
+	}
+	for _, p := range places(f.cfg) {
+		if err := f.bind(ctx, p.name, p.addr); err != nil {
+			return nil, err
+		}
+	}
+	if addr := f.cfg.TLS.ACMEHTTPAddr; challenge != nil && addr != "" {
+		if err := f.bind(ctx, acmeName, addr); err != nil {
+			return nil, err
+		}
+		f.open[len(f.open)-1].tls = nil // challenges come over plain HTTP
+	}
+	return challenge, nil
+}
+
 // bind takes a port. Nothing is answered there before serve.
-func (a *App) bind(ctx context.Context, name, addr string) error {
+func (f *front) bind(ctx context.Context, name, addr string) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("listen for %s: %w", name, err)
 	}
-	lim := a.cfg.Limits
-	limited := web.LimitConns(l, web.ConnLimits{Total: lim.MaxConnections, PerAddress: lim.MaxConnectionsPerAddress, Exempt: a.manyAllowed})
-	server := web.NewServer(web.ServerConfig{Log: a.log, HeaderTimeout: lim.HeaderTimeout, IdleTimeout: lim.IdleTimeout, MaxHeaderBytes: int(lim.MaxHeaderBytes)})
+	lim := f.cfg.Limits
+	limited := web.LimitConns(l, web.ConnLimits{Total: lim.MaxConnections, PerAddress: lim.MaxConnectionsPerAddress, Exempt: f.manyAllowed})
+	server := web.NewServer(web.ServerConfig{Log: f.log, HeaderTimeout: lim.HeaderTimeout, IdleTimeout: lim.IdleTimeout, MaxHeaderBytes: int(lim.MaxHeaderBytes)})
 	// Streams end when the server stops, so they hang on its context.
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
-	a.open = append(a.open, &listener{name: name, socket: limited, server: server, tls: a.tls})
+	f.open = append(f.open, &listener{name: name, socket: limited, server: server, tls: f.tls})
 	return nil
 }
 
 // manyAllowed tells whom the cap per address does not bind: everybody behind a
 // trusted proxy or a gateway has one address, and loopback is ourselves.
-func (a *App) manyAllowed(addr netip.Addr) bool {
-	return addr.IsLoopback() || a.edge.proxies.Trusts(addr) ||
-		slices.ContainsFunc(a.cfg.USSD.GatewayNetworks, func(n netip.Prefix) bool { return n.Contains(addr.Unmap()) })
+func (f *front) manyAllowed(addr netip.Addr) bool {
+	return addr.IsLoopback() || f.edge.proxies.Trusts(addr) ||
+		slices.ContainsFunc(f.cfg.USSD.GatewayNetworks, func(n netip.Prefix) bool { return n.Contains(addr.Unmap()) })
+}
+
+// mainPort is the port clients of the oracle use.
+func (f *front) mainPort() int {
+	port := f.open[0].port()
+	for _, l := range f.open {
+		if l.name == oracleName || l.name == mergedName {
+			port = l.port()
+		}
+	}
+	return port
+}
+
+// address is where clients reach this server: the name it was given, or this
+// machine.
+func (f *front) address() string {
+	if f.cfg.Server.PublicURL != "" {
+		return f.cfg.Server.PublicURL
+	}
+	scheme := "http"
+	if f.tls != nil {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://localhost:%d", scheme, f.mainPort())
+}
+
+// shutdown ends one listener, in time or by cutting its connections.
+func (f *front) shutdown(ctx context.Context, l *listener) error {
+	if err := l.server.Shutdown(ctx); err != nil {
+		f.log.Warn("connections cut", "listener", l.name, "err", err.Error())
+		return l.server.Close()
+	}
+	return nil
 }
 
 // serve answers requests until the server is shut down.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/ops"
 )
 
 // measureStore shows what the store does.
@@ -30,25 +31,25 @@ func (a *App) measureStore() error {
 	)
 }
 
-// measureEdge shows what the listeners do.
-func (a *App) measureEdge() error {
-	if a.metrics == nil {
+// measure shows what the listeners do.
+func (f *front) measure(to *ops.Metrics) error {
+	if to == nil {
 		return nil
 	}
 	return errors.Join(
-		a.metrics.Gauge("hearth_http_requests_in_flight", "Requests being answered now, streams not counted.", func() float64 { return float64(a.edge.shed.InFlight()) }),
-		a.metrics.Gauge("hearth_http_requests_waiting", "Requests waiting for a place.", func() float64 { return float64(a.edge.shed.Waiting()) }),
-		a.metrics.Counter("hearth_http_requests_shed_total", "Requests refused because the server was busy.", func() float64 { return float64(a.edge.shed.Refused()) }),
-		a.metrics.Gauge("hearth_connections", "Open connections.", func() float64 {
+		to.Gauge("hearth_http_requests_in_flight", "Requests being answered now, streams not counted.", func() float64 { return float64(f.edge.shed.InFlight()) }),
+		to.Gauge("hearth_http_requests_waiting", "Requests waiting for a place.", func() float64 { return float64(f.edge.shed.Waiting()) }),
+		to.Counter("hearth_http_requests_shed_total", "Requests refused because the server was busy.", func() float64 { return float64(f.edge.shed.Refused()) }),
+		to.Gauge("hearth_connections", "Open connections.", func() float64 {
 			n := 0
-			for _, l := range a.open {
+			for _, l := range f.open {
 				n += l.socket.Open()
 			}
 			return float64(n)
 		}),
-		a.metrics.Counter("hearth_connections_refused_total", "Connections closed for being over a limit.", func() float64 {
+		to.Counter("hearth_connections_refused_total", "Connections closed for being over a limit.", func() float64 {
 			var n int64
-			for _, l := range a.open {
+			for _, l := range f.open {
 				n += l.socket.Refused()
 			}
 			return float64(n)

@@ -14,10 +14,10 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/did"
-	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/oracle"
 	"github.com/hearth-dmrv/hearth/internal/oracle/agent"
 	"github.com/hearth-dmrv/hearth/internal/oracle/attach"
@@ -34,6 +34,8 @@ import (
 
 // mind is area D.
 type mind struct {
+	*Core
+	cfg     *config.Config
 	callers *caller.Service
 	chats   *chat.Store
 	runs    *run.Manager
@@ -71,9 +73,9 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if !a.cfg.HasArea("d") {
 		return nil
 	}
-	m, o := &mind{}, a.cfg.Oracle
+	m, o := &mind{Core: a.Core, cfg: a.cfg}, a.cfg.Oracle
 	m.callers = caller.New(caller.Config{
-		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twinKeys, Indexer: o.BlocksyncURL, Client: a.outbound,
+		DID: a.identity.DID, Key: publicKey(a.identity), Local: a.twins.keys, Indexer: o.BlocksyncURL, Client: a.outbound,
 		AuthTTL: o.UCANAuthMaxTTL, DelegationTTL: anyIfZero(o.UCANDelegationMaxTTL), DB: a.DB, Log: a.log,
 	})
 	self := a.identity.DID.String()
@@ -86,13 +88,13 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if m.runs, err = run.New(ctx, rc); err != nil {
 		return err
 	}
-	asked, models, err := a.model(m)
+	asked, models, err := m.model()
 	if err != nil {
 		return err
 	}
 	m.agent = agent.New(agent.Config{Model: asked, Log: a.log})
 	tools := &tool.Registry{}
-	if err := tools.Add(tool.Lookups(a.lookups())...); err != nil {
+	if err := tools.Add(tool.Lookups(a.lookups(m).source())...); err != nil {
 		return err
 	}
 	// Without the exceptions an operator makes for webhooks: whoever may chat
@@ -103,7 +105,7 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	m.sockets = a.newSockets(ctx, m, tools)
+	m.sockets = m.newSockets(ctx, tools)
 	m.oracle = oracle.New(oracle.Config{
 		Callers: m.callers, Chat: m.chats, Runs: m.runs, Agent: m.agent, Models: models, Tools: tools, Live: m.sockets,
 		Files: attach.New(attach.Config{Client: m.files, Log: a.log}),
@@ -111,14 +113,14 @@ func (a *App) buildMind(ctx context.Context) (err error) {
 		MaxBody: a.cfg.Limits.OracleMaxBodyBytes, Log: a.log,
 	})
 	a.mind = m
-	a.ucan = a.callerByToken
-	return a.measureMind(m)
+	a.ucan = m.callerByToken
+	return m.measure(a.metrics)
 }
 
 // newSockets makes the gateway of sockets and ties it to sessions and to other
 // instances.
-func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *socket.Hub {
-	cors, err := web.NewCORS(a.cfg.Server.CORSOrigin)
+func (m *mind) newSockets(ctx context.Context, tools *tool.Registry) *socket.Hub {
+	cors, err := web.NewCORS(m.cfg.Server.CORSOrigin)
 	if err != nil {
 		cors = &web.CORS{} // allows nobody; the edge has refused the setting
 	}
@@ -131,16 +133,16 @@ func (a *App) newSockets(ctx context.Context, m *mind, tools *tool.Registry) *so
 			stay := m.callers.Stay(who)
 			return socket.Guest{User: who.DID, Until: stay.Until, Check: stay.Check}, nil
 		},
-		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: a.log,
+		Owns: m.chats.Owns, Events: tools.Events, Origin: cors.Allowed, Log: m.log,
 	}
-	if a.cfg.Postgres() {
-		c.Publish = func(text string) { a.publish(ctx, topicSockets, text) }
+	if m.cfg.Postgres() {
+		c.Publish = func(text string) { m.publish(ctx, topicSockets, text) }
 	}
 	hub := socket.New(ctx, c)
 	m.chats.Attach(chat.Part{Deleted: func(_ context.Context, g chat.Gone) { hub.DisconnectSession(g.User, g.Session) }})
-	if a.cfg.Postgres() {
-		a.Bus.Subscribe(topicRuns, func(msg bus.Message) { m.runs.Receive(ctx, msg.Payload, msg.Missed) })
-		a.Bus.Subscribe(topicSockets, func(msg bus.Message) { hub.Receive(ctx, msg.Payload, msg.Missed) })
+	if m.cfg.Postgres() {
+		m.Bus.Subscribe(topicRuns, func(msg bus.Message) { m.runs.Receive(ctx, msg.Payload, msg.Missed) })
+		m.Bus.Subscribe(topicSockets, func(msg bus.Message) { hub.Receive(ctx, msg.Payload, msg.Missed) })
 		hub.Greet()
 	}
 	return hub
@@ -160,31 +162,31 @@ func (a *App) chats() *chat.Store {
 
 // blanked has other instances forget what they remember of a conversation that
 // was blanked.
-func (a *App) blanked() chat.Part {
-	if !a.cfg.Postgres() {
+func (c *Core) blanked() chat.Part {
+	if c.DB.Dialect() != db.Postgres {
 		return chat.Part{}
 	}
-	return chat.Part{Blanked: func(ctx context.Context, session int64) { a.publish(ctx, topicRuns, run.Gone(session)) }}
+	return chat.Part{Blanked: func(ctx context.Context, session int64) { c.publish(ctx, topicRuns, run.Gone(session)) }}
 }
 
 // mindErasers are what area D does to forget a person: its users are those of
 // the operator's workspace, and what its tools read is in there.
-func (a *App) mindErasers() []erase.Eraser {
+func mindErasers(chats func() *chat.Store) []erase.Eraser {
 	return []erase.Eraser{{Name: oracle.PartConversations, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
 		if ws != auth.OperatorWorkspace {
 			return 0, nil
 		}
-		return a.chats().Erase(ctx, tx, did)
+		return chats().Erase(ctx, tx, did)
 	}}}
 }
 
 // model is who answers: a server, or the built-in one.
-func (a *App) model(m *mind) (llm.Model, *llm.Catalogue, error) {
-	s := a.cfg.Model
-	c := llm.Config{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Default: s.Default, Fallbacks: s.Fallbacks, Offered: s.Offered, Log: a.log}
+func (m *mind) model() (llm.Model, *llm.Catalogue, error) {
+	s := m.cfg.Model
+	c := llm.Config{BaseURL: s.BaseURL, APIKey: s.APIKey.Reveal(), Default: s.Default, Fallbacks: s.Fallbacks, Offered: s.Offered, Log: m.log}
 	if s.BaseURL != "" {
 		guarded, err := outbound.New(outbound.Config{
-			Allow: append(hostOf(s.BaseURL), a.cfg.Events.OutboundAllow...), Timeout: -1, HeaderTimeout: modelHeader,
+			Allow: append(hostOf(s.BaseURL), m.cfg.Events.OutboundAllow...), Timeout: -1, HeaderTimeout: modelHeader,
 			MaxBytes: modelBytes, MaxPerHost: modelConns, MaxRedirects: -1,
 		})
 		if err != nil {
@@ -226,46 +228,6 @@ func publicKey(id Identity) ed25519.PublicKey {
 	return key
 }
 
-// twinKeys are the keys of a twin: the did:keys it is also known as. Only twins
-// of the operator's workspace count whose DID was made by this server: a DID
-// that somebody has chosen may be somebody else's.
-func (a *App) twinKeys(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
-	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace})
-	r, err := a.twins.entities.Find(ctx, a.DB, id.String())
-	if fault.KindOf(err) == fault.NotFound {
-		return nil, ucan.ErrUnknownDID
-	} else if err != nil {
-		return nil, err
-	}
-	made, err := a.twins.entities.Made(ctx, a.DB, r)
-	if err != nil {
-		return nil, err
-	}
-	if !made {
-		return nil, ucan.ErrUnknownDID
-	}
-	e, err := r.Entity()
-	if err != nil {
-		return nil, err
-	}
-	names, err := group.Speaking(ctx, a.DB, r.Workspace, r.DID, e.Keys())
-	if err != nil {
-		return nil, err
-	}
-	var keys []ed25519.PublicKey
-	for _, name := range names {
-		key, err := did.DID(name).Ed25519()
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
-	if len(keys) == 0 || e.Status == entity.StatusDeactivated {
-		return nil, ucan.ErrUnknownDID
-	}
-	return keys, nil
-}
-
 // publishedKeys are the did:keys of a DID that is not held here, from the
 // indexer, if there is one.
 func (a *App) publishedKeys(ctx context.Context, id string) ([]string, error) {
@@ -277,23 +239,23 @@ func (a *App) publishedKeys(ctx context.Context, id string) ([]string, error) {
 
 // callerByToken is who calls area A or B with a UCAN, with what their groups
 // give.
-func (a *App) callerByToken(r *http.Request) (web.Caller, error) {
-	who, ok, err := a.mind.callers.Principal(r)
+func (m *mind) callerByToken(r *http.Request) (web.Caller, error) {
+	who, ok, err := m.callers.Principal(r)
 	switch {
 	case err != nil:
 		return web.Caller{}, withReason(err)
 	case !ok:
 		return web.Caller{}, fault.New(fault.Unauthenticated, "UCAN_MISSING", "X-Auth-Type says ucan, but there is no token: Authorization: Bearer <invocation>.")
 	}
-	c, err := a.callerOf(r.Context(), who.DID, who.Signer)
+	c, err := m.callerOf(r.Context(), who.DID, who.Signer)
 	if err == nil {
-		err = group.Signed(r.Context(), a.DB, c)
+		err = group.Signed(r.Context(), m.DB, c)
 	}
 	c.Again = func(ctx context.Context) (web.Caller, error) {
-		if err := a.mind.callers.Still(ctx, who); err != nil {
+		if err := m.callers.Still(ctx, who); err != nil {
 			return web.Caller{}, err
 		}
-		return a.callerOf(ctx, who.DID, who.Signer)
+		return m.callerOf(ctx, who.DID, who.Signer)
 	}
 	return c, err
 }
@@ -308,21 +270,21 @@ func withReason(err error) error {
 	return fault.New(fault.Unauthenticated, "UCAN_INVALID", ucan.TextInvalid+": "+e.Reason()+".").Wrap(e)
 }
 
-// measureMind shows what the oracle does.
-func (a *App) measureMind(m *mind) error {
-	if a.metrics == nil {
+// measure shows what the oracle does.
+func (m *mind) measure(to *ops.Metrics) error {
+	if to == nil {
 		return nil
 	}
 	stat := func(read func(socket.Stats) float64) func() float64 {
 		return func() float64 { return read(m.sockets.Stats()) }
 	}
 	return errors.Join(
-		a.metrics.Gauge("oracle_runs_active", "Answers being worked on in this process.", func() float64 { return float64(m.runs.Live()) }),
-		a.metrics.Gauge("oracle_sockets", "Sockets whose caller is known.", stat(func(s socket.Stats) float64 { return float64(s.Sockets) })),
-		a.metrics.Gauge("oracle_calls_pending", "Calls that wait for a page.", stat(func(s socket.Stats) float64 { return float64(s.Pending) })),
-		a.metrics.Counter("oracle_sockets_refused_total", "Handshakes that were refused.", stat(func(s socket.Stats) float64 { return float64(s.Refused) })),
-		a.metrics.Counter("oracle_sockets_expired_total", "Sockets whose tokens ended while they were connected.", stat(func(s socket.Stats) float64 { return float64(s.Expired) })),
-		a.metrics.Counter("oracle_call_timeouts_total", "Calls that no page answered in time.", stat(func(s socket.Stats) float64 { return float64(s.Timeouts) })),
+		to.Gauge("oracle_runs_active", "Answers being worked on in this process.", func() float64 { return float64(m.runs.Live()) }),
+		to.Gauge("oracle_sockets", "Sockets whose caller is known.", stat(func(s socket.Stats) float64 { return float64(s.Sockets) })),
+		to.Gauge("oracle_calls_pending", "Calls that wait for a page.", stat(func(s socket.Stats) float64 { return float64(s.Pending) })),
+		to.Counter("oracle_sockets_refused_total", "Handshakes that were refused.", stat(func(s socket.Stats) float64 { return float64(s.Refused) })),
+		to.Counter("oracle_sockets_expired_total", "Sockets whose tokens ended while they were connected.", stat(func(s socket.Stats) float64 { return float64(s.Expired) })),
+		to.Counter("oracle_call_timeouts_total", "Calls that no page answered in time.", stat(func(s socket.Stats) float64 { return float64(s.Timeouts) })),
 	)
 }
 

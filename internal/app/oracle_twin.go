@@ -22,19 +22,6 @@ func (a *App) oracleTwin(ctx context.Context, dids *resolve.Service) error {
 	return dids.EnsureOracle(ctx, a.cfg.Oracle.Name)
 }
 
-// address is where clients reach this server: the name it was given, or this
-// machine.
-func (a *App) address() string {
-	if a.cfg.Server.PublicURL != "" {
-		return a.cfg.Server.PublicURL
-	}
-	scheme := "http"
-	if a.tls != nil {
-		scheme = "https"
-	}
-	return fmt.Sprintf("%s://localhost:%d", scheme, a.mainPort())
-}
-
 // oracleKeys knows the one key this server has: that of its oracle.
 func oracleKeys(id Identity) func(string) ed25519.PublicKey {
 	return func(did string) ed25519.PublicKey {

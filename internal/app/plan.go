@@ -3,8 +3,10 @@ package app
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 
+	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,18 +28,18 @@ const (
 
 // places decides which listeners there are. An area with an address of its own
 // leaves the merged one; a listener nobody is left on is not opened.
-func (a *App) places() []place {
-	s := a.cfg.Server
+func places(cfg *config.Config) []place {
+	s := cfg.Server
 	var out []place
 	add := func(is bool, p place) {
 		if is {
 			out = append(out, p)
 		}
 	}
-	add(!a.cfg.AllApart(), place{mergedName, a.cfg.Addr(), shapeAll})
+	add(!cfg.AllApart(), place{mergedName, cfg.Addr(), shapeAll})
 	add(s.APIAddr != "", place{apiName, s.APIAddr, shapeAll})
-	add(s.USSDAddr != "" && a.cfg.HasArea("c"), place{ussdName, s.USSDAddr, shapeUSSD})
-	add(s.OracleAddr != "" && a.cfg.HasArea("d"), place{oracleName, s.OracleAddr, shapeOracle})
+	add(s.USSDAddr != "" && cfg.HasArea("c"), place{ussdName, s.USSDAddr, shapeUSSD})
+	add(s.OracleAddr != "" && cfg.HasArea("d"), place{oracleName, s.OracleAddr, shapeOracle})
 	add(s.AdminAddr != "", place{adminName, s.AdminAddr, shapeAll})
 	return out
 }
@@ -45,28 +47,29 @@ func (a *App) places() []place {
 // tables builds the routes and gives every listener its own, by name. Operator
 // routes leave them all when they have a listener of their own.
 func (a *App) tables(places []place) map[string][]*web.API {
-	sys, platform, about := a.system(), a.platform(), &index{}
+	fresh := dialects{a.Auth, a.log, a.cfg.Limits.MaxBodyBytes, a.edge.shed}
+	sys, platform, about := a.system(), a.platform(fresh.area("platform")), &index{}
 	about.routes(platform)
-	area := a.newArea("areas")
+	area := fresh.area("areas")
 	if a.cfg.HasArea("a") {
 		a.twins.routes(area)
 	}
 	if a.cfg.HasArea("b") {
 		a.surveys.routes(area)
 	}
-	phones, desk := a.newPhones(), a.newPhones()
+	phones, desk := fresh.phones(), fresh.phones()
 	if a.line != nil {
 		a.line.sessions.Routes(phones)
 		a.line.sessions.OperatorRoutes(desk)
 	}
 	talk := web.NewAPI(web.APIConfig{Name: "oracle", Errors: web.Nest, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
 	a.mind.routes(talk)
-	ref, refAPI := &reference{oracle: a.identity.DID.String()}, a.newAPI("reference", web.Nest)
+	ref, refAPI := &reference{oracle: a.identity.DID.String()}, fresh.nested("reference")
 	ref.routes(refAPI)
-	ops := a.newAPI("operations", web.Nest)
+	ops := fresh.nested("operations")
 	sys.operator(ops)
 	public := func(sh shape) *web.API {
-		api := a.newAPI("system", web.Nest)
+		api := fresh.nested("system")
 		sys.public(api, sh)
 		return api
 	}
@@ -97,15 +100,15 @@ func (a *App) tables(places []place) map[string][]*web.API {
 		}
 		out[p.name] = apis
 	}
-	about.describe(a.cfg, sys.name, a.opt.Version, a.beside(platform, area, phones, talk)...)
+	about.describe(a.cfg, sys.name, a.opt.Version, beside(a.cfg.Server, platform, area, phones, talk)...)
 	ref.describe(a.opt.Version, area, platform, phones, desk, talk, public(shapeAll), ops, refAPI)
 	return out
 }
 
 // beside are the tables on the listener of /v1, of which the index tells.
-func (a *App) beside(platform, area, phones, talk *web.API) []*web.API {
+func beside(s config.Server, platform, area, phones, talk *web.API) []*web.API {
 	apis := []*web.API{area, platform}
-	if s := a.cfg.Server; s.APIAddr == "" {
+	if s.APIAddr == "" {
 		if s.USSDAddr == "" {
 			apis = append(apis, phones)
 		}
@@ -116,28 +119,36 @@ func (a *App) beside(platform, area, phones, talk *web.API) []*web.API {
 	return apis
 }
 
-func (a *App) newAPI(name string, write web.ErrorWriter) *web.API {
-	return web.NewAPI(web.APIConfig{Name: name, Errors: write, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Lenient: true, Shed: a.edge.shed})
+// dialects makes tables of routes, by how they write errors.
+type dialects struct {
+	gate    web.Gate
+	log     *slog.Logger
+	maxBody int64
+	shed    *web.Shedder
 }
 
-// newPhones makes a table of area C: its errors are closing screens.
-func (a *App) newPhones() *web.API {
-	return web.NewAPI(web.APIConfig{Name: "ussd", Errors: web.End, Gate: a.Auth, Log: a.log, Lenient: true, Shed: a.edge.shed})
+// nested makes a table of area D and of the server itself.
+func (d dialects) nested(name string) *web.API {
+	return web.NewAPI(web.APIConfig{Name: name, Errors: web.Nest, Gate: d.gate, Log: d.log, MaxBody: d.maxBody, Lenient: true, Shed: d.shed})
 }
 
-// newArea makes a table under /v1: strict, and with problems for errors.
-func (a *App) newArea(name string) *web.API {
-	return web.NewAPI(web.APIConfig{Name: name, Errors: web.Problem, Gate: a.Auth, Log: a.log, MaxBody: a.cfg.Limits.MaxBodyBytes, Shed: a.edge.shed})
+// phones makes a table of area C: its errors are closing screens.
+func (d dialects) phones() *web.API {
+	return web.NewAPI(web.APIConfig{Name: "ussd", Errors: web.End, Gate: d.gate, Log: d.log, Lenient: true, Shed: d.shed})
 }
 
-// platform is what all areas stand on: keys, workspaces, events, webhooks,
+// area makes a table under /v1: strict, and with problems for errors.
+func (d dialects) area(name string) *web.API {
+	return web.NewAPI(web.APIConfig{Name: name, Errors: web.Problem, Gate: d.gate, Log: d.log, MaxBody: d.maxBody, Shed: d.shed})
+}
+
+// platform enters what all areas stand on: keys, workspaces, events, webhooks,
 // jobs.
-func (a *App) platform() *web.API {
-	api := a.newArea("platform")
-	a.Auth.Routes(api)
-	a.Events.Routes(api)
-	a.Webhooks.Routes(api)
-	a.Jobs.Routes(api)
+func (c *Core) platform(api *web.API) *web.API {
+	c.Auth.Routes(api)
+	c.Events.Routes(api)
+	c.Webhooks.Routes(api)
+	c.Jobs.Routes(api)
 	return api
 }
 
@@ -162,7 +173,7 @@ func (a *App) greet() {
 			fmt.Fprintf(w, "%-9s %s/docs\n", "reference", base)
 		}
 	}
-	fmt.Fprintf(w, "%-9s %s\n", "data", a.storeName())
+	fmt.Fprintf(w, "%-9s %s\n", "data", storeName(a.cfg))
 	fmt.Fprintf(w, "%-9s %s\n", "durable", a.DB.Durability())
 	if a.owner != "" {
 		fmt.Fprintf(w, "%-9s %s\n          This is shown once. Keep it: Authorization: Bearer <owner key>\n", "owner key", a.owner)
@@ -174,22 +185,11 @@ func (a *App) greet() {
 	fmt.Fprintf(w, "Oracle '%s' (runtime v%s) listening on :%d\n", a.cfg.Oracle.Name, a.opt.Version, a.mainPort())
 }
 
-// mainPort is the port clients of the oracle use.
-func (a *App) mainPort() int {
-	port := a.open[0].port()
-	for _, l := range a.open {
-		if l.name == oracleName || l.name == mergedName {
-			port = l.port()
-		}
+func storeName(cfg *config.Config) string {
+	if cfg.Postgres() {
+		return cfg.Data.Dir + ", store in PostgreSQL"
 	}
-	return port
-}
-
-func (a *App) storeName() string {
-	if a.cfg.Postgres() {
-		return a.cfg.Data.Dir + ", store in PostgreSQL"
-	}
-	return a.cfg.Data.Dir
+	return cfg.Data.Dir
 }
 
 // shownAddr is an address a person can click: all addresses become localhost.

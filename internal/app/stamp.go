@@ -12,9 +12,8 @@ const stampEvery = 200 * time.Millisecond
 
 // watchStamp looks whether the command line has changed keys beside us. Their
 // next request would show it anyway; open streams have none. With PostgreSQL
-// the bus tells.
-func (a *App) watchStamp(ctx context.Context) {
-	path := stampFile(a.cfg)
+// there is no path: the bus tells.
+func (c *Core) watchStamp(ctx context.Context, path string) {
 	if path == "" {
 		return
 	}
@@ -28,8 +27,8 @@ func (a *App) watchStamp(ctx context.Context) {
 		}
 		if size := fileSize(path); size != last {
 			last = size
-			a.Auth.Flush()
-			a.Events.WakeAll()
+			c.Auth.Flush()
+			c.Events.WakeAll()
 		}
 	}
 }

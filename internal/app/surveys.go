@@ -3,14 +3,12 @@ package app
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
-	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
@@ -50,6 +48,7 @@ const (
 // buildSurveys makes the services of area B, lowest first.
 func (a *App) buildSurveys(ctx context.Context) {
 	s := &surveys{vault: vault.New(vault.Config{Key: a.Key})}
+	actsFor := func(ctx context.Context) ([]string, error) { return a.twins.actsFor(ctx) } // area A is made after this one
 	s.templates = template.New(template.Config{
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Since: a.beginOf,
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
@@ -70,11 +69,11 @@ func (a *App) buildSurveys(ctx context.Context) {
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Events: a.Events, Idem: a.Idem, Cursors: a.cursors,
 	})
 	s.verify = verify.New(verify.Config{
-		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: a.actsFor,
+		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Media: s.media, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, ActsFor: actsFor,
 	})
 	s.quality = quality.New(quality.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Templates: s.templates, Rules: s.rules, Jobs: a.Jobs, Events: a.Events, Idem: a.Idem,
-		Cursors: a.cursors, Log: a.log, ActsFor: a.actsFor,
+		Cursors: a.cursors, Log: a.log, ActsFor: actsFor,
 	})
 	s.exports = export.New(export.Config{
 		DB: a.DB, Surveys: s.surveys, Responses: s.responses, Vault: s.vault, Exchange: a.exchange, Idem: a.Idem,
@@ -90,9 +89,9 @@ type cache interface {
 }
 
 // follow has caches forget what other instances have changed, by topic.
-func (a *App) follow(caches map[string]cache) {
+func (c *Core) follow(caches map[string]cache) {
 	for topic, cache := range caches {
-		a.Bus.Subscribe(topic, func(m bus.Message) {
+		c.Bus.Subscribe(topic, func(m bus.Message) {
 			if m.Missed {
 				cache.Flush()
 				return
@@ -111,29 +110,9 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 	return true, end.DomainType == "project", nil
 }
 
-// actsFor lists the DIDs the caller of ctx is known by and the groups these
-// belong to, whatever the groups give and whatever its key sees. Not their
-// organisations: one group of it may well judge what another does.
-func (a *App) actsFor(ctx context.Context) ([]string, error) {
-	c := web.CallerFrom(ctx)
-	own, others, err := a.twins.speakers.KnownAs(ctx, a.DB, c)
-	if err != nil {
-		return nil, err
-	}
-	out := slices.Concat(own, others)
-	for _, id := range own {
-		groups, err := group.Of(ctx, a.DB, c.Workspace, id)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, groups...)
-	}
-	return out, nil
-}
-
 // beginOf is when a workspace was made.
-func (a *App) beginOf(ctx context.Context, _ db.Querier, ws string) (time.Time, error) {
-	w, err := a.Auth.GetWorkspace(ctx, ws)
+func (c *Core) beginOf(ctx context.Context, _ db.Querier, ws string) (time.Time, error) {
+	w, err := c.Auth.GetWorkspace(ctx, ws)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -2,13 +2,17 @@ package app
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/auth"
 	"github.com/hearth-dmrv/hearth/internal/config"
+	"github.com/hearth-dmrv/hearth/internal/db"
+	"github.com/hearth-dmrv/hearth/internal/did"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/bulk"
 	"github.com/hearth-dmrv/hearth/internal/entity/device"
@@ -22,15 +26,18 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
 	"github.com/hearth-dmrv/hearth/internal/entity/search"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/oracle/chat"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
+	"github.com/hearth-dmrv/hearth/internal/ucan"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // twins is area A.
 type twins struct {
+	db        *db.DB
 	protocols *protocol.Service
 	entities  *entity.Service
 	search    *search.Service
@@ -50,7 +57,7 @@ const topicProtocols = "protocols"
 
 // buildTwins makes the services of area A, lowest first.
 func (a *App) buildTwins(ctx context.Context) (err error) {
-	t := &twins{}
+	t := &twins{db: a.DB}
 	t.protocols = protocol.New(protocol.Config{
 		DB: a.DB, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Log: a.log,
 		Changed: func(ws string) { a.publish(ctx, topicProtocols, ws) }, Taken: relationship.Held,
@@ -88,7 +95,7 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 	t.erase = erase.New(erase.Config{
 		DB: a.DB, Entities: t.entities, Protocols: t.protocols, Events: a.Events, Cursors: a.cursors, Personal: personal,
 		Erasers:    a.erasers(),
-		Companions: a.companions, Certified: vault.NoteErasure, Names: a.surveys.responses.NamesOf, Log: a.log,
+		Companions: companions(a.customers), Certified: vault.NoteErasure, Names: a.surveys.responses.NamesOf, Log: a.log,
 		Condemn: a.exchange.Condemn,
 		Copies:  a.copies(),
 	})
@@ -108,7 +115,7 @@ func (a *App) erasers() []erase.Eraser {
 	return slices.Concat([]erase.Eraser{
 		{Name: "keys", Erase: a.Auth.Forget, May: a.Auth.MayForget},
 		{Name: "memberships", Erase: a.twins.groups.Forget},
-	}, a.surveys.erasers(), a.lineErasers(), a.mindErasers())
+	}, a.surveys.erasers(), lineErasers(a.customers), mindErasers(a.chats))
 }
 
 // copies remove what may hold copies of records about somebody: files, stored
@@ -167,4 +174,64 @@ func (t *twins) retentions(e config.Events) []retention {
 	return []retention{
 		{"results of batches", e.IdempotencyRetention, t.bulk.ExpireBatches},
 	}
+}
+
+// actsFor lists the DIDs the caller of ctx is known by and the groups these
+// belong to, whatever the groups give and whatever its key sees. Not their
+// organisations: one group of it may well judge what another does.
+func (t *twins) actsFor(ctx context.Context) ([]string, error) {
+	c := web.CallerFrom(ctx)
+	own, others, err := t.speakers.KnownAs(ctx, t.db, c)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Concat(own, others)
+	for _, id := range own {
+		groups, err := group.Of(ctx, t.db, c.Workspace, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, groups...)
+	}
+	return out, nil
+}
+
+// keys are the keys of a twin: the did:keys it is also known as. Only twins
+// of the operator's workspace count whose DID was made by this server: a DID
+// that somebody has chosen may be somebody else's.
+func (t *twins) keys(ctx context.Context, id did.DID) ([]ed25519.PublicKey, error) {
+	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace})
+	r, err := t.entities.Find(ctx, t.db, id.String())
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, ucan.ErrUnknownDID
+	} else if err != nil {
+		return nil, err
+	}
+	made, err := t.entities.Made(ctx, t.db, r)
+	if err != nil {
+		return nil, err
+	}
+	if !made {
+		return nil, ucan.ErrUnknownDID
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return nil, err
+	}
+	names, err := group.Speaking(ctx, t.db, r.Workspace, r.DID, e.Keys())
+	if err != nil {
+		return nil, err
+	}
+	var keys []ed25519.PublicKey
+	for _, name := range names {
+		key, err := did.DID(name).Ed25519()
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 || e.Status == entity.StatusDeactivated {
+		return nil, ucan.ErrUnknownDID
+	}
+	return keys, nil
 }

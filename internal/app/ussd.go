@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
+	"github.com/hearth-dmrv/hearth/internal/ops"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
 	"github.com/hearth-dmrv/hearth/internal/ussd/account"
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
@@ -28,6 +30,9 @@ import (
 
 // line is area C.
 type line struct {
+	db       *db.DB
+	log      *slog.Logger
+	server   string // DID of this server
 	sms      *sms.Outbox
 	accounts *account.Service
 	packs    *menu.Registry
@@ -85,17 +90,17 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	if !a.cfg.HasArea("c") {
 		return nil
 	}
-	l, u := &line{}, a.cfg.USSD
+	l, u := &line{db: a.DB, log: a.log, server: a.identity.DID.String()}, a.cfg.USSD
 	if l.packs, err = menu.NewRegistry(menu.RegistryConfig{Source: u.Menu, Known: MenuKnown(), Log: a.log}); err != nil {
 		return fmt.Errorf("USSD_MENU: %w", err)
 	}
 	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
 		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
 	}
-	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{a.makeTwins, ussd.Forget}); err != nil {
+	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{registrar{a.twins.entities, l.server}.makeTwins, ussd.Forget}); err != nil {
 		return err
 	}
-	seen, dropped, err := a.measureSteps()
+	seen, dropped, err := measureSteps(a.metrics)
 	if err != nil {
 		return err
 	}
@@ -103,7 +108,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 		DB: a.DB, Key: a.Key, Packs: l.packs, Actions: l.accounts.Actions(), Gateways: l.gateways, Log: a.log,
 		TTL: u.SessionTTL, TextMode: wire.Mode(u.TextMode), RateLimit: u.RateLimit, GatewayNetworks: u.GatewayNetworks,
 		GatewaySecret: u.GatewaySecret.Reveal(), GatewayOnly: u.GatewayOnly, ServiceCodes: u.ServiceCodes,
-		Seen: seen, Dropped: dropped, Late: a.sendLate,
+		Seen: seen, Dropped: dropped, Late: l.sendLate,
 	})
 	a.line = l
 	if a.metrics == nil {
@@ -114,8 +119,7 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 
 // measureSteps registers what is counted of steps. Nodes and gateways are named
 // by files of the operator, and nothing personal is among the labels.
-func (a *App) measureSteps() (func(ussd.Step), func(node string), error) {
-	m := a.metrics
+func measureSteps(m *ops.Metrics) (func(ussd.Step), func(node string), error) {
 	steps, err1 := m.Counters("ussd_steps_total", "Key presses by node, gateway and result.", "node", "gateway", "result")
 	again, err2 := m.Counters("ussd_redeliveries_total", "Requests that were answered as before.", "gateway")
 	dropped, err3 := m.Counters("ussd_dropoff_total", "Sessions that fell silent, by the node they stood at.", "node")
@@ -136,23 +140,28 @@ func (a *App) measureSteps() (func(ussd.Step), func(node string), error) {
 
 // sendLate sends by SMS what came too late for the screen. Its caller has no
 // time left, so a failure is only logged.
-func (a *App) sendLate(ctx context.Context, phone, text string) {
-	ctx = web.WithCaller(context.WithoutCancel(ctx), web.Caller{Workspace: auth.OperatorWorkspace, DID: a.identity.DID.String()})
-	err := a.DB.InTx(ctx, func(tx *db.Tx) error {
-		_, err := a.line.sms.Enqueue(ctx, tx, sms.Message{To: phone, Text: text})
+func (l *line) sendLate(ctx context.Context, phone, text string) {
+	ctx = web.WithCaller(context.WithoutCancel(ctx), web.Caller{Workspace: auth.OperatorWorkspace, DID: l.server})
+	err := l.db.InTx(ctx, func(tx *db.Tx) error {
+		_, err := l.sms.Enqueue(ctx, tx, sms.Message{To: phone, Text: text})
 		return err
 	})
 	if err != nil {
-		a.log.WarnContext(ctx, "late answer not sent", "err", err.Error())
+		l.log.WarnContext(ctx, "late answer not sent", "err", err.Error())
 	}
+}
+
+// registrar makes twins of the customers of area C.
+type registrar struct {
+	twins  *entity.Service
+	server string // DID of this server
 }
 
 // makeTwins makes the twins of a household and of who registered it, or brings
 // them up to date. Both the customer and this server control them: the one
 // owns them, the other must keep them right.
-func (a *App) makeTwins(ctx context.Context, c account.Customer) (string, error) {
-	server := a.identity.DID.String()
-	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: server, Scopes: []string{"entities:read", "entities:write"}})
+func (rg registrar) makeTwins(ctx context.Context, c account.Customer) (string, error) {
+	ctx = web.WithCaller(ctx, web.Caller{Workspace: auth.OperatorWorkspace, DID: rg.server, Scopes: []string{"entities:read", "entities:write"}})
 	household := map[string]any{"phone": c.Phone}
 	if c.District != "" {
 		household["district"] = c.District
@@ -180,7 +189,7 @@ func (a *App) makeTwins(ctx context.Context, c account.Customer) (string, error)
 			return "", err
 		}
 		d := entity.Draft{
-			DID: t.did, Type: t.typ, Protocol: t.protocol, Controller: c.DID, Controllers: []string{c.DID, server},
+			DID: t.did, Type: t.typ, Protocol: t.protocol, Controller: c.DID, Controllers: []string{c.DID, rg.server},
 			Relationships: t.edges, ExternalIDs: map[string]string{"ussd-" + strings.ToLower(t.typ): c.CustomerID},
 		}
 		if err := json.Unmarshal(properties, &struct {
@@ -188,9 +197,9 @@ func (a *App) makeTwins(ctx context.Context, c account.Customer) (string, error)
 		}{&d.Properties}); err != nil {
 			return "", err
 		}
-		_, err = a.twins.entities.Create(ctx, d)
+		_, err = rg.twins.Create(ctx, d)
 		if fault.KindOf(err) == fault.Conflict {
-			err = a.renewTwin(ctx, d, properties)
+			err = rg.renew(ctx, d, properties)
 		}
 		if err != nil {
 			return "", fmt.Errorf("make %s: %w", t.typ, err)
@@ -199,10 +208,10 @@ func (a *App) makeTwins(ctx context.Context, c account.Customer) (string, error)
 	return c.Household, nil
 }
 
-// renewTwin brings a twin up to date that is there already: its properties, and
+// renew brings a twin up to date that is there already: its properties, and
 // whom it is related to by the roles of the draft.
-func (a *App) renewTwin(ctx context.Context, d entity.Draft, properties []byte) error {
-	row, err := a.twins.entities.Patch(ctx, d.DID, "*", entity.Change{Merge: properties, Reason: "the customer said so over USSD"})
+func (rg registrar) renew(ctx context.Context, d entity.Draft, properties []byte) error {
+	row, err := rg.twins.Patch(ctx, d.DID, "*", entity.Change{Merge: properties, Reason: "the customer said so over USSD"})
 	if err != nil {
 		return err
 	}
@@ -218,13 +227,13 @@ func (a *App) renewTwin(ctx context.Context, d entity.Draft, properties []byte) 
 			case r.Target == want.Target:
 				there = true
 			default:
-				if err := a.twins.entities.Unrelate(ctx, d.DID, r.ID, "another one was registered over USSD"); err != nil {
+				if err := rg.twins.Unrelate(ctx, d.DID, r.ID, "another one was registered over USSD"); err != nil {
 					return err
 				}
 			}
 		}
 		if !there {
-			if _, err := a.twins.entities.Relate(ctx, d.DID, want); err != nil {
+			if _, err := rg.twins.Relate(ctx, d.DID, want); err != nil {
 				return err
 			}
 		}
@@ -262,30 +271,32 @@ func (a *App) customers() (*account.Service, error) {
 }
 
 // lineErasers are what area C does to forget a person.
-func (a *App) lineErasers() []erase.Eraser {
+func lineErasers(customers func() (*account.Service, error)) []erase.Eraser {
 	return []erase.Eraser{{Name: ussd.PartAccount, Erase: func(ctx context.Context, tx *db.Tx, ws, did string) (int64, error) {
-		customers, err := a.customers()
+		accounts, err := customers()
 		if err != nil {
 			return 0, err
 		}
-		return customers.Erase(ctx, tx, ws, did)
+		return accounts.Erase(ctx, tx, ws, did)
 	}}}
 }
 
 // companions are the twins that makeTwins has made for somebody beside her own.
-func (a *App) companions(ctx context.Context, ws, did string) ([]erase.Companion, error) {
-	customers, err := a.customers()
-	if err != nil {
-		return nil, err
+func companions(customers func() (*account.Service, error)) func(ctx context.Context, ws, did string) ([]erase.Companion, error) {
+	return func(ctx context.Context, ws, did string) ([]erase.Companion, error) {
+		accounts, err := customers()
+		if err != nil {
+			return nil, err
+		}
+		h, err := accounts.HouseholdOf(ctx, ws, did)
+		if err != nil || h.DID == "" {
+			return nil, err
+		}
+		return []erase.Companion{{
+			DID: h.DID, Shared: h.Shared,
+			Properties: map[string]string{"phone": h.Phone}, External: map[string]string{"ussd-household": h.CustomerID},
+		}}, nil
 	}
-	h, err := customers.HouseholdOf(ctx, ws, did)
-	if err != nil || h.DID == "" {
-		return nil, err
-	}
-	return []erase.Companion{{
-		DID: h.DID, Shared: h.Shared,
-		Properties: map[string]string{"phone": h.Phone}, External: map[string]string{"ussd-household": h.CustomerID},
-	}}, nil
 }
 
 // wait has steps stored that were answered before they were.

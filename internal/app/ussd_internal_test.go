@@ -17,13 +17,14 @@ import (
 func TestTwinsOfACustomer(t *testing.T) {
 	t.Parallel()
 	b := Build(t, strings.Repeat("k", 40), nil)
+	makes := registrar{b.twins.entities, b.line.server}
 	ctx := web.WithCaller(t.Context(), web.Caller{Workspace: auth.OperatorWorkspace, DID: "did:x:op", Scopes: []string{"*"}})
 	c := account.Customer{
 		CustomerID: "C2345678A", DID: did.NewEntity().String(), Household: did.NewEntity().String(), Name: "Amina", Phone: "+254700000001", Language: "sw",
 	}
 	person := func(want int64) (*entity.Entity, string) {
 		t.Helper()
-		if home, err := b.makeTwins(t.Context(), c); err != nil || home != c.Household {
+		if home, err := makes.makeTwins(t.Context(), c); err != nil || home != c.Household {
 			t.Fatalf("makeTwins = %q, %v", home, err)
 		}
 		row, err := b.twins.entities.Find(ctx, b.DB, c.DID)
