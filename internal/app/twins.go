@@ -21,7 +21,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/entity/history"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
-	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/resolve"
@@ -41,7 +40,6 @@ type twins struct {
 	protocols *protocol.Service
 	entities  *entity.Service
 	search    *search.Service
-	parts     *part.Service
 	history   *history.Service
 	graph     *graph.Service
 	groups    *group.Service
@@ -75,7 +73,6 @@ func (a *App) buildTwins(ctx context.Context) (err error) {
 		Speakers: t.speakers, GroupChanged: a.Auth.RightsChanged,
 		At: history.At, Fields: t.search.Fields, Expand: t.search.Expand,
 	})
-	t.parts = part.New(part.Config{DB: a.DB, Entities: t.entities, Protocols: t.protocols, Cursors: a.cursors})
 	t.history = history.New(history.Config{DB: a.DB, Entities: t.entities, Cursors: a.cursors, Key: a.Key})
 	t.graph = graph.New(graph.Config{DB: a.DB, Protocols: t.protocols, Cursors: a.cursors, Mask: masked})
 	t.groups = group.New(group.Config{
@@ -152,7 +149,6 @@ const sweepRows = 100
 func (t *twins) routes(api *web.API) {
 	t.protocols.Routes(api)
 	t.entities.Routes(api)
-	t.parts.Routes(api)
 	t.search.Routes(api)
 	t.history.Routes(api)
 	t.graph.Routes(api)

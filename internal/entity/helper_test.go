@@ -12,7 +12,6 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/event"
@@ -98,7 +97,6 @@ func newEnv(t testing.TB, d *db.DB, change ...func(*entity.Config)) *env {
 	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
 	e.p.Routes(a)
 	e.s.Routes(a)
-	part.New(part.Config{DB: d, Entities: e.s, Protocols: p, Cursors: eventtest.Cursors()}).Routes(a)
 	mux := http.NewServeMux()
 	a.Mount(mux)
 	e.h = mux

@@ -22,6 +22,9 @@ const (
 
 const aboutControl = "Only controllers of the entity may change it. If-Match names the revision you have read; * takes whatever there is."
 
+// aboutParts is aboutControl where a route changes one part of a twin.
+const aboutParts = "Only controllers of the entity may change it; who speaks for a DID that has rights of its own (its did:keys in alsoKnownAs, its controllers) only itself, or a caller who has every scope it has. If-Match names the revision you have read; * takes whatever there is."
+
 const aboutPersonal = "Who does not control the entity and has not the scope entities:pii reads it without the properties its protocol marks as personal; withheld names them."
 
 // handlers answer the requests of the API with the use cases.
@@ -73,6 +76,12 @@ func (s *Service) Routes(a *web.API) {
 			"suspended, completed, deactivated or given another. " + aboutControl,
 		Codes: []string{"NOT_CONTROLLER", "STATE_TRANSITION_INVALID", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION", "PRECONDITION_REQUIRED"},
 	})
+	h.stepRoutes(a)
+	h.relationRoutes(a)
+	h.serviceRoutes(a)
+	h.propertyRoutes(a)
+	h.controllerRoutes(a)
+	h.domainRoutes(a)
 }
 
 type one struct {
@@ -177,4 +186,29 @@ func (h handlers) changed(ctx context.Context, in changing, c Change) (web.Reply
 		return web.Reply[*Entity]{}, err
 	}
 	return h.service.Answer(ctx, h.service.db, r)
+}
+
+// codes are those of every change.
+func codes(more ...string) []string {
+	return append(more, "NOT_CONTROLLER", "PRINCIPAL_PROTECTED", "ENTITY_INVALID", "ENTITY_DEACTIVATED", "STALE_REVISION", "PRECONDITION_REQUIRED")
+}
+
+// read gives a twin and its record.
+func (h handlers) read(ctx context.Context, id string) (*Row, *Entity, error) {
+	r, err := h.service.Find(ctx, h.service.db, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := r.Entity()
+	return r, e, err
+}
+
+// edit changes a record by a function, in a transaction of its own.
+func (h handlers) edit(ctx context.Context, in changing, fn func(*Entity) error) (*Row, error) {
+	return h.service.Patch(ctx, in.DID, in.IfMatch, Change{Edit: fn, Reason: in.Reason})
+}
+
+// edited is edit with the record as the answer.
+func (h handlers) edited(ctx context.Context, in changing, fn func(*Entity) error) (web.Reply[*Entity], error) {
+	return h.changed(ctx, in, Change{Edit: fn, Reason: in.Reason})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
@@ -52,7 +53,7 @@ func (h handlers) createAs(ctx context.Context, id string, body []byte) (web.Rep
 		return none, wrong
 	}
 	if d.DID != "" && d.DID != id {
-		wrong = check.Together(wrong, invalidRelation("/did", "invalid", "The DID must be the one of the path."))
+		wrong = check.Together(wrong, relationship.Invalid("/did", "invalid", "The DID must be the one of the path."))
 	}
 	d.DID = id
 	if wrong != nil {

@@ -177,7 +177,7 @@ func editable(name string) bool {
 // be as it was in the stored one.
 func adopt(e *Entity, stored, changed []byte, checks *fault.Checks) error {
 	if jsontext.Value(changed).Kind() != '{' {
-		return invalidRelation("", "wrong_type", "The record must stay an object.")
+		return relationship.Invalid("", "wrong_type", "The record must stay an object.")
 	}
 	wrong := compare(stored, changed)
 	var n Entity

@@ -71,7 +71,7 @@ func (cr *creator) Prepare(ctx context.Context, d Draft) (*Prepared, error) {
 	}
 	values, err := relationship.Fit(p, e)
 	if len(d.Groups) > 0 && p.DomainType() != "organisation" {
-		err = check.Together(err, invalidRelation("/groups", "not_allowed", "Only an organisation is created with groups."))
+		err = check.Together(err, relationship.Invalid("/groups", "not_allowed", "Only an organisation is created with groups."))
 	}
 	if err != nil {
 		return nil, cr.withRest(ctx, d, err)
@@ -252,4 +252,16 @@ func propsOf(ws string, p *protocol.Protocol, values map[string]any) []Prop {
 		}
 	}
 	return out
+}
+
+// PrepareWithGroups is Prepare for an organisation that names groups which are
+// there already by its relationships: none is made for it. Whoever stores it
+// sees to it that one of them is active. Faults: those of Prepare.
+func (cr *creator) PrepareWithGroups(ctx context.Context, d Draft) (*Prepared, error) {
+	p, err := cr.Prepare(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	p.groups, p.links, p.entity.Relationships = nil, nil, nil
+	return p, cr.seal(ctx, p)
 }

@@ -72,7 +72,3 @@ func deactivated() error {
 func (rl *relations) drawer(ctx context.Context) relationship.Drawer {
 	return relationship.Drawer{Strict: rl.strict, Confirms: mayConfirm(ctx), Protocols: rl.protocols}
 }
-
-func invalidRelation(pointer, code, detail string) error {
-	return relationship.Invalid(pointer, code, detail)
-}

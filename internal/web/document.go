@@ -97,13 +97,11 @@ func schemaName(t reflect.Type, hint string) string {
 	if n, ok := reflect.Zero(t).Interface().(named); ok {
 		return n.SchemaName()
 	}
-	name := huma.DefaultSchemaNamer(t, hint)
-	outer, of, generic := strings.Cut(strings.TrimSuffix(t.Name(), "]"), "[")
-	if generic && t.PkgPath() == reflect.TypeFor[PageInfo]().PkgPath() {
-		dot := strings.LastIndex(of, ".")
-		return outer + prefixed(of[:max(dot, 0)], of[dot+1:])
+	if outer, _, generic := strings.Cut(t.Name(), "["); generic && t.PkgPath() == reflect.TypeFor[PageInfo]().PkgPath() {
+		items, _ := t.FieldByName("Items")
+		return outer + schemaName(items.Type.Elem(), hint)
 	}
-	return prefixed(t.PkgPath(), name)
+	return prefixed(t.PkgPath(), huma.DefaultSchemaNamer(t, hint))
 }
 
 func prefixed(pkg, name string) string {

@@ -25,7 +25,7 @@ func TestRoutes(t *testing.T) {
 			t.Parallel()
 			dbtest.Any(t, func(t *testing.T, d *db.DB) {
 				r := newRig(t, d)
-				eventtest.Cases(t, file+".json", d, r.events, eventtest.Serve(t, r.entities.Routes, r.parts.Routes, r.groups.Routes))
+				eventtest.Cases(t, file+".json", d, r.events, eventtest.Serve(t, r.entities.Routes, r.groups.Routes))
 			})
 		})
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
-	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
@@ -36,7 +35,6 @@ type rig struct {
 	events   *event.Log
 	auth     *auth.Service
 	entities *entity.Service
-	parts    *part.Service
 	groups   *group.Service
 	speakers *group.Speakers
 	handler  http.Handler // behind real keys
@@ -60,8 +58,6 @@ func newRig(t testing.TB, d *db.DB) *rig {
 	r.groups = group.New(group.Config{DB: d, Entities: r.entities, Events: r.events, Cursors: cursors, Speakers: r.speakers, Changed: r.auth.RightsChanged})
 	a := web.NewAPI(web.APIConfig{Name: "groups", Gate: r.auth, Log: dbtest.Log(t)})
 	r.entities.Routes(a)
-	r.parts = part.New(part.Config{DB: d, Entities: r.entities, Protocols: protocols, Cursors: cursors})
-	r.parts.Routes(a)
 	r.groups.Routes(a)
 	r.auth.Routes(a)
 	mux := http.NewServeMux()

@@ -10,7 +10,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/history"
-	"github.com/hearth-dmrv/hearth/internal/entity/part"
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
@@ -60,8 +59,7 @@ func newEnv(t testing.TB, d *db.DB) *env {
 		t.Fatal(err)
 	}
 	v.s = history.New(history.Config{DB: d, Entities: v.e, Cursors: eventtest.Cursors(), Key: key})
-	parts := part.New(part.Config{DB: d, Entities: v.e, Protocols: p, Cursors: eventtest.Cursors()})
-	v.h = eventtest.Serve(t, v.e.Routes, parts.Routes, v.s.Routes)
+	v.h = eventtest.Serve(t, v.e.Routes, v.s.Routes)
 	return v
 }
 

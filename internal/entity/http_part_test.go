@@ -1,8 +1,7 @@
-package part_test
+package entity_test
 
 import (
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -13,53 +12,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/part"
-	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
-	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
-	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// gate admits "Authorization: Bearer <workspace> <role>": owner and second may
-// everything, reader reads.
-type gate struct{}
-
-func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
-	ws, role, ok := strings.Cut(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), " ")
-	if !ok {
-		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "Send a key.")
-	}
-	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role, Scopes: []string{"*"}}
-	if role == "reader" {
-		c.Scopes = []string{"entities:read"}
-	}
-	if !c.May(string(scope)) {
-		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
-	}
-	return c, nil
-}
-
-type env struct {
-	l        *event.Log
-	entities *entity.Service
-	h        http.Handler
-}
-
-func newEnv(t testing.TB, d *db.DB) *env {
-	t.Helper()
-	l := event.New(event.Config{DB: d, Cursors: eventtest.Cursors()})
-	p := protocol.New(protocol.Config{DB: d, Events: l, Cursors: eventtest.Cursors()})
-	e := entity.New(entity.Config{DB: d, Protocols: p, Events: l, Cursors: eventtest.Cursors()})
-	a := web.NewAPI(web.APIConfig{Name: "test", Gate: gate{}, Errors: web.Problem})
-	e.Routes(a)
-	part.New(part.Config{DB: d, Entities: e, Protocols: p, Cursors: eventtest.Cursors()}).Routes(a)
-	mux := http.NewServeMux()
-	a.Mount(mux)
-	return &env{l: l, entities: e, h: mux}
-}
-
-func TestRoutes(t *testing.T) {
+func TestRoutesOfParts(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
@@ -68,13 +25,13 @@ func TestRoutes(t *testing.T) {
 }
 
 // page reads one page of a list.
-func (v *env) page(t testing.TB, path string) web.Page[part.Edge] {
+func (v *env) page(t testing.TB, path string) web.Page[entity.ListedRelationship] {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
 	r.Header.Set("Authorization", "Bearer ws owner")
 	w := httptest.NewRecorder()
 	v.h.ServeHTTP(w, r)
-	var p web.Page[part.Edge]
+	var p web.Page[entity.ListedRelationship]
 	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != 200 {
 		t.Fatalf("%s = %d %s, %v", path, w.Code, w.Body, err)
 	}
@@ -82,7 +39,7 @@ func (v *env) page(t testing.TB, path string) web.Page[part.Edge] {
 }
 
 // walk follows a list to its end.
-func (v *env) walk(t testing.TB, path string) (items []part.Edge, pages int) {
+func (v *env) walk(t testing.TB, path string) (items []entity.ListedRelationship, pages int) {
 	t.Helper()
 	cursor := ""
 	for {
@@ -95,16 +52,16 @@ func (v *env) walk(t testing.TB, path string) (items []part.Edge, pages int) {
 	}
 }
 
-// Every page size and filter gives every edge once, oldest first, from both
+// Every page size and filter gives every relationship once, oldest first, from both
 // sides at once.
-func TestListOfEdges(t *testing.T) {
+func TestListOfRelationships(t *testing.T) {
 	t.Parallel()
 	dbtest.Any(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := web.WithCaller(t.Context(), web.Caller{Workspace: "ws", DID: "did:key:owner", Scopes: []string{"*"}})
 		create := func(id string, rel ...entity.RelationDraft) {
 			t.Helper()
-			if _, err := v.entities.Create(ctx, entity.Draft{DID: id, Type: "x", Protocol: "did:ixo:protocol/template", Relationships: rel}); err != nil {
+			if _, err := v.s.Create(ctx, entity.Draft{DID: id, Type: "x", Protocol: "did:ixo:protocol/template", Relationships: rel}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -115,7 +72,7 @@ func TestListOfEdges(t *testing.T) {
 				create(fmt.Sprintf("did:ixo:x:%d", i), entity.RelationDraft{Role: "likes", Target: "did:ixo:hub:1"})
 				continue
 			}
-			_, err := v.entities.Relate(ctx, "did:ixo:hub:1", entity.RelationDraft{Role: fmt.Sprintf("role%d", i%2), Target: fmt.Sprintf("did:ixo:y:%d", i)})
+			_, err := v.s.Relate(ctx, "did:ixo:hub:1", entity.RelationDraft{Role: fmt.Sprintf("role%d", i%2), Target: fmt.Sprintf("did:ixo:y:%d", i)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +96,7 @@ func TestListOfEdges(t *testing.T) {
 			if len(items) != tt.want {
 				t.Errorf("%s gives %d edges, want %d", tt.query, len(items), tt.want)
 			}
-			if !slices.IsSortedFunc(items, func(a, b part.Edge) int { return strings.Compare(a.ID, b.ID) }) {
+			if !slices.IsSortedFunc(items, func(a, b entity.ListedRelationship) int { return strings.Compare(a.ID, b.ID) }) {
 				t.Errorf("%s is not in order", tt.query)
 			}
 			ids := map[string]bool{}

@@ -1,28 +1,27 @@
-package part
+package entity
 
 import (
 	"context"
 
-	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // stepRoutes are steps in the life of a twin.
-func (s *Service) stepRoutes(a *web.API) {
-	web.Post(a, "/v1/entities/{did}/transitions", s.serveTransition, web.Doc{
+func (h handlers) stepRoutes(a *web.API) {
+	web.Post(a, "/v1/entities/{did}/transitions", h.serveTransition, web.Doc{
 		Summary: "Take an entity to another status", Scope: writeScope, Tag: tag, Once: true,
 		Description: "draft → active → suspended → active, active → completed, any → deactivated. Active needs all of missingRelationships; of an organisation or a group, that you have every scope its groups give.",
-		Example:     entity.Transition{To: entity.StatusSuspended, Reason: "in repair"},
+		Example:     Transition{To: StatusSuspended, Reason: "in repair"},
 		Codes:       []string{"NOT_CONTROLLER", "SCOPE_MISSING", "KEY_RESTRICTED", "STATE_TRANSITION_INVALID", "MISSING_RELATIONSHIPS", "CLAIM_NOT_VERIFIED", "CLAIM_ALREADY_CREDENTIAL", "ORGANISATION_REQUIRES_GROUP", "ACTIVE_DEPENDANTS", "STALE_REVISION"},
 	})
-	web.Post(a, "/v1/entities/{did}/transfer", s.serveTransfer, web.Doc{
+	web.Post(a, "/v1/entities/{did}/transfer", h.serveTransfer, web.Doc{
 		Summary: "Give an entity another controller and owner", Scope: "entities:transfer", Tag: tag, Once: true,
 		Description: "Whoever controls it now: this is how control that was lost comes back, or what was given away by mistake. It shows in the history and as an event. " +
 			"A DID that has rights of its own (a member of a group, a holder of keys) is handed over by itself, with a UCAN, or by a caller who has every scope it has.",
-		Example: entity.Transfer{Controller: "did:ixo:org/stoves", Reason: "handed over to the operator"},
+		Example: Transfer{Controller: "did:ixo:org/stoves", Reason: "handed over to the operator"},
 		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "PRINCIPAL_PROTECTED", "STALE_REVISION"},
 	})
-	web.Post(a, "/v1/entities/{did}/verification", s.serveVerify, web.Doc{
+	web.Post(a, "/v1/entities/{did}/verification", h.serveVerify, web.Doc{
 		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify", Tag: tag, Once: true,
 		Description: "A verdict names the revision it is about, by If-Match or revision: a reader may have seen another one than is stored by now. " +
 			"It is refused with 412 when the entity says something else since; verdicts of others in between, its owner, controllers and status, the oracles that verify a claim and the credential it becomes change nothing it says. " +
@@ -33,7 +32,7 @@ func (s *Service) stepRoutes(a *web.API) {
 			"Where they name oracles or a quorum, a controller of such an oracle gives the verdict; the claim is pending, with approvals and missing, until enough have. " +
 			"One of them is enough to reject it. While somebody vouches for a claim, what produces it does not change; when anything else it says changes it is pending again, and while an active credential rests on it such a change is refused. " +
 			"A claim says what its controllers decide in its record, except who they are, and its relationships; the version of its protocol counts too. Any other verified entity is pending again as well when what its controllers decide in its record changes.",
-		Example: entity.Verdict{Status: "verified", Evidence: "seen on site", Revision: new(int64(1))},
+		Example: Verdict{Status: "verified", Evidence: "seen on site", Revision: new(int64(1))},
 		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION", "REVISION_UNKNOWN", "PRECONDITION_REQUIRED"},
 	})
 }
@@ -45,27 +44,27 @@ type stepping struct {
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have read; any when absent."`
 }
 
-func (s *Service) serveTransition(ctx context.Context, in *struct {
+func (h handlers) serveTransition(ctx context.Context, in *struct {
 	stepping
-	Body entity.Transition
+	Body Transition
 },
-) (web.Reply[*entity.Entity], error) {
-	return s.entities.Transition(ctx, in.DID, in.IfMatch, in.Body)
+) (web.Reply[*Entity], error) {
+	return h.service.Transition(ctx, in.DID, in.IfMatch, in.Body)
 }
 
-func (s *Service) serveTransfer(ctx context.Context, in *struct {
+func (h handlers) serveTransfer(ctx context.Context, in *struct {
 	stepping
-	Body entity.Transfer
+	Body Transfer
 },
-) (web.Reply[*entity.Entity], error) {
-	return s.entities.Transfer(ctx, in.DID, in.IfMatch, in.Body)
+) (web.Reply[*Entity], error) {
+	return h.service.Transfer(ctx, in.DID, in.IfMatch, in.Body)
 }
 
-func (s *Service) serveVerify(ctx context.Context, in *struct {
+func (h handlers) serveVerify(ctx context.Context, in *struct {
 	one
 	IfMatch string `header:"If-Match" doc:"ETag of the revision you have judged; revision in the body will do as well, * will not."`
-	Body    entity.Verdict
+	Body    Verdict
 },
-) (web.Reply[*entity.Entity], error) {
-	return s.entities.Verify(ctx, in.DID, in.IfMatch, in.Body)
+) (web.Reply[*Entity], error) {
+	return h.service.Verify(ctx, in.DID, in.IfMatch, in.Body)
 }

@@ -1,4 +1,4 @@
-package part
+package entity
 
 import (
 	"cmp"
@@ -7,40 +7,39 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // relationRoutes are the relationships of a twin.
-func (s *Service) relationRoutes(a *web.API) {
-	web.Get(a, "/v1/entities/{did}/relationships", s.serveRelationships, web.Doc{
+func (h handlers) relationRoutes(a *web.API) {
+	web.Get(a, "/v1/entities/{did}/relationships", h.serveRelationships, web.Doc{
 		Summary: "List the relationships of an entity, oldest first", Scope: readScope, Tag: tag,
 		Description: "Those it has (out), those others have to it (in), or both. A page may be short, or empty, when role leaves many out: follow hasMore.",
 		Codes:       []string{"ENTITY_NOT_FOUND"},
 	})
-	web.Post(a, "/v1/entities/{did}/relationships", s.serveRelate, web.Doc{
+	web.Post(a, "/v1/entities/{did}/relationships", h.serveRelate, web.Doc{
 		Summary: "Add a relationship", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
 		Description: "A word of the domain model may be used from either end: implements at the organisation or implementedBy at the project makes the same edge. " +
 			"Roles of the protocol want a target of their class. Any other word is free. " +
 			"A verified claim becomes one credential: another can be made of it once that one is deactivated. " +
 			"A target that is not held here is external. If you do not have the scope * it is unconfirmed too, and fills no role that must be filled before the entity can be active, until its twin is made here or somebody with that scope confirms it.",
-		Example: entity.RelationDraft{Role: "subsidiary", Target: "did:ixo:org/stoves"},
+		Example: RelationDraft{Role: "subsidiary", Target: "did:ixo:org/stoves"},
 		Codes: []string{
 			"ENTITY_INVALID", "NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_EXISTS", "RELATIONSHIP_LIMIT", "RELATIONSHIP_CYCLE",
 			"RELATIONSHIP_TOO_DEEP", "RELATIONSHIP_CLASS_MISMATCH", "RELATIONSHIP_TARGET_NOT_FOUND", "REFERENCE_NOT_FOUND", "CLAIM_NOT_VERIFIED",
 			"CLAIM_ALREADY_VERIFIED", "CLAIM_ALREADY_CREDENTIAL", "KEY_RESTRICTED",
 		},
 	})
-	web.Get(a, "/v1/entities/{did}/relationships/{id}", s.serveRelationship, web.Doc{
+	web.Get(a, "/v1/entities/{did}/relationships/{id}", h.serveRelationship, web.Doc{
 		Summary: "Read a relationship", Scope: readScope, Tag: tag, Codes: []string{"ENTITY_NOT_FOUND", "RELATIONSHIP_NOT_FOUND"},
 	})
-	web.Post(a, "/v1/entities/{did}/relationships/{id}/confirm", s.serveConfirm, web.Doc{
+	web.Post(a, "/v1/entities/{did}/relationships/{id}/confirm", h.serveConfirm, web.Doc{
 		Summary: "Confirm a target that is not held here", Scope: "*", Tag: tag, Once: true, Description: confirming,
 		Codes: []string{"ENTITY_NOT_FOUND", "RELATIONSHIP_NOT_FOUND", "ENTITY_DEACTIVATED"},
 	})
-	web.Delete(a, "/v1/entities/{did}/relationships/{id}", s.serveUnrelate, web.Doc{
+	web.Delete(a, "/v1/entities/{did}/relationships/{id}", h.serveUnrelate, web.Doc{
 		Summary: "Remove a relationship", Scope: writeScope, Tag: tag,
 		Description: "It stays in the history. What an active entity needs is not removed, nor the claim of a credential: that is free for another once the credential is deactivated, and a draft is none yet.",
 		Codes:       []string{"NOT_CONTROLLER", "ENTITY_DEACTIVATED", "RELATIONSHIP_NOT_FOUND", "MISSING_RELATIONSHIPS", "ORGANISATION_REQUIRES_GROUP", "CLAIM_ALREADY_VERIFIED", "CLAIM_ALREADY_CREDENTIAL"},
@@ -52,17 +51,20 @@ const confirming = "Nobody can look whether a DID that is not held here is what 
 	"What is added by a caller with that scope is confirmed already, and what was there before the server knew of this stays so. A relationship that is removed and added again is to be confirmed again. " +
 	"To confirm it twice, or one whose target is held here, changes nothing."
 
-// Edge is a relationship in a list.
-type Edge struct {
-	entity.Relationship
+// ListedRelationship is a relationship in a list, as one of its ends sees it.
+type ListedRelationship struct {
+	Relationship
 	Direction string    `json:"direction" enum:"out,in" doc:"in: the target has it."`
 	Added     time.Time `json:"added"`
 	AddedBy   string    `json:"addedBy" doc:"DID of who added it."`
 }
 
-// edgeOf is a stored edge as seen from a twin.
-func edgeOf(l *relationship.Row, nid int64) Edge {
-	e := Edge{Relationship: l.Shown(false), Direction: "out", Added: time.UnixMilli(l.AddedAt).UTC(), AddedBy: l.AddedBy}
+// SchemaName is the name that clients know it by.
+func (ListedRelationship) SchemaName() string { return "PartEdge" }
+
+// listed is a stored relationship as seen from a twin.
+func listed(l *relationship.Row, nid int64) ListedRelationship {
+	e := ListedRelationship{Relationship: l.Shown(false), Direction: "out", Added: time.UnixMilli(l.AddedAt).UTC(), AddedBy: l.AddedBy}
 	if l.Src == nid {
 		return e
 	}
@@ -73,18 +75,18 @@ func edgeOf(l *relationship.Row, nid int64) Edge {
 	return e
 }
 
-// budget is how many edges one page looks at.
-const budget = 2000
+// maxLooked is how many relationships one page looks at.
+const maxLooked = 2000
 
-func (s *Service) serveRelationships(ctx context.Context, in *struct {
+func (h handlers) serveRelationships(ctx context.Context, in *struct {
 	one
 	Direction string `query:"direction" enum:"both,out,in" doc:"Both when absent."`
 	Role      string `query:"role" doc:"Only this role, as the list shows it." example:"operator"`
 	web.Paging
 },
-) (web.Reply[web.Page[Edge]], error) {
-	var none web.Reply[web.Page[Edge]]
-	q := query{role: in.Role}
+) (web.Reply[web.Page[ListedRelationship]], error) {
+	var none web.Reply[web.Page[ListedRelationship]]
+	q := relationQuery{role: in.Role}
 	switch in.Direction {
 	case "", "both":
 		q.sides = []relationship.Side{relationship.Out, relationship.In}
@@ -97,40 +99,41 @@ func (s *Service) serveRelationships(ctx context.Context, in *struct {
 			With(fault.Field{Pointer: "query/direction", Code: "invalid", Detail: "The value must be both, out or in."})
 	}
 	var err error
-	if q.limit, err = in.Begin(ctx, s.cfg.Cursors, &q.after); err != nil {
+	if q.limit, err = in.Begin(ctx, h.service.cfg.Cursors, &q.after); err != nil {
 		return none, err
 	}
-	r, err := s.entities.Find(ctx, s.db, in.DID)
+	r, err := h.service.Find(ctx, h.service.db, in.DID)
 	if err != nil {
 		return none, err
 	}
-	items, next, err := s.page(ctx, r.NID, q)
+	items, next, err := h.page(ctx, r.NID, q)
 	if err != nil {
 		return none, err
 	}
 	if next == 0 {
-		return web.PageOf(ctx, s.cfg.Cursors, q.limit, items, nil)
+		return web.PageOf(ctx, h.service.cfg.Cursors, q.limit, items, nil)
 	}
-	return web.PageOf(ctx, s.cfg.Cursors, q.limit, items, next)
+	return web.PageOf(ctx, h.service.cfg.Cursors, q.limit, items, next)
 }
 
-type query struct {
+// relationQuery says which relationships of a twin, and from where on.
+type relationQuery struct {
 	sides []relationship.Side
 	role  string // "" for all
 	after int64
 	limit int
 }
 
-// page reads a page of edges. next is where the list goes on, 0 when it has
+// page reads a page of relationships. next is where the list goes on, 0 when it has
 // ended.
-func (s *Service) page(ctx context.Context, nid int64, q query) (items []Edge, next int64, err error) {
+func (h handlers) page(ctx context.Context, nid int64, q relationQuery) (items []ListedRelationship, next int64, err error) {
 	look := q.limit + 1
 	if q.role != "" {
-		look = max(look, budget)
+		look = max(look, maxLooked)
 	}
 	var links []relationship.Row
 	for _, side := range q.sides {
-		some, err := side.List(ctx, s.db, nid, q.after, look)
+		some, err := side.List(ctx, h.service.db, nid, q.after, look)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -140,7 +143,7 @@ func (s *Service) page(ctx context.Context, nid int64, q query) (items []Edge, n
 	whole := len(links) < look            // no side was cut short
 	links = links[:min(len(links), look)] // behind this a side may have more
 	for i := range links {
-		e := edgeOf(&links[i], nid)
+		e := listed(&links[i], nid)
 		if q.role != "" && e.Role != q.role {
 			continue
 		}
@@ -155,46 +158,46 @@ func (s *Service) page(ctx context.Context, nid int64, q query) (items []Edge, n
 	return items, links[len(links)-1].NID, nil
 }
 
-func (s *Service) serveRelate(ctx context.Context, in *struct {
+func (h handlers) serveRelate(ctx context.Context, in *struct {
 	one
-	Body entity.RelationDraft
+	Body RelationDraft
 },
-) (web.Reply[*entity.Relationship], error) {
-	return s.entities.Relate(ctx, in.DID, in.Body)
+) (web.Reply[*Relationship], error) {
+	return h.service.Relate(ctx, in.DID, in.Body)
 }
 
-type oneEdge struct {
+type oneRelation struct {
 	one
 	ID string `path:"id" doc:"Id of the relationship." example:"rel_7310428377145344"`
 }
 
-func (s *Service) serveRelationship(ctx context.Context, in *oneEdge) (Edge, error) {
-	r, err := s.entities.Find(ctx, s.db, in.DID)
+func (h handlers) serveRelationship(ctx context.Context, in *oneRelation) (ListedRelationship, error) {
+	r, err := h.service.Find(ctx, h.service.db, in.DID)
 	if err != nil {
-		return Edge{}, err
+		return ListedRelationship{}, err
 	}
-	l, err := relationship.Find(ctx, s.db, r.Workspace, relationship.ParseID(in.ID))
+	l, err := relationship.Find(ctx, h.service.db, r.Workspace, relationship.ParseID(in.ID))
 	if err != nil {
-		return Edge{}, err
+		return ListedRelationship{}, err
 	}
 	if l == nil || l.Src != r.NID && l.Dst != r.NID {
-		return Edge{}, fault.New(fault.NotFound, "RELATIONSHIP_NOT_FOUND", "The entity has no relationship with this id.")
+		return ListedRelationship{}, fault.New(fault.NotFound, "RELATIONSHIP_NOT_FOUND", "The entity has no relationship with this id.")
 	}
-	return edgeOf(l, r.NID), nil
+	return listed(l, r.NID), nil
 }
 
-func (s *Service) serveConfirm(ctx context.Context, in *oneEdge) (web.Reply[*entity.Relationship], error) {
-	return s.entities.Confirm(ctx, in.DID, in.ID)
+func (h handlers) serveConfirm(ctx context.Context, in *oneRelation) (web.Reply[*Relationship], error) {
+	return h.service.Confirm(ctx, in.DID, in.ID)
 }
 
-func (s *Service) serveUnrelate(ctx context.Context, in *struct {
-	oneEdge
+func (h handlers) serveUnrelate(ctx context.Context, in *struct {
+	oneRelation
 	Reason string `query:"reason" doc:"Why, for the history; one line of at most 1,000 characters."`
 },
-) (Edge, error) {
-	gone, err := s.serveRelationship(ctx, &in.oneEdge)
+) (ListedRelationship, error) {
+	gone, err := h.serveRelationship(ctx, &in.oneRelation)
 	if err != nil {
-		return Edge{}, err
+		return ListedRelationship{}, err
 	}
-	return gone, s.entities.Unrelate(ctx, in.DID, in.ID, in.Reason)
+	return gone, h.service.Unrelate(ctx, in.DID, in.ID, in.Reason)
 }

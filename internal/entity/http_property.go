@@ -1,4 +1,4 @@
-package part
+package entity
 
 import (
 	"context"
@@ -11,24 +11,23 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // propertyRoutes are the properties of a twin.
-func (s *Service) propertyRoutes(a *web.API) {
-	web.Get(a, "/v1/entities/{did}/properties/{name}", s.serveGetProperty, web.Doc{
+func (h handlers) propertyRoutes(a *web.API) {
+	web.Get(a, "/v1/entities/{did}/properties/{name}", h.serveGetProperty, web.Doc{
 		Summary: "Read a property", Scope: readScope, Tag: tag, Codes: []string{"PROPERTY_NOT_FOUND", "SCOPE_MISSING"},
 		Description: "A personal property of an entity you do not control needs the scope entities:pii.",
 	})
-	web.Put(a, "/v1/entities/{did}/properties/{name}", s.servePutProperty, web.Doc{
-		Summary: "Set a property", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated}, Description: "The body is the value. " + aboutControl,
+	web.Put(a, "/v1/entities/{did}/properties/{name}", h.servePutProperty, web.Doc{
+		Summary: "Set a property", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated}, Description: "The body is the value. " + aboutParts,
 		Example: "value", Codes: codes("PROPERTY_SCHEMA_VIOLATION"),
 	})
-	web.Delete(a, "/v1/entities/{did}/properties/{name}", s.serveDeleteProperty, web.Doc{
-		Summary: "Remove a property", Scope: writeScope, Tag: tag, Description: aboutControl,
+	web.Delete(a, "/v1/entities/{did}/properties/{name}", h.serveDeleteProperty, web.Doc{
+		Summary: "Remove a property", Scope: writeScope, Tag: tag, Description: aboutParts,
 		Codes: codes("PROPERTY_NOT_FOUND", "PROPERTY_SCHEMA_VIOLATION"),
 	})
 }
@@ -50,7 +49,7 @@ func propertyNotFound() error {
 }
 
 // membersOf takes the properties of a record apart.
-func membersOf(e *entity.Entity) (map[string]jsontext.Value, error) {
+func membersOf(e *Entity) (map[string]jsontext.Value, error) {
 	members := map[string]jsontext.Value{}
 	if err := json.Unmarshal(e.Properties.Value, &members); err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
@@ -58,16 +57,16 @@ func membersOf(e *entity.Entity) (map[string]jsontext.Value, error) {
 	return members, nil
 }
 
-func (s *Service) serveGetProperty(ctx context.Context, in *struct {
+func (h handlers) serveGetProperty(ctx context.Context, in *struct {
 	one
 	oneProperty
 },
 ) (web.Reply[Value], error) {
-	r, e, err := s.read(ctx, in.DID)
+	r, e, err := h.read(ctx, in.DID)
 	if err != nil {
 		return web.Reply[Value]{}, err
 	}
-	hidden, err := s.entities.See(ctx).Hidden(ctx, s.db, r.Protocol, r.Body)
+	hidden, err := h.service.See(ctx).Hidden(ctx, h.service.db, r.Protocol, r.Body)
 	if err != nil {
 		return web.Reply[Value]{}, err
 	}
@@ -85,14 +84,14 @@ func (s *Service) serveGetProperty(ctx context.Context, in *struct {
 	return web.Reply[Value]{Value: Value{v}, ETag: web.ETag(r.Revision)}, nil
 }
 
-func (s *Service) servePutProperty(ctx context.Context, in *struct {
+func (h handlers) servePutProperty(ctx context.Context, in *struct {
 	changing
 	oneProperty
 	Body Value
 },
 ) (web.Reply[Value], error) {
 	var status int
-	r, err := s.edit(ctx, in.changing, func(e *entity.Entity) error {
+	r, err := h.edit(ctx, in.changing, func(e *Entity) error {
 		members, err := membersOf(e)
 		if err != nil {
 			return err
@@ -110,21 +109,21 @@ func (s *Service) servePutProperty(ctx context.Context, in *struct {
 }
 
 // setMembers makes an object of members, in the order of their names.
-func setMembers(e *entity.Entity, members map[string]jsontext.Value) error {
+func setMembers(e *Entity, members map[string]jsontext.Value) error {
 	text, err := web.Encode(members)
 	if err != nil {
 		return err
 	}
-	e.Properties = entity.Object{Value: text}
+	e.Properties = Object{Value: text}
 	return nil
 }
 
-func (s *Service) serveDeleteProperty(ctx context.Context, in *struct {
+func (h handlers) serveDeleteProperty(ctx context.Context, in *struct {
 	changing
 	oneProperty
 },
-) (web.Reply[*entity.Entity], error) {
-	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
+) (web.Reply[*Entity], error) {
+	return h.edited(ctx, in.changing, func(e *Entity) error {
 		members, err := membersOf(e)
 		if err != nil {
 			return err
@@ -138,13 +137,13 @@ func (s *Service) serveDeleteProperty(ctx context.Context, in *struct {
 }
 
 // controllerRoutes are those who may change a twin.
-func (s *Service) controllerRoutes(a *web.API) {
-	web.Put(a, "/v1/entities/{did}/controllers/{target}", s.servePutController, web.Doc{
-		Summary: "Let somebody control an entity", Scope: writeScope, Tag: tag, Codes: codes(), Description: aboutControl,
+func (h handlers) controllerRoutes(a *web.API) {
+	web.Put(a, "/v1/entities/{did}/controllers/{target}", h.servePutController, web.Doc{
+		Summary: "Let somebody control an entity", Scope: writeScope, Tag: tag, Codes: codes(), Description: aboutParts,
 	})
-	web.Delete(a, "/v1/entities/{did}/controllers/{target}", s.serveDeleteController, web.Doc{
+	web.Delete(a, "/v1/entities/{did}/controllers/{target}", h.serveDeleteController, web.Doc{
 		Summary: "Take control of an entity from somebody", Scope: writeScope, Tag: tag, Codes: codes("CONTROLLER_NOT_FOUND"),
-		Description: "One controller must stay. " + aboutControl,
+		Description: "One controller must stay. " + aboutParts,
 	})
 }
 
@@ -152,28 +151,28 @@ type oneController struct {
 	Target string `path:"target" doc:"DID of the controller." example:"did:ixo:org/stoves"`
 }
 
-func (s *Service) servePutController(ctx context.Context, in *struct {
+func (h handlers) servePutController(ctx context.Context, in *struct {
 	changing
 	oneController
 },
-) (web.Reply[*entity.Entity], error) {
+) (web.Reply[*Entity], error) {
 	var c fault.Checks
 	check.DID(&c, "path/target", in.Target)
 	if err := c.Err("ENTITY_INVALID", "The entity is not valid."); err != nil {
-		return web.Reply[*entity.Entity]{}, err
+		return web.Reply[*Entity]{}, err
 	}
-	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
+	return h.edited(ctx, in.changing, func(e *Entity) error {
 		e.SetControllers(append(slices.Clone(e.Controllers), in.Target)...)
 		return nil
 	})
 }
 
-func (s *Service) serveDeleteController(ctx context.Context, in *struct {
+func (h handlers) serveDeleteController(ctx context.Context, in *struct {
 	changing
 	oneController
 },
-) (web.Reply[*entity.Entity], error) {
-	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
+) (web.Reply[*Entity], error) {
+	return h.edited(ctx, in.changing, func(e *Entity) error {
 		if !slices.Contains(e.Controllers, in.Target) {
 			return fault.New(fault.NotFound, "CONTROLLER_NOT_FOUND", "The entity has no such controller. Its member controllers lists them.")
 		}

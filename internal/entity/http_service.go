@@ -1,4 +1,4 @@
-package part
+package entity
 
 import (
 	"context"
@@ -6,24 +6,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
 // serviceRoutes are the services of a twin. Their ETag is that of the record,
 // and so is that of all parts below.
-func (s *Service) serviceRoutes(a *web.API) {
-	web.Get(a, "/v1/entities/{did}/services/{id}", s.serveGetService, web.Doc{
+func (h handlers) serviceRoutes(a *web.API) {
+	web.Get(a, "/v1/entities/{did}/services/{id}", h.serveGetService, web.Doc{
 		Summary: "Read a service", Scope: readScope, Tag: tag, Codes: []string{"SERVICE_NOT_FOUND"},
 	})
-	web.Put(a, "/v1/entities/{did}/services/{id}", s.servePutService, web.Doc{
+	web.Put(a, "/v1/entities/{did}/services/{id}", h.servePutService, web.Doc{
 		Summary: "Add or replace a service", Scope: writeScope, Tag: tag, Also: []int{http.StatusCreated}, Codes: codes(),
-		Description: "The endpoint is stored, never called. " + aboutControl,
+		Description: "The endpoint is stored, never called. " + aboutParts,
 		Example:     map[string]string{"type": "DataIngestion", "endpoint": "https://example.org/ingest"},
 	})
-	web.Delete(a, "/v1/entities/{did}/services/{id}", s.serveDeleteService, web.Doc{
-		Summary: "Remove a service", Scope: writeScope, Tag: tag, Codes: codes("SERVICE_NOT_FOUND"), Description: aboutControl,
+	web.Delete(a, "/v1/entities/{did}/services/{id}", h.serveDeleteService, web.Doc{
+		Summary: "Remove a service", Scope: writeScope, Tag: tag, Codes: codes("SERVICE_NOT_FOUND"), Description: aboutParts,
 	})
 }
 
@@ -34,28 +33,28 @@ type oneService struct {
 // fragment is the id with its #.
 func (o oneService) fragment() string { return "#" + strings.TrimPrefix(o.ID, "#") }
 
-func indexOf(e *entity.Entity, id string) int {
-	return slices.IndexFunc(e.Services, func(s entity.Endpoint) bool { return s.ID == id })
+func indexOf(e *Entity, id string) int {
+	return slices.IndexFunc(e.Services, func(s Endpoint) bool { return s.ID == id })
 }
 
 func serviceNotFound() error {
 	return fault.New(fault.NotFound, "SERVICE_NOT_FOUND", "The entity has no service with this id.")
 }
 
-func (s *Service) serveGetService(ctx context.Context, in *struct {
+func (h handlers) serveGetService(ctx context.Context, in *struct {
 	one
 	oneService
 },
-) (web.Reply[entity.Endpoint], error) {
-	r, e, err := s.read(ctx, in.DID)
+) (web.Reply[Endpoint], error) {
+	r, e, err := h.read(ctx, in.DID)
 	if err != nil {
-		return web.Reply[entity.Endpoint]{}, err
+		return web.Reply[Endpoint]{}, err
 	}
 	i := indexOf(e, in.fragment())
 	if i < 0 {
-		return web.Reply[entity.Endpoint]{}, serviceNotFound()
+		return web.Reply[Endpoint]{}, serviceNotFound()
 	}
-	return web.Reply[entity.Endpoint]{Value: e.Services[i], ETag: web.ETag(r.Revision)}, nil
+	return web.Reply[Endpoint]{Value: e.Services[i], ETag: web.ETag(r.Revision)}, nil
 }
 
 // endpoint is a service without the need to repeat its id.
@@ -65,14 +64,17 @@ type endpoint struct {
 	Endpoint string `json:"endpoint" doc:"URL: http, https, ws, wss, mqtt, mqtts or ipfs." example:"https://example.org/ingest"`
 }
 
-func (s *Service) servePutService(ctx context.Context, in *struct {
+// SchemaName is the name that clients know it by.
+func (endpoint) SchemaName() string { return "PartEndpoint" }
+
+func (h handlers) servePutService(ctx context.Context, in *struct {
 	changing
 	oneService
 	Body endpoint
 },
-) (web.Reply[entity.Endpoint], error) {
-	var none web.Reply[entity.Endpoint]
-	made := entity.Endpoint{ID: in.fragment(), Type: in.Body.Type, Endpoint: in.Body.Endpoint}
+) (web.Reply[Endpoint], error) {
+	var none web.Reply[Endpoint]
+	made := Endpoint{ID: in.fragment(), Type: in.Body.Type, Endpoint: in.Body.Endpoint}
 	var c fault.Checks
 	if in.Body.ID != "" && in.Body.ID != made.ID {
 		c.Add("/id", "invalid", "The id must be the one of the path.")
@@ -82,7 +84,7 @@ func (s *Service) servePutService(ctx context.Context, in *struct {
 		return none, err
 	}
 	var status int
-	r, err := s.edit(ctx, in.changing, func(e *entity.Entity) error {
+	r, err := h.edit(ctx, in.changing, func(e *Entity) error {
 		if i := indexOf(e, made.ID); i >= 0 {
 			e.Services[i], status = made, http.StatusOK
 			return nil
@@ -93,15 +95,15 @@ func (s *Service) servePutService(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	return web.Reply[entity.Endpoint]{Value: made, ETag: web.ETag(r.Revision), Status: status}, nil
+	return web.Reply[Endpoint]{Value: made, ETag: web.ETag(r.Revision), Status: status}, nil
 }
 
-func (s *Service) serveDeleteService(ctx context.Context, in *struct {
+func (h handlers) serveDeleteService(ctx context.Context, in *struct {
 	changing
 	oneService
 },
-) (web.Reply[*entity.Entity], error) {
-	return s.edited(ctx, in.changing, func(e *entity.Entity) error {
+) (web.Reply[*Entity], error) {
+	return h.edited(ctx, in.changing, func(e *Entity) error {
 		i := indexOf(e, in.fragment())
 		if i < 0 {
 			return serviceNotFound()

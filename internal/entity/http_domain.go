@@ -1,4 +1,4 @@
-package part
+package entity
 
 import (
 	"cmp"
@@ -11,18 +11,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/check"
-	"github.com/hearth-dmrv/hearth/internal/entity"
+	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-func (s *Service) domainRoutes(a *web.API) {
-	web.Post(a, "/v1/domains", s.serveDomain, web.Doc{
+// domainRoutes take twins in the words of domain registration.
+func (h handlers) domainRoutes(a *web.API) {
+	web.Post(a, "/v1/domains", h.serveDomain, web.Doc{
 		Summary: "Create an entity as a domain", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
 		Description: "Another spelling of POST /v1/entities: class is the DID of the protocol, validFrom and validUntil are startDate and endDate.",
 		Example: Domain{
-			Type: "project", Protocol: "did:ixo:protocol/project", Metadata: entity.Object{Value: jsontext.Value(`{"name":"Clean cooking in Kitui"}`)},
+			Type: "project", Protocol: "did:ixo:protocol/project", Metadata: Object{Value: jsontext.Value(`{"name":"Clean cooking in Kitui"}`)},
 		},
 		Codes: []string{"ENTITY_INVALID", "PROPERTY_SCHEMA_VIOLATION", "PROTOCOL_NOT_FOUND"},
 	})
@@ -30,19 +31,22 @@ func (s *Service) domainRoutes(a *web.API) {
 
 // Domain is a draft in the words of domain registration.
 type Domain struct {
-	Type          string                 `json:"type" example:"project"`
-	Protocol      string                 `json:"protocol,omitzero" doc:"DID of the protocol." example:"did:ixo:protocol/project"`
-	Class         string                 `json:"class,omitzero" doc:"The same; give one of the two."`
-	Metadata      entity.Object          `json:"metadata,omitzero" doc:"Its name becomes a property too when the protocol has one."`
-	Properties    entity.Object          `json:"properties,omitzero"`
-	Relationships []entity.RelationDraft `json:"relationships,omitzero"`
-	ValidFrom     time.Time              `json:"validFrom,omitzero"`
-	ValidUntil    time.Time              `json:"validUntil,omitzero"`
+	Type          string          `json:"type" example:"project"`
+	Protocol      string          `json:"protocol,omitzero" doc:"DID of the protocol." example:"did:ixo:protocol/project"`
+	Class         string          `json:"class,omitzero" doc:"The same; give one of the two."`
+	Metadata      Object          `json:"metadata,omitzero" doc:"Its name becomes a property too when the protocol has one."`
+	Properties    Object          `json:"properties,omitzero"`
+	Relationships []RelationDraft `json:"relationships,omitzero"`
+	ValidFrom     time.Time       `json:"validFrom,omitzero"`
+	ValidUntil    time.Time       `json:"validUntil,omitzero"`
 }
 
+// SchemaName is the name that clients know it by.
+func (Domain) SchemaName() string { return "PartDomain" }
+
 // draft is the domain in the words of a twin.
-func (b Domain) draft() entity.Draft {
-	return entity.Draft{
+func (b Domain) draft() Draft {
+	return Draft{
 		Type: b.Type, Protocol: cmp.Or(b.Protocol, b.Class), Metadata: b.Metadata, Properties: b.Properties, Relationships: b.Relationships,
 		StartDate: b.ValidFrom, EndDate: b.ValidUntil,
 	}
@@ -59,7 +63,7 @@ func (b Domain) ambiguous() error {
 	if b.Class == "" || b.Protocol == "" || b.Class == b.Protocol {
 		return nil
 	}
-	return invalid("/class", "invalid", "Give class or protocol, or the same DID in both.")
+	return relationship.Invalid("/class", "invalid", "Give class or protocol, or the same DID in both.")
 }
 
 // pointed moves the pointers of a fault to the members a domain has.
@@ -83,29 +87,29 @@ func (b Domain) pointed(err error) error {
 	return &moved
 }
 
-func (s *Service) serveDomain(ctx context.Context, in *struct{ Body Domain }) (web.Reply[*entity.Entity], error) {
-	var none web.Reply[*entity.Entity]
+func (h handlers) serveDomain(ctx context.Context, in *struct{ Body Domain }) (web.Reply[*Entity], error) {
+	var none web.Reply[*Entity]
 	if in.Body.ambiguous() != nil {
 		return none, in.Body.Validate()
 	}
 	d := in.Body.draft()
-	if err := s.name(ctx, &d); err != nil {
+	if err := h.name(ctx, &d); err != nil {
 		return none, err
 	}
-	a, err := s.entities.Create(ctx, d)
+	a, err := h.service.Create(ctx, d)
 	return a, in.Body.pointed(err)
 }
 
 // name makes the name in the metadata a property when the protocol has one and
 // the draft does not give it. What else is wrong with the draft is not its
 // matter.
-func (s *Service) name(ctx context.Context, d *entity.Draft) error {
+func (h handlers) name(ctx context.Context, d *Draft) error {
 	var meta map[string]jsontext.Value
 	if d.Metadata.IsZero() || json.Unmarshal(d.Metadata.Value, &meta) != nil || meta["name"].Kind() != '"' {
 		return nil
 	}
 	id, version := twin.SplitVersion(d.Protocol)
-	p, err := s.cfg.Protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version)
+	p, err := h.service.protocols.Find(ctx, web.CallerFrom(ctx).Workspace, id, version)
 	if err != nil || p.Kind("name") != "string" {
 		return nil
 	}
@@ -114,7 +118,7 @@ func (s *Service) name(ctx context.Context, d *entity.Draft) error {
 		return err
 	}
 	if d.Properties.IsZero() {
-		d.Properties = entity.Object{Value: named}
+		d.Properties = Object{Value: named}
 		return nil
 	}
 	if d.Properties.Kind() != '{' {
@@ -124,6 +128,6 @@ func (s *Service) name(ctx context.Context, d *entity.Draft) error {
 	if err != nil {
 		return err
 	}
-	d.Properties = entity.Object{Value: merged}
+	d.Properties = Object{Value: merged}
 	return nil
 }
