@@ -64,8 +64,8 @@ type nothing struct{}
 // public enters what anyone may ask.
 func (s *system) public(a *web.API, sh shape) {
 	web.Get(a, "/{$}", s.serveRoot(sh), web.Doc{Summary: "What this is", Scope: web.Public, Light: true})
-	web.Get(a, "/health", s.serveHealth(sh), web.Doc{Summary: "How it is, with a real look at the store", Scope: web.Public, Light: true})
-	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process lives", Scope: web.Public, Light: true})
+	web.Get(a, "/health", s.serveHealth(sh), web.Doc{Summary: "Read the health, after a real round trip to the store", Scope: web.Public, Light: true})
+	web.Get(a, "/livez", s.serveLive, web.Doc{Summary: "Whether the process is alive", Scope: web.Public, Light: true})
 	web.Get(a, "/readyz", s.serveReady, web.Doc{
 		Summary: "Whether it can take work", Scope: web.Public, Light: true,
 		Description: "200 when the store takes writes, the schema is current and the keys are loaded, else 503.",

@@ -22,7 +22,7 @@ func (s *Service) Routes(a *web.API) {
 	h := handlers{s}
 	web.Post(a, keysPath, h.serveCreate, web.Doc{
 		Summary: "Make an API key", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
-		Description: "The answer holds the key's text, this once. A key cannot make one that is allowed more than itself. A caller who acts through groups makes keys that are bound to them: `boundTo` names the caller, and at each use such a key is worth at most what the groups give then.",
+		Description: "The answer shows the key's text once; it is never shown again. A key cannot create one with more rights than its own. A key created by a caller who acts through groups is bound to those groups: `boundTo` names the caller, and at each use the key has at most the rights the groups give at that moment.",
 		Example:     Draft{Name: "tablet of the Kitui team", Role: "collector"},
 		Codes:       []string{"KEY_DRAFT_INVALID", codeScope, "RESTRICTION_EXCEEDED", "KEY_CHAIN_TOO_LONG"},
 	})
@@ -31,22 +31,22 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, keysPath+"/{id}", h.serveGet, web.Doc{Summary: "Read a key", Tag: "keys", Scope: "keys:read", Codes: []string{"KEY_NOT_FOUND"}})
 	web.Post(a, keysPath+"/{id}/rotate", h.serveRotate, web.Doc{
 		Summary: "Replace a key by a new one", Tag: "keys", Status: 201, Scope: "keys:write", Once: true,
-		Description: "The old key works until the grace period ends. Rotating takes every scope the key has. The successor has the limits and the end of the key that rotates it, so the last key with `*` and neither is not rotated by one that has any.",
+		Description: "The old key works until the grace period ends. You need every scope the key has. The new key takes over the limits and the expiry of the key you call with, so the last key with `*` and neither of them cannot be rotated by a key that has either.",
 		Example:     Rotation{}, Codes: []string{"KEY_NOT_FOUND", "KEY_NOT_ACTIVE", codeScope, codeLast},
 	})
 	web.Delete(a, keysPath+"/{id}", h.serveRevoke, web.Doc{
 		Summary: "Revoke a key", Tag: "keys", Scope: "keys:write",
-		Description: "It stops working at once. Revoking it again changes nothing. The last key of the workspace with `*` and no expiry, project or network limit stays: make another one first.",
+		Description: "It stops working at once. Revoking it again changes nothing. The last key of the workspace with `*` and no expiry, project or network limit cannot be revoked: create another one first.",
 		Codes:       []string{"KEY_NOT_FOUND", "STALE_REVISION", codeScope, codeLast},
 	})
 	web.Post(a, workspacesPath, h.serveCreateWorkspace, web.Doc{
 		Summary: "Make a workspace", Tag: "workspaces", Status: 201, Scope: "workspaces:write", Once: true,
-		Description: "For operators. The answer holds the text of its first owner key, this once. That key has the networks and the expiry of yours.",
+		Description: "For operators. The answer shows the text of the first owner key once; it is never shown again. That key has the same networks and expiry as yours.",
 		Example:     WorkspaceDraft{ID: "kitui", Name: "Kitui stove programme"},
 		Codes:       []string{"WORKSPACE_DRAFT_INVALID", "WORKSPACE_EXISTS", "RESTRICTION_EXCEEDED"},
 	})
 	web.Get(a, workspacesPath, h.serveListWorkspaces, web.Doc{
-		Summary: "List workspaces", Tag: "workspaces", Scope: "workspaces:read", Description: "All for operators, their own for others.",
+		Summary: "List workspaces", Tag: "workspaces", Scope: "workspaces:read", Description: "Operators see all workspaces, others only their own.",
 	})
 	web.Get(a, workspacesPath+"/{id}", h.serveGetWorkspace, web.Doc{
 		Summary: "Read a workspace", Tag: "workspaces", Scope: "workspaces:read", Codes: []string{"WORKSPACE_NOT_FOUND"},
@@ -65,7 +65,7 @@ type (
 	}
 	revokeIn struct {
 		keyPath
-		IfMatch string `header:"If-Match" doc:"ETag of the version you have read; without it the key is revoked whatever it is like."`
+		IfMatch string `header:"If-Match" doc:"ETag of the version you have read; without it the key is revoked whatever its version."`
 	}
 	createWorkspaceIn struct{ Body WorkspaceDraft }
 	workspacePath     struct {

@@ -85,22 +85,22 @@ func checkOwnerKey(text string) error {
 type Key struct {
 	ID         string    `json:"id" doc:"Ordered by time of creation." example:"key_01890a5d-ac96-774b-bcce-b302099a8057"`
 	Workspace  string    `json:"workspace"`
-	Principal  string    `json:"principal" doc:"DID of whom the key speaks for."`
+	Principal  string    `json:"principal" doc:"DID the key speaks for."`
 	Name       string    `json:"name"`
 	Prefix     string    `json:"prefix" doc:"The public beginning of the key's text."`
-	Scopes     []string  `json:"scopes" doc:"What the key may do. The word member: what the groups of its principal give."`
+	Scopes     []string  `json:"scopes" doc:"What the key may do. member means whatever the groups of its principal give."`
 	Projects   []string  `json:"projects,omitempty" doc:"When given, only these projects exist for the key."`
 	Networks   []string  `json:"networks,omitempty" doc:"When given, the key works from these networks only."`
-	Status     Status    `json:"status" enum:"active,rotated,expired,revoked" doc:"rotated: replaced, and still valid until graceUntil."`
+	Status     Status    `json:"status" enum:"active,rotated,expired,revoked" doc:"rotated means replaced, but valid until graceUntil."`
 	CreatedBy  string    `json:"createdBy" doc:"DID of whoever made it."`
 	CreatedAt  time.Time `json:"createdAt"`
 	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
 	RevokedAt  time.Time `json:"revokedAt,omitzero"`
-	LastUsedAt time.Time `json:"lastUsedAt,omitzero" doc:"To about a minute. It does not count as a change of the record."`
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero" doc:"Accurate to about a minute. Updating it does not count as a change of the record."`
 	GraceUntil time.Time `json:"graceUntil,omitzero" doc:"Until when a replaced key still works."`
 	Replaces   string    `json:"replaces,omitempty" doc:"The key this one was rotated from."`
 	ReplacedBy string    `json:"replacedBy,omitempty" doc:"The key that was made when this one was rotated."`
-	BoundTo    []string  `json:"boundTo,omitempty" doc:"DIDs of those who made or rotated it with rights of their groups, with the key they signed with after #, if they did. At each use this key is worth at most what the groups of each of them give then; when they give it nothing, it does not work."`
+	BoundTo    []string  `json:"boundTo,omitempty" doc:"DIDs of the callers who made or rotated it with rights from their groups, followed by # and the key they signed with, if they signed. At each use this key has at most the rights that the groups of every one of them give at that moment; when they give none, it does not work."`
 	Revision   int64     `json:"revision"`
 
 	hash Digest
@@ -175,9 +175,9 @@ const (
 // Draft asks for a key.
 type Draft struct {
 	Name      string    `json:"name" minLength:"1" maxLength:"200" doc:"What the key is for." example:"tablet of the Kitui team"`
-	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,verifier,evaluator,auditor,device,member" doc:"A named set of scopes; scopes are added to it. A member has what the groups of its principal give, at any moment, and nothing else."`
+	Role      string    `json:"role,omitempty" enum:"owner,manager,collector,verifier,evaluator,auditor,device,member" doc:"A named set of scopes, to which scopes adds others. A member key has whatever the groups of its principal give at the moment, and nothing else."`
 	Scopes    []string  `json:"scopes,omitempty" doc:"What the key may do: entities:read, entities:*, or * for all." example:"entities:read,surveys:read"`
-	Principal string    `json:"principal,omitempty" doc:"DID of whom the key speaks for. A new one by default; anyone's but your own needs an owner."`
+	Principal string    `json:"principal,omitempty" doc:"DID the key speaks for; a new one by default. Naming anyone but yourself takes an owner."`
 	Projects  []string  `json:"projects,omitempty" doc:"DIDs. When given, only these projects exist for the key."`
 	Networks  []string  `json:"networks,omitempty" doc:"Networks or addresses the key works from." example:"192.0.2.0/24"`
 	ExpiresAt time.Time `json:"expiresAt,omitzero" doc:"When the key stops working; never by default."`

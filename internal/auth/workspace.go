@@ -29,7 +29,7 @@ func (o Opened) String() string { return o.ID + ", owner key " + o.OwnerKey.Stri
 
 // WorkspaceDraft asks for a workspace.
 type WorkspaceDraft struct {
-	ID   string `json:"id" minLength:"2" maxLength:"63" pattern:"^[a-z0-9][a-z0-9-]*[a-z0-9]$" doc:"Chosen once, for ever." example:"kitui"`
+	ID   string `json:"id" minLength:"2" maxLength:"63" pattern:"^[a-z0-9][a-z0-9-]*[a-z0-9]$" doc:"Chosen once; it never changes." example:"kitui"`
 	Name string `json:"name" minLength:"1" maxLength:"200" example:"Kitui stove programme"`
 }
 

@@ -13,19 +13,19 @@ import (
 func (l *Log) Routes(a *web.API) {
 	web.Get(a, "/v1/changes", l.serveChanges, web.Doc{
 		Summary: "Read events after a number", Scope: "events:read", Tag: "events",
-		Description: "What happened in all areas of the workspace: ids and a few facts, never what people said. Poll with after set to the next of the answer before. Follow hasMore, not the number of items: a filtered page may be empty and yet go on. " +
-			"Without after, or with 0, reading begins at the oldest event that is kept. When events after the position are no longer kept the answer is EVENTS_EXPIRED and names the oldest; " +
-			"a position past the end is EVENTS_AHEAD: it comes from another store.\n\n" + aboutFilter() + fmt.Sprintf(" A page looks at %d events at most.", ScanBudget) + l.cfg.Veil.about(),
+		Description: "What happened in all areas of the workspace: ids and a few facts, never what people said. Poll with after set to the next of the previous answer. Follow hasMore, not the number of items: a filtered page may be empty although there is more. " +
+			"Without after, or with 0, reading begins at the oldest event that is kept. If events after your position are no longer kept, the error is EVENTS_EXPIRED and names the oldest event; " +
+			"a position past the end is EVENTS_AHEAD, because it comes from another store.\n\n" + aboutFilter() + fmt.Sprintf(" A page looks at no more than %d events.", ScanBudget) + l.cfg.Veil.about(),
 		Codes: []string{"EVENTS_EXPIRED", "EVENTS_AHEAD", "INVALID_TYPE_FILTER", "INVALID_FILTER", "UNKNOWN_FIELD", "KEY_RESTRICTED"},
 	})
 	a.Handle("GET", "/v1/events", l.serveStream, web.Doc{
 		Summary: "Follow events as they happen", Scope: "events:read", Tag: "events", Produces: "text/event-stream",
 		Description: "Server-sent events: id is the number, event the type, data one item as in /v1/changes. Last-Event-ID (or after) replays what came since; without either the stream begins now, and after=0 replays all that is kept. " +
-			"A gap event says that events between two numbers are not to be had, and a close event why the server ends the stream. Its reason is shutdown or error (connect again), expired (connect again with a fresh token or key), rights_changed (your groups give less than when you came; connect again with what is left) or revoked (the key or token no longer counts). A comment is sent every 15 seconds. " +
-			"An id without data moves your position past events that were left out. With curl follow it with curl -N.\n\n" + aboutFilter() + l.cfg.Veil.about(),
+			"A gap event says that the events between two numbers are not available, and a close event says why the server ends the stream. Its reason is shutdown or error (connect again), expired (connect again with a fresh token or key), rights_changed (your groups give fewer rights than when you connected; connect again with those that are left) or revoked (the key or token is no longer valid). A comment is sent every 15 seconds. " +
+			"An id without data moves your position past events that were filtered out. With curl, use curl -N.\n\n" + aboutFilter() + l.cfg.Veil.about(),
 		Query: []web.Param{
 			{Name: "after", Doc: "Replay events after this number. The header Last-Event-ID wins.", Example: "0"},
-			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* is all that begin with key; GET /v1/events/types lists them. All types without it."},
+			{Name: "types", Doc: "Comma-separated types, such as key.*,job.failed: key.* means all that begin with key.; GET /v1/events/types lists them. All types by default."},
 			{Name: "filter", Doc: "See above.", Example: filterExample},
 			{Name: "Last-Event-ID", Header: true, Doc: "Number of the last event you have. Browsers send it by themselves when they connect again."},
 		},
@@ -33,11 +33,11 @@ func (l *Log) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/events/types", serveTypes, web.Doc{
 		Summary: "List the types of events", Scope: "events:read", Tag: "events",
-		Description: "What events are called, in streams, lists and webhooks: give a type to types or events, or the part before the dot and .* for all of an area. A pattern that no type fits is refused.",
+		Description: "The names of events in streams, lists and webhooks. Pass one in types or events, or the part before the dot followed by .* for all that begin with it. A pattern that matches no type is refused.",
 	})
 	web.Get(a, "/v1/audit", l.serveAudit, web.Doc{
 		Summary: "Read who did what, newest first", Scope: "audit:read", Tag: "events",
-		Description: "The log of changes as an auditor reads it. Nothing can be added, changed or removed here. Follow hasMore: a filtered page may be short or empty and yet go on." + l.cfg.Veil.about(),
+		Description: "The log of changes as an auditor reads it. Nothing can be added, changed or removed here. Follow hasMore: a filtered page may be short or empty although there is more." + l.cfg.Veil.about(),
 		Codes:       []string{"INVALID_CURSOR", "KEY_RESTRICTED"},
 	})
 }
@@ -51,17 +51,17 @@ const (
 const filterExample = `and(like(type,entity.*),eq(data.status,active))`
 
 type changesInput struct {
-	After  web.Number `query:"after" doc:"Answer events after this number." example:"0"`
+	After  web.Number `query:"after" doc:"Only events after this number." example:"0"`
 	Limit  web.Number `query:"limit" doc:"Events in one answer, 1 to 1000; 100 by default." example:"100"`
-	Types  string     `query:"types" doc:"Comma-separated types, such as key.*,job.failed: key.* is all that begin with key; GET /v1/events/types lists them. All types without it."`
+	Types  string     `query:"types" doc:"Comma-separated types, such as key.*,job.failed: key.* means all that begin with key.; GET /v1/events/types lists them. All types by default."`
 	Filter given      `query:"filter" doc:"See above." example:"and(like(type,entity.*),eq(data.status,active))"`
 }
 
 // changes is the answer of /v1/changes.
 type changes struct {
 	Items   []Item `json:"items"`
-	Next    int64  `json:"next" doc:"Give this as after to read on."`
-	HasMore bool   `json:"hasMore" doc:"Whether to read on at once. A page may be empty although there is more."`
+	Next    int64  `json:"next" doc:"Pass this as after to continue."`
+	HasMore bool   `json:"hasMore" doc:"Whether you can continue at once. A page may be empty although there is more."`
 }
 
 func (l *Log) serveChanges(ctx context.Context, in *changesInput) (changes, error) {

@@ -28,10 +28,10 @@ func (v Veil) about() string {
 	}
 	open := ""
 	if len(v.Open) > 0 {
-		open = " (but " + strings.Join(v.Open, ", ") + ")"
+		open = " (except " + strings.Join(v.Open, ", ") + ")"
 	}
-	return "\n\nWithout the scope `" + v.Scope + "` the actor of " + strings.Join(v.Types, ", ") + open + " is the word withheld, and there is no requestId, " +
-		"unless it was you or the server. Who asks by actor or requestId finds what they see."
+	return "\n\nWithout the scope `" + v.Scope + "`, the actor of " + strings.Join(v.Types, ", ") + open + " is shown as withheld, without a requestId, " +
+		"unless it was you or the server. Filters on actor and requestId match what you are shown."
 }
 
 // sight is what one reader sees of who did what.

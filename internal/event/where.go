@@ -122,8 +122,8 @@ func (g *given) UnmarshalText(text []byte) error {
 // aboutFilter explains the filter in the API reference.
 func aboutFilter() string {
 	facts := strings.Join(slices.Sorted(maps.Keys(facts)), ", ")
-	return "`filter` is the language of lists (see `GET /v1/entities`) over what an event shows: seq, type, subject, revision, actor, requestId, time, " +
+	return "`filter` takes the filter language of lists (see `GET /v1/entities`), over what an event shows: seq, type, subject, revision, actor, requestId, time, " +
 		"and the members of data, which are " + facts + ". " +
-		"So `and(like(type,response.*),eq(data.surveyId,srv_1))` are the changes to responses of one survey. What an event does not have it does not fit, except for ne and not. " +
-		"A field there is not is an error, never silence."
+		"For example, `and(like(type,response.*),eq(data.surveyId,srv_1))` picks the changes to responses of one survey. An event that lacks a field matches no condition on it, except ne and not. " +
+		"An unknown field is an error and is never ignored."
 }

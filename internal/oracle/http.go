@@ -26,7 +26,7 @@ func (s *Service) Routes(a *web.API) {
 	s.messageRoutes(add)
 	add("POST", "/delegation", s.serveStoreDelegation, web.Doc{
 		Summary: "Store what you let the oracle do for you", Consumes: forms, Body: delegationBody{}, Answer: stored{}, Codes: []string{"DELEGATION_INVALID"},
-		Description: "Members: raw (required, base64 CAR of a delegation you made for this oracle, with an end), issuer, audience, expiration. The expiration that counts is the token's.",
+		Description: "Members: raw (required, base64 CAR of a delegation you made for this oracle, with an expiry), issuer, audience, expiration. Only the token's own expiration counts.",
 	})
 	add("GET", "/delegation", s.serveDelegation, web.Doc{Summary: "Ask whether a delegation is stored", Answer: standing{}})
 	add("DELETE", "/delegation", s.serveRevoke, web.Doc{Summary: "Forget the stored delegation", Answer: stored{}})
@@ -40,13 +40,13 @@ type adder func(method, path string, h handler, d web.Doc)
 
 func (s *Service) sessionRoutes(add adder) {
 	add("POST", "/sessions", s.serveCreateSession, web.Doc{
-		Summary: "Create a chat session", Status: http.StatusCreated, Description: "A body is not read.", Answer: chat.Session{},
+		Summary: "Create a chat session", Status: http.StatusCreated, Description: "The body is ignored.", Answer: chat.Session{},
 	})
 	add("GET", "/sessions", s.serveSessions, web.Doc{
-		Summary: "List your sessions, the one used last first", Answer: sessionList{},
+		Summary: "List your sessions, most recently used first", Answer: sessionList{},
 		Query: []web.Param{
 			{Name: "limit", Doc: "Sessions in one answer, at most 100; 20 by default.", Example: "20"},
-			{Name: "offset", Doc: "How many to pass over; 0 by default.", Example: "0"},
+			{Name: "offset", Doc: "How many to skip; 0 by default.", Example: "0"},
 		},
 	})
 	add("DELETE", "/sessions/{sessionId}", s.serveDeleteSession, web.Doc{
@@ -54,7 +54,7 @@ func (s *Service) sessionRoutes(add adder) {
 	})
 	add("GET", "/sessions/{sessionId}/messages", s.serveHistory, web.Doc{
 		Summary: "Read a page of a session's history", Answer: pageAnswer{}, Codes: []string{"SESSION_NOT_FOUND", "INVALID_CURSOR"},
-		Description: "Without a cursor the newest turns; messages are oldest first. A page after a cursor begins with the turn of the cursor again, as it is now.",
+		Description: "Without a cursor you get the newest turns; messages are listed oldest first. A page read with after begins with the turn of the cursor again, as it is now.",
 		Query: []web.Param{
 			{Name: "limit", Doc: "Turns in one page, at most 100; 20 by default.", Example: "20"},
 			{Name: "before", Doc: "prevCursor of a page: the turns before it."},
@@ -73,7 +73,7 @@ func (s *Service) messageRoutes(add adder) {
 		Codes: []string{"SESSION_NOT_FOUND", "TOO_MANY_RUNS", "IDEMPOTENCY_KEY_REUSED", "INVOCATION_INVALID", "INVOCATION_USED"},
 		Description: "Members: message (required), stream, returnAllMessages, model, tools, agActions, attachments (at most 10), mcpInvocations, timezone, homeServer, metadata. " +
 			"With stream the answer is a stream of frames: run, reasoning, tool_call, action_call, message, error and, always last, done. The run goes on when its reader leaves; join it again with GET /runs/{runId}?after=. " +
-			"A second message in a session aborts the run of the first. The same Idempotency-Key (or X-Request-Id) and body joins the run that was begun.",
+			"A second message in a session aborts the run of the first. Sending the same Idempotency-Key (or X-Request-Id) and body again joins the run that was begun.",
 		Query: []web.Param{
 			{Name: "Idempotency-Key", Header: true, Doc: "Send the same key again to join the run instead of beginning a second one."},
 			{Name: "x-timezone", Header: true, Doc: "The user's time zone; timezone in the body wins."},
@@ -92,7 +92,7 @@ func (s *Service) messageRoutes(add adder) {
 		Description: "Replays the frames after a number, then goes on live until done.",
 		Query: []web.Param{
 			{Name: "after", Doc: "Number of the last frame you have; 0 by default, which replays all.", Example: "0"},
-			{Name: "Last-Event-ID", Header: true, Doc: "The same, as browsers send it; it counts when after is not given."},
+			{Name: "Last-Event-ID", Header: true, Doc: "The same, as browsers send it; used when after is absent."},
 		},
 	})
 }

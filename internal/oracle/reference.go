@@ -15,11 +15,11 @@ type messageBody struct {
 	Message        string            `json:"message" doc:"What the user says."`
 	Stream         bool              `json:"stream,omitempty" doc:"Answer with a stream of frames."`
 	AllMessages    bool              `json:"returnAllMessages,omitempty" doc:"Without stream: the whole transcript too."`
-	Model          string            `json:"model,omitempty" doc:"Id of a model of GET /models. The default one answers for an id that is not there."`
+	Model          string            `json:"model,omitempty" doc:"Id of a model from GET /models. For an unknown id the default model answers."`
 	Tools          []toolBody        `json:"tools,omitempty" doc:"Tools of the page."`
 	Actions        []actionBody      `json:"agActions,omitempty" doc:"Actions of the page's interface."`
 	Attachments    []attachmentBody  `json:"attachments,omitempty" maxItems:"10"`
-	MCPInvocations map[string]string `json:"mcpInvocations,omitempty" doc:"Base64 CAR of an invocation by tool; each is good once."`
+	MCPInvocations map[string]string `json:"mcpInvocations,omitempty" doc:"For each tool the base64 CAR of an invocation, which can be used once."`
 	Timezone       string            `json:"timezone,omitempty" example:"Africa/Nairobi"`
 	HomeServer     string            `json:"homeServer,omitempty" doc:"The user's Matrix homeserver."`
 	Metadata       map[string]any    `json:"metadata,omitempty"`
@@ -37,8 +37,8 @@ type actionBody struct {
 }
 
 type attachmentBody struct {
-	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is: the http(s) address of a text is fetched and read; an mxc:// one is only named to the model. Or eventId." example:"https://example.org/notes.txt"`
-	EventID  string  `json:"eventId,omitempty" doc:"Matrix event that holds it, in place of mxcUri."`
+	MXCURI   string  `json:"mxcUri,omitempty" doc:"Where it is: a text at an http(s) address is fetched and read; an mxc:// address is only named to the model. Give this or eventId." example:"https://example.org/notes.txt"`
+	EventID  string  `json:"eventId,omitempty" doc:"Matrix event that holds it, instead of mxcUri."`
 	Filename string  `json:"filename" maxLength:"255" example:"notes.txt"`
 	MIMEType string  `json:"mimetype" example:"text/plain"`
 	Size     float64 `json:"size,omitempty"`
@@ -51,10 +51,10 @@ type abortBody struct {
 
 // delegationBody is what POST /delegation takes.
 type delegationBody struct {
-	Raw        string `json:"raw" doc:"Base64 CAR of a delegation to this oracle: hearth ucan delegate."`
+	Raw        string `json:"raw" doc:"Base64 CAR of a delegation to this oracle; hearth ucan delegate makes one."`
 	Issuer     string `json:"issuer,omitempty" doc:"Must be the token's, if given."`
 	Audience   string `json:"audience,omitempty" doc:"Must be this oracle, if given."`
-	Expiration int64  `json:"expiration,omitempty" doc:"Not used: the token's counts."`
+	Expiration int64  `json:"expiration,omitempty" doc:"Ignored: the token's own expiration counts."`
 }
 
 // modelList is the answer of GET /models.

@@ -19,7 +19,7 @@ const (
 type Sessions struct {
 	Active []string `json:"activeSessions"`
 	Count  int      `json:"count"`
-	More   bool     `json:"more,omitzero" doc:"There are more than are listed."`
+	More   bool     `json:"more,omitzero" doc:"Whether there are more than are listed."`
 }
 
 // Debug is where a session stands, as the interface documents it and more.

@@ -44,13 +44,13 @@ func (s *Service) Routes(a *web.API) {
 	a.Handle(http.MethodPost, "/api/ussd", s.serveStep, web.Doc{
 		Summary: "One key press of a handset", Scope: web.Public, Light: true, Quiet: true, Consumes: bodies, Produces: text,
 		Body: example{}, Example: example{"ATUid_1", "*2233#", "+254700000001", ""},
-		Description: "The answer is always 200 with a text that begins with CON (the session goes on) or END (it is over), also for wrong input and in trouble, " +
-			"because gateways drop the session on any other status. Only a rate limit (429) and a refusal (403) have their own.",
+		Description: "The answer is always 200 with a text that begins with CON (the session goes on) or END (it is over), even for wrong input or after a failure, " +
+			"because gateways drop the session on any other status. The only exceptions are a rate limit (429) and a refusal (403).",
 	})
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		a.Handle(method, "/api/ussd/{gateway}", s.serveStep, web.Doc{
 			Summary: "One key press, as a certain gateway sends it", Scope: web.Public, Light: true, Quiet: true, Consumes: consumes(method, bodies), Produces: text + ",application/json",
-			Description: "The names of the fields, their place and the form of the answer are those of the gateway.",
+			Description: "The names of the fields, where they stand and the form of the answer are the gateway's own.",
 		})
 	}
 	a.Handle(http.MethodPost, "/api/ussd/{gateway}/events", s.serveEvent, web.Doc{
@@ -68,7 +68,7 @@ func (s *Service) OperatorRoutes(a *web.API) {
 	})
 	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}", s.serveDebug, web.Doc{
 		Summary: "Where a session stands", Scope: web.Operator, Light: true, Answer: Debug{},
-		Description: "404 with the same members when no session of this id is alive.",
+		Description: "404 with the same members if no session with this id is alive.",
 	})
 	a.Handle(http.MethodGet, "/api/ussd/debug/{sessionId}/dialog", s.serveDialog, web.Doc{
 		Summary: "A session as a dialog file, secrets left out", Scope: web.Operator, Light: true, Produces: text,

@@ -10,13 +10,13 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), signed as Standard Webhooks: webhook-signature is v1, and the base64 HMAC-SHA256 of " +
-	"webhook-id.webhook-timestamp.body under the bytes after whsec_. Answer 2xx; anything else is tried again after 8 seconds, then after three times as long each time, at most a day: " +
-	"12 attempts in all by default (HEARTH_WEBHOOK_MAX_ATTEMPTS), which is just under three days, and never later than three days after the event. 410 switches the webhook off. " +
-	"A message may come twice: drop repeats by webhook-id.\n\n" +
-	"Sent is what is of the types in events and fits the filter, if there is one: the filter of /v1/changes, over the members an event has there.\n\n" +
-	"A webhook belongs to the workspace, not to the key that made it, and is sent every event of the workspace that it names: when that key is revoked or expires it goes on. Delete it, or switch it off, to end it. " +
-	"It has no scopes either: whoever made it, it says withheld for every actor that takes a scope to know, without a requestId, and its filter picks by that. Read such an event by its number at /v1/changes."
+const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), signed as Standard Webhooks prescribes: webhook-signature is v1 followed by a comma and the base64 HMAC-SHA256 of " +
+	"webhook-id.webhook-timestamp.body; the key is the bytes that the base64 after whsec_ stands for. Answer 2xx. Anything else is tried again after 8 seconds, then after three times as long each time, at most a day: " +
+	"by default 12 attempts in all (HEARTH_WEBHOOK_MAX_ATTEMPTS), which take just under three days. No attempt is made later than three days after the event. 410 switches the webhook off. " +
+	"A message may arrive twice: drop repeats by webhook-id.\n\n" +
+	"A webhook sends the events whose type is among events and that match the filter, if there is one. The filter works as in /v1/changes, over the members an event has there.\n\n" +
+	"A webhook belongs to the workspace, not to the key that created it, and goes on when that key is revoked or expires. To stop it, delete it or switch it off. " +
+	"It has no scopes either: whoever created it, it shows withheld, and no requestId, for every actor that takes a scope to see, and its filter matches what it shows. To see the actor, read the event by its number at /v1/changes."
 
 // handlers answer the requests of the API with the use cases.
 type handlers struct{ service *Service }
@@ -34,8 +34,8 @@ func (s *Service) Routes(a *web.API) {
 	web.Get(a, "/v1/webhooks/{id}", h.serveGet, web.Doc{Summary: "Read a webhook", Scope: "webhooks:read", Tag: tag, Codes: []string{"WEBHOOK_NOT_FOUND"}})
 	web.Patch(a, "/v1/webhooks/{id}", h.servePatch, web.Doc{
 		Summary: "Change a webhook", Scope: "webhooks:write", Tag: tag, Patch: true,
-		Description: "A webhook that is switched on again begins at the end of the log; replay sends what it has missed. " +
-			"Other events and another filter hold from the next event on; what is queued already is sent. null takes a filter away.",
+		Description: "A webhook that is switched on again starts at the end of the log; replay sends what it missed. " +
+			"New types and a new filter apply from the next event on; what is already queued is still sent. null removes the filter.",
 		Example: map[string]any{"active": false},
 		Codes:   []string{"WEBHOOK_INVALID", "WEBHOOK_NOT_FOUND", "STALE_REVISION", "PRECONDITION_REQUIRED", "WEBHOOK_CHANGED"},
 	})
@@ -45,19 +45,19 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/webhooks/{id}/deliveries", h.serveDeliveries, web.Doc{
 		Summary: "List deliveries of a webhook, newest event first", Scope: "webhooks:read", Tag: tag,
-		Description: "status=dead is the dead-letter list.",
+		Description: "status=dead lists the dead letters.",
 	})
 	web.Post(a, "/v1/webhooks/{id}/replay", h.serveReplay, web.Doc{
 		Summary: "Send events again", Status: http.StatusAccepted, Scope: "webhooks:write", Tag: tag, Once: true,
 		Codes: []string{"WEBHOOK_INACTIVE", "REPLAY_IN_PROGRESS", "REPLAY_RANGE_INVALID", "EVENTS_EXPIRED"},
 	})
 	web.Post(a, "/v1/webhooks/{id}/ping", h.servePing, web.Doc{
-		Summary: "Send a test message and tell what came of it", Scope: "webhooks:write", Tag: tag,
-		Description: "One ping of a webhook at a time, and a few of a workspace.",
+		Summary: "Send a test message and report the outcome", Scope: "webhooks:write", Tag: tag,
+		Description: "Each webhook allows one ping at a time, each workspace a few.",
 		Codes:       []string{"WEBHOOK_NOT_FOUND", "PING_IN_PROGRESS", "TOO_MANY_PINGS"},
 	})
 	web.Post(a, "/v1/webhooks/{id}/rotate-secret", h.serveRotate, web.Doc{
-		Summary: "Replace the secret of a webhook", Scope: "webhooks:write", Tag: tag, Once: true, Description: "The old secret signs too for 24 hours.",
+		Summary: "Replace the secret of a webhook", Scope: "webhooks:write", Tag: tag, Once: true, Description: "For 24 hours messages are signed with the old secret too.",
 	})
 }
 

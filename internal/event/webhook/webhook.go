@@ -4,11 +4,11 @@
 // or three days have passed.
 //
 // It promises that every matching event is delivered at least once or ends as
-// a dead letter one can see and replay, whatever is killed meanwhile; that
-// events are taken up in their order, a few at a time; that slow or broken
-// receivers hold up no other workspace; and that requests leave only through the
-// guarded client it was given. It does not promise exactly once: receivers
-// drop repeats by the header webhook-id.
+// a dead letter that can be seen and replayed, even when processes are killed
+// meanwhile; that events are taken up in order, a few at a time; that slow or
+// broken receivers hold up no other workspace; and that requests leave only
+// through the guarded client it was given. It does not promise exactly-once
+// delivery: receivers drop repeats by the header webhook-id.
 package webhook
 
 import (
@@ -35,9 +35,9 @@ const (
 type Webhook struct {
 	ID             string       `json:"id"`
 	URL            string       `json:"url"`
-	Events         event.Filter `json:"events" doc:"Types that are sent; entity.* is all that begin with entity., * everything."`
-	Filter         string       `json:"filter,omitzero" doc:"Of these types, only events that fit it are sent."`
-	FilterError    string       `json:"filterError,omitzero" doc:"Why the filter cannot be used any more, after an upgrade. Until it is changed new events wait in the log; nothing is lost."`
+	Events         event.Filter `json:"events" doc:"Types that are sent; entity.* means all that begin with entity., and * means all."`
+	Filter         string       `json:"filter,omitzero" doc:"Only events of these types that match it are sent."`
+	FilterError    string       `json:"filterError,omitzero" doc:"Why the filter no longer works after an upgrade. New events wait in the log until you change it; none is lost."`
 	Description    string       `json:"description,omitzero"`
 	Active         bool         `json:"active"`
 	DisabledReason string       `json:"disabledReason,omitzero" doc:"Why the server switched it off."`
@@ -50,15 +50,15 @@ type Webhook struct {
 // once.
 type WithSecret struct {
 	Webhook
-	Secret string `json:"secret" doc:"Shown this once. Check webhook-signature with it."`
+	Secret string `json:"secret" doc:"Shown only once. Verify webhook-signature with it."`
 }
 
 // Draft is what a webhook is made from.
 type Draft struct {
 	URL         string       `json:"url" doc:"Where events are posted; https." example:"https://example.org/hooks/hearth"`
 	Events      event.Filter `json:"events" doc:"Types to send, with entity.* and * as wildcards; GET /v1/events/types lists them."`
-	Filter      string       `json:"filter,omitzero" doc:"Only events of these types that fit it, in the language of lists over what /v1/changes shows of an event." example:"eq(data.status,active)"`
-	Secret      string       `json:"secret,omitzero" doc:"whsec_ and 24 to 64 bytes in base64; made when absent."`
+	Filter      string       `json:"filter,omitzero" doc:"Send only the events of these types that match it; the filter language of lists, over what /v1/changes shows of an event." example:"eq(data.status,active)"`
+	Secret      string       `json:"secret,omitzero" doc:"whsec_ followed by 24 to 64 bytes in base64; generated when absent."`
 	Active      *bool        `json:"active,omitzero" doc:"true when absent."`
 	Description string       `json:"description,omitzero"`
 }
@@ -156,7 +156,7 @@ type Delivery struct {
 	Type       string     `json:"type"`
 	Status     string     `json:"status" enum:"pending,delivered,dead"`
 	Attempts   int        `json:"attempts"`
-	NextAt     *time.Time `json:"nextAt,omitzero" doc:"When it is tried next; while pending."`
+	NextAt     *time.Time `json:"nextAt,omitzero" doc:"When the next attempt is due, while pending."`
 	LastStatus int        `json:"lastStatus,omitzero" doc:"HTTP status of the last attempt."`
 	LastError  string     `json:"lastError,omitzero"`
 	CreatedAt  time.Time  `json:"createdAt"`

@@ -3,11 +3,10 @@
 // reached. It knows neither HTTP nor storage.
 //
 // It promises that the messages it returns are well-formed whatever happens:
-// every tool call has exactly one result, in the order of the calls, also
+// every tool call has exactly one result, in the order of the calls, even
 // after an abort, a timeout or a broken stream; that every started tool is
-// reported as ended; that a call which may have had an effect is never
-// repeated by us; and that no text of an internal error reaches a model or a
-// caller.
+// reported as ended; that we never repeat a call which may have had an effect;
+// and that no text of an internal error reaches a model or a caller.
 package agent
 
 import (

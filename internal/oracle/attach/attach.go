@@ -1,10 +1,11 @@
 // Package attach reads the files that users attach to their messages, for the
 // model: what is text becomes text, everything else is named.
 //
-// It promises that a file is fetched only where the guarded client goes, within
-// bounds of size and time, that what it gives is marked as what it is, and that
-// no file, however bad, is a reason to fail: the model is told instead. It does
-// not read pictures, documents of offices, or files kept by a homeserver.
+// It promises that a file is fetched only where the guarded client goes,
+// within bounds of size and time, that what it gives is marked as what it is,
+// and that no file, however bad, is a reason to fail: the model is told
+// instead. It does not read pictures, office documents, or files kept by a
+// homeserver.
 package attach
 
 import (

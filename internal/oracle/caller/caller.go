@@ -1,11 +1,12 @@
 // Package caller finds out who calls the oracle: it reads the UCAN tokens of a
 // request or of a socket's handshake and gives the DID behind them.
 //
-// It promises that the DID comes from a token that was checked and from nothing
-// else (x-did and the query are never read), that a delegation counts only when
-// the caller made it, that bad tokens cost those who send many of them, and that
-// a token meant for one use is taken once, also after a restart and by several
-// instances. What a caller may do is not decided here.
+// It promises that the DID comes from a token that was checked and from
+// nothing else (x-did and the query are never read), that a delegation counts
+// only when the caller made it, that an address which sends many bad tokens is
+// refused for a while, and that a token meant for one use is accepted once,
+// even after a restart or by several instances. What a caller may do is not
+// decided here.
 package caller
 
 import (

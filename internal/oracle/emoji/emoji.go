@@ -3,8 +3,8 @@
 //
 // It promises that a text in pieces becomes what the whole text becomes, that
 // nothing is held back but the beginning of what may be a shortcode, and that
-// names which only look like one stay: a did:key: in a DID, what stands in code,
-// and every word that is not in the table.
+// names which only look like one stay: a did:key: in a DID, anything inside
+// code, and every word that is not in the table.
 package emoji
 
 import (

@@ -4,11 +4,11 @@
 //
 // It promises that a session's events reach sockets of its own user only, that
 // nothing a client sends counts before its tokens are checked, that a socket
-// does not outlive its tokens, that the answer of a tool is taken from the
-// session and the user it was asked of and from nobody else, that a call nobody
-// can answer fails at once, and that clients of a server that stops connect
-// again. Instances tell each other what their sockets should hear. It knows
-// neither the model nor the database.
+// does not outlive its tokens, that a tool's answer is accepted from the
+// session and the user that were asked and from nobody else, that a call
+// nobody can answer fails at once, and that the clients of a server that stops
+// reconnect. Instances tell each other what their sockets should hear. It
+// knows neither the model nor the database.
 package socket
 
 import (

@@ -1,6 +1,6 @@
-// Package tool says what a tool is that a model may call, and keeps the
-// register of all there are: the place where plugins add their tools, their
-// routes and the names of their events.
+// Package tool defines the tools that a model may call and keeps the register
+// of them, where plugins add their tools, their routes and the names of their
+// events.
 //
 // It promises that a schema somebody else wrote is safe to use: a check of
 // arguments reaches nothing outside the schema and its work is bounded. It

@@ -1,8 +1,8 @@
 // Package dialog tests a USSD line with dialogs: text files that say what is
 // typed on a handset and what must be on its screen. It reads them, plays them
 // against any server or handler, checks size and framing of every answer, and
-// tells which nodes of a menu no dialog visits. A live session can be saved as
-// a dialog with what is secret left out.
+// reports which nodes of a menu no dialog visits. A live session can be saved
+// as a dialog with what is secret left out.
 //
 // A dialog looks like this:
 //
@@ -28,8 +28,8 @@
 // Lines that begin with # are comments. :redial hangs up, so that the next >
 // dials; :again sends the last request once more and wants the same answer;
 // :double sends the next one twice at once and wants one answer for both; :do
-// has something happen outside of the handset, on servers of tests. Two braces
-// {{ stand for one.
+// makes something happen outside the handset, on test servers. Two braces {{
+// stand for one.
 package dialog
 
 import (

@@ -1,12 +1,12 @@
 // Package sms sends text messages. A message is stored in the transaction of
 // whoever wants it sent, and a job sends it; so it goes out exactly when that
-// transaction is kept, and a provider that is down delays it only. A crash
-// between the provider's answer and our note of it has the message sent again
-// under the same id.
+// transaction is kept, and a provider that is down only delays it. A crash
+// between the provider's answer and our note of it means that the message is
+// sent again under the same id.
 //
 // Numbers and texts are sealed by the server's own key, and both are removed
-// as soon as the message was sent or given up: what stays is that there was
-// one, when, and what the provider called it.
+// as soon as the message has been sent or given up: what stays is that there
+// was one, when, and what the provider called it.
 package sms
 
 import (
