@@ -50,7 +50,7 @@ func TestRoutes(t *testing.T) {
 			if err := json.Unmarshal(text, &cases, json.RejectUnknownMembers(true)); err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			dbtest.Any(t, func(t *testing.T, d *db.DB) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				h := newHouse(t, d)
 				for _, c := range cases {
 					t.Run(c.Name, func(t *testing.T) { c.run(t, h) })

@@ -274,7 +274,7 @@ func TestRevokedMakerMakesNothing(t *testing.T) {
 
 func TestLastUse(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		h := newHouse(t, d)
 		used := func() time.Time {
 			k, err := h.svc.Get(h.as(t, "default"), h.ids["device"])

@@ -18,7 +18,7 @@ import (
 
 func TestRoutesOfParts(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "parts.json", d, v.l, v.h)
 	})

@@ -16,7 +16,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "entities.json", d, v.l, v.h)
 	})
@@ -25,7 +25,7 @@ func TestRoutes(t *testing.T) {
 // All that is wrong with a request is named at once, and nothing is stored.
 func TestAllThatIsWrong(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "wrong.json", d, v.l, v.h)
 	})

@@ -13,7 +13,7 @@ import (
 // neither goes on where the other is, and the end of one leaves the other.
 func TestAnotherCodeIsAnotherSession(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLine(t, d, newClock())
 		dial := func(code, text string) string {
 			w := l.post("/api/ussd/africastalking", "application/x-www-form-urlencoded",

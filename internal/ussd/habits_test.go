@@ -112,7 +112,7 @@ func TestHabits(t *testing.T) {
 // TestReusedID has one id at two numbers and two gateways: four sessions.
 func TestReusedID(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		withEffects(t, d)
 		l := newLine(t, d, newClock())
 		l.play("s1", []turn{{"", atHome}, {"3", atLogin}})
@@ -237,7 +237,7 @@ func TestParallelDeepDial(t *testing.T) {
 // its effects as they were; what does not begins anew.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		withEffects(t, d)
 		var dropped []string
 		l := newLine(t, d, newClock(), func(c *ussd.Config) { c.Dropped = func(node string) { dropped = append(dropped, node) } })
@@ -315,7 +315,7 @@ func TestPackWithoutTheNode(t *testing.T) {
 // TestDrafts keeps a walk that was dropped, and forgets it when it is over.
 func TestDrafts(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		withEffects(t, d)
 		l := newLine(t, d, newClock())
 		l.play("s1", []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}, {"2*Jane*Kisumu", atPIN}})
@@ -356,7 +356,7 @@ func TestResumedSessionExpires(t *testing.T) {
 // TestForget removes all that is kept about one number.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		l := newLine(t, d, newClock())
 		l.play("s1", []turn{{"", atHome}, {"2", atName}})
 		l.play("s2", []turn{{"", atResume}})

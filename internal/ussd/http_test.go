@@ -129,7 +129,7 @@ func TestRoutes(t *testing.T) {
 	for _, tt := range cases {
 		t.Run(tt.Name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Any(t, func(t *testing.T, d *db.DB) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				withEffects(t, d)
 				l := newLine(t, d, newClock(), func(c *ussd.Config) {
 					c.RateLimit, c.GatewayOnly, c.ServiceCodes = tt.Limit, tt.Only, tt.Codes

@@ -50,8 +50,8 @@ const everywhere = "HEARTH_TEST_DATABASES"
 // Any runs f as a subtest on SQLite, and with HEARTH_TEST_DATABASES=all on
 // PostgreSQL too: for rules that are the same on any database. What takes
 // locks, meets other writers, is killed, or is written in a dialect belongs to
-// Each; that PostgreSQL understands every statement of the program is tested in
-// internal/archtest.
+// Each, and so do the cases of routes, which reach nearly every query on both;
+// that PostgreSQL understands every statement is tested in internal/archtest.
 func Any(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
 	t.Helper()
 	if os.Getenv(everywhere) == "all" {

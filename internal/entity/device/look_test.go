@@ -31,7 +31,7 @@ func hot(day time.Time, a, b int) []device.ReadingDraft {
 
 func TestStacking(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		const home = "did:ixo:household/123"

@@ -15,7 +15,7 @@ func TestRoutes(t *testing.T) {
 	for _, file := range []string{"households.json", "devices.json", "readings.json"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Any(t, func(t *testing.T, d *db.DB) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				e := newEnv(t, d)
 				eventtest.Cases(t, file, d, e.l, e.h)
 			})

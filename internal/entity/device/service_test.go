@@ -97,7 +97,7 @@ func TestRivalBatches(t *testing.T) {
 // What is derived does not depend on how the readings came.
 func TestBatchesDoNotMatter(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		from := today.Add(-72 * time.Hour)
 		readings := series(from, 800)
@@ -149,7 +149,7 @@ func TestBatchesDoNotMatter(t *testing.T) {
 // Nothing of a batch that fails in the middle is left.
 func TestBatchIsWholeOrNot(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		id := e.register(t, device.Draft{})
 		readings := series(today.Add(-72*time.Hour), 800)
@@ -374,7 +374,7 @@ func TestDeactivated(t *testing.T) {
 // The devices of a household: those linked before it was held here, and after.
 func TestDevicesOfAHousehold(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		const home = "did:ixo:household/123"
@@ -438,7 +438,7 @@ func TestAddOnce(t *testing.T) {
 // lost between pages.
 func TestListsArePaged(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		ctx := as(t.Context(), "ws", "owner")
 		for range 7 {

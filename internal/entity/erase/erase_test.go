@@ -30,7 +30,7 @@ func TestRoutes(t *testing.T) {
 	for _, file := range []string{"post-erasures", "get-erasures", "get-erasures-id"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Any(t, func(t *testing.T, d *db.DB) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				r := newRig(t, d)
 				eventtest.Cases(t, file+".json", d, r.events, eventtest.Serve(t, r.entities.Routes, r.erase.Routes))
 			})

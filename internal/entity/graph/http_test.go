@@ -96,7 +96,7 @@ func TestRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newWorld(t, d).rig
 		filled := string(text)
 		for name, id := range stock(t, r) {

@@ -23,7 +23,7 @@ func TestRoutes(t *testing.T) {
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Any(t, func(t *testing.T, d *db.DB) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				r := newRig(t, d)
 				eventtest.Cases(t, file+".json", d, r.events, eventtest.Serve(t, r.entities.Routes, r.groups.Routes))
 			})
@@ -230,7 +230,7 @@ func TestRaces(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx, org := r.owner(t), r.organisation(t)
 		g := r.make(t, org, group.Draft{Name: "x"})
@@ -274,7 +274,7 @@ func TestPages(t *testing.T) {
 // TestForget: somebody who is erased leaves all groups and the counts.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		ctx, org := r.owner(t), r.organisation(t)
 		for i := range 3 {

@@ -74,7 +74,7 @@ func (r *rig) rekey(ctx context.Context, id string, seeds ...string) error {
 // come and go.
 func TestKeysAreAdmitted(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		owner := r.owner(t)
 		org := r.organisation(t)
@@ -139,7 +139,7 @@ func TestKeysAreAdmitted(t *testing.T) {
 // a new membership who has lost the rights they vouched with.
 func TestKeysAndTheirVouchers(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		owner := r.owner(t)
 		g := r.make(t, r.organisation(t), group.Draft{Name: "g", Scopes: []string{"entities:read"}})
@@ -216,7 +216,7 @@ func TestKeysMadeThroughKeys(t *testing.T) {
 // TestKnownAs: the names under which a caller may have acted.
 func TestKnownAs(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		owner, ws := r.owner(t), auth.OperatorWorkspace
 		her := r.person(owner, t, "a", "b")
@@ -360,7 +360,7 @@ func TestKeysOfOthers(t *testing.T) {
 // TestHeldByKeys: a holder of API keys is a principal, as long as one works.
 func TestHeldByKeys(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		clerk := r.as(t, "did:ixo:agent/clerk", "entities:read", "entities:write")
 		her := r.person(clerk, t, "a")

@@ -23,7 +23,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		eventtest.Cases(t, "protocols.json", d, e.l, eventtest.Serve(t, e.s.Routes))
 	})

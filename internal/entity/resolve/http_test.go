@@ -17,7 +17,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		e.fill(t)
 		eventtest.Cases(t, "dids.json", d, e.log, e.handler(t))

@@ -310,7 +310,7 @@ func TestPagesUnderWrites(t *testing.T) {
 // as texts, are found and ordered like all others.
 func TestBoundsOfTheIndex(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := newWorld(t, d, 0)
 		c := ctx(t, w.ws)
 		var drafts []entity.Draft

@@ -18,7 +18,7 @@ import (
 // What a write has answered, the next list shows; what it took away, none.
 func TestReadYourWrites(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		c := ctx(t, "ws")
 		id := v.store(t, c, entity.Draft{Type: "Stove", Protocol: cooking, Properties: object(t, map[string]any{"serial": "S0", "model": "M"}), ExternalIDs: map[string]string{"sap": "E0"}})[0].DID
@@ -54,7 +54,7 @@ func TestReadYourWrites(t *testing.T) {
 // A list inside a transaction sees what the transaction has stored.
 func TestListInATransaction(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		c := ctx(t, "ws")
 		p, err := v.e.Prepare(c, entity.Draft{Type: "Stove", Protocol: cooking, Properties: object(t, map[string]any{"serial": "S"})})
@@ -179,7 +179,7 @@ func TestNobodySeesNothing(t *testing.T) {
 // expand shows of another project's twin what a list would: nothing.
 func TestExpandHidesOtherProjects(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		c := ctx(t, "ws")
 		projects := v.store(t, c, entity.Draft{Type: "Project", Protocol: project, Properties: object(t, map[string]any{"name": "mine"})}, entity.Draft{Type: "Project", Protocol: project, Properties: object(t, map[string]any{"name": "SECRET"})})

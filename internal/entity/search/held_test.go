@@ -29,7 +29,7 @@ func (b *bodies) Query(ctx context.Context, sql string, args ...any) (db.Rows, e
 // that one is found.
 func TestUnusedProtocol(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		c := ctx(t, "ws")
 		used := v.publish(t, "ws", `{"type":"Protocol","name":"used","properties":{"model":{"type":"string","indexed":true},"power":{"type":"number","indexed":true}}}`)

@@ -21,7 +21,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "list.json", d, v.l, v.h)
 	})
@@ -64,7 +64,7 @@ func TestItemsAreTheStoredBytes(t *testing.T) {
 // see, however the list is sorted.
 func TestCursorsOfRestrictedKeys(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		c := ctx(t, "ws")
 		v.store(t, c, entity.Draft{DID: "did:ixo:entity:1", Type: "Project", Protocol: project})
@@ -167,7 +167,7 @@ func TestFields(t *testing.T) {
 // A list and a single read know the same fields.
 func TestFieldsOfOne(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		id := v.store(t, ctx(t, "ws"), entity.Draft{Type: "Stove", Protocol: cooking, Properties: object(t, map[string]any{"serial": "S1"})})[0].DID
 		for fields, status := range map[string]int{"properties.serial": 200, "properties.zzz": 400, "zzz": 400, "properties.serial.x": 400, "metadata.zzz": 200} {

@@ -221,7 +221,7 @@ func scanPlan(rows db.Rows, err error, width int, out *[]string) error {
 // walk still finds all.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &world{env: newEnv(t, d), ws: "ws"}
 		c := ctx(t, "ws")
 		var drafts []entity.Draft

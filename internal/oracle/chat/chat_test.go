@@ -119,7 +119,7 @@ func contents(t testing.TB, bodies []jsontext.Value) []string {
 
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g := newRig(t, d)
 		ctx := t.Context()
 		if list, total, err := g.s.ListSessions(ctx, ann, 20, 0); err != nil || total != 0 || list == nil || len(list) != 0 {
@@ -210,7 +210,7 @@ func TestTitle(t *testing.T) {
 // Pages: any walk, backwards or forwards, sees every turn once, in order.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g := newRig(t, d)
 		ctx := t.Context()
 		s := g.session(ann).ID
@@ -343,7 +343,7 @@ func TestPageEdges(t *testing.T) {
 // What is stored is what the model gets back, every call with its result.
 func TestFold(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g := newRig(t, d)
 		ctx := t.Context()
 		s := g.session(ann).ID
@@ -417,7 +417,7 @@ func TestFold(t *testing.T) {
 // to clients, counts for the size of a history, and stays with its own session.
 func TestKeepFiles(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g, ctx := newRig(t, d), t.Context()
 		s := g.session(ann).ID
 		sent := []llm.Attachment{{Filename: "a.txt", MIMEType: "text/plain", MXCURI: "https://x.example/a"}, {Filename: "b.png", MIMEType: "image/png", MXCURI: "mxc://x/b"}}

@@ -17,7 +17,7 @@ import (
 
 func TestDelegation(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g := newRig(t, d)
 		ctx := t.Context()
 		token := chat.Delegation{Raw: "OqJlcm9vdHOB", Expires: g.now.Add(time.Hour).Truncate(time.Second).UTC()}
@@ -71,7 +71,7 @@ func TestDelegation(t *testing.T) {
 // the sweep removes them later.
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		g := newRig(t, d)
 		ctx := t.Context()
 		s, other := g.session(ann).ID, g.session(ann).ID

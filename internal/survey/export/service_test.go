@@ -471,7 +471,7 @@ func TestCodebook(t *testing.T) {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d)
 		eventtest.Cases(t, "exports.json", d, r.log, r.h)
 	})

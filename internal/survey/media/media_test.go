@@ -36,7 +36,7 @@ func file(text string) *media.File {
 // nowhere in the open.
 func TestReceiveAndSend(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
 		for _, size := range []int{1, 256<<10 - 1, 256 << 10, 256<<10 + 1, 600 << 10} {
 			text := strings.Repeat("canary!", size/7+1)[:size]
@@ -69,7 +69,7 @@ func TestReceiveAndSend(t *testing.T) {
 // Many files are found by a few statements, each in its workspace.
 func TestFindAll(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
 		var all []string
 		for i := range 250 {
@@ -135,7 +135,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 // A file goes with the last response that has it.
 func TestUses(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newStore(t, d)
 		for _, text := range []string{"a", "b"} {
 			if _, _, err := s.Receive(t.Context(), file(text), strings.NewReader(text)); err != nil {

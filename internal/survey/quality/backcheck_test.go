@@ -160,7 +160,7 @@ func object(t testing.TB, text string) form.Object {
 
 func TestBackChecks(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.crew(t)
 		ctx := surveytest.As(t.Context(), "ws", "owner")

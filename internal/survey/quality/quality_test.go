@@ -183,7 +183,7 @@ func (v *env) oddities(t testing.TB) {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.population(t)
 		v.oddities(t)
@@ -317,7 +317,7 @@ func TestRunAmongDecisions(t *testing.T) {
 // surveys with new responses only.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		ctx := surveytest.As(t.Context(), "ws", "owner")
 		v.Start(t, "ws", "s", 1)
@@ -369,7 +369,7 @@ func TestSweep(t *testing.T) {
 // Rules reach the checks of new responses at once.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.Start(t, "ws", "s", 1)
 		send := func(id string, household int) {
@@ -411,7 +411,7 @@ func TestRules(t *testing.T) {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "quality.json", d, v.Log, v)
 	})

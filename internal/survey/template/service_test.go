@@ -22,7 +22,7 @@ import (
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		e := newEnv(t, d)
 		eventtest.Cases(t, "templates.json", d, e.l, e.h)
 	})

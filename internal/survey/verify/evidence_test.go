@@ -171,7 +171,7 @@ func (v *env) evidenceGoes(t *testing.T) {
 // TestDecideByRecord: who has a file without names decides about its rows.
 func TestDecideByRecord(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 1, 3)
 		s := v.state(t, "r0")

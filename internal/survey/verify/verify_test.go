@@ -102,7 +102,7 @@ func (v *env) tally(t testing.TB) survey.Tally {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		eventtest.Cases(t, "verification.json", d, v.Log, v)
 	})
@@ -259,7 +259,7 @@ func (v *env) bulk(t testing.TB, who string, b verify.Bulk) *verify.Outcome {
 
 func TestBulk(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		v := newEnv(t, d)
 		v.fill(t, "ws", 1, 30)
 		v.Submit(t, "ws", "s", surveytest.Interview{ID: "short", Household: 100, Answers: surveytest.Home(nil), Seconds: 5})

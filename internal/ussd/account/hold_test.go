@@ -47,7 +47,7 @@ func TestHeldNumberOpensNothing(t *testing.T) {
 // in pages that leave nothing out.
 func TestListHeld(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		var want []string
 		for n := range 4 {

@@ -273,7 +273,7 @@ func TestChangePIN(t *testing.T) {
 
 func TestLanguage(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		me := r.enter(t, phone, id, goodPIN)

@@ -45,7 +45,7 @@ func TestPacks(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		var ids []string
 		for n := range 7 {
@@ -130,7 +130,7 @@ func TestOperatorFaults(t *testing.T) {
 // TestSweep: locks that no longer count go, others stay.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		r.login(t, "+254711111111", id, "70635")
@@ -230,7 +230,7 @@ func TestErase(t *testing.T) {
 // TestEraseOnBoth: the same on PostgreSQL, by rows.
 func TestEraseOnBoth(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		r.login(t, phone, id, "70635")

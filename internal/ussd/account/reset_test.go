@@ -45,7 +45,7 @@ func (r *rig) code(t *testing.T, n int) string {
 
 func TestReset(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		id := r.create(t, phone, goodPIN)
@@ -232,7 +232,7 @@ func TestHold(t *testing.T) {
 // an end lasts until then, and both are recorded without the number.
 func TestHoldAndRelease(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, nil)
 		r.run(t)
 		id := r.create(t, phone, goodPIN)

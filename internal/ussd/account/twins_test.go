@@ -45,7 +45,7 @@ func (w *twins) with(_ *rig, c *account.Config) { c.MakeTwins = w.make }
 
 func TestTwins(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &twins{fail: errors.New("area A is away")}
 		r := newRig(t, d, w.with)
 		id := r.create(t, phone, goodPIN)
@@ -95,7 +95,7 @@ func TestTwins(t *testing.T) {
 // one, is that of the twin.
 func TestLanguageReachesTheTwin(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &twins{}
 		r := newRig(t, d, w.with)
 		out := r.do(t, "createAccount", call{lang: "sw", vars: map[string]string{"name": "Amina"}, secrets: map[string]string{"pin": goodPIN, "confirm": goodPIN}})
@@ -135,7 +135,7 @@ func TestLanguageReachesTheTwin(t *testing.T) {
 // household that is registered then is another one.
 func TestTwinsAfterTheHouseholdIsErased(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		w := &twins{}
 		r := newRig(t, d, w.with)
 		r.run(t)

@@ -131,7 +131,7 @@ func (r *rig) await(t *testing.T, n int, status sms.Status) []sms.Record {
 
 func TestOutbox(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		fake := &sms.Fake{}
 		fails := 0
 		fake.Fail(func(m sms.Message) error {
@@ -161,7 +161,7 @@ func TestOutbox(t *testing.T) {
 
 func TestRollbackSendsNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, &sms.Fake{})
 		err := d.InTx(t.Context(), func(tx *db.Tx) error {
 			if _, err := r.Enqueue(t.Context(), tx, sms.Message{To: number, Text: "x"}); err != nil {
@@ -187,7 +187,7 @@ func TestGivesUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dbtest.Any(t, func(t *testing.T, d *db.DB) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				fake := &sms.Fake{}
 				fake.Fail(func(sms.Message) error { return tt.err })
 				r := newRig(t, d, fake)
@@ -234,7 +234,7 @@ func TestValidate(t *testing.T) {
 
 func TestEraseCountExpire(t *testing.T) {
 	t.Parallel()
-	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newRig(t, d, &sms.Fake{})
 		for n := range 4 {
 			r.enqueue(t, sms.Message{To: number, Text: "x", About: fmt.Sprintf("did:x:%d", n%2)})
