@@ -6,21 +6,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 var limited = web.Caller{Workspace: "w", DID: "did:x:ann", Key: "key-project", Scopes: []string{"jobs:*"}, Projects: []string{"p"}}
@@ -65,22 +63,6 @@ func send(h http.Handler, as, do string, head map[string]string) *httptest.Respo
 	return w
 }
 
-type routeCase struct {
-	Name    string            `json:"name"`
-	As      string            `json:"as"`
-	Do      string            `json:"do"`
-	Send    map[string]string `json:"send"`
-	Status  int               `json:"status"`
-	Code    string            `json:"code"`
-	Field   string            `json:"field"`
-	Header  map[string]string `json:"header"`
-	Body    jsontext.Value    `json:"body"`
-	Items   []string          `json:"items"`
-	Without string            `json:"without"`
-	Row     string            `json:"row"` // status of the job in the path
-	Events  []string          `json:"events"`
-}
-
 // stock fills a store and returns the jobs by the names the cases use.
 func stock(t *testing.T, r *rig, now time.Time) map[string]string {
 	t.Helper()
@@ -108,93 +90,23 @@ func stock(t *testing.T, r *rig, now time.Time) map[string]string {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/jobs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		now := time.UnixMilli(1_700_000_000_000)
 		r := newRig(t, d, func() time.Time { return now })
-		ids := stock(t, r, now)
-		filled := string(text)
-		for name, id := range ids {
-			filled = strings.ReplaceAll(filled, "{"+name+"}", id)
-		}
-		var cases []routeCase
-		if err := json.Unmarshal([]byte(filled), &cases, json.RejectUnknownMembers(true)); err != nil {
-			t.Fatal(err)
-		}
-		h := r.handler(t)
-		for _, c := range cases {
-			before := len(r.recorded())
-			check(t, c, send(h, c.As, c.Do, c.Send), ids)
-			if got := r.recorded()[before:]; !slices.Equal(got, c.Events) && len(got)+len(c.Events) > 0 {
-				t.Errorf("%s: events = %v, want %v", c.Name, got, c.Events)
-			}
-			if c.Row != "" {
-				var status string
-				id := strings.Split(c.Do, "/")[3]
-				if err := d.QueryRow(t.Context(), `SELECT status FROM jobs WHERE id = $1`, id).Scan(&status); err != nil || status != c.Row {
-					t.Errorf("%s: row is %s, %v, want %s", c.Name, status, err, c.Row)
+		p := webtest.Play{Vars: stock(t, r, now), Handler: r.handler(t), Sign: sign}
+		for _, c := range webtest.Read(t, "jobs.json") {
+			t.Run(c.Name, func(t *testing.T) {
+				before := len(r.recorded())
+				p.Run(t, c)
+				if got, want := strings.Join(r.recorded()[before:], ", "), p.Expand(strings.Join(c.Events, ", ")); got != want {
+					t.Errorf("events = %v, want %v", got, want)
 				}
-			}
+			})
 		}
 	})
 }
 
-// check compares an answer with what a case wants.
-func check(t *testing.T, c routeCase, w *httptest.ResponseRecorder, ids map[string]string) {
-	t.Helper()
-	if w.Code != c.Status {
-		t.Errorf("%s: status = %d %s, want %d", c.Name, w.Code, w.Body, c.Status)
-		return
-	}
-	for name, want := range c.Header {
-		if got := w.Header().Get(name); got != want {
-			t.Errorf("%s: %s = %q, want %q", c.Name, name, got, want)
-		}
-	}
-	if c.Code != "" && (!strings.Contains(w.Body.String(), `"code":"`+c.Code+`"`) || !strings.Contains(w.Body.String(), c.Field)) {
-		t.Errorf("%s: body = %s, want %s at %s", c.Name, w.Body, c.Code, c.Field)
-	}
-	if c.Body != nil {
-		var got, want any
-		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-			t.Errorf("%s: %v in %s", c.Name, err, w.Body)
-		}
-		if err := json.Unmarshal(c.Body, &want); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: body differs (-want +got):\n%s", c.Name, diff)
-		}
-	}
-	if c.Items != nil {
-		checkItems(t, c, w.Body.Bytes(), ids)
-	}
-}
-
-func checkItems(t *testing.T, c routeCase, body []byte, ids map[string]string) {
-	t.Helper()
-	var page web.Page[map[string]any]
-	if err := json.Unmarshal(body, &page); err != nil {
-		t.Fatal(err)
-	}
-	got := []string{}
-	for _, item := range page.Items {
-		for name, id := range ids {
-			if item["id"] == id {
-				got = append(got, name)
-			}
-		}
-		if _, there := item[c.Without]; there {
-			t.Errorf("%s: %s is in the list", c.Name, c.Without)
-		}
-	}
-	if !slices.Equal(got, c.Items) || page.Page.HasMore {
-		t.Errorf("%s: items = %v more %v, want %v", c.Name, got, page.Page.HasMore, c.Items)
-	}
-}
+func sign(r *http.Request, as string) { r.Header.Set("Authorization", as) }
 
 func TestListPages(t *testing.T) {
 	t.Parallel()

@@ -3,18 +3,14 @@ package graph_test
 import (
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 // gate knows callers by name; "in w for p" is one of workspace w limited to
@@ -65,19 +61,6 @@ func send(h http.Handler, as, do string, head map[string]string) *httptest.Respo
 	return w
 }
 
-type routeCase struct {
-	Name   string            `json:"name"`
-	As     string            `json:"as"`
-	Do     string            `json:"do"`
-	Send   map[string]string `json:"send"`
-	Status int               `json:"status"`
-	Code   string            `json:"code"`
-	Fields []string          `json:"fields"`
-	Media  string            `json:"media"`
-	Body   jsontext.Value    `json:"body"`
-	Holds  []string          `json:"holds"`
-}
-
 // stock fills the store the cases speak of. It returns the edges by name.
 func stock(t *testing.T, r *rig) map[string]string {
 	t.Helper()
@@ -92,79 +75,13 @@ func stock(t *testing.T, r *rig) map[string]string {
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/graph.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		r := newWorld(t, d).rig
-		filled := string(text)
-		for name, id := range stock(t, r) {
-			filled = strings.ReplaceAll(filled, "{"+name+"}", id)
-		}
-		var cases []routeCase
-		if err := json.Unmarshal([]byte(filled), &cases, json.RejectUnknownMembers(true)); err != nil {
-			t.Fatal(err)
-		}
-		h := r.handler(t)
-		for _, c := range cases {
-			check(t, c, send(h, c.As, c.Do, c.Send))
+		p := webtest.Play{Vars: stock(t, r), Handler: r.handler(t), Sign: sign}
+		for _, c := range webtest.Read(t, "graph.json") {
+			t.Run(c.Name, func(t *testing.T) { p.Run(t, c) })
 		}
 	})
 }
 
-func check(t *testing.T, c routeCase, w *httptest.ResponseRecorder) {
-	t.Helper()
-	if w.Code != c.Status {
-		t.Errorf("%s: status = %d, want %d: %s", c.Name, w.Code, c.Status, w.Body)
-		return
-	}
-	if c.Media != "" && w.Header().Get("Content-Type") != c.Media {
-		t.Errorf("%s: media = %q, want %q", c.Name, w.Header().Get("Content-Type"), c.Media)
-	}
-	for _, part := range c.Holds {
-		if !strings.Contains(w.Body.String(), part) {
-			t.Errorf("%s: body lacks %q: %s", c.Name, part, w.Body)
-		}
-	}
-	if c.Code != "" {
-		checkProblem(t, c, w.Body.Bytes())
-	}
-	if c.Body == nil {
-		return
-	}
-	var got, want any
-	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-		t.Errorf("%s: %v", c.Name, err)
-		return
-	}
-	if err := json.Unmarshal(c.Body, &want); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s: body (-want +got):\n%s", c.Name, diff)
-	}
-}
-
-func checkProblem(t *testing.T, c routeCase, body []byte) {
-	t.Helper()
-	var p struct {
-		Code   string `json:"code"`
-		Errors []struct {
-			Pointer string `json:"pointer"`
-		} `json:"errors"`
-	}
-	if err := json.Unmarshal(body, &p); err != nil {
-		t.Fatal(err)
-	}
-	if p.Code != c.Code {
-		t.Errorf("%s: code = %q, want %q", c.Name, p.Code, c.Code)
-	}
-	var fields []string
-	for _, e := range p.Errors {
-		fields = append(fields, e.Pointer)
-	}
-	if diff := cmp.Diff(c.Fields, fields); diff != "" {
-		t.Errorf("%s: fields (-want +got):\n%s", c.Name, diff)
-	}
-}
+func sign(r *http.Request, as string) { r.Header.Set("Authorization", as) }

@@ -2,17 +2,15 @@ package resolve_test
 
 import (
 	"net/http"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/go-json-experiment/json"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/event/eventtest"
 	"github.com/hearth-dmrv/hearth/internal/web"
+	"github.com/hearth-dmrv/hearth/internal/web/webtest"
 )
 
 func TestRoutes(t *testing.T) {
@@ -28,19 +26,11 @@ func TestRoutes(t *testing.T) {
 // is not: names and numbers of people, properties, addresses of homes.
 func TestStrangersLearnNothing(t *testing.T) {
 	t.Parallel()
-	var cases []eventtest.Case
-	text, err := os.ReadFile("testdata/dids.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
 	d := dbtest.SQLite(t)
 	e := newEnv(t, d)
 	e.fill(t)
 	h, n := e.handler(t), 0
-	for _, c := range cases {
+	for _, c := range webtest.Read(t, "dids.json") {
 		if c.Request.As != "none" {
 			continue
 		}
