@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
-	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -144,7 +144,7 @@ func (h handlers) serveGet(ctx context.Context, in *struct {
 		}
 	}
 	a := web.Reply[*Entity]{ETag: web.ETag(revision)}
-	if a.Raw, err = mask.Without(body, hidden); err != nil {
+	if a.Raw, err = privacy.Without(body, hidden); err != nil {
 		return none, err
 	}
 	if in.Expand != "" {

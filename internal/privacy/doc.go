@@ -32,6 +32,7 @@
 //
 // # What does it
 //
+//   - Without and Drop: the record of a twin without what is withheld.
 //   - Names and Sight: a household, person or device has one made-up name in
 //     all reads and files of a project, and another in each project. RecordName
 //     is the reference of a response.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/mask"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -29,7 +30,7 @@ func audienceOf(ctx context.Context, q db.Querier, p mask.Protocols, protocol st
 	if err != nil {
 		return forAll, err
 	}
-	rest, err := mask.Without(body, names)
+	rest, err := privacy.Without(body, names)
 	switch {
 	case err != nil || bytes.Equal(rest, body): // it has none of them, or they are withheld
 		return forAll, err

@@ -21,8 +21,8 @@ import (
 	"github.com/hearth-dmrv/hearth/api"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity"
-	"github.com/hearth-dmrv/hearth/internal/entity/mask"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/secret"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -166,7 +166,7 @@ func (s *Service) Revision(ctx context.Context, id string, number int64) ([]byte
 		if err != nil {
 			return err
 		}
-		body, err = mask.Without(v.body, w.hidden)
+		body, err = privacy.Without(v.body, w.hidden)
 		return err
 	})
 	return body, err
@@ -297,11 +297,11 @@ func ends(ctx context.Context, q db.Querier, r *entity.Row, from, to string) (a,
 
 // patch compares two revisions as far as the caller sees them.
 func (w view) patch(a, b []byte) ([]Op, error) {
-	from, err := mask.Without(a, w.hidden)
+	from, err := privacy.Without(a, w.hidden)
 	if err != nil {
 		return nil, err
 	}
-	to, err := mask.Without(b, w.hidden)
+	to, err := privacy.Without(b, w.hidden)
 	if err != nil {
 		return nil, err
 	}

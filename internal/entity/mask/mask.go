@@ -21,6 +21,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/entity/protocol"
 	"github.com/hearth-dmrv/hearth/internal/entity/twin"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -149,7 +150,7 @@ func (s *Sight) Record(ctx context.Context, q db.Querier, protocol string, body 
 	if err != nil {
 		return nil, err
 	}
-	return Without(body, names)
+	return privacy.Without(body, names)
 }
 
 // Entity takes out of a decoded newest record what the caller may not see.
