@@ -5,9 +5,6 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/privacy"
 )
 
-// Without is privacy.Without.
-func Without(body []byte, names []string) ([]byte, error) { return privacy.Without(body, names) }
-
 // strip is privacy.Without for a decoded record.
 func strip(e *twin.Entity, names []string) (err error) {
 	if len(names) == 0 {
