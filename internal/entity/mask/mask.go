@@ -213,3 +213,22 @@ func (s *Sight) marking(ctx context.Context, q db.Querier, protocols, path []str
 func Missing() *fault.Error {
 	return fault.New(fault.Forbidden, "SCOPE_MISSING", "This needs the scope "+Scope+", which you do not have.")
 }
+
+// strip is privacy.Without for a decoded record.
+func strip(e *twin.Entity, names []string) (err error) {
+	if len(names) == 0 {
+		return nil
+	}
+	for _, o := range []struct {
+		name  string
+		value *twin.Object
+	}{{"properties", &e.Properties}, {"metadata", &e.Metadata}} {
+		if o.value.IsZero() {
+			continue
+		}
+		if o.value.Value, e.Withheld, err = privacy.Drop(o.value.Value, o.name, names, e.Withheld); err != nil {
+			return err
+		}
+	}
+	return nil
+}
