@@ -21,10 +21,6 @@ import (
 
 // The record and what it is made from, which this package stores.
 type (
-	// AccordedRight is a right given to somebody.
-	AccordedRight = twin.AccordedRight
-	// Account is an account of the twin on some ledger.
-	Account = twin.Account
 	// Credential names a credential about the twin.
 	Credential = twin.Credential
 	// Draft is what a twin is made from, and what a PUT replaces it with.
@@ -35,12 +31,8 @@ type (
 	Entity = twin.Entity
 	// GroupDraft is a membership group an organisation is created with.
 	GroupDraft = twin.GroupDraft
-	// LinkedEntity names another twin without making an edge of the graph.
-	LinkedEntity = twin.LinkedEntity
 	// LinkedResource is a document about the twin, kept elsewhere.
 	LinkedResource = twin.LinkedResource
-	// Links are the addresses of a twin.
-	Links = twin.Links
 	// Object is a JSON object kept as text.
 	Object = twin.Object
 	// RelationDraft is what an edge is made from.

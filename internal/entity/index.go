@@ -11,8 +11,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Prop is an entry of the property index.
-type Prop struct {
+// prop is an entry of the property index.
+type prop struct {
 	PID int64  // of workspace, protocol and property
 	Val string // sorts as the value does
 }
@@ -35,7 +35,7 @@ const (
 )
 
 // addProps enters a twin into the property index, four values at a time.
-func addProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
+func addProps(ctx context.Context, tx *db.Tx, nid int64, props []prop) error {
 	for len(props) > 0 {
 		n := min(len(props), 4)
 		if err := addSome(ctx, tx, propArgs(nid, props[:n])); err != nil {
@@ -50,7 +50,7 @@ func addProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
 type readyProps [][]any
 
 // prepareProps does everything for the entries of a twin that needs no transaction.
-func prepareProps(nid int64, props []Prop) readyProps {
+func prepareProps(nid int64, props []prop) readyProps {
 	var out readyProps
 	for some := range slices.Chunk(props, 4) {
 		out = append(out, propArgs(nid, some))
@@ -69,7 +69,7 @@ func addReady(ctx context.Context, tx *db.Tx, r readyProps) error {
 }
 
 // propArgs are the arguments of the statement for some entries.
-func propArgs(nid int64, props []Prop) []any {
+func propArgs(nid int64, props []prop) []any {
 	args := append(make([]any, 0, 1+2*len(props)), nid)
 	for _, p := range props {
 		args = append(args, p.PID, p.Val)
@@ -104,7 +104,7 @@ func addSome(ctx context.Context, tx *db.Tx, args []any) error {
 }
 
 // dropProps takes a twin out of the property index.
-func dropProps(ctx context.Context, tx *db.Tx, nid int64, props []Prop) error {
+func dropProps(ctx context.Context, tx *db.Tx, nid int64, props []prop) error {
 	for _, p := range props {
 		if _, err := tx.Exec(ctx, deleteProp, p.PID, p.Val, nid); err != nil {
 			return fmt.Errorf("remove properties from the index: %w", err)
@@ -118,12 +118,12 @@ const (
 	deleteExternal = `DELETE FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = $3 AND nid = $4`
 )
 
-// Name is what another system calls a twin.
-type Name struct{ Scheme, Value string }
+// externalID is what another system calls a twin.
+type externalID struct{ Scheme, Value string }
 
 // addNames enters names. Those that another twin has are the fault
 // EXTERNAL_ID_EXISTS, all at once.
-func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Name) error {
+func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []externalID) error {
 	f := fault.New(fault.Conflict, "EXTERNAL_ID_EXISTS", "Another entity has this external id.")
 	for _, x := range list {
 		n, err := tx.Exec(ctx, insertExternal, ws, x.Value, x.Scheme, nid)
@@ -141,7 +141,7 @@ func addNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Name)
 }
 
 // dropNames frees names of a twin.
-func dropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []Name) error {
+func dropNames(ctx context.Context, tx *db.Tx, ws string, nid int64, list []externalID) error {
 	for _, x := range list {
 		if _, err := tx.Exec(ctx, deleteExternal, ws, x.Value, x.Scheme, nid); err != nil {
 			return fmt.Errorf("remove external id: %w", err)
@@ -166,10 +166,10 @@ func difference[T comparable](now, was []T) (added, dropped []T) {
 }
 
 // namesOf lists external ids in one order, so that writers lock them in it.
-func namesOf(ids map[string]string) []Name {
-	var out []Name
+func namesOf(ids map[string]string) []externalID {
+	var out []externalID
 	for _, scheme := range slices.Sorted(maps.Keys(ids)) {
-		out = append(out, Name{Scheme: scheme, Value: ids[scheme]})
+		out = append(out, externalID{Scheme: scheme, Value: ids[scheme]})
 	}
 	return out
 }

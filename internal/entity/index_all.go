@@ -34,7 +34,7 @@ const (
 
 // propOf is an entry of a twin.
 type propOf struct {
-	Prop
+	prop
 	NID int64
 }
 
@@ -43,7 +43,7 @@ func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
 	for part := range slices.Chunk(list, manyProps) {
 		if len(part) < manyProps {
 			for _, p := range part {
-				if err := addProps(ctx, tx, p.NID, []Prop{p.Prop}); err != nil {
+				if err := addProps(ctx, tx, p.NID, []prop{p.prop}); err != nil {
 					return err
 				}
 			}
@@ -68,7 +68,7 @@ func addAllProps(ctx context.Context, tx *db.Tx, list []propOf) error {
 
 // nameOf is a name of a twin.
 type nameOf struct {
-	Name
+	externalID
 	NID int64
 }
 
@@ -79,7 +79,7 @@ func addAllNames(ctx context.Context, tx *db.Tx, ws string, list []nameOf) (bool
 	for part := range slices.Chunk(list, manyNames) {
 		if len(part) < manyNames {
 			for _, x := range part {
-				if err := addNames(ctx, tx, ws, x.NID, []Name{x.Name}); err != nil {
+				if err := addNames(ctx, tx, ws, x.NID, []externalID{x.externalID}); err != nil {
 					return false, err
 				}
 			}

@@ -42,7 +42,7 @@ func IndexText(kind rql.Kind, value any) (string, bool) {
 				return "t" + sortable(float64(t.UnixMilli())), true
 			}
 		}
-		return "s" + Cut(v, maxIndexed), true
+		return "s" + cut(v, maxIndexed), true
 	case float64:
 		return "n" + sortable(v), true
 	case int64:
@@ -56,9 +56,9 @@ func IndexText(kind rql.Kind, value any) (string, bool) {
 	return "", false
 }
 
-// Cut keeps the beginning of a text, at most so many bytes of it and whole
+// cut keeps the beginning of a text, at most so many bytes of it and whole
 // characters only.
-func Cut(s string, most int) string {
+func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

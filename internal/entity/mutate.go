@@ -87,8 +87,8 @@ func (rv *reviser) Try(ctx context.Context, q db.Querier, r *Row, fn func(*Entit
 type revision struct {
 	old, next      *Row
 	act            Action
-	added, dropped []Prop
-	named, unnamed []Name
+	added, dropped []prop
+	named, unnamed []externalID
 	certifies      bool // others show the twin, which is a credential, and must show it anew
 	speaks         *Speaking
 }

@@ -32,8 +32,8 @@ type Prepared struct {
 	row       Row  // rendered; what relationships change is rendered again
 	chosen    bool // the draft names the DID
 	protocol  *protocol.Protocol
-	props     []Prop
-	externals []Name
+	props     []prop
+	externals []externalID
 	relations []RelationDraft
 	groups    []*Prepared        // of an organisation
 	links     []relationship.Row // to the groups
@@ -232,7 +232,7 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	h.Write(before)
 	h.Write(body)
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
-	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, Cut(e.Name(), maxName)
+	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, cut(e.Name(), maxName)
 	// Whoever judges it learns of every edge it speaks by, also of those it has no room for.
 	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && !verdict.Speaks(e.DomainType)
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
@@ -244,11 +244,11 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 const maxName = 200
 
 // propsOf lists what the property index holds of a twin.
-func propsOf(ws string, p *protocol.Protocol, values map[string]any) []Prop {
-	var out []Prop
+func propsOf(ws string, p *protocol.Protocol, values map[string]any) []prop {
+	var out []prop
 	for _, x := range p.Indexed() {
 		if text, ok := IndexText(x.Kind, values[x.Name]); ok {
-			out = append(out, Prop{PID: PropID(ws, p.DID, x.Name), Val: text})
+			out = append(out, prop{PID: PropID(ws, p.DID, x.Name), Val: text})
 		}
 	}
 	return out

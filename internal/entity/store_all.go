@@ -109,10 +109,10 @@ func (cr *creator) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) 
 		}
 		rows[i], events[i] = r.columns, r.event
 		for _, x := range p.props {
-			props = append(props, propOf{Prop: x, NID: p.row.NID})
+			props = append(props, propOf{prop: x, NID: p.row.NID})
 		}
 		for _, x := range p.externals {
-			names = append(names, nameOf{Name: x, NID: p.row.NID})
+			names = append(names, nameOf{externalID: x, NID: p.row.NID})
 		}
 		cr.noteGroup(tx, p.row.DomainType)
 	}

@@ -139,9 +139,9 @@ func Namers(ctx context.Context, q db.Querier, nid int64, s Search) ([]Namer, er
 	})
 }
 
-// OtherCredential finds a credential that rests on a claim, besides one, and is
+// otherCredential finds a credential that rests on a claim, besides one, and is
 // not deactivated; nil when there is none.
-func OtherCredential(ctx context.Context, q db.Querier, claim, besides int64) (*Dependant, error) {
+func otherCredential(ctx context.Context, q db.Querier, claim, besides int64) (*Dependant, error) {
 	rows, err := q.Query(ctx, selectOtherCredential, claim, besides)
 	all, err := scanDependants(rows, err)
 	if err != nil || len(all) == 0 {

@@ -66,11 +66,11 @@ func LackingAt(ctx context.Context, q db.Querier, e *End, roles []string, messag
 // waitsFor is an edge that would fill a role if it were confirmed; nil when
 // there is none.
 func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
-	l, err := Unconfirmed(ctx, q, nid, role)
+	l, err := unconfirmed(ctx, q, nid, role)
 	if err != nil || l != nil || role != GeneratedBy {
 		return l, err
 	}
-	return Unconfirmed(ctx, q, nid, Project)
+	return unconfirmed(ctx, q, nid, Project)
 }
 
 // CountAll counts the edges of a twin that hold at a moment, in ms, and are

@@ -24,8 +24,8 @@ import (
 // Sources of a relationship.
 const (
 	Declared     = "declared"
-	FromProtocol = "protocol"
-	Derived      = "derived"
+	fromProtocol = "protocol"
+	derived      = "derived"
 )
 
 // Relationship is a relationship that obeys the rules as far as its two ends tell.
@@ -95,7 +95,7 @@ func (l *Row) Shown(atTarget bool) twin.Relationship {
 		Since: Moment(l.Since), Until: Moment(l.Until), Source: l.Source,
 	}
 	if atTarget {
-		r.Role, r.Target, r.Source = Inverse(l.Role), l.SrcDID, Derived
+		r.Role, r.Target, r.Source = Inverse(l.Role), l.SrcDID, derived
 	}
 	return r
 }
@@ -131,7 +131,7 @@ func (w Drawer) Draw(self, other *End, p *protocol.Protocol, d twin.RelationDraf
 	pl.Row.Unconfirmed = other == nil && (d.Unconfirmed || !w.Confirms)
 	role, declared := p.Role(d.Role)
 	if declared {
-		pl.Role, pl.Row.Source = role, FromProtocol
+		pl.Role, pl.Row.Source = role, fromProtocol
 	}
 	rule, inverse, known := Of(d.Role)
 	switch {
@@ -247,7 +247,7 @@ func Invalid(pointer, code, detail string) error {
 // locked. sees reports whether the caller may know of the twins of a project.
 // Fault: CLAIM_ALREADY_CREDENTIAL.
 func Once(ctx context.Context, q db.Querier, l *Row, pointer string, sees func(project string) bool) error {
-	other, err := OtherCredential(ctx, q, l.Src, l.Dst)
+	other, err := otherCredential(ctx, q, l.Src, l.Dst)
 	if err != nil || other == nil {
 		return err
 	}

@@ -29,30 +29,30 @@ const (
 // no word of the domain model: protocols declare it.
 const Project = "project"
 
-// Any stands for every domain type in a pair, except group: a membership group
+// anything stands for every domain type in a pair, except group: a membership group
 // belongs to an organisation, and whoever contains that has the group too.
-const Any = "*"
+const anything = "*"
 
-// Pair is a source and a target that may be joined.
-type Pair struct{ From, To string }
+// pair is a source and a target that may be joined.
+type pair struct{ From, To string }
 
 // Rule is one kind of edge of the domain model.
 type Rule struct {
 	Role    string // as stored, from source to target
 	Inverse string // as the target shows it
-	Pairs   []Pair // domain types it may join
+	Pairs   []pair // domain types it may join
 }
 
 // Rules is the matrix of the domain model.
 func Rules() []Rule {
 	return []Rule{
-		{Implements, ImplementedBy, []Pair{{"organisation", "project"}}},
-		{Generates, GeneratedBy, []Pair{{"project", "asset"}, {"project", "device"}}},
-		{Produces, ProducedBy, []Pair{{"asset", "claim"}, {"device", "claim"}, {"household", "claim"}}},
-		{Verifies, VerifiedBy, []Pair{{"oracle", "claim"}}},
-		{Becomes, BecameFrom, []Pair{{"claim", "credential"}}},
-		{Contains, PartOf, []Pair{
-			{"organisation", "group"}, {"group", "group"}, {"system", Any}, {"project", "household"}, {"project", "device"},
+		{Implements, ImplementedBy, []pair{{"organisation", "project"}}},
+		{Generates, GeneratedBy, []pair{{"project", "asset"}, {"project", "device"}}},
+		{Produces, ProducedBy, []pair{{"asset", "claim"}, {"device", "claim"}, {"household", "claim"}}},
+		{Verifies, VerifiedBy, []pair{{"oracle", "claim"}}},
+		{Becomes, BecameFrom, []pair{{"claim", "credential"}}},
+		{Contains, PartOf, []pair{
+			{"organisation", "group"}, {"group", "group"}, {"system", anything}, {"project", "household"}, {"project", "device"},
 		}},
 	}
 }
@@ -79,20 +79,20 @@ func Inverse(role string) string {
 
 // Joins reports whether the rule allows an edge between these domain types.
 func (r Rule) Joins(from, to string) bool {
-	return slices.ContainsFunc(r.Pairs, func(p Pair) bool {
-		return p.From == from && (p.To == to || p.To == Any && to != "group")
+	return slices.ContainsFunc(r.Pairs, func(p pair) bool {
+		return p.From == from && (p.To == to || p.To == anything && to != "group")
 	})
 }
 
 // Partners lists the domain types at the other end of an edge of the rule, as
-// seen from a twin, for messages. Any is one of them.
+// seen from a twin, for messages. anything is one of them.
 func (r Rule) Partners(domain string, inverse bool) []string {
 	var out []string
 	for _, p := range r.Pairs {
 		switch {
 		case !inverse && p.From == domain:
 			out = append(out, p.To)
-		case inverse && (p.To == domain || p.To == Any && domain != "group"):
+		case inverse && (p.To == domain || p.To == anything && domain != "group"):
 			out = append(out, p.From)
 		}
 	}

@@ -107,9 +107,9 @@ func Confirm(ctx context.Context, tx *db.Tx, ws string, nid int64) (bool, error)
 	return n > 0, db.Wrap("confirm relationship", err)
 }
 
-// Unconfirmed reads a current edge of a role from a twin that nobody has
+// unconfirmed reads a current edge of a role from a twin that nobody has
 // confirmed; nil when there is none.
-func Unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
+func unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
 	return one(q.QueryRow(ctx, selectUnconfirmed, nid, role))
 }
 

@@ -23,7 +23,7 @@ type Keeper struct {
 // Renew renews a credential wherever it is shown, from a place on: some records
 // now, the others later.
 func (k Keeper) Renew(ctx context.Context, tx *db.Tx, credential int64, from Place) error {
-	nids, next, err := Holders(ctx, tx, credential, from, Together)
+	nids, next, err := holders(ctx, tx, credential, from, together)
 	if err != nil {
 		return err
 	}
@@ -41,11 +41,11 @@ func (k Keeper) renewAt(ctx context.Context, tx *db.Tx, credential int64, nids .
 		return nil, err
 	}
 	item := Item(e)
-	if err := k.LockAll(ctx, tx, nids...); err != nil {
+	if err := k.lockAll(ctx, tx, nids...); err != nil {
 		return nil, err
 	}
 	for _, nid := range nids {
-		held, err := Held(ctx, tx, nid, credential)
+		held, err := holds(ctx, tx, nid, credential)
 		if err != nil {
 			return nil, err
 		}
@@ -56,8 +56,8 @@ func (k Keeper) renewAt(ctx context.Context, tx *db.Tx, credential int64, nids .
 	return e, nil
 }
 
-// LockAll is Lock by number.
-func (k Keeper) LockAll(ctx context.Context, tx *db.Tx, nids ...int64) error {
+// lockAll is Lock by number.
+func (k Keeper) lockAll(ctx context.Context, tx *db.Tx, nids ...int64) error {
 	ends := make([]*relationship.End, len(nids))
 	for i, nid := range nids {
 		ends[i] = &relationship.End{NID: nid}
@@ -67,11 +67,11 @@ func (k Keeper) LockAll(ctx context.Context, tx *db.Tx, nids ...int64) error {
 
 // LockHolders locks a credential and those that show it, in one order.
 func (k Keeper) LockHolders(ctx context.Context, tx *db.Tx, credential int64) error {
-	nids, _, err := Holders(ctx, tx, credential, Place{}, Together)
+	nids, _, err := holders(ctx, tx, credential, Place{}, together)
 	if err != nil {
 		return err
 	}
-	return k.LockAll(ctx, tx, append(nids, credential)...)
+	return k.lockAll(ctx, tx, append(nids, credential)...)
 }
 
 // Follow renews what shows credentials after an edge has come or gone: what a
@@ -85,11 +85,11 @@ func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relations
 		if _, err := k.renewAt(ctx, tx, to.NID, from.NID); err != nil {
 			return err
 		}
-		return k.Renew(ctx, tx, to.NID, Above(from.NID))
+		return k.Renew(ctx, tx, to.NID, above(from.NID))
 	case p.Row.Role != relationship.Produces:
 		return nil
 	}
-	credentials, err := Of(ctx, tx, to.NID, Together)
+	credentials, err := credentialsOf(ctx, tx, to.NID, together)
 	for _, nid := range credentials {
 		if err := k.Lock(ctx, tx, &relationship.End{NID: nid, Shared: true}); err != nil {
 			return err

@@ -32,11 +32,11 @@ func (b Bench) unwritten(ctx context.Context, q db.Querier, nid int64, claim *tw
 		case err != nil:
 			return err
 		case who == claim.CreatedBy:
-			return Claimant("You have made the claim.")
+			return claimant("You have made the claim.")
 		case who == claim.StatedBy:
-			return Claimant("You have changed what the claim says.")
+			return claimant("You have changed what the claim says.")
 		case changed:
-			return Claimant("You have changed the claim.")
+			return claimant("You have changed the claim.")
 		}
 	}
 	return nil
@@ -48,7 +48,7 @@ func (b Bench) unwritten(ctx context.Context, q db.Querier, nid int64, claim *tw
 // a verdict back: a claimant could give that to every judge.
 func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *twin.Entity, part parts) error {
 	if b.Caller == "" {
-		return Claimant("Nobody knows who you are.")
+		return claimant("Nobody knows who you are.")
 	}
 	if err := b.unwritten(ctx, q, nid, claim); err != nil {
 		return err
@@ -58,22 +58,22 @@ func (b Bench) independent(ctx context.Context, q db.Querier, nid int64, claim *
 	case err != nil:
 		return err
 	case now.controls && !part.back:
-		return Claimant("You control the claim.")
+		return claimant("You control the claim.")
 	case now.owns && !part.back:
-		return Claimant("The claim belongs to you.")
+		return claimant("The claim belongs to you.")
 	case then.controls || then.owns:
-		return Claimant("You owned or controlled the claim when it was made.")
+		return claimant("You owned or controlled the claim when it was made.")
 	}
 	for _, p := range part.producers {
 		switch now, then, err := b.held(ctx, q, p.nid, made, p.since); {
 		case err != nil:
 			return err
 		case now.controls && !part.back:
-			return Claimant("You control what produces it.")
+			return claimant("You control what produces it.")
 		case now.owns && !part.back:
-			return Claimant("What produces it belongs to you.")
+			return claimant("What produces it belongs to you.")
 		case then.controls || then.owns:
-			return Claimant("You owned or controlled what produces it when it was made, or said to.")
+			return claimant("You owned or controlled what produces it when it was made, or said to.")
 		}
 	}
 	return nil

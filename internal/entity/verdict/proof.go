@@ -16,8 +16,8 @@ import (
 // Credential is the domain type of twins that others show.
 const Credential = "credential"
 
-// Together is how many records one transaction renews. A job renews the others.
-const Together = 100
+// together is how many records one transaction renews. A job renews the others.
+const together = 100
 
 // Item is a credential as others show it.
 func Item(e *twin.Entity) twin.Credential {
@@ -79,13 +79,13 @@ type Place struct {
 	Producer int64 `json:"producer,omitzero"` // edge of the last that produces it
 }
 
-// Above is the place of a walk over those who produce one claim, and no more.
-func Above(claim int64) Place { return Place{Edge: math.MaxInt64, Claim: claim} }
+// above is the place of a walk over those who produce one claim, and no more.
+func above(claim int64) Place { return Place{Edge: math.MaxInt64, Claim: claim} }
 
-// Holders lists at most limit twins that may show a credential, from a place
+// holders lists at most limit twins that may show a credential, from a place
 // on: each claim it became of, and then what produces that one. They are sorted,
 // each named once. next is where the list goes on, zero at its end.
-func Holders(ctx context.Context, q db.Querier, credential int64, p Place, limit int) (nids []int64, next Place, err error) {
+func holders(ctx context.Context, q db.Querier, credential int64, p Place, limit int) (nids []int64, next Place, err error) {
 	for n := 0; ; {
 		if p.Claim != 0 {
 			some, err := sources(ctx, q, step{p.Claim, relationship.Produces, p.Producer, limit - n})

@@ -38,14 +38,14 @@ func sources(ctx context.Context, q db.Querier, s step) ([]source, error) {
 	})
 }
 
-// Of lists the credentials a claim has become, at most limit.
-func Of(ctx context.Context, q db.Querier, claim int64, limit int) ([]int64, error) {
+// credentialsOf lists the credentials a claim has become, at most limit.
+func credentialsOf(ctx context.Context, q db.Querier, claim int64, limit int) ([]int64, error) {
 	rows, err := q.Query(ctx, selectCredentials, claim, limit)
 	return db.Collect(rows, err, "list credentials", db.Column[int64])
 }
 
-// Held reports whether a twin is a claim that became a credential, or produces
+// holds reports whether a twin is a claim that became a credential, or produces
 // one.
-func Held(ctx context.Context, q db.Querier, nid, credential int64) (bool, error) {
+func holds(ctx context.Context, q db.Querier, nid, credential int64) (bool, error) {
 	return db.Exists(q.QueryRow(ctx, selectHeld, nid, credential), "look for a credential")
 }
