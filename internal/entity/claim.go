@@ -80,8 +80,9 @@ func claimNotVerified(pointer string) error {
 		With(fault.Field{Pointer: pointer, Code: "not_verified", Detail: "The claim is not verified."})
 }
 
-// keepsVerifier refuses to end the edge to the last oracle of a verified claim,
-// or to one its verdict rests on. The edge has ended in tx.
+// keepsVerifier refuses to end the relationship to the last oracle of a
+// verified claim, or to one its verdict rests on. The relationship has ended in
+// tx.
 func keepsVerifier(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
 	oracle, claim := p.Ends()
 	if p.Row.Role != relationship.Verifies || !p.Row.Mirror || Status(claim.Status) == StatusDeactivated {

@@ -18,11 +18,12 @@ func mayConfirm(ctx context.Context) bool {
 	return auth.CheckGrant(web.CallerFrom(ctx), "", []string{"*"}) == nil
 }
 
-// ConfirmTx notes that the target of an edge, which is not held here, is what it
-// should be: from now on it fills roles that must be filled. The caller need not
-// control the twin, and changes nothing it says; the route asks for every scope.
-// An edge that is confirmed, or whose target is held here, stays as it is.
-// Faults: ENTITY_NOT_FOUND, RELATIONSHIP_NOT_FOUND, ENTITY_DEACTIVATED.
+// ConfirmTx notes that the target of a relationship, which is not held here, is
+// what it should be: from now on it fills roles that must be filled. The caller
+// need not control the twin, and changes nothing it says; the route asks for
+// every scope. A relationship that is confirmed, or whose target is held here,
+// stays as it is. Faults: ENTITY_NOT_FOUND, RELATIONSHIP_NOT_FOUND,
+// ENTITY_DEACTIVATED.
 func (rl *relations) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation string) (*Relationship, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	self, err := visibleEnd(ctx, tx, id)
@@ -59,8 +60,8 @@ func (rl *relations) ConfirmTx(ctx context.Context, tx *db.Tx, id, relation stri
 	return &shown, rl.showConfirmed(ctx, tx, row, shown)
 }
 
-// showConfirmed shows an edge that is confirmed. There is an event even when the
-// record has no room for the edge.
+// showConfirmed shows a relationship that is confirmed. There is an event even
+// when the record has no room for the relationship.
 func (rl *relations) showConfirmed(ctx context.Context, tx *db.Tx, row *Row, shown Relationship) error {
 	_, err := rl.Mutate(ctx, tx, row, related("relationship.confirmed", shown), func(e *Entity) error {
 		i := slices.IndexFunc(e.Relationships, func(r Relationship) bool { return r.ID == shown.ID })

@@ -24,8 +24,8 @@ type creator struct {
 	relayer string
 }
 
-// Create makes a twin. Its record, index, edges, groups and events are stored
-// together or not at all. Faults: those of Prepare and StoreTx.
+// Create makes a twin. Its record, index, relationships, groups and events are
+// stored together or not at all. Faults: those of Prepare and StoreTx.
 func (cr *creator) Create(ctx context.Context, d Draft) (web.Reply[*Entity], error) {
 	p, err := cr.Prepare(ctx, d)
 	if err != nil {
@@ -66,9 +66,9 @@ func (cr *creator) created(ctx context.Context, q db.Querier, r *Row) (web.Reply
 	return a, err
 }
 
-// StoreTx stores a prepared twin with its index, edges, groups and events, and
-// joins the edges that named it before. Faults: ENTITY_EXISTS,
-// EXTERNAL_ID_EXISTS, KEY_RESTRICTED and those of RelateTx.
+// StoreTx stores a prepared twin with its index, relationships, groups and
+// events, and joins the relationships that named it before. Faults:
+// ENTITY_EXISTS, EXTERNAL_ID_EXISTS, KEY_RESTRICTED and those of RelateTx.
 func (cr *creator) StoreTx(ctx context.Context, tx *db.Tx, p *Prepared) (*Row, error) {
 	row, links := p.row, slices.Clone(p.links)
 	waited, err := cr.awaited(ctx, tx, p)
@@ -186,7 +186,7 @@ func inside(c web.Caller, project string) bool {
 	return len(c.Projects) == 0 || project != "" && slices.Contains(c.Projects, project)
 }
 
-// end is the new twin as an end of its edges.
+// end is the new twin as an end of its relationships.
 func (p *Prepared) end() *relationship.End {
 	return &relationship.End{
 		NID: p.row.NID, DID: p.row.DID, Class: p.row.Class, DomainType: p.row.DomainType,
@@ -194,8 +194,8 @@ func (p *Prepared) end() *relationship.End {
 	}
 }
 
-// drawAll checks the relationships of a new twin, gives their edges numbers and
-// locks what they and those that waited for it change. An edge that waited is
+// drawAll checks the relationships of a new twin, gives them numbers and locks
+// what they and those that waited for it change. A relationship that waited is
 // not drawn again.
 func (cr *creator) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
 	if len(p.relations)+len(waited) == 0 {
@@ -230,8 +230,8 @@ func (cr *creator) drawAll(ctx context.Context, tx *db.Tx, p *Prepared, waited [
 	return plans, cr.lockFor(ctx, tx, caller.Workspace, plans, waited)
 }
 
-// lockFor locks what the edges of a new twin and those that waited for it
-// change, in one order. The twin itself nobody else can see yet.
+// lockFor locks what the relationships of a new twin and those that waited for
+// it change, in one order. The twin itself nobody else can see yet.
 func (cr *creator) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, waited []*relationship.Relationship) error {
 	if slices.ContainsFunc(plans, func(p *relationship.Relationship) bool { return p.Ordered() }) {
 		if err := cr.events.TakeTurn(ctx, tx, ws); err != nil {
@@ -251,8 +251,8 @@ func (cr *creator) lockFor(ctx context.Context, tx *db.Tx, ws string, plans, wai
 	return lock(ctx, tx, ends...)
 }
 
-// storeLinks stores the edges of a new twin and shows them at their other
-// ends.
+// storeLinks stores the relationships of a new twin and shows them at their
+// other ends.
 func (cr *creator) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []relationship.Row, plans []*relationship.Relationship) error {
 	for i := range links {
 		l := &links[i]
@@ -266,7 +266,7 @@ func (cr *creator) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []
 		if err != nil {
 			return err
 		}
-		if !stored { // both words of one edge, for example
+		if !stored { // both words of one relationship, for example
 			return relationship.Exists("/relationships")
 		}
 		if err := cr.tell(ctx, tx, "relationship.added", row, l.Shown(l.Dst == row.NID && l.Mirror)); err != nil {
@@ -281,7 +281,7 @@ func (cr *creator) storeLinks(ctx context.Context, tx *db.Tx, row *Row, links []
 	return nil
 }
 
-// byOther gathers the mirrored edges of a new twin by their other ends.
+// byOther gathers the mirrored relationships of a new twin by their other ends.
 func byOther(plans []*relationship.Relationship) [][]*relationship.Relationship {
 	var mirrored []*relationship.Relationship
 	for _, p := range plans {
@@ -301,8 +301,8 @@ func byOther(plans []*relationship.Relationship) [][]*relationship.Relationship 
 	return out
 }
 
-// checkOrder looks at rules about more than what the two ends of an edge are:
-// who may say so, verified claims, one parent for a group, and no circles.
+// checkOrder looks at rules about more than what the two ends of a relationship
+// are: who may say so, verified claims, one parent for a group, and no circles.
 func (rl *relations) checkOrder(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	from, to := p.Ends()
 	if (p.Row.Mirror || p.Leans()) && Status(p.Other.Status) == StatusDeactivated {

@@ -173,7 +173,7 @@ func (nd *needs) needsTarget(ctx context.Context, q db.Querier, r *Row, n *relat
 	return len(left) < role.Min, nil
 }
 
-// isNamed reports whether an active twin shows an edge to a twin.
+// isNamed reports whether an active twin shows a relationship to a twin.
 func (nd *needs) isNamed(ctx context.Context, q db.Querier, r *Row) (bool, error) {
 	search := relationship.Search{Gone: Key(r.Workspace, "status", string(StatusDeactivated)), Now: nd.now().UnixMilli(), Limit: 1}
 	for _, search.From = range []bool{false, true} {
@@ -217,7 +217,8 @@ func (nd *needs) unfilled(ctx context.Context, tx *db.Tx, r *Row, p *protocol.Pr
 }
 
 // hasParent reports whether a twin has the parent it needs, one that is not
-// deactivated, by an edge that holds. On PostgreSQL nobody deactivates that one until tx ends.
+// deactivated, by a relationship that holds. On PostgreSQL nobody deactivates
+// that one until tx ends.
 func (nd *needs) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain string) (bool, error) {
 	role, words := relationship.Leans(domain)
 	if role == "" {
@@ -238,9 +239,9 @@ func (nd *needs) hasParent(ctx context.Context, tx *db.Tx, nid int64, domain str
 	}
 }
 
-// keepsParent refuses to end the edge that joins an active twin to the last
-// parent that is not deactivated. The edge has ended in tx; one that did not
-// hold, or was unconfirmed, joined it to nobody.
+// keepsParent refuses to end the relationship that joins an active twin to the
+// last parent that is not deactivated. The relationship has ended in tx; one
+// that did not hold, or was unconfirmed, joined it to nobody.
 func (nd *needs) keepsParent(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	child := p.Self
 	if p.Row.Mirror {
@@ -274,8 +275,8 @@ func (nd *needs) missingOf(ctx context.Context, q db.Querier, e *Entity, nid int
 	return relationship.Missing(p, e.DomainType, count), nil
 }
 
-// keepsComplete refuses when an active twin misses what an edge gave it. One
-// that did not hold, or was unconfirmed, gave nothing.
+// keepsComplete refuses when an active twin misses what a relationship gave it.
+// One that did not hold, or was unconfirmed, gave nothing.
 func (nd *needs) keepsComplete(status Status, gone Relationship, missing []string) error {
 	if status != StatusActive || gone.Unconfirmed || !relationship.Holds(gone.Since, gone.Until, nd.now()) {
 		return nil
@@ -289,7 +290,7 @@ func (nd *needs) keepsComplete(status Status, gone Relationship, missing []strin
 	return relationship.Lacking(fresh, "The entity is active and needs this relationship.")
 }
 
-// stillComplete is keepsComplete for an edge the record did not show.
+// stillComplete is keepsComplete for a relationship the record did not show.
 func (nd *needs) stillComplete(ctx context.Context, tx *db.Tx, e *Entity, nid int64, gone Relationship) error {
 	missing, err := nd.missingOf(ctx, tx, e, nid)
 	if err != nil {

@@ -35,9 +35,9 @@ type (
 	LinkedResource = twin.LinkedResource
 	// Object is a JSON object kept as text.
 	Object = twin.Object
-	// RelationDraft is what an edge is made from.
+	// RelationDraft is what a relationship is made from.
 	RelationDraft = twin.RelationDraft
-	// Relationship is an edge as its record shows it.
+	// Relationship is one as the record of a twin shows it.
 	Relationship = twin.Relationship
 	// Status is where a twin stands in its life.
 	Status = twin.Status

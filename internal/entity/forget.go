@@ -9,17 +9,17 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// ForgetEdge ends an edge between twins held here because one of them is
+// ForgetRelationship ends a relationship between twins held here because one of them is
 // erased, whoever controls them. It returns false for one that has ended
 // already, and for one that stays: an active twin cannot do without it, or the
 // key of the caller is not for that twin.
-func (rl *relations) ForgetEdge(ctx context.Context, l *relationship.Row) (bool, error) {
+func (rl *relations) ForgetRelationship(ctx context.Context, l *relationship.Row) (bool, error) {
 	if err := rl.warm(ctx, l.SrcDID, l.DstDID); err != nil {
 		return false, err
 	}
 	ended := false
 	err := rl.db.InTx(ctx, func(tx *db.Tx) (err error) {
-		ended, err = rl.forgetEdge(ctx, tx, l)
+		ended, err = rl.forgetRelationship(ctx, tx, l)
 		return err
 	})
 	switch fault.CodeOf(err) {
@@ -29,7 +29,7 @@ func (rl *relations) ForgetEdge(ctx context.Context, l *relationship.Row) (bool,
 	return ended && err == nil, err
 }
 
-func (rl *relations) forgetEdge(ctx context.Context, tx *db.Tx, l *relationship.Row) (bool, error) {
+func (rl *relations) forgetRelationship(ctx context.Context, tx *db.Tx, l *relationship.Row) (bool, error) {
 	caller := web.CallerFrom(ctx)
 	self, err := relationship.EndByNID(ctx, tx, caller.Workspace, l.Src)
 	if err != nil || self == nil {

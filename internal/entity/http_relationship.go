@@ -21,7 +21,7 @@ func (h handlers) relationRoutes(a *web.API) {
 	})
 	web.Post(a, "/v1/entities/{did}/relationships", h.serveRelate, web.Doc{
 		Summary: "Add a relationship", Status: http.StatusCreated, Scope: writeScope, Tag: tag, Once: true,
-		Description: "A word of the domain model may be used from either end: implements at the organisation or implementedBy at the project makes the same edge. " +
+		Description: "A word of the domain model may be used from either end: implements at the organisation or implementedBy at the project makes the same relationship. " +
 			"Roles of the protocol want a target of their class. Any other word is free. " +
 			"A verified claim becomes one credential: another can be made of it once that one is deactivated. " +
 			"A target that is not held here is external. If you do not have the scope * it is unconfirmed too, and fills no role that must be filled before the entity can be active, until its twin is made here or somebody with that scope confirms it.",

@@ -11,11 +11,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// maxJoined is how many edges that named a twin before it was held here one
-// transaction joins to it. A job joins the others.
+// maxJoined is how many relationships that named a twin before it was held here
+// one transaction joins to it. A job joins the others.
 const maxJoined = 100
 
-// kindJoin is the job that joins edges to a twin.
+// kindJoin is the job that joins relationships to a twin.
 const kindJoin = "entity.join"
 
 type joinJob struct {
@@ -27,8 +27,8 @@ func (s *Service) Handlers() map[string]job.Handler {
 	return map[string]job.Handler{kindJoin: s.runJoin, kindCertify: s.runCertify}
 }
 
-// farEnd is visibleEnd for an edge that is about to be stored. When there is no
-// twin yet, tx looks again after its commit.
+// farEnd is visibleEnd for a relationship that is about to be stored. When
+// there is no twin yet, tx looks again after its commit.
 func (rl *relations) farEnd(ctx context.Context, tx *db.Tx, id string) (*relationship.End, error) {
 	e, err := visibleEnd(ctx, tx, id)
 	if err == nil && e == nil {
@@ -37,9 +37,9 @@ func (rl *relations) farEnd(ctx context.Context, tx *db.Tx, id string) (*relatio
 	return e, err
 }
 
-// lookAgain joins edges that are stored at the same moment as the twins they
-// name: on PostgreSQL neither transaction sees the other, but whichever ends
-// last sees both.
+// lookAgain joins relationships that are stored at the same moment as the twins
+// they name: on PostgreSQL neither transaction sees the other, but whichever
+// ends last sees both.
 func (rl *relations) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
 	if tx.Dialect() != db.Postgres {
 		return
@@ -57,7 +57,7 @@ func (rl *relations) lookAgain(ctx context.Context, tx *db.Tx, ids ...string) {
 			}))
 		}
 		if err != nil {
-			rl.log.WarnContext(ctx, "edges that wait for a twin are not joined", "err", err.Error())
+			rl.log.WarnContext(ctx, "relationships that wait for a twin are not joined", "err", err.Error())
 		}
 	})
 }
@@ -73,8 +73,8 @@ func (rl *relations) warmAwaited(ctx context.Context, id string, page relationsh
 	return err
 }
 
-// awaited draws the edges that named a new twin before it was held here. Only a
-// DID that somebody chose can have been named. The fault is
+// awaited draws the relationships that named a new twin before it was held
+// here. Only a DID that somebody chose can have been named. The fault is
 // RELATIONSHIP_CLASS_MISMATCH when the twin is not what one of them needs.
 func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*relationship.Relationship, error) {
 	if !p.chosen {
@@ -106,8 +106,8 @@ func (rl *relations) awaited(ctx context.Context, tx *db.Tx, p *Prepared) ([]*re
 	return plans, nil
 }
 
-// settle stores what waiting edges have become. Their sources are locked. It
-// leaves out those that wait no more.
+// settle stores what waiting relationships have become. Their sources are
+// locked. It leaves out those that wait no more.
 func settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Relationship) ([]*relationship.Relationship, error) {
 	var out []*relationship.Relationship
 	for _, p := range waited {
@@ -125,8 +125,8 @@ func settle(ctx context.Context, tx *db.Tx, ws string, waited []*relationship.Re
 	return out, nil
 }
 
-// showJoined shows edges that have waited for a new twin at the twins that made
-// them.
+// showJoined shows relationships that have waited for a new twin at the twins
+// that made them.
 func (rl *relations) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited []*relationship.Relationship) error {
 	for _, p := range waited {
 		if p.Row.Mirror {
@@ -141,7 +141,7 @@ func (rl *relations) showJoined(ctx context.Context, tx *db.Tx, row *Row, waited
 	return nil
 }
 
-// rejoin shows an edge that has waited as it is now, at the twin that made it.
+// rejoin shows a relationship that has waited as it is now, at the twin that made it.
 func (rl *relations) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship) error {
 	row, err := findByNID(ctx, tx, ws, p.Self.NID)
 	if err != nil {
@@ -166,8 +166,8 @@ func (rl *relations) rejoin(ctx context.Context, tx *db.Tx, ws string, p *relati
 	return err
 }
 
-// joinSome joins some of the edges that wait for a twin, as far as they fit. It
-// returns where the list goes on, 0 at its end.
+// joinSome joins some of the relationships that wait for a twin, as far as they
+// fit. It returns where the list goes on, 0 at its end.
 func (rl *relations) joinSome(ctx context.Context, tx *db.Tx, id string, page relationship.Page) (int64, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	to, err := relationship.FindEnd(ctx, tx, ws, id)
@@ -208,7 +208,7 @@ func (rl *relations) joinSome(ctx context.Context, tx *db.Tx, id string, page re
 	return links[len(links)-1].NID, nil
 }
 
-// runJoin is the job that joins the edges that wait for a twin, some at a time.
+// runJoin is the job that joins the relationships that wait for a twin, some at a time.
 func (rl *relations) runJoin(ctx context.Context, r *job.Run) error {
 	var p joinJob
 	if err := r.Decode(&p); err != nil {

@@ -135,7 +135,7 @@ func (s *Service) Transition(ctx context.Context, id, ifMatch string, t Transiti
 
 // refuseEarly looks for dependants before the transaction does: a refusal,
 // which can be asked for again and again, must not cost the writer a look at
-// all edges of a large project. Success is final and happens once.
+// all relationships of a large project. Success is final and happens once.
 func (s *Service) refuseEarly(ctx context.Context, id, ifMatch string) error {
 	r, err := s.Find(ctx, s.db, id)
 	if err != nil || r.Status == StatusDeactivated || strings.TrimSpace(ifMatch) != "" && web.CheckMatch(ifMatch, r.Revision) != nil {

@@ -164,7 +164,7 @@ func restricted(message string) error {
 }
 
 // prepareGroups makes the groups an organisation is created with, and the
-// edges to them.
+// relationships to them.
 func (cr *creator) prepareGroups(ctx context.Context, org *Prepared, drafts []GroupDraft) error {
 	if len(drafts) == 0 {
 		drafts = []GroupDraft{{Name: defaultGroup}}
@@ -233,7 +233,8 @@ func (r *Row) render(ctx context.Context, e *Entity, act Action, before []byte) 
 	h.Write(body)
 	r.DID, r.Type, r.Class, r.DomainType, r.ProtocolVersion = e.DID, e.Type, e.Class, e.DomainType, e.ProtocolVersion
 	r.Project, r.Status, r.Revision, r.Name = e.Project, e.Status, e.Revision, cut(e.Name(), maxName)
-	// Whoever judges it learns of every edge it speaks by, also of those it has no room for.
+	// Whoever judges it learns of every relationship it speaks by, also of
+	// those it has no room for.
 	r.crowded = e.MoreRelationships && len(e.MissingRelationships) == 0 && !verdict.Speaks(e.DomainType)
 	r.UpdatedAt, r.Action, r.Actor, r.Reason = e.Updated.UnixMilli(), act.Name, e.UpdatedBy, act.Reason
 	r.RequestID, r.Hash, r.Body = web.RequestID(ctx), h.Sum(nil), body

@@ -30,11 +30,11 @@ type relations struct {
 	strict bool
 }
 
-// mayBind wants the caller to control the source of an edge that is declared
-// from its target, where that says something about the source: the members of a
-// group may act as the organisation it belongs to, and what an organisation
-// implements or an oracle verifies is theirs to say. Who may verify anything
-// may name any oracle.
+// mayBind wants the caller to control the source of a relationship that is
+// declared from its target, where that says something about the source: the
+// members of a group may act as the organisation it belongs to, and what an
+// organisation implements or an oracle verifies is theirs to say. Who may
+// verify anything may name any oracle.
 func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relationship.Relationship, at string) error {
 	if !p.Back || !p.ToGroup() && !relationship.Binds(p.Row.Role) {
 		return nil // the caller changes the source itself, or need not control it
@@ -53,7 +53,7 @@ func (rl *relations) mayBind(ctx context.Context, tx *db.Tx, ws string, p *relat
 	return err
 }
 
-// visibleEnd reads the other end of an edge. What does not exist for the
+// visibleEnd reads the other end of a relationship. What does not exist for the
 // caller is nil, as what is not held here.
 func visibleEnd(ctx context.Context, q db.Querier, id string) (*relationship.End, error) {
 	caller := web.CallerFrom(ctx)
@@ -73,9 +73,9 @@ func lock(ctx context.Context, tx *db.Tx, ends ...*relationship.End) error {
 	return relationship.Lock(ctx, tx, ends...)
 }
 
-// RelateTx adds an edge to a twin: by a word of the domain model, a role of its
-// protocol or a word of the caller's own. Both ends that show it get a new
-// revision. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_INVALID,
+// RelateTx adds a relationship to a twin: by a word of the domain model, a role
+// of its protocol or a word of the caller's own. Both ends that show it get a
+// new revision. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_INVALID,
 // ENTITY_DEACTIVATED, REFERENCE_NOT_FOUND, RELATIONSHIP_TARGET_NOT_FOUND,
 // RELATIONSHIP_CLASS_MISMATCH, RELATIONSHIP_EXISTS, RELATIONSHIP_LIMIT,
 // RELATIONSHIP_CYCLE, RELATIONSHIP_TOO_DEEP, CLAIM_NOT_VERIFIED,
@@ -152,7 +152,7 @@ func (rl *relations) warm(ctx context.Context, ids ...string) error {
 	return nil
 }
 
-// drawOne reads and locks both ends of an edge and checks what they tell.
+// drawOne reads and locks both ends of a relationship and checks what they tell.
 func (rl *relations) drawOne(ctx context.Context, tx *db.Tx, id string, d RelationDraft) (*relationship.Relationship, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	self, err := visibleEnd(ctx, tx, id)
@@ -216,10 +216,10 @@ func checkMax(ctx context.Context, tx *db.Tx, p *relationship.Relationship) erro
 	return relationship.TooMany("", p.Role)
 }
 
-// showSelf shows a new edge at the twin it was added to. There is an event even
-// when the record has no room for it.
+// showSelf shows a new relationship at the twin it was added to. There is an
+// event even when the record has no room for it.
 func (rl *relations) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relationship.Relationship, shown Relationship) error {
-	rl.noteEdge(tx, p)
+	rl.noteRelationship(tx, p)
 	next, err := rl.show(ctx, tx, row, p.OtherDomain(), shown)
 	if err != nil {
 		return err
@@ -230,10 +230,10 @@ func (rl *relations) showSelf(ctx context.Context, tx *db.Tx, row *Row, p *relat
 	return mayPlace(ctx, next.Project)
 }
 
-// showAt shows new edges at their other end, which they share.
+// showAt shows new relationships at their other end, which they share.
 func (rl *relations) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*relationship.Relationship) error {
 	other, self := plans[0].Other, plans[0].Self
-	rl.noteEdge(tx, plans[0])
+	rl.noteRelationship(tx, plans[0])
 	var shown []Relationship
 	for _, p := range plans {
 		shown = append(shown, p.Row.Shown(!p.Back))
@@ -249,8 +249,8 @@ func (rl *relations) showAt(ctx context.Context, tx *db.Tx, ws string, plans []*
 	return err
 }
 
-// show adds edges to a record. It returns nil when that leaves it as it is:
-// there is no room, and it waits for none of them.
+// show adds relationships to a record. It returns nil when that leaves it as it
+// is: there is no room, and it waits for none of them.
 func (rl *relations) show(ctx context.Context, tx *db.Tx, row *Row, other string, edges ...Relationship) (*Row, error) {
 	if row.crowded && !relationship.Places(row.Project, other, edges) {
 		return nil, nil
@@ -277,29 +277,29 @@ func (rl *relations) show(ctx context.Context, tx *db.Tx, row *Row, other string
 	return next, err
 }
 
-// noteEdge lets the keepers of rights know of an edge to a group.
-func (rl *relations) noteEdge(tx *db.Tx, p *relationship.Relationship) {
+// noteRelationship lets the keepers of rights know of a relationship to a group.
+func (rl *relations) noteRelationship(tx *db.Tx, p *relationship.Relationship) {
 	if p.ToGroup() {
 		rl.noteGroup(tx, "group")
 	}
 }
 
-// related is the change of a record by an edge.
+// related is the change of a record by a relationship.
 func related(typ string, r Relationship) Action {
 	name := "relate"
 	if typ == "relationship.removed" {
 		name = "unrelate"
 	}
-	return Action{Name: name, Event: typ, Data: edgeData(r), edges: true}
+	return Action{Name: name, Event: typ, Data: relationData(r), edges: true}
 }
 
-func edgeData(r Relationship) any {
+func relationData(r Relationship) any {
 	return map[string]any{"id": r.ID, "role": r.Role, "target": r.Target}
 }
 
-// tell appends an event about an edge of a twin.
+// tell appends an event about a relationship of a twin.
 func (rv *reviser) tell(ctx context.Context, tx *db.Tx, typ string, row *Row, r Relationship) error {
 	return rv.events.Append(ctx, tx, event.Event{
-		Workspace: row.Workspace, Type: typ, Subject: row.DID, Revision: row.Revision, Data: edgeData(r),
+		Workspace: row.Workspace, Type: typ, Subject: row.DID, Revision: row.Revision, Data: relationData(r),
 	})
 }

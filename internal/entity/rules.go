@@ -68,7 +68,7 @@ func deactivated() error {
 	return fault.New(fault.Conflict, "ENTITY_DEACTIVATED", "The entity is deactivated and cannot be changed.")
 }
 
-// drawer draws edges.
+// drawer draws relationships.
 func (rl *relations) drawer(ctx context.Context) relationship.Drawer {
 	return relationship.Drawer{Strict: rl.strict, Confirms: mayConfirm(ctx), Protocols: rl.protocols}
 }

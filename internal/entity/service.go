@@ -22,8 +22,8 @@ type Config struct {
 	Protocols *protocol.Service
 	Events    *event.Log
 	Idem      *once.Store // keeps the answers to Idempotency-Keys; none by default
-	// Jobs join the edges that have waited for a new twin, past the first
-	// hundred. Without it those stay as they are.
+	// Jobs join the relationships that have waited for a new twin, past the
+	// first hundred. Without it those stay as they are.
 	Jobs    *job.Service
 	Cursors web.Cursors
 	Log     *slog.Logger
@@ -45,7 +45,7 @@ type Config struct {
 	// a list like any other.
 	Speakers Speakers
 	// GroupChanged is called after a commit that changed a group, an
-	// organisation, or an edge between them. It must not block.
+	// organisation, or a relationship between them. It must not block.
 	GroupChanged func()
 	// At reads an earlier revision of a twin, by number or by time. Without
 	// it the parameter at is refused; the two below likewise.

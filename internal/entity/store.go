@@ -35,7 +35,7 @@ type Row struct {
 	Hash            []byte
 	Body            []byte
 
-	crowded bool  // a further edge would not change the record
+	crowded bool  // a further relationship would not change the record
 	stated  int64 // the last revision that changed what the twin says: no verdict, nor what follows from one
 }
 

@@ -33,7 +33,7 @@ func (cr *creator) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) 
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 { // it has edges or groups, or is refused
+		if n == 0 { // it has relationships or groups, or is refused
 			r, err := cr.StoreTx(ctx, tx, list[0])
 			if err != nil {
 				return nil, err
@@ -53,7 +53,7 @@ func (cr *creator) StoreAllTx(ctx context.Context, tx *db.Tx, list []*Prepared) 
 	return out, nil
 }
 
-// untilAwaited tells how many twins come before one that edges wait for.
+// untilAwaited tells how many twins come before one that relationships wait for.
 func (cr *creator) untilAwaited(ctx context.Context, tx *db.Tx, list []*Prepared) (int, error) {
 	var ids []string
 	for _, p := range list {
@@ -94,8 +94,8 @@ func (cr *creator) Ready(ctx context.Context, p *Prepared) (err error) {
 	return err
 }
 
-// storePlain stores twins without edges: the rows of all, then the index of
-// all, then the events in the order of the list.
+// storePlain stores twins without relationships: the rows of all, then the
+// index of all, then the events in the order of the list.
 func (cr *creator) storePlain(ctx context.Context, tx *db.Tx, list []*Prepared) error {
 	rows, events := make([][]any, len(list)), make([]*event.Prepared, len(list))
 	var props []propOf

@@ -15,11 +15,11 @@ func relationNotFound() error {
 	return fault.New(fault.NotFound, "RELATIONSHIP_NOT_FOUND", "The entity has no relationship with this id.")
 }
 
-// UnrelateTx ends an edge that a twin shows. It stays in the store for the
-// history. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_DEACTIVATED,
+// UnrelateTx ends a relationship that a twin shows. It stays in the store for
+// the history. Faults: ENTITY_NOT_FOUND, NOT_CONTROLLER, ENTITY_DEACTIVATED,
 // RELATIONSHIP_NOT_FOUND, MISSING_RELATIONSHIPS when an active twin needs it,
-// ORGANISATION_REQUIRES_GROUP, CLAIM_ALREADY_VERIFIED, CLAIM_ALREADY_CREDENTIAL,
-// KEY_RESTRICTED.
+// ORGANISATION_REQUIRES_GROUP, CLAIM_ALREADY_VERIFIED,
+// CLAIM_ALREADY_CREDENTIAL, KEY_RESTRICTED.
 func (rl *relations) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, reason string) error {
 	if err := checkReason(reason); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (rl *relations) UnrelateTx(ctx context.Context, tx *db.Tx, id, relation, re
 	if err := verdict.Kept(pl); err != nil {
 		return err
 	}
-	if err := checkGroupEdge(ctx, tx, pl); err != nil {
+	if err := checkGroupRelation(ctx, tx, pl); err != nil {
 		return err
 	}
 	if err := checkProducing(ctx, tx, caller.Workspace, pl, ""); err != nil {
@@ -82,7 +82,7 @@ func (rl *relations) Unrelate(ctx context.Context, id, relation, reason string) 
 	return rl.db.InTx(ctx, func(tx *db.Tx) error { return rl.UnrelateTx(ctx, tx, id, relation, reason) })
 }
 
-// openLink locks the ends of an edge that is about to end.
+// openLink locks the ends of a relationship that is about to end.
 func (rl *relations) openLink(ctx context.Context, tx *db.Tx, self *relationship.End, l *relationship.Row) (*relationship.Relationship, *Row, error) {
 	ws := web.CallerFrom(ctx).Workspace
 	pl := &relationship.Relationship{Self: self, Row: *l, Back: l.Src != self.NID}
@@ -115,9 +115,9 @@ func (rl *relations) openLink(ctx context.Context, tx *db.Tx, self *relationship
 	return pl, row, rl.mayChange(ctx, tx, row)
 }
 
-// checkGroupEdge keeps groups in their organisations: an active group has a
+// checkGroupRelation keeps groups in their organisations: an active group has a
 // parent, and an organisation an active group.
-func checkGroupEdge(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
+func checkGroupRelation(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	from, to := p.Ends()
 	if !p.ToGroup() || Status(to.Status) == StatusDeactivated || from.DomainType != "organisation" {
 		return nil
@@ -138,7 +138,7 @@ func checkLastGroup(ctx context.Context, tx *db.Tx, org *relationship.End, group
 	return fault.New(fault.Conflict, "ORGANISATION_REQUIRES_GROUP", "An organisation always has an active membership group; this is its last.")
 }
 
-// hide takes an edge that has ended off the records of its ends.
+// hide takes a relationship that has ended off the records of its ends.
 func (rl *relations) hide(ctx context.Context, tx *db.Tx, p *relationship.Relationship, row *Row, reason string) error {
 	shown := p.Row.Shown(p.Back)
 	next, err := rl.hideAt(ctx, tx, row, shown, reason)
@@ -152,7 +152,7 @@ func (rl *relations) hide(ctx context.Context, tx *db.Tx, p *relationship.Relati
 	} else if err := mayPlace(ctx, next.Project); err != nil {
 		return err
 	}
-	rl.noteEdge(tx, p)
+	rl.noteRelationship(tx, p)
 	if !p.Row.Mirror {
 		return nil
 	}
@@ -166,8 +166,8 @@ func (rl *relations) hide(ctx context.Context, tx *db.Tx, p *relationship.Relati
 	return rl.proofs(ctx).Follow(ctx, tx, p)
 }
 
-// hideAt takes an edge off one record and refuses when an active twin cannot do
-// without. It returns nil when the record stays as it is.
+// hideAt takes a relationship off one record and refuses when an active twin
+// cannot do without. It returns nil when the record stays as it is.
 func (rl *relations) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relationship, reason string) (*Row, error) {
 	e, err := row.Entity()
 	if err != nil {
@@ -203,7 +203,7 @@ func (rl *relations) hideAt(ctx context.Context, tx *db.Tx, row *Row, gone Relat
 }
 
 // projectOf finds the project of a twin after it has lost the one it had: that
-// of its first edge to one.
+// of its first relationship to one.
 func projectOf(ctx context.Context, tx *db.Tx, row *Row) (string, error) {
 	list, _, err := relationship.First(ctx, tx, row.NID)
 	if err != nil {

@@ -49,8 +49,8 @@ var uncarried = map[string]string{
 	"project":              `The project is not taken from here, and the twin is not in it. A relationship puts a twin into a project: relationships [{"role":"project","target":"did:…"}], in a table the same text in a column relationships.`,
 }
 
-// placed reports whether the row names no project, or has the edge that puts its
-// twin into the one it names, now or once later rows are stored.
+// placed reports whether the row names no project, or has the relationship that
+// puts its twin into the one it names, now or once later rows are stored.
 func (r *row) placed() bool {
 	project := r.said["project"]
 	if k := project.Kind(); k == 'n' || k == '"' && text(project) == "" {
@@ -174,8 +174,8 @@ func (ca *carrier) areForeign(ctx context.Context, named []string) (bool, error)
 }
 
 // make prepares the twin of a row. An organisation that contains groups gets no
-// other; a twin that is to stay a draft gets its edges once it is stored, for
-// one that has all it needs would be active.
+// other; a twin that is to stay a draft gets its relationships once it is
+// stored, for one that has all it needs would be active.
 func (ca *carrier) make(ctx context.Context, r *row) (*entity.Prepared, error) {
 	if r.status == entity.StatusDraft {
 		r.after, r.draft.Relationships = r.draft.Relationships, nil

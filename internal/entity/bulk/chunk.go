@@ -26,7 +26,7 @@ const (
 type outcome struct {
 	DID      string
 	Revision int64
-	Relation string // id of an edge
+	Relation string // id of a relationship
 	Action   string
 	Bytes    int           // of the record that was written
 	Body     []byte        // the record, for whoever asks All for it

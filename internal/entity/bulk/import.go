@@ -193,11 +193,11 @@ type importer struct {
 	resumed bool // an earlier attempt has stored rows
 }
 
-// passes stores the rows, then the edges to rows that came later, then ends the
-// twins that have ended: nothing refers to them any more.
+// passes stores the rows, then the relationships to rows that came later, then
+// ends the twins that have ended: nothing refers to them any more.
 func (w *importer) passes(ctx context.Context, open func() (*sheet.Reader, error)) error {
 	type pass = func(context.Context, *sheet.Reader) error
-	list := []pass{w.groups, w.all, w.edges}
+	list := []pass{w.groups, w.all, w.relationships}
 	for stage := range stages {
 		list = append(list, func(ctx context.Context, in *sheet.Reader) error { return w.end(ctx, in, stage) })
 	}

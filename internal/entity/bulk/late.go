@@ -48,8 +48,8 @@ func text(v jsontext.Value) string {
 	return s
 }
 
-// split tells the edges of the row at a place to twins of later rows from the
-// others.
+// split tells the relationships of the row at a place to twins of later rows
+// from the others.
 func (ca *carrier) split(all []entity.RelationDraft, at int64) (early, late []entity.RelationDraft) {
 	for _, d := range all {
 		if ca.lines[maphash.String(ca.seed, d.Target)] > at {
@@ -75,9 +75,9 @@ func (w *importer) told(ctx context.Context, q db.Querier, line int64) (ReportRo
 // to.
 type lateWork func(ctx context.Context, tx *db.Tx, told *ReportRow) (outcome, error)
 
-// edges adds the edges to twins of later rows, now that all are stored. A dry
-// run has none to add.
-func (w *importer) edges(ctx context.Context, in *sheet.Reader) error {
+// relationships adds the relationships to twins of later rows, now that all are
+// stored. A dry run has none to add.
+func (w *importer) relationships(ctx context.Context, in *sheet.Reader) error {
 	if !w.st.Late || w.p.DryRun || w.st.Stage > 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (w *importer) edges(ctx context.Context, in *sheet.Reader) error {
 			return nil
 		}
 		return func(ctx context.Context, tx *db.Tx, told *ReportRow) (outcome, error) {
-			return w.addEdges(ctx, tx, r, late, told)
+			return w.addRelationships(ctx, tx, r, late, told)
 		}
 	})
 }
@@ -182,9 +182,10 @@ func (w *importer) nextLate(ctx context.Context, in *sheet.Reader, work func(she
 	return lines, steps, nil
 }
 
-// addEdges adds edges to the twin of a row. One that only waited for them is
-// active then, as if it had been made with them, or what the row says it is.
-func (ca *carrier) addEdges(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (outcome, error) {
+// addRelationships adds relationships to the twin of a row. One that only waited for
+// them is active then, as if it had been made with them, or what the row says
+// it is.
+func (ca *carrier) addRelationships(ctx context.Context, tx *db.Tx, r *row, late []entity.RelationDraft, told *ReportRow) (outcome, error) {
 	o := outcome{Action: unchanged}
 	held, err := ca.entities.Find(ctx, tx, told.DID)
 	if err != nil {

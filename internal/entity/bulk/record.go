@@ -40,7 +40,7 @@ type row struct {
 
 	late   bool                   // it refers to later rows
 	stage  int                    // in which its twin ends
-	after  []entity.RelationDraft // edges of a twin that is to stay a draft
+	after  []entity.RelationDraft // relationships of a twin that is to stay a draft
 	groups []string               // DIDs of groups that become part of it
 }
 

@@ -81,8 +81,8 @@ func (n *takenNames) note(d *entity.Draft, record []byte) error {
 	return n.keep(d, record, func(map[string]jsontext.Value) error { return nil })
 }
 
-// expect remembers what can be told of a twin whose edges lead to others that
-// are not stored: not its status, but the project it will be in.
+// expect remembers what can be told of a twin whose relationships lead to
+// others that are not stored: not its status, but the project it will be in.
 func (n *takenNames) expect(d *entity.Draft, edges []entity.RelationDraft, record []byte) error {
 	return n.keep(d, record, func(members map[string]jsontext.Value) (err error) {
 		delete(members, "status")

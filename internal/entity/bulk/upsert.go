@@ -36,7 +36,7 @@ func (ca *carrier) prepare(ctx context.Context, row *row) (step, *entity.Prepare
 		}
 		return ca.create(ctx, tx, row, made)
 	}}
-	if err != nil || ca.p.DryRun || !row.plain() { // its edges may have to wait, which each must say for itself
+	if err != nil || ca.p.DryRun || !row.plain() { // its relationships may have to wait, which each must say for itself
 		return st, nil, nil
 	}
 	st.Bytes = made.Size()
@@ -70,7 +70,7 @@ func (ca *carrier) create(ctx context.Context, tx *db.Tx, row *row, made *entity
 	return o, err
 }
 
-// relations are the edges of a row to twins that are there when it is stored.
+// relations are the relationships of a row to twins that are there when it is stored.
 func (r *row) relations() []entity.RelationDraft {
 	return slices.Concat(r.draft.Relationships, r.after)
 }
@@ -138,7 +138,7 @@ func (r *row) says(record []byte) bool {
 	return err == nil && same(doc, record)
 }
 
-// relate adds an edge to a twin unless it is there.
+// relate adds a relationship to a twin unless it is there.
 func (ca *carrier) relate(ctx context.Context, tx *db.Tx, held *entity.Row, d entity.RelationDraft) (bool, error) {
 	e, err := held.Entity()
 	if err != nil {

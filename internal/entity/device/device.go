@@ -272,7 +272,7 @@ func deviceOf(e *entity.Entity) *Device {
 	}
 }
 
-// target is where the first edge of a role leads.
+// target is where the first relationship of a role leads.
 func target(e *entity.Entity, role string) string {
 	for _, r := range e.Relationships {
 		if r.Role == role && r.Source != "derived" {

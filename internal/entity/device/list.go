@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	listBudget   = 1000 // twins or edges a page looks at
+	listBudget   = 1000 // twins or relationships a page looks at
 	shownDevices = 100  // of a household
 )
 
@@ -208,9 +208,9 @@ func (s *Service) sources(ctx context.Context, ws string, links []link) (map[int
 	return out, err
 }
 
-// links lists edges of the role household to a DID, newest first: those to the
-// twin, if it is held here, and those from before it was. rest is where to go
-// on after as many edges as one request looks at, 0 at the end.
+// links lists relationships of the role household to a DID, newest first: those
+// to the twin, if it is held here, and those from before it was. rest is where
+// to go on after as many relationships as one request looks at, 0 at the end.
 func (s *Service) links(ctx context.Context, household string, below int64) (all []link, rest int64, err error) {
 	p := place{below, listBudget}
 	ws := web.CallerFrom(ctx).Workspace

@@ -31,8 +31,9 @@ const (
 	selectTypes  = `SELECT did, type, project FROM entities WHERE did IN (` + fifty + `) AND ws = $1`
 	selectSerial = `SELECT ` + twinColumns + ` FROM entities WHERE ws = $1 AND nid = (
 			SELECT nid FROM entity_externals WHERE ws = $1 AND value = $2 AND scheme = 'serial')`
-	// Edges of one role are few next to all edges of a household, but nobody
-	// can be sure: the caller bounds what is looked at and picks the role.
+	// Relationships of one role are few next to all relationships of a
+	// household, but nobody can be sure: the caller bounds what is looked at
+	// and picks the role.
 	selectEdgesIn  = `SELECT nid, src, role FROM relationships WHERE dst = $1 AND removed_at IS NULL AND ws = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
 	selectEdgesOut = `SELECT nid, src, role FROM relationships
 		WHERE ws = $1 AND dst_did = $2 AND dst = 0 AND removed_at IS NULL AND nid < $3 ORDER BY nid DESC LIMIT $4`
@@ -115,18 +116,18 @@ func bySerial(ctx context.Context, q db.Querier, ws, serial string) (*entity.Row
 	return r, nil
 }
 
-// link is an edge to a household.
+// link is a relationship to a household.
 type link struct {
 	nid, src int64
 	role     string
 }
 
-// edgesIn lists edges to a twin that is held here, newest first.
+// edgesIn lists relationships to a twin that is held here, newest first.
 func edgesIn(ctx context.Context, q db.Querier, ws string, dst int64, p place) ([]link, error) {
 	return scanLinks(q.Query(ctx, selectEdgesIn, dst, ws, p.below, p.limit))
 }
 
-// edgesOut lists edges to a DID that was not held here when they were made.
+// edgesOut lists relationships to a DID that was not held here when they were made.
 func edgesOut(ctx context.Context, q db.Querier, ws, did string, p place) ([]link, error) {
 	return scanLinks(q.Query(ctx, selectEdgesOut, ws, did, p.below, p.limit))
 }

@@ -207,15 +207,15 @@ func (s *Service) blankTwin(ctx context.Context, subject string) error {
 	})
 }
 
-// edgePage is how many edges are read at once.
+// edgePage is how many relationships are read at once.
 const edgePage = 100
 
 // people reports whether twins of a domain type are people or where they live.
 func people(domain string) bool { return domain == "household" || domain == "person" }
 
-// endEdges ends the edges of a person or a household to others held here, and
-// returns how many: they say who lives with whom. Edges to projects and to
-// devices stay.
+// endEdges ends the relationships of a person or a household to others held
+// here, and returns how many: they say who lives with whom. Relationships to
+// projects and to devices stay.
 func (s *Service) endEdges(ctx context.Context, r *entity.Row) (int64, error) {
 	if !people(r.DomainType) {
 		return 0, nil
@@ -245,7 +245,7 @@ func (s *Service) endEdges(ctx context.Context, r *entity.Row) (int64, error) {
 	return sum, nil
 }
 
-// endEdge ends one edge, unless it stays.
+// endEdge ends one relationship, unless it stays.
 func (s *Service) endEdge(ctx context.Context, r *entity.Row, l *relationship.Row) (bool, error) {
 	far := l.Dst
 	if far == r.NID {
@@ -258,7 +258,7 @@ func (s *Service) endEdge(ctx context.Context, r *entity.Row, l *relationship.Ro
 	if err != nil || other == nil || !people(other.DomainType) {
 		return false, err
 	}
-	return s.cfg.Entities.ForgetEdge(ctx, l)
+	return s.cfg.Entities.ForgetRelationship(ctx, l)
 }
 
 // blankPast blanks every earlier revision and returns how many there were.

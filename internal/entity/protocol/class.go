@@ -15,8 +15,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// maxRoleEdges is the most edges a role may ask for or allow.
-const maxRoleEdges = 10_000
+// maxRoleRelations is the most relationships a role may ask for or allow.
+const maxRoleRelations = 10_000
 
 // roleName is what a role looks like: a word that begins with a small letter.
 var roleName = regexp.MustCompile(`^[a-z][A-Za-z0-9_-]{0,63}$`)
@@ -183,11 +183,11 @@ func (r *Role) bounds(f roleForm, at string, c *fault.Checks) {
 	if f.Max != nil {
 		r.Max = *f.Max
 	}
-	if r.Min < 0 || r.Min > maxRoleEdges {
-		c.Add(at+"/min", "out_of_range", fmt.Sprintf("The value must be 0 to %d.", maxRoleEdges))
+	if r.Min < 0 || r.Min > maxRoleRelations {
+		c.Add(at+"/min", "out_of_range", fmt.Sprintf("The value must be 0 to %d.", maxRoleRelations))
 	}
-	if f.Max != nil && (r.Max < 1 || r.Max > maxRoleEdges || r.Max < r.Min) {
-		c.Add(at+"/max", "out_of_range", fmt.Sprintf("The value must be 1 to %d and not below min.", maxRoleEdges))
+	if f.Max != nil && (r.Max < 1 || r.Max > maxRoleRelations || r.Max < r.Min) {
+		c.Add(at+"/max", "out_of_range", fmt.Sprintf("The value must be 1 to %d and not below min.", maxRoleRelations))
 	}
 	switch f.RequiredFor {
 	case "":

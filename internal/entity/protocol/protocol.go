@@ -127,8 +127,8 @@ type Indexed struct {
 type Role struct {
 	Name        string
 	Class       string // class name as given, or the DID of a protocol
-	Min         int    // edges a twin needs
-	Max         int    // edges a twin may have; 0: any number
+	Min         int    // relationships a twin needs
+	Max         int    // relationships a twin may have; 0: any number
 	RequiredFor string // "active" or "claims"
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 )
 
-// End is a twin at one end of an edge, without its body.
+// End is a twin at one end of a relationship, without its body.
 type End struct {
 	NID             int64
 	DID             string
@@ -21,7 +21,7 @@ type End struct {
 	ProtocolVersion string
 	Project         string
 	Status          string
-	Crowded         bool // a further edge would not change its record
+	Crowded         bool // a further relationship would not change its record
 	Shared          bool // Lock shares it: it is needed as it is, and not changed
 }
 
@@ -81,7 +81,7 @@ func Lock(ctx context.Context, tx *db.Tx, ends ...*End) error {
 	for _, e := range ends {
 		shared := e.Crowded || e.Shared
 		err := e.lock(ctx, tx, shared)
-		if err == nil && shared && !e.Shared && !e.Crowded { // somebody has taken edges away
+		if err == nil && shared && !e.Shared && !e.Crowded { // somebody has taken relationships away
 			err = e.lock(ctx, tx, false)
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Missing lists the roles that must be filled before a twin can be active:
 // those its protocol asks for and the one the domain model does. count tells
-// how many edges that hold and are confirmed it shows under a word.
+// how many relationships that hold and are confirmed it shows under a word.
 func Missing(p *protocol.Protocol, domain string, count func(word string) int) []string {
 	out := []string{}
 	for _, r := range p.Roles() {
@@ -26,8 +26,8 @@ func Missing(p *protocol.Protocol, domain string, count func(word string) int) [
 	return out
 }
 
-// Counter counts the edges a record shows that hold at a moment. Those that are
-// unconfirmed fill nothing.
+// Counter counts the relationships a record shows that hold at a moment. Those
+// that are unconfirmed fill nothing.
 func Counter(e *twin.Entity, now time.Time) func(word string) int {
 	return func(word string) int {
 		n := 0
@@ -41,15 +41,16 @@ func Counter(e *twin.Entity, now time.Time) func(word string) int {
 }
 
 // Timed reports whether what a record misses may change by the clock alone: it
-// shows an edge that begins or ends at a moment, or not all its edges.
+// shows a relationship that begins or ends at a moment, or not all its
+// relationships.
 func Timed(e *twin.Entity) bool {
 	return e.MoreRelationships || slices.ContainsFunc(e.Relationships, func(r twin.Relationship) bool {
 		return !r.Since.IsZero() || !r.Until.IsZero()
 	})
 }
 
-// Words lists the words that count among what is missing, and how many edges
-// of each are enough.
+// Words lists the words that count among what is missing, and how many
+// relationships of each are enough.
 func Words(p *protocol.Protocol, domain string) map[string]int {
 	out := map[string]int{}
 	for _, r := range p.Roles() {
@@ -67,9 +68,9 @@ func Words(p *protocol.Protocol, domain string) map[string]int {
 	return out
 }
 
-// Belongs reports whether an edge makes the twin that shows it under a word part
-// of the project at the other end. other is the domain type of that end, ""
-// when it is not held here.
+// Belongs reports whether a relationship makes the twin that shows it under a
+// word part of the project at the other end. other is the domain type of that
+// end, "" when it is not held here.
 func Belongs(word, other string) bool {
 	switch word {
 	case Project, GeneratedBy, PartOf:
@@ -78,14 +79,14 @@ func Belongs(word, other string) bool {
 	return false
 }
 
-// Places reports whether edges make a twin part of a project it is not part of.
-// other is the domain type of their other end.
+// Places reports whether relationships make a twin part of a project it is not
+// part of. other is the domain type of their other end.
 func Places(project, other string, edges []twin.Relationship) bool {
 	return project == "" && slices.ContainsFunc(edges, func(r twin.Relationship) bool { return Belongs(r.Role, other) })
 }
 
-// Show adds an edge to a record. other is the domain type of its other end, ""
-// when that is not held here.
+// Show adds a relationship to a record. other is the domain type of its other
+// end, "" when that is not held here.
 func Show(e *twin.Entity, r twin.Relationship, other string) {
 	if len(e.Relationships) < twin.MaxRelations {
 		e.Relationships = append(e.Relationships, r)

@@ -10,11 +10,13 @@ import (
 
 // A project needs an organisation, an asset a project and a credential a claim,
 // as long as they are active: one that is not deactivated, or one that is not
-// held here and that somebody has confirmed, by an edge that holds. The first statements find such a parent, by
-// edges to the twin and by edges it has made itself. The others list the active twins that have no parent but one, in the
-// order of an index. Most edges of a large parent lead to twins that have gone:
-// $3 is their key in the index of statuses, which is dense where rows are not.
-// The range keeps SQLite from going to the row instead.
+// held here and that somebody has confirmed, by a relationship that holds. The
+// first statements find such a parent, by relationships to the twin and by
+// relationships it has made itself. The others list the active twins that have
+// no parent but one, in the order of an index. Most relationships of a large
+// parent lead to twins that have gone: $3 is their key in the index of
+// statuses, which is dense where rows are not. The range keeps SQLite from
+// going to the row instead.
 const (
 	selectParent = `SELECT p.nid FROM relationships o JOIN entities p ON p.nid = o.src
 		WHERE o.mirror = $1 AND o.role = $2 AND o.removed_at IS NULL AND p.status <> 'deactivated'` + holdsO3 + ` LIMIT $4`
@@ -45,8 +47,9 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
 			AND c.status = 'active'
 		ORDER BY r.dst_did LIMIT $2`
-	// The active twins that show an edge to one under a role of their protocol,
-	// and those that an edge of the domain model from it gives a role to.
+	// The active twins that show a relationship to one under a role of their
+	// protocol, and those that a relationship of the domain model from it gives
+	// a role to.
 	selectNamers = `SELECT r.nid, c.nid, c.did, c.project, c.protocol, c.protocol_version, r.role FROM relationships r JOIN entities c ON c.nid = r.src
 		WHERE r.dst = $1 AND r.removed_at IS NULL AND r.source = 'protocol'` + holdsR4 + `
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.src AND r.src)
@@ -57,14 +60,14 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM entities g WHERE g.status_key = $3 AND g.nid BETWEEN r.dst AND r.dst)
 			AND c.status = 'active' AND r.nid > $5
 		ORDER BY r.nid LIMIT $2`
-	// What is at the other end of the edges of a role and is not deactivated; 0
-	// for what is not held here and confirmed.
+	// What is at the other end of the relationships of a role and is not
+	// deactivated; 0 for what is not held here and confirmed.
 	selectTargets = `SELECT o.dst FROM relationships o LEFT JOIN entities p ON p.nid = o.dst
 		WHERE o.src = $1 AND o.role = $2 AND o.removed_at IS NULL AND o.unconfirmed = 0 AND (p.status IS NULL OR p.status <> 'deactivated')` + holdsO3 + `
 		ORDER BY o.dst_did LIMIT $4`
 
-	// Whatever its times are, the edge may come to hold, or what rests on it has
-	// counted. Few credentials of one claim are deactivated.
+	// Whatever its times are, the relationship may come to hold, or what rests
+	// on it has counted. Few credentials of one claim are deactivated.
 	selectOtherCredential = `SELECT c.did, c.project FROM relationships r JOIN entities c ON c.nid = r.dst
 		WHERE r.src = $1 AND r.role = 'becomes' AND r.removed_at IS NULL AND r.dst <> $2 AND c.status <> 'deactivated'
 		ORDER BY r.dst_did LIMIT 1`
@@ -82,11 +85,11 @@ type Dependant struct{ DID, Project string }
 // Search is how to look for dependants.
 type Search struct {
 	Gone  int64 // status key of deactivated twins
-	Now   int64 // ms; edges that do not hold then do not count
+	Now   int64 // ms; relationships that do not hold then do not count
 	Limit int
 
-	// Of Namers: list what is past an edge, and those whom edges from the twin
-	// give a role.
+	// Of Namers: list what is past a relationship, and those whom relationships
+	// from the twin give a role.
 	After int64
 	From  bool
 }
@@ -115,7 +118,7 @@ func Dependants(ctx context.Context, q db.Querier, p *End, s Search) ([]Dependan
 	return nil, nil
 }
 
-// Namer is an active twin that shows an edge to another one.
+// Namer is an active twin that shows a relationship to another one.
 type Namer struct {
 	Edge, NID int64
 	Dependant
@@ -123,8 +126,9 @@ type Namer struct {
 	Role              string // as it is stored
 }
 
-// Namers lists active twins that show an edge which holds to a twin: by a role
-// of their protocol or, with From, by an edge of the domain model from the twin.
+// Namers lists active twins that show a relationship which holds to a twin: by
+// a role of their protocol or, with From, by a relationship of the domain model
+// from the twin.
 func Namers(ctx context.Context, q db.Querier, nid int64, s Search) ([]Namer, error) {
 	args := []any{nid, s.Limit, s.Gone, s.Now, s.After}
 	var rows db.Rows
@@ -156,12 +160,12 @@ func scanDependants(rows db.Rows, err error) ([]Dependant, error) {
 	})
 }
 
-// Need is a parent that is looked for: one by an edge of a role to the twin,
-// or by an edge the twin has made itself by one of some words.
+// Need is a parent that is looked for: one by a relationship of a role to the
+// twin, or by a relationship the twin has made itself by one of some words.
 type Need struct {
 	Role  string
 	Words []string
-	Now   int64 // ms; the edge holds then
+	Now   int64 // ms; the relationship holds then
 }
 
 // Parent finds a parent of a twin that is not deactivated. nid is 0 for a
@@ -181,14 +185,15 @@ func (n Need) Parent(ctx context.Context, q db.Querier, child int64) (nid int64,
 }
 
 // Parents lists at most limit parents of a twin that are not deactivated, by
-// edges of the role.
+// relationships of the role.
 func (n Need) Parents(ctx context.Context, q db.Querier, child int64, limit int) ([]int64, error) {
 	return scanNIDs(q.Query(ctx, selectParent, child, n.Role, n.Now, limit))
 }
 
 // Targets lists at most limit twins that fill a role of a twin and are not
-// deactivated: by edges it has made under each of the words, and by edges of the
-// role to it. 0 stands for each that is not held here and confirmed.
+// deactivated: by relationships it has made under each of the words, and by
+// relationships of the role to it. 0 stands for each that is not held here and
+// confirmed.
 func (n Need) Targets(ctx context.Context, q db.Querier, child int64, limit int) ([]int64, error) {
 	var all []int64
 	for _, w := range n.Words {

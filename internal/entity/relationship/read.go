@@ -10,8 +10,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// First reads the edges a record shows, oldest first, and whether there are
-// more.
+// First reads the relationships a record shows, oldest first, and whether there
+// are more.
 func First(ctx context.Context, q db.Querier, nid int64) ([]twin.Relationship, bool, error) {
 	out, err := Out.List(ctx, q, nid, 0, twin.MaxRelations+1)
 	if err != nil {
@@ -63,8 +63,8 @@ func LackingAt(ctx context.Context, q db.Querier, e *End, roles []string, messag
 	return f
 }
 
-// waitsFor is an edge that would fill a role if it were confirmed; nil when
-// there is none.
+// waitsFor is a relationship that would fill a role if it were confirmed; nil
+// when there is none.
 func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
 	l, err := unconfirmed(ctx, q, nid, role)
 	if err != nil || l != nil || role != GeneratedBy {
@@ -73,8 +73,8 @@ func waitsFor(ctx context.Context, q db.Querier, nid int64, role string) (*Row, 
 	return unconfirmed(ctx, q, nid, Project)
 }
 
-// CountAll counts the edges of a twin that hold at a moment, in ms, and are
-// confirmed under words it needs, each up to what is enough.
+// CountAll counts the relationships of a twin that hold at a moment, in ms, and
+// are confirmed under words it needs, each up to what is enough.
 func CountAll(ctx context.Context, q db.Querier, nid int64, words map[string]int, now int64) (map[string]int, error) {
 	out := map[string]int{}
 	for word, least := range words {

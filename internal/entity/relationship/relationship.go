@@ -33,13 +33,13 @@ type Relationship struct {
 	Self, Other *End // Other is nil when the target is not held here
 	Row         Row  // without numbers and times
 	Word        string
-	Back        bool // Self is the target of the edge
+	Back        bool // Self is the target of the relationship
 	Role        protocol.Role
-	Misfit      error // why an edge that waited for its target cannot have it
+	Misfit      error // why a relationship that waited for its target cannot have it
 }
 
-// Ends are the source and the target of an edge; the target is nil when it is
-// not held here.
+// Ends are the source and the target of a relationship; the target is nil when
+// it is not held here.
 func (p *Relationship) Ends() (from, to *End) {
 	if p.Back {
 		return p.Other, p.Self
@@ -47,27 +47,27 @@ func (p *Relationship) Ends() (from, to *End) {
 	return p.Self, p.Other
 }
 
-// Ordered reports whether the edge could close a circle: only twins of one kind
-// contain each other.
+// Ordered reports whether the relationship could close a circle: only twins of
+// one kind contain each other.
 func (p *Relationship) Ordered() bool {
 	from, to := p.Ends()
 	return p.Row.Mirror && Orders(p.Row.Role) && from.DomainType == to.DomainType
 }
 
-// ToGroup reports whether the edge puts a group into an organisation or another
-// group.
+// ToGroup reports whether the relationship puts a group into an organisation or
+// another group.
 func (p *Relationship) ToGroup() bool {
 	_, to := p.Ends()
 	return p.Row.Mirror && p.Row.Role == Contains && to.DomainType == "group"
 }
 
-// Leans reports whether the edge may be the one by which an asset names the
-// project it needs. The project does not show it.
+// Leans reports whether the relationship may be the one by which an asset names
+// the project it needs. The project does not show it.
 func (p *Relationship) Leans() bool {
 	return p.Row.Role == Project && p.Other != nil && p.Self.DomainType == "asset"
 }
 
-// Same reports whether two plans are of one edge.
+// Same reports whether two plans are of one relationship.
 func (p *Relationship) Same(o *Relationship) bool {
 	return p.Row.Role == o.Row.Role && p.Row.Src == o.Row.Src && p.Row.DstDID == o.Row.DstDID
 }
@@ -88,7 +88,7 @@ func (p *Relationship) OtherDomain() string {
 	return p.Other.DomainType
 }
 
-// Shown is an edge as one of its ends shows it.
+// Shown is a relationship as one of its ends shows it.
 func (l *Row) Shown(atTarget bool) twin.Relationship {
 	r := twin.Relationship{
 		ID: ID(l.NID), Role: l.Role, Target: l.DstDID, External: l.Dst == 0, Unconfirmed: l.Unconfirmed,
@@ -100,7 +100,7 @@ func (l *Row) Shown(atTarget bool) twin.Relationship {
 	return r
 }
 
-// Drawer draws edges.
+// Drawer draws relationships.
 type Drawer struct {
 	Strict    bool // refuse targets that are not held here
 	Confirms  bool // whoever draws may say that such targets are what they should be
@@ -145,7 +145,7 @@ func (w Drawer) Draw(self, other *End, p *protocol.Protocol, d twin.RelationDraf
 	return pl, nil
 }
 
-// model makes an edge of the domain model.
+// model makes a relationship of the domain model.
 func (p *Relationship) model(rule Rule, inverse bool, at string) error {
 	self, other := p.Self, p.Other
 	if other == nil {
@@ -201,7 +201,7 @@ func (w Drawer) CheckClass(ctx context.Context, ws string, p *Relationship, at s
 	return mismatch(at, fmt.Sprintf("The role %s needs %s, and the target is %s.", p.Role.Name, p.Role.Class, p.Other.DomainType))
 }
 
-// TargetGone is the fault of an edge to a twin that is deactivated.
+// TargetGone is the fault of a relationship to a twin that is deactivated.
 func TargetGone(at string) error {
 	return fault.New(fault.Conflict, "ENTITY_DEACTIVATED", "The target of the relationship is deactivated.").
 		With(fault.Field{Pointer: at + "/target", Code: "deactivated", Detail: "This entity is deactivated."})
@@ -220,13 +220,13 @@ func lacks(role string) fault.Field {
 	return fault.Field{Pointer: "/relationships", Code: "missing", Detail: "The role " + role + " must be filled."}
 }
 
-// Exists is the fault of an edge that is there already.
+// Exists is the fault of a relationship that is there already.
 func Exists(at string) error {
 	return fault.New(fault.Conflict, "RELATIONSHIP_EXISTS", "The relationship exists already.").
 		With(fault.Field{Pointer: at, Code: "exists", Detail: "There is such a relationship already."})
 }
 
-// TooMany is the fault of an edge of a role that has all it may have.
+// TooMany is the fault of a relationship of a role that has all it may have.
 func TooMany(at string, r protocol.Role) error {
 	return fault.New(fault.Conflict, "RELATIONSHIP_LIMIT", "The role has all the relationships it may have.").
 		With(fault.Field{Pointer: at + "/role", Code: "too_many", Detail: fmt.Sprintf("The protocol allows %d of the role %s.", r.Max, r.Name)})
@@ -242,10 +242,10 @@ func Invalid(pointer, code, detail string) error {
 	return fault.New(fault.Invalid, "ENTITY_INVALID", "The entity is not valid.").With(fault.Field{Pointer: pointer, Code: code, Detail: detail})
 }
 
-// Once refuses an edge by which a claim becomes a credential while it has become
-// another that is not deactivated: what a claim says counts once. The claim is
-// locked. sees reports whether the caller may know of the twins of a project.
-// Fault: CLAIM_ALREADY_CREDENTIAL.
+// Once refuses a relationship by which a claim becomes a credential while it
+// has become another that is not deactivated: what a claim says counts once.
+// The claim is locked. sees reports whether the caller may know of the twins of
+// a project. Fault: CLAIM_ALREADY_CREDENTIAL.
 func Once(ctx context.Context, q db.Querier, l *Row, pointer string, sees func(project string) bool) error {
 	other, err := otherCredential(ctx, q, l.Src, l.Dst)
 	if err != nil || other == nil {

@@ -15,7 +15,7 @@ const (
 	Contains   = "contains"
 )
 
-// The same edges seen from their target.
+// The same relationships seen from their target.
 const (
 	ImplementedBy = "implementedBy"
 	GeneratedBy   = "generatedBy"
@@ -36,7 +36,7 @@ const anything = "*"
 // pair is a source and a target that may be joined.
 type pair struct{ From, To string }
 
-// Rule is one kind of edge of the domain model.
+// Rule is one kind of relationship of the domain model.
 type Rule struct {
 	Role    string // as stored, from source to target
 	Inverse string // as the target shows it
@@ -68,8 +68,8 @@ func Of(word string) (rule Rule, inverse, ok bool) {
 	return Rule{}, false, false
 }
 
-// Inverse is the word the target of an edge uses for it, "" when the edge is
-// none of the domain model.
+// Inverse is the word the target of a relationship uses for it, "" when the
+// relationship is none of the domain model.
 func Inverse(role string) string {
 	if r, inverse, ok := Of(role); ok && !inverse {
 		return r.Inverse
@@ -77,15 +77,15 @@ func Inverse(role string) string {
 	return ""
 }
 
-// Joins reports whether the rule allows an edge between these domain types.
+// Joins reports whether the rule allows a relationship between these domain types.
 func (r Rule) Joins(from, to string) bool {
 	return slices.ContainsFunc(r.Pairs, func(p pair) bool {
 		return p.From == from && (p.To == to || p.To == anything && to != "group")
 	})
 }
 
-// Partners lists the domain types at the other end of an edge of the rule, as
-// seen from a twin, for messages. anything is one of them.
+// Partners lists the domain types at the other end of a relationship of the
+// rule, as seen from a twin, for messages. anything is one of them.
 func (r Rule) Partners(domain string, inverse bool) []string {
 	var out []string
 	for _, p := range r.Pairs {
@@ -114,7 +114,7 @@ func Outside(word, domain string) bool {
 	return false
 }
 
-// Orders reports whether the edges of a role must not form a circle.
+// Orders reports whether the relationships of a role must not form a circle.
 func Orders(role string) bool { return role == Contains || role == Generates }
 
 // Required names the word by which a twin of a domain type must be joined to a
@@ -135,11 +135,11 @@ func Required(domain string) string {
 	return ""
 }
 
-// Leans tells which edges join a twin of a domain type to the parent it needs
-// while it is active: those of a role that lead to it, and those it has made
-// itself by one of words. role is "" when it needs none that must be alive: a
-// group stays with its organisation, and gives nothing once that has gone; a
-// claim stays with what produced it.
+// Leans tells which relationships join a twin of a domain type to the parent it
+// needs while it is active: those of a role that lead to it, and those it has
+// made itself by one of words. role is "" when it needs none that must be
+// alive: a group stays with its organisation, and gives nothing once that has
+// gone; a claim stays with what produced it.
 func Leans(domain string) (role string, words []string) {
 	switch domain {
 	case "project":
@@ -152,9 +152,10 @@ func Leans(domain string) (role string, words []string) {
 	return "", nil
 }
 
-// Binds reports whether an edge of a role says something about its source that
-// only those who control the source may say: what it implements, produces,
-// verifies or has become. A project takes in what others register in it.
+// Binds reports whether a relationship of a role says something about its
+// source that only those who control the source may say: what it implements,
+// produces, verifies or has become. A project takes in what others register in
+// it.
 func Binds(role string) bool {
 	return role == Implements || role == Produces || role == Verifies || role == Becomes
 }

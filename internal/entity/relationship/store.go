@@ -37,8 +37,8 @@ const (
 	confirmLink = `UPDATE relationships SET unconfirmed = 0 WHERE nid = $1 AND ws = $2 AND removed_at IS NULL AND unconfirmed <> 0`
 )
 
-// Insert stores an edge of a workspace. It returns false when it is there
-// already.
+// Insert stores a relationship of a workspace. It returns false when it is
+// there already.
 func Insert(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	var mirror any
 	if l.Mirror {
@@ -48,21 +48,21 @@ func Insert(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	return n > 0, db.Wrap("insert relationship", err)
 }
 
-// Removal says when, by whom and why an edge ended.
+// Removal says when, by whom and why a relationship ended.
 type Removal struct {
 	At     int64 // ms
 	By     string
 	Reason string
 }
 
-// Finish ends an edge of a workspace. It returns false when it has ended
+// Finish ends a relationship of a workspace. It returns false when it has ended
 // already.
 func Finish(ctx context.Context, tx *db.Tx, ws string, nid int64, r Removal) (bool, error) {
 	n, err := tx.Exec(ctx, finishLink, nid, ws, r.At, r.By, r.Reason)
 	return n > 0, db.Wrap("end relationship", err)
 }
 
-// The columns of an edge, in the order scan reads them.
+// The columns of a relationship, in the order scan reads them.
 const (
 	selectLink = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE nid = $1 AND ws = $2 AND removed_at IS NULL`
@@ -84,7 +84,7 @@ func scan(l *Row, row db.Row) error {
 	return err
 }
 
-// one reads an edge; nil when there is none.
+// one reads a relationship; nil when there is none.
 func one(row db.Row) (*Row, error) {
 	l := new(Row)
 	if err := scan(l, row); errors.Is(err, sql.ErrNoRows) {
@@ -95,25 +95,26 @@ func one(row db.Row) (*Row, error) {
 	return l, nil
 }
 
-// Find reads a current edge of a workspace; nil when there is none.
+// Find reads a current relationship of a workspace; nil when there is none.
 func Find(ctx context.Context, q db.Querier, ws string, nid int64) (*Row, error) {
 	return one(q.QueryRow(ctx, selectLink, nid, ws))
 }
 
-// Confirm notes that the target of an edge of a workspace is what it should be.
-// It returns false when the edge has ended, or was confirmed already.
+// Confirm notes that the target of a relationship of a workspace is what it
+// should be. It returns false when the relationship has ended, or was confirmed
+// already.
 func Confirm(ctx context.Context, tx *db.Tx, ws string, nid int64) (bool, error) {
 	n, err := tx.Exec(ctx, confirmLink, nid, ws)
 	return n > 0, db.Wrap("confirm relationship", err)
 }
 
-// unconfirmed reads a current edge of a role from a twin that nobody has
-// confirmed; nil when there is none.
+// unconfirmed reads a current relationship of a role from a twin that nobody
+// has confirmed; nil when there is none.
 func unconfirmed(ctx context.Context, q db.Querier, nid int64, role string) (*Row, error) {
 	return one(q.QueryRow(ctx, selectUnconfirmed, nid, role))
 }
 
-// Side is a way to look at the edges of a twin.
+// Side is a way to look at the relationships of a twin.
 type Side int
 
 // The sides.
@@ -123,8 +124,8 @@ const (
 	Mirrored             // to it, and shown by it too
 )
 
-// List reads at most limit current edges on a side of a twin past a number,
-// oldest first.
+// List reads at most limit current relationships on a side of a twin past a
+// number, oldest first.
 func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit int) ([]Row, error) {
 	var rows db.Rows
 	var err error
@@ -139,8 +140,8 @@ func (s Side) List(ctx context.Context, q db.Querier, nid, after int64, limit in
 	return db.Collect(rows, err, "list relationships", scan)
 }
 
-// An edge holds from its since on and until its until, where it has them. The
-// number of the place is that of the moment.
+// A relationship holds from its since on and until its until, where it has
+// them. The number of the place is that of the moment.
 const (
 	holds4  = ` AND (since IS NULL OR since <= $4) AND (until IS NULL OR until > $4)`
 	holdsO3 = ` AND (o.since IS NULL OR o.since <= $3) AND (o.until IS NULL OR o.until > $3)`
@@ -148,8 +149,8 @@ const (
 	holdsR4 = ` AND (r.since IS NULL OR r.since <= $4) AND (r.until IS NULL OR r.until > $4)`
 )
 
-// Holds reports whether an edge with these times holds at a moment. A time that
-// is zero is none.
+// Holds reports whether a relationship with these times holds at a moment. A
+// time that is zero is none.
 func Holds(since, until, now time.Time) bool {
 	return !since.After(now) && (until.IsZero() || until.After(now))
 }
@@ -157,8 +158,8 @@ func Holds(since, until, now time.Time) bool {
 const (
 	countOut    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL ORDER BY dst_did LIMIT $3) AS t`
 	countOutNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE src = $1 AND role = $2 AND removed_at IS NULL AND unconfirmed = 0` + holds4 + ` ORDER BY dst_did LIMIT $3) AS t`
-	// An incoming edge of the domain model: a twin has few that are not the
-	// one it needs.
+	// An incoming relationship of the domain model: a twin has few that are not
+	// the one it needs.
 	countIn    = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL LIMIT $3) AS t`
 	countInNow = `SELECT count(*) FROM (SELECT 1 FROM relationships WHERE mirror = $1 AND role = $2 AND removed_at IS NULL` + holds4 + ` LIMIT $3) AS t`
 	// The order is that of the index by source and role.
@@ -172,10 +173,10 @@ const (
 type Count struct {
 	Role string
 	Most int
-	Now  int64 // ms; only edges that hold then and are confirmed, 0 for all
+	Now  int64 // ms; only relationships that hold then and are confirmed, 0 for all
 }
 
-// Out counts the current edges from a twin.
+// Out counts the current relationships from a twin.
 func (c Count) Out(ctx context.Context, q db.Querier, nid int64) (n int, err error) {
 	if c.Now == 0 {
 		err = q.QueryRow(ctx, countOut, nid, c.Role, c.Most).Scan(&n)
@@ -185,7 +186,7 @@ func (c Count) Out(ctx context.Context, q db.Querier, nid int64) (n int, err err
 	return n, db.Wrap("count relationships", err)
 }
 
-// In counts the current edges of the domain model to a twin.
+// In counts the current relationships of the domain model to a twin.
 func (c Count) In(ctx context.Context, q db.Querier, nid int64) (n int, err error) {
 	if c.Now == 0 {
 		err = q.QueryRow(ctx, countIn, nid, c.Role, c.Most).Scan(&n)
@@ -201,8 +202,8 @@ func HasOtherGroup(ctx context.Context, q db.Querier, org, group int64) (bool, e
 	return db.Exists(q.QueryRow(ctx, selectOtherGroup, org, group), "look for groups")
 }
 
-// Parents reads the sources of the edges of a role of the domain model that
-// lead to a twin, at most limit.
+// Parents reads the sources of the relationships of a role of the domain model
+// that lead to a twin, at most limit.
 func Parents(ctx context.Context, q db.Querier, nid int64, role string, limit int) ([]int64, error) {
 	return scanNIDs(q.Query(ctx, selectParents, nid, role, limit))
 }
@@ -214,10 +215,10 @@ func scanNIDs(rows db.Rows, err error) ([]int64, error) {
 
 const prefix = "rel_"
 
-// ID is the name of an edge.
+// ID is the name of a relationship.
 func ID(nid int64) string { return prefix + strconv.FormatInt(nid, 10) }
 
-// ParseID reads the number of an edge, 0 when the text is no id of one.
+// ParseID reads the number of a relationship, 0 when the text is no id of one.
 func ParseID(id string) int64 {
 	digits, ok := strings.CutPrefix(id, prefix)
 	n, err := strconv.ParseInt(digits, 10, 64)

@@ -9,7 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Edges that wait: they name a twin that was not held here when they were made.
+// Relationships that wait: they name a twin that was not held here when they were made.
 const (
 	selectWaiting = `SELECT nid, src, dst, src_did, dst_did, role, mirror, since, until, source, added_at, added_by, unconfirmed
 		FROM relationships WHERE ws = $1 AND dst_did = $2 AND dst = 0 AND removed_at IS NULL AND nid > $3 ORDER BY nid LIMIT $4`
@@ -18,7 +18,7 @@ const (
 		SELECT w.did FROM want w
 		WHERE EXISTS (SELECT 1 FROM relationships r WHERE r.ws = $1 AND r.dst_did = w.did AND r.dst = 0 AND r.removed_at IS NULL)`
 	selectMissed = selectAwaited + ` AND EXISTS (SELECT 1 FROM entities e WHERE e.did = w.did AND e.ws = $1)`
-	// The same edge may have been made anew meanwhile.
+	// The same relationship may have been made anew meanwhile.
 	settleLink = `UPDATE relationships SET src = $3, src_did = $4, dst = $5, dst_did = $6, role = $7, mirror = $8, source = $9, unconfirmed = 0
 		WHERE nid = $1 AND ws = $2 AND dst = 0 AND removed_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM relationships o WHERE o.src = $3 AND o.role = $7 AND o.dst_did = $6 AND o.removed_at IS NULL AND o.nid <> $1)`
@@ -33,13 +33,13 @@ type Page struct {
 	Limit int
 }
 
-// Waiting lists current edges of a workspace that wait for a twin.
+// Waiting lists current relationships of a workspace that wait for a twin.
 func Waiting(ctx context.Context, q db.Querier, ws, id string, p Page) ([]Row, error) {
 	rows, err := q.Query(ctx, selectWaiting, ws, id, p.After, p.Limit)
 	return db.Collect(rows, err, "list relationships", scan)
 }
 
-// Awaited tells which of some DIDs edges of a workspace wait for.
+// Awaited tells which of some DIDs relationships of a workspace wait for.
 func Awaited(ctx context.Context, q db.Querier, ws string, ids ...string) ([]string, error) {
 	return eachTen(ids, ws, func(args []any) (db.Rows, error) { return q.Query(ctx, selectAwaited, args...) })
 }
@@ -70,8 +70,8 @@ func eachTen(ids []string, ws string, ask func(args []any) (db.Rows, error)) ([]
 	return out, nil
 }
 
-// Settle stores what a waiting edge has become, now that both its ends are held
-// here. It returns false when it does not wait any more.
+// Settle stores what a waiting relationship has become, now that both its ends
+// are held here. It returns false when it does not wait any more.
 func Settle(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	var mirror any
 	if l.Mirror {
@@ -81,9 +81,10 @@ func Settle(ctx context.Context, tx *db.Tx, ws string, l *Row) (bool, error) {
 	return n > 0, db.Wrap("settle relationship", err)
 }
 
-// Waiting draws edges of a workspace that named a twin before it was held here,
-// as they are once they are joined to it. One the twin cannot have says so in
-// Misfit. Those of deactivated twins stay as they are and are left out.
+// Waiting draws relationships of a workspace that named a twin before it was
+// held here, as they are once they are joined to it. One the twin cannot have
+// says so in Misfit. Those of deactivated twins stay as they are and are left
+// out.
 func (w Drawer) Waiting(ctx context.Context, q db.Querier, ws string, to *End, links []Row) ([]*Relationship, error) {
 	var plans []*Relationship
 	for _, l := range links {
@@ -115,8 +116,9 @@ func (w Drawer) Waiting(ctx context.Context, q db.Querier, ws string, to *End, l
 	return plans, nil
 }
 
-// Unfit is the fault of a new twin that cannot have an edge that waits for it.
-// named says that the caller may know of the twin that made the edge.
+// Unfit is the fault of a new twin that cannot have a relationship that waits
+// for it. named says that the caller may know of the twin that made the
+// relationship.
 func (p *Relationship) Unfit(named bool) error {
 	who := "Another entity"
 	if named {
@@ -130,8 +132,8 @@ func (p *Relationship) Unfit(named bool) error {
 		With(fault.Field{Pointer: "/did", Code: "class_mismatch", Detail: detail})
 }
 
-// ShowWaited shows edges that waited for a new twin in its record, before what
-// it shows besides: they are older.
+// ShowWaited shows relationships that waited for a new twin in its record,
+// before what it shows besides: they are older.
 func ShowWaited(e *twin.Entity, waited []*Relationship, besides []twin.Relationship) {
 	for _, p := range waited {
 		if p.Row.Mirror {

@@ -18,7 +18,7 @@ const (
 	maxControllers = 20        //
 	maxProperties  = 256 << 10 // bytes of JSON
 	maxMetadata    = 64 << 10  // bytes of JSON
-	MaxRecord      = 768 << 10 // bytes of a record without its edges; a PUT of it must fit a body
+	MaxRecord      = 768 << 10 // bytes of a record without its relationships; a PUT of it must fit a body
 	maxServices    = 100       //
 	MaxRelations   = 100       // in a draft, and shown in a record
 	MaxCredentials = 100       // shown in a record
@@ -76,7 +76,7 @@ type Patch struct {
 	Metadata        Object            `json:"metadata,omitzero"`
 }
 
-// RelationDraft is what an edge is made from.
+// RelationDraft is what a relationship is made from.
 type RelationDraft struct {
 	Role   string    `json:"role" doc:"A role of the protocol, a word of the domain model (implements or implementedBy, generates, produces, verifies, becomes, contains), or a word of your own." example:"operator"`
 	Target string    `json:"target" doc:"DID of the other twin." example:"did:ixo:org/stoves"`
@@ -131,8 +131,8 @@ func (d *Draft) checkGroups(c *fault.Checks) {
 	}
 }
 
-// Check names what is wrong with an edge, whatever its ends are. at is the
-// pointer of the draft.
+// Check names what is wrong with a relationship, whatever its ends are. at is
+// the pointer of the draft.
 func (d *RelationDraft) Check(c *fault.Checks, at string) {
 	if d.Role == "" {
 		c.Require(false, at+"/role")

@@ -94,7 +94,7 @@ type Endpoint struct {
 	Endpoint string `json:"endpoint" doc:"URL." example:"https://example.org/ingest"`
 }
 
-// Relationship is an edge as its record shows it.
+// Relationship is one as the record of a twin shows it.
 type Relationship struct {
 	ID          string    `json:"id" example:"rel_7310428377145344"`
 	Role        string    `json:"role" doc:"A role of the protocol, or a word of the domain model such as implements." example:"operator"`

@@ -224,9 +224,9 @@ func Late(pointer string) error {
 		With(fault.Field{Pointer: pointer, Code: "verified", Detail: "The verdict did not know of this change."})
 }
 
-// Kept refuses to end the edge by which a claim became a credential: what the
-// claim says has counted, and does until the credential is deactivated. A draft
-// is no credential yet. Fault: CLAIM_ALREADY_CREDENTIAL.
+// Kept refuses to end the relationship by which a claim became a credential:
+// what the claim says has counted, and does until the credential is
+// deactivated. A draft is no credential yet. Fault: CLAIM_ALREADY_CREDENTIAL.
 func Kept(p *relationship.Relationship) error {
 	if p.Row.Role != relationship.Becomes || !p.Row.Mirror {
 		return nil

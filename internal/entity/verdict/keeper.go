@@ -74,8 +74,8 @@ func (k Keeper) LockHolders(ctx context.Context, tx *db.Tx, credential int64) er
 	return k.lockAll(ctx, tx, append(nids, credential)...)
 }
 
-// Follow renews what shows credentials after an edge has come or gone: what a
-// claim became, or what produces it.
+// Follow renews what shows credentials after a relationship has come or gone:
+// what a claim became, or what produces it.
 func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relationship) error {
 	from, to := p.Ends()
 	switch {
@@ -101,8 +101,8 @@ func (k Keeper) Follow(ctx context.Context, tx *db.Tx, p *relationship.Relations
 	return err
 }
 
-// FollowAll is Follow for the edges of a new twin. It reports whether the twin
-// itself may show credentials now.
+// FollowAll is Follow for the relationships of a new twin. It reports whether
+// the twin itself may show credentials now.
 func (k Keeper) FollowAll(ctx context.Context, tx *db.Tx, plans []*relationship.Relationship) (produces bool, err error) {
 	for _, p := range plans {
 		if err := k.Follow(ctx, tx, p); err != nil {

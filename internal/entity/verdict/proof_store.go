@@ -20,7 +20,7 @@ const (
 			WHERE p.src = $1 AND p.role = '` + relationship.Produces + `' AND p.dst_did = b.src_did AND p.removed_at IS NULL) LIMIT 1`
 )
 
-// step asks for sources of the edges of a role that lead to a twin, after one.
+// step asks for sources of the relationships of a role that lead to a twin, after one.
 type step struct {
 	to    int64
 	role  string
@@ -28,7 +28,7 @@ type step struct {
 	limit int
 }
 
-// source is where an edge comes from.
+// source is where a relationship comes from.
 type source struct{ edge, src int64 }
 
 func sources(ctx context.Context, q db.Querier, s step) ([]source, error) {

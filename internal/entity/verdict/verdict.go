@@ -85,9 +85,9 @@ func Outlived(before, e *twin.Entity) bool {
 func Vouched(v twin.Verification) bool { return v.Status == Verified || len(v.Approvals) > 0 }
 
 // Restated reports whether a revision changes what the twin says, as far as its
-// record shows; for edges see Says. This is what a verdict is about. Controllers,
-// owner and status are not part of it. The version of its protocol is part of a
-// claim, because it defines the units.
+// record shows; for relationships see Says. This is what a verdict is about.
+// Controllers, owner and status are not part of it. The version of its protocol
+// is part of a claim, because it defines the units.
 func Restated(before, e *twin.Entity) bool {
 	return e.Type != before.Type || e.DomainType == claim && e.ProtocolVersion != before.ProtocolVersion ||
 		string(e.Properties.Value) != string(before.Properties.Value) || string(e.Metadata.Value) != string(before.Metadata.Value) ||
@@ -100,14 +100,14 @@ func Restated(before, e *twin.Entity) bool {
 
 const claim = "claim"
 
-// Says reports whether an edge is part of what a twin of a domain type says: of a
-// claim those that tell what it is about and what produced it, of a credential
-// those that tell what it became from. Who verifies a claim and what it has
-// become follows from verdicts.
+// Says reports whether a relationship is part of what a twin of a domain type
+// says: of a claim those that tell what it is about and what produced it, of a
+// credential those that tell what it became from. Who verifies a claim and what
+// it has become follows from verdicts.
 func Says(domain, role string) bool {
 	return Speaks(domain) && role != relationship.Verifies && role != relationship.VerifiedBy && role != relationship.Becomes
 }
 
-// Speaks reports whether edges are part of what a twin of a domain type says. Of
-// most twins they are not: others add them.
+// Speaks reports whether relationships are part of what a twin of a domain type
+// says. Of most twins they are not: others add them.
 func Speaks(domain string) bool { return domain == claim || domain == "credential" }
