@@ -85,7 +85,7 @@ func newLocal(core *app.Core, cfg *config.Config) (*local, error) {
 		return nil, fmt.Errorf("build the line: %w", err)
 	}
 	api := web.NewAPI(web.APIConfig{Name: "USSD", Errors: web.End, Gate: everybody{}, Log: slog.New(slog.DiscardHandler)})
-	sessions := ussd.New(ussd.Config{DB: core.DB, Key: core.Key, Packs: packs, Actions: l.accounts.Actions(), Gateways: gateways})
+	sessions := ussd.New(ussd.Config{DB: core.DB, Key: core.Key, Packs: packs, Actions: l.accounts.Actions(), Gateways: gateways, TextMode: wire.Mode(cfg.USSD.TextMode)})
 	sessions.Routes(api)
 	sessions.OperatorRoutes(api)
 	mux := http.NewServeMux()

@@ -127,7 +127,7 @@ type USSD struct {
 	GatewayOnly     bool           `env:"USSD_GATEWAY_ONLY" file:"gatewayOnly" default:"false" is:"boolean" doc:"Refuse every caller that is not a known gateway."`
 	SessionTTL      time.Duration  `env:"USSD_SESSION_TTL" file:"sessionTtl" default:"180s" is:"duration 10s 1d" doc:"How long a handset session may be silent."`
 	RateLimit       int            `env:"USSD_RATE_LIMIT" file:"rateLimit" default:"100" is:"integer 0 10000000" doc:"Requests per minute and address; 0: no limit."`
-	TextMode        string         `env:"USSD_TEXT_MODE" file:"textMode" default:"auto" is:"oneOf auto accumulated latest" doc:"What the text field of a request holds: accumulated is the whole dialog so far, latest is the newest input, auto finds out."`
+	TextMode        string         `env:"USSD_TEXT_MODE" file:"textMode" default:"accumulated" is:"textMode" doc:"What the text field of a request on /api/ussd holds: accumulated is all answers so far (1*2*3), so the same text again is the same request; latest is the newest answer alone. A gateway file declares its own."`
 	ServiceCodes    []string       `env:"USSD_SERVICE_CODES" alias:"ZM_SERVICE_CODES" file:"serviceCodes" is:"serviceCodes" doc:"Codes people dial; requests for other codes are refused. Empty: every code is accepted."`
 	Menu            string         `env:"USSD_MENU" file:"menu" default:"hearth" is:"text 4096" doc:"The menus: hearth, classic, or the path of a YAML file, which is read again when it changes."`
 	GatewaysFile    string         `env:"USSD_GATEWAYS_FILE" file:"gatewaysFile" is:"text 4096" doc:"YAML file with further gateways, in addition to those that are shipped."`

@@ -41,6 +41,21 @@ func area() kind[string] {
 	return k
 }
 
+// textMode is what the text of a USSD request holds. That a session finds it
+// out by itself is no choice any more: two equal first keys cannot be told
+// from one that the network sent twice.
+func textMode() kind[string] {
+	k := oneOf("accumulated", "latest")
+	parse := k.parse
+	k.parse = func(s string) (string, error) {
+		if strings.EqualFold(s, "auto") {
+			return "", errors.New("is no longer a mode: write latest if your gateway sends the newest answer alone, else leave the setting out")
+		}
+		return parse(s)
+	}
+	return k
+}
+
 // oracleDID is empty or a DID.
 func oracleDID() kind[string] {
 	return kind[string]{

@@ -75,6 +75,7 @@ var plainRules = map[string]func() rule{
 	"headerPairs":  func() rule { return is(headerPairs()) },
 	"pinKey":       func() rule { return is(pinKey()) },
 	"serviceCodes": func() rule { return is(list(serviceCode())) },
+	"textMode":     func() rule { return is(textMode()) },
 	"oracleDID":    func() rule { return is(oracleDID()) },
 	"mnemonic":     func() rule { return is(mnemonic()) },
 	"later":        func() rule { return is(later()) },

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -54,7 +55,7 @@ type DebugContext struct {
 	Language        string    `json:"language"`
 	Menu            string    `json:"menu" doc:"The menu pack and its version." example:"hearth 3f2a91c0b7de"`
 	Steps           int       `json:"steps"`
-	TextMode        string    `json:"textMode" enum:"auto,accumulated,latest"`
+	TextMode        string    `json:"textMode" enum:"accumulated,latest"`
 	Started         time.Time `json:"sessionStartTime"`
 	Updated         time.Time `json:"lastActivity"`
 	Expires         time.Time `json:"expiresAt"`
@@ -179,10 +180,18 @@ func (s *Service) info(h held) DebugInfo {
 		Context: &DebugContext{
 			SessionID: k.session, PhoneNumber: k.phone, ServiceCode: rec.code, Gateway: k.gateway, Message: rec.answer,
 			IsAuthenticated: st.Authenticated(), CustomerName: st.Vars["customerName"], Language: st.Lang, Menu: st.Pack + " " + st.Version,
-			Steps: st.Step, TextMode: [...]string{"auto", "accumulated", "latest"}[min(rec.mode, latest)],
+			Steps: st.Step, TextMode: textMode(rec.mode),
 			Started: time.UnixMicro(rec.started).UTC(), Updated: time.UnixMicro(rec.updated).UTC(), Expires: time.UnixMilli(h.row.expires).UTC(),
 		},
 	}
+}
+
+// textMode is the word for a mode.
+func textMode(m mode) string {
+	if m == latest {
+		return string(wire.Latest)
+	}
+	return string(wire.Accumulated)
 }
 
 // stateOf is the documented name of where a session stands.

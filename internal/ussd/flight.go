@@ -70,7 +70,7 @@ func tooSlow() error {
 // step does not end with the request: a gateway that hangs up early sends it
 // again.
 func (s *Service) answer(ctx context.Context, q *request) (outcome, error) {
-	t := ticket{q.key.id, q.Text}
+	t := ticket{q.key.id, q.whole()}
 	p := s.flights.part(&t)
 	timer := s.timers.Get().(*time.Timer)
 	timer.Reset(s.deadline)
@@ -156,7 +156,7 @@ func (s *Service) fly(ctx context.Context, f *flight, p *flightPart, stop <-chan
 // land ends a flight: its copies get what the step gave.
 func (s *Service) land(ctx context.Context, st *steps, p *flightPart) {
 	f := st.f
-	t := ticket{f.q.key.id, f.q.Text}
+	t := ticket{f.q.key.id, f.q.whole()}
 	p.mu.Lock()
 	f.out, f.err, f.over = st.out, st.err, true
 	if f.done != nil {

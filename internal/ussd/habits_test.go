@@ -1,6 +1,7 @@
 package ussd_test
 
 import (
+	"log/slog"
 	"net/url"
 	"runtime"
 	"slices"
@@ -66,33 +67,35 @@ func TestHabits(t *testing.T) {
 		turns   []turn
 		effects []string
 	}{
-		{"accumulated text", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}, {"2*Jane*00", atPIN}, {"2*Jane*00*" + pinOfAll, atDone}}, []string{"join Jane/"}},
-		{"newest text only", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"Jane", atTown}, {"00", atPIN}, {pinOfAll, atDone}}, []string{"join Jane/"}},
-		{"newest only with the same key twice", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1", atSent}, {"0", atHome}}, []string{"send reading"}},
+		{"accumulated text", "", []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}, {"2*Jane*00", atPIN}, {"2*Jane*00*" + pinOfAll, atDone}}, []string{"join Jane/"}},
+		{"newest text only", "", []turn{{"", atHome}, {"2", atName}, {"Jane", atTown}, {"00", atPIN}, {pinOfAll, atDone}}, []string{"join Jane/"}},
+		{"the first key three times", "", []turn{{"", atHome}, {"1", atRead}, {"1", "=1"}, {"1", "=1"}, {"1*1", atSent}, {"1", "=4"}}, []string{"send reading"}},
+		{"newest only, shown by the second key", "", []turn{{"", atHome}, {"1", atRead}, {"0", atHome}, {"1", atRead}, {"1", atSent}, {"0", atHome}}, []string{"send reading"}},
+		{"newest only, shown by the second answer", "", []turn{{"", atHome}, {"2", atName}, {"Jane", atTown}, {"Jane", atPIN}}, nil},
 		{"newest only, fixed", wire.Latest, []turn{{"", atHome}, {"1", atRead}, {"1", atSent}, {"0", atHome}}, []string{"send reading"}},
-		{"redelivery", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1*1", "=2"}, {"1*1", "=2"}}, []string{"send reading"}},
+		{"redelivery", "", []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1*1", "=2"}, {"1*1", "=2"}}, []string{"send reading"}},
 		{"redelivery of the first answer", wire.Accumulated, []turn{{"", atHome}, {"1", atRead}, {"1", "=1"}, {"1*1", atSent}}, []string{"send reading"}},
-		{"redelivery of the first answer, understood late", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"2", "CON A name has letters."}, {"2*Jane", atTown}}, nil},
-		{"doubled first dial", wire.Auto, []turn{{"", atHome}, {"", "=0"}, {"1", atRead}, {"", "=2"}}, nil},
-		{"deep dial", wire.Auto, []turn{{"1*1", atSent}, {"1*1", "=0"}, {"0", atHome}}, []string{"send reading"}},
+		{"redelivery of the first answer, then the next", "", []turn{{"", atHome}, {"2", atName}, {"2", "=1"}, {"2*Jane", atTown}}, nil},
+		{"doubled first dial", "", []turn{{"", atHome}, {"", "=0"}, {"1", atRead}, {"", "=2"}}, nil},
+		{"deep dial", "", []turn{{"1*1", atSent}, {"1*1", "=0"}, {"0", atHome}}, []string{"send reading"}},
 		{"deep dial of an accumulating gateway", wire.Accumulated, []turn{{"1*1", atSent}, {"1*1", "=0"}, {"1*1*0", atHome}}, []string{"send reading"}},
-		{"deep dial, then newest only", wire.Auto, []turn{{"2*Jane", atTown}, {"Kisumu", atPIN}, {pinOfAll, atDone}}, []string{"join Jane/Kisumu"}},
-		{"dialled code as the first text", wire.Auto, []turn{{"*2233#", atHome}, {"1", atRead}}, nil},
+		{"deep dial, then newest only", "", []turn{{"2*Jane", atTown}, {"Kisumu", atPIN}, {pinOfAll, atDone}}, []string{"join Jane/Kisumu"}},
+		{"dialled code as the first text", "", []turn{{"*2233#", atHome}, {"1", atRead}}, nil},
 		{"shorter text", wire.Accumulated, []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1", "=2"}, {"", "=2"}, {"1*1*0", atHome}, {"1*1", "=5"}}, []string{"send reading"}},
-		{"lost requests", wire.Auto, []turn{{"", atHome}, {"2*Jane*00", atPIN}, {"2*Jane*00*" + pinOfAll, atDone}}, []string{"join Jane/"}},
-		{"blank answer", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1*", noGood}, {"1**1", atSent}}, []string{"send reading"}},
+		{"lost requests", "", []turn{{"", atHome}, {"2*Jane*00", atPIN}, {"2*Jane*00*" + pinOfAll, atDone}}, []string{"join Jane/"}},
+		{"blank answer", "", []turn{{"", atHome}, {"1", atRead}, {"1*", noGood}, {"1**1", atSent}}, []string{"send reading"}},
 		{"blank answer, newest only", wire.Latest, []turn{{"", atHome}, {"1", atRead}, {"", noGood}, {"1", atSent}}, []string{"send reading"}},
-		{"blanks around the answers", wire.Auto, []turn{{"", atHome}, {"2", atName}, {"2*Jane ", atTown}, {"2*Jane * 00", atPIN}}, nil},
-		{"exit", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1**", goodbye}, {"1**", "=2"}, {"1", "=2"}}, nil},
-		{"exit, newest only", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"*", goodbye}, {"*", "=2"}}, nil},
-		{"exit at once", wire.Auto, []turn{{"*", goodbye}, {"*", "=0"}}, nil},
+		{"blanks around the answers", "", []turn{{"", atHome}, {"2", atName}, {"2*Jane ", atTown}, {"2*Jane * 00", atPIN}}, nil},
+		{"exit", "", []turn{{"", atHome}, {"1", atRead}, {"1**", goodbye}, {"1**", "=2"}, {"1", "=2"}}, nil},
+		{"exit, newest only", "", []turn{{"", atHome}, {"1", atRead}, {"*", goodbye}, {"*", "=2"}}, nil},
+		{"exit at once", "", []turn{{"*", goodbye}, {"*", "=0"}}, nil},
 		{"exit is the last part only", wire.Accumulated, []turn{{"1***1", atSent}}, []string{"send reading"}},
 		{"text after an exit", wire.Accumulated, []turn{{"", atHome}, {"*", goodbye}, {"**1", "=1"}}, nil},
-		{"id used again after an exit", wire.Auto, []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1*1**", goodbye}, {"", atHome}, {"1*1", atSent}}, []string{"send reading", "send reading"}},
+		{"id used again after an exit", "", []turn{{"", atHome}, {"1", atRead}, {"1*1", atSent}, {"1*1**", goodbye}, {"", atHome}, {"1*1", atSent}}, []string{"send reading", "send reading"}},
 		{"words for keys", wire.Latest, []turn{{"", atHome}, {"1", atRead}, {"Back", atHome}, {"EXIT", goodbye}}, nil},
-		{"another text altogether", wire.Accumulated, []turn{{"", atHome}, {"1", atRead}, {"2", atName}, {"2*Jane", atTown}}, nil},
-		{"a repeated walk has its effects once", wire.Accumulated, []turn{{"1*1", atSent}, {"2", atName}, {"1*1", "=0"}}, []string{"send reading"}},
-		{"end node", wire.Auto, []turn{{"", atHome}, {"5", "END Closed."}, {"5", "=1"}, {"", atHome}}, nil},
+		{"another text altogether", wire.Accumulated, []turn{{"", atHome}, {"1", atRead}, {"2*Jane", atTown}, {"2*Jane*00", atPIN}}, nil},
+		{"a repeated walk has its effects once", wire.Accumulated, []turn{{"1*1", atSent}, {"2*Jane", atTown}, {"1*1", "=0"}}, []string{"send reading"}},
+		{"end node", "", []turn{{"", atHome}, {"5", "END Closed."}, {"5", "=1"}, {"", atHome}}, nil},
 		{"wrong PIN counts once", wire.Accumulated, []turn{{"", atHome}, {"3", atLogin}, {"3*0000", "CON Wrong PIN."}, {"3*0000", "=2"}, {"3*0000*" + pinOfAll, "CON Hello Asha."}}, []string{"wrong"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -182,6 +185,7 @@ func TestParallelNewest(t *testing.T) {
 		entered, leave := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		slow := func(cfg *ussd.Config) {
+			cfg.TextMode = wire.Latest
 			cfg.Actions = actions(func(machine.ActionCall) error {
 				once.Do(func() { close(entered) })
 				<-leave
@@ -204,6 +208,85 @@ func TestParallelNewest(t *testing.T) {
 		wg.Wait()
 		if same := slices.Compact(slices.Clone(answers)); len(same) != 1 || same[0] != "CON Sent 1 so far.\n0. Back\n*. Exit" {
 			t.Errorf("copies = %q, want one answer", answers)
+		}
+	})
+}
+
+// TestFirstKeyOnTwoInstances sends copies of the first key, which leads to an
+// effect, to two instances at once, and one more when all is over.
+func TestFirstKeyOnTwoInstances(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		c := newClock()
+		sends := func(c *ussd.Config) {
+			c.Packs = &packs{[]*menu.Pack{readPack(t, "sw: Soma}, to: read}", "sw: Soma}, to: read.send}")}}
+		}
+		lines := []*line{newLine(t, d, c, sends), newLine(t, d, c, sends)}
+		for _, session := range []string{"s1", "s2", "s3"} {
+			lines[0].play(session, []turn{{"", atHome}})
+			answers := make([]string, 6)
+			var wg sync.WaitGroup
+			for i := range answers {
+				wg.Go(func() { answers[i] = lines[i%2].send(session, phone1, "1") })
+			}
+			wg.Wait()
+			answers = append(answers, lines[1].send(session, phone1, "1"))
+			if same := slices.Compact(slices.Clone(answers)); len(same) != 1 || !strings.HasPrefix(same[0], atSent) {
+				t.Errorf("copies = %q, want one answer", answers)
+			}
+		}
+		if got := lines[0].effects(phone1); len(got) != 3 {
+			t.Errorf("effects = %q, want one a session", got)
+		}
+	})
+}
+
+// TestNumberedSteps has a gateway that sends the newest answer alone with the
+// number of the step: a request with the number and text of an earlier one is
+// its copy, also when it comes late; equal answers in a row are two answers.
+func TestNumberedSteps(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		c := newClock()
+		lines := []*line{newLine(t, d, c), newLine(t, d, c)}
+		turns := 0
+		for _, tt := range []struct{ kind, step, text, want string }{
+			{"Initiation", "1", "*2233#", "Welcome to Small"},
+			{"Response", "2", "1", "This text is longer"},
+			{"Response", "2", "1", "This text is longer"},
+			{"Response", "3", "1", "Sent 1 so far."},
+			{"Response", "3", "1", "Sent 1 so far."},
+			{"Response", "2", "1", "Sent 1 so far."}, // late: where the session stands
+			{"Response", "4", "0", "Welcome to Small"},
+		} {
+			turns++
+			body := `{"Type":"` + tt.kind + `","Sequence":"` + tt.step + `","Message":"` + tt.text + `","ServiceCode":"*2233#","Mobile":"233200000001","SessionId":"h1"}`
+			if got := lines[turns%2].post("/api/ussd/hubtel", "application/json", body).Body.String(); !strings.Contains(got, tt.want) {
+				t.Errorf("turn %d: %s %q = %s, want %q", turns, tt.kind, tt.text, got, tt.want)
+			}
+		}
+		if got := lines[0].effects("+233200000001"); len(got) != 1 {
+			t.Errorf("effects = %q, want one", got)
+		}
+	})
+}
+
+// TestNewestOnlyIsLogged names the setting once for a session that does not
+// accumulate.
+func TestNewestOnlyIsLogged(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		var log strings.Builder
+		l := newLine(t, d, newClock(), func(c *ussd.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		l.play("s1", []turn{{"", atHome}, {"2", atName}, {"2*Jane", atTown}, {"2*Jane*00", atPIN}})
+		if log.Len() > 0 {
+			t.Errorf("log of texts that accumulate = %q, want none", log.String())
+		}
+		l.play("s2", []turn{{"", atResume}, {"2", atHome}, {"1", atRead}, {"0", atHome}})
+		if got := log.String(); strings.Count(got, "USSD_TEXT_MODE=latest") != 1 {
+			t.Errorf("log = %q, want the setting once", got)
 		}
 	})
 }
@@ -281,6 +364,9 @@ func sweep(t *testing.T, l *line) {
 	}
 }
 
+// newest declares that texts hold the newest answer alone.
+func newest(c *ussd.Config) { c.TextMode = wire.Latest }
+
 // TestRestart goes on with another service on the same store, and with one
 // that has another version of the pack.
 func TestRestart(t *testing.T) {
@@ -289,16 +375,15 @@ func TestRestart(t *testing.T) {
 		withEffects(t, d)
 		c := newClock()
 		newLine(t, d, c).play("acc", []turn{{"", atHome}, {"2", atName}})
-		newLine(t, d, c).play("acc", []turn{{"2", "CON A name has letters."}, {"2*Jane", atTown}})
-		newLine(t, d, c).play("new", []turn{{"", atResume}, {"2", atHome}, {"2", atName}})
+		newLine(t, d, c).play("acc", []turn{{"2", atName}, {"2*Jane", atTown}})
+		newLine(t, d, c, newest).play("new", []turn{{"", atResume}, {"2", atHome}, {"2", atName}})
 		changed := func(cfg *ussd.Config) { cfg.Packs = &packs{[]*menu.Pack{readPack(t, "Choose a PIN", "Select a PIN")}} }
-		l := newLine(t, d, c, changed)
-		l.play("acc", []turn{{"2*Jane", "CON Jane, your town?"}, {"2*Jane*00", "CON Select a PIN"}})
-		l.play("new", []turn{{"Jane", atTown}, {"00", "CON Select a PIN"}})
+		newLine(t, d, c, changed).play("acc", []turn{{"2*Jane", "CON Jane, your town?"}, {"2*Jane*00", "CON Select a PIN"}})
+		newLine(t, d, c, changed, newest).play("new", []turn{{"Jane", atTown}, {"00", "CON Select a PIN"}})
 		both := func(cfg *ussd.Config) {
 			cfg.Packs = &packs{[]*menu.Pack{readPack(t), readPack(t, "Choose a PIN", "Select a PIN")}}
 		}
-		newLine(t, d, c, both).play("new", []turn{{"1", "CON Five digits.\nSelect a PIN"}})
+		newLine(t, d, c, both, newest).play("new", []turn{{"1", "CON Five digits.\nSelect a PIN"}})
 	})
 }
 

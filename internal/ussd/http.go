@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -141,24 +142,14 @@ func (s *Service) readStep(r *http.Request, g *wire.Gateway) (request, error) {
 		return request{Request: q}, err
 	}
 	q.Gateway, q.Text = g.Name, tidy(q.Text)
-	m := q.Mode
-	if g.Name == "" && s.cfg.TextMode != "" && s.cfg.TextMode != wire.Auto {
-		m = s.cfg.TextMode // the operator knows
+	m := latest
+	if cmp.Or(q.Mode, s.cfg.TextMode) != wire.Latest {
+		m, q.Step = accumulated, "" // its text tells a request apart
+		if strings.Count(q.Text, "*") > maxParts {
+			return request{Request: q}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text holds too many answers.")
+		}
 	}
-	if m != wire.Latest && strings.Count(q.Text, "*") > maxParts {
-		return request{Request: q}, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The text holds too many answers.")
-	}
-	return request{Request: q, key: newKey(q.SessionID, q.Phone, g.Name, q.ServiceCode), mode: modeFrom(m)}, nil
-}
-
-func modeFrom(m wire.Mode) mode {
-	switch m {
-	case wire.Accumulated:
-		return accumulated
-	case wire.Latest:
-		return latest
-	}
-	return unknown
+	return request{Request: q, key: newKey(q.SessionID, q.Phone, g.Name, q.ServiceCode), mode: m}, nil
 }
 
 // answers reports whether a code is one of the line's, or one of them with more

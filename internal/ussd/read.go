@@ -1,6 +1,7 @@
 package ussd
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +26,6 @@ const (
 type reading struct {
 	meaning meaning
 	mode    mode
-	guess   bool
 	parts   []part
 	stepped bool // parts are told apart by step, not by the text up to them
 }
@@ -34,10 +34,18 @@ type reading struct {
 type request struct {
 	wire.Request
 	key  key
-	mode mode // unknown leaves it to the session
+	mode mode
 	// copied says that the same request was on its way already when this one
 	// came in, or that its answer never reached the gateway.
 	copied bool
+}
+
+// whole is the text with what else tells the request apart.
+func (q *request) whole() string {
+	if q.Step == "" {
+		return q.Text
+	}
+	return q.Step + between + q.Text
 }
 
 // first reads a request that has no session.
@@ -59,7 +67,6 @@ func (r *record) again(q *request) reading {
 		next.parts = nil
 	case q.Text != "" && q.mode != latest && r.mode != latest && q.Kind != wire.Start:
 		next.meaning = rebuild
-		next.mode = r.modeOf(q)
 	}
 	return next
 }
@@ -72,27 +79,26 @@ func (r *record) read(q *request, m *marker, now int64) reading {
 	case r.state.Done:
 		return r.readDone(q, m)
 	}
-	switch mode := r.modeOf(q); mode {
-	case latest:
+	if q.mode == latest || r.mode == latest {
 		return r.readLatest(q, m)
-	case accumulated:
-		if parts, ok := r.extended(q, m); ok {
-			return reading{meaning: inputs, mode: mode, parts: parts}
-		}
-		if r.saw(q, m) {
-			return reading{meaning: repeat}
-		}
-		return reading{meaning: rebuild, mode: mode, parts: split(q.Text, 0)}
 	}
-	return r.readUnknown(q, m)
+	parts, ok := r.extended(q, m)
+	switch {
+	case ok:
+		return reading{meaning: inputs, mode: accumulated, parts: parts}
+	case r.saw(q, m):
+		return reading{meaning: repeat}
+	case !strings.Contains(q.Text, "*"):
+		// No text that accumulates loses what it had: this one is the newest
+		// answer alone.
+		return answer(q)
+	}
+	return reading{meaning: rebuild, mode: accumulated, parts: split(q.Text, 0)}
 }
 
-// modeOf is what the gateway says, else what the session has found out.
-func (r *record) modeOf(q *request) mode {
-	if q.mode != unknown {
-		return q.mode
-	}
-	return r.mode
+// answer takes the text of a request as one answer.
+func answer(q *request) reading {
+	return reading{meaning: inputs, mode: latest, stepped: true, parts: []part{{text: q.Text}}}
 }
 
 // readStart reads what the gateway says is a first dial. Soon after the call
@@ -132,34 +138,10 @@ func (r *record) readDone(q *request, m *marker) reading {
 
 func (r *record) readLatest(q *request, m *marker) reading {
 	switch {
-	case q.copied && r.last(q, m), q.Text == "" && r.state.Step == 0:
+	case (q.copied || q.Step != "") && r.last(q, m), q.Text == "" && r.state.Step == 0:
 		return reading{meaning: repeat}
 	}
-	return reading{meaning: inputs, mode: latest, stepped: true, parts: []part{{text: q.Text}}}
-}
-
-// readUnknown reads a request as long as texts have not told whether they
-// accumulate: the first answer looks the same either way.
-func (r *record) readUnknown(q *request, m *marker) reading {
-	switch {
-	case q.Text == "", q.copied && r.last(q, m), strings.Contains(q.Text, "*") && r.last(q, m):
-		// Nobody types a star into an answer: more than one was dialled at once.
-		return reading{meaning: repeat}
-	case r.last(q, m):
-		// Two answers alike, or one that came twice: taken as an answer, and
-		// put right should texts turn out to accumulate.
-		return reading{meaning: inputs, guess: true, stepped: true, parts: []part{{text: q.Text}}}
-	}
-	parts, ok := r.extended(q, m)
-	switch {
-	case !ok:
-		return reading{meaning: inputs, mode: latest, stepped: true, parts: []part{{text: q.Text}}}
-	case r.guess:
-		return reading{meaning: rebuild, mode: accumulated, parts: split(q.Text, 0)}
-	case r.newest().length > 0 || len(parts) > 1:
-		return reading{meaning: inputs, mode: accumulated, parts: parts}
-	}
-	return reading{meaning: inputs, parts: parts}
+	return answer(q)
 }
 
 // newest is the mark of the last text.
@@ -170,8 +152,12 @@ func (r *record) newest() mark {
 	return r.seen[len(r.seen)-1]
 }
 
-// last reports whether the request carries the text of the one before.
+// last reports whether the request carries the text of the one before, or the
+// step and the text of any one before.
 func (r *record) last(q *request, m *marker) bool {
+	if q.Step != "" {
+		return slices.Contains(r.seen, m.mark(&q.key, q.whole()))
+	}
 	n := r.newest()
 	if n.length == 0 || q.Text == "" {
 		return n.length == len(q.Text)
@@ -216,7 +202,11 @@ func (r *record) extended(q *request, m *marker) ([]part, bool) {
 
 // note keeps the marks of parts that were taken.
 func (r *record) note(q *request, m *marker, rd *reading) {
-	if rd.stepped {
+	switch {
+	case q.Step != "":
+		r.seen = append(r.seen[max(0, len(r.seen)-maxStops):], m.mark(&q.key, q.whole()))
+		return
+	case rd.stepped:
 		r.seen = append(r.seen[:0], m.mark(&q.key, q.Text))
 		return
 	}

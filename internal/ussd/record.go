@@ -10,11 +10,11 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 )
 
-// mode is what the texts of a session hold, as far as is known.
+// mode is what the texts of a session hold.
 type mode byte
 
 const (
-	unknown mode = iota
+	_ mode = iota // of sessions that an earlier version began
 	accumulated
 	latest
 )
@@ -24,7 +24,6 @@ const (
 type record struct {
 	mode    mode
 	resumed bool // it began with the question whether to go on
-	guess   bool // the same text came twice before the mode was known, and was taken as two answers
 	code    string
 	started int64 // µs; also tells apart the calls that share an id
 	updated int64 // µs
@@ -47,7 +46,7 @@ const recordForm = 1
 const (
 	flagDone = 1 << iota
 	flagResumed
-	flagGuess
+	_ // of earlier versions
 	flagSecrets
 	flagEffects
 	flagProof
@@ -61,7 +60,7 @@ func (r *record) appendTo(dst []byte, k *key, box secret.Box) []byte {
 	for _, f := range [...]struct {
 		on   bool
 		flag byte
-	}{{r.state.Done, flagDone}, {r.resumed, flagResumed}, {r.guess, flagGuess}, {len(r.state.Secrets) > 0, flagSecrets}, {len(r.effects) > 0, flagEffects}, {r.state.Proof != "", flagProof}} {
+	}{{r.state.Done, flagDone}, {r.resumed, flagResumed}, {len(r.state.Secrets) > 0, flagSecrets}, {len(r.effects) > 0, flagEffects}, {r.state.Proof != "", flagProof}} {
 		if f.on {
 			flags |= f.flag
 		}
@@ -101,7 +100,7 @@ func readRecord(data []byte, k *key, box secret.Box) (*record, error) {
 		return nil, errRecord
 	}
 	flags := d.byte()
-	r := &record{mode: mode(d.byte()), resumed: flags&flagResumed != 0, guess: flags&flagGuess != 0}
+	r := &record{mode: mode(d.byte()), resumed: flags&flagResumed != 0}
 	r.started = int64(d.uint())
 	r.updated = r.started + int64(d.uint())
 	s := &r.state

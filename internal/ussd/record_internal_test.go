@@ -21,7 +21,7 @@ func testBox(t testing.TB) secret.Box {
 func full() *record {
 	account := "acc"
 	return &record{
-		mode: accumulated, resumed: true, guess: true, code: "*2233#", started: 1_700_000_000_000_001, updated: 1_700_000_000_900_000,
+		mode: accumulated, resumed: true, code: "*2233#", started: 1_700_000_000_000_001, updated: 1_700_000_000_900_000,
 		answer: "Welcome\n1. Know More", draft: "join.name", seen: []mark{{1, 7}, {4, 1 << 63}}, trail: appendStop(nil, "", "home"),
 		state: machine.State{
 			Pack: "small", Version: "0123456789ab", Node: "join.pin", Page: 2, Notice: "No.", Lang: "sw", Vars: map[string]string{"name": "Zoë", "a": ""},

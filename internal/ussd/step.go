@@ -233,7 +233,10 @@ func (a *attempt) walk(ctx context.Context, rd reading) (outcome, error) {
 // goOn takes the parts of a request one after the other.
 func (a *attempt) goOn(ctx context.Context, rd reading) (outcome, error) {
 	rec := a.rec
-	rec.mode, rec.guess = rd.mode, rd.guess
+	if rec.mode == accumulated && rd.mode == latest {
+		a.tx.AfterCommit(a.newestOnly(ctx))
+	}
+	rec.mode = rd.mode
 	for _, p := range rd.parts {
 		if rec.state.Done || a.halt {
 			break // the rest of a walk that has ended says nothing
@@ -349,4 +352,18 @@ func (a *attempt) write(ctx context.Context, next *row) (bool, error) {
 		return insertPlain(ctx, a.tx, next, a.q.key.phone, a.now.UnixMilli())
 	}
 	return insert(ctx, a.tx, next)
+}
+
+// newestOnly says in the log that a session does not accumulate its texts, and
+// where to declare it: until then the first key pressed twice looks like one
+// that the network sent twice.
+func (a *attempt) newestOnly(ctx context.Context) func() {
+	gateway, setting := a.q.key.gateway, "USSD_TEXT_MODE=latest"
+	if gateway != "" {
+		setting = "mode: latest in the file of the gateway"
+	}
+	return func() {
+		a.s.log.WarnContext(ctx, "a gateway sends the newest answer alone: declare it, or a first key pressed twice is taken as a redelivery",
+			"gateway", gateway, "setting", setting)
+	}
 }

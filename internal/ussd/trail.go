@@ -50,13 +50,7 @@ func appendStop(trail []byte, typed, node string) []byte {
 
 // dialog is the session as a dialog file.
 func (r *record) dialog(k *key) []byte {
-	saved := dialog.Saved{Title: "saved session", Gateway: k.gateway, Code: r.code, Mode: wire.Auto}
-	switch r.mode {
-	case accumulated:
-		saved.Mode = wire.Accumulated
-	case latest:
-		saved.Mode = wire.Latest
-	}
+	saved := dialog.Saved{Title: "saved session", Gateway: k.gateway, Code: r.code, Mode: wire.Mode(textMode(r.mode))}
 	if len(r.trail) > 0 {
 		d := decoder{s: string(r.trail[1:])}
 		for d.s != "" {

@@ -56,7 +56,7 @@ type Config struct {
 	Now      func() time.Time // default: time.Now
 
 	TTL             time.Duration // of silence until a session expires; 180 s
-	TextMode        wire.Mode     // of the documented interface; Auto
+	TextMode        wire.Mode     // of the documented interface; Accumulated
 	RateLimit       int           // requests a minute and address; 0 is no limit
 	GatewayNetworks []netip.Prefix
 	GatewaySecret   string

@@ -208,7 +208,7 @@ func walks(t *testing.T, d *db.DB, n int) {
 }
 
 func walk(t *testing.T, d *db.DB, p *packs, r *rand.Rand, phone string) {
-	modes := []wire.Mode{wire.Auto, wire.Accumulated, wire.Latest}
+	modes := []wire.Mode{"", wire.Accumulated, wire.Latest}
 	w := &wild{t: t, r: r, phone: phone, person: &person{}, ok: true, mode: modes[r.IntN(len(modes))]}
 	clock := newClock()
 	w.lines = func() *line {

@@ -47,7 +47,7 @@ type Dialog struct {
 	Phone   string // "" is a new number for every run
 	Code    string
 	Gateway string
-	Mode    wire.Mode // Auto: that of the gateway
+	Mode    wire.Mode // "": that of the gateway
 	Let     map[string]string
 	Needs   []string // variables that whoever runs it gives
 	Steps   []Step

@@ -30,7 +30,7 @@ type parser struct {
 
 // Parse reads a dialog. The error is Problems, all of them with their lines.
 func Parse(file string, data []byte) (*Dialog, error) {
-	p := &parser{d: &Dialog{File: file, Code: DefaultCode, Mode: wire.Auto, Let: map[string]string{}}, known: map[string]bool{"phone": true, "code": true}}
+	p := &parser{d: &Dialog{File: file, Code: DefaultCode, Let: map[string]string{}}, known: map[string]bool{"phone": true, "code": true}}
 	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		p.line++
 		p.take(strings.TrimRight(line, " \t\r\n"))

@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		d.Steps[1].Verb != dialog.Again || d.Steps[2].Verb != dialog.Redial || d.Steps[3].Input != "{a}*{pin}" || d.Steps[3].Line != 17 {
 		t.Errorf("steps = %+v", d.Steps)
 	}
-	if d := parse(t, ">\n"); d.Code != dialog.DefaultCode || d.Mode != wire.Auto || d.Phone != "" {
+	if d := parse(t, ">\n"); d.Code != dialog.DefaultCode || d.Mode != "" || d.Phone != "" {
 		t.Errorf("defaults = %+v", d)
 	}
 }
@@ -102,7 +102,7 @@ func TestSaveRepeatedPIN(t *testing.T) {
 		"by itself":    {[]dialog.Turn{{Input: "2", Node: "ask"}, {Mask: "confirm", Node: "done"}}, "2 {confirm}, needs confirm"},
 		"after a call": {[]dialog.Turn{{Input: "2", Node: "ask"}, {Mask: "pin", Node: "again"}, {Mask: "confirm", Node: "done", Hangup: true}}, "2 {pin} {confirm}, needs pin confirm"},
 	} {
-		d := parse(t, string(dialog.Saved{Mode: wire.Auto, Turns: tt.turns}.Text()))
+		d := parse(t, string(dialog.Saved{Mode: "", Turns: tt.turns}.Text()))
 		var typed []string
 		for _, s := range d.Steps {
 			if s.Verb == dialog.Type {
@@ -136,7 +136,7 @@ func TestRepeatedPINHasOneValue(t *testing.T) {
 // Names of inputs and what was typed cannot break the file.
 func TestSaveOdd(t *testing.T) {
 	t.Parallel()
-	s := dialog.Saved{Mode: wire.Auto, Turns: []dialog.Turn{{Input: "a\n< CON {x}", Screen: "CON {y}"}, {Mask: "new-pin.2"}, {Mask: "9"}, {Mask: strings.Repeat("x", 40)}}}
+	s := dialog.Saved{Mode: "", Turns: []dialog.Turn{{Input: "a\n< CON {x}", Screen: "CON {y}"}, {Mask: "new-pin.2"}, {Mask: "9"}, {Mask: strings.Repeat("x", 40)}}}
 	d := parse(t, string(s.Text()))
 	if len(d.Steps) != 4 || d.Steps[0].Input != "a < CON {{x}" || d.Steps[0].Expects[0].Text != "CON {{y}" || d.Steps[1].Input != "{newpin2}" || d.Steps[2].Input != "{secret9}" || len(d.Needs) != 3 {
 		t.Errorf("dialog = %+v", d)

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"math/big"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +37,7 @@ type PhoneConfig struct {
 	Gateway *wire.Gateway // nil: the documented interface
 	Number  string        // "" makes a new one
 	Code    string        // "" is DefaultCode
-	Mode    wire.Mode     // Auto or "": that of the gateway, else accumulated
+	Mode    wire.Mode     // "": that of the gateway, else accumulated
 	Secret  string        // of the gateway; "" sends none
 	Limits  screen.Limits // zero members: those of the gateway, else the standard
 }
@@ -45,6 +47,7 @@ type Phone struct {
 	c       PhoneConfig
 	session string
 	text    string
+	step    int
 	live    bool
 	last    wire.Request
 }
@@ -74,11 +77,7 @@ func NewPhone(c PhoneConfig) (*Phone, error) {
 	if c.Gateway == nil {
 		c.Gateway = wire.Plain()
 	}
-	if c.Mode == "" || c.Mode == wire.Auto {
-		if c.Mode = c.Gateway.Mode; c.Mode == wire.Auto {
-			c.Mode = wire.Accumulated
-		}
-	}
+	c.Mode = cmp.Or(c.Mode, c.Gateway.Mode, wire.Accumulated)
 	if c.Code == "" {
 		c.Code = DefaultCode
 	}
@@ -145,14 +144,15 @@ func (p *Phone) next(text string) wire.Request {
 	q := wire.Request{ServiceCode: p.c.Code, Phone: p.c.Number, Kind: wire.Input}
 	switch {
 	case !p.live:
-		p.session, p.text, p.live = "sim-"+rand.Text(), text, true
+		p.session, p.text, p.step, p.live = "sim-"+rand.Text(), text, 0, true
 		q.Kind = wire.Start
 	case p.text == "":
 		p.text = text
 	default:
 		p.text += "*" + text
 	}
-	q.SessionID, q.Text = p.session, text
+	p.step++
+	q.SessionID, q.Text, q.Step = p.session, text, strconv.Itoa(p.step)
 	if p.c.Mode == wire.Accumulated {
 		q.Text = p.text
 	}

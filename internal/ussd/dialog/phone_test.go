@@ -58,7 +58,7 @@ func TestPhoneText(t *testing.T) {
 	}{
 		{"", "", ",2,2*C12345678,2*C12345678*48213"},
 		{"", wire.Latest, ",2,C12345678,48213"},
-		{"africastalking", wire.Auto, ",2,2*C12345678,2*C12345678*48213"},
+		{"africastalking", "", ",2,2*C12345678,2*C12345678*48213"},
 		{"hubtel", "", ",2,C12345678,48213"},
 	} {
 		p, all := sent(t, dialog.PhoneConfig{Gateway: set.Get(tt.gateway), Mode: tt.mode, Secret: "s3cr3t"})

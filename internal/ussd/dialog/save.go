@@ -101,9 +101,7 @@ func (s Saved) Text() []byte {
 	header("dialog", s.Title)
 	header("code", s.Code)
 	header("gateway", s.Gateway)
-	if s.Mode != wire.Auto {
-		header("text", string(s.Mode))
-	}
+	header("text", string(s.Mode))
 	header("needs", strings.Join(needs, ", "))
 	b.WriteString(steps.String())
 	return []byte(b.String())

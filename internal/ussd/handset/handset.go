@@ -338,10 +338,7 @@ func (h *handset) save(file string) error {
 	if file == "" || len(h.turns) == 0 {
 		return errors.New("want a file, and at least one call to save")
 	}
-	s := dialog.Saved{Title: "saved from the simulator", Gateway: h.Gateway, Code: h.phone.Code(), Turns: append([]dialog.Turn(nil), h.turns...)}
-	if s.Mode = h.Phone.Mode; s.Mode == "" {
-		s.Mode = wire.Auto
-	}
+	s := dialog.Saved{Title: "saved from the simulator", Gateway: h.Gateway, Code: h.phone.Code(), Mode: h.Phone.Mode, Turns: append([]dialog.Turn(nil), h.turns...)}
 	for i := range s.Turns {
 		if s.Turns[i].Node != "" {
 			s.Turns[i].Screen = ""

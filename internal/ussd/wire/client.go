@@ -59,6 +59,7 @@ func (g *Gateway) compose(q Request) ([]pair, format) {
 	c.first(r.session, q.SessionID)
 	c.first(r.phone, q.Phone)
 	c.first(r.code, q.ServiceCode)
+	c.first(r.step, q.Step)
 	text := q.Text
 	if q.Kind == Start && r.dialled {
 		if text = strings.TrimSuffix(q.ServiceCode, "#"); q.Text != "" {

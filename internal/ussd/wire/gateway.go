@@ -15,7 +15,7 @@ type Gateway struct {
 	Name       string
 	Title      string
 	Unverified bool          // nobody has seen it work; an example
-	Mode       Mode          // Auto lets the session find out
+	Mode       Mode          // "" on the documented interface, where the operator sets it
 	Limits     screen.Limits // zero: those of the menu
 	MaxText    int           // code points of the text as received
 	request    *request
@@ -33,6 +33,7 @@ type request struct {
 	code      []int
 	text      []int
 	startText []int
+	step      []int
 	echo      []string
 	echoAt    []int
 	kind      []int
@@ -48,7 +49,7 @@ func (g *Gateway) plain() bool { return g.request == nil }
 
 // Plain is the documented interface as a gateway.
 func Plain() *Gateway {
-	return &Gateway{Title: "The documented interface", Mode: Auto, MaxText: MaxText, reply: reply{format: "text"}}
+	return &Gateway{Title: "The documented interface", MaxText: MaxText, reply: reply{format: "text"}}
 }
 
 // HasEvents reports whether the gateway notifies of the end of a session.
@@ -87,10 +88,12 @@ func (c *checker) gateway(s spec) *Gateway {
 	}
 	switch g.Mode {
 	case "":
-		g.Mode = Auto
-	case Auto, Accumulated, Latest:
+		g.Mode = Accumulated
+	case Accumulated, Latest:
+	case "auto":
+		c.add("mode", "auto is no longer a mode: want latest if a request holds the newest answer alone, else accumulated")
 	default:
-		c.add("mode", "want auto, accumulated or latest")
+		c.add("mode", "want accumulated or latest")
 	}
 	if g.MaxText == 0 {
 		g.MaxText = MaxText
@@ -132,6 +135,7 @@ func (c *checker) request(s requestSpec) *request {
 	q.code = c.fields(q.names, "request.code", s.Code)
 	q.text = c.fields(q.names, "request.text", s.Text)
 	q.startText = c.fields(q.names, "request.startText", s.StartText)
+	q.step = c.fields(q.names, "request.step", s.Step)
 	q.echo, q.echoAt = s.Echo, c.fields(q.names, "request.echo", s.Echo)
 	switch s.Default.Session {
 	case "":

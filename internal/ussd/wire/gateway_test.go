@@ -190,7 +190,7 @@ func TestParseProblems(t *testing.T) {
 		"unknown field":   {minimal + "colour: red\n", "f:10:1: colour: is not known here; want one of gateway, title,"},
 		"name":            {strings.Replace(minimal, "mine", "My Gateway", 1), "f:1:10: gateway: want a name"},
 		"reserved":        {strings.Replace(minimal, "mine", "debug", 1), "f:1:10: gateway: \"debug\" is a route"},
-		"mode":            {minimal + "mode: both\n", "f:10:7: mode: want auto"},
+		"mode":            {minimal + "mode: both\n", "f:10:7: mode: want accumulated or latest"},
 		"format":          {strings.Replace(minimal, "json", "xml", 1), "f:3:11: request.format: want json, form or query"},
 		"no phone":        {strings.Replace(minimal, "  phone: p\n", "", 1), "request.phone: is needed"},
 		"no session":      {strings.Replace(minimal, "  session: s\n", "", 1), "request.session: is needed"},
@@ -256,13 +256,13 @@ reply:
 ---
 gateway: three
 request: [1]
-`, `f:2:7: mode: want auto, accumulated or latest
+`, `f:2:7: mode: want accumulated or latest
 f:3:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, events
 f:4:1: request.session: is needed
 f:4:1: request.code: is needed
 f:5:11: request.format: want json, form or query
 f:6:3: request.phone: want a word or a list of words
-f:8:3: request.shape: is not known here; want one of format, session, phone, code, text, startText, dialled, echo, kind, numbers, default
+f:8:3: request.shape: is not known here; want one of format, session, phone, code, text, startText, dialled, step, echo, kind, numbers, default
 f:11:1: gateway: is needed
 f:12:10: maxText: want a whole number
 f:13:13: unverified: want true or false
@@ -275,7 +275,7 @@ f:20:10: request: want members, each with its name`,
 		},
 		"one member":      {"colour: red\n", "f:1:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, events\nf:1:1: gateway: is needed\nf:1:1: request: is needed\nf:1:1: reply: is needed"},
 		"no members":      {"word\n", "f:1:1: want members, each with its name"},
-		"given twice":     {minimal + "mode: auto\nmode: both\nmaxText: 5\n", "f:11:1: mode: is given twice\nf:12:10: maxText: want 20 to 4000 characters"},
+		"given twice":     {minimal + "mode: latest\nmode: both\nmaxText: 5\n", "f:11:1: mode: is given twice\nf:12:10: maxText: want 20 to 4000 characters"},
 		"two of a name":   {minimal + "---\n" + minimal + "maxText: 5\n", "f:11:10: gateway: there are two gateways \"mine\"\nf:20:10: maxText: want 20 to 4000 characters"},
 		"list in a list":  {strings.Replace(minimal, "text: t", "text: [a, [b]]", 1), "f:7:9: request.text: want a word or a list of words"},
 		"what hides more": {"gateway: [\n---\nmode: both\n", "f:1:10: sequence end token ']' not found; the rest could not be looked at until this is mended"},

@@ -7,7 +7,7 @@ package wire
 // wrong.
 func quick(body []byte) (Request, bool) {
 	c := cursor{s: string(body)}
-	req := Request{Mode: Auto}
+	var req Request
 	var seen uint8
 	if !c.next('{') {
 		return req, false

@@ -88,6 +88,11 @@ func (g *Gateway) read(r *http.Request, body []byte) (Request, error) {
 	if q.ownID && req.SessionID == req.Phone && req.Kind == Unknown && req.Text == "" {
 		req.Kind = Start // the only sign of a new call there is
 	}
+	step, _ := v.first(q.step)
+	var ok bool
+	if req.Step, ok = clean(step, maxStep); !ok {
+		return Request{}, refuse("step", "characters")
+	}
 	req.Echo, err = q.echoOf(v)
 	return req, err
 }

@@ -38,6 +38,7 @@ type requestSpec struct {
 	Text      words     `yaml:"text"`
 	StartText words     `yaml:"startText"`
 	Dialled   bool      `yaml:"dialled"`
+	Step      words     `yaml:"step"`
 	Echo      words     `yaml:"echo"`
 	Kind      *kindSpec `yaml:"kind"`
 	Numbers   phoneSpec `yaml:"numbers"`

@@ -27,9 +27,8 @@ const (
 // Mode says what Text holds of a session.
 type Mode string
 
-// The modes. Auto leaves it to what the session has seen so far.
+// The modes. A request without one is read as the operator has set.
 const (
-	Auto        Mode = "auto"
 	Accumulated Mode = "accumulated" // all answers so far, separated by *
 	Latest      Mode = "latest"      // the newest answer alone
 )
@@ -45,7 +44,11 @@ type Request struct {
 	Text        string
 	Kind        Kind
 	Mode        Mode
-	Arrived     time.Time // when it came in; the caller sets it
+	// Step is what the gateway tells its requests apart by, a number of the
+	// step or an id of the request: one that is sent again has the same. ""
+	// is none.
+	Step    string
+	Arrived time.Time // when it came in; the caller sets it
 	// Echo is what the gateway wants back in the reply, by field. It may hold
 	// what was typed, so it is never stored or logged.
 	Echo map[string]string
@@ -63,6 +66,7 @@ const (
 	MaxText      = 182 // the documented limit; a gateway may have its own
 	maxCode      = 182 // no handset dials more
 	maxEcho      = 200
+	maxStep      = 100
 )
 
 // refuse is the one fault of this package: it names the field and the rule,
@@ -151,7 +155,7 @@ func (p *plainValues) request(f format) (Request, error) {
 			return Request{}, refuse(m.name, "string")
 		}
 	}
-	req := Request{SessionID: p.session.s, ServiceCode: p.code.s, Phone: p.phone.s, Text: p.text.s, Mode: Auto}
+	req := Request{SessionID: p.session.s, ServiceCode: p.code.s, Phone: p.phone.s, Text: p.text.s}
 	if f == formatForm {
 		req.Phone = plusAgain(req.Phone)
 		if p.network.set {

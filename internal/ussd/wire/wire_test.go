@@ -43,7 +43,7 @@ func body(name, raw string) string {
 
 func TestReadGood(t *testing.T) {
 	t.Parallel()
-	want := wire.Request{SessionID: "s1", ServiceCode: "*2233#", Phone: "+254700000001", Mode: wire.Auto}
+	want := wire.Request{SessionID: "s1", ServiceCode: "*2233#", Phone: "+254700000001"}
 	with := func(f func(*wire.Request)) wire.Request { w := want; f(&w); return w }
 	for _, tt := range []struct {
 		name, contentType, body string
