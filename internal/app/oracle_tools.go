@@ -6,11 +6,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
-	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -26,7 +26,7 @@ func (a *App) lookups(m *mind) lookups { return lookups{a.Core, m.callers, a.twi
 
 func (l lookups) source() tool.Source {
 	return tool.Source{
-		AsUser: l.asUser, FindTwins: l.findTwins,
+		AsUser: l.asUser, FindTwins: l.findTwins, CountTwins: l.countTwins, Surveys: l.listSurveys,
 		ReadTwin: func(ctx context.Context, did string) (jsontext.Value, error) {
 			body, _, err := l.twins.entities.Read(ctx, did)
 			return jsontext.Value(body), err
@@ -64,19 +64,16 @@ func (l lookups) asUser(ctx context.Context, scope string) (context.Context, err
 	return web.WithCaller(ctx, c), nil
 }
 
-func (l lookups) findTwins(ctx context.Context, q tool.TwinQuery) (tool.Twins, error) {
-	out := tool.Twins{Twins: []jsontext.Value{}}
-	found, err := l.twins.search.List(ctx, l.core.DB, entity.Query{Filter: q.Filter, Type: q.Type, Status: q.Status, Project: q.Project, Limit: q.Limit})
+// listSurveys reads a page of surveys, newest first.
+func (l lookups) listSurveys(ctx context.Context, q tool.SurveyQuery) (tool.Surveys, error) {
+	out := tool.Surveys{Surveys: []tool.Survey{}}
+	found, next, err := l.surveys.surveys.List(ctx, survey.Filter{Status: survey.Status(q.Status)}, q.Next, tool.MaxTwins)
 	if err != nil {
 		return out, err
 	}
-	out.More = found.Next != nil
-	for _, b := range found.Bodies() {
-		short, err := l.twins.search.Fields(ctx, &entity.Row{Workspace: auth.OperatorWorkspace}, b, "did,type,status,properties")
-		if err != nil {
-			return out, err
-		}
-		out.Twins = append(out.Twins, short)
+	for _, one := range found {
+		out.Surveys = append(out.Surveys, tool.Survey{ID: one.SurveyID, Name: one.Name, Stage: one.Stage, Status: string(one.Status), Round: one.Round, Project: one.ProjectID})
 	}
+	out.More, out.Next = next != 0, next
 	return out, nil
 }

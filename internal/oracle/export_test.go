@@ -6,7 +6,7 @@ func CheckMessage(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	m, err := readMessage(have)
+	m, err := readMessage(have, nil)
 	if err != nil {
 		return err
 	}

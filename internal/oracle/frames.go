@@ -58,6 +58,7 @@ type call struct {
 	EventID    string         `json:"eventId,omitzero"`
 	Output     *string        `json:"output,omitzero"`
 	Error      string         `json:"error,omitzero"`
+	Failed     bool           `json:"failed,omitzero"` // Output is why
 }
 
 // failure is an error frame. Nothing in it is internal.
@@ -122,9 +123,10 @@ func (i ids) call(c tool.Call, kind tool.Kind, name string, out *tool.Output) (e
 		}
 		return eventAction, e
 	}
-	// Clients look for the name among the arguments, and know no failed state.
+	// Clients look for the name among the arguments, and know no failed state: failed says so to those that look.
 	e.EventID, e.Args = c.ID, withMember(c.Args, "toolName", name)
 	if out != nil {
+		e.Failed = out.Err != ""
 		text := out.String()
 		if text != "" && strings.HasSuffix(chat.Unfinished, text) {
 			text = chat.Unfinished // the words clients know

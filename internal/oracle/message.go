@@ -10,6 +10,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
 	"github.com/hearth-dmrv/hearth/internal/oracle/llm"
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
 // Limits of a message.
@@ -47,9 +48,10 @@ type declared struct {
 	HasRender   bool           `json:"hasRender,omitzero"`
 }
 
-// readMessage checks the body of POST /messages/{sessionId}. Everything that is
-// wrong is named at once.
-func readMessage(have members) (*message, error) {
+// readMessage checks the body of POST /messages/{sessionId}, whose tools may not
+// have the names of those the server has. Everything that is wrong is named at
+// once.
+func readMessage(have members, taken []tool.Tool) (*message, error) {
 	var bad fault.Checks
 	o := newObject("", have, &bad, "message", "stream", "returnAllMessages", "model", "tools", "agActions",
 		"attachments", "mcpInvocations", "timezone", "homeServer", "metadata")
@@ -57,16 +59,18 @@ func readMessage(have members) (*message, error) {
 		Text: o.text("message", true), Stream: o.flag("stream"), ReturnAll: o.flag("returnAllMessages"), Model: o.text("model", false),
 		Timezone: o.text("timezone", false), HomeServer: o.text("homeServer", false), Metadata: o.object("metadata", false),
 	}
-	m.Tools = readDeclared(o, "tools", false)
-	m.Actions = readDeclared(o, "agActions", true)
+	names := namesOf(taken)
+	m.Tools = readDeclared(o, "tools", names)
+	m.Actions = readDeclared(o, "agActions", names)
 	m.readAttachments(o)
 	m.readInvocations(o)
 	return m, o.err()
 }
 
-// readDeclared reads tools or actions. A list that was not sent is nil.
-func readDeclared(o *object, name string, action bool) []declared {
-	known := []string{"name", "description", "schema"}
+// readDeclared reads tools or actions, and adds their names to those that are
+// taken. A list that was not sent is nil.
+func readDeclared(o *object, name string, taken map[string]bool) []declared {
+	known, action := []string{"name", "description", "schema"}, name == "agActions"
 	if action {
 		known = append(known, "hasRender")
 	}
@@ -80,6 +84,19 @@ func readDeclared(o *object, name string, action bool) []declared {
 			Name: item.text("name", true), Description: item.text("description", true), Schema: item.object("schema", true),
 			HasRender: action && item.flag("hasRender"),
 		}
+		if safe := safeName(out[i].Name); safe != "" && taken[safe] {
+			item.wrong("name", "taken", "name is taken by another tool: "+fault.Echo(out[i].Name))
+		} else {
+			taken[safe] = true
+		}
+	}
+	return out
+}
+
+func namesOf(tools []tool.Tool) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range tools {
+		out[t.Spec().Name] = true
 	}
 	return out
 }

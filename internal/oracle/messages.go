@@ -36,7 +36,7 @@ const (
 // serveMessage answers a message. Whatever can be refused is refused before
 // the message is stored; from then on there is a run.
 func (s *Service) serveMessage(w http.ResponseWriter, r *http.Request, q *request) error {
-	m, err := readMessage(q.body)
+	m, err := readMessage(q.body, s.cfg.Tools.ForRun(r.Context()))
 	if err != nil {
 		return err
 	}

@@ -79,21 +79,17 @@ func (p *pageTool) Run(ctx context.Context, c tool.Call) (tool.Output, error) {
 }
 
 // pageTools makes the tools of a page. Each name is the page's own business;
-// what no model server would take is given another one, and what is taken by
-// an earlier tool is left out.
+// what no model server would take is given another one.
 func (s *Service) pageTools(d declaration, taken []tool.Tool) []tool.Tool {
-	var names []string
-	for _, t := range taken {
-		names = append(names, t.Spec().Name)
-	}
+	names := namesOf(taken)
 	var out []tool.Tool
 	add := func(kind tool.Kind, list []declared) {
 		for _, one := range list {
 			name := safeName(one.Name)
-			if slices.Contains(names, name) {
+			if names[name] { // the server came by it after the page was opened
 				continue
 			}
-			names = append(names, name)
+			names[name] = true
 			schema, user := withoutUser(one.Schema)
 			out = append(out, &pageTool{name: one.Name, user: user, live: s.cfg.Live, spec: tool.Spec{
 				Name: name, Description: one.Description, Schema: schema, Kind: kind, HasRender: one.HasRender, Timeout: pageTimeout,

@@ -16,7 +16,7 @@ import (
 )
 
 const declaring = `{"message":"x","stream":true,` +
-	`"tools":[{"name":"read page","description":"Reads","schema":{"$schema":"http://json-schema.org/draft-07/schema#"}},{"name":"search","description":"Not ours","schema":{}}],` +
+	`"tools":[{"name":"read page","description":"Reads","schema":{"$schema":"http://json-schema.org/draft-07/schema#"}}],` +
 	`"agActions":[{"name":"paint","description":"Paints","schema":{"type":"object","properties":{"colour":{"type":"string"},"oracleUserId":{"type":"string"}},"required":["colour","oracleUserId"]},"hasRender":true}]}`
 
 // TestPageTools: tools and actions of a page reach the model, go out to the
@@ -41,6 +41,10 @@ func TestPageTools(t *testing.T) {
 		return tool.Output{Text: "the page"}, nil
 	}
 	s := h.session(u)
+	got := h.do(u, "POST", "/messages/"+s, `{"message":"x","tools":[{"name":"search","description":"Not ours","schema":{"a":1}}]}`)
+	if got.status != 400 || !strings.Contains(got.body, `tools.0.name is taken by another tool: search`) {
+		t.Errorf("a tool with a name of ours = %d %s, want 400", got.status, got.body)
+	}
 	r, _ := h.stream(u, "POST", "/messages/"+s, declaring)
 	frames := r.all()
 
@@ -136,7 +140,7 @@ func TestNoPage(t *testing.T) {
 	frames := r.all()
 	found := false
 	for _, f := range frames {
-		found = found || f.event == "tool_call" && strings.Contains(f.text("output"), "No browser is connected")
+		found = found || f.event == "tool_call" && strings.Contains(f.text("output"), "No browser is connected") && f.data["failed"] == true
 	}
 	if !found || spoken(frames) != "No page." {
 		t.Errorf("frames %v", frames)
@@ -151,8 +155,8 @@ func TestDeclarationsStay(t *testing.T) {
 	h, u := small(t, m), newUser(t, 1)
 	s := h.session(u)
 	for _, tt := range []struct{ body, want string }{
-		{declaring, "read_page search paint"},
-		{`{"message":"y"}`, "read_page search paint"},
+		{declaring, "read_page paint"},
+		{`{"message":"y"}`, "read_page paint"},
 		{`{"message":"y","tools":[]}`, "paint"},
 		{`{"message":"y","agActions":[]}`, ""},
 		{`{"message":"y","agActions":[{"name":"dance","description":"d","schema":{}}]}`, "dance"},

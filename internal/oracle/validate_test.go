@@ -83,6 +83,7 @@ func TestMessageTexts(t *testing.T) {
 		}},
 		{`{"message":"x","tools":[{"name":"a","description":"d","schema":{},"hasRender":true}]}`, []string{"tools.0.property hasRender should not exist"}},
 		{`{"message":"x","agActions":[{"name":"a","description":"d","schema":{},"hasRender":true}]}`, nil},
+		{`{"message":"x","tools":[{"name":"a b","description":"d","schema":{"a":1}}],"agActions":[{"name":"a_b","description":"d","schema":{}}]}`, []string{`agActions.0.name is taken by another tool: a_b`}},
 		{`{"message":"x","agActions":[{"name":"","description":"","schema":[],"hasRender":"y"}]}`, []string{
 			"agActions.0.name should not be empty", "agActions.0.description should not be empty",
 			"agActions.0.schema must be an object", "agActions.0.hasRender must be a boolean value",

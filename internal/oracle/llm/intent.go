@@ -3,6 +3,7 @@ package llm
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -11,31 +12,110 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
 )
 
-// The plain questions the offline model knows. Each looks for a tool that can
-// answer by its name, and for the argument to fill by the tool's schema, so
-// that it works with the tools there are.
+// didWord is a DID in a sentence.
+var didWord = regexp.MustCompile(`did:[a-z0-9]+:[A-Za-z0-9._:%/-]*[A-Za-z0-9_-]`)
+
+// question is a plain question the offline model knows: the words it is put in,
+// the tool that answers it, found by its name, and what each part of the words
+// is for it. A part has the names an argument may have, of which the schema of
+// the tool decides.
+type question struct {
+	form        *regexp.Regexp
+	about, does []string
+	parts       [][]string
+}
+
+// Parts of questions.
 var (
-	didWord    = regexp.MustCompile(`did:[a-z0-9]+:[A-Za-z0-9._:%/-]*[A-Za-z0-9_-]`)
-	listTwins  = regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find|search)(?: for)?(?: me)?(?: all| the| my)*\s*(.*?)\s*\b(?:twins?|entities|entity)\b\s*(?:named|called|for|about|with|like)?\s*(.*?)[.?!]*$`)
-	surveyWord = regexp.MustCompile(`(?i)\b(?:progress|status|how far)\b.*?\b(?:surveys?|campaigns?)\b\s*(?:of|for|named|called)?\s*(.*?)[.?!]*$`)
+	partType   = []string{"type", "query", "q", "text", "search"}
+	partName   = []string{"name", "query", "q", "text", "search"}
+	partStatus = []string{"status"}
+	partIn     = []string{"in"}
+	partBy     = []string{"by"}
+	partSurvey = []string{"survey", "surveyId", "campaign", "campaignId", "id", "did", "query"}
+	partDID    = []string{"did", "id"}
+	twinWords  = []string{"twin", "entit"}
 )
+
+// questions are tried in this order.
+var questions = []question{
+	{
+		regexp.MustCompile(`(?i)\b(?:progress|status|how far)\b.*?\b(?:surveys?|campaigns?)\b\s*(?:of|for|named|called)?\s*(.*?)[.?!]*$`),
+		[]string{"survey"},
+		[]string{"progress", "status"},
+		[][]string{partSurvey},
+	},
+	{
+		regexp.MustCompile(`(` + didWord.String() + `)`),
+		[]string{"twin", "entity"},
+		[]string{"read", "get"},
+		[][]string{partDID},
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find)(?: me)?(?: all| the| my)*\s*(?:(draft|ready|active|paused|closed|archived)\s+)?(?:surveys|campaigns)[.?!]*$`),
+		[]string{"survey"},
+		[]string{"list"},
+		[][]string{partStatus},
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:how many|count)(?: the| all)?\s+(?:(draft|active|suspended|completed|deactivated)\s+)?(?:twins|entities|([\p{L}\d_-]+?))(?:\s+(?:are|is)(?: there)?(?:\s+(draft|active|suspended|completed|deactivated))?)?(?:\s+in\s+(.+?))?(?:\s+(?:by|per|in each)\s+([\p{L}\d_.-]+))?[.?!]*$`),
+		twinWords,
+		[]string{"count"},
+		[][]string{partStatus, partType, partStatus, partIn, partBy},
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find|search)(?: for)?(?: me)?(?: all| the| my)*\s*(.*?)\s*\b(?:twins?|entities|entity)\b\s*(?:(?:named|called|for|about|with|like)\s*(.*?))?[.?!]*$`),
+		twinWords,
+		[]string{"search", "list", "find"},
+		[][]string{partType, partName},
+	},
+	{
+		regexp.MustCompile(`(?i)^(?:please )?(?:list|show|find)(?: me)?(?: all| the| my)*\s+(?:(draft|active|suspended|completed|deactivated)\s+)?([\p{L}\d_-]+)(?:\s+(?:named|called|like)\s+(.+?))?(?:\s+in\s+(.+?))?[.?!]*$`),
+		twinWords,
+		[]string{"search", "list", "find"},
+		[][]string{partStatus, partType, partName, partIn},
+	},
+}
+
+// moreWord asks for the next page.
+var moreWord = regexp.MustCompile(`(?i)^(?:please )?(?:show |list )?(?:me )?(?:more|next|go on|continue)[.?!]*$`)
 
 // intent finds a plain question in what a user said.
 func intent(said string, tools []tool.Spec) (tool.Call, bool) {
 	said = strings.TrimSpace(said)
-	if m := surveyWord.FindStringSubmatch(said); m != nil {
-		if s, ok := pickTool(tools, []string{"survey"}, []string{"progress", "status"}); ok {
-			return callWith(s, m[1], "survey", "surveyId", "campaign", "campaignId", "id", "did", "query"), true
+	for _, q := range questions {
+		m := q.form.FindStringSubmatch(said)
+		if m == nil {
+			continue
+		}
+		if s, ok := pickTool(tools, q.about, q.does); ok {
+			return callWith(s, m[1:], q.parts), true
 		}
 	}
-	if did := didWord.FindString(said); did != "" {
-		if s, ok := pickTool(tools, []string{"twin", "entity"}, []string{"read", "get"}); ok {
-			return callWith(s, did, "did", "id"), true
+	return tool.Call{}, false
+}
+
+// goOn repeats the last call of a conversation from where its answer ended.
+func goOn(messages []Message) (tool.Call, bool) {
+	for i := len(messages) - 1; i > 0; i-- {
+		if messages[i].Role != Tool {
+			continue
 		}
-	}
-	if m := listTwins.FindStringSubmatch(said); m != nil {
-		if s, ok := pickTool(tools, []string{"twin", "entit"}, []string{"search", "list", "find"}); ok {
-			return callWith(s, strings.TrimSpace(m[1]+" "+m[2]), "query", "q", "text", "search", "name"), true
+		var page struct {
+			Next string `json:"next"`
+		}
+		if err := json.Unmarshal([]byte(messages[i].Content), &page); err != nil || page.Next == "" {
+			return tool.Call{}, false
+		}
+		for _, m := range slices.Backward(messages[:i]) {
+			for _, c := range m.ToolCalls {
+				args := map[string]jsontext.Value{}
+				if c.ID == messages[i].ToolCallID && json.Unmarshal(c.Args, &args) == nil {
+					args["next"] = jsontext.Value(strconv.Quote(page.Next))
+					raw, err := json.Marshal(args, json.Deterministic(true))
+					return tool.Call{Name: c.Name, Args: raw}, err == nil
+				}
+			}
 		}
 	}
 	return tool.Call{}, false
@@ -52,20 +132,27 @@ func pickTool(tools []tool.Spec, about, does []string) (tool.Spec, bool) {
 	return tool.Spec{}, false
 }
 
-// callWith calls s with value under the first of names its schema declares.
-func callWith(s tool.Spec, value string, names ...string) tool.Call {
+// callWith calls s with each value under the first name of its part that the
+// schema declares and that is still free.
+func callWith(s tool.Spec, values []string, parts [][]string) tool.Call {
 	var schema struct {
 		Properties map[string]jsontext.Value `json:"properties"`
 	}
 	_ = json.Unmarshal(s.Schema, &schema) // without one there is nothing to fill
 	args := map[string]string{}
-	for _, name := range names {
-		if _, ok := schema.Properties[name]; ok && value != "" {
-			args[name] = value
-			break
+	for i, names := range parts {
+		value := strings.TrimSpace(values[i])
+		if value == "" {
+			continue
+		}
+		for _, name := range names {
+			if _, ok := schema.Properties[name]; ok && args[name] == "" {
+				args[name] = value
+				break
+			}
 		}
 	}
-	raw, err := json.Marshal(args)
+	raw, err := json.Marshal(args, json.Deterministic(true))
 	if err != nil {
 		raw = emptyArgs()
 	}
@@ -76,7 +163,8 @@ func callWith(s tool.Spec, value string, names ...string) tool.Call {
 func help(tools []tool.Spec) string {
 	var b strings.Builder
 	b.WriteString("I am the built-in offline model of Hearth, not a language model. No language model is configured: set LLM_BASE_URL or LLM_PROVIDER for one.\n\n" +
-		"I understand: \"list twins\", \"find twins named …\", a DID (I read that twin), \"progress of survey …\" and \"help\".\n\n" +
+		"I understand: \"list twins\", \"list households\", \"find twins named …\", \"how many stoves are active in Kitui?\", \"count twins by type\", " +
+		"\"list surveys\", \"progress of survey …\", a DID (I read that twin), \"more\" and \"help\".\n\n" +
 		"Commands: /tool name {json} · /tools [{\"name\":…,\"args\":{…}}, …] · /echo text · /think text · /slow 100ms 50 · /fail kind.")
 	if len(tools) > 0 {
 		b.WriteString("\n\nTools:")

@@ -57,10 +57,29 @@ func (o Offline) Stream(ctx context.Context, r Request, each func(Delta) error) 
 	case strings.HasPrefix(strings.TrimSpace(r.Messages[last].Content), "/"):
 		return o.command(ctx, w, r, strings.TrimSpace(r.Messages[last].Content))
 	}
-	if call, ok := intent(r.Messages[last].Content, r.Tools); ok && !r.NoTools {
-		return w.call(ctx, call)
+	said := strings.TrimSpace(r.Messages[last].Content)
+	if !r.NoTools {
+		call, ok := intent(said, r.Tools)
+		if !ok && moreWord.MatchString(said) {
+			call, ok = goOn(r.Messages[:last])
+		}
+		if ok {
+			return w.call(ctx, call)
+		}
 	}
-	return w.say(ctx, files(r.Messages[last].Attachments)+help(r.Tools))
+	return w.say(ctx, files(r.Messages[last].Attachments)+misunderstood(said)+help(r.Tools))
+}
+
+// misunderstood says plainly what was not understood.
+func misunderstood(said string) string {
+	said = strings.Join(strings.Fields(said), " ")
+	if said == "" || strings.EqualFold(strings.Trim(said, ".?! "), "help") {
+		return ""
+	}
+	if r := []rune(said); len(r) > maxTitle {
+		said = string(r[:maxTitle]) + "…"
+	}
+	return "I did not understand " + strconv.Quote(said) + ".\n\n"
 }
 
 // files tells what came with a message, and what could be read of it.
@@ -197,7 +216,7 @@ func results(messages []Message, last int) string {
 		first--
 	}
 	var b strings.Builder
-	b.WriteString("I am the built-in offline model: I pass on what tools say and understand none of it.")
+	b.WriteString("I am the built-in offline model: I pass on what tools say.")
 	for _, m := range messages[first : last+1] {
 		name := m.ToolName
 		if name == "" {
@@ -207,7 +226,7 @@ func results(messages []Message, last int) string {
 			b.WriteString("\n\n" + name + " failed: " + shown(m.Content))
 			continue
 		}
-		b.WriteString("\n\n" + name + " answered:\n" + shown(m.Content))
+		b.WriteString("\n\n" + name + " answered:\n" + shown(table(m.Content)))
 	}
 	return b.String()
 }

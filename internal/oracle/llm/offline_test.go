@@ -3,6 +3,7 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +17,9 @@ import (
 
 func offlineTools() []tool.Spec {
 	return []tool.Spec{
-		{Name: "search_twins", Description: "Searches.", Schema: jsontext.Value(`{"type":"object","properties":{"query":{"type":"string"}}}`)},
+		{Name: "search_twins", Description: "Searches.", Schema: jsontext.Value(`{"type":"object","properties":{"query":{},"type":{},"name":{},"status":{},"in":{},"next":{}}}`)},
+		{Name: "count_twins", Description: "Counts.", Schema: jsontext.Value(`{"type":"object","properties":{"type":{},"status":{},"in":{},"by":{}}}`)},
+		{Name: "list_surveys", Description: "Lists.", Schema: jsontext.Value(`{"type":"object","properties":{"status":{}}}`)},
 		{Name: "read_twin", Description: "Reads.", Schema: jsontext.Value(`{"type":"object","properties":{"did":{"type":"string"}}}`)},
 		{Name: "survey_progress", Description: "Counts.", Schema: jsontext.Value(`{"type":"object","properties":{"survey":{"type":"string"}}}`)},
 	}
@@ -34,9 +37,20 @@ func TestOfflineIntents(t *testing.T) {
 	for _, tt := range []struct{ said, call string }{
 		{"list twins", `search_twins{}`},
 		{"Please list all my twins.", `search_twins{}`},
-		{"find twins named Amina", `search_twins{"query":"Amina"}`},
-		{"Show me the stove twins", `search_twins{"query":"stove"}`},
-		{"search for entities about clean cooking?", `search_twins{"query":"clean cooking"}`},
+		{"find twins named Amina", `search_twins{"name":"Amina"}`},
+		{"Show me the stove twins", `search_twins{"type":"stove"}`},
+		{"search for entities about clean cooking?", `search_twins{"name":"clean cooking"}`},
+		{"list households", `search_twins{"type":"households"}`},
+		{"Show me all active stoves in Kitui.", `search_twins{"in":"Kitui","status":"active","type":"stoves"}`},
+		{"find stoves named Jiko", `search_twins{"name":"Jiko","type":"stoves"}`},
+		{"how many stoves are active in Kitui?", `count_twins{"in":"Kitui","status":"active","type":"stoves"}`},
+		{"How many twins are there?", `count_twins{}`},
+		{"how many active households in Machakos County", `count_twins{"in":"Machakos County","status":"active","type":"households"}`},
+		{"count twins by type", `count_twins{"by":"type"}`},
+		{"count households by district", `count_twins{"by":"district","type":"households"}`},
+		{"list surveys", `list_surveys{}`},
+		{"show me the active surveys", `list_surveys{"status":"active"}`},
+		{"more", ""},
 		{"What is did:ixo:entity:0123456789abcdef0123456789abcdef?", `read_twin{"did":"did:ixo:entity:0123456789abcdef0123456789abcdef"}`},
 		{"progress of survey baseline-2026", `survey_progress{"survey":"baseline-2026"}`},
 		{"What is the status of the campaign named north?", `survey_progress{"survey":"north"}`},
@@ -84,6 +98,44 @@ func TestOfflineSaysWhatItIs(t *testing.T) {
 		llm.Message{Role: llm.Tool, ToolName: "a", Content: "found 3"}, llm.Message{Role: llm.Tool, ToolName: "b", Content: "no such twin", Failed: true})
 	if err != nil || !strings.Contains(h.text, "a answered:\nfound 3") || !strings.Contains(h.text, "b failed: no such twin") {
 		t.Errorf("heard %q, %v", h.text, err)
+	}
+}
+
+func TestOfflineGoesOn(t *testing.T) {
+	t.Parallel()
+	h, err := offline(t, llm.Message{Role: llm.User, Content: "list households"},
+		llm.Message{Role: llm.Assistant, ToolCalls: []tool.Call{{ID: "c1", Name: "search_twins", Args: jsontext.Value(`{"type":"households"}`)}}},
+		llm.Message{Role: llm.Tool, ToolCallID: "c1", ToolName: "search_twins", Content: `{"twins":[],"more":true,"next":"42"}`},
+		llm.Message{Role: llm.Assistant, Content: "…"}, llm.Message{Role: llm.User, Content: "More!"})
+	if err != nil || len(h.calls) != 1 || h.calls[0].Name != "search_twins" || string(h.calls[0].Args) != `{"next":"42","type":"households"}` {
+		t.Errorf("calls = %v, %v; want the same search from 42", h.calls, err)
+	}
+}
+
+func TestOfflineShowsTables(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, content, want string }{
+		{"no object", "found 3", "found 3"},
+		{"count", `{"count":10000,"moreThan":true,"how":"all twins"}`, "count: more than 10000\nhow: all twins"},
+		{"groups", `{"count":3,"how":"x","groups":[{"value":"Stove","count":2},{"value":"Household","count":1}]}`, "count: 3\nhow: x\n\ngroups:\n\n" +
+			"| count | value     |\n| ----- | --------- |\n| 2     | Stove     |\n| 1     | Household |"},
+		{"twins", `{"more":true,"next":"7","twins":[{"did":"did:ixo:entity:0123456789abcdef0123456789abcdef","properties":{"name":"A|B"}}]}`, `There are more: say "more".` + "\n\ntwins:\n\n" +
+			"| did                                             | properties.name |\n| ----------------------------------------------- | --------------- |\n| did:ixo:entity:0123456789abcdef0123456789abcdef | A/B             |"},
+	} {
+		h, err := offline(t, llm.Message{Role: llm.User, Content: "x"}, llm.Message{Role: llm.Assistant}, llm.Message{Role: llm.Tool, ToolName: "a", Content: tt.content})
+		if err != nil || !strings.HasSuffix(h.text, "a answered:\n"+tt.want) {
+			t.Errorf("%s: heard %q, %v, want at the end %q", tt.name, h.text, err, tt.want)
+		}
+	}
+}
+
+func TestOfflineSaysWhatItDidNotUnderstand(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]bool{"what is love": true, "help": false, "Help!": false, "": false} {
+		h, err := offline(t, llm.Message{Role: llm.User, Content: said})
+		if err != nil || strings.HasPrefix(h.text, "I did not understand "+strconv.Quote(said)) != want {
+			t.Errorf("%q: heard %q, %v, want that it was not understood: %v", said, h.text, err, want)
+		}
 	}
 }
 

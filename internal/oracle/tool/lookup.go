@@ -7,29 +7,81 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxTwins is how many twins a tool shows at once.
-const MaxTwins = 20
+// MaxTwins is how many twins a tool shows at once, MaxCounted how many it
+// counts: past them it says "more than".
+const (
+	MaxTwins   = 20
+	MaxCounted = 10_000
+)
 
-// TwinQuery is what a search for twins asks for.
+// TwinQuery is what a search for twins asks for, or a count of them.
 type TwinQuery struct {
-	Filter, Type, Status, Project string
-	Limit                         int
+	Filter  string `json:"query"`
+	Type    string `json:"type"` // also in another case, or the plural
+	Status  string `json:"status"`
+	Project string `json:"project"` // DID
+	In      string `json:"in"`      // name of a project, or of a district
+	Name    string `json:"name"`    // or part of it
+	By      string `json:"by"`      // what a count is grouped by
+	Next    string `json:"next"`    // where a page before ended
+	Limit   int    `json:"limit"`
 }
 
 // Twins is what a search has found.
 type Twins struct {
 	Twins []jsontext.Value `json:"twins"`
 	More  bool             `json:"more"`
+	Next  string           `json:"next,omitzero"`
+	How   string           `json:"how"`
+}
+
+// Count is a number of twins, and of those in each group.
+type Count struct {
+	Count    int     `json:"count"`
+	MoreThan bool    `json:"moreThan,omitzero"` // there are more than that
+	Groups   []Group `json:"groups,omitzero"`
+	How      string  `json:"how"`
+}
+
+// Group is how many twins share a value.
+type Group struct {
+	Value string `json:"value"`
+	Count int    `json:"count"`
+}
+
+// SurveyQuery asks for a page of surveys.
+type SurveyQuery struct {
+	Status string `json:"status"`
+	Next   int64  `json:"next,string"`
+}
+
+// Surveys is a page of surveys.
+type Surveys struct {
+	Surveys []Survey `json:"surveys"`
+	More    bool     `json:"more"`
+	Next    int64    `json:"next,string,omitzero"`
+}
+
+// Survey is what a list says of one.
+type Survey struct {
+	ID      string `json:"survey"`
+	Name    string `json:"name"`
+	Stage   string `json:"stage"`
+	Status  string `json:"status"`
+	Round   int    `json:"round"`
+	Project string `json:"project"`
 }
 
 // Source is where tools look things up. All is done as the user of the run.
 type Source struct {
 	// AsUser gives what follows the rights of the user of the run, who needs a
 	// scope for it. It is asked for each call: rights end.
-	AsUser    func(ctx context.Context, scope string) (context.Context, error)
-	FindTwins func(ctx context.Context, q TwinQuery) (Twins, error)
-	ReadTwin  func(ctx context.Context, did string) (jsontext.Value, error)
-	Progress  func(ctx context.Context, survey string, round int) (any, error)
+	AsUser     func(ctx context.Context, scope string) (context.Context, error)
+	FindTwins  func(ctx context.Context, q TwinQuery) (Twins, error)
+	CountTwins func(ctx context.Context, q TwinQuery) (Count, error)
+	ReadTwin   func(ctx context.Context, did string) (jsontext.Value, error)
+	Surveys    func(ctx context.Context, q SurveyQuery) (Surveys, error)
+	Progress   func(ctx context.Context, survey string, round int) (any, error)
 }
 
 // lookupTool is a tool that only reads: one value of the table, with what its
@@ -40,28 +92,44 @@ type lookupTool struct {
 	do                 func(ctx context.Context, s Source, args jsontext.Value) (any, error)
 }
 
-const text = `{"type":"string","maxLength":2000`
+const (
+	text = `{"type":"string","maxLength":2000`
+	// which says which twins are meant.
+	which = `"query":` + text + `,"description":"A filter such as eq(properties.district,\"Kisumu\"), or the name of a type."},` +
+		`"type":` + text + `,"description":"Type of the twin, such as Household. The plural or another case will do."},` +
+		`"status":` + text + `,"description":"draft, active, suspended, completed or deactivated."},` +
+		`"project":` + text + `,"description":"DID of the project."},` +
+		`"in":` + text + `,"description":"Name of a project, or else of a district."},` +
+		`"name":` + text + `,"description":"The name of the twin, or part of it."}`
+	object = `{"type":"object","additionalProperties":false,`
+)
 
 // lookups is the table of all of them.
 var lookups = []lookupTool{
 	{
 		name: "search_twins", scope: "entities:read", do: searchTwins,
-		about: "Find digital twins: households, stoves, devices, projects, organisations. Give a type, a status, a project or a filter.",
-		schema: `{"type":"object","additionalProperties":false,"properties":{` +
-			`"query":` + text + `,"description":"A filter such as eq(properties.district,\"Kisumu\"), or the name of a type."},` +
-			`"type":` + text + `,"description":"Type of the twin, such as Household."},` +
-			`"status":` + text + `},"project":` + text + `,"description":"DID of the project."},` +
-			`"limit":{"type":"integer","minimum":1,"maximum":20}}}`,
+		about:  "Find digital twins: households, stoves, devices, projects, organisations. Give a type, a status, a project, a place, a name or a filter. To go on, call it again with next.",
+		schema: object + `"properties":{` + which + `,"next":` + text + `,"description":"next of the answer before, to go on."},"limit":{"type":"integer","minimum":1,"maximum":20}}}`,
+	},
+	{
+		name: "count_twins", scope: "entities:read", do: countTwins,
+		about:  "Count digital twins, all or in groups.",
+		schema: object + `"properties":{` + which + `,"by":` + text + `,"description":"type, status, project, or a property such as properties.district."}}}`,
 	},
 	{
 		name: "read_twin", scope: "entities:read", do: readTwin,
 		about:  "Read one digital twin by its DID.",
-		schema: `{"type":"object","additionalProperties":false,"required":["did"],"properties":{"did":` + text + `,"description":"DID of the twin."}}}`,
+		schema: object + `"required":["did"],"properties":{"did":` + text + `,"description":"DID of the twin."}}}`,
+	},
+	{
+		name: "list_surveys", scope: "surveys:read", do: listSurveys,
+		about:  "List the surveys, newest first.",
+		schema: object + `"properties":{"status":` + text + `,"description":"draft, ready, active, paused, closed or archived."},"next":` + text + `,"description":"next of the answer before, to go on."}}}`,
 	},
 	{
 		name: "survey_progress", scope: "surveys:read", do: surveyProgress,
 		about: "Tell how far a survey has come: drawn, contacted, completed, verified.",
-		schema: `{"type":"object","additionalProperties":false,"required":["survey"],"properties":{"survey":` + text + `,"description":"Id of the survey."},` +
+		schema: object + `"required":["survey"],"properties":{"survey":` + text + `,"description":"Id of the survey."},` +
 			`"round":{"type":"integer","minimum":1}}}`,
 	},
 }
@@ -89,27 +157,37 @@ func Lookups(s Source) []Tool {
 	return out
 }
 
-func searchTwins(ctx context.Context, s Source, args jsontext.Value) (any, error) {
-	var in struct {
-		Query   string `json:"query"`
-		Type    string `json:"type"`
-		Status  string `json:"status"`
-		Project string `json:"project"`
-		Limit   int    `json:"limit"`
+func twinQuery(args jsontext.Value) (TwinQuery, error) {
+	var q TwinQuery
+	if err := json.Unmarshal(args, &q); err != nil {
+		return q, err
 	}
-	if err := json.Unmarshal(args, &in); err != nil {
-		return nil, err
+	if isWord(q.Filter) {
+		if q.Type == "" {
+			q.Type = q.Filter
+		}
+		q.Filter = ""
 	}
-	q := TwinQuery{Type: in.Type, Status: in.Status, Project: in.Project, Limit: min(max(in.Limit, 0), MaxTwins)}
-	if q.Limit == 0 {
+	if q.Limit = min(max(q.Limit, 0), MaxTwins); q.Limit == 0 {
 		q.Limit = MaxTwins
 	}
-	if isWord(in.Query) && q.Type == "" {
-		q.Type = in.Query
-	} else {
-		q.Filter = in.Query
+	return q, nil
+}
+
+func searchTwins(ctx context.Context, s Source, args jsontext.Value) (any, error) {
+	q, err := twinQuery(args)
+	if err != nil {
+		return nil, err
 	}
 	return s.FindTwins(ctx, q)
+}
+
+func countTwins(ctx context.Context, s Source, args jsontext.Value) (any, error) {
+	q, err := twinQuery(args)
+	if err != nil {
+		return nil, err
+	}
+	return s.CountTwins(ctx, q)
 }
 
 // isWord tells the name of a type from a filter.
@@ -130,6 +208,14 @@ func readTwin(ctx context.Context, s Source, args jsontext.Value) (any, error) {
 		return nil, err
 	}
 	return s.ReadTwin(ctx, in.DID)
+}
+
+func listSurveys(ctx context.Context, s Source, args jsontext.Value) (any, error) {
+	var q SurveyQuery
+	if err := json.Unmarshal(args, &q); err != nil {
+		return nil, err
+	}
+	return s.Surveys(ctx, q)
 }
 
 func surveyProgress(ctx context.Context, s Source, args jsontext.Value) (any, error) {
