@@ -192,53 +192,19 @@ func (l lookups) typed(ctx context.Context, word string, s *sought) error {
 		s.how = append(s.how, "type "+word)
 		return nil
 	}
-	near := map[int]map[string]bool{}
-	_, err = l.walk(ctx, sought{}, func(r *entity.Row, _ glance) (bool, error) {
-		if d := distance(r.Type, word); d >= 0 {
-			if near[d] == nil {
-				near[d] = map[string]bool{}
-			}
-			near[d][r.Type] = true
-		}
-		return true, nil
-	})
-	if err != nil {
+	if s.types, err = l.twins.search.TypesLike(ctx, l.core.DB, word); err != nil {
 		return err
 	}
-	for d := range 3 {
-		for name := range near[d] {
-			s.types = append(s.types, name)
+	if len(s.types) > 0 {
+		s.how = append(s.how, "type "+strings.Join(s.types, " or "))
+		if len(s.types) == 1 {
+			s.query.Type = s.types[0]
 		}
-		if len(s.types) > 0 {
-			slices.Sort(s.types)
-			s.how = append(s.how, "type "+strings.Join(s.types, " or "))
-			if len(s.types) == 1 {
-				s.query.Type = s.types[0]
-			}
-			return nil
-		}
+		return nil
 	}
 	s.query.Type = word // none: the answer is empty, and says of what
 	s.how = append(s.how, fmt.Sprintf("type %s, which no twin has", word))
 	return nil
-}
-
-// distance is how far a word is from the name of a type, -1 when it is not that
-// at all.
-func distance(name, word string) int {
-	name, word = strings.ToLower(name), strings.ToLower(word)
-	if name == word {
-		return 0
-	}
-	for _, one := range []string{strings.TrimSuffix(word, "s"), strings.TrimSuffix(word, "es"), strings.TrimSuffix(word, "ies") + "y"} {
-		if name == one {
-			return 1
-		}
-	}
-	if one := strings.TrimSuffix(word, "s"); len(one) > 2 && strings.HasSuffix(name, one) {
-		return 2
-	}
-	return -1
 }
 
 // walk shows every twin that is meant, until there are no more (whole), each

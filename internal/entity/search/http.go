@@ -119,7 +119,11 @@ func (s *Service) serveList(ctx context.Context, in *listInput) (web.Reply[web.P
 	if items, err = s.expand(ctx, s.cfg.DB, f.Rows, items, in.Expand); err != nil {
 		return none, err
 	}
-	return s.answer(ctx, query.Limit, items, f.Next)
+	hint, err := s.meant(ctx, query, f)
+	if err != nil {
+		return none, err
+	}
+	return s.answer(ctx, query.Limit, items, f.Next, hint)
 }
 
 // query reads the parameters and names all that are wrong.
@@ -168,7 +172,7 @@ func (s *Service) open(ctx context.Context, cursor string, at position) (*entity
 }
 
 // answer renders the page from records as they are stored.
-func (s *Service) answer(ctx context.Context, limit int, items [][]byte, next *entity.Place) (web.Reply[web.Page[Item]], error) {
+func (s *Service) answer(ctx context.Context, limit int, items [][]byte, next *entity.Place, hint string) (web.Reply[web.Page[Item]], error) {
 	var place any
 	if next != nil {
 		at := position{Place: *next}
@@ -185,6 +189,7 @@ func (s *Service) answer(ctx context.Context, limit int, items [][]byte, next *e
 	if err != nil {
 		return r, err
 	}
+	r.Value.Page.Hint = hint
 	info, err := web.Encode(r.Value.Page)
 	if err != nil {
 		return r, err
