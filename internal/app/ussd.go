@@ -43,7 +43,7 @@ type line struct {
 // MenuKnown is what menu packs may name: actions, checks and variables.
 func MenuKnown() menu.Known {
 	actions, vars := account.Known()
-	return menu.Known{Actions: actions, Vars: vars, Checks: machine.Checks(), Texts: account.Texts()}
+	return menu.Known{Actions: actions, Vars: vars, Checks: machine.Checks(), Secrets: machine.SecretChecks(), Texts: account.Texts()}
 }
 
 // AccountHooks are what accounts need of others. The command line has none: it

@@ -184,10 +184,10 @@ func (s *Service) inTime(ctx context.Context, work func(ctx context.Context) err
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.deadline)
 	done := make(chan error, 1)
 	s.flights.up.Go(func() {
-		defer cancel()
 		defer s.flights.room.Add(1)
 		done <- work(ctx)
 	})
+	defer cancel() // here, for work that is over must not look like time that is up
 	select {
 	case err := <-done:
 		return err

@@ -477,3 +477,17 @@ func TestTooMuchAtOnce(t *testing.T) {
 		t.Errorf("effects = %d, want 8", got)
 	}
 }
+
+// TestArgumentsAreFilled gives an action what the caller typed.
+func TestArgumentsAreFilled(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		withEffects(t, d)
+		p := readPack(t, "topic: reading", `topic: "to {name} of {app}"`)
+		l := newLine(t, d, newClock(), func(c *ussd.Config) { c.Packs = &packs{[]*menu.Pack{p}} })
+		l.play("s1", []turn{{"2*Jane*0*0*1*1", atSent}})
+		if got, want := l.effects(phone1), []string{"send to Jane of Small"}; !slices.Equal(got, want) {
+			t.Errorf("effects = %q, want %q", got, want)
+		}
+	})
+}

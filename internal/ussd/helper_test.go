@@ -51,7 +51,7 @@ func readPack(t testing.TB, oldnew ...string) *menu.Pack {
 		results[name] = a.Results
 		sets = append(sets, a.Sets...)
 	}
-	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), menu.Known{Actions: results, Vars: sets, Checks: machine.Checks()})
+	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), menu.Known{Actions: results, Vars: sets, Checks: machine.Checks(), Secrets: machine.SecretChecks()})
 	if err != nil {
 		t.Fatal(err)
 	}

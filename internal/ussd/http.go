@@ -12,6 +12,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/fault"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 	"github.com/hearth-dmrv/hearth/internal/ussd/wire"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
@@ -168,14 +169,25 @@ func (s *Service) reply(r *http.Request, q *request) (outcome, error) {
 	if q.Kind != wire.End {
 		return s.answer(r.Context(), q)
 	}
+	var rec *record
 	err := s.inTime(r.Context(), func(ctx context.Context) error {
-		return s.db.InTx(ctx, func(tx *db.Tx) error { return expireNow(ctx, tx, q.key.id, s.now().UnixMilli()) })
+		return s.db.InTx(ctx, func(tx *db.Tx) error {
+			rec = &record{}
+			row, err := find(ctx, tx, q.key.id)
+			if err != nil || row == nil {
+				return err
+			}
+			if known, err := readRecord(row.state, &q.key, s.box); err == nil {
+				rec = known
+			}
+			return expireNow(ctx, tx, q.key.id, s.now().UnixMilli())
+		})
 	})
 	if err != nil {
 		return outcome{}, err
 	}
-	p := s.cfg.Packs.Current()
-	return outcome{reply: wire.Reply{Text: p.Navigation.Goodbye.In(p.Default(), p.Default()), End: true}, result: ResultEnded}, nil
+	shown := s.cfg.Packs.Current().Goodbye(&menu.View{Lang: rec.state.Lang, Vars: rec.state.Vars})
+	return outcome{reply: wire.Reply{Text: shown.Text, End: true}, result: ResultEnded, units: shown.Units}, nil
 }
 
 // trouble is the closing screen of a request that failed. What is not the

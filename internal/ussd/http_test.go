@@ -16,6 +16,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
 	"github.com/hearth-dmrv/hearth/internal/ussd"
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 // routeCase is one of testdata/routes.json.
@@ -171,4 +172,27 @@ func TestSeen(t *testing.T) {
 	if !reflect.DeepEqual(seen, want) {
 		t.Errorf("seen = %q, want %q", seen, want)
 	}
+}
+
+// TestGatewayHangsUp closes with the pack's words, in the caller's language and
+// with variables filled in.
+func TestGatewayHangsUp(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := readPack(t, "goodbye: {en: Goodbye., sw: Kwaheri.}", `goodbye: {en: "Goodbye from {app}, {name}.", sw: "Kwaheri {name}, {app}."}`)
+		l := newLine(t, d, newClock(), func(c *ussd.Config) { c.Packs = &packs{[]*menu.Pack{p}} })
+		for _, tt := range []struct{ kind, text, want string }{
+			{"Release", "", "Goodbye from Small, ."},
+			{"Initiation", "*2233#", "Welcome to Small"},
+			{"Response", "9", "Karibu Ndogo"},
+			{"Response", "2", "Jina lako?"},
+			{"Response", "Jane", "Jane, mji wako?"},
+			{"Release", "", "Kwaheri Jane, Ndogo."},
+		} {
+			body := `{"Type":"` + tt.kind + `","Message":"` + tt.text + `","ServiceCode":"*2233#","Mobile":"233200000001","SessionId":"h1"}`
+			if got := l.post("/api/ussd/hubtel", "application/json", body).Body.String(); !strings.Contains(got, tt.want) {
+				t.Errorf("%s %q = %s, want %q", tt.kind, tt.text, got, tt.want)
+			}
+		}
+	})
 }

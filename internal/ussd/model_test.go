@@ -313,7 +313,11 @@ func (c *call) long(notice string) string {
 	if c.w.moved = c.w.moved || notice != ""; c.w.moved {
 		return anyScreen
 	}
-	return "CON " + pages[c.w.page] + "\n1. Send me this\n98. More\n0. Back\n*. Exit"
+	more := "\n98. More"
+	if c.w.page == len(pages)-1 {
+		more = ""
+	}
+	return "CON " + pages[c.w.page] + "\n1. Send me this" + more + "\n0. Back\n*. Exit"
 }
 
 // anyScreen stands for a screen that the model does not know in full.

@@ -22,7 +22,7 @@ import (
 func TestPacks(t *testing.T) {
 	t.Parallel()
 	actions, vars := account.Known()
-	known := menu.Known{Actions: actions, Checks: machine.Checks(), Vars: vars}
+	known := menu.Known{Actions: actions, Checks: machine.Checks(), Secrets: machine.SecretChecks(), Vars: vars}
 	r := newRig(t, dbtest.SQLite(t), nil)
 	for name, a := range r.Actions() {
 		if a.Run == nil || !slices.Equal(a.Results, actions[name]) {

@@ -54,7 +54,7 @@ type world struct {
 func openPack(t *testing.T, name string) *menu.Pack {
 	t.Helper()
 	actions, vars := account.Known()
-	p, err := menu.Open(name, menu.Known{Actions: actions, Checks: machine.Checks(), Vars: vars})
+	p, err := menu.Open(name, menu.Known{Actions: actions, Checks: machine.Checks(), Secrets: machine.SecretChecks(), Vars: vars})
 	if err != nil {
 		t.Fatal(err)
 	}

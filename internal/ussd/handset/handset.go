@@ -101,6 +101,9 @@ func (h *handset) renew() error {
 	if h.Phone.Gateway == nil {
 		return fmt.Errorf("there is no gateway %q; there are %s", h.Gateway, strings.Join(h.names(), ", "))
 	}
+	if h.Pack != nil {
+		h.Phone.Limits = h.Pack.Within(h.Phone.Gateway.Limits)
+	}
 	phone, err := dialog.NewPhone(h.Phone)
 	if err != nil {
 		return err

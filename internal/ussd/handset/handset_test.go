@@ -277,3 +277,16 @@ func TestNoGateway(t *testing.T) {
 		t.Errorf("Run() = %v, want the names there are", err)
 	}
 }
+
+// The limit that a handset shows is that of the menu, where it is smaller than
+// the gateway's.
+func TestLimitOfThePack(t *testing.T) {
+	t.Parallel()
+	p, err := menu.Parse("p", []byte(strings.Replace(packText, "navigation:", "limits: {gsm7: 120}\nnavigation:", 1)), menu.Known{Checks: []string{"pin"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, newLine(t), handset.Config{Pack: p}, ""); !strings.Contains(out, "86 left of 120 (GSM-7)") {
+		t.Errorf("the handset shows another limit:\n%s", out)
+	}
+}

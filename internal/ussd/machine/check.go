@@ -35,6 +35,9 @@ func Checks() []string {
 	return []string{"name", "email", "customerId", "pin", "pinLogin", "code6", "digits", "integer", "phone", "text"}
 }
 
+// SecretChecks lists those whose answers are always secret: PINs and codes.
+func SecretChecks() []string { return []string{"pin", "pinLogin", "code6"} }
+
 // Check looks at a value with the validator of a name and gives it as it is to
 // be kept. "" takes any text; a validator nobody knows takes nothing.
 func Check(name, value string) (string, bool) {

@@ -247,7 +247,8 @@ func (w *walk) act(n *menu.Node) (string, error) {
 	if w.run == nil {
 		return "", fmt.Errorf("node %q of pack %s: nobody runs actions", n.ID, w.p.Name)
 	}
-	res, err := w.run(Call{Action: n.Do, With: n.With, Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
+	v := w.view()
+	res, err := w.run(Call{Action: n.Do, With: n.Arguments(&v), Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
 	if err != nil {
 		return "", err
 	}
@@ -268,7 +269,7 @@ func (w *walk) act(n *menu.Node) (string, error) {
 		w.set(menu.Language, res.Lang)
 	}
 	if len(target.Say) > 0 {
-		v := w.view()
+		v = w.view()
 		w.notice = w.p.Fill(target.Say, &v)
 	}
 	for _, name := range n.Clear {

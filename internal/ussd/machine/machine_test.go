@@ -20,7 +20,7 @@ func pack(t *testing.T, oldnew ...string) *menu.Pack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), menu.Known{Actions: results, Vars: []string{"count", "who"}, Checks: machine.Checks()})
+	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), menu.Known{Actions: results, Vars: []string{"count", "who"}, Checks: machine.Checks(), Secrets: machine.SecretChecks()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type Screen struct {
 // Call is an action that a pack asks for. Its maps are for reading only.
 type Call struct {
 	Action  string
-	With    map[string]string // constant arguments of the node
+	With    map[string]string // arguments of the node, filled in
 	Vars    map[string]string
 	Secrets map[string]string
 	Lang    string

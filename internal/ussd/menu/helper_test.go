@@ -25,8 +25,9 @@ func known() menu.Known {
 			"findCustomer":      {"ok", "missing"},
 			"logout":            {"ok"},
 		},
-		Texts:  []string{"sms"},
-		Checks: []string{"name", "email", "customerId", "pin", "pinLogin", "code6", "digits", "integer", "phone", "text"},
+		Texts:   []string{"sms"},
+		Secrets: []string{"pin", "pinLogin", "code6"},
+		Checks:  []string{"name", "email", "customerId", "pin", "pinLogin", "code6", "digits", "integer", "phone", "text"},
 		Vars: []string{
 			"customerId", "customerName", "district", "household", "identity", "lockedFor", "pinTicket", "size", "triesLeft", "weakReason",
 		},
@@ -90,7 +91,7 @@ nodes:
 func smallKnown() menu.Known {
 	return menu.Known{
 		Actions: map[string][]string{"store": {"ok", "no"}, "tell": {"ok", "no"}}, Texts: []string{"tell"},
-		Checks: []string{"name", "pin", "integer"}, Vars: []string{"count"},
+		Checks: []string{"name", "pin", "integer"}, Secrets: []string{"pin"}, Vars: []string{"count"},
 	}
 }
 

@@ -124,6 +124,7 @@ type Node struct {
 	looks  []look // one for each language of the pack
 	unsure bool   // a way out of it could not be read
 	tells  bool   // With is a text by language
+	fills  bool   // With shows variables
 }
 
 // Kind tells what n does.
@@ -190,6 +191,7 @@ type Target struct {
 type Known struct {
 	Actions map[string][]string // action → its results
 	Checks  []string            // names of validators, without what follows a colon
+	Secrets []string            // checks of what must be secret
 	Vars    []string            // variables that actions set
 	Texts   []string            // actions that are given a text in every language
 }

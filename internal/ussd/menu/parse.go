@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/goccy/go-yaml/ast"
@@ -203,8 +204,8 @@ func (r *reader) navigation(v *value) {
 	}
 	for name, t := range map[string]Text{"back": r.pack.Navigation.Back, "exit": r.pack.Navigation.Exit, "more": r.pack.Navigation.More} {
 		for _, s := range t {
-			if len(s) > leastLimit/4 || strings.ContainsAny(s, "{\n") {
-				r.bad(o[name].spot, "navigation."+name, "want one short word without variables, at most %d bytes", leastLimit/4)
+			if utf8.RuneCountInString(s) > leastLimit/4 || strings.ContainsAny(s, "{\n") {
+				r.bad(o[name].spot, "navigation."+name, "want one short word without variables, at most %d characters", leastLimit/4)
 				break
 			}
 		}

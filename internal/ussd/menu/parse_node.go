@@ -214,14 +214,19 @@ func (r *reader) input(n *Node, v *value, path string) {
 	if in.Name == Language {
 		r.bad(o["name"].spot, path+".name", "%s cannot be asked for; use an option with set", Language)
 	}
-	in.Secret = r.flag(o["secret"], path+".secret", false)
+	in.Check = r.scalar(o.get("check"), path+".check")
+	name, _, _ := strings.Cut(in.Check, ":")
+	private := slices.Contains(r.known.Secrets, name)
+	if in.Secret = r.flag(o["secret"], path+".secret", private); private && !in.Secret {
+		r.bad(o["secret"].spot, path+".secret", "what %s checks is always secret: leave secret out", name)
+		in.Secret = true
+	}
 	if was, ok := r.inputs[in.Name]; ok && was != in.Secret {
 		r.bad(o["name"].spot, path+".name", "%s is secret in one place and not in another", in.Name)
 	}
 	r.inputs[in.Name] = in.Secret
-	in.Check = r.scalar(o.get("check"), path+".check")
-	if name, _, _ := strings.Cut(in.Check, ":"); name != "" && !slices.Contains(r.known.Checks, name) {
-		r.bad(o["check"].spot, path+".check", "no check has the name %s", strconv.Quote(name))
+	if name != "" && !slices.Contains(r.known.Checks, name) {
+		r.bad(o["check"].spot, path+".check", "no check has the name %s; there are %s", strconv.Quote(name), strings.Join(r.known.Checks, ", "))
 	}
 	if arg, ok := strings.CutPrefix(in.Check, "integer:"); ok && !isRange(arg) {
 		r.bad(o["check"].spot, path+".check", "%s is no range of whole numbers, such as 1..30", strconv.Quote(arg))
@@ -250,11 +255,15 @@ func (r *reader) action(n *Node, o object, path string) {
 	if n.Do == "" {
 		n.Do = "?" // it is an action, whichever
 	} else if !known {
-		r.bad(o["do"].spot, path+".do", "no action has the name %s", strconv.Quote(n.Do))
+		r.bad(o["do"].spot, path+".do", "no action has the name %s; there are %s", strconv.Quote(n.Do), strings.Join(slices.Sorted(maps.Keys(r.known.Actions)), ", "))
 	}
 	n.tells = slices.Contains(r.known.Texts, n.Do)
 	if v := o["with"]; v != nil {
 		n.With = r.constants(v, path+".with")
+		for _, m := range v.members {
+			r.placeholders(n.With[m.name], m.value.spot, path+".with."+m.name)
+			n.fills = n.fills || strings.Contains(n.With[m.name], "{")
+		}
 	}
 	if v := o["clear"]; v != nil {
 		for _, item := range r.strings(v, path+".clear") {

@@ -81,6 +81,12 @@ func TestParseProblems(t *testing.T) {
 		{"limit no number", "ucs2: 80", "ucs2: many", "limits.ucs2: want a number from 40 to 80"},
 		{"navigation", "  more: {en: More, sw: Zaidi}\n", "", "navigation.more: is missing"},
 		{"long word", "more: {en: More,", "more: {en: More of everything,", "navigation.more: want one short word"},
+		{"long word of many bytes", "more: {en: More,", "more: {en: ቀጣይ ገጽ ይመልከቱ,", "navigation.more: want one short word without variables, at most 10 characters"},
+		{"PIN that is not secret", "secret: true", "secret: false", "nodes.ask.pin.input.secret: what pin checks is always secret: leave secret out"},
+		{"PIN that is shown", "check: pin, secret: true, error: Five digits.", `check: pin, error: "{pin}?"`, "nodes.ask.pin.input.error: pin is secret and is never shown"},
+		{"unknown variable of an argument", "kind: a,", `kind: "{nobody}",`, `nodes.save.with.kind: nothing sets the variable "nobody"`},
+		{"secret variable of an argument", "kind: a,", `kind: "{pin}",`, "nodes.save.with.kind: pin is secret and is never shown"},
+		{"brace in an argument", "kind: a,", `kind: "{ a",`, "nodes.save.with.kind: a { begins no variable"},
 		{"longest", "start: home", "start: home\nvars: {name: 0}", "vars.name: want a number from 1"},
 		{"longest of nothing", "start: home", "start: home\nvars: {nobody: 4}", "vars.nobody: nothing sets"},
 		{"bad id", "  thanks: {", "  Thanks: {", "nodes.Thanks: an id has the form"},
@@ -171,7 +177,7 @@ func TestParseTellsAllProblemsAtOnce(t *testing.T) {
 	want := `f:1:7: pack: "S" does not have the form ^[a-z][a-z0-9-]{0,31}$
 f:4:8: start: no node has the id "hom"
 f:33:9: nodes.ask.pin.to: no node has the id "safe"
-f:36:9: nodes.save.do: no action has the name "stor"`
+f:36:9: nodes.save.do: no action has the name "stor"; there are store, tell`
 	if err == nil || err.Error() != want {
 		t.Errorf("Parse says\n%v\nwant\n%s", err, want)
 	}
@@ -268,4 +274,17 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A question with the check of PINs is secret without saying so, and words of
+// navigation are measured in characters.
+func TestParseImplies(t *testing.T) {
+	t.Parallel()
+	p := parse(t, "check: pin, secret: true,", "check: pin,", "more: {en: More, sw: Zaidi}", "more: {en: ቀጣይ ገጽ, sw: Zaidi}")
+	if n := p.Node("ask.pin"); !n.Input.Secret {
+		t.Error("a question for a PIN is not secret")
+	}
+	if got := p.Navigation.More["en"]; got != "ቀጣይ ገጽ" {
+		t.Errorf("more = %q", got)
+	}
 }

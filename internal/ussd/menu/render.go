@@ -31,8 +31,7 @@ type look struct {
 	body  string
 	lines []line
 	tail  []string // Back, Exit
-	paged []string // More, Back, Exit
-	ends  bool     // a closing screen: nothing follows its last page
+	paged []string // More, Back, Exit: of pages that another one follows
 	// still has the finished pages of a node that shows no variable, by
 	// flags; nil for other nodes.
 	still [][]Shown
@@ -129,7 +128,22 @@ func (p *Pack) Goodbye(v *View) Shown {
 // Fill gives t in the language of v with its variables filled in; the notices
 // of screens are made with it.
 func (p *Pack) Fill(t Text, v *View) string {
-	s := t.In(v.Lang, p.Default())
+	return p.fill(t.In(v.Lang, p.Default()), v)
+}
+
+// Arguments are what the action of n is given, with the variables filled in.
+func (n *Node) Arguments(v *View) map[string]string {
+	if !n.fills {
+		return n.With
+	}
+	out := make(map[string]string, len(n.With))
+	for name, s := range n.With {
+		out[name] = n.pack.fill(s, v)
+	}
+	return out
+}
+
+func (p *Pack) fill(s string, v *View) string {
 	if strings.IndexByte(s, '{') < 0 {
 		return s
 	}
@@ -138,6 +152,9 @@ func (p *Pack) Fill(t Text, v *View) string {
 	expand(&b, fold(s, p.Title.In(v.Lang, p.Default())), v)
 	return b.String()
 }
+
+// Within are the limits of the pack on a gateway: the smaller ones of both.
+func (p *Pack) Within(gateway screen.Limits) screen.Limits { return p.limits(gateway) }
 
 // limits are the smaller ones of the pack and of a gateway.
 func (p *Pack) limits(of screen.Limits) screen.Limits {
@@ -197,7 +214,7 @@ func (lk *look) split(v *View, limits screen.Limits) []Shown {
 	lk.head(&b, v)
 	body := b.String()
 	texts := screen.Pages(limits, body, lk.visible(v), func(page, pages int) []string {
-		if pages == 1 || lk.ends && page == pages-1 {
+		if page == pages-1 {
 			return lk.tail
 		}
 		return lk.paged
@@ -281,7 +298,7 @@ func (n *Node) prepare() {
 		title := p.Title.In(lang, p.Default())
 		in := func(t Text) string { return fold(t.In(lang, p.Default()), title) }
 		lk := &n.looks[i]
-		lk.body, lk.ends = in(n.Text), n.End
+		lk.body = in(n.Text)
 		for _, o := range n.Options {
 			lk.lines = append(lk.lines, line{text: o.Key + ". " + in(o.Text), when: o.If})
 		}

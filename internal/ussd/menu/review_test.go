@@ -42,7 +42,7 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			},
 			[]string{
 				`f:1:7: pack: "S" does not have the form ^[a-z][a-z0-9-]{0,31}$`,
-				`f:33:31: nodes.ask.pin.input.check: no check has the name "pine"`,
+				`f:33:31: nodes.ask.pin.input.check: no check has the name "pine"; there are name, pin, integer`,
 				"f:13: error: home (sw): option 1 has no translation; it is shown in en",
 				"f:13: error: home: two options have the key 1",
 				"f:19: error: ask: has no exit",
@@ -66,7 +66,7 @@ func TestReviewTellsAllAtOnce(t *testing.T) {
 			"a screen that does not fit beside an unknown action",
 			[]string{"do: store", "do: stor", "text: \"Thanks, {name}", "text: \"" + strings.Repeat("so ", 60) + "{name}"},
 			[]string{
-				`f:36:9: nodes.save.do: no action has the name "stor"`,
+				`f:36:9: nodes.save.do: no action has the name "stor"; there are store, tell`,
 				"f:42: error: thanks (en): the closing screen has 220 units, more than one page",
 				"f:42: error: thanks (sw): the closing screen has 220 units, more than one page",
 			},
