@@ -121,10 +121,17 @@ func (c *Core) build(ctx context.Context, cfg *config.Config) error {
 	}
 	c.Webhooks = webhook.New(webhook.Config{
 		DB: c.DB, Events: c.Events, Key: c.Key, Cursors: c.cursors, Log: c.log, Client: c.hooks, Idem: c.Idem,
-		Timeout: cfg.Events.WebhookTimeout, MaxAttempts: cfg.Events.WebhookMaxAttempts,
+		Timeout: cfg.Events.WebhookTimeout, MaxAttempts: cfg.Events.WebhookMaxAttempts, Source: eventSource(c.Key),
 	})
 	c.listen()
 	return nil
+}
+
+// eventSource names this server in events that leave it, so that those of two
+// servers never have the same source and id. All instances on one store have one
+// key.
+func eventSource(k secret.Key) string {
+	return fmt.Sprintf("urn:hearth:%x", k.Derive("event source")[:8])
 }
 
 // collectors are the events that would tell who is behind the name of a

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"sync/atomic"
 	"testing"
 
@@ -13,6 +14,9 @@ import (
 
 // allow lets a server send to receivers of the test.
 const allow = "HEARTH_OUTBOUND_ALLOW=127.0.0.1"
+
+// sourceForm is how a message names the server and workspace it is from.
+var sourceForm = regexp.MustCompile(`^urn:hearth:[0-9a-f]{16}:default$`)
 
 // post is what a receiver got.
 type post struct {
@@ -60,6 +64,9 @@ func TestWebhooks(t *testing.T) {
 		m, err := client.WebhookParse(hook.Secret, p.head, p.body)
 		if err != nil || m.Type != "key.created" || m.Subject != k.ID || m.Data.RequestID != "hook.1" || m.Data.Actor != k.CreatedBy {
 			t.Errorf("message = %+v, %v; want the creation of %s", m, err, k.ID)
+		}
+		if !sourceForm.MatchString(m.Source) {
+			t.Errorf("source = %q, want one that names this server and the workspace", m.Source)
 		}
 		if media := p.head.Get("Content-Type"); media != "application/cloudevents+json" {
 			t.Errorf("Content-Type = %q, want application/cloudevents+json", media)

@@ -13,7 +13,7 @@ import (
 const signing = "Messages are CloudEvents 1.0 (application/cloudevents+json), signed as Standard Webhooks prescribes: webhook-signature is v1 followed by a comma and the base64 HMAC-SHA256 of " +
 	"webhook-id.webhook-timestamp.body; the key is the bytes that the base64 after whsec_ stands for. Answer 2xx. Anything else is tried again after 8 seconds, then after three times as long each time, at most a day: " +
 	"by default 12 attempts in all (HEARTH_WEBHOOK_MAX_ATTEMPTS), which take just under three days. No attempt is made later than three days after the event. 410 switches the webhook off. " +
-	"A message may arrive twice: drop repeats by webhook-id.\n\n" +
+	"A message may arrive twice: drop repeats by webhook-id. Its source names this server and the workspace; source and id together are unique everywhere.\n\n" +
 	"A webhook sends the events whose type is among events and that match the filter, if there is one. The filter works as in /v1/changes, over the members an event has there.\n\n" +
 	"A webhook belongs to the workspace, not to the key that created it, and goes on when that key is revoked or expires. To stop it, delete it or switch it off. " +
 	"It has no scopes either: whoever created it, it shows withheld, and no requestId, for every actor that takes a scope to see, and its filter matches what it shows. To see the actor, read the event by its number at /v1/changes."
