@@ -245,3 +245,45 @@ func FuzzBook(f *testing.F) {
 		}
 	})
 }
+
+// TestBookStyled reads rows that are styled far beyond what is written in them,
+// as spreadsheet programs leave them.
+func TestBookStyled(t *testing.T) {
+	t.Parallel()
+	x := excelize.NewFile()
+	defer x.Close()
+	style, err := x.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, do := range []error{
+		x.SetCellValue("Sheet1", "A1", "type"), x.SetCellValue("Sheet1", "B1", "name"),
+		x.SetCellStyle("Sheet1", "A1", "AMJ1", style), // column 1,024
+		x.SetCellValue("Sheet1", "A2", "text"), x.SetCellStyle("Sheet1", "A2", "AMJ2", style),
+	} {
+		if do != nil {
+			t.Fatal(do)
+		}
+	}
+	var file bytes.Buffer
+	if err := x.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	_, rows, _, err := texts(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rows["Sheet1"]; len(got) != 2 || got[0][0] != "type" || got[0][1] != "name" || got[1][0] != "text" {
+		t.Errorf("rows = %d, the first of them %v", len(got), got[0][:2])
+	}
+	if err := x.SetCellValue("Sheet1", "AMJ2", "x"); err != nil {
+		t.Fatal(err)
+	}
+	file.Reset()
+	if err := x.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err = texts(file.Bytes()); sheet.AsError(err) == nil || sheet.AsError(err).Code != "too_many_columns" {
+		t.Errorf("a value in column 1,024: err = %v, want too_many_columns", err)
+	}
+}

@@ -85,6 +85,7 @@ func TestHostileFiles(t *testing.T) {
 		{"XLSX: rows out of order", sheet.XLSX, archive(t, rowsXML(nameRow+`<row r="7"></row><row r="3"></row>`), nil), "not_xlsx", 8},
 		{"XLSX: a row past the end", sheet.XLSX, archive(t, rowsXML(nameRow+`<row r="99999999"></row>`), nil), "not_xlsx", 2},
 		{"XLSX: a cell far right", sheet.XLSX, archive(t, rowsXML(nameRow+`<row r="2"><c r="XFD2"><v>1</v></c></row>`), nil), "too_many_columns", 2},
+		{"XLSX: a cell out of order behind the last column", sheet.XLSX, archive(t, rowsXML(nameRow+`<row r="2"><c r="XFD2" s="1"/><c r="XFC2"><v>1</v></c></row>`), nil), "too_many_columns", 2},
 		{"XLSX: cells out of order", sheet.XLSX, archive(t, rowsXML(nameRow+`<row r="2"><c r="B2"/><c r="A2"/></row>`), nil), "not_xlsx", 2},
 		{"XLSX: a text that is not there", sheet.XLSX, archive(t, rowsXML(nameRow+`<row r="2"><c r="A2" t="s"><v>9</v></c></row>`), nil), "not_xlsx", 2},
 		{"XLSX: entities", sheet.XLSX, archive(t, `<!DOCTYPE x [<!ENTITY a "aaaa">]>`+rowsXML(nameRow+`<row r="2"><c t="inlineStr"><is><t>&a;</t></is></c></row>`), nil), "not_xlsx", 2},

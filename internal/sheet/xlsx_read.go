@@ -282,12 +282,6 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 			return &Error{Line: x.row, Column: shorten(r), Code: "not_xlsx", Detail: "The cells of the row are not in their order."}
 		}
 	}
-	if column >= MaxColumns {
-		return tooManyColumns(x.row)
-	}
-	for len(x.cells) < column {
-		x.cells = append(x.cells, cell{})
-	}
 	value, inline, computed, err := x.cellTexts()
 	if err != nil {
 		return err
@@ -297,8 +291,17 @@ func (x *xlsx) readCell(start xml.StartElement) error {
 		return &Error{Line: x.row, Column: fmt.Sprint(column + 1), Code: "not_xlsx", Detail: "The cell refers to a text the workbook does not have."}
 	}
 	c.computed = computed
+	switch {
+	case column >= MaxColumns && c.empty():
+		return nil // it has a style and nothing in it: rows are often styled far beyond what is written
+	case column >= MaxColumns:
+		return tooManyColumns(x.row)
+	}
 	if x.size += len(c.text); x.size > MaxLine {
 		return tooLong(x.row)
+	}
+	for len(x.cells) < column {
+		x.cells = append(x.cells, cell{})
 	}
 	x.cells = append(x.cells, c)
 	return nil
