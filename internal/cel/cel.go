@@ -7,7 +7,8 @@
 // It is CEL with three additions that questionnaires need: a value that is a
 // number may meet an integer literal in arithmetic, comparison, == and in; a
 // list may be compared with null; and the functions selected, answered, count,
-// sum and coalesce.
+// sum and coalesce. Those of convert.go and odk.go are what the expressions of
+// other questionnaires need: they take a value whatever it is, as XPath does.
 package cel
 
 import (

@@ -15,6 +15,7 @@ var cheapCalls = []string{
 	operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate,
 	operators.In, operators.NotStrictlyFalse, "selected", "answered", "count", "coalesce", "double", "int", "size",
 	"getFullYear", "getMonth", "getDate", "getDayOfWeek", "getHours", "getMinutes", "duration",
+	"number", "holds", "item", "day", "moment",
 }
 
 // shortLoop is how many nodes an expression with a loop may have to run without

@@ -2,6 +2,7 @@ package cel
 
 import (
 	"math"
+	"slices"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/env"
@@ -33,7 +34,7 @@ func language() []cel.EnvOption {
 	}
 	opts = append(opts, arithmetic()...)
 	opts = append(opts, equality()...)
-	return append(opts, functions()...)
+	return slices.Concat(opts, functions(), conversions(), formFunctions())
 }
 
 // binary lists the overloads of an operator, with those for mixed numbers.

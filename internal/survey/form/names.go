@@ -30,6 +30,7 @@ const (
 var (
 	householdMembers = []cel.Field{{Name: "did", Type: cel.Text}, {Name: "group", Type: cel.Text}, {Name: "stratum", Type: cel.Text}, {Name: "attributes", Type: cel.Any}}
 	responseMembers  = []cel.Field{
+		{Name: "id", Type: cel.Text},
 		{Name: "mode", Type: cel.Text},
 		{Name: "language", Type: cel.Text},
 		{Name: "collector", Type: cel.Text},

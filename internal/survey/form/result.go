@@ -13,8 +13,8 @@ import (
 type Input struct {
 	Answers   jsontext.Value // {section: {question: answer}}
 	Household map[string]any // did, group, stratum, attributes
-	Response  map[string]any // mode, language, collector, startedAt, submittedAt, round
-	Now       time.Time      // `today` in expressions
+	Response  map[string]any // id, mode, language, collector, startedAt, submittedAt, round
+	Now       time.Time      // its day is `today` in expressions
 	Partial   bool           // answers are still to come: what a missing one decides is open
 }
 

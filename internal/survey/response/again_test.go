@@ -4,6 +4,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/db/dbtest"
@@ -57,6 +58,35 @@ func TestAgainByTemplate(t *testing.T) {
 		check("a survey with the name of its template", "taken", "SURVEY_NOT_ACTIVE")
 		if n := v.count(t, "responses"); n != 1 {
 			t.Errorf("%d responses, want 1", n)
+		}
+	})
+}
+
+// TestAgainLater: what is calculated from the day or by chance is that of the
+// response, and so the same when it is sent again on another day.
+func TestAgainLater(t *testing.T) {
+	t.Parallel()
+	dbtest.Any(t, func(t *testing.T, d *db.DB) {
+		v := newEnv(t, d)
+		const chance = `{"templateId":"chance","sections":[{"id":"consent","questions":[{"id":"ok","type":"consent"}]},{"id":"c","questions":[{"id":"a","type":"text"},
+			{"id":"day","type":"calculate","calculate":"formatDate(today, \"%Y-%m-%d\")"},
+			{"id":"key","type":"calculate","calculate":"uuid(text(response.id) + \"/key\")"}]}]}`
+		for _, one := range [][2]string{{"POST /v1/templates", chance}, {"POST /v1/templates/chance/publish", `{}`}} {
+			if w := v.send(t, "owner", one[0], one[1]); w.Code >= 300 {
+				t.Fatalf("%s = %d %s", one[0], w.Code, w.Body)
+			}
+		}
+		v.start(t, strings.Replace(homeSurvey, `"templateId":"home"`, `"templateId":"chance"`, 1))
+		const body = `{"responseId":"r1","surveyId":"s","householdId":"did:ixo:household/1","timestamp":"2026-02-20T10:00:00Z",
+			"responses":{"consent":{"ok":true},"c":{"a":"x"}}}`
+		v.clock.Set(time.Date(2026, 2, 20, 11, 0, 0, 0, time.UTC))
+		first := v.send(t, "ann", "POST /v1/responses", body)
+		if first.Code != 201 || !strings.Contains(first.Body.String(), `"day":"2026-02-20"`) || !strings.Contains(first.Body.String(), `"key":"`) {
+			t.Fatalf("first = %d %s", first.Code, first.Body)
+		}
+		v.clock.Set(time.Date(2026, 3, 5, 11, 0, 0, 0, time.UTC))
+		if again := v.send(t, "ann", "POST /v1/responses", body); again.Code != 200 || again.Body.String() != first.Body.String() {
+			t.Errorf("again = %d %s, want 200 and %s", again.Code, again.Body, first.Body)
 		}
 	})
 }

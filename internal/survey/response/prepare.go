@@ -111,7 +111,7 @@ func (pr *preparer) check(ctx context.Context, p *Prepared, offline bool) (*Prep
 	if err := p.fill(ctx, pr.db.NewNID(), now); err != nil {
 		return nil, err
 	}
-	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: now, Partial: d.Partial || offline})
+	r := o.Form.Check(form.Input{Answers: d.Responses.Value, Household: p.householdNames(), Response: p.responseNames(), Now: p.head.Timestamp, Partial: d.Partial || offline})
 	for _, f := range r.Wrong {
 		c.Add(f.Pointer, f.Code, f.Detail)
 	}
@@ -320,7 +320,7 @@ func (p *Prepared) householdNames() map[string]any {
 
 func (p *Prepared) responseNames() map[string]any {
 	names := map[string]any{
-		"mode": p.head.Mode, "language": p.head.Language, "collector": p.head.Collector, "round": int64(p.head.Round), "submittedAt": p.head.Timestamp,
+		"id": p.head.ResponseID, "mode": p.head.Mode, "language": p.head.Language, "collector": p.head.Collector, "round": int64(p.head.Round), "submittedAt": p.head.Timestamp,
 	}
 	if !p.head.StartedAt.IsZero() {
 		names["startedAt"] = p.head.StartedAt

@@ -1,6 +1,10 @@
 package xlsform
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
 
 // translation makes the CEL of a function of XLSForm from its arguments.
 type translation struct {
@@ -12,6 +16,14 @@ func (c *toCEL) call(n *xnode) (part, error) {
 	if n.text == "position" && len(n.args) == 1 && n.args[0].kind == xParent {
 		return c.position()
 	}
+	switch n.text { // whose arguments are more than values
+	case "pulldata":
+		return c.pulldata(n)
+	case "indexed-repeat":
+		return c.indexed(n)
+	case "jr:choice-name":
+		return c.choiceName(n)
+	}
 	f, ok := calls[n.text]
 	if !ok {
 		return part{}, cannot("the function %s() has no equivalent", shorten(n.text))
@@ -20,6 +32,9 @@ func (c *toCEL) call(n *xnode) (part, error) {
 		return part{}, &SyntaxError{n.at, fmt.Sprintf("%s() cannot have %d arguments", n.text, len(n.args))}
 	}
 	args := make([]part, len(n.args))
+	before := c.guarded
+	defer func() { c.guarded = before }()
+	c.guarded = c.guarded || n.text == "not" || n.text == "if" || strings.HasSuffix(n.text, "checklist")
 	for i, a := range n.args {
 		p, err := c.expr(a)
 		if err != nil {
@@ -40,13 +55,28 @@ func (c *toCEL) position() (part, error) {
 
 const manyArgs = 50
 
-var calls = map[string]translation{
+var calls = index(valueCalls, odkCalls)
+
+func index(tables ...map[string]translation) map[string]translation {
+	out := map[string]translation{}
+	for _, t := range tables {
+		maps.Copy(out, t)
+	}
+	return out
+}
+
+var valueCalls = map[string]translation{
 	"true":  {0, 0, func(*toCEL, []part) (part, error) { return part{text: "true", prec: pPrimary, kind: kBool}, nil }},
 	"false": {0, 0, func(*toCEL, []part) (part, error) { return part{text: "false", prec: pPrimary, kind: kBool}, nil }},
 	"not": {1, 1, func(c *toCEL, a []part) (part, error) {
 		return part{text: "!" + c.truth(a[0]).in(pUnary), prec: pUnary, kind: kBool}, nil
 	}},
-	"boolean":        {1, 1, func(c *toCEL, a []part) (part, error) { return c.truth(a[0]), nil }},
+	"boolean": {1, 1, func(c *toCEL, a []part) (part, error) {
+		if a[0].name != nil {
+			return part{}, cannot("boolean() of a question is true in ODK whatever the answer is; compare it with ''")
+		}
+		return c.truth(a[0]), nil
+	}},
 	"selected":       {2, 2, callSelected},
 	"count-selected": {1, 1, callCount},
 	"count":          {1, 1, callCount},
@@ -58,9 +88,9 @@ var calls = map[string]translation{
 	}},
 	"sum": {1, 1, func(_ *toCEL, a []part) (part, error) {
 		if a[0].kind != kList {
-			return part{}, cannot("sum() is for the questions of a repeat")
+			return number(a[0])
 		}
-		return call("sum", kNumber, a[0].text), nil
+		return call("total", kNumber, a[0].text), nil
 	}},
 	"string-length": {0, 1, callLength},
 	"regex": {2, 2, func(_ *toCEL, a []part) (part, error) {
@@ -71,15 +101,20 @@ var calls = map[string]translation{
 		re, err := fullMatch(a[1])
 		return part{text: s.in(pPrimary) + ".matches(" + re.text + ")", prec: pPrimary, kind: kBool}, err
 	}},
-	"if":       {3, 3, callIf},
-	"coalesce": {2, 2, func(_ *toCEL, a []part) (part, error) { return call("coalesce", a[0].kind, a[0].text, a[1].text), nil }},
-	"today":    {0, 0, func(*toCEL, []part) (part, error) { return today(), nil }},
+	"if": {3, 3, callIf},
+	"coalesce": {2, 2, func(_ *toCEL, a []part) (part, error) {
+		if a[0].nodes {
+			a[0] = first(a[0])
+		}
+		return call("coalesce", kAny, a[0].text, a[1].text), nil
+	}},
+	"today": {0, 0, func(*toCEL, []part) (part, error) { return today(), nil }},
 	"now": {0, 0, func(c *toCEL, _ []part) (part, error) {
 		c.note("now() became the time at which the response is submitted.")
 		return part{text: "response.submittedAt", prec: pPrimary, kind: kMoment}, nil
 	}},
 	"once": {1, 1, func(c *toCEL, a []part) (part, error) {
-		c.note("once() is left out: the value is calculated each time.")
+		c.note("once() is left out: now(), today(), uuid() and random() give a response the same value each time, anything else is calculated from the answers.")
 		return a[0], nil
 	}},
 	"number": {1, 1, func(_ *toCEL, a []part) (part, error) { return number(a[0]) }},
@@ -97,8 +132,8 @@ var calls = map[string]translation{
 	"ceiling":  {1, 1, callMath("ceil")},
 	"abs":      {1, 1, callMath("abs")},
 	"sqrt":     {1, 1, callMath("sqrt")},
-	"min":      {2, manyArgs, callMath("least")},
-	"max":      {2, manyArgs, callMath("greatest")},
+	"min":      {1, manyArgs, callExtreme("math.least", "lowest")},
+	"max":      {1, manyArgs, callExtreme("math.greatest", "highest")},
 	"string":   {1, 1, func(_ *toCEL, a []part) (part, error) { return text(a[0]) }},
 	"concat":   {1, manyArgs, callConcat},
 	"contains": {2, 2, callOnText("contains")},
@@ -109,12 +144,12 @@ var calls = map[string]translation{
 		switch {
 		case a[0].kind == kDate:
 			return a[0], nil
-		case a[0].kind == kText && a[0].isLit:
+		case a[0].kind == kText && a[0].isLit && datePattern.MatchString(a[0].literal):
 			return moment(a[0])
-		case a[0].kind == kMoment:
-			return part{text: "timestamp(string(" + a[0].text + ").substring(0, 10) + " + quoteCEL(midnightText) + ")", prec: pPrimary, kind: kDate}, nil
+		case a[0].nodes:
+			a[0] = first(a[0])
 		}
-		return part{}, cannot("date() of this value has no equivalent")
+		return call("day", kDate, a[0].text), nil
 	}},
 	"date-time": {1, 1, func(_ *toCEL, a []part) (part, error) { return moment(a[0]) }},
 	"decimal-date-time": {1, 1, func(_ *toCEL, a []part) (part, error) {
@@ -181,10 +216,12 @@ func callLength(c *toCEL, a []part) (part, error) {
 func callIf(c *toCEL, a []part) (part, error) {
 	yes, no := branch(a[1], a[2]), branch(a[2], a[1])
 	k := yes.kind
-	if k != no.kind {
-		// CEL wants one type; dyn() is any.
-		k = kAny
-		yes, no = call("dyn", kAny, yes.text), call("dyn", kAny, no.text)
+	if k != no.kind || k == kNumber && yes.whole != no.whole || yes.name != nil || no.name != nil {
+		// CEL wants one type, and an answer may be none; dyn() is any.
+		if k != no.kind {
+			k = kAny
+		}
+		yes, no = call("dyn", k, yes.text), call("dyn", k, no.text)
 	}
 	return part{text: c.truth(a[0]).in(pOr) + " ? " + yes.in(pOr) + " : " + no.in(pTernary), prec: pTernary, kind: k}, nil
 }
@@ -213,11 +250,7 @@ func callRound(_ *toCEL, a []part) (part, error) {
 	if len(a) == 1 || a[1].isLit && a[1].literal == "0" {
 		return call("math.round", kNumber, n.text), nil
 	}
-	scale := map[string]string{"1": "10.0", "2": "100.0", "3": "1000.0", "4": "10000.0", "5": "100000.0", "6": "1000000.0"}[a[1].literal]
-	if scale == "" {
-		return part{}, cannot("round() to this many digits has no equivalent")
-	}
-	return part{text: "math.round(" + n.in(pMultiply) + " * " + scale + ") / " + scale, prec: pMultiply, kind: kNumber}, nil
+	return call("roundTo", kNumber, n.text, a[1].text), nil
 }
 
 func callMath(name string) func(*toCEL, []part) (part, error) {
@@ -252,6 +285,9 @@ func callConcat(_ *toCEL, a []part) (part, error) {
 	out := ""
 	for i, p := range a {
 		s, err := text(p)
+		if p.nodes {
+			s = call("joined", kText, p.text, `""`)
+		}
 		if err != nil {
 			return part{}, err
 		}

@@ -18,6 +18,9 @@ func (n *Names) CountToCEL(text string, at *Named) (constraint, some string, err
 	if err != nil {
 		return "", "", err
 	}
+	if p.nodes {
+		return "", "", cannot("the number of elements stands in a repeat itself")
+	}
 	if p, err = number(p); err != nil {
 		return "", "", err
 	}

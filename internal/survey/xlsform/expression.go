@@ -211,6 +211,13 @@ func (tr *translator) calculation(e *entry, q *form.Question, want string, p pla
 		e.item("type", Warning, "type_changed", "A value that is calculated and only looked at became a calculation.")
 		*q = form.Question{ID: q.ID, Type: form.Calculate, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
 	}
+	var none *UntranslatableError
+	if _, _, err := tr.names.ToCEL(e.get("calculation"), p.from, Value); errors.As(err, &none) && none.file != "" {
+		e.item("calculation", Warning, "type_changed", "The value comes from the file %s, which is not here: it is kept as a text that the phone or the person sends. To have it calculated, copy the file into the sheet choices as a list of this name.", shorten(none.file))
+		*q = form.Question{ID: q.ID, Type: form.FreeText, Label: q.Label, Hint: q.Hint, Relevant: q.Relevant, ReadOnly: true, PII: q.PII, Indicators: q.Indicators, BackCheckClass: q.BackCheckClass}
+		p.from.kind = form.KindOf(q.Type)
+		return
+	}
 	q.Calculate = tr.translate(e, "calculation", p, Value)
 }
 

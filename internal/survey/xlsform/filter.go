@@ -45,8 +45,7 @@ func (tr *translator) choiceFilter(e *entry, q *form.Question, p place) string {
 		return ""
 	}
 	return e.attempt("choice_filter", func(text string) (string, []string, error) {
-		out, err := tr.names.FilterToCEL(text, p.from, tr.items(e, q, text), cel.MaxLength)
-		return out, nil, err
+		return tr.names.FilterToCEL(text, p.from, tr.items(e, q, text), cel.MaxLength)
 	})
 }
 
@@ -54,14 +53,14 @@ func (tr *translator) choiceFilter(e *entry, q *form.Question, p place) string {
 func (tr *translator) items(e *entry, q *form.Question, filter string) []filterItem {
 	columns := Columns(filter)
 	var items []filterItem
-	for _, c := range tr.lists[e.list] {
+	for _, c := range tr.lists[e.listKey()] {
 		if !slices.ContainsFunc(q.Options, func(o form.Option) bool { return o.Value == c.Value }) {
 			continue
 		}
 		cells := map[string]string{}
 		for _, name := range columns {
-			if c.has(name) {
-				cells[name] = c.get(name)
+			if text, ok := c.named(name); ok {
+				cells[name] = text
 			}
 		}
 		items = append(items, filterItem{Value: c.Value, Cells: cells})

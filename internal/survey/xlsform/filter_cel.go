@@ -47,46 +47,77 @@ func Columns(filter string) []string {
 
 // FilterToCEL translates the filter of a question into a constraint of at most
 // so many bytes. The error is that of ToCEL.
-func (n *Names) FilterToCEL(filter string, at *Named, items []filterItem, most int) (string, error) {
+func (n *Names) FilterToCEL(filter string, at *Named, items []filterItem, most int) (cel string, notes []string, err error) {
 	if len(filter) > most {
-		return "", tooLong(most)
+		return "", nil, tooLong(most)
 	}
 	tree, err := parseXPath(filter, true)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	self, _, err := n.cel(at, at)
 	if err != nil {
-		return "", cannot("%s", err)
+		return "", nil, cannot("%s", err)
+	}
+	offers, notes, err := n.offers(tree, at, items)
+	if err != nil {
+		return "", nil, err
 	}
 	var order []string // conditions
 	values := map[string][]string{}
 	size := 0
-	for _, item := range items {
-		c := &toCEL{names: n, from: at, column: item.cell}
-		p, err := c.expr(tree)
-		if err != nil {
-			return "", err
-		}
-		condition := c.truth(p).in(pAnd)
-		if condition == "true" {
+	for _, o := range offers {
+		if o.when == "true" {
 			continue
 		}
-		value := quoteCEL(item.Value)
-		if values[condition] == nil {
-			order = append(order, condition)
-			size += len(condition)
+		value := quoteCEL(o.value)
+		if values[o.when] == nil {
+			order = append(order, o.when)
+			size += len(o.when)
 		}
-		values[condition] = append(values[condition], value)
+		values[o.when] = append(values[o.when], value)
 		if size += len(value); size > most {
-			return "", tooLong(most)
+			return "", nil, tooLong(most)
 		}
 	}
 	all := make([]string, len(order))
 	for i, condition := range order {
 		all[i] = filterStart(at, self) + strings.Join(values[condition], ", ") + "]) || " + condition + ")"
 	}
-	return strings.Join(all, " && "), nil
+	return strings.Join(all, " && "), notes, nil
+}
+
+// offer is when a choice is offered, in CEL.
+type offer struct{ value, when string }
+
+// offers are the choices with their conditions. A choice that a list has several
+// times is offered when one of its rows is.
+func (n *Names) offers(tree *xnode, at *Named, items []filterItem) (out []offer, notes []string, err error) {
+	places := map[string]int{}
+	for _, item := range items {
+		c := &toCEL{names: n, from: at, column: item.cell}
+		p, err := c.expr(tree)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, note := range c.notes {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+		when := c.truth(p).in(pAnd)
+		i, again := places[item.Value]
+		switch {
+		case !again:
+			places[item.Value] = len(out)
+			out = append(out, offer{item.Value, when})
+		case out[i].when == "true" || when == "true":
+			out[i].when = "true"
+		case out[i].when != when:
+			out[i].when = "(" + out[i].when + " || " + when + ")"
+		}
+	}
+	return out, notes, nil
 }
 
 func tooLong(most int) error {
@@ -238,7 +269,7 @@ func (n *Names) Filter(q *form.Question, most int, reserved func(column string) 
 		}
 		items = append(items, item)
 	}
-	if back, err := n.FilterToCEL(f.XPath, at, items, most); err != nil || back != cel {
+	if back, _, err := n.FilterToCEL(f.XPath, at, items, most); err != nil || back != cel {
 		return nil
 	}
 	return f

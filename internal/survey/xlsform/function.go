@@ -82,7 +82,43 @@ var xFunctions = map[string]struct {
 	"coalesce": {"coalesce", 2, kAny}, "sum": {"sum", 1, kNumber}, "int": {"int", 1, kNumber}, "math.round": {"round", 1, kNumber},
 	"math.floor": {"floor", 1, kNumber}, "math.ceil": {"ceiling", 1, kNumber}, "math.abs": {"abs", 1, kNumber}, "math.sqrt": {"sqrt", 1, kNumber},
 	".startsWith": {"starts-with", 2, kBool}, ".endsWith": {"ends-with", 2, kBool}, ".contains": {"contains", 2, kBool},
-	"math.least": {"min", -1, kNumber}, "math.greatest": {"max", -1, kNumber},
+	"math.least": {"min", -1, kNumber}, "math.greatest": {"max", -1, kNumber}, "math.pow": {"pow", 2, kNumber}, "math.atan2": {"atan2", 2, kNumber}, "math.pi": {"pi", 0, kNumber},
+	"math.log": {"log", 1, kNumber}, "math.log10": {"log10", 1, kNumber}, "math.exp": {"exp", 1, kNumber}, "math.sin": {"sin", 1, kNumber}, "math.cos": {"cos", 1, kNumber},
+	"math.tan": {"tan", 1, kNumber}, "math.asin": {"asin", 1, kNumber}, "math.acos": {"acos", 1, kNumber}, "math.atan": {"atan", 1, kNumber}, "roundTo": {"round", 2, kNumber},
+	"before": {"substring-before", 2, kText}, "after": {"substring-after", 2, kText}, "exchanged": {"translate", 3, kText}, "squeezed": {"normalize-space", 1, kText},
+	"base64Decoded": {"base64-decode", 1, kText}, "formatDate": {"format-date-time", 2, kText}, "digest": {"digest", 3, kText}, "day": {"date", 1, kDate}, "moment": {"date-time", 1, kMoment},
+}
+
+// lists are the functions that take the answers of a repeat.
+var lists = map[string]string{"total": "sum", "lowest": "min", "highest": "max"}
+
+// converted translates the functions that take a value whatever it is.
+func (x *toXPath) converted(name string, args []xpart) (xpart, bool) {
+	if len(args) == 0 || len(args) > 2 {
+		return xpart{}, false
+	}
+	a := args[0]
+	switch {
+	case name == "holds":
+		return a, true
+	case name == "text" && (isText(a) || a.kind == kList):
+		return xpart{text: a.text, prec: a.prec, kind: kText, isLit: a.isLit, value: a.value}, true
+	case name == "text":
+		return xcall("string", kText, a), true
+	case name == "number":
+		return xcall("number", kNumber, a), true
+	case lists[name] != "" && a.kind == kList:
+		return xcall(lists[name], kNumber, a), true
+	case name == "joined" && a.kind == kList && a.name == nil:
+		return xcall("join", kText, args[1], a), true
+	case name == "joined" && a.kind == kList && args[1].value == " ":
+		return xpart{text: a.text, prec: xpPrimary, kind: kText}, true
+	case name == "item" && a.kind == kList && a.name != nil && !a.name.kind.Repeated:
+		return xcall("selected-at", kAny, args...), true
+	case name == "dayFraction":
+		return xcall("decimal-time", kNumber, a), true
+	}
+	return xpart{}, false
 }
 
 func xcall(name string, k kind, args ...xpart) xpart {
@@ -125,6 +161,9 @@ func (x *toXPath) plainFunction(name string, args []xpart) (xpart, error) {
 			return xpart{}, cannot("%s() has no equivalent here", strings.TrimPrefix(name, "math."))
 		}
 		return xcall(f.name, f.kind, args...), nil
+	}
+	if p, ok := x.converted(name, args); ok {
+		return p, nil
 	}
 	switch {
 	case name == "selected" && len(args) == 2 && args[0].kind != kBool:

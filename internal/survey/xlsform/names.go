@@ -18,6 +18,7 @@ type Named struct {
 	// values are the options whose value another name stands for in XLSForm, by
 	// that name; names are the way back.
 	values, names map[string]string
+	labels        [][2]string // of the options: value and label
 }
 
 // depth is how many groups n is in.
@@ -66,11 +67,19 @@ type Names struct {
 	Meta     map[string]string   // names of metadata rows: what they are in CEL, "" when they are nothing
 	byQ      map[*form.Question]*Named
 	bySec    map[*form.Section]*Named
+	language string
+	lists    map[string][]choice // of the workbook
+}
+
+// rows are those of a list; false when there is none.
+func (n *Names) rows(list string) ([]choice, bool) {
+	rows, ok := n.lists[strings.TrimSuffix(list, ".csv")]
+	return rows, ok
 }
 
 // NewNames finds the names of a template. It keeps pointers into it.
 func NewNames(t *form.Template) *Names {
-	n := &Names{all: map[string][]*Named{}, Alias: map[string]string{}, Meta: map[string]string{}, byQ: map[*form.Question]*Named{}, bySec: map[*form.Section]*Named{}}
+	n := &Names{all: map[string][]*Named{}, Alias: map[string]string{}, Meta: map[string]string{}, byQ: map[*form.Question]*Named{}, bySec: map[*form.Section]*Named{}, language: t.Language()}
 	for i := range t.Sections {
 		s := &t.Sections[i]
 		at := &Named{id: s.ID, kind: form.KindOf("")}
@@ -94,6 +103,13 @@ func (n *Names) addAll(parent *Named, qs []form.Question) {
 		n.all[q.ID] = append(n.all[q.ID], at)
 		parent.kids = append(parent.kids, at)
 		at.values, at.names = Spell(q.Options)
+		for _, o := range q.Options {
+			label := o.Label.In(n.language, n.language)
+			if label == "" {
+				label = o.Value
+			}
+			at.labels = append(at.labels, [2]string{o.Value, label})
+		}
 		switch {
 		case at.kind.Rows:
 			for _, o := range q.Rows {

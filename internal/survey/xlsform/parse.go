@@ -17,7 +17,9 @@ const (
 	xCall
 	xBinary
 	xMinus  // unary
-	xColumn // a column of the sheet choices, in filters
+	xColumn // a column of the sheet choices, in filters, or a question of an element
+	xFilter // some elements of args[0]: those that meet args[1]; path is a question of theirs
+	xItems  // rows of the list text, all or those that meet args[0]; path is their column
 )
 
 // xnode is a node of an XPath expression of a form.
@@ -273,7 +275,7 @@ func (p *xparser) primary() (*xnode, error) {
 	case t.kind == tRef:
 		return p.steps(&xnode{kind: xRef, path: []string{t.text}, at: t.at})
 	case t.kind == tName && p.sign("("):
-		return p.call(t)
+		return p.called(t)
 	case t.kind == tName && p.filter:
 		return &xnode{kind: xColumn, text: t.text, at: t.at}, nil
 	case t.kind == tSign && t.text == "(":
@@ -285,6 +287,8 @@ func (p *xparser) primary() (*xnode, error) {
 			return nil, &SyntaxError{p.peek().at, ") is missing before " + quoteWord(p.peek())}
 		}
 		return n, nil
+	case t.kind == tSign && t.text == "." && p.filter && p.sign("/"):
+		return p.primary()
 	case t.kind == tSign && t.text == ".":
 		return &xnode{kind: xSelf, at: t.at}, nil
 	case t.kind == tSign && t.text == "..":
@@ -301,6 +305,9 @@ func (p *xparser) parent(t xtoken) (*xnode, error) {
 		return &xnode{kind: xParent, at: t.at}, nil
 	}
 	name := p.next()
+	if name.kind == tSign && name.text == ".." {
+		return p.parent(t)
+	}
 	if name.kind != tName {
 		return nil, &SyntaxError{name.at, "a name must come after ../"}
 	}
@@ -316,7 +323,80 @@ func (p *xparser) steps(n *xnode) (*xnode, error) {
 		}
 		n.path = append(n.path, t.text)
 	}
+	if !p.sign("[") {
+		return n, nil
+	}
+	which, err := p.predicate()
+	if err != nil {
+		return nil, err
+	}
+	out := &xnode{kind: xFilter, args: []*xnode{n, which}, at: n.at}
+	if p.sign("/") {
+		t := p.next()
+		if t.kind != tName {
+			return nil, &SyntaxError{t.at, "a name must come after /"}
+		}
+		out.path = []string{t.text}
+	}
+	return out, nil
+}
+
+// predicate reads the condition of a path up to its closing bracket. Names alone
+// are those of what it is about.
+func (p *xparser) predicate() (*xnode, error) {
+	before := p.filter
+	p.filter = true
+	n, err := p.binary(0)
+	if p.filter = before; err != nil {
+		return nil, err
+	}
+	if !p.sign("]") {
+		return nil, &SyntaxError{p.peek().at, "] is missing before " + quoteWord(p.peek())}
+	}
 	return n, nil
+}
+
+// called reads a call, and the path that begins with one: current()/../name, and
+// instance('list') with the steps root, item[condition] and a column.
+func (p *xparser) called(name xtoken) (*xnode, error) {
+	n, err := p.call(name)
+	if err != nil || name.text != "current" && name.text != "instance" || !p.sign("/") {
+		return n, err
+	}
+	if name.text == "current" {
+		t := p.next()
+		if t.kind == tSign && t.text == "." {
+			return &xnode{kind: xSelf, at: t.at}, nil
+		}
+		if t.kind != tSign || t.text != ".." {
+			return nil, &SyntaxError{t.at, "../ must come after current()/"}
+		}
+		return p.parent(t)
+	}
+	if len(n.args) != 1 || n.args[0].kind != xText {
+		return nil, &SyntaxError{n.at, "instance() takes the name of a list"}
+	}
+	out := &xnode{kind: xItems, text: n.args[0].text, at: n.at}
+	for _, step := range []string{"root", "item"} {
+		if t := p.next(); t.text != step || step == "root" && !p.sign("/") {
+			return nil, &SyntaxError{t.at, "the steps root and item must come after instance()"}
+		}
+	}
+	if p.sign("[") {
+		which, err := p.predicate()
+		if err != nil {
+			return nil, err
+		}
+		out.args = []*xnode{which}
+	}
+	if p.sign("/") {
+		t := p.next()
+		if t.kind != tName {
+			return nil, &SyntaxError{t.at, "a name must come after /"}
+		}
+		out.path = []string{t.text}
+	}
+	return out, nil
 }
 
 // call reads the arguments of a function up to its closing bracket.

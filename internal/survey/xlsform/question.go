@@ -30,9 +30,6 @@ func (e *entry) kind() *form.Kind {
 func (im *importer) typeOf(e *entry) form.Type {
 	k := e.kind()
 	switch {
-	case e.word == "select_from_file":
-		e.item("type", Error, "type_unsupported", "The choices are in another file, which is not here.")
-		return form.FreeText // so that everything else can be checked
 	case k == nil:
 		e.item("type", Error, "type_unknown", "There is no type %s.", shorten(e.get("type")))
 		return form.FreeText
@@ -123,8 +120,10 @@ func (im *importer) shown(e *entry, q *form.Question) {
 	case "hidden":
 		q.ReadOnly = true
 		e.item("type", Warning, "type_changed", "A hidden value became a text that people only look at.")
-	case "geotrace", "geoshape":
+	case "geotrace", "geoshape", "osm":
 		e.item("type", Warning, "type_changed", "Lines and areas are kept as text.")
+	case "select_from_file":
+		e.item("type", Warning, "type_changed", "The choices are in the file %s, which is not here: the answer is kept as a text, and any is taken. To have answers checked, copy the file into the sheet choices.", shorten(e.list))
 	}
 }
 
@@ -187,13 +186,21 @@ func (im *importer) parameters(e *entry, q *form.Question) {
 // can be checked.
 func unknownOptions() []form.Option { return []form.Option{{Value: "unknown"}} }
 
+// listKey is the name of a row's list among all lists of the workbook.
+func (e *entry) listKey() string {
+	if e.external {
+		return externalPrefix + e.list
+	}
+	return e.list
+}
+
 // options are those of the list a row names.
 func (im *importer) options(e *entry) []form.Option {
 	if e.list == "" {
 		e.item("type", Error, "required", "The type names no list of choices.")
 		return unknownOptions()
 	}
-	list, ok := im.lists[e.list]
+	list, ok := im.lists[e.listKey()]
 	if !ok {
 		e.item("type", Error, "unknown_list", "The sheet choices has no list %s.", shorten(e.list))
 		return unknownOptions()
@@ -206,7 +213,12 @@ func (im *importer) options(e *entry) []form.Option {
 		return unknownOptions()
 	}
 	options := make([]form.Option, 0, len(list))
+	seen := make(map[string]bool, len(list))
 	for _, c := range list {
+		if seen[c.Value] {
+			continue // the filter knows both
+		}
+		seen[c.Value] = true
 		if e.orOther && c.Value == "other" {
 			e.item("type", Note, "option_ignored", "The choice other of the list is left out: or_other brings it.")
 			continue

@@ -36,8 +36,9 @@ func Read(r io.ReaderAt, size int64) (*form.Template, *Report, error) {
 type importer struct {
 	report                    *Report
 	survey, choices, settings *table
-	set                       *row // the one row of settings; nil without
-	ours                      bool // we wrote the workbook
+	external                  *table // more choices, for select_one_external
+	set                       *row   // the one row of settings; nil without
+	ours                      bool   // we wrote the workbook
 	t                         *form.Template
 	def                       string
 	lists                     map[string][]choice
@@ -72,7 +73,7 @@ func (im *importer) open(r io.ReaderAt, size int64) error {
 	for _, s := range []struct {
 		name string
 		to   **table
-	}{{"survey", &im.survey}, {"choices", &im.choices}, {"settings", &im.settings}} {
+	}{{"survey", &im.survey}, {"choices", &im.choices}, {"external_choices", &im.external}, {"settings", &im.settings}} {
 		t, err := in.table(s.name)
 		if err != nil {
 			return err
@@ -84,7 +85,7 @@ func (im *importer) open(r io.ReaderAt, size int64) error {
 	}
 	const most = 20 // other sheets that are named
 	for i, name := range book.Sheets() {
-		known := slices.ContainsFunc([]string{"survey", "choices", "settings", notesSheet}, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
+		known := slices.ContainsFunc([]string{"survey", "choices", "external_choices", "settings", notesSheet}, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(name)) })
 		if !known && i < most {
 			im.report.add(Item{Sheet: shorten(name), Level: Note, Code: "sheet_ignored", Detail: "The sheet is not read."})
 		}
@@ -225,19 +226,34 @@ func (im *importer) readTitle() {
 
 // readChoices reads the lists of options.
 func (im *importer) readChoices() {
-	if im.choices == nil {
-		return
-	}
 	named := map[string]bool{} // columns that filters use
 	for _, r := range im.survey.rows {
 		for _, c := range Columns(r.get("choice_filter")) {
 			named[c] = true
 		}
 	}
-	im.unknown(im.choices, append(folded(choicesOrder), slices.Collect(maps.Keys(named))...))
+	known := append(folded(choicesOrder), slices.Collect(maps.Keys(named))...)
+	twice, _ := form.YesNo(im.set.get("allow_choice_duplicates"))
+	if im.choices != nil {
+		im.unknown(im.choices, known)
+		im.readLists(im.choices, "", twice)
+	}
+	if im.external != nil {
+		im.unknown(im.external, known)
+		im.readLists(im.external, externalPrefix, true)
+	}
+}
+
+// externalPrefix begins the names of the lists of the sheet external_choices,
+// which may be those of others.
+const externalPrefix = "external_choices\x00"
+
+// readLists reads the choices of a sheet. A choice that a list has twice is an
+// error, unless the form says that it means it: filters offer one of them.
+func (im *importer) readLists(t *table, prefix string, twice bool) {
 	type place struct{ list, value string }
 	seen := map[place]bool{}
-	for _, r := range im.choices.rows {
+	for _, r := range t.rows {
 		list, name := r.get("list_name"), r.get("name")
 		switch {
 		case list == "" && name == "":
@@ -251,11 +267,11 @@ func (im *importer) readChoices() {
 		}
 		o := r.option(name, im.def)
 		r.checkValue(name, o.Value)
-		if at := (place{list, o.Value}); seen[at] {
-			r.item("name", Error, "duplicate", "The list has the choice %s twice.", shorten(name))
+		if at := (place{list, o.Value}); seen[at] && !twice {
+			r.item("name", Error, "duplicate", "The list has the choice %s twice. Write yes into the column allow_choice_duplicates of the settings if a filter tells them apart.", shorten(name))
 		} else {
 			seen[at] = true
-			im.lists[list] = append(im.lists[list], choice{o, r})
+			im.lists[prefix+list] = append(im.lists[prefix+list], choice{o, r})
 		}
 		im.references(r, "label")
 	}

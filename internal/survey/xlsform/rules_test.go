@@ -43,7 +43,7 @@ func TestAllMistakesAtOnce(t *testing.T) {
 				{"text", "", "D", "${b} ="},
 				{"integer", "b", "E", "", ". >> 4"},
 				{"", "f", "F", "${nobody} = 1"},
-				{"calculate", "g", "G", "", "", "pulldata(${f})"},
+				{"calculate", "g", "G", "", "", "frobnicate(${f})"},
 				{"select_one l", "h", "H", "", "", "", "county = ${c}"},
 				{"text", "i", "I", "selected(${c}, 'z')", "", "", "", "much"},
 				{"begin_group", "two", "Two"},
@@ -59,7 +59,7 @@ func TestAllMistakesAtOnce(t *testing.T) {
 		"choices!3/name duplicate", "choices!4/name required", "choices!5/name invalid", "choices!6/name invalid",
 		"survey!3/type type_unknown", "survey!5/type unknown_list", "survey!6/name required", "survey!7/name duplicate",
 		"survey!6/relevant expression_invalid", "survey!7/constraint expression_invalid", "survey!8/relevant expression_invalid",
-		"survey!9/calculation expression_not_translated", "survey!10/choice_filter expression_invalid", "survey!11/hearth_pii not_allowed",
+		"survey!9/calculation expression_not_translated", "survey!11/hearth_pii not_allowed",
 	}
 	closed := append([]string{}, want[:5]...)
 	closed = append(closed, "survey!8/type required")

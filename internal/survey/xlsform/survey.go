@@ -12,10 +12,11 @@ import (
 // entry is a row of the survey, with the rows inside it.
 type entry struct {
 	*row
-	word    string // the type, in its usual spelling
-	list    string
-	orOther bool
-	kids    []*entry
+	word     string // the type, in its usual spelling
+	list     string
+	orOther  bool
+	external bool // the list is one of the sheet external_choices
+	kids     []*entry
 
 	name string   // as the file has it
 	id   string   // what became of it
@@ -39,8 +40,8 @@ var selects = [][2]string{
 	{"select one from file", "select_from_file"},
 	{"select_multiple_from_file", "select_from_file"},
 	{"select multiple from file", "select_from_file"},
-	{"select_one_external", "select_from_file"},
-	{"select one external", "select_from_file"},
+	{"select_one_external", "select_external"},
+	{"select one external", "select_external"},
 	{"select_one", "select_one"},
 	{"select one from", "select_one"},
 	{"select one", "select_one"},
@@ -51,6 +52,7 @@ var selects = [][2]string{
 	{"select all that apply from", "select_multiple"},
 	{"select all that apply", "select_multiple"},
 	{"rank", "rank"},
+	{"osm", "osm"},
 }
 
 // parseType understands a cell of the column type.
@@ -61,18 +63,27 @@ func (e *entry) parseType() {
 		if folded == s[0] || strings.HasPrefix(folded, s[0]+" ") {
 			e.word = s[1]
 			words := strings.Fields(text[len(s[0]):])
-			if n := len(words); n > 1 && (strings.EqualFold(words[n-1], "or_other") || n > 2 && strings.EqualFold(words[n-2]+words[n-1], "orother")) {
-				e.orOther = true
-				words = words[:1]
+			e.list, e.orOther = cutOther(strings.Join(words, " "))
+			if e.word == "select_external" { // a select whose list is in a sheet of its own
+				e.word, e.external = "select_one", true
 			}
-			e.list = strings.Join(words, " ")
 			return
 		}
 	}
-	e.word = folded
+	e.word = strings.TrimPrefix(folded, "uri:") // what metadata had in front of it in old forms
 	if alias, ok := typeAliases[folded]; ok {
 		e.word = alias
 	}
+}
+
+// cutOther takes the words off a list that let people answer in their own.
+func cutOther(list string) (string, bool) {
+	for _, words := range []string{" or_other", " or other", " or specify other"} {
+		if at := len(list) - len(words); at > 0 && strings.EqualFold(list[at:], words) {
+			return list[:at], true
+		}
+	}
+	return list, false
 }
 
 // metaWords are the types of metadata, what they are in CEL ("" when they are
@@ -101,7 +112,7 @@ func (im *importer) readSurvey() {
 func (im *importer) translate() {
 	im.rename()
 	tr := &translator{report: im.report, t: im.t, sections: im.sections, lists: im.lists, names: NewNames(im.t), unbalanced: im.unbalanced}
-	tr.names.Alias, tr.names.Meta = im.alias, im.meta
+	tr.names.Alias, tr.names.Meta, tr.names.lists = im.alias, im.meta, im.lists
 	tr.expressions()
 	tr.compile()
 }

@@ -74,6 +74,20 @@ func (r *row) cell(base string) sheet.Cell {
 	return r.cells[i]
 }
 
+// named is a cell by the name of its column, or by that of its header, which a
+// language may be a part of.
+func (r *row) named(name string) (string, bool) {
+	for i, c := range r.columns {
+		if c.base == name && c.tag == "" || strings.EqualFold(c.header, name) {
+			if i < len(r.cells) {
+				return strings.TrimSpace(r.cells[i].Text), true
+			}
+			return "", true
+		}
+	}
+	return "", false
+}
+
 // get is the text of a cell without space around it.
 func (r *row) get(base string) string { return strings.TrimSpace(r.cell(base).Text) }
 
@@ -190,6 +204,9 @@ var translated = []string{
 // readHeader understands the names of the columns.
 func (t *table) readHeader(line int, cells []sheet.Cell) error {
 	t.columns = []column{}
+	for len(cells) > 0 && strings.TrimSpace(cells[len(cells)-1].Text) == "" && cells[len(cells)-1].Bad == "" {
+		cells = cells[:len(cells)-1] // styled, with no name
+	}
 	if len(cells) > maxColumns {
 		t.item(line, "", Error, "too_many_columns", fmt.Sprintf("A sheet has at most %d columns.", maxColumns))
 		return errTooMuch

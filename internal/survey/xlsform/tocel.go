@@ -44,6 +44,9 @@ type part struct {
 	isLit   bool
 	name    *Named // the question it is the answer of
 	whole   bool   // an integer of CEL, whose division drops the rest
+	nodes   bool   // a list of the answers of a repeat, or of cells
+	missing bool   // a path that leads nowhere, which is not even empty
+	self    bool   // the answer the expression stands at, which is there when it is checked
 }
 
 // in gives the text, in brackets when it binds less than prec.
@@ -56,13 +59,16 @@ func (p part) in(prec int) string {
 
 // UntranslatableError says that the other language has nothing for a part of
 // an expression.
-type UntranslatableError struct{ Why string }
+type UntranslatableError struct {
+	Why  string
+	file string // that it needs and the workbook does not have; "" when it is not that
+}
 
 // Error says what there is no equivalent for, without a full stop.
 func (e *UntranslatableError) Error() string { return e.Why }
 
 func cannot(format string, args ...any) error {
-	return &UntranslatableError{fmt.Sprintf(format, args...)}
+	return &UntranslatableError{Why: fmt.Sprintf(format, args...)}
 }
 
 // toCEL translates expressions of XLSForm into CEL.
@@ -70,8 +76,13 @@ type toCEL struct {
 	names *Names
 	from  *Named   // the question or section the expression stands at
 	notes []string // what does not mean exactly the same
+	seeds int      // values that are made by chance so far
 
-	column func(name string) (string, bool) // cells of a choice, in filters
+	guarded bool // what cannot be compared is false, and not nothing: below not() and if()
+
+	column  func(name string) (string, bool)        // cells of a choice, in filters
+	element func(name string, at int) (part, error) // what a name alone is in the condition of a path
+	over    *Named                                  // the repeat that condition is about
 }
 
 func (c *toCEL) parse(text string) (part, error) {
@@ -94,7 +105,9 @@ func (c *toCEL) expr(n *xnode) (part, error) {
 		if c.from == nil {
 			return part{}, cannot("there is no answer that . could be")
 		}
-		return c.ref(c.from)
+		p, err := c.ref(c.from)
+		p.self = true
+		return p, err
 	case xRef:
 		if cel, ok := c.names.Meta[n.path[0]]; ok && len(n.path) == 1 {
 			return metaPart(cel, n.path[0])
@@ -120,10 +133,20 @@ func (c *toCEL) expr(n *xnode) (part, error) {
 		return part{text: "-" + arg.in(pUnary), prec: pUnary, kind: kNumber, whole: arg.whole}, nil
 	case xBinary:
 		return c.binary(n)
+	case xFilter:
+		return c.some(n)
+	case xItems:
+		return c.items(n)
 	case xColumn:
+		if c.element != nil {
+			return c.element(n.text, n.at)
+		}
 		cell, ok := c.column(n.text)
-		if !ok {
-			return part{}, &SyntaxError{n.at, "the sheet choices has no column " + shorten(n.text)}
+		if !ok { // as in ODK, where a path that leads nowhere is empty
+			c.note("The sheet choices has no column " + shorten(n.text) + ": no comparison with it holds. Put a text into quotes.")
+			p := textPart("")
+			p.missing = true
+			return p, nil
 		}
 		return textPart(cell), nil
 	}
@@ -209,13 +232,16 @@ func (n *Named) gives() kind {
 
 // ref is the answer of a question.
 func (c *toCEL) ref(to *Named) (part, error) {
+	if c.over != nil && to != c.over && to.within(c.over) {
+		return part{text: "e." + strings.Join(below(to, c.over), "."), prec: pPrimary, kind: to.gives(), name: to}, nil
+	}
 	text, list, err := c.names.cel(to, c.from)
 	if err != nil {
 		return part{}, cannot("%s", err)
 	}
 	p := part{text: text, prec: pPrimary, kind: to.gives(), name: to}
 	if list {
-		p.kind, p.name = kList, nil
+		p.kind, p.name, p.nodes = kList, nil, true
 	}
 	return p, nil
 }
@@ -238,8 +264,17 @@ func (c *toCEL) truth(p part) part {
 // number is p as a number; a date is its day.
 func number(p part) (part, error) {
 	switch p.kind {
-	case kNumber, kAny:
+	case kNumber:
 		return p, nil
+	case kAny:
+		if p.name != nil && !p.name.kind.Calculated {
+			return part{}, cannot("the answer of %s is no number", p.name.id)
+		}
+		return call("number", kNumber, p.text), nil
+	case kList:
+		if p.nodes {
+			return call("number", kNumber, first(p).text), nil
+		}
 	case kDate:
 		return part{text: `int(` + p.text + `) / 86400`, prec: pMultiply, kind: kNumber, whole: true}, nil
 	case kMoment:
@@ -253,24 +288,33 @@ func number(p part) (part, error) {
 			}
 			return part{}, cannot("the text '%s' is no number", shorten(p.literal))
 		}
-		return part{text: "double(" + p.text + ")", prec: pPrimary, kind: kNumber}, nil
+		return call("number", kNumber, p.text), nil
 	}
 	return part{}, cannot("%s is no number", shorten(p.text))
 }
 
+// first is the first of a list of answers or cells.
+func first(p part) part { return call("item", kAny, p.text, "0") }
+
 // text is p as a text.
 func text(p part) (part, error) {
 	switch {
+	case p.kind == kText && p.name != nil && !p.self:
+		return call("text", kText, p.text), nil // there may be no answer
 	case p.kind == kText || p.kind == kEmpty:
 		return p, nil
 	case p.kind == kDate:
-		return part{text: "string(" + p.text + ").substring(0, 10)", prec: pPrimary, kind: kText}, nil
+		return call("formatDate", kText, p.text, `"%Y-%m-%d"`), nil
 	case p.isLit:
 		return textPart(p.literal), nil
+	case p.nodes:
+		return call("text", kText, first(p).text), nil
+	case p.kind == kList && p.name != nil:
+		return call("joined", kText, p.text, `" "`), nil
 	case p.kind == kList:
 		return part{text: p.text + `.join(" ")`, prec: pPrimary, kind: kText}, nil
 	}
-	return part{text: "string(" + p.text + ")", prec: pPrimary, kind: kText}, nil
+	return call("text", kText, p.text), nil
 }
 
 var (
@@ -326,119 +370,21 @@ func arithmetic(op string, l, r part) (part, error) {
 	return part{text: l.in(prec) + " " + arith[op] + " " + r.in(prec+1), prec: prec, kind: kNumber, whole: whole}, nil
 }
 
-// compare translates a comparison. XPath turns the two sides into what they
-// can be compared as; in CEL they must be so already.
-func (c *toCEL) compare(op string, l, r part) (part, error) {
-	if l.isLit && !r.isLit {
-		l, r, op = r, l, mirrored(op)
-	}
-	equality := op == "=" || op == "!="
-	if equality && r.kind == kEmpty {
-		p := part{text: "answered(" + l.text + ")", prec: pPrimary, kind: kBool}
-		if op == "=" {
-			p = part{text: "!" + p.text, prec: pUnary, kind: kBool}
-		}
-		return p, nil
-	}
-	l, r, err := c.level(l, r, equality)
-	if err != nil {
-		return part{}, err
-	}
-	return part{text: l.in(pAdd) + " " + relations[op] + " " + r.in(pAdd), prec: pRelation, kind: kBool}, nil
-}
-
-func mirrored(op string) string {
-	switch op {
-	case "<":
-		return ">"
-	case "<=":
-		return ">="
-	case ">":
-		return "<"
-	case ">=":
-		return "<="
-	}
-	return op
-}
-
-// level makes both sides of a comparison the same kind.
-func (c *toCEL) level(l, r part, equality bool) (part, part, error) {
-	var err error
-	switch {
-	case l.kind == kBool || r.kind == kBool:
-		return c.levelBools(l, r, equality)
-	case l.kind == kList && r.isLit && equality:
-		r = part{text: "[" + c.choice(l, r).text + "]", prec: pPrimary, kind: kList}
-	case l.name != nil && r.isLit && equality && l.kind == kText:
-		r = c.choice(l, r)
-	case isTime(l) || isTime(r):
-		if l, err = moment(l); err == nil {
-			r, err = moment(r)
-		}
-	case l.kind == kList || r.kind == kList:
-		return l, r, cannot("a list can only be compared with one choice")
-	case equality && (l.kind == r.kind || l.kind == kAny || r.kind == kAny || l.kind == kText && r.kind == kText):
-	case l.kind == kText && l.name != nil && l.name.kind.Clock && r.kind == kText:
-	default:
-		if l, err = number(l); err == nil {
-			r, err = number(r)
-		}
-	}
-	return l, r, err
-}
-
-func (c *toCEL) levelBools(l, r part, equality bool) (part, part, error) {
-	if !equality {
-		return l, r, cannot("true and false have no order")
-	}
-	l, r = boolLiteral(l), boolLiteral(r)
-	if l.kind != kBool {
-		l = c.truth(l)
-	}
-	if r.kind != kBool {
-		r = c.truth(r)
-	}
-	return l, r, nil
-}
-
-func isTime(p part) bool { return p.kind == kDate || p.kind == kMoment }
-
-// boolLiteral takes what XLSForm writes for yes and no.
-func boolLiteral(p part) part {
-	if !p.isLit {
-		return p
-	}
-	switch strings.ToLower(p.literal) {
-	case "true", "ok", "yes", "1":
-		return part{text: "true", prec: pPrimary, kind: kBool}
-	case "false", "no", "0":
-		return part{text: "false", prec: pPrimary, kind: kBool}
-	}
-	return p
-}
-
-// choice is the value of a choice that l is compared with.
-func (c *toCEL) choice(l, r part) part {
-	value := r.literal
-	if l.name != nil {
-		if v, ok := l.name.values[value]; ok {
-			value = v
-		}
-	}
-	return textPart(value)
-}
-
 var datePattern = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // moment is p as a timestamp.
 func moment(p part) (part, error) {
 	switch {
-	case isTime(p) || p.kind == kAny:
+	case isTime(p):
 		return p, nil
+	case p.kind == kAny || p.kind == kNumber:
+		return call("moment", kMoment, p.text), nil
+	case p.nodes:
+		return call("moment", kMoment, first(p).text), nil
 	case p.kind == kText && p.isLit && datePattern.MatchString(p.literal):
 		return part{text: "timestamp(" + quoteCEL(p.literal+midnightText) + ")", prec: pPrimary, kind: kDate}, nil
 	case p.kind == kText:
-		return part{text: "timestamp(" + p.text + ")", prec: pPrimary, kind: kMoment}, nil
+		return call("moment", kMoment, p.text), nil
 	}
 	return p, cannot("%s is no point in time", shorten(p.text))
 }

@@ -277,6 +277,10 @@ func (x *toXPath) call(c ast.CallExpr, depth int) (xpart, error) {
 func (x *toXPath) special(c ast.CallExpr, depth int) (p xpart, ok bool, err error) {
 	args := c.Args()
 	switch name := c.FunctionName(); {
+	case name == "uuid" && len(args) == 1:
+		return xcall("uuid", kText), true, nil
+	case name == "random" && len(args) == 1:
+		return xcall("random", kNumber), true, nil
 	case name == "timestamp" && len(args) == 1:
 		if day := midnight(args[0]); day != "" {
 			return xpart{text: "date('" + day + "')", prec: xpPrimary, kind: kDate}, true, nil

@@ -22,15 +22,20 @@ type Place struct {
 // *SyntaxError when the text is no expression or names what is not there, else
 // an *UntranslatableError.
 func (n *Names) ToCEL(text string, at *Named, want Want) (cel string, notes []string, err error) {
-	c := &toCEL{names: n, from: at}
+	c := &toCEL{names: n, from: at, guarded: want == Value}
 	p, err := c.parse(text)
 	if err != nil {
 		return "", nil, err
 	}
-	if want != Value {
+	switch {
+	case want != Value:
 		p = c.truth(p)
+	case p.kind == kDate || p.kind == kText && p.name != nil:
+		p, err = asValue(p)
+	case p.nodes:
+		p = first(p)
 	}
-	return p.text, c.notes, nil
+	return p.text, c.notes, err
 }
 
 // FromCEL translates CEL into an expression of XLSForm. The error is an

@@ -114,8 +114,8 @@ var translations = []struct{ at, xpath, cel, back string }{
 	{"note1", "${inner} > ${more}/inner", "more.inner > more.inner", "${inner} > ${inner}"},
 	{"hours", ". + ${deep} < 24", "hours + box.deep < 24", ""},
 	{"deep", ". < ${hours}", "box.deep < hours", ""},
-	{"town", "sum(${hours}) > 5", "sum(stoves.map(e, e.hours)) > 5", ""},
-	{"note1", "sum(${deep}) > 5", "sum(stoves.map(e, e.box.deep)) > 5", ""},
+	{"town", "sum(${hours}) > 5", "total(stoves.map(e, e.hours)) > 5", ""},
+	{"note1", "sum(${deep}) > 5", "total(stoves.map(e, e.box.deep)) > 5", ""},
 	{"town", "count(${stoves}) >= 1", "count(stoves) >= 1", ""},
 	{"hours", "position(..) > 1", "index + 1 > 1", "position(..) - 1 + 1 > 1"},
 	{"town", "../size > 2", "size > 2", "${size} > 2"},
@@ -124,7 +124,7 @@ var translations = []struct{ at, xpath, cel, back string }{
 	{"size", "-1 < .", "-1 < size", "(-1 < .)"},
 	{"town", "contains(., 'x') or starts-with(., 'y')", `town.contains("x") || town.startsWith("y")`, ""},
 	{"town", `. != "it's"`, `town != "it's"`, ""},
-	{"town", "coalesce(${size}, 0) > 2", "coalesce(size, 0) > 2", ""},
+	{"town", "coalesce(${size}, 0) > 2", "number(coalesce(size, 0)) > 2", "number(coalesce(${size}, 0)) > 2"},
 	{"clock", ". = '14:05'", `clock == "14:05"`, ""},
 	{"town", "‘wood’ = ${fuel}", `fuel == "wood"`, "${fuel} = 'wood'"},
 }
@@ -163,18 +163,18 @@ func TestTranslateValues(t *testing.T) {
 		{"1 div 2", "1.0 / 2", "1 div 2"},
 		{"-${size}", "-size", "(-${size})"},
 		{"-(-3)", "-(-3)", "(-(-3))"},
-		{"if(${size} > 2, 'big', 'small')", `size > 2 ? "big" : "small"`, ""},
-		{"if(${size} > 2, 1, '')", `size > 2 ? dyn(1) : dyn(null)`, ""},
-		{"if(${size} > 2, 'a', '')", `size > 2 ? "a" : ""`, ""},
-		{"concat(${town}, '-', ${size})", `town + "-" + string(size)`, "concat(${town}, '-', string(${size}))"},
+		{"if(${size} > 2, 'big', 'small')", `holds(size > 2) ? "big" : "small"`, ""},
+		{"if(${size} > 2, 1, '')", `holds(size > 2) ? dyn(1) : dyn(null)`, ""},
+		{"if(${size} > 2, 'a', '')", `holds(size > 2) ? "a" : ""`, ""},
+		{"concat(${town}, '-', ${size})", `text(town) + "-" + text(size)`, "concat(${town}, '-', string(${size}))"},
 		{"int(${weight})", "int(weight)", ""},
 		{"round(${weight})", "math.round(weight)", ""},
-		{"round(${weight} div 3, 2)", "math.round(weight / 3 * 100.0) / 100.0", "round(${weight} div 3 * 100) div 100"},
+		{"round(${weight} div 3, 2)", "roundTo(weight / 3, 2)", ""},
 		{"max(${size}, ${weight}, 3)", "math.greatest(size, weight, 3)", ""},
 		{"int((today() - ${born}) div 365.25)", `int((int(today) / 86400 - int(born) / 86400) / 365.25)`, "int((number(today()) - number(${born})) div 365.25)"},
 		{"once(${size})", "size", "${size}"},
-		{"number(${town}) + 1", "double(town) + 1", "number(${town}) + 1"},
-		{"string-length(concat('a', ${town}))", `size("a" + town)`, ""},
+		{"number(${town}) + 1", "number(town) + 1", "number(${town}) + 1"},
+		{"string-length(concat('a', ${town}))", `size("a" + text(town))`, ""},
 		{"'say \"no\"'", `"say \"no\""`, ""},
 		{"floor(${weight}) + ceiling(${weight}) + abs(${size})", "math.floor(weight) + math.ceil(weight) + math.abs(size)", ""},
 		{"count-non-empty(${kind})", "count(stoves.map(e, e.kind).filter(e, answered(e)))", "-"},
@@ -208,17 +208,17 @@ func TestTranslateRefuses(t *testing.T) {
 		xpath, why string
 		invalid    bool
 	}{
-		{"format-date(today(), '%Y')", "format-date", false},
-		{"pulldata('f', 'a', 'b', ${town})", "pulldata", false},
-		{"jr:choice-name(${fuel}, '${fuel}')", "jr:choice-name", false},
-		{"indexed-repeat(${hours}, ${stoves}, 1)", "indexed-repeat", false},
+		{"pulldata('f', 'a', 'b', ${town})", "file f", false},
+		{"jr:choice-name(${fuel}, '${town}')", "no choices", false},
+		{"indexed-repeat(${town}, ${stoves}, 1)", "indexed-repeat", false},
+		{"area(${town})", "area()", false},
+		{"boolean(${town})", "true in ODK", false},
 		{"regex(${town}, '(?=a)')", "pattern", false},
 		{"regex(${town}, ${fuel})", "pattern", false},
 		{"${device} = 'x'", "${device}", false},
 		{"${agree} > 1", "order", false},
 		{"${uses} > 1", "list", false},
 		{"${town} < 'abc'", "number", false},
-		{"round(${size}, 9)", "round", false},
 		{"position(..) > 1", "repeat", false},
 		{". + ", "value is missing", true},
 		{"${nobody} = 1", "${nobody}", true},
@@ -301,7 +301,7 @@ func FuzzExpression(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, cel string) {
 		if got, _, err := toCEL(tmpl, "town", text, xlsform.Condition); err == nil {
 			if back, err := toXPath(tmpl, "town", got, xlsform.Condition); err == nil {
-				if _, invalid, err := toCEL(tmpl, "town", back, xlsform.Condition); invalid {
+				if _, invalid, err := toCEL(tmpl, "town", back, xlsform.Condition); invalid && !strings.Contains(err.Error(), "hearth_meta") {
 					t.Errorf("%s became %s and then %s, which is %v", text, got, back, err)
 				}
 			} else if strings.Contains(err.Error(), "not valid CEL") {
