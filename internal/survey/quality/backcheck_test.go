@@ -85,8 +85,11 @@ func TestDraw(t *testing.T) {
 		if _, err := v.s.Draw(surveytest.As(t.Context(), "ws", "stranger"), "s", quality.DrawDraft{Seed: "x", Size: 1}); codeOf(err) != "SURVEY_NOT_FOUND" {
 			t.Errorf("of another project = %v", err)
 		}
-		if _, err := v.s.Draw(ctx, "s", quality.DrawDraft{Seed: "x", Size: 1, VerifiedOnly: true}); err != nil {
-			t.Errorf("of verified ones = %v", err)
+		if _, err := v.s.Draw(ctx, "s", quality.DrawDraft{Seed: "x", Size: 1, VerifiedOnly: true}); codeOf(err) != "NOTHING_TO_DRAW" {
+			t.Errorf("of verified ones, of which there are none = %v, want NOTHING_TO_DRAW", err)
+		}
+		if r, err := v.s.Draw(ctx, "s", quality.DrawDraft{Seed: "x", Size: 1}); err != nil || r.Status != 201 {
+			t.Errorf("with the seed of the draw that was refused = %d, %v, want a new draw", r.Status, err)
 		}
 	})
 }

@@ -58,7 +58,8 @@ func checkDraw(d *DrawDraft) error {
 
 // Draw draws responses to be asked again. The same draw again gives the one
 // there is, with status 200. Faults: SURVEY_NOT_FOUND, ROUND_NOT_FOUND,
-// BACK_CHECK_INVALID, BACK_CHECK_QUESTIONS_MISSING, DRAW_EXISTS.
+// BACK_CHECK_INVALID, BACK_CHECK_QUESTIONS_MISSING, NOTHING_TO_DRAW,
+// DRAW_EXISTS.
 func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.Reply[*Draw], error) {
 	var none web.Reply[*Draw]
 	if err := checkDraw(&d); err != nil {
@@ -82,12 +83,23 @@ func (s *Service) Draw(ctx context.Context, surveyID string, d DrawDraft) (web.R
 	p.until = row.cutoff
 	strata, err := s.rank(ctx, p, row.draw)
 	if err != nil {
-		return none, err
+		return none, s.undraw(ctx, row, err)
 	}
 	if err := s.storeDraw(ctx, p, row, strata); err != nil {
 		return none, err
 	}
 	return web.Reply[*Draw]{Value: veilDraw(row.draw, s.cfg.Responses.Sight(ctx, p.o)), Status: http.StatusCreated}, nil
+}
+
+// undraw forgets a draw that is refused: its seed stays free.
+func (s *Service) undraw(ctx context.Context, row *drawRow, why error) error {
+	if fault.CodeOf(why) == "" {
+		return why // whoever repeats it goes on
+	}
+	if _, err := s.db.Exec(ctx, deleteDraw, row.nid); err != nil {
+		return fmt.Errorf("delete draw: %w", err)
+	}
+	return why
 }
 
 // veilDraw names collectors as the caller may know them.
@@ -196,6 +208,9 @@ func (s *Service) rank(ctx context.Context, p scope, d *Draw) (map[string]*Lowes
 		strata[names[i]] = &Lowest{N: n}
 		d.Population, d.Drawn = d.Population+parts[i], d.Drawn+n
 		d.Collectors = append(d.Collectors, DrawStratum{Collector: names[i], Population: parts[i], Drawn: n})
+	}
+	if d.Drawn == 0 {
+		return nil, fault.New(fault.Unprocessable, "NOTHING_TO_DRAW", "No response can be drawn: the round has none that is complete and stands. The seed is still free.")
 	}
 	if d.Drawn > maxDraw {
 		return nil, fault.New(fault.Invalid, backCheckInvalid, "The draw is not valid.").

@@ -39,7 +39,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/back-checks:draw", s.serveDraw, web.Doc{
 		Summary: "Draw responses to be asked again", Status: http.StatusCreated, Also: []int{http.StatusOK}, Scope: verify, Tag: tag,
-		Codes:       []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", backCheckInvalid, "BACK_CHECK_QUESTIONS_MISSING", "DRAW_EXISTS"},
+		Codes:       []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND", backCheckInvalid, "BACK_CHECK_QUESTIONS_MISSING", "NOTHING_TO_DRAW", "DRAW_EXISTS"},
 		Example:     DrawDraft{Seed: "lottery-2026-03-01", Share: 0.1, PerCollector: 1},
 		Description: drawMethod + " Anybody can repeat the draw from the seed and the list of responses. The same draw again is answered with 200.",
 	})

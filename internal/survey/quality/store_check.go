@@ -29,6 +29,7 @@ const (
 	insertDraw = `INSERT INTO back_check_draws (nid, survey, round, seed, actor, at, cutoff, ready, data) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8)
 		ON CONFLICT DO NOTHING`
 	selectDraw  = `SELECT nid, actor, at, cutoff, ready, data FROM back_check_draws WHERE survey = $1 AND round = $2 AND seed = $3`
+	deleteDraw  = `DELETE FROM back_check_draws WHERE nid = $1 AND ready = 0`
 	readyDraw   = `UPDATE back_check_draws SET ready = 1, data = $2 WHERE nid = $1 AND ready = 0`
 	countChecks = `INSERT INTO back_check_counts (survey, round, collector, class, drawn, done, compared, errors) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (survey, round, collector, class) DO UPDATE SET drawn = back_check_counts.drawn + excluded.drawn,

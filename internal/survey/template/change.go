@@ -31,7 +31,7 @@ func create[T any](ctx context.Context, s *Service, v *Version, finish func(web.
 		v.TemplateID = "tpl_" + strconv.FormatInt(nid, 10)
 	}
 	if s.shipped.find(v.TemplateID, 0) != nil {
-		return none, exists()
+		return none, comesWithUs()
 	}
 	v.Version, v.Status, v.Revision = 1, StatusDraft, 1
 	v.Created, v.CreatedBy = s.now(), web.CallerFrom(ctx).DID

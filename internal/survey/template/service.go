@@ -104,6 +104,11 @@ func exists() error {
 		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use another identifier, or change that template with PUT."})
 }
 
+func comesWithUs() error {
+	return fault.New(fault.Conflict, "TEMPLATE_EXISTS", "A template with this identifier comes with the program. It cannot be replaced or changed: send yours with another templateId, such as one that names your programme.").
+		With(fault.Field{Pointer: "/templateId", Code: "exists", Detail: "Use another identifier."})
+}
+
 func published() error {
 	return fault.New(fault.Conflict, "TEMPLATE_PUBLISHED", "A published version does not change. Open a draft of the next one with PUT /v1/templates/{templateId}.")
 }
