@@ -97,6 +97,11 @@ func (a *App) buildLine(ctx context.Context) (err error) {
 	if l.gateways, err = wire.Open(u.GatewaysFile); err != nil {
 		return fmt.Errorf("USSD_GATEWAYS_FILE: %w", err)
 	}
+	for _, g := range l.gateways.List() {
+		if g.Signed() && u.GatewaySecret.Reveal() == "" {
+			return fmt.Errorf("USSD_GATEWAY_SECRET: is missing: the signatures of the gateway %s are checked with it", g.Name)
+		}
+	}
 	if l.accounts, l.sms, err = a.Accounts(ctx, a.cfg, AccountHooks{registrar{a.twins.entities, l.server}.makeTwins, ussd.Forget}); err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package ussd
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
+	"io"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -14,8 +16,8 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
-// secretHeader is where a gateway proves itself. Those that can only send a
-// query use the parameter secret.
+// secretHeader is where a gateway proves itself. Those that can send no
+// header use the parameter secret of the query.
 const secretHeader = "X-Gateway-Secret"
 
 // root is the path all routes of the line begin with.
@@ -36,7 +38,7 @@ func (s *Service) Guard(next http.Handler) http.Handler {
 			return
 		}
 		addr := web.ClientAddr(r.Context())
-		if !desk(path) && s.known(r, addr) {
+		if !desk(path) && s.known(r, addr, s.dialled(path)) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -102,12 +104,15 @@ func (s *Service) limited(w http.ResponseWriter, g *wire.Gateway, v web.Verdict)
 // when only gateways may call: the fault is GATEWAY_ONLY. What a page of
 // another site has a browser send is refused whatever network it comes from:
 // no gateway is a browser, and a browser may stand in a gateway's network.
-func (s *Service) admit(r *http.Request) (known bool, err error) {
+func (s *Service) admit(r *http.Request, g *wire.Gateway) (known bool, err error) {
 	if !web.SameOrigin(r) {
 		return false, fault.New(fault.Invalid, "USSD_INVALID_INPUT", "The request came from a page of another site.")
 	}
-	if s.known(r, web.ClientAddr(r.Context())) {
+	if s.known(r, web.ClientAddr(r.Context()), g) {
 		return true, nil
+	}
+	if g.Signed() {
+		return false, fault.New(fault.Forbidden, "GATEWAY_SIGNATURE", "The request is not signed as the file of the gateway says.")
 	}
 	if s.cfg.GatewayOnly {
 		return false, fault.New(fault.Forbidden, "GATEWAY_ONLY", "Only gateways may call this.")
@@ -115,8 +120,14 @@ func (s *Service) admit(r *http.Request) (known bool, err error) {
 	return false, nil
 }
 
-// known reports whether r comes from a gateway's network or has its secret.
-func (s *Service) known(r *http.Request, addr netip.Addr) bool {
+// known reports whether r comes from a gateway's network or has its secret. Of
+// a gateway that signs only the signature counts. g may be nil.
+func (s *Service) known(r *http.Request, addr netip.Addr, g *wire.Gateway) bool {
+	if g != nil && g.Signed() {
+		body, err := readBody(r, nil)
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body)) // for whoever reads it next
+		return err == nil && g.Verify(r.Header, body, []byte(s.cfg.GatewaySecret), s.now())
+	}
 	if len(s.cfg.GatewayNetworks) > 0 {
 		addr = addr.Unmap().WithZone("")
 		if slices.ContainsFunc(s.cfg.GatewayNetworks, func(p netip.Prefix) bool { return p.Contains(addr) }) {
@@ -127,7 +138,7 @@ func (s *Service) known(r *http.Request, addr netip.Addr) bool {
 		return false
 	}
 	given := r.Header.Get(secretHeader)
-	if given == "" && r.Method == http.MethodGet {
+	if given == "" && r.URL.RawQuery != "" {
 		given = r.URL.Query().Get("secret")
 	}
 	sum := sha256.Sum256([]byte(given)) // of equal length, so that comparing tells nothing

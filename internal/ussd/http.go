@@ -104,7 +104,7 @@ func (s *Service) serveStep(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.admit(r)
+	known, err := s.admit(r, g)
 	if err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (s *Service) serveEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.admit(r); err != nil {
+	if _, err := s.admit(r, g); err != nil {
 		return err
 	}
 	body, err := readBody(r, nil)

@@ -21,6 +21,7 @@ type Gateway struct {
 	request    *request
 	reply      reply
 	events     *events
+	signature  *signature
 	spot       spot // of its name in the file
 }
 
@@ -111,6 +112,9 @@ func (c *checker) gateway(s spec) *Gateway {
 		g.reply = c.reply(s.Reply, s.Request)
 	} else {
 		c.add("reply", "is needed")
+	}
+	if s.Signature != nil {
+		g.signature = c.signature(*s.Signature, s.Request.Format)
 	}
 	if s.Events != nil {
 		g.events = c.events(*s.Events)

@@ -257,7 +257,7 @@ reply:
 gateway: three
 request: [1]
 `, `f:2:7: mode: want accumulated or latest
-f:3:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, events
+f:3:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, signature, events
 f:4:1: request.session: is needed
 f:4:1: request.code: is needed
 f:5:11: request.format: want json, form or query
@@ -273,7 +273,7 @@ f:17:9: reply.body: want members, each with its name
 f:19:1: reply: is needed
 f:20:10: request: want members, each with its name`,
 		},
-		"one member":      {"colour: red\n", "f:1:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, events\nf:1:1: gateway: is needed\nf:1:1: request: is needed\nf:1:1: reply: is needed"},
+		"one member":      {"colour: red\n", "f:1:1: colour: is not known here; want one of gateway, title, unverified, mode, maxText, limits, request, reply, signature, events\nf:1:1: gateway: is needed\nf:1:1: request: is needed\nf:1:1: reply: is needed"},
 		"no members":      {"word\n", "f:1:1: want members, each with its name"},
 		"given twice":     {minimal + "mode: latest\nmode: both\nmaxText: 5\n", "f:11:1: mode: is given twice\nf:12:10: maxText: want 20 to 4000 characters"},
 		"two of a name":   {minimal + "---\n" + minimal + "maxText: 5\n", "f:11:10: gateway: there are two gateways \"mine\"\nf:20:10: maxText: want 20 to 4000 characters"},

@@ -17,15 +17,16 @@ import (
 // spec is the YAML of one gateway; docs and the shipped files show how it is
 // written.
 type spec struct {
-	Gateway    string        `yaml:"gateway"`
-	Title      string        `yaml:"title"`
-	Unverified bool          `yaml:"unverified"`
-	Mode       string        `yaml:"mode"`
-	MaxText    int           `yaml:"maxText"`
-	Limits     screen.Limits `yaml:"limits"`
-	Request    requestSpec   `yaml:"request"`
-	Reply      replySpec     `yaml:"reply"`
-	Events     *eventSpec    `yaml:"events"`
+	Gateway    string         `yaml:"gateway"`
+	Title      string         `yaml:"title"`
+	Unverified bool           `yaml:"unverified"`
+	Mode       string         `yaml:"mode"`
+	MaxText    int            `yaml:"maxText"`
+	Limits     screen.Limits  `yaml:"limits"`
+	Request    requestSpec    `yaml:"request"`
+	Reply      replySpec      `yaml:"reply"`
+	Signature  *signatureSpec `yaml:"signature"`
+	Events     *eventSpec     `yaml:"events"`
 }
 
 // requestSpec says where the parts of a request stand. A list of names is
