@@ -44,7 +44,8 @@ type ImportProblem struct {
 var importColumns = []string{"customer_id", "full_name", "email", "phone", "encrypted_pin", "preferred_language"}
 
 // Import reads the accounts of an earlier server from CSV with a head line:
-// customer_id, full_name, email, phone, encrypted_pin, preferred_language. PINs
+// customer_id, full_name, email, phone (or phone_number), encrypted_pin,
+// preferred_language. PINs
 // of five digits are sealed at once, others when their owners log in. A file
 // whose PINs the key cannot have made is refused before anything is stored;
 // faults: IMPORT_INVALID, LEGACY_KEY_WRONG.
@@ -114,6 +115,11 @@ func newImport(s *Service, from io.Reader) (*importer, error) {
 	at := map[string]int{}
 	for i, name := range head {
 		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))] = i
+	}
+	if i, ok := at["phone_number"]; ok { // as the earlier server calls it, in its table of numbers
+		if _, given := at["phone"]; !given {
+			at["phone"] = i
+		}
 	}
 	for _, name := range importColumns {
 		if _, ok := at[name]; !ok {

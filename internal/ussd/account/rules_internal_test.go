@@ -5,11 +5,14 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
 func TestParseKey(t *testing.T) {
@@ -298,4 +301,25 @@ func FuzzImport(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestExampleIDs has in the shipped packs only Customer IDs that this server
+// could have issued.
+func TestExampleIDs(t *testing.T) {
+	t.Parallel()
+	for _, name := range menu.Shipped() {
+		source, err := menu.Source(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`Example: (C\w+)`).FindAllStringSubmatch(string(source), -1)
+		if len(found) == 0 {
+			t.Errorf("%s has no example", name)
+		}
+		for _, m := range found {
+			if id := m[1]; len(id) != len(newCustomerID()) || strings.Trim(id[1:], idLetters) != "" {
+				t.Errorf("%s has the example %s, which is never issued", name, id)
+			}
+		}
+	}
 }
