@@ -81,7 +81,7 @@ func TestKobo(t *testing.T) {
 	if order(got) != want {
 		t.Errorf("order = %s, want %s", order(got), want)
 	}
-	if diff := cmp.Diff([]string{"note survey!2/type metadata", "warning survey!5/label::English (en) reference_not_filled"}, findings(report)); diff != "" {
+	if diff := cmp.Diff([]string{"note survey!2/type metadata", "warning survey!5/label::English (en) reference_not_filled", "note survey!10/name personal"}, findings(report)); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	if err := same(got); err != nil {

@@ -72,6 +72,7 @@ func (im *importer) question(e *entry, seen map[string]bool) (form.Question, boo
 		}
 	}
 	im.foreign(e, &q)
+	im.personal(e, &q)
 	return q, true
 }
 

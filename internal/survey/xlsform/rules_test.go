@@ -245,7 +245,7 @@ func TestReferences(t *testing.T) {
 	if label := got.Sections[0].Questions[1].Label[""]; label != "How old is ${head_name}?" {
 		t.Errorf("label = %s", label)
 	}
-	if diff := cmp.Diff([]string{"warning survey!2/name id_changed", "warning survey!3/label reference_not_filled"}, findings(report)); diff != "" {
+	if diff := cmp.Diff([]string{"warning survey!2/name id_changed", "note survey!2/name personal", "warning survey!3/label reference_not_filled"}, findings(report)); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	if err := same(got); err != nil {

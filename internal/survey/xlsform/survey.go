@@ -100,6 +100,7 @@ const maxNesting = 20
 func (im *importer) readSurvey() {
 	im.unknown(im.survey, folded(surveyOrder, []string{"required_message", "media::image", "media::audio", "media::video", "media::big-image", "guidance_hint", "trigger", "disabled"}))
 	im.assemble(im.tree())
+	im.consents()
 	if len(im.t.Sections) == 0 {
 		im.stopped = true
 		if im.report.errors == 0 {

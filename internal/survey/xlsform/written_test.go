@@ -163,3 +163,58 @@ func TestReadChance(t *testing.T) {
 		t.Errorf("%s has not four different values", first)
 	}
 }
+
+// TestReadPersonal marks what looks personal, unless the form says otherwise,
+// and asks for the consent.
+func TestReadPersonal(t *testing.T) {
+	t.Parallel()
+	rows := [][]string{
+		{"type", "name", "label", "appearance", "hearth_pii"},
+		{"text", "respondentName", "Who?"},
+		{"integer", "phone_number", "Phone"},
+		{"text", "national_id", "Card"},
+		{"text", "village_name", "Village"},
+		{"text", "stove_name", "Stove", "", "none"},
+		{"image", "sign", "Sign", "signature"},
+		{"image", "kitchen", "Photo"},
+		{"geopoint", "spot", "Where?"},
+		{"date", "date_of_birth", "Born"},
+		{"date", "visit", "Visit"},
+		{"text", "name", "Name", "", "none"},
+	}
+	_, all, report := taken(t, map[string][][]string{"survey": rows})
+	for id, want := range map[string]form.PII{
+		"respondentName": form.PIIDirect, "phone_number": form.PIIDirect, "national_id": form.PIIDirect, "sign": form.PIIDirect,
+		"kitchen": form.PIIIndirect, "spot": form.PIIIndirect, "date_of_birth": form.PIIIndirect,
+		"village_name": "", "visit": "", "stove_name": form.PIINone, "name": form.PIINone,
+	} {
+		if got := all[id].PII; got != want {
+			t.Errorf("%s is marked %q, want %q", id, got, want)
+		}
+	}
+	if n := len(report); n != 7 {
+		t.Errorf("%d findings, want the 7 questions that were marked: %v", n, report)
+	}
+	asked := func(rows [][]string) (lines []int) {
+		file := workbook(t, map[string][][]string{"survey": rows, "choices": {{"list_name", "name", "label"}, {"yn", "yes", "Yes"}, {"yn", "no", "No"}}})
+		_, report, err := xlsform.Read(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range report.Items {
+			if i.Code == "consent" {
+				lines = append(lines, i.Row)
+			}
+		}
+		return lines
+	}
+	if got := asked(rows); !slices.Equal(got, []int{0}) {
+		t.Errorf("without a consent question rows %v are named, want 0", got)
+	}
+	if got := asked([][]string{{"type", "name", "label"}, {"select_one yn", "do_you_consent", "May we ask?"}}); !slices.Equal(got, []int{2}) {
+		t.Errorf("rows %v are named as the consent, want 2", got)
+	}
+	if got := asked([][]string{{"type", "name", "label", "hearth_type"}, {"select_one yn", "do_you_consent", "May we ask?", "consent"}}); got != nil {
+		t.Errorf("rows %v are named though the form says which it is", got)
+	}
+}
