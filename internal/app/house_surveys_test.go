@@ -167,7 +167,7 @@ func (h *house) surveyPart(route, name string) string {
 		}
 	case "{surveyId}":
 		last := route[strings.LastIndex(route, "/")+1:]
-		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") {
+		if strings.Contains(route, "/conflicts") || strings.Contains(route, "/back-checks/") || strings.Contains(route, "/exports/") || last == "back-checks:draw" {
 			last = "responses"
 		}
 		if _, ok := steps()[last]; ok {
