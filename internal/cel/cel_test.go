@@ -252,6 +252,30 @@ func TestBombsAreBounded(t *testing.T) {
 	}
 }
 
+// What our functions of texts cost follows from the texts.
+func TestTextsCost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	section, _ := w.vars["@s"].(*cel.Record)
+	answers, _ := section.Members.(row)
+	answers[1] = cel.TextValue(strings.Repeat("x", 20_000))
+	for source, says := range map[string]string{
+		`digest(name, "SHA-256", "hex") != ""`: "",
+		`digest(name, "MD5", "hex") + digest(name, "SHA-1", "hex") + digest(name, "SHA-256", "hex") + digest(name, "SHA-384", "hex") + digest(name + "a", "MD5", "hex") + ` +
+			`digest(name + name, "SHA-512", "hex") + exchanged(name + name, "x", "y") + squeezed(name + name) + exchanged(name + name, "x", "z") != ""`: "cost limit",
+		`joined([name, name, name, name, name, name], "") != ""`: "too long",
+		`joined(["a", "b"], name) != ""`:                         "",
+	} {
+		p, err := w.env.Compile(source, w.names, cel.Condition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, cost, err := p.Holds(w.vars); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) || says != "too long" && cost < 2_000 {
+			t.Errorf("Holds(%.50s…) costs %d (%v), want %q", source, cost, err, says)
+		}
+	}
+}
+
 // What matches costs follows from its pattern and from the text.
 func TestMatchesHasItsCost(t *testing.T) {
 	t.Parallel()

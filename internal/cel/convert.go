@@ -157,9 +157,20 @@ func fold(start float64, f func(a, b float64) float64) func(ref.Val) ref.Val {
 	}
 }
 
+// maxJoined is how many bytes a joined text has at most.
+const maxJoined = 100_000
+
 func joined(v, between ref.Val) ref.Val {
 	all, _ := Elements(v)
-	return types.String(joinTexts(all, asText(between)))
+	text := asText(between)
+	size := len(text) * len(all)
+	for _, e := range all {
+		size += len(asText(e))
+	}
+	if size > maxJoined {
+		return types.NewErr("the joined text is too long")
+	}
+	return types.String(joinTexts(all, text))
 }
 
 // roundTo rounds the digits that people see, halves away from zero: 2.345 to two

@@ -6,6 +6,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
 )
 
 // cheapCalls cost no more than a few nodes whatever the answers are.
@@ -16,6 +18,32 @@ var cheapCalls = []string{
 	operators.In, operators.NotStrictlyFalse, "selected", "answered", "count", "coalesce", "double", "int", "size",
 	"getFullYear", "getMonth", "getDate", "getDayOfWeek", "getHours", "getMinutes", "duration",
 	"number", "holds", "item", "day", "moment",
+}
+
+// textCalls are our functions that walk over the texts they are given.
+var textCalls = []string{
+	"joined", "part", "before", "after", "exchanged", "squeezed", "formatDate", "dayFraction", "digest", "base64Decoded", "uuid", "random",
+}
+
+// charsPerUnit is how many bytes of text such a call walks over for a unit, as
+// many as CEL counts for its own.
+const charsPerUnit = 10
+
+// textCost is what a call costs that read args and wrote result.
+func textCost(args []ref.Val, result ref.Val) *uint64 {
+	chars := 0
+	for _, v := range append(slices.Clone(args), result) {
+		switch x := v.(type) {
+		case types.String:
+			chars += len(x)
+		case traits.Lister:
+			if n, ok := x.Size().(types.Int); ok {
+				chars += int(n) * charsPerUnit
+			}
+		}
+	}
+	cost := uint64(1 + chars/charsPerUnit)
+	return &cost
 }
 
 // shortLoop is how many nodes an expression with a loop may have to run without

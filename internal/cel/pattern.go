@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
@@ -147,12 +148,13 @@ func (w *resolver) addPattern(text string) error {
 // Keep lets later programs use the patterns of p. It is not for concurrent use.
 func (e *Env) Keep(p *Program) { maps.Copy(e.patterns, p.patterns) }
 
-// options make a program use the patterns and count what they cost.
+// options make a program use the patterns and count what they and our own
+// functions cost.
 func (ps patterns) options() []cel.ProgramOption {
-	if len(ps) == 0 {
-		return nil
-	}
 	opts := []cel.ProgramOption{cel.CostTracking(ps)}
+	if len(ps) == 0 {
+		return opts
+	}
 	for _, id := range []string{overloads.Matches, overloads.MatchesString} {
 		opts = append(opts, cel.OptimizeRegex(&interpreter.RegexOptimization{Function: overloads.Matches, OverloadID: id, RegexIndex: 1, Factory: ps.call}))
 	}
@@ -181,8 +183,12 @@ func (ps patterns) call(c interpreter.InterpretableCall, text string) (interpret
 }
 
 // CallCost implements interpreter.ActualCostEstimator: matches costs what its
-// pattern does, all else what CEL says.
-func (ps patterns) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
+// pattern does, a function of texts what it reads and writes, all else what CEL
+// says.
+func (ps patterns) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
+	if slices.Contains(textCalls, function) {
+		return textCost(args, result)
+	}
 	if function != overloads.Matches || len(args) != 2 {
 		return nil
 	}
