@@ -329,8 +329,7 @@ func (a *App) system() *system {
 	writable := remembered(time.Second, a.DB.Writable)
 	s := &system{
 		name: a.cfg.Oracle.Name, version: a.opt.Version, environment: a.cfg.Server.Environment, started: time.Now(),
-		// A store that is read but not written is of no use either.
-		ping:  func(ctx context.Context) error { return errors.Join(a.DB.Ping(ctx), writable(ctx)) },
+		ping: a.DB.Ping, writable: writable,
 		ready: func(ctx context.Context) readiness { return a.ready(ctx, writable) },
 	}
 	if a.metrics != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -25,6 +26,7 @@ type system struct {
 	environment string
 	started     time.Time
 	ping        func(context.Context) error // a round trip to the store
+	writable    func(context.Context) error // a write that is stored
 	ready       func(context.Context) readiness
 	metrics     http.Handler // nil when metrics are off
 }
@@ -41,7 +43,7 @@ type rootAnswer struct {
 }
 
 type healthAnswer struct {
-	Status      string   `json:"status" doc:"ok, or degraded when the store does not answer." enum:"ok,degraded"`
+	Status      string   `json:"status" doc:"ok, or degraded when the store does not answer or takes no writes." enum:"ok,degraded"`
 	Environment string   `json:"environment,omitempty"`
 	Timestamp   string   `json:"timestamp"`
 	Uptime      *float64 `json:"uptime,omitempty" doc:"Seconds since the start."`
@@ -104,6 +106,11 @@ func (s *system) serveHealth(sh shape) func(context.Context, *nothing) (healthAn
 		database := "connected"
 		if s.ping(ctx) != nil {
 			a.Status, database = "degraded", "disconnected"
+		} else if err := s.writable(ctx); err != nil {
+			a.Status = "degraded"
+			if errors.Is(err, context.DeadlineExceeded) { // not refused, as on a full disk: stuck
+				database = "disconnected"
+			}
 		}
 		if sh != shapeOracle {
 			up := time.Since(s.started).Seconds()

@@ -157,7 +157,7 @@ func TestOfflineTurn(t *testing.T) {
 	e := &ear{}
 	r, err := a.Turn(t.Context(), agent.Turn{User: said(`/tools [{"name":"echo","args":{"n":1}},{"name":"nope"}]`), Tools: []tool.Tool{echo("echo")}}, e)
 	check(t, r, e)
-	if err != nil || !strings.Contains(r.Text, "echo answered:\nn: 1") || !strings.Contains(r.Text, "nope failed: There is no tool of this name.") {
+	if err != nil || !strings.Contains(r.Text, "echo answered:\n{\"n\":1}") || !strings.Contains(r.Text, "nope failed: There is no tool of this name.") {
 		t.Errorf("result = %+v, %v", r, err)
 	}
 }

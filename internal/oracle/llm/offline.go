@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -215,6 +216,10 @@ func results(messages []Message, last int) string {
 	for first > 0 && messages[first-1].Role == Tool {
 		first--
 	}
+	show := table
+	if asked := messages[:first]; commanded(asked) {
+		show = func(text string) string { return text }
+	}
 	var b strings.Builder
 	b.WriteString("I am the built-in offline model: I pass on what tools say.")
 	for _, m := range messages[first : last+1] {
@@ -226,9 +231,20 @@ func results(messages []Message, last int) string {
 			b.WriteString("\n\n" + name + " failed: " + shown(m.Content))
 			continue
 		}
-		b.WriteString("\n\n" + name + " answered:\n" + shown(table(m.Content)))
+		b.WriteString("\n\n" + name + " answered:\n" + shown(show(m.Content)))
 	}
 	return b.String()
+}
+
+// commanded reports whether the tools were called by a command: whoever writes
+// one wants what the tool gave as it is.
+func commanded(messages []Message) bool {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == User {
+			return strings.HasPrefix(strings.TrimSpace(m.Content), "/")
+		}
+	}
+	return false
 }
 
 func shown(s string) string {
