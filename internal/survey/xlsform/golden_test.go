@@ -143,7 +143,7 @@ func goldenResult(t *testing.T, g golden) (got, refused string) {
 	return fmt.Sprint(texts), ""
 }
 
-// TestGolden has every function of the ODK reference and the idioms people use
+// TestGolden has most functions of the ODK reference and the idioms people use
 // give what ODK's own engine gives, or be refused by name.
 func TestGolden(t *testing.T) {
 	t.Parallel()
