@@ -14,7 +14,7 @@ import (
 )
 
 // TestRoutes plays testdata/<route>.json. The cases of a file are the steps of
-// one story in a fresh house; see newHouse for who is in it. ${name} is the id
+// one story in a fresh house, whose people newHouse lists. ${name} is the id
 // of a key of the house; rows are the new ones by table, 0 for the others.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
