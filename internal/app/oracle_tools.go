@@ -2,10 +2,12 @@ package app
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/auth"
+	"github.com/hearth-dmrv/hearth/internal/entity"
 	"github.com/hearth-dmrv/hearth/internal/entity/group"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/oracle/caller"
@@ -26,7 +28,13 @@ func (a *App) lookups(m *mind) lookups { return lookups{a.Core, m.callers, a.twi
 
 func (l lookups) source() tool.Source {
 	return tool.Source{
-		AsUser: l.asUser, FindTwins: l.findTwins, CountTwins: l.countTwins, Surveys: l.listSurveys,
+		AsUser: l.asUser, List: l.listTwins, Surveys: l.listSurveys,
+		TypesLike: func(ctx context.Context, word string) ([]string, error) {
+			return l.twins.search.TypesLike(ctx, l.core.DB, word)
+		},
+		Shorten: func(ctx context.Context, body jsontext.Value) (jsontext.Value, error) {
+			return l.twins.search.Fields(ctx, &entity.Row{Workspace: auth.OperatorWorkspace}, body, "did,type,status,metadata.name,properties")
+		},
 		ReadTwin: func(ctx context.Context, did string) (jsontext.Value, error) {
 			body, _, err := l.twins.entities.Read(ctx, did)
 			return jsontext.Value(body), err
@@ -62,6 +70,30 @@ func (l lookups) asUser(ctx context.Context, scope string) (context.Context, err
 		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "You have no right to see this: none of your groups gives "+scope+".")
 	}
 	return web.WithCaller(ctx, c), nil
+}
+
+// listTwins reads a page of twins as the caller may see them.
+func (l lookups) listTwins(ctx context.Context, q tool.TwinList) ([]tool.Twin, string, error) {
+	query := entity.Query{Filter: q.Filter, Type: q.Type, Status: q.Status, Project: q.Project, Protocol: q.Protocol, Limit: q.Limit}
+	if q.After != "" {
+		nid, err := strconv.ParseInt(q.After, 10, 64)
+		if err != nil {
+			return nil, "", tool.BadArgument("next", "The value must be next of an answer before.")
+		}
+		query.After = &entity.Place{NID: nid}
+	}
+	page, err := l.twins.search.List(ctx, l.core.DB, query)
+	if err != nil {
+		return nil, "", err
+	}
+	out := make([]tool.Twin, len(page.Rows))
+	for i, r := range page.Rows {
+		out[i] = tool.Twin{DID: r.DID, Type: r.Type, Status: string(r.Status), Project: r.Project, Place: strconv.FormatInt(r.NID, 10), Body: r.Body}
+	}
+	if page.Next == nil {
+		return out, "", nil
+	}
+	return out, strconv.FormatInt(page.Next.NID, 10), nil
 }
 
 // listSurveys reads a page of surveys, newest first.

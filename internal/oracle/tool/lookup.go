@@ -76,12 +76,16 @@ type Survey struct {
 type Source struct {
 	// AsUser gives what follows the rights of the user of the run, who needs a
 	// scope for it. It is asked for each call: rights end.
-	AsUser     func(ctx context.Context, scope string) (context.Context, error)
-	FindTwins  func(ctx context.Context, q TwinQuery) (Twins, error)
-	CountTwins func(ctx context.Context, q TwinQuery) (Count, error)
-	ReadTwin   func(ctx context.Context, did string) (jsontext.Value, error)
-	Surveys    func(ctx context.Context, q SurveyQuery) (Surveys, error)
-	Progress   func(ctx context.Context, survey string, round int) (any, error)
+	AsUser func(ctx context.Context, scope string) (context.Context, error)
+	// List reads a page of twins, and says where the next one begins.
+	List func(ctx context.Context, l TwinList) (page []Twin, next string, err error)
+	// TypesLike finds the types that a word may mean.
+	TypesLike func(ctx context.Context, word string) ([]string, error)
+	// Shorten leaves of a twin what a list shows of it.
+	Shorten  func(ctx context.Context, body jsontext.Value) (jsontext.Value, error)
+	ReadTwin func(ctx context.Context, did string) (jsontext.Value, error)
+	Surveys  func(ctx context.Context, q SurveyQuery) (Surveys, error)
+	Progress func(ctx context.Context, survey string, round int) (any, error)
 }
 
 // lookupTool is a tool that only reads: one value of the table, with what its
@@ -179,7 +183,7 @@ func searchTwins(ctx context.Context, s Source, args jsontext.Value) (any, error
 	if err != nil {
 		return nil, err
 	}
-	return s.FindTwins(ctx, q)
+	return s.find(ctx, q)
 }
 
 func countTwins(ctx context.Context, s Source, args jsontext.Value) (any, error) {
@@ -187,7 +191,7 @@ func countTwins(ctx context.Context, s Source, args jsontext.Value) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.CountTwins(ctx, q)
+	return s.count(ctx, q)
 }
 
 // isWord tells the name of a type from a filter.

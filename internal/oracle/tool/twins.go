@@ -1,0 +1,288 @@
+package tool
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
+)
+
+// TwinList asks for a page of twins as they are stored.
+type TwinList struct {
+	Filter, Type, Status, Project, Protocol string // empty: any
+	After                                   string // where a page before ended
+	Limit                                   int
+}
+
+// Twin is one of them, as the user may see it.
+type Twin struct {
+	DID, Type, Status, Project string
+	Place                      string // what After takes to go on behind it
+	Body                       jsontext.Value
+}
+
+// sought is what a question about twins comes to: a list to walk, and what a
+// twin of it must have besides.
+type sought struct {
+	list     TwinList
+	types    []string // any of them; none: any type
+	projects []string // DIDs, any of them; none: any project, or none
+	district string
+	name     string
+	how      []string // what was taken for what, for the person who asked
+}
+
+// glance is what a question needs of a record, as the user may see it.
+type glance struct {
+	Metadata   map[string]any `json:"metadata"`
+	Properties map[string]any `json:"properties"`
+}
+
+// find answers a search with a page of what it means.
+func (s Source) find(ctx context.Context, q TwinQuery) (Twins, error) {
+	out := Twins{Twins: []jsontext.Value{}}
+	want, err := s.seek(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	want.list.After = q.Next
+	last := ""
+	whole, err := s.walk(ctx, want, func(t Twin, _ glance) (bool, error) {
+		if len(out.Twins) == q.Limit {
+			return false, nil
+		}
+		short, err := s.Shorten(ctx, t.Body)
+		out.Twins, last = append(out.Twins, short), t.Place
+		return true, err
+	})
+	if err != nil {
+		return out, err
+	}
+	switch out.More = !whole; {
+	case whole:
+	case len(out.Twins) == q.Limit:
+		out.Next = last
+	default:
+		want.how = append(want.how, fmt.Sprintf("of the first %d", MaxCounted))
+	}
+	out.How = want.said()
+	return out, nil
+}
+
+// count answers how many twins a question means, all and in groups.
+func (s Source) count(ctx context.Context, q TwinQuery) (Count, error) {
+	var out Count
+	want, err := s.seek(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	key, err := groupKey(q.By)
+	if err != nil {
+		return out, err
+	}
+	groups := map[string]int{}
+	whole, err := s.walk(ctx, want, func(t Twin, g glance) (bool, error) {
+		if out.Count == MaxCounted {
+			return false, nil
+		}
+		out.Count++
+		if key != nil {
+			groups[key(t, g)]++
+		}
+		return true, nil
+	})
+	if err != nil {
+		return out, err
+	}
+	for value, n := range groups {
+		out.Groups = append(out.Groups, Group{Value: value, Count: n})
+	}
+	slices.SortFunc(out.Groups, func(a, b Group) int {
+		if a.Count != b.Count {
+			return b.Count - a.Count
+		}
+		return strings.Compare(a.Value, b.Value)
+	})
+	out.MoreThan, out.How = !whole, want.said()
+	return out, nil
+}
+
+// groupKey finds the value twins are grouped by; none without a name.
+func groupKey(by string) (func(t Twin, g glance) string, error) {
+	property, found := strings.CutPrefix(by, "properties.")
+	switch {
+	case by == "":
+		return nil, nil
+	case by == "type":
+		return func(t Twin, _ glance) string { return t.Type }, nil
+	case by == "status":
+		return func(t Twin, _ glance) string { return t.Status }, nil
+	case by == "project":
+		return func(t Twin, _ glance) string { return t.Project }, nil
+	case found, !strings.Contains(by, "."):
+		if !found {
+			property = by
+		}
+		return func(_ Twin, g glance) string {
+			if v, there := g.Properties[property]; there {
+				return fmt.Sprint(v)
+			}
+			return ""
+		}, nil
+	}
+	return nil, BadArgument("by", "The value must be type, status, project, or a property such as properties.district.")
+}
+
+// BadArgument refuses an argument, with what it must be.
+func BadArgument(name, detail string) error {
+	return fault.New(fault.Invalid, "INVALID_PARAMETER", name+": "+detail).With(fault.Field{Pointer: "/" + name, Code: "invalid", Detail: detail})
+}
+
+// seek finds out which twins a question means.
+func (s Source) seek(ctx context.Context, q TwinQuery) (sought, error) {
+	want := sought{list: TwinList{Filter: q.Filter, Status: q.Status, Project: q.Project}, name: strings.ToLower(q.Name)}
+	if q.Status != "" {
+		want.how = append(want.how, "status "+q.Status)
+	}
+	if q.Name != "" {
+		want.how = append(want.how, fmt.Sprintf("%q in the name", q.Name))
+	}
+	if err := s.place(ctx, q, &want); err != nil {
+		return want, err
+	}
+	return want, s.typed(ctx, q.Type, &want)
+}
+
+// place takes a name for that of a project, or else of a district.
+func (s Source) place(ctx context.Context, q TwinQuery, want *sought) error {
+	if q.In == "" {
+		return nil
+	}
+	_, err := s.walk(ctx, sought{list: TwinList{Protocol: "did:ixo:protocol/project"}}, func(t Twin, g glance) (bool, error) {
+		if strings.EqualFold(nameOf(g), q.In) {
+			want.projects = append(want.projects, t.DID)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(want.projects) > 0 {
+		want.how = append(want.how, fmt.Sprintf("in the project %q (%s)", q.In, strings.Join(want.projects, ", ")))
+		if len(want.projects) == 1 && q.Project == "" {
+			want.list.Project = want.projects[0]
+		}
+		return nil
+	}
+	want.district = q.In
+	want.how = append(want.how, fmt.Sprintf("in the district %q, because no project has that name", q.In))
+	return nil
+}
+
+// typed takes a word for a type: as it is, in another case, as a plural, or as
+// the end of one, in this order.
+func (s Source) typed(ctx context.Context, word string, want *sought) error {
+	if word == "" {
+		return nil
+	}
+	exact, _, err := s.List(ctx, TwinList{Type: word, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(exact) > 0 {
+		want.list.Type = word
+		want.how = append(want.how, "type "+word)
+		return nil
+	}
+	if want.types, err = s.TypesLike(ctx, word); err != nil {
+		return err
+	}
+	if len(want.types) > 0 {
+		want.how = append(want.how, "type "+strings.Join(want.types, " or "))
+		if len(want.types) == 1 {
+			want.list.Type = want.types[0]
+		}
+		return nil
+	}
+	want.list.Type = word // none: the answer is empty, and says of what
+	want.how = append(want.how, fmt.Sprintf("type %s, which no twin has", word))
+	return nil
+}
+
+// walk shows every twin that is meant, until there are no more (whole), each
+// says no, or many have been looked at.
+func (s Source) walk(ctx context.Context, want sought, each func(t Twin, g glance) (bool, error)) (whole bool, err error) {
+	list := want.list
+	list.Limit = 500
+	for looked := 0; looked <= MaxCounted; {
+		page, next, err := s.List(ctx, list)
+		if err != nil {
+			return false, err
+		}
+		looked += max(len(page), 1)
+		for _, t := range page {
+			var g glance
+			if err := json.Unmarshal(t.Body, &g); err != nil {
+				return false, err
+			}
+			if !want.fits(t, g) {
+				continue
+			}
+			if more, err := each(t, g); err != nil || !more {
+				return false, err
+			}
+		}
+		if next == "" {
+			return true, nil
+		}
+		list.After = next
+	}
+	return false, nil
+}
+
+func (s *sought) fits(t Twin, g glance) bool {
+	switch {
+	case len(s.types) > 0 && !slices.Contains(s.types, t.Type),
+		len(s.projects) > 0 && !slices.Contains(s.projects, t.Project),
+		s.name != "" && !strings.Contains(strings.ToLower(nameOf(g)), s.name):
+		return false
+	}
+	return s.district == "" || slices.ContainsFunc(districts(g), func(d string) bool { return strings.EqualFold(d, s.district) })
+}
+
+// said tells what was counted or searched.
+func (s *sought) said() string {
+	if len(s.how) == 0 {
+		return "all twins you may see"
+	}
+	return "twins you may see: " + strings.Join(s.how, "; ")
+}
+
+// nameOf is the name of a twin, "" when it has none that may be seen.
+func nameOf(g glance) string {
+	for _, from := range []map[string]any{g.Metadata, g.Properties} {
+		if name, ok := from["name"].(string); ok && name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// districts are where a twin says it is.
+func districts(g glance) []string {
+	var out []string
+	for _, from := range []map[string]any{g.Properties, g.Metadata} {
+		place, _ := from["location"].(map[string]any)
+		for _, v := range []any{from["district"], place["district"]} {
+			if d, ok := v.(string); ok {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}

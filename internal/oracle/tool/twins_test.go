@@ -1,0 +1,134 @@
+package tool_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hearth-dmrv/hearth/internal/oracle/tool"
+)
+
+// field are the twins the questions below are about.
+var field = []tool.Twin{
+	twin("p1", "dao", "active", "", `{"metadata":{"name":"Kitui"}}`),
+	twin("s1", "CookStove", "active", "p1", `{"properties":{"name":"Jiko one","district":"Machakos"}}`),
+	twin("s2", "CookStove", "active", "p1", `{"properties":{"name":"Jiko two","district":"Machakos"}}`),
+	twin("s3", "CookStove", "draft", "", `{"properties":{"location":{"district":"Kitui"}}}`),
+	twin("h1", "Household", "active", "", `{"metadata":{"name":"Mwende"},"properties":{"district":"machakos"}}`),
+}
+
+func twin(did, kind, status, project, body string) tool.Twin {
+	return tool.Twin{DID: did, Type: kind, Status: status, Project: project, Body: jsontext.Value(body)}
+}
+
+// lists serves them two at a time, so that every answer is put together from pages.
+func lists() tool.Source {
+	return tool.Source{
+		AsUser: func(ctx context.Context, _ string) (context.Context, error) { return ctx, nil },
+		List: func(_ context.Context, l tool.TwinList) ([]tool.Twin, string, error) {
+			from := 0
+			if l.After != "" {
+				var err error
+				if from, err = strconv.Atoi(l.After); err != nil {
+					return nil, "", tool.BadArgument("next", "The value must be a number.")
+				}
+			}
+			var page []tool.Twin
+			for i := from; i < len(field); i++ {
+				t := field[i]
+				t.Place = strconv.Itoa(i + 1)
+				ok := func(want, is string) bool { return want == "" || want == is }
+				if !ok(l.Type, t.Type) || !ok(l.Status, t.Status) || !ok(l.Project, t.Project) || l.Protocol != "" && t.Type != "dao" {
+					continue
+				}
+				if page = append(page, t); len(page) == 2 {
+					return page, t.Place, nil
+				}
+			}
+			return page, "", nil
+		},
+		TypesLike: func(_ context.Context, word string) ([]string, error) {
+			var out []string
+			for _, t := range field {
+				if strings.EqualFold(t.Type+"s", word) && !slices.Contains(out, t.Type) {
+					out = append(out, t.Type)
+				}
+			}
+			return out, nil
+		},
+		Shorten: func(_ context.Context, body jsontext.Value) (jsontext.Value, error) { return body, nil },
+	}
+}
+
+func ask(t *testing.T, name, args string, into any) error {
+	t.Helper()
+	all := tool.Lookups(lists())
+	i := slices.IndexFunc(all, func(l tool.Tool) bool { return l.Spec().Name == name })
+	if i < 0 {
+		t.Fatalf("there is no tool %s", name)
+	}
+	out, err := all[i].Run(t.Context(), tool.Call{Name: name, Args: jsontext.Value(args)})
+	if err == nil {
+		err = json.Unmarshal(out.Data, into)
+	}
+	return err
+}
+
+func TestCount(t *testing.T) {
+	for _, c := range []struct{ args, want, how string }{
+		{`{}`, "5", "all twins you may see"},
+		{`{"type":"cookstoves"}`, "3", "type CookStove"},
+		{`{"type":"CookStove","status":"active"}`, "2", "status active; type CookStove"},
+		{`{"type":"Lamp"}`, "0", "type Lamp, which no twin has"},
+		{`{"type":"cookstoves","in":"kitui"}`, "2", `in the project "kitui" (p1)`},
+		{`{"in":"MACHAKOS"}`, "3", `in the district "MACHAKOS", because no project has that name`},
+		{`{"name":"jiko"}`, "2", `"jiko" in the name`},
+		{`{"by":"type"}`, "5 CookStove=3 Household=1 dao=1", "all twins you may see"},
+		{`{"type":"CookStove","by":"district"}`, "3 Machakos=2 =1", "type CookStove"},
+		{`{"query":"cookstoves","by":"project"}`, "3 p1=2 =1", "type CookStove"},
+	} {
+		var got tool.Count
+		if err := ask(t, "count_twins", c.args, &got); err != nil {
+			t.Fatalf("%s: %v", c.args, err)
+		}
+		text := strconv.Itoa(got.Count)
+		for _, g := range got.Groups {
+			text += fmt.Sprintf(" %s=%d", g.Value, g.Count)
+		}
+		if text != c.want || !strings.Contains(got.How, c.how) {
+			t.Errorf("%s = %s, %q; want %s, %q", c.args, text, got.How, c.want, c.how)
+		}
+	}
+}
+
+func TestCountRefuses(t *testing.T) {
+	if err := ask(t, "count_twins", `{"by":"a.b.c"}`, &tool.Count{}); err == nil || !strings.Contains(err.Error(), "by: ") {
+		t.Errorf("by a path = %v; want a refusal of by", err)
+	}
+}
+
+// A search goes on where the page before ended, and shows nothing twice.
+func TestSearchGoesOn(t *testing.T) {
+	var seen []string
+	for next, pages := "", 0; ; pages++ {
+		var got tool.Twins
+		if err := ask(t, "search_twins", fmt.Sprintf(`{"limit":2,"next":%q}`, next), &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range got.Twins {
+			seen = append(seen, string(one))
+		}
+		if next = got.Next; !got.More || pages > 5 {
+			break
+		}
+	}
+	if len(seen) != len(field) || len(slices.Compact(slices.Sorted(slices.Values(seen)))) != len(field) {
+		t.Errorf("the pages show %q; want each of %d twins once", seen, len(field))
+	}
+}
