@@ -127,8 +127,8 @@ func weakPIN(_ context.Context, _ *db.Tx, c machine.ActionCall) (machine.Result,
 	return machine.Result{Name: resOK, Set: map[string]string{varWeakReason: ""}}, nil
 }
 
-// login checks a PIN. Every try counts on the id and on the number, whether or
-// not there is such an account.
+// login checks a PIN. Every try counts on the id and, unless the account is
+// registered with it, on the number, whether or not there is such an account.
 func (ac *actions) login(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))
 	g, err := ac.enter(ctx, tx, c, customer)
@@ -291,7 +291,7 @@ func (ac *actions) text(ctx context.Context, tx *db.Tx, c machine.ActionCall) (m
 }
 
 // findCustomer reports whether a login with an id can be tried: not while the
-// number or the id is locked. An id nobody has is found like any other, so that
+// id is locked, or the number for the ids of others. An id nobody has is found like any other, so that
 // this tells nothing; the PIN typed next is wrong, and counts.
 func (ac *actions) findCustomer(ctx context.Context, tx *db.Tx, c machine.ActionCall) (machine.Result, error) {
 	customer := customerID(c.Arg(varCustomer))

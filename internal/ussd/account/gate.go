@@ -13,6 +13,11 @@ import (
 // from and of the customer id it is on. Both rows are held until the
 // transaction ends, the number's first, so that tries come one after the other
 // and no two wait for each other.
+//
+// The lock of a number is about the ids of others. An account that is
+// registered with the number has its own lock alone: what was tried on other
+// ids neither counts for it nor keeps its owner out, and tries on it count for
+// no other.
 type gate struct {
 	journal         *journal
 	now             time.Time
@@ -20,6 +25,7 @@ type gate struct {
 	customer        string // "" for a text that is no id at all
 	forgot          bool   // the PIN; then locks that open by themselves do not count
 	hold            lock   // of a number whose card was changed
+	own             bool   // the id is that of an open account of the number; then number stays empty
 	number, account lock
 	held            bool // the lock of the account was read
 }
@@ -42,10 +48,15 @@ func (g *gate) take(ctx context.Context, tx *db.Tx) (_ *gate, err error) {
 	if g.hold, err = findLock(ctx, tx, lockHold, g.phone); err != nil {
 		return nil, err
 	}
-	if g.number, err = touch(ctx, tx, lockNumber, g.phone); err != nil {
+	if g.own, err = registered(ctx, tx, g.customer, g.phone); err != nil {
 		return nil, err
 	}
-	g.number = g.number.faded(g.now)
+	if !g.own {
+		if g.number, err = touch(ctx, tx, lockNumber, g.phone); err != nil {
+			return nil, err
+		}
+		g.number = g.number.faded(g.now)
+	}
 	if g.customer == "" || g.refuse() != nil {
 		return g, nil // a locked number leaves no trace of the ids it tries
 	}
@@ -91,7 +102,13 @@ func (g *gate) answer(locks ...lock) *machine.Result {
 // fail counts a wrong try and gives the answer to it. a is nil for an id
 // nobody has; the answer does not show it.
 func (g *gate) fail(ctx context.Context, tx *db.Tx, a *row) (machine.Result, error) {
-	g.number, g.account = g.number.fail(g.now), g.account.fail(g.now)
+	g.account = g.account.fail(g.now)
+	if !g.own {
+		g.number = g.number.fail(g.now)
+		if err := g.slip(ctx, tx); err != nil {
+			return machine.Result{}, err
+		}
+	}
 	if err := g.store(ctx, tx); err != nil {
 		return machine.Result{}, err
 	}
@@ -134,17 +151,50 @@ func (g *gate) report(ctx context.Context, tx *db.Tx, a *row) error {
 	return g.journal.recordNumber(ctx, tx, "ussd.number_locked", g.phone, g.number.data())
 }
 
-// pass takes back the wrong tries on an account after the right PIN or code.
+// pair names the wrong tries from a number on the id of another.
+func (g *gate) pair() string { return g.customer + " " + g.phone }
+
+// slip counts a wrong try from the number on this id, which the right PIN takes
+// back.
+func (g *gate) slip(ctx context.Context, tx *db.Tx) error {
+	if g.customer == "" {
+		return nil
+	}
+	l, err := findLock(ctx, tx, lockSlip, g.pair())
+	if err != nil {
+		return err
+	}
+	l = l.faded(g.now)
+	return setLock(ctx, tx, lockSlip, g.pair(), lock{wrong: l.wrong + 1, last: g.now.UnixMilli()})
+}
+
+// pass takes back the wrong tries on an account after the right PIN or code:
+// all of them from the account, and from the number those it has made itself.
 func (g *gate) pass(ctx context.Context, tx *db.Tx) error {
-	g.number, g.account = g.number.without(g.account), lock{}
+	if !g.own {
+		slips, err := findLock(ctx, tx, lockSlip, g.pair())
+		if err != nil {
+			return err
+		}
+		g.number = g.number.without(slips.faded(g.now))
+		if err := setLock(ctx, tx, lockSlip, g.pair(), lock{}); err != nil {
+			return err
+		}
+	}
+	g.account = lock{}
 	return g.store(ctx, tx)
 }
 
 // store keeps the locks as they are now, and removes those that say nothing.
 // Who looked without a try calls it too.
 func (g *gate) store(ctx context.Context, tx *db.Tx) error {
-	if err := setLock(ctx, tx, lockNumber, g.phone, g.number); err != nil || !g.held {
-		return err
+	if !g.own {
+		if err := setLock(ctx, tx, lockNumber, g.phone, g.number); err != nil {
+			return err
+		}
+	}
+	if !g.held {
+		return nil
 	}
 	return setLock(ctx, tx, lockCustomer, g.customer, g.account)
 }

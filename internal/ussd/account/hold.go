@@ -202,7 +202,7 @@ func (s *Service) Expire(ctx context.Context, _ time.Time, limit int) (int, erro
 	var sum int64
 	err := s.db.InTx(ctx, func(tx *db.Tx) error {
 		sum = 0
-		for _, kind := range []string{lockNumber, lockHold} {
+		for _, kind := range []string{lockNumber, lockHold, lockSlip} {
 			n, err := sweepKind(ctx, tx, kind, now, limit)
 			if err != nil {
 				return err

@@ -13,10 +13,10 @@ const (
 	firstLock    = 15 * time.Minute
 )
 
-// numberMemory is how long wrong tries of a number count when no more come. A
-// number is shared in families and by agents, and nobody's right PIN may clear
-// what was tried on other accounts. The tries on an account count until
-// somebody logs in to it.
+// numberMemory is how long wrong tries of a number on ids that are not
+// registered with it count when no more come. A number is shared in families
+// and by agents, and nobody's right PIN may clear what was tried on other
+// accounts. The tries on an account count until somebody logs in to it.
 const numberMemory = 24 * time.Hour
 
 // unknownMemory is how long tries on a customer id nobody has are kept. It is
@@ -67,9 +67,9 @@ func (l lock) faded(now time.Time) lock {
 }
 
 // without is the lock of a number after the PIN of an account was right: the
-// wrong tries on that account were slips of somebody who knows it.
-func (l lock) without(account lock) lock {
-	l.wrong = max(0, l.wrong-account.wrong)
+// wrong tries it has made on that account were slips of somebody who knows it.
+func (l lock) without(slips lock) lock {
+	l.wrong = max(0, l.wrong-slips.wrong)
 	if l.wrong < triesPerLock && !l.blocked() {
 		l.until = 0
 	}

@@ -183,9 +183,15 @@ func TestLockout(t *testing.T) {
 		{"tries while locked do not count", append(three(lockedNow("15")), lockedNow("15"), lockedNow("15"), lockedNow("15"), lockedNow("15"), step{wait: 15 * time.Minute, pin: bad, want: "wrong", tries: "2"})},
 		{"the right PIN clears the tries", []step{wrong("2"), wrong("1"), {pin: goodPIN, want: "ok"}, wrong("2"), wrong("1"), {pin: goodPIN, want: "ok"}, wrong("2")}},
 		{"other numbers share the tries on an account", append(append(on("", from(other, []step{wrong("2"), wrong("1")})), lockedNow("15")), step{phone: "+254733333333", pin: goodPIN, want: "locked", mins: "15"})},
-		{"other ids share the tries of a number", []step{{id: "CAAAAAAAA", pin: bad, want: "wrong", tries: "2"}, {id: none, pin: bad, want: "wrong", tries: "1"}, {pin: bad, want: "locked", mins: "15"}, {phone: other, pin: goodPIN, want: "ok"}}},
+		{"other ids share the tries of a number", from(other, []step{{id: "CAAAAAAAA", pin: bad, want: "wrong", tries: "2"}, {id: none, pin: bad, want: "wrong", tries: "1"}, {pin: bad, want: "locked", mins: "15"}, {pin: goodPIN, want: "locked", mins: "15"}})},
+		{"the account of the number has tries of its own", []step{{id: "CAAAAAAAA", pin: bad, want: "wrong", tries: "2"}, {id: none, pin: bad, want: "wrong", tries: "1"}, wrong("2"), {id: none, pin: bad, want: "locked", mins: "15"}, wrong("1"), {pin: goodPIN, want: "ok"}, {id: "CAAAAAAAA", pin: bad, want: "locked", mins: "15"}}},
+		{"a mistyped id is put right in the same call", []step{{id: none, pin: goodPIN, want: "wrong", tries: "2"}, {id: none, pin: goodPIN, want: "wrong", tries: "1"}, {id: none, pin: goodPIN, want: "locked", mins: "15"}, {pin: goodPIN, want: "ok"}}},
+		{"the account of the number is reachable while the number is blocked", slices.Concat(on(none, nine()), []step{{id: none, pin: goodPIN, want: "blocked"}, {pin: goodPIN, want: "ok"}})},
+		{"tries on the account of the number count for no other", append(three(lockedNow("15")), step{id: none, pin: bad, want: "wrong", tries: "2"}, step{pin: goodPIN, want: "locked", mins: "15"})},
+		{"slips elsewhere are no credit", []step{wrong("2"), wrong("1"), {phone: other, id: none, pin: bad, want: "wrong", tries: "2"}, {phone: other, id: "CAAAAAAAA", pin: bad, want: "wrong", tries: "1"}, {phone: other, pin: goodPIN, want: "ok"}, {phone: other, id: "CBBBBBBBB", pin: bad, want: "locked", mins: "15"}}},
+		{"one's own slips on the id of another are taken back", from(other, []step{wrong("2"), wrong("1"), {pin: goodPIN, want: "ok"}, {id: none, pin: bad, want: "wrong", tries: "2"}, {id: "CAAAAAAAA", pin: bad, want: "wrong", tries: "1"}})},
 		{"one's own account clears nothing of others", []step{{id: none, pin: bad, want: "wrong", tries: "2"}, {pin: goodPIN, want: "ok"}, {id: none, pin: bad, want: "wrong", tries: "1"}, {pin: goodPIN, want: "ok"}, {id: none, pin: bad, want: "locked", mins: "15"}}},
-		{"tries of a number fade, those on an account do not", []step{{id: none, pin: bad, want: "wrong", tries: "2"}, wrong("1"), {wait: 25 * time.Hour, id: "CBBBBBBBB", pin: bad, want: "wrong", tries: "2"}, {pin: bad, want: "wrong", tries: "1"}, {phone: other, pin: bad, want: "locked", mins: "15"}}},
+		{"tries of a number fade, those on an account do not", from(other, []step{{id: none, pin: bad, want: "wrong", tries: "2"}, wrong("1"), {wait: 25 * time.Hour, id: "CBBBBBBBB", pin: bad, want: "wrong", tries: "2"}, {pin: bad, want: "wrong", tries: "1"}, {pin: bad, want: "locked", mins: "15"}})},
 		{"what is no id counts for the number", []step{{id: "C1*", pin: bad, want: "wrong", tries: "2"}, {id: "x", pin: bad, want: "wrong", tries: "1"}, {id: "C", pin: bad, want: "locked", mins: "15"}, {phone: other, id: "C", pin: bad, want: "wrong", tries: "2"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -265,7 +271,7 @@ func TestChangePIN(t *testing.T) {
 				t.Errorf("changePin of nobody = %+v", out)
 			}
 		}
-		if got := r.types(t); !slices.Equal(got, []string{"ussd.account_created", "ussd.pin_changed", "ussd.account_locked", "ussd.number_locked"}) {
+		if got := r.types(t); !slices.Equal(got, []string{"ussd.account_created", "ussd.pin_changed", "ussd.account_locked"}) {
 			t.Errorf("events = %q", got)
 		}
 	})
@@ -317,8 +323,11 @@ func TestFindCustomer(t *testing.T) {
 				t.Errorf("login as nobody = %+v, want %s", got, want)
 			}
 		}
-		if got := find(id); got != "missing" {
+		if got := find("CZZZZZZZ9"); got != "missing" {
 			t.Errorf("findCustomer from a locked number = %s, want missing", got)
+		}
+		if got := find(id); got != "ok" {
+			t.Errorf("findCustomer of the number's own account = %s, want ok", got)
 		}
 		if n := r.count(t, `SELECT count(*) FROM ussd_locks WHERE wrong = 0`); n != 0 {
 			t.Errorf("%d empty locks are left", n)

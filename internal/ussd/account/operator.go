@@ -89,7 +89,7 @@ func (s *Service) Unlock(ctx context.Context, ref string) error {
 	ctx = operator(ctx)
 	return s.db.InTx(ctx, func(tx *db.Tx) error {
 		if phoneForm.MatchString(ref) {
-			if err := setLock(ctx, tx, lockNumber, ref, lock{}); err != nil {
+			if err := openNumber(ctx, tx, ref, ""); err != nil {
 				return err
 			}
 			return s.recordNumber(ctx, tx, "ussd.number_unlocked", ref, nil)
@@ -107,10 +107,19 @@ func (s *Service) Unlock(ctx context.Context, ref string) error {
 
 // unlock opens the locks of an account and its number.
 func unlock(ctx context.Context, tx *db.Tx, a *row) error {
-	if err := setLock(ctx, tx, lockNumber, a.phone, lock{}); err != nil {
+	if err := openNumber(ctx, tx, a.phone, a.customer); err != nil {
 		return err
 	}
 	return setLock(ctx, tx, lockCustomer, a.customer, lock{})
+}
+
+// openNumber opens the lock of a number and forgets what it has tried, and by
+// whom a customer id was tried.
+func openNumber(ctx context.Context, tx *db.Tx, phone, customer string) error {
+	if err := setLock(ctx, tx, lockNumber, phone, lock{}); err != nil {
+		return err
+	}
+	return removeSlips(ctx, tx, customer, phone)
 }
 
 // find reads an open account for an operator.

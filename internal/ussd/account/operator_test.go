@@ -149,7 +149,7 @@ func TestSweep(t *testing.T) {
 		for _, tt := range []struct {
 			wait time.Duration
 			want int
-		}{{time.Hour, 4}, {24 * time.Hour, 2}, {90 * 24 * time.Hour, 1}} {
+		}{{time.Hour, 6}, {24 * time.Hour, 2}, {90 * 24 * time.Hour, 1}} {
 			r.pass(tt.wait)
 			if got := left(); got != tt.want {
 				t.Errorf("%d locks %s later, want %d", got, tt.wait, tt.want)
@@ -180,6 +180,8 @@ func TestErase(t *testing.T) {
 	r.do(t, "registerHousehold", call{phone: number, account: me, vars: map[string]string{"district": "Qanaryville", "size": "6"}})
 	r.do(t, "sms", call{phone: number, with: map[string]string{"en": "Hello"}})
 	r.login(t, number, id, "70635")
+	r.login(t, number, "CZZZZZZZZ", "70635")
+	r.login(t, phone, id, "70635")
 	await(t, "the twins are ready", func() bool { return r.one(t, id).Twins == account.TwinsReady && len(r.sms.Sent()) >= 3 })
 	r.ask(t, number, id)
 	stop()
@@ -234,6 +236,8 @@ func TestEraseOnBoth(t *testing.T) {
 		r := newRig(t, d, nil)
 		id := r.create(t, phone, goodPIN)
 		r.login(t, phone, id, "70635")
+		r.login(t, phone, "CZZZZZZZZ", "70635")
+		r.login(t, "+254711111111", id, "70635")
 		r.ask(t, phone, id)
 		err := d.InTx(t.Context(), func(tx *db.Tx) error {
 			_, err := r.Erase(t.Context(), tx, auth.OperatorWorkspace, r.one(t, id).DID)
@@ -243,7 +247,7 @@ func TestEraseOnBoth(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, table := range []string{
-			`SELECT count(*) FROM ussd_accounts`, `SELECT count(*) FROM ussd_locks`, `SELECT count(*) FROM ussd_resets`, `SELECT count(*) FROM sms_messages`,
+			`SELECT count(*) FROM ussd_accounts`, `SELECT count(*) FROM ussd_locks WHERE name NOT IN ('CZZZZZZZZ', '+254711111111')`, `SELECT count(*) FROM ussd_resets`, `SELECT count(*) FROM sms_messages`,
 		} {
 			if n := r.count(t, table); n != 0 {
 				t.Errorf("%s = %d, want 0", table, n)

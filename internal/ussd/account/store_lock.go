@@ -15,6 +15,9 @@ const (
 	lockNumber   = "number"
 	lockCustomer = "customer"
 	lockHold     = "hold" // of a number whose card was changed
+	// lockSlip counts the wrong tries from one number on one id that is not
+	// registered with it: "<customer id> <number>". It is never closed.
+	lockSlip = "slip"
 )
 
 const (
@@ -28,8 +31,10 @@ const (
 	selectLock = `SELECT wrong, closed_until, last_at FROM ussd_locks WHERE kind = $1 AND name = $2`
 	updateLock = `INSERT INTO ussd_locks (kind, name, wrong, closed_until, last_at) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (kind, name) DO UPDATE SET wrong = excluded.wrong, closed_until = excluded.closed_until, last_at = excluded.last_at`
-	deleteLock = `DELETE FROM ussd_locks WHERE kind = $1 AND name = $2`
-	sweepLocks = `DELETE FROM ussd_locks WHERE kind = $1 AND name IN (SELECT name FROM ussd_locks
+	selectOwn   = `SELECT 1 FROM ussd_accounts WHERE customer_id = $1 AND phone = $2 AND status = 'active'`
+	deleteSlips = `DELETE FROM ussd_locks WHERE kind = 'slip' AND (name LIKE $1 OR name LIKE $2)`
+	deleteLock  = `DELETE FROM ussd_locks WHERE kind = $1 AND name = $2`
+	sweepLocks  = `DELETE FROM ussd_locks WHERE kind = $1 AND name IN (SELECT name FROM ussd_locks
 		WHERE kind = $1 AND last_at < $2 AND closed_until <= $3 ORDER BY last_at LIMIT $4)`
 	sweepUnknown = `DELETE FROM ussd_locks WHERE kind = 'customer' AND name IN (SELECT l.name FROM ussd_locks l
 		WHERE l.kind = 'customer' AND l.last_at < $1 AND NOT EXISTS (SELECT 1 FROM ussd_accounts a WHERE a.customer_id = l.name)
@@ -82,6 +87,31 @@ func setLock(ctx context.Context, tx *db.Tx, kind, name string, l lock) error {
 	}
 	_, err := tx.Exec(ctx, updateLock, kind, name, l.wrong, l.until, l.last)
 	return db.Wrap("store lock", err)
+}
+
+// registered reports whether a customer id is that of an open account of a
+// number.
+func registered(ctx context.Context, q db.Querier, customer, phone string) (bool, error) {
+	var one int
+	err := q.QueryRow(ctx, selectOwn, customer, phone).Scan(&one)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, fmt.Errorf("find whether an account is of a number: %w", err)
+	}
+	return err == nil, nil
+}
+
+// removeSlips forgets which ids a number has tried, and which numbers have
+// tried an id; "" is none. Neither holds a sign that LIKE reads.
+func removeSlips(ctx context.Context, tx *db.Tx, customer, phone string) error {
+	of, by := "", ""
+	if customer != "" {
+		of = customer + " %"
+	}
+	if phone != "" {
+		by = "% " + phone
+	}
+	_, err := tx.Exec(ctx, deleteSlips, of, by)
+	return db.Wrap("remove slips", err)
 }
 
 // sweepKind removes locks of numbers that no longer count.
