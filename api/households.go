@@ -7,7 +7,7 @@ type Stacking struct {
 	HouseholdID    string        `json:"householdId"`
 	From           time.Time     `json:"from"`
 	To             time.Time     `json:"to"`
-	Devices        []StoveUse    `json:"devices" doc:"What was compared: the 20 devices linked last."`
+	Devices        []StoveUse    `json:"devices" doc:"What was compared: the 20 devices linked last, once for each stay in the household on one stove."`
 	MoreDevices    bool          `json:"moreDevices,omitzero" doc:"There are devices that were not looked at."`
 	Overlaps       []Overlap     `json:"overlaps" doc:"Times in which two or more stoves were hot, the first 1000."`
 	MoreOverlaps   bool          `json:"moreOverlaps,omitzero"`

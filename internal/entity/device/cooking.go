@@ -135,16 +135,17 @@ func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 // [from, to). Every event belongs to the one range it begins in, so ranges
 // side by side give each event once. Feed it samples from from-lookBack on.
 type scan struct {
-	from, to int64
-	limit    int            // events wanted at most
-	earlier  bool           // events that began before the range and reach into it count too
-	saw      func(at int64) // learns of every reading; nil: nobody
-	events   []CookingEvent
-	d        detector
+	from, to    int64
+	first, last int64          // readings before the one and from the other on are somebody else's
+	limit       int            // events wanted at most
+	earlier     bool           // events that began before the range and reach into it count too
+	saw         func(at int64) // learns of every reading; nil: nobody
+	events      []CookingEvent
+	d           detector
 }
 
 func newScan(r Rules, from, to int64, limit int) *scan {
-	s := &scan{from: from, to: to, limit: limit}
+	s := &scan{from: from, to: to, first: always, last: ever, limit: limit}
 	s.d = detector{rules: r, emit: s.take}
 	return s
 }

@@ -259,10 +259,10 @@ type (
 )
 
 // deviceOf shows a record the caller may see.
-func deviceOf(e *entity.Entity) *Device {
+func deviceOf(e *entity.Entity, now time.Time) *Device {
 	self := "/v1/devices/" + escape(e.DID)
 	return &Device{
-		DID: e.DID, Type: e.Type, HouseholdID: target(e, householdRole), StoveID: target(e, stoveRole), Configuration: configurationOf(e),
+		DID: e.DID, Type: e.Type, HouseholdID: target(e, householdRole, now), StoveID: target(e, stoveRole, now), Configuration: configurationOf(e),
 		Serial: e.ExternalIDs[serialScheme], Name: nameOf(e), Protocol: e.Protocol, Project: e.Project, ExternalIDs: e.ExternalIDs,
 		Status: e.Status, Revision: e.Revision, Created: e.Created, Updated: e.Updated, Withheld: e.Withheld,
 		Links: DeviceLinks{
@@ -270,16 +270,6 @@ func deviceOf(e *entity.Entity) *Device {
 			Events: self + "/events", Gaps: self + "/gaps", Status: self + "/status",
 		},
 	}
-}
-
-// target is where the first relationship of a role leads.
-func target(e *entity.Entity, role string) string {
-	for _, r := range e.Relationships {
-		if r.Role == role && r.Source != "derived" {
-			return r.Target
-		}
-	}
-	return ""
 }
 
 // configurationOf reads the configuration off a twin: its properties, then

@@ -20,8 +20,9 @@ const (
 		"the threshold for longer than two, counted from the first colder reading. It ends at the next reading after its last hot one, at most one interval later, so six hot readings " +
 		"five minutes apart are 1800 seconds. An event belongs to the range it begins in and is followed up to a day past its end. Nothing is stored: events follow from the " +
 		"readings alone. Without from it is the 7 days before to, as from and to of the answer say. A range is at most 92 days; a page looks at no more than 100,000 readings."
-	aboutStacking = "Compares the cooking events of the 20 devices that were linked last. Two monitors on one stove are one stove. Days are days of UTC. " +
-		"A range is at most 92 days and 100,000 readings."
+	aboutStacking = "Compares the cooking events of the 20 devices that were linked last. A reading belongs to the household its device was linked to at that time: " +
+		"since and until of the relationship decide, and its removal; one that does not say since when holds from when it was added, the first of a device also for what came before, " +
+		"and of two at once the one that began last counts. Two monitors on one stove are one stove. Days are days of UTC. A range is at most 92 days and 100,000 readings."
 	aboutPersonal = "Names, telephone numbers and places of households you do not control need the scope entities:pii; withheld names what is left out."
 	aboutKeys     = "A key without entities:read sees the device it belongs to and those it controls."
 )
@@ -155,7 +156,7 @@ func (s *Service) serveDevice(ctx context.Context, in *one) (web.Reply[*Device],
 	if err := s.cfg.Entities.See(ctx).Entity(ctx, s.db, t.e); err != nil {
 		return web.Reply[*Device]{}, err
 	}
-	return web.Reply[*Device]{Value: deviceOf(t.e), ETag: web.ETag(t.Revision)}, nil
+	return web.Reply[*Device]{Value: deviceOf(t.e, s.cfg.Now()), ETag: web.ETag(t.Revision)}, nil
 }
 
 func (s *Service) serveDevices(ctx context.Context, in *struct {

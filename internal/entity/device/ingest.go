@@ -40,7 +40,7 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 		return none, fault.New(fault.Forbidden, "NOT_CONTROLLER", "Only the device, its controllers and those who may change twins send its readings.")
 	}
 	p, err := b.check(now)
-	if err := check.Together(b.names(t), err); err != nil {
+	if err := check.Together(b.names(t, now), err); err != nil {
 		return none, err
 	}
 	st := &storing{s: s, t: t, p: p, skip: skip, now: now, interval: configurationOf(t.e).interval()}
@@ -57,8 +57,9 @@ func (s *Service) refused(ctx context.Context, id string, b Batch, misfit error)
 	if err != nil {
 		return err
 	}
-	_, err = b.check(s.cfg.Now())
-	more := fault.As(check.Together(b.names(t), err))
+	now := s.cfg.Now()
+	_, err = b.check(now)
+	more := fault.As(check.Together(b.names(t, now), err))
 	if more == nil {
 		return misfit
 	}
@@ -71,12 +72,12 @@ func (s *Service) refused(ctx context.Context, id string, b Batch, misfit error)
 
 // names checks that the batch is of this device: a mix-up of two devices would
 // not be seen afterwards.
-func (b Batch) names(t *subject) error {
+func (b Batch) names(t *subject, now time.Time) error {
 	var c fault.Checks
 	if b.DeviceID != "" && b.DeviceID != t.DID {
 		c.Add("/deviceId", "mismatch", "This is not the device in the path.")
 	}
-	if stove := target(t.e, stoveRole); b.StoveID != "" && b.StoveID != stove {
+	if stove := target(t.e, stoveRole, now); b.StoveID != "" && b.StoveID != stove {
 		c.Add("/stoveId", "mismatch", "The device is registered for "+cmp.Or(stove, "none")+" as its stove.")
 	}
 	return invalid(c)

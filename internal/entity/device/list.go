@@ -68,7 +68,7 @@ func (s *Service) Devices(ctx context.Context, household, typ string, below int6
 		if err := sight.Entity(ctx, s.db, e); err != nil {
 			return err
 		}
-		items = append(items, *deviceOf(e))
+		items = append(items, *deviceOf(e, s.cfg.Now()))
 		return nil
 	}
 	if household != "" {
@@ -150,11 +150,19 @@ func see(c web.Caller, r *entity.Row, domainType string) (*entity.Entity, error)
 	return e, nil
 }
 
-// devicesOf lists the devices of a household, those linked last first. The
-// household need not be held here. next is where to go on, 0 at the end.
+// devicesOf lists the devices that are linked to a household now, those linked
+// last first. The household need not be held here. next is where to go on, 0 at
+// the end.
 func (s *Service) devicesOf(ctx context.Context, household string, p place) (found []*subject, next int64, err error) {
+	now := s.cfg.Now().UnixMilli()
+	return s.devicesIn(ctx, household, p, span{from: now, to: now + 1})
+}
+
+// devicesIn lists devices as devicesOf does, those that may have been in a
+// household in a range of time.
+func (s *Service) devicesIn(ctx context.Context, household string, p place, w span) (found []*subject, next int64, err error) {
 	c := web.CallerFrom(ctx)
-	links, rest, err := s.links(ctx, household, p.below)
+	links, rest, err := s.links(ctx, household, p.below, w)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -208,34 +216,36 @@ func (s *Service) sources(ctx context.Context, ws string, links []link) (map[int
 	return out, err
 }
 
-// links lists relationships of the role household to a DID, newest first: those
-// to the twin, if it is held here, and those from before it was. rest is where
-// to go on after as many relationships as one request looks at, 0 at the end.
-func (s *Service) links(ctx context.Context, household string, below int64) (all []link, rest int64, err error) {
+// links lists relationships of the role household to a DID, newest first, that
+// may have held in a range: those to the twin, if it is held here, those from
+// before it was, and those that have ended. rest is where to go on after as many
+// relationships as one request looks at, 0 at the end.
+func (s *Service) links(ctx context.Context, household string, below int64, w span) (all []link, rest int64, err error) {
 	p := place{below, listBudget}
 	ws := web.CallerFrom(ctx).Workspace
-	all, err = edgesOut(ctx, s.db, ws, household, p)
-	if err != nil {
-		return nil, 0, err
-	}
-	if len(all) == listBudget {
-		rest = all[listBudget-1].nid
-	}
 	row, err := s.cfg.Entities.Find(ctx, s.db, household)
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return nil, 0, err
 	}
-	if err == nil {
-		in, err := edgesIn(ctx, s.db, ws, row.NID, p)
-		if err != nil {
+	some := func(list []link, err error) error {
+		if len(list) == listBudget {
+			rest = max(rest, list[listBudget-1].nid)
+		}
+		all = append(all, list...)
+		return err
+	}
+	if err := some(edgesOut(ctx, s.db, ws, household, p)); err != nil {
+		return nil, 0, err
+	}
+	if err := some(edgesPast(ctx, s.db, ws, household, p)); err != nil {
+		return nil, 0, err
+	}
+	if row != nil {
+		if err := some(edgesIn(ctx, s.db, ws, row.NID, p)); err != nil {
 			return nil, 0, err
 		}
-		if len(in) == listBudget {
-			rest = max(rest, in[listBudget-1].nid)
-		}
-		all = append(all, in...)
 	}
-	all = slices.DeleteFunc(all, func(l link) bool { return l.role != householdRole || l.nid < rest })
+	all = slices.DeleteFunc(all, func(l link) bool { return l.role != householdRole || l.nid < rest || !l.touches(w.from, w.to) })
 	slices.SortFunc(all, func(a, b link) int { return cmp.Compare(b.nid, a.nid) })
 	return all, rest, nil
 }

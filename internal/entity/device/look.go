@@ -93,7 +93,7 @@ func walk(ctx context.Context, q db.Querier, device int64, sc *scan, budget int)
 		sc.add(x)
 	}
 	more, last := true, sc.from
-	looked, err = eachSample(ctx, q, span{device, sc.from, sc.to + maxFollow.Milliseconds(), budget}, func(at int64, temp *float64) bool {
+	looked, err = eachSample(ctx, q, span{device, sc.from, min(sc.to+maxFollow.Milliseconds(), sc.last), budget}, func(at int64, temp *float64) bool {
 		last = at
 		sc.see(at)
 		if temp != nil {
@@ -120,9 +120,9 @@ func walk(ctx context.Context, q db.Querier, device int64, sc *scan, budget int)
 // judge such events whole.
 func (s *scan) back(device int64) span {
 	if s.earlier {
-		return span{device, s.from - max(s.d.rules.lookBack(), maxFollow.Milliseconds()), s.from, pastBudget}
+		return span{device, max(s.first, s.from-max(s.d.rules.lookBack(), maxFollow.Milliseconds())), s.from, pastBudget}
 	}
-	return span{device, s.from - s.d.rules.lookBack(), s.from, backBudget}
+	return span{device, max(s.first, s.from-s.d.rules.lookBack()), s.from, backBudget}
 }
 
 // Gaps lists the gaps of a device that touch a range. m.At is the reading to
@@ -198,8 +198,8 @@ func (s *Service) Status(ctx context.Context, id string) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Status{DeviceID: t.DID, StoveID: target(t.e, stoveRole)}
-	now := s.cfg.Now().UnixMilli()
+	clock := s.cfg.Now()
+	out, now := &Status{DeviceID: t.DID, StoveID: target(t.e, stoveRole, clock)}, clock.UnixMilli()
 	interval := configurationOf(t.e).interval()
 	err = s.db.View(ctx, func(q db.Querier) error {
 		st, err := findStatus(ctx, q, t.NID)

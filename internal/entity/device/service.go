@@ -127,7 +127,7 @@ func (s *Service) replyOf(ctx context.Context, q db.Querier, row *entity.Row, st
 	if err != nil {
 		return web.Reply[*Device]{}, err
 	}
-	d := deviceOf(e)
+	d := deviceOf(e, s.cfg.Now())
 	return web.Reply[*Device]{Value: d, Status: status, ETag: web.ETag(row.Revision), Location: d.Links.Self}, nil
 }
 
@@ -159,7 +159,7 @@ func (s *Service) again(ctx context.Context, d Draft, draft entity.Draft, exists
 	if err != nil {
 		return none, err
 	}
-	if !sees(c, e) || e.Status == entity.StatusDeactivated || !d.describes(draft, e) {
+	if !sees(c, e) || e.Status == entity.StatusDeactivated || !d.describes(draft, e, s.cfg.Now()) {
 		return none, taken
 	}
 	return s.replyOf(ctx, s.db, row, http.StatusOK)
@@ -176,16 +176,16 @@ func (s *Service) seen(ctx context.Context, q db.Querier, row *entity.Row) (*ent
 
 // describes reports whether the draft says of a device what is stored of it.
 // Members the draft leaves out are not compared.
-func (d Draft) describes(draft entity.Draft, e *entity.Entity) bool {
+func (d Draft) describes(draft entity.Draft, e *entity.Entity, now time.Time) bool {
 	protocol, version, _ := strings.Cut(draft.Protocol, "@")
 	for _, pair := range [][2]string{
 		{d.DID, e.DID},
 		{d.Type, e.Type},
 		{protocol, e.Protocol},
 		{version, e.ProtocolVersion},
-		{d.HouseholdID, target(e, householdRole)},
-		{d.StoveID, target(e, stoveRole)},
-		{d.Project, target(e, projectRole)},
+		{d.HouseholdID, target(e, householdRole, now)},
+		{d.StoveID, target(e, stoveRole, now)},
+		{d.Project, target(e, projectRole, now)},
 		{d.Name, nameOf(e)},
 	} {
 		if said, stored := pair[0], pair[1]; said != "" && said != stored {

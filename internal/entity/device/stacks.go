@@ -23,18 +23,23 @@ type StackingQuery struct {
 	Ask
 }
 
-// Stacking compares the cooking events of the devices of a household. The
-// range must not hold more readings than one request looks at.
+// Stacking compares the cooking events of the devices of a household: what each
+// saw while it was there. The range must not hold more readings than one request
+// looks at.
 func (s *Service) Stacking(ctx context.Context, id string, q StackingQuery) (*Stacking, error) {
 	t, err := s.find(ctx, s.db, id, householdIs)
 	if err != nil {
 		return nil, err
 	}
-	found, next, err := s.devicesOf(ctx, t.DID, place{newest, maxStoves})
+	found, next, err := s.devicesIn(ctx, t.DID, place{newest, maxStoves}, span{from: q.From, to: q.To})
 	if err != nil {
 		return nil, err
 	}
-	types, err := s.stoveTypes(ctx, found)
+	visits, err := s.visits(ctx, t.DID, found, q)
+	if err != nil {
+		return nil, err
+	}
+	types, err := s.stoveTypes(ctx, visits)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +47,12 @@ func (s *Service) Stacking(ctx context.Context, id string, q StackingQuery) (*St
 	w := &stackWalk{q: q, budget: s.cfg.ScanBudget, observed: map[int64]bool{}}
 	err = s.db.View(ctx, func(qr db.Querier) error {
 		w.uses, w.devices, w.left = nil, nil, w.budget
-		for _, d := range found {
-			typ := types[target(d.e, stoveRole)].typ
+		for _, v := range visits {
+			typ := types[v.stove].typ
 			if len(q.StoveTypes) > 0 && !slices.ContainsFunc(q.StoveTypes, func(want string) bool { return strings.EqualFold(want, typ) }) {
 				continue
 			}
-			if err := w.add(ctx, qr, d, typ); err != nil {
+			if err := w.add(ctx, qr, v, typ); err != nil {
 				return err
 			}
 		}
@@ -61,14 +66,37 @@ func (s *Service) Stacking(ctx context.Context, id string, q StackingQuery) (*St
 	return out, nil
 }
 
+// visit is a time that a device was in the household on one stove.
+type visit struct {
+	*subject
+	placement
+}
+
+// visits lists when devices were in a household, as far as a range goes.
+func (s *Service) visits(ctx context.Context, household string, devices []*subject, q StackingQuery) ([]visit, error) {
+	var out []visit
+	for _, d := range devices {
+		all, err := placementsOf(ctx, s.db, d.NID)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			if _, ok := p.within(q.From, q.To); ok && p.household == household {
+				out = append(out, visit{d, p})
+			}
+		}
+	}
+	return out, nil
+}
+
 // stoveTypes reads the types of the stoves of devices, as far as they are held
 // here and the caller may know of them.
-func (s *Service) stoveTypes(ctx context.Context, devices []*subject) (map[string]typed, error) {
+func (s *Service) stoveTypes(ctx context.Context, visits []visit) (map[string]typed, error) {
 	c := web.CallerFrom(ctx)
 	var stoves []string
-	for _, d := range devices {
-		if stove := target(d.e, stoveRole); stove != "" {
-			stoves = append(stoves, stove)
+	for _, v := range visits {
+		if v.stove != "" && !slices.Contains(stoves, v.stove) {
+			stoves = append(stoves, v.stove)
 		}
 	}
 	types, err := typesOf(ctx, s.db, c.Workspace, stoves)
@@ -89,16 +117,17 @@ type stackWalk struct {
 	devices      []StoveUse
 }
 
-// add looks at the readings of one device.
-func (w *stackWalk) add(ctx context.Context, q db.Querier, d *subject, typ string) error {
-	sc := newScan(w.q.apply(configurationOf(d.e).rules()), w.q.From, w.q.To, w.budget)
-	sc.earlier = true
+// add looks at the readings of one device in one place.
+func (w *stackWalk) add(ctx context.Context, q db.Querier, v visit, typ string) error {
+	in, _ := v.within(w.q.From, w.q.To)
+	sc := newScan(w.q.apply(configurationOf(v.e).rules()), in.from, in.to, w.budget)
+	sc.earlier, sc.first, sc.last = true, v.from, v.to
 	sc.saw = func(at int64) {
-		if at >= w.q.From && at < w.q.To {
+		if at >= in.from && at < in.to {
 			w.observed[day(at)] = true
 		}
 	}
-	looked, next, err := walk(ctx, q, d.NID, sc, w.left)
+	looked, next, err := walk(ctx, q, v.NID, sc, w.left)
 	if err != nil {
 		return err
 	}
@@ -108,13 +137,13 @@ func (w *stackWalk) add(ctx context.Context, q db.Querier, d *subject, typ strin
 		return c.Err("INVALID_PARAMETER", "A parameter is not valid.")
 	}
 	w.left -= looked
-	u := StoveUse{DID: d.DID, StoveID: target(d.e, stoveRole), StoveType: typ, Events: len(sc.events), Readings: looked}
+	u := StoveUse{DID: v.DID, StoveID: v.stove, StoveType: typ, Events: len(sc.events), Readings: looked}
 	stove := u.StoveID
 	if stove == "" {
 		stove = u.DID
 	}
 	for _, e := range sc.events {
-		x := use{device: u.DID, stove: stove, start: max(e.Start.UnixMilli(), w.q.From), end: min(e.End.UnixMilli(), w.q.To)}
+		x := use{device: u.DID, stove: stove, start: max(e.Start.UnixMilli(), in.from), end: min(e.End.UnixMilli(), in.to)}
 		u.CookingMinutes += float64(x.end-x.start) / 60_000
 		w.uses = append(w.uses, x)
 	}

@@ -34,9 +34,12 @@ const (
 	// Relationships of one role are few next to all relationships of a
 	// household, but nobody can be sure: the caller bounds what is looked at
 	// and picks the role.
-	selectEdgesIn  = `SELECT nid, src, role FROM relationships WHERE dst = $1 AND removed_at IS NULL AND ws = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
-	selectEdgesOut = `SELECT nid, src, role FROM relationships
+	selectEdgesIn  = `SELECT nid, src, role, since, until, removed_at FROM relationships WHERE dst = $1 AND removed_at IS NULL AND ws = $2 AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	selectEdgesOut = `SELECT nid, src, role, since, until, removed_at FROM relationships
 		WHERE ws = $1 AND dst_did = $2 AND dst = 0 AND removed_at IS NULL AND nid < $3 ORDER BY nid DESC LIMIT $4`
+	// Households a device has left, held here or not.
+	selectEdgesPast = `SELECT nid, src, role, since, until, removed_at FROM relationships
+		WHERE ws = $1 AND dst_did = $2 AND removed_at IS NOT NULL AND role = 'household' AND nid < $3 ORDER BY nid DESC LIMIT $4`
 )
 
 func scanTwin(row db.Row) (*entity.Row, error) {
@@ -118,8 +121,15 @@ func bySerial(ctx context.Context, q db.Querier, ws, serial string) (*entity.Row
 
 // link is a relationship to a household.
 type link struct {
-	nid, src int64
-	role     string
+	nid, src              int64
+	role                  string
+	since, until, removed sql.NullInt64
+}
+
+// touches reports whether a relationship may have held in a range, as far as
+// can be seen from it alone.
+func (l link) touches(from, to int64) bool {
+	return !(l.since.Valid && l.since.Int64 >= to || l.until.Valid && l.until.Int64 <= from || l.removed.Valid && l.removed.Int64 <= from)
 }
 
 // edgesIn lists relationships to a twin that is held here, newest first.
@@ -132,8 +142,13 @@ func edgesOut(ctx context.Context, q db.Querier, ws, did string, p place) ([]lin
 	return scanLinks(q.Query(ctx, selectEdgesOut, ws, did, p.below, p.limit))
 }
 
+// edgesPast lists relationships to a DID that were removed.
+func edgesPast(ctx context.Context, q db.Querier, ws, did string, p place) ([]link, error) {
+	return scanLinks(q.Query(ctx, selectEdgesPast, ws, did, p.below, p.limit))
+}
+
 func scanLinks(rows db.Rows, err error) ([]link, error) {
 	return db.Collect(rows, err, "list edges", func(l *link, row db.Row) error {
-		return row.Scan(&l.nid, &l.src, &l.role)
+		return row.Scan(&l.nid, &l.src, &l.role, &l.since, &l.until, &l.removed)
 	})
 }
