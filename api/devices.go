@@ -2,14 +2,16 @@ package api
 
 import "time"
 
-// Reading is what a device measured at a time. It has a temperature, values,
-// or both.
+// Reading is what a device measured at a time. It has a temperature, the word of
+// the device, values, or several of them.
 type Reading struct {
 	Timestamp    time.Time          `json:"timestamp"`
 	Temperature  *float64           `json:"temperature,omitzero" doc:"°C." example:"85.4"`
 	CookingEvent *bool              `json:"cookingEvent,omitzero"`
 	Duration     *float64           `json:"duration,omitzero"` // seconds
 	Values       map[string]float64 `json:"values,omitzero"`   // further channels
+
+	Contradiction bool `json:"contradiction,omitzero" doc:"cookingEvent says otherwise than the temperature, which decides."`
 }
 
 // ReadingOutcome is what became of a batch.
@@ -20,6 +22,8 @@ type ReadingOutcome struct {
 	Gaps          []ReadingGap      `json:"gaps" doc:"Gaps this batch has brought, the first 100."`
 	MoreGaps      bool              `json:"moreGaps,omitzero" doc:"There are more than are shown here."`
 	LastReadingAt time.Time         `json:"lastReadingAt,omitzero" doc:"Time of the newest reading of the device."`
+
+	Contradictions int `json:"contradictions,omitzero" doc:"Readings of the batch whose cookingEvent says otherwise than their temperature, which decides."`
 }
 
 // ReadingConflict is a reading that differs from the stored one of its time.
@@ -40,13 +44,15 @@ type ReadingGap struct {
 
 // CookingEvent is a time in which a stove was hot.
 type CookingEvent struct {
-	Start           time.Time `json:"start" doc:"Time of the first reading at or above the threshold."`
-	End             time.Time `json:"end" doc:"When the last such reading was over: at the next reading, at most one sampling interval later."`
+	Start           time.Time `json:"start" doc:"Time of the first reading at or above the threshold; earlier, where the device says how long it had been cooking."`
+	End             time.Time `json:"end" doc:"When the last such reading was over: at the next reading, at most one sampling interval later; at once where it came with a duration that counts."`
 	DurationSeconds float64   `json:"durationSeconds" example:"1800"`
-	MaxTemperature  float64   `json:"maxTemperature" example:"85.4"`
-	MeanTemperature float64   `json:"meanTemperature" doc:"Of all its readings, rounded to hundredths." example:"79.25"`
+	MaxTemperature  float64   `json:"maxTemperature,omitzero" doc:"Not there when the device has told no temperature." example:"85.4"`
+	MeanTemperature float64   `json:"meanTemperature,omitzero" doc:"Of all its readings, rounded to hundredths." example:"79.25"`
 	Readings        int       `json:"readings" doc:"How many readings it rests on."`
-	Confidence      float64   `json:"confidence" doc:"Share of the readings that were to be expected at the sampling rate, 0 to 1."`
+	Confidence      float64   `json:"confidence" doc:"Share of the readings that were to be expected at the sampling rate, 0 to 1. Time that the device itself has told is covered."`
+	Basis           string    `json:"basis" enum:"temperature,device,both" doc:"What it rests on: temperatures, the word of the device, or both."`
+	Contradictions  int       `json:"contradictions,omitzero" doc:"Its readings in which the device says otherwise than its temperature."`
 	Truncated       bool      `json:"truncated" doc:"No later reading shows its end yet, or it went on for more than a day past the range."`
 }
 

@@ -30,21 +30,50 @@ func (r Rules) lookBack() int64 { return r.mergeGap() + r.maxGap() }
 // followed.
 const maxFollow = 24 * time.Hour
 
-// sample is a temperature at a time, in ms.
+// word is what a device says of itself.
+type word int8
+
+const (
+	silent word = iota
+	cooks
+	rests
+)
+
+// sample is what a reading says about cooking: a temperature, the word of the
+// device, or both. Times are in ms.
 type sample struct {
-	at   int64
-	temp float64
+	at       int64
+	temp     float64
+	measured bool // there is a temperature
+	said     word
+	length   int64 // how long the device says it has been cooking, at most maxFollow
+}
+
+// hot decides whether a sample is one of cooking. Where there is a temperature
+// it decides.
+func (r Rules) hot(s sample) bool {
+	if s.measured {
+		return s.temp >= r.Threshold
+	}
+	return s.said == cooks
+}
+
+// contradicts reports whether the device says otherwise than its temperature.
+func (r Rules) contradicts(s sample) bool {
+	return s.measured && s.said != silent && (s.said == cooks) != r.hot(s)
 }
 
 // detector finds cooking events in samples that come in the order of time. It
 // knows nothing of batches, pages or the clock: the same samples give the same
 // events, however they arrived.
 //
-// An event begins with a hot sample. It goes on while no two samples in a row
-// are further apart than maxGap and it is not below the threshold for longer
-// than mergeGap, counted from the first cold sample to the next hot one. It
-// ends one interval after its last hot sample, or at the next sample if that
-// comes sooner.
+// An event begins with a hot sample, or as long before it as the device says it
+// has been cooking, where no sample before says otherwise. It goes on while no
+// two samples in a row are further apart than maxGap and it is not below the
+// threshold for longer than mergeGap, counted from the first cold sample to the
+// next hot one. It ends one interval after its last hot sample, or at the next
+// sample if that comes sooner; with its last hot sample where the device has
+// told the time before it.
 type detector struct {
 	rules Rules
 	emit  func(CookingEvent)
@@ -59,45 +88,81 @@ type run struct {
 	start, hot int64 // first and last hot sample
 	next       int64 // first sample after the last hot one; 0 when there is none yet
 	cold       int64 // since when it is below the threshold; 0 when it is not
+	told       bool  // the device has told the time before the last hot sample
 	max        float64
-	sum        float64
-	n          int
-	coldSum    float64 // of the cold samples since; part of the event only if it goes on
-	coldN      int
+	sum        tally
+	coldSum    tally // of the cold samples since; part of the event only if it goes on
+}
+
+// tally adds up samples.
+type tally struct {
+	n, measured, odd int
+	degrees          float64
+	told             int64 // ms the device has told
+}
+
+func (t *tally) add(o tally) {
+	t.n += o.n
+	t.measured += o.measured
+	t.odd += o.odd
+	t.degrees += o.degrees
+	t.told += o.told
+}
+
+// begin is when the time begins a hot sample speaks for: at the sample, or as
+// long before it as the device says it has been cooking. Temperatures that come
+// as configured leave nothing to tell.
+func (d *detector) begin(s sample) int64 {
+	if s.said != cooks || s.length == 0 || s.measured && d.last != 0 && s.at-d.last <= d.rules.maxGap() {
+		return s.at
+	}
+	return max(s.at-s.length, d.last)
 }
 
 func (d *detector) add(s sample) {
-	if d.open && s.at-d.last > d.rules.maxGap() {
+	hot, from := d.rules.hot(s), s.at
+	if hot {
+		from = d.begin(s)
+	}
+	if d.open && from-d.last > d.rules.maxGap() {
+		d.close(false)
+	}
+	if d.open && d.run.cold != 0 && from-d.run.cold > d.rules.mergeGap() {
 		d.close(false)
 	}
 	d.last = s.at
-	hot := s.temp >= d.rules.Threshold
-	if d.open && d.run.cold != 0 && s.at-d.run.cold > d.rules.mergeGap() {
-		d.close(false)
+	one := tally{n: 1, told: s.at - from}
+	if s.measured {
+		one.measured, one.degrees = 1, s.temp
+	}
+	if d.rules.contradicts(s) {
+		one.odd = 1
 	}
 	switch {
-	case hot && d.open:
-		d.run.goOn(s)
+	case hot && !d.open:
+		d.open, d.run = true, run{start: from, max: minTemperature}
+		fallthrough
 	case hot:
-		d.open, d.run = true, run{start: s.at, hot: s.at, max: s.temp, sum: s.temp, n: 1}
+		d.run.goOn(s, one)
 	case d.open:
-		d.run.cool(s)
+		d.run.cool(s, one)
 	}
 }
 
-func (r *run) goOn(s sample) {
-	r.sum += r.coldSum + s.temp
-	r.n += r.coldN + 1
-	r.max = max(r.max, s.temp)
-	r.hot, r.next, r.cold, r.coldSum, r.coldN = s.at, 0, 0, 0, 0
+func (r *run) goOn(s sample, one tally) {
+	r.sum.add(r.coldSum)
+	r.sum.add(one)
+	if s.measured {
+		r.max = max(r.max, s.temp)
+	}
+	r.hot, r.told, r.next, r.cold, r.coldSum = s.at, one.told > 0, 0, 0, tally{}
 }
 
-func (r *run) cool(s sample) {
+func (r *run) cool(s sample, one tally) {
 	if r.cold == 0 {
 		r.cold, r.next = s.at, s.at
 	}
-	r.coldSum += s.temp
-	r.coldN++
+	r.coldSum.add(one)
 }
 
 // finish ends the stream. What goes on then is cut.
@@ -110,7 +175,10 @@ func (d *detector) finish() {
 func (d *detector) close(truncated bool) {
 	d.open = false
 	r, step := d.run, d.rules.Interval.Milliseconds()
-	end := r.hot + step
+	end := r.hot
+	if !r.told {
+		end += step
+	}
 	if r.next != 0 {
 		end = min(end, r.next)
 	}
@@ -119,11 +187,26 @@ func (d *detector) close(truncated bool) {
 		return
 	}
 	expected := max(1, math.Round(float64(length)/float64(step)))
-	d.emit(CookingEvent{
-		Start: moment(r.start), End: moment(end), DurationSeconds: float64(length) / 1000,
-		MaxTemperature: r.max, MeanTemperature: round(r.sum/float64(r.n), 100), Readings: r.n,
-		Confidence: round(min(1, float64(r.n)/expected), 1000), Truncated: truncated,
-	})
+	e := CookingEvent{
+		Start: moment(r.start), End: moment(end), DurationSeconds: float64(length) / 1000, Readings: r.sum.n, Basis: r.sum.basis(),
+		Confidence:     round(min(1, (float64(r.sum.n)+float64(r.sum.told)/float64(step))/expected), 1000),
+		Contradictions: r.sum.odd, Truncated: truncated,
+	}
+	if r.sum.measured > 0 {
+		e.MaxTemperature, e.MeanTemperature = r.max, round(r.sum.degrees/float64(r.sum.measured), 100)
+	}
+	d.emit(e)
+}
+
+// basis names what an event rests on.
+func (t tally) basis() string {
+	switch {
+	case t.measured == 0:
+		return "device"
+	case t.measured < t.n || t.told > 0:
+		return "both"
+	}
+	return "temperature"
 }
 
 // round keeps whole parts of 1/parts.
@@ -176,13 +259,15 @@ func (s *scan) rest() { s.d.finish() }
 
 // pause ends the scan before its readings end, because enough were looked at,
 // the last of them at a moment, and tells where to go on. An event that goes
-// on is left to the next scan, unless it alone used up this one.
+// on is left to the next scan, unless it alone used up this one. The last reading
+// is looked at again: what the next one tells may have begun with it. So a scan
+// looks at two readings or more.
 func (s *scan) pause(last int64) int64 {
 	if s.d.open && s.d.run.start > s.from {
 		return s.d.run.start
 	}
 	s.d.finish()
-	return last + 1
+	return last
 }
 
 // after is where a scan that reached its limit goes on.

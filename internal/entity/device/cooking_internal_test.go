@@ -3,12 +3,15 @@ package device
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
 // origin is 2024-02-20T08:00:00Z, in ms.
@@ -26,7 +29,7 @@ func series(text string) []sample {
 		if _, err := fmt.Sscan(word, &temp); err != nil {
 			panic(err)
 		}
-		out = append(out, sample{at: origin + int64(i)*300_000, temp: temp})
+		out = append(out, sample{at: origin + int64(i)*300_000, temp: temp, measured: true})
 	}
 	return out
 }
@@ -96,14 +99,110 @@ func TestDenseReadingsAreComplete(t *testing.T) {
 	t.Parallel()
 	var samples []sample
 	for i := range int64(1800) {
-		samples = append(samples, sample{origin + i*1000, 80})
+		samples = append(samples, sample{at: origin + i*1000, temp: 80, measured: true})
 	}
-	samples = append(samples, sample{origin + 1_800_000, 20}, sample{origin + 2_410_000, 20})
+	samples = append(samples, sample{at: origin + 1_800_000, temp: 20, measured: true}, sample{at: origin + 2_410_000, temp: 20, measured: true})
 	got := detect(rules(30*time.Minute), samples)
 	if len(got) != 1 || got[0].DurationSeconds != 1800 || got[0].Confidence != 1 || got[0].Readings != 1800 || got[0].Truncated {
 		t.Errorf("events = %+v, want one of 1800 s and 1800 readings", got)
 	}
 }
+
+// told reads "5:yes/300 8:no 10:85/yes/1800": at a minute after origin a
+// temperature, the word of the device, or both, and how many seconds.
+func told(text string) []sample {
+	var out []sample
+	for _, word := range strings.Fields(text) {
+		minute, what, _ := strings.Cut(word, ":")
+		var at int64
+		if _, err := fmt.Sscan(minute, &at); err != nil {
+			panic(err)
+		}
+		s := sample{at: origin + at*60_000}
+		for _, part := range strings.Split(what, "/") {
+			n, err := strconv.ParseFloat(part, 64)
+			switch {
+			case part == "yes":
+				s.said = cooks
+			case part == "no":
+				s.said = rests
+			case err != nil:
+				panic(err)
+			case s.said == silent:
+				s.temp, s.measured = n, true
+			default:
+				s.length = int64(n * 1000)
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestWhatTheDeviceSays(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"the documented reading", "15:85.4/yes/1800", []string{"07:45-08:15 both n 1 c 1 odd 0 cut"}},
+		{"without a temperature", "15:yes/1800", []string{"07:45-08:15 device n 1 c 1 odd 0 cut"}},
+		{"every five minutes", "0:yes 5:yes 10:yes 15:no 30:no", []string{"08:00-08:15 device n 3 c 1 odd 0"}},
+		{"it has been off before", "10:no 15:yes/1800 16:no", []string{"08:10-08:15 device n 1 c 1 odd 0 cut"}},
+		{"what it tells joins", "30:yes/1800 60:yes/1800 90:no", []string{"08:00-09:00 device n 2 c 1 odd 0"}},
+		{"two events", "30:yes/1200 90:yes/1200", []string{"08:10-08:30 device n 1 c 1 odd 0", "09:10-09:30 device n 1 c 1 odd 0 cut"}},
+		{"temperature decides, it is cold", "0:20 5:20/yes/600 10:20", nil},
+		{"temperature decides, it is hot", "0:80/no 5:80/no 10:20", []string{"08:00-08:10 temperature n 2 c 1 odd 2 cut"}},
+		{"temperatures that come as configured decide when it began", "0:20 5:80/yes/3600 10:80/yes/3900 15:20", []string{"08:05-08:15 temperature n 2 c 1 odd 0 cut"}},
+		{"off while it is warm", "0:80 5:no 10:80 15:20", []string{"08:00-08:15 both n 3 c 1 odd 0 cut"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, e := range detect(rules(0), told(tt.in)) {
+				s := fmt.Sprintf("%s-%s %s n %d c %v odd %d", e.Start.Format("15:04"), e.End.Format("15:04"), e.Basis, e.Readings, e.Confidence, e.Contradictions)
+				if e.Truncated {
+					s += " cut"
+				}
+				got = append(got, s)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The short way to read what a device says is the long one.
+func TestSampleOf(t *testing.T) {
+	t.Parallel()
+	yes, no := true, false
+	for _, cooking := range []*bool{nil, &yes, &no} {
+		for _, length := range []*float64{nil, new(float64), ptr(0.5), ptr(1800), ptr(1e7), ptr(123456.789)} {
+			for _, values := range []map[string]float64{nil, {"duration": 5}, {"cookingEvent": 1}} {
+				r := ReadingDraft{Timestamp: "2024-02-20T08:00:00Z", CookingEvent: cooking, Duration: length, Values: values}
+				var c fault.Checks
+				got := r.check(&c, "", time.UnixMilli(origin)).sample()
+				want := sample{at: origin}
+				if cooking != nil && !*cooking {
+					want.said = rests
+				} else {
+					if cooking != nil {
+						want.said = cooks
+					}
+					if length != nil && *length > 0 {
+						want.said, want.length = cooks, int64(min(*length*1000, 86_400_000))
+					}
+				}
+				if got != want {
+					t.Errorf("%v %v %v: sample %+v, want %+v", cooking, length, values, got, want)
+				}
+			}
+		}
+	}
+}
+
+func ptr(v float64) *float64 { return &v }
 
 // drawSeries makes a series with holes, odd intervals and flicker around the
 // threshold.
@@ -114,7 +213,24 @@ func drawSeries(t *rapid.T) []sample {
 	at := int64(origin)
 	for range rapid.IntRange(0, 60).Draw(t, "n") {
 		at += step.Draw(t, "step")
-		out = append(out, sample{at, temp.Draw(t, "temp")})
+		out = append(out, sample{at: at, temp: temp.Draw(t, "temp"), measured: true})
+	}
+	return out
+}
+
+// drawTold makes a series in which the device speaks too, beside temperatures or
+// instead of them.
+func drawTold(t *rapid.T) []sample {
+	out := drawSeries(t)
+	length := rapid.SampledFrom([]int64{0, 0, 1, 300_000, 1_800_000, 7_200_000, 24 * 3_600_000})
+	for i := range out {
+		s := &out[i]
+		if s.said = rapid.SampledFrom([]word{silent, cooks, cooks, rests}).Draw(t, "word"); s.said == cooks {
+			s.length = length.Draw(t, "length")
+		}
+		if s.said != silent && rapid.Bool().Draw(t, "no temperature") {
+			s.temp, s.measured = 0, false
+		}
 	}
 	return out
 }
@@ -172,7 +288,7 @@ func TestDetectorIsTheSpec(t *testing.T) {
 		r := rules(time.Duration(rapid.SampledFrom([]int{0, 300, 1800}).Draw(t, "least")) * time.Second)
 		got, want := detect(r, samples), spec(r, samples)
 		for i := range got {
-			got[i].MaxTemperature, got[i].MeanTemperature, got[i].Confidence = 0, 0, 0
+			got[i].MaxTemperature, got[i].MeanTemperature, got[i].Confidence, got[i].Basis = 0, 0, 0, ""
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("events (-want +got):\n%s", diff)
@@ -229,11 +345,11 @@ func (p paged) scan(t *rapid.T, samples []sample, from, to int64) []CookingEvent
 func TestRangesSideBySide(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		samples := drawSeries(t)
+		samples := rapid.SampledFrom([]func(*rapid.T) []sample{drawSeries, drawTold}).Draw(t, "kind")(t)
 		r := rules(time.Duration(rapid.SampledFrom([]int{0, 300, 1800}).Draw(t, "least")) * time.Second)
-		from, to := int64(origin), int64(origin)+100*3_600_000
+		from, to := int64(origin)-25*3_600_000, int64(origin)+100*3_600_000
 		want := detect(r, samples)
-		cuts := rapid.SliceOfN(rapid.Int64Range(from, from+10*3_600_000), 0, 4).Draw(t, "cuts")
+		cuts := rapid.SliceOfN(rapid.Int64Range(from, from+35*3_600_000), 0, 4).Draw(t, "cuts")
 		cuts = append(cuts, from, to)
 		slices.Sort(cuts)
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")
@@ -251,9 +367,9 @@ func TestRangesSideBySide(t *testing.T) {
 func TestSmallBudget(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		samples := drawSeries(t)
-		from, to := int64(origin), int64(origin)+100*3_600_000
-		got := paged{rules(0), 3, rapid.IntRange(1, 20).Draw(t, "budget")}.scan(t, samples, from, to)
+		samples := rapid.SampledFrom([]func(*rapid.T) []sample{drawSeries, drawTold}).Draw(t, "kind")(t)
+		from, to := int64(origin)-25*3_600_000, int64(origin)+100*3_600_000
+		got := paged{rules(0), 3, rapid.IntRange(2, 20).Draw(t, "budget")}.scan(t, samples, from, to)
 		var starts, want []time.Time
 		for _, e := range got {
 			starts = append(starts, e.Start)

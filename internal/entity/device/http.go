@@ -16,7 +16,8 @@ const (
 		"so a device that got no answer just sends again. Another reading for a time that has one is refused (409, each named), or left out with onConflict=skip. " +
 		"Batches may come late and in any order. Who may send: keys that may change twins (entities:write), the device itself, and its controllers; " +
 		"a key of the role device whose principal is the DID of the device, or one of its controllers, is made for this."
-	aboutEvents = "An event begins with a reading at or above the threshold. It goes on while no two readings in a row are more than three sampling intervals apart and it is not below " +
+	aboutEvents = "An event begins with a reading at or above the threshold. Where a reading has no temperature the word of the device counts instead (cookingEvent); where it has both the temperature decides, " +
+		"and contradictions are counted. A duration moves the beginning back, as far as no reading before says otherwise. It goes on while no two readings in a row are more than three sampling intervals apart and it is not below " +
 		"the threshold for longer than two, counted from the first colder reading. It ends at the next reading after its last hot one, at most one interval later, so six hot readings " +
 		"five minutes apart are 1800 seconds. An event belongs to the range it begins in and is followed up to a day past its end. Nothing is stored: events follow from the " +
 		"readings alone. Without from it is the 7 days before to, as from and to of the answer say. A range is at most 92 days; a page looks at no more than 100,000 readings."

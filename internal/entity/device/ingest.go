@@ -43,7 +43,7 @@ func (s *Service) Add(ctx context.Context, id string, b Batch, skip bool) (web.R
 	if err := check.Together(b.names(t, now), err); err != nil {
 		return none, err
 	}
-	st := &storing{s: s, t: t, p: p, skip: skip, now: now, interval: configurationOf(t.e).interval()}
+	st := &storing{s: s, t: t, p: p, skip: skip, now: now, rules: configurationOf(t.e).rules()}
 	return once.Do(ctx, s.cfg.Idem, func(tx *db.Tx) (web.Reply[Outcome], error) {
 		out, err := st.run(ctx, tx)
 		return web.Reply[Outcome]{Value: out, Status: http.StatusOK}, err
@@ -86,16 +86,28 @@ func (b Batch) names(t *subject, now time.Time) error {
 // storing is a batch on its way into the store. run may run twice, so it
 // changes nothing here.
 type storing struct {
-	s        *Service
-	t        *subject
-	p        *parcel
-	skip     bool
-	now      time.Time
-	interval time.Duration
+	s     *Service
+	t     *subject
+	p     *parcel
+	skip  bool
+	now   time.Time
+	rules Rules
+}
+
+// contradictions counts the readings in which the device says otherwise than its
+// temperature.
+func (st *storing) contradictions() int {
+	n := 0
+	for _, r := range st.p.rows {
+		if st.rules.contradicts(r.sample()) {
+			n++
+		}
+	}
+	return n
 }
 
 func (st *storing) run(ctx context.Context, tx *db.Tx) (Outcome, error) {
-	out := Outcome{Duplicates: st.p.repeats, Conflicts: []Conflict{}}
+	out := Outcome{Duplicates: st.p.repeats, Conflicts: []Conflict{}, Contradictions: st.contradictions()}
 	if err := lock(ctx, tx, st.t.NID, st.now.UnixMilli()); err != nil {
 		return out, err
 	}
@@ -213,7 +225,7 @@ func (st *storing) tell(ctx context.Context, tx *db.Tx, out *Outcome, oldest, ne
 	if out.Accepted == 0 {
 		return nil
 	}
-	gaps := newGaps(st.interval, times, oldest, newest)
+	gaps := newGaps(st.rules.Interval, times, oldest, newest)
 	out.Gaps = append(out.Gaps, gaps[:min(len(gaps), maxGapsShown)]...)
 	out.MoreGaps = len(gaps) > maxGapsShown
 	e := event.Event{Type: "device.readings_added", Subject: st.t.DID, At: st.now, Data: added{out.Accepted, moment(times[0]), moment(times[len(times)-1])}}

@@ -34,11 +34,13 @@ func (s *Service) Readings(ctx context.Context, id string, m mark, limit int) (i
 	if len(rows) > limit {
 		next, rows = rows[limit].at, rows[:limit]
 	}
+	rules := configurationOf(t.e).rules()
 	for _, r := range rows {
 		reading, err := r.reading()
 		if err != nil {
 			return nil, 0, err
 		}
+		reading.Contradiction = rules.contradicts(r.sample())
 		items = append(items, reading)
 	}
 	return items, next, nil
@@ -93,13 +95,13 @@ func walk(ctx context.Context, q db.Querier, device int64, sc *scan, budget int)
 		sc.add(x)
 	}
 	more, last := true, sc.from
-	looked, err = eachSample(ctx, q, span{device, sc.from, min(sc.to+maxFollow.Milliseconds(), sc.last), budget}, func(at int64, temp *float64) bool {
-		last = at
-		sc.see(at)
-		if temp != nil {
-			sc.add(sample{at, *temp})
+	looked, err = eachSample(ctx, q, span{device, sc.from, min(sc.to+maxFollow.Milliseconds(), sc.last), budget}, func(x sample) bool {
+		last = x.at
+		sc.see(x.at)
+		if x.speaks() {
+			sc.add(x)
+			more = sc.wants(x.at) // a reading that says nothing may come before one that tells of an event in the range
 		}
-		more = sc.wants(at)
 		return more
 	})
 	switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,13 +40,13 @@ type Batch struct {
 	Status   *StatusDraft   `json:"status,omitzero" doc:"How the device is."`
 }
 
-// ReadingDraft is a reading in a request. It has a temperature, values, or
-// both.
+// ReadingDraft is a reading in a request. It has a temperature, the word of the
+// device, values, or several of them.
 type ReadingDraft struct {
 	Timestamp    string             `json:"timestamp" doc:"When it was measured (RFC 3339); kept to the millisecond." example:"2024-02-20T08:15:00Z"`
 	Temperature  *float64           `json:"temperature,omitzero" doc:"°C, -50 to 1000." example:"85.4"`
-	CookingEvent *bool              `json:"cookingEvent,omitzero" doc:"Whether the device itself takes it for cooking. Kept; events are derived from temperatures."`
-	Duration     *float64           `json:"duration,omitzero" doc:"Seconds the device says it has been cooking. Kept." example:"1800"`
+	CookingEvent *bool              `json:"cookingEvent,omitzero" doc:"Whether the device itself takes it for cooking. It counts where there is no temperature; where there is one that decides, and a contradiction is flagged."`
+	Duration     *float64           `json:"duration,omitzero" doc:"Seconds the device says it has been cooking until then. It counts, up to a day, as far as no reading before says otherwise; alone it stands for cookingEvent true." example:"1800"`
 	Values       map[string]float64 `json:"values,omitzero" doc:"Further channels, at most 16: name → number."`
 }
 
@@ -87,6 +88,47 @@ func (r row) reading() (Reading, error) {
 	}
 	out.CookingEvent, out.Duration, out.Values = x.CookingEvent, x.Duration, x.Values
 	return out, nil
+}
+
+// sample is what a row says about cooking.
+func (r row) sample() sample {
+	s := sampleOf(r.at, r.data)
+	if r.temp != nil {
+		s.temp, s.measured = *r.temp, true
+	}
+	return s
+}
+
+// speaks reports whether a sample says anything about cooking.
+func (s sample) speaks() bool { return s.measured || s.said != silent }
+
+// sampleOf reads the word of the device off its extras, without the cost of
+// decoding them: they are in canonical form, in the order of their members.
+func sampleOf(at int64, data string) sample {
+	s := sample{at: at}
+	rest, ok := strings.CutPrefix(data, "{")
+	if !ok {
+		return s
+	}
+	if after, ok := strings.CutPrefix(rest, `"cookingEvent":true`); ok {
+		s.said, rest = cooks, strings.TrimPrefix(after, ",")
+	} else if strings.HasPrefix(rest, `"cookingEvent":`) {
+		s.said = rests
+		return s
+	}
+	text, ok := strings.CutPrefix(rest, `"duration":`)
+	if !ok {
+		return s
+	}
+	if end := strings.IndexAny(text, ",}"); end >= 0 {
+		text = text[:end]
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || seconds <= 0 {
+		return s
+	}
+	s.said, s.length = cooks, int64(min(seconds*1000, float64(maxFollow.Milliseconds())))
+	return s
 }
 
 // status is a status as it is stored.
@@ -170,8 +212,8 @@ func (d ReadingDraft) check(c *fault.Checks, at string, now time.Time) row {
 	if d.Timestamp == "" {
 		c.Require(false, at+"/timestamp")
 	}
-	if d.Temperature == nil && len(d.Values) == 0 {
-		c.Add(at, "required", "A reading has a temperature, values, or both.")
+	if d.Temperature == nil && d.CookingEvent == nil && d.Duration == nil && len(d.Values) == 0 {
+		c.Add(at, "required", "A reading has a temperature, cookingEvent, duration or values.")
 	}
 	if d.Temperature != nil {
 		t := *d.Temperature + 0 // -0 is 0

@@ -88,8 +88,8 @@ type span struct {
 
 const (
 	selectReadings = `SELECT at, temperature, data FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at LIMIT $4`
-	selectSamples  = `SELECT at, temperature FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at LIMIT $4`
-	selectBack     = `SELECT at, temperature FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at DESC LIMIT $4`
+	selectSamples  = `SELECT at, temperature, data FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at LIMIT $4`
+	selectBack     = `SELECT at, temperature, data FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at DESC LIMIT $4`
 	selectTimes    = `SELECT at FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at LIMIT $4`
 	countReadings  = `SELECT count(*), coalesce(min(at), 0) FROM (
 			SELECT at FROM device_readings WHERE device = $1 AND at >= $2 AND at < $3 ORDER BY at DESC LIMIT $4) AS newest`
@@ -103,23 +103,18 @@ func listRows(ctx context.Context, q db.Querier, s span) ([]row, error) {
 	})
 }
 
-// eachSample calls f for the readings of a span, those without a temperature
-// too, until f wants no more. It tells how many there were.
-func eachSample(ctx context.Context, q db.Querier, s span, f func(at int64, temp *float64) bool) (int, error) {
+// eachSample calls f for the readings of a span, those that say nothing about
+// cooking too, until f wants no more. It tells how many there were.
+func eachSample(ctx context.Context, q db.Querier, s span, f func(x sample) bool) (int, error) {
 	rows, err := q.Query(ctx, selectSamples, s.device, s.from, s.to, s.limit)
 	n := 0
-	var at int64
 	err = db.Each(rows, err, "scan readings", func(row db.Row) error {
-		var temp sql.NullFloat64
-		if err := row.Scan(&at, &temp); err != nil {
+		x, err := scanSample(row)
+		if err != nil {
 			return err
 		}
 		n++
-		var t *float64
-		if temp.Valid {
-			t = &temp.Float64
-		}
-		if !f(at, t) {
+		if !f(x) {
 			return db.ErrStop
 		}
 		return nil
@@ -127,16 +122,25 @@ func eachSample(ctx context.Context, q db.Querier, s span, f func(at int64, temp
 	return n, err
 }
 
-// samplesBack reads the newest temperatures of a span, oldest first.
+// scanSample reads what a reading says about cooking.
+func scanSample(row db.Row) (sample, error) {
+	var at int64
+	var temp sql.NullFloat64
+	var data string
+	err := row.Scan(&at, &temp, &data)
+	s := sampleOf(at, data)
+	s.temp, s.measured = temp.Float64, temp.Valid
+	return s, err
+}
+
+// samplesBack reads the newest samples of a span, oldest first.
 func samplesBack(ctx context.Context, q db.Querier, s span) ([]sample, error) {
 	rows, err := q.Query(ctx, selectBack, s.device, s.from, s.to, s.limit)
 	var out []sample
-	var at int64
-	var temp sql.NullFloat64
 	err = db.Each(rows, err, "look back", func(row db.Row) error {
-		err := row.Scan(&at, &temp)
-		if temp.Valid {
-			out = append(out, sample{at, temp.Float64})
+		x, err := scanSample(row)
+		if x.speaks() {
+			out = append(out, x)
 		}
 		return err
 	})
