@@ -42,8 +42,7 @@ type line struct {
 
 // MenuKnown is what menu packs may name: actions, checks and variables.
 func MenuKnown() menu.Known {
-	actions, vars := account.Known()
-	return menu.Known{Actions: actions, Vars: vars, Checks: machine.Checks(), Secrets: machine.SecretChecks(), Texts: account.Texts()}
+	return machine.Known(account.Offered())
 }
 
 // AccountHooks are what accounts need of others. The command line has none: it

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/config"
@@ -97,6 +99,10 @@ func ussdReplay(start Local) func(context.Context, *call) error {
 // play runs the dialogs one after the other and reports.
 func (r *replayFlags) play(ctx context.Context, c *call, run *dialog.Runner, dialogs []*dialog.Dialog) error {
 	visits, failed := map[string]int{}, 0
+	several := map[string]int{} // dialogs of a file
+	for _, d := range dialogs {
+		several[d.File]++
+	}
 	for _, d := range dialogs {
 		out, err := run.Run(ctx, d)
 		if err != nil {
@@ -107,7 +113,11 @@ func (r *replayFlags) play(ctx context.Context, c *call, run *dialog.Runner, dia
 			word = "FAILED"
 			failed++
 		}
-		fmt.Fprintf(c.out, "%-6s  %s (%d steps)\n", word, d.File, out.Steps)
+		name := d.File
+		if several[d.File] > 1 {
+			name += ": " + cmp.Or(d.Title, "line "+strconv.Itoa(d.Steps[0].Line))
+		}
+		fmt.Fprintf(c.out, "%-6s  %s (%d steps)\n", word, name, out.Steps)
 		for _, p := range out.Problems {
 			fmt.Fprintln(c.out, "  "+strings.ReplaceAll(p.String(), "\n", "\n  "))
 		}
@@ -160,8 +170,8 @@ func readDialogs(args []string) ([]*dialog.Dialog, error) {
 		if err != nil {
 			return nil, err
 		}
-		d, err := dialog.Parse(file, data)
-		out, wrong = append(out, d), append(wrong, err)
+		all, err := dialog.Parse(file, data)
+		out, wrong = append(out, all...), append(wrong, err)
 	}
 	return out, errors.Join(wrong...)
 }

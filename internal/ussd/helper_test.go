@@ -45,13 +45,7 @@ func readPack(t testing.TB, oldnew ...string) *menu.Pack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := map[string][]string{}
-	var sets []string
-	for name, a := range actions(nil) {
-		results[name] = a.Results
-		sets = append(sets, a.Sets...)
-	}
-	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), menu.Known{Actions: results, Vars: sets, Checks: machine.Checks(), Secrets: machine.SecretChecks()})
+	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), machine.Known(actions(nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,8 +41,7 @@ func newPeople(t *testing.T, d *db.DB, pack string) *people {
 	}})
 	outbox := sms.New(sms.Config{DB: d, Jobs: jobs, Key: testKey(t), Sender: &sms.Fake{}, Now: c.now})
 	accounts := must(account.New(account.Config{DB: d, Events: events, Jobs: jobs, SMS: outbox, Key: testKey(t), Now: c.now}))(t)
-	actions, vars := account.Known()
-	p := must(menu.Open(pack, menu.Known{Actions: actions, Checks: machine.Checks(), Secrets: machine.SecretChecks(), Vars: vars}))(t)
+	p := must(menu.Open(pack, machine.Known(account.Offered())))(t)
 	l := newLine(t, d, c, func(cfg *ussd.Config) { cfg.Packs, cfg.Actions = &packs{[]*menu.Pack{p}}, accounts.Actions() })
 	return &people{l, accounts}
 }

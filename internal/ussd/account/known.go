@@ -1,33 +1,13 @@
 package account
 
 import (
-	"slices"
-
 	"github.com/hearth-dmrv/hearth/internal/ussd/machine"
 	"github.com/hearth-dmrv/hearth/internal/ussd/menu"
 )
 
-// What the actions offer to packs. Answers to inputs marked secret are pin,
+// The actions offered to packs. Answers to inputs marked secret are pin,
 // confirm, oldPin and code; all other arguments are variables, or constants of
 // the node.
-//
-//	createAccount      name, email, pin, confirm      makes an account; the caller is not logged in by it
-//	weakPin            pin                            tells at once whether a new PIN is too easy
-//	login              customerId, pin                temporary: the PIN is right but must be changed first, with changePin
-//	changePin          oldPin, pin, confirm           of whoever is logged in; without oldPin after a temporary one, and logs in
-//	resetStart         customerId                     sends a code to the account's own number; ok also when there is none
-//	resetFinish        customerId, code, pin, confirm a wrong code and an unknown id are the same
-//	setLanguage        language                       of the session and of whoever is logged in
-//	householdStatus                                   none: not registered yet
-//	registerHousehold  district, size                 of whoever is logged in; missing: the account was closed, nothing is stored
-//	sms                en, sw, …                      sends the text of the language to the caller, else that of the default language
-//	findCustomer       customerId                     missing: the id cannot be tried now; an id nobody has is found as well
-//	logout
-//
-// weakReason is a sentence in the language of the session. triesLeft is a
-// number, lockedFor a number of minutes. locked is over by itself, blocked only
-// when an operator unlocks. held says that an operator has stopped the number;
-// packs may leave it out, see menu.Held.
 const (
 	actCreate    = "createAccount"
 	actWeak      = "weakPin"
@@ -80,53 +60,91 @@ const (
 	secretCode    = "code"
 )
 
+// The arguments of actions.
+var (
+	takesCustomer = machine.Param{Name: varCustomer, About: "Customer ID"}
+	takesPIN      = machine.Param{Name: secretPIN, Secret: true, About: "PIN"}
+	takesNew      = []machine.Param{{Name: secretPIN, Secret: true, About: "the new PIN"}, {Name: secretConfirm, Secret: true, About: "the same again"}}
+)
+
+// Variables describes the variables that the actions set.
+func Variables() []machine.Param {
+	return []machine.Param{
+		{Name: varCustomer, About: "Customer ID of a new account"},
+		{Name: varName, About: "name of whoever is logged in, or has just opened an account"},
+		{Name: varTries, About: "wrong tries left until the next lock"},
+		{Name: varLockedFor, About: "minutes until a lock opens"},
+		{Name: varWeakReason, About: "why a PIN is too easy, a sentence in the language of the session"},
+		{Name: varHousehold, About: "DID of the household, when its twin is ready"},
+		{Name: varIdentity, About: "DID of the customer, when the twin is ready"},
+		{Name: varDistrict, About: "district of the household"},
+		{Name: varSize, About: "people in the household"},
+		{Name: varTicket, About: "kept between a temporary PIN and the new one; not for screens"},
+	}
+}
+
 // Actions are what menu packs can do with accounts: one value each. A nil
 // pointer describes them.
 func (ac *actions) Actions() map[string]machine.Action {
 	guarded := []string{resWrong, resLocked, resBlocked, resHeld}
 	tries := []string{varTries, varLockedFor}
 	return map[string]machine.Action{
-		actCreate: {Effect: true, Run: ac.create, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason}},
-		actWeak:   {Run: weakPIN, Results: []string{resOK, resWeak}, Sets: []string{varWeakReason}},
+		actCreate: {
+			About:  "makes an account; the caller is not logged in by it. `full`: the number has as many accounts as it may",
+			Takes:  append([]machine.Param{{Name: varFullName, About: "full name"}, {Name: varEmail, About: "email; may be missing"}}, takesNew...),
+			Effect: true, Run: ac.create, Results: []string{resOK, resWeak, resMismatch, resFull, resHeld}, Sets: []string{varCustomer, varName, varWeakReason},
+		},
+		actWeak: {
+			About: "reports at once whether a new PIN is too easy, before it is typed again", Takes: takesNew[:1],
+			Run: weakPIN, Results: []string{resOK, resWeak}, Sets: []string{varWeakReason},
+		},
 		actLogin: {
+			About:  "logs in. `temporary`: the PIN is right but must be changed first, with `changePin`; `locked` is over by itself, `blocked` only when an operator unlocks",
+			Takes:  []machine.Param{takesCustomer, takesPIN},
 			Effect: true, Run: ac.login, Stands: stands,
 			Results: append([]string{resOK, resTemporary}, guarded...), Sets: append([]string{varName, varTicket}, tries...),
 		},
 		actChange: {
+			About:  "gives whoever is logged in a new PIN; after a temporary one without `oldPin`, and logs in",
+			Takes:  append([]machine.Param{{Name: secretOld, Secret: true, About: "the PIN of now"}}, takesNew...),
 			Effect: true, Run: ac.change, Stands: stands,
 			Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varName, varTicket, varWeakReason}, tries...),
 		},
-		actResetAsk: {Effect: true, Run: ac.resetStart, Results: []string{resOK, resOff}},
-		actResetEnd: {Effect: true, Run: ac.resetFinish, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...)},
-		actLanguage: {Effect: true, Run: ac.language, Results: []string{resOK}},
+		actResetAsk: {
+			About: "sends a code to the account's own number when the caller has it; `ok` also when there is no such account. `off`: no SMS can be sent",
+			Takes: []machine.Param{takesCustomer}, Effect: true, Run: ac.resetStart, Results: []string{resOK, resOff},
+		},
+		actResetEnd: {
+			About:  "gives an account a new PIN for the code; a wrong code and an unknown id are the same",
+			Takes:  append([]machine.Param{takesCustomer, {Name: secretCode, Secret: true, About: "the code"}}, takesNew...),
+			Effect: true, Run: ac.resetFinish, Results: append([]string{resOK, resWeak, resMismatch}, guarded...), Sets: append([]string{varWeakReason}, tries...),
+		},
+		actLanguage: {
+			About: "changes the language of the session and of whoever is logged in", Takes: []machine.Param{{Name: varLanguage, About: "code of the language"}},
+			Effect: true, Run: ac.language, Results: []string{resOK},
+		},
 		actHousehold: {
-			Run: householdStatus, Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)},
+			About: "reports how far the record of the household is; `none`: it is not registered yet",
+			Run:   householdStatus, Results: []string{string(TwinsNone), string(TwinsPending), string(TwinsReady), string(TwinsFailed)},
 			Sets: []string{varHousehold, varIdentity, varDistrict, varSize},
 		},
-		actRegister: {Effect: true, Run: ac.register, Results: []string{resOK, resMissing}},
-		actSMS:      {Effect: true, Run: ac.text, Results: []string{resQueued, resOff}},
-		actFind:     {Effect: true, Run: ac.findCustomer, Results: []string{resOK, resMissing}},
-		actLogout:   {Run: logout, Results: []string{resOK}, Sets: []string{varName}},
+		actRegister: {
+			About:  "stores the household of whoever is logged in; `missing`: the account was closed, nothing is stored",
+			Takes:  []machine.Param{{Name: varDistrict, About: "district"}, {Name: varSize, About: "people in it"}},
+			Effect: true, Run: ac.register, Results: []string{resOK, resMissing},
+		},
+		actSMS: {
+			About: "sends the caller the text of the language, else that of the default language; `off`: no SMS can be sent, or 10 were today",
+			Texts: true, Effect: true, Run: ac.text, Results: []string{resQueued, resOff},
+		},
+		actFind: {
+			About: "`missing`: a login with this id cannot be tried now; an id nobody has is found as well", Takes: []machine.Param{takesCustomer},
+			Effect: true, Run: ac.findCustomer, Results: []string{resOK, resMissing},
+		},
+		actLogout: {About: "logs out", Run: logout, Results: []string{resOK}, Sets: []string{varName}},
 	}
 }
 
-// Texts names the actions whose constants are a text by language.
-func Texts() []string { return []string{actSMS} }
-
-// Known lists the actions with their results, and the variables they set: what
-// a pack is checked against where there is no store, as by lint.
-func Known() (results map[string][]string, vars []string) {
-	results = map[string][]string{}
-	seen := map[string]bool{}
-	for name, a := range (*actions)(nil).Actions() {
-		results[name] = a.Results
-		for _, v := range a.Sets {
-			if !seen[v] {
-				seen[v] = true
-				vars = append(vars, v)
-			}
-		}
-	}
-	slices.Sort(vars)
-	return results, vars
-}
+// Offered are the actions as packs see them, without a store: what a pack is
+// checked against, as by lint.
+func Offered() map[string]machine.Action { return (*actions)(nil).Actions() }

@@ -21,12 +21,23 @@ import (
 // TestPacks: the shipped packs use the actions as they are.
 func TestPacks(t *testing.T) {
 	t.Parallel()
-	actions, vars := account.Known()
-	known := menu.Known{Actions: actions, Checks: machine.Checks(), Secrets: machine.SecretChecks(), Vars: vars}
+	known := machine.Known(account.Offered())
 	r := newRig(t, dbtest.SQLite(t), nil)
+	described := map[string]bool{}
+	for _, v := range account.Variables() {
+		described[v.Name] = v.About != ""
+	}
 	for name, a := range r.Actions() {
-		if a.Run == nil || !slices.Equal(a.Results, actions[name]) {
-			t.Errorf("action %s: %+v, want to run and results %q", name, a, actions[name])
+		if a.Run == nil || !slices.Equal(a.Results, known.Actions[name]) {
+			t.Errorf("action %s: %+v, want to run and results %q", name, a, known.Actions[name])
+		}
+		if a.About == "" {
+			t.Errorf("action %s is not described", name)
+		}
+		for _, v := range a.Sets {
+			if !described[v] {
+				t.Errorf("the variable %s of action %s is not described", v, name)
+			}
 		}
 	}
 	for _, name := range menu.Shipped() {

@@ -4,32 +4,19 @@
 // reports which nodes of a menu no dialog visits. A live session can be saved
 // as a dialog with what is secret left out.
 //
-// A dialog looks like this:
+// The lines of a dialog are described in syntax.go, from which docs/ussd.md is
+// made:
 //
 //	dialog: log in with a wrong PIN
-//	phone: +254700000007        (new, the default, is a number of its own)
-//	code: *2233#
-//	gateway: africastalking     (the documented interface by default)
-//	text: latest                (accumulated by default; gateways have their own)
 //	let pin = 48213
-//	needs: id
 //
-//	>                           dial; with text after it a deep dial
-//	< CON Welcome to Hearth     the whole screen, a line each
+//	>
+//	< CON Welcome to Hearth
 //	< 1. Know More
 //	> 2
-//	@ accountMenu               the node
-//	~ log me in                 some of the screen
-//	! 5.                        not on the screen
-//	= id: (C[A-Z0-9]{8})        keep a part of it as {id}
-//	> {id}
-//	CON                         it goes on; END: it is over
+//	@ accountMenu
 //
-// Lines that begin with # are comments. :redial hangs up, so that the next >
-// dials; :again sends the last request once more and wants the same answer;
-// :double sends the next one twice at once and wants one answer for both; :do
-// makes something happen outside the handset, on test servers. Two braces {{
-// stand for one.
+// A file may hold several dialogs.
 package dialog
 
 import (

@@ -38,10 +38,8 @@ func newLine(t *testing.T) *line {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := menu.Known{
-		Actions: map[string][]string{"login": {"ok", "wrong", "locked"}, "greet": {"ok"}},
-		Checks:  machine.Checks(), Vars: []string{"customerName", "minutes"},
-	}
+	known := machine.Known(nil)
+	known.Actions, known.Vars = map[string][]string{"login": {"ok", "wrong", "locked"}, "greet": {"ok"}}, []string{"customerName", "minutes"}
 	pack, err := menu.Parse("pack.yaml", data, known)
 	if err != nil {
 		t.Fatal(err)

@@ -53,8 +53,7 @@ type world struct {
 
 func openPack(t *testing.T, name string) *menu.Pack {
 	t.Helper()
-	actions, vars := account.Known()
-	p, err := menu.Open(name, menu.Known{Actions: actions, Checks: machine.Checks(), Secrets: machine.SecretChecks(), Vars: vars})
+	p, err := menu.Open(name, machine.Known(account.Offered()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,21 +269,27 @@ func playShipped(t *testing.T, pack *menu.Pack, file string) map[string]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := dialog.Parse(file, data)
+	all, err := dialog.Parse(file, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, pack)
-	r := &dialog.Runner{Send: dialog.Direct(w), Gateways: w.gateways, Pack: pack, Value: w.value, Do: w.do}
-	out, err := r.Run(t.Context(), d)
-	if err != nil {
-		t.Fatal(err)
+	visits := map[string]int{}
+	for _, d := range all {
+		w := newWorld(t, pack)
+		r := &dialog.Runner{Send: dialog.Direct(w), Gateways: w.gateways, Pack: pack, Value: w.value, Do: w.do}
+		out, err := r.Run(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range out.Problems {
+			t.Error(p)
+		}
+		if out.Steps == 0 {
+			t.Errorf("%s did nothing", file)
+		}
+		for id, n := range out.Visits {
+			visits[id] += n
+		}
 	}
-	for _, p := range out.Problems {
-		t.Error(p)
-	}
-	if out.Steps == 0 {
-		t.Errorf("%s did nothing", file)
-	}
-	return out.Visits
+	return visits
 }

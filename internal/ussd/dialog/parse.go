@@ -20,7 +20,9 @@ var (
 
 // parser reads one file.
 type parser struct {
-	d     *Dialog
+	file  string
+	all   []*Dialog
+	d     *Dialog         // the one at work
 	known map[string]bool // variables so far
 	whole *Expect         // the screen that < lines add to
 	twice bool            // :double came before
@@ -28,27 +30,42 @@ type parser struct {
 	line  int
 }
 
-// Parse reads a dialog. The error is Problems, all of them with their lines.
-func Parse(file string, data []byte) (*Dialog, error) {
-	p := &parser{d: &Dialog{File: file, Code: DefaultCode, Let: map[string]string{}}, known: map[string]bool{"phone": true, "code": true}}
+// Parse reads the dialogs of a file: one, or several that each begin with a
+// line dialog: and share nothing. The error is Problems, all of them with their
+// lines.
+func Parse(file string, data []byte) ([]*Dialog, error) {
+	p := &parser{file: file}
+	p.begin()
 	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		p.line++
 		p.take(strings.TrimRight(line, " \t\r\n"))
 	}
+	p.finish()
+	if len(p.found) > 0 {
+		return nil, p.found
+	}
+	return p.all, nil
+}
+
+// begin starts a dialog with nothing known.
+func (p *parser) begin() {
+	p.d = &Dialog{File: p.file, Code: DefaultCode, Let: map[string]string{}}
+	p.known, p.whole = map[string]bool{"phone": true, "code": true}, nil
+}
+
+// finish ends the dialog at work.
+func (p *parser) finish() {
 	if len(p.d.Steps) == 0 {
 		p.bad("the dialog has no step: a line that begins with >")
 	}
 	if p.twice {
 		p.bad(":double wants a > after it")
 	}
-	if len(p.found) > 0 {
-		return nil, p.found
-	}
-	return p.d, nil
+	p.all, p.twice = append(p.all, p.d), false
 }
 
 func (p *parser) bad(format string, args ...any) {
-	p.found = append(p.found, Problem{File: p.d.File, Line: p.line, Text: fmt.Sprintf(format, args...)})
+	p.found = append(p.found, Problem{File: p.file, Line: p.line, Text: fmt.Sprintf(format, args...)})
 }
 
 // take reads one line by its first character.
@@ -72,8 +89,12 @@ func (p *parser) take(line string) {
 		p.command(rest)
 	case strings.Contains("<~!@=", mark) || line == "CON" || line == "END":
 		p.expect(mark, rest, line)
+	case strings.HasPrefix(line, titled) && (p.d.Title != "" || len(p.d.Steps) > 0):
+		p.finish()
+		p.begin()
+		p.header(line)
 	case len(p.d.Steps) > 0:
-		p.bad("want a line that begins with > < ~ ! @ = : or #, or CON or END")
+		p.bad("want a line that begins with %s, CON or END, or dialog: for another one", strings.Join(marks(), " "))
 	default:
 		p.header(line)
 	}
@@ -95,7 +116,7 @@ func (p *parser) command(word string) {
 	case "double":
 		p.twice = true
 	default:
-		p.bad(":%s is not known; there are :redial, :again, :double and :do", word)
+		p.bad(":%s is not known; there are %s", word, strings.Join(forms(commands), ", "))
 	}
 }
 
@@ -196,7 +217,7 @@ func (p *parser) header(line string) {
 			p.need(strings.TrimSpace(v))
 		}
 	default:
-		p.bad("%q is not known; there are dialog, phone, code, gateway, text, needs and let", name)
+		p.bad("%q is not known; there are %s", name, strings.Join(forms(headers), ", "))
 	}
 }
 

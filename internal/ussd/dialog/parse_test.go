@@ -23,6 +23,41 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseSeveral: a file holds several dialogs, which share nothing.
+func TestParseSeveral(t *testing.T) {
+	t.Parallel()
+	all, err := dialog.Parse("d", []byte("dialog: one\ngateway: get\nlet a = 1\n> {a}\n~ x\n\ndialog: two\nphone: +254700000001\nlet a = 2\n>\n> {a}\n\n# three\ndialog:\n>\n"))
+	if err != nil || len(all) != 3 {
+		t.Fatalf("Parse() = %v, %v, want three dialogs", all, err)
+	}
+	for i, want := range []dialog.Dialog{{Title: "one", Gateway: "get"}, {Title: "two", Phone: "+254700000001"}, {}} {
+		if d := all[i]; d.Title != want.Title || d.Gateway != want.Gateway || d.Phone != want.Phone || d.File != "d" || len(d.Steps) == 0 {
+			t.Errorf("dialog %d = %+v, want %+v", i, d, want)
+		}
+	}
+	if all[0].Let["a"] != "1" || all[1].Let["a"] != "2" || all[1].Steps[1].Line != 11 || len(all[1].Steps) != 2 {
+		t.Errorf("dialogs = %+v and %+v", all[0], all[1])
+	}
+}
+
+// TestSyntax: every kind of line that is described is one that is read.
+func TestSyntax(t *testing.T) {
+	t.Parallel()
+	text := ""
+	for _, f := range dialog.Syntax() {
+		if f.About == "" {
+			t.Errorf("%q is not described", f.Line)
+		}
+		text += f.Line + "\n"
+		if f.Line == ":redial" || f.Line == ":double" || f.Line == ":do later 16m" {
+			text += ">\n"
+		}
+	}
+	if all, err := dialog.Parse("d", []byte(text)); err != nil || len(all) != 1 {
+		t.Errorf("Parse() = %v, %v of\n%s", all, err, text)
+	}
+}
+
 func TestParseProblems(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ in, want string }{
@@ -45,6 +80,10 @@ func TestParseProblems(t *testing.T) {
 		"variable":      {"> {pin}\n", "d:1: {pin} is not known here"},
 		"late variable": {"> {id}\n= id: x\n", "d:1: {id} is not known here"},
 		"word":          {">\nhello\n", "d:2: want a line that begins with"},
+		"second":        {"dialog: a\n>\ndialog: b\n", "d:3: the dialog has no step"},
+		"first":         {"dialog: a\ndialog: b\n>\n", "d:2: the dialog has no step"},
+		"not shared":    {"let a = 1\n> {a}\ndialog: b\n> {a}\n", "d:4: {a} is not known here"},
+		"double at end": {"dialog: a\n>\n:double\ndialog: b\n>\n", "d:4: :double wants a > after it"},
 		"all at once":   {"colour: red\n>\n< x\n", "d:3: a screen begins"},
 	} {
 		_, err := dialog.Parse("d", []byte(tt.in))
@@ -57,9 +96,14 @@ func TestParseProblems(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("dialog: x\nlet a = 1\n> {a}\n< CON x\n= b: (.)\n:again\n:double\n> {b}\nEND\n@ n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := dialog.Parse("d", data)
-		if err == nil && len(d.Steps) == 0 {
-			t.Fatal("a dialog without steps")
+		all, err := dialog.Parse("d", data)
+		if err == nil && len(all) == 0 {
+			t.Fatal("no dialog")
+		}
+		for _, d := range all {
+			if len(d.Steps) == 0 {
+				t.Fatal("a dialog without steps")
+			}
 		}
 	})
 }

@@ -14,11 +14,11 @@ import (
 
 func parse(t *testing.T, text string) *dialog.Dialog {
 	t.Helper()
-	d, err := dialog.Parse("d", []byte(text))
-	if err != nil {
-		t.Fatalf("Parse() = %v", err)
+	all, err := dialog.Parse("d", []byte(text))
+	if err != nil || len(all) != 1 {
+		t.Fatalf("Parse() = %v, %v", all, err)
 	}
-	return d
+	return all[0]
 }
 
 func run(t *testing.T, r *dialog.Runner, text string) dialog.Result {
@@ -45,14 +45,14 @@ func TestRunFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := dialog.Parse(file, data)
+		all, err := dialog.Parse(file, data)
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.wrong = 0
 		r := l.runner()
 		r.Vars = map[string]string{"pin": "48213"}
-		out, err := r.Run(t.Context(), d)
+		out, err := r.Run(t.Context(), all[0])
 		if err != nil || !out.OK() || out.Steps == 0 {
 			t.Errorf("%s: %v\n%v", file, err, out.Problems.Error())
 		}

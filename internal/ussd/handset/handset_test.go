@@ -238,8 +238,12 @@ func TestSave(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := dialog.Parse(file, text)
-		if err != nil || strings.Contains(string(text), "48213") || len(d.Steps) != 8 || d.Steps[2].Input != "{pin}" || d.Steps[4].Input != "0" || d.Gateway != "africastalking" {
+		all, err := dialog.Parse(file, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := all[0]
+		if strings.Contains(string(text), "48213") || len(d.Steps) != 8 || d.Steps[2].Input != "{pin}" || d.Steps[4].Input != "0" || d.Gateway != "africastalking" {
 			t.Errorf("saved (%v):\n%s", err, text)
 		}
 		if !strings.Contains(out, "Saved 7 steps") || strings.Contains(string(text), "@ pin") == blind {

@@ -15,28 +15,52 @@ const (
 	maxID    = 20
 )
 
-// checks are the validators by name. Each gives the value as it is stored.
-var checks = map[string]func(value, arg string) (string, bool){
-	"name":       func(v, _ string) (string, bool) { return checkName(v) },
-	"email":      func(v, _ string) (string, bool) { return checkEmail(v) },
-	"customerId": func(v, _ string) (string, bool) { return checkCustomerID(v) },
-	"pin":        func(v, _ string) (string, bool) { return v, digits(v, 5, 5) },
-	"pinLogin":   func(v, _ string) (string, bool) { return v, digits(v, 4, 6) },
-	"code6":      func(v, _ string) (string, bool) { return v, digits(v, 6, 6) },
-	"digits":     func(v, _ string) (string, bool) { return v, digits(v, 1, 20) },
-	"integer":    checkInteger,
-	"phone":      func(v, _ string) (string, bool) { return checkPhone(v) },
-	"text":       func(v, _ string) (string, bool) { return checkText(v) },
+// Param is a name that packs use, and what it is for.
+type Param struct {
+	Name   string
+	About  string
+	Secret bool // only the answer to a question marked secret is taken
 }
 
-// Checks lists the names of the validators. integer takes an argument:
-// "integer:1..30".
-func Checks() []string {
-	return []string{"name", "email", "customerId", "pin", "pinLogin", "code6", "digits", "integer", "phone", "text"}
+// check is a validator. It gives the value as it is stored.
+type check struct {
+	Param
+	run func(value, arg string) (string, bool)
 }
 
-// SecretChecks lists those whose answers are always secret: PINs and codes.
-func SecretChecks() []string { return []string{"pin", "pinLogin", "code6"} }
+// checks are the validators. docs/ussd.md is made of them.
+var checks = []check{
+	{Param{Name: "name", About: "a name: letters of any script with blanks, hyphens, dots and apostrophes, at most " + strconv.Itoa(maxName) + " characters"}, plain(checkName)},
+	{Param{Name: "email", About: "an email address, at most " + strconv.Itoa(maxEmail) + " characters"}, plain(checkEmail)},
+	{Param{Name: "customerId", About: "a Customer ID in either case; kept in capitals"}, plain(checkCustomerID)},
+	{Param{Name: "pin", Secret: true, About: "a new PIN: 5 digits"}, count(5, 5)},
+	{Param{Name: "pinLogin", Secret: true, About: "a PIN to log in with: 4 to 6 digits, for those of other servers"}, count(4, 6)},
+	{Param{Name: "code6", Secret: true, About: "a code of 6 digits, as `resetStart` sends it"}, count(6, 6)},
+	{Param{Name: "digits", About: "1 to 20 digits"}, count(1, 20)},
+	{Param{Name: "integer", About: "a whole number; `integer:1..30` wants one in that range. Conditions take the answer as a number"}, checkInteger},
+	{Param{Name: "phone", About: "an international number, with or without `+`; kept with it"}, plain(checkPhone)},
+	{Param{Name: "text", About: "any text, at most " + strconv.Itoa(maxText) + " characters"}, plain(checkText)},
+}
+
+// plain is a validator without an argument.
+func plain(f func(string) (string, bool)) func(value, arg string) (string, bool) {
+	return func(v, _ string) (string, bool) { return f(v) }
+}
+
+// count takes from least to most digits.
+func count(least, most int) func(value, arg string) (string, bool) {
+	return func(v, _ string) (string, bool) { return v, digits(v, least, most) }
+}
+
+// Checks lists the validators. Answers to those that are Secret are always
+// secret: PINs and codes.
+func Checks() []Param {
+	out := make([]Param, len(checks))
+	for i, c := range checks {
+		out[i] = c.Param
+	}
+	return out
+}
 
 // Check looks at a value with the validator of a name and gives it as it is to
 // be kept. "" takes any text; a validator nobody knows takes nothing.
@@ -45,11 +69,12 @@ func Check(name, value string) (string, bool) {
 		name = "text"
 	}
 	name, arg, _ := strings.Cut(name, ":")
-	f := checks[name]
-	if f == nil {
-		return "", false
+	for i := range checks {
+		if c := &checks[i]; c.Name == name {
+			return c.run(strings.TrimSpace(value), arg)
+		}
 	}
-	return f(strings.TrimSpace(value), arg)
+	return "", false
 }
 
 // digits reports whether v is from least to most digits.

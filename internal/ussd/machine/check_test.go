@@ -83,7 +83,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("Check(%q, %q) = %q, %v; want %q, %v", tt.check, tt.in, got, ok, tt.want, tt.ok)
 		}
 	}
-	for _, name := range machine.Checks() {
+	for _, c := range machine.Checks() {
+		name := c.Name
+		if c.About == "" {
+			t.Errorf("check %s is not described", name)
+		}
 		if _, ok := machine.Check(name, strings.Repeat("\U0001f600", 200)); ok {
 			t.Errorf("check %s takes 200 pictures", name)
 		}

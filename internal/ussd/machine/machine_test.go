@@ -20,7 +20,9 @@ func pack(t *testing.T, oldnew ...string) *menu.Pack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), menu.Known{Actions: results, Vars: []string{"count", "who"}, Checks: machine.Checks(), Secrets: machine.SecretChecks()})
+	known := machine.Known(nil)
+	known.Actions, known.Vars = results, []string{"count", "who"}
+	p, err := menu.Parse("small.yaml", []byte(strings.NewReplacer(oldnew...).Replace(string(data))), known)
 	if err != nil {
 		t.Fatal(err)
 	}

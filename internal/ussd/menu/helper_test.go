@@ -91,6 +91,7 @@ nodes:
 func smallKnown() menu.Known {
 	return menu.Known{
 		Actions: map[string][]string{"store": {"ok", "no"}, "tell": {"ok", "no"}}, Texts: []string{"tell"},
+		Takes:  map[string][]string{"store": {"kind", "count"}, "tell": {}},
 		Checks: []string{"name", "pin", "integer"}, Secrets: []string{"pin"}, Vars: []string{"count"},
 	}
 }

@@ -199,6 +199,9 @@ func (l *linter) node(n *Node) {
 			l.add(LevelError, n.ID, "", "key %s cannot skip: keys gives it another meaning", skipKey(n))
 		}
 	}
+	for _, text := range n.idle {
+		l.add(LevelError, n.ID, "", "%s", text)
+	}
 	if n.Do != "" || n.End {
 		return
 	}

@@ -54,6 +54,16 @@ func TestLintFinds(t *testing.T) {
 			nil,
 		},
 		{
+			"constants that an action does not take",
+			[]string{"with: {kind: a, count: 3}", "with: {kind: a, sort: b}"},
+			[]string{"error: save: with.sort does nothing: store takes kind, count"},
+		},
+		{
+			"a language that the pack does not have",
+			[]string{"    do: store\n    with: {kind: a, count: 3}", "    do: tell\n    with: {en: a, sw: b, fr: c}"},
+			[]string{"error: save: with.fr does nothing: tell takes a text in each language, en, sw"},
+		},
+		{
 			"option hidden by keys",
 			[]string{"    options:\n", "    keys: {\"9\": ask}\n    options:\n"},
 			[]string{"error: home: option 9 is never chosen: keys gives it another meaning"},

@@ -120,11 +120,12 @@ type Node struct {
 	Login bool `json:"login,omitzero"`
 
 	pack   *Pack
-	line   int    // where it begins in the file
-	looks  []look // one for each language of the pack
-	unsure bool   // a way out of it could not be read
-	tells  bool   // With is a text by language
-	fills  bool   // With shows variables
+	line   int      // where it begins in the file
+	looks  []look   // one for each language of the pack
+	unsure bool     // a way out of it could not be read
+	tells  bool     // With is a text by language
+	idle   []string // constants that the action does not take, in the words of lint
+	fills  bool     // With shows variables
 }
 
 // Kind tells what n does.
@@ -190,6 +191,7 @@ type Target struct {
 // Known is what the program offers to packs.
 type Known struct {
 	Actions map[string][]string // action → its results
+	Takes   map[string][]string // action → the constants it takes; an action that is not there takes any
 	Checks  []string            // names of validators, without what follows a colon
 	Secrets []string            // checks of what must be secret
 	Vars    []string            // variables that actions set

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -263,6 +264,7 @@ func (r *reader) action(n *Node, o object, path string) {
 		for _, m := range v.members {
 			r.placeholders(n.With[m.name], m.value.spot, path+".with."+m.name)
 			n.fills = n.fills || strings.Contains(n.With[m.name], "{")
+			r.taken(n, m.name)
 		}
 	}
 	if v := o["clear"]; v != nil {
@@ -290,6 +292,20 @@ func (r *reader) action(n *Node, o object, path string) {
 		if _, ok := n.Results[name]; !ok && v.kind == ast.MappingType {
 			r.bad(v.spot, path+".results", "%s may end with %s, which leads nowhere", n.Do, name)
 		}
+	}
+}
+
+// taken notes a constant that does nothing.
+func (r *reader) taken(n *Node, name string) {
+	takes, known := r.known.Takes[n.Do]
+	switch {
+	case !known || slices.Contains(takes, name) || n.tells && slices.Contains(r.pack.Languages, name):
+	case n.tells:
+		n.idle = append(n.idle, fmt.Sprintf("with.%s does nothing: %s takes a text in each language, %s", name, n.Do, strings.Join(r.pack.Languages, ", ")))
+	case len(takes) == 0:
+		n.idle = append(n.idle, fmt.Sprintf("with.%s does nothing: %s takes no constants", name, n.Do))
+	default:
+		n.idle = append(n.idle, fmt.Sprintf("with.%s does nothing: %s takes %s", name, n.Do, strings.Join(takes, ", ")))
 	}
 }
 
