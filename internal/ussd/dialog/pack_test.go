@@ -229,6 +229,50 @@ func (w *world) value(ctx context.Context, name, phone string) (string, bool) {
 	return "", false
 }
 
+// TestFieldPack plays what packs of programmes use beyond the shipped ones.
+func TestFieldPack(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/field.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pack, err := menu.Parse("field.yaml", data, machine.Known(account.Offered()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range menu.Lint(pack, menu.LintOptions{}) {
+		t.Error(f)
+	}
+	playAll(t, pack, "field")
+}
+
+// playAll plays the dialogs of a folder, which visit every node of the pack.
+func playAll(t *testing.T, pack *menu.Pack, folder string) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/" + folder + "/*.dialog")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files = %v, %v", files, err)
+	}
+	var mu sync.Mutex
+	visits := map[string]int{}
+	t.Run("dialogs", func(t *testing.T) {
+		for _, file := range files {
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".dialog"), func(t *testing.T) {
+				t.Parallel()
+				seen := playShipped(t, pack, file)
+				mu.Lock()
+				defer mu.Unlock()
+				for id, n := range seen {
+					visits[id] += n
+				}
+			})
+		}
+	})
+	if c := dialog.Cover(pack, visits); c.Percent() != 100 {
+		t.Errorf("%d of %d nodes were visited; missing: %s", c.Visited, c.Nodes, strings.Join(c.Missing, ", "))
+	}
+}
+
 // The dialogs of the shipped packs pass on a server with a store, and together
 // they visit every node.
 func TestShippedPacks(t *testing.T) {
@@ -236,29 +280,7 @@ func TestShippedPacks(t *testing.T) {
 	for _, name := range menu.Shipped() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pack := openPack(t, name)
-			files, err := filepath.Glob("testdata/" + name + "/*.dialog")
-			if err != nil || len(files) == 0 {
-				t.Fatalf("files = %v, %v", files, err)
-			}
-			var mu sync.Mutex
-			visits := map[string]int{}
-			t.Run("dialogs", func(t *testing.T) {
-				for _, file := range files {
-					t.Run(strings.TrimSuffix(filepath.Base(file), ".dialog"), func(t *testing.T) {
-						t.Parallel()
-						seen := playShipped(t, pack, file)
-						mu.Lock()
-						defer mu.Unlock()
-						for id, n := range seen {
-							visits[id] += n
-						}
-					})
-				}
-			})
-			if c := dialog.Cover(pack, visits); c.Percent() != 100 {
-				t.Errorf("%d of %d nodes were visited; missing: %s", c.Visited, c.Nodes, strings.Join(c.Missing, ", "))
-			}
+			playAll(t, openPack(t, name), name)
 		})
 	}
 }

@@ -239,7 +239,7 @@ func (h *handset) languageKeys() []string {
 			if o.Set[menu.Language] == h.Lang {
 				return keys
 			}
-			if len(o.If) == 0 {
+			if len(o.If) == 0 && o.When == nil {
 				queue = append(queue, stop{o.To, keys})
 			}
 		}

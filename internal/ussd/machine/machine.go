@@ -244,10 +244,17 @@ func (w *walk) enter(to string) (Screen, error) {
 
 // act runs the action of n and gives the node its result leads to.
 func (w *walk) act(n *menu.Node) (string, error) {
+	v := w.view()
+	if n.Do == menu.Decide {
+		target := n.Results[n.Decided(&v)]
+		if len(target.Say) > 0 {
+			w.notice = w.p.Fill(target.Say, &v)
+		}
+		return target.To, nil
+	}
 	if w.run == nil {
 		return "", fmt.Errorf("node %q of pack %s: nobody runs actions", n.ID, w.p.Name)
 	}
-	v := w.view()
 	res, err := w.run(Call{Action: n.Do, With: n.Arguments(&v), Vars: w.s.Vars, Secrets: w.s.Secrets, Lang: w.s.Lang, Default: w.p.Default(), Account: w.s.Account})
 	if err != nil {
 		return "", err

@@ -227,7 +227,7 @@ func (l *linter) options(n *Node) {
 			l.add(LevelError, n.ID, "", "option %s is never chosen: keys gives it another meaning", a.Key)
 		}
 		for _, b := range n.Options[i+1:] {
-			if a.Key == b.Key && a.Key != "" && !exclude(a.If, b.If) {
+			if a.Key == b.Key && a.Key != "" && a.When == nil && b.When == nil && !exclude(a.If, b.If) {
 				l.add(LevelError, n.ID, "", "two options have the key %s", a.Key)
 			}
 		}
@@ -235,7 +235,7 @@ func (l *linter) options(n *Node) {
 	for f := range flagged {
 		v := &View{Authenticated: f&1 != 0, Draft: f&2 != 0}
 		numbered := slices.ContainsFunc(n.Options, func(o Option) bool {
-			return strings.Trim(o.Key, "0123456789") == "" && o.If.Holds(v)
+			return strings.Trim(o.Key, "0123456789") == "" && o.When == nil && o.If.Holds(v)
 		})
 		if !numbered && !n.unsure {
 			l.add(LevelWarning, n.ID, "", "may show no numbered option")

@@ -39,7 +39,7 @@ func (l *linter) sizes(n *Node, notices []Text) {
 
 // view has the longest value for every variable.
 func (l *linter) view(lang, letter string) *View {
-	v := &View{Lang: lang, Limits: l.limits, Vars: map[string]string{}}
+	v := &View{Lang: lang, Limits: l.limits, Vars: map[string]string{}, all: true}
 	for name := range l.shown {
 		length := l.p.Longest[name]
 		if length == 0 {

@@ -94,6 +94,7 @@ const (
 	KindInput Kind = "input" // asks for a text
 	KindDo    Kind = "do"    // runs an action, without a screen
 	KindEnd   Kind = "end"   // shows a closing text
+	kindCases Kind = "cases" // goes on by conditions; in a pack that is read it does Decide
 )
 
 // Node is one place in the menu.
@@ -107,11 +108,12 @@ type Node struct {
 	Do      string            `json:"do"` // action
 	With    map[string]string `json:"with"`
 	Results map[string]Target `json:"results"`
-	Clear   []string          `json:"clear"` // variables dropped after the action ran
-	To      string            `json:"to"`    // after an input
-	Back    string            `json:"back"`  // "" is no way back
-	Keys    map[string]string `json:"keys"`  // key → node, over everything else
-	Exit    bool              `json:"exit"`  // `*` ends the session and is shown
+	Cases   []*Expression     `json:"cases,omitempty"` // of a node that does Decide
+	Clear   []string          `json:"clear"`           // variables dropped after the action ran
+	To      string            `json:"to"`              // after an input
+	Back    string            `json:"back"`            // "" is no way back
+	Keys    map[string]string `json:"keys"`            // key → node, over everything else
+	Exit    bool              `json:"exit"`            // `*` ends the session and is shown
 	End     bool              `json:"end"`
 	Draft   bool              `json:"draft"` // the walk is kept when the call drops here
 	// Login says that the draft is one of whoever is logged in, and goes on after
@@ -153,6 +155,7 @@ type Option struct {
 	Key  string            `json:"key"`
 	Text Text              `json:"text"`
 	If   Guard             `json:"if"`
+	When *Expression       `json:"when,omitzero"` // on values; nil always holds
 	Set  map[string]string `json:"set"`
 	To   string            `json:"to"`
 }

@@ -54,7 +54,7 @@ func read(name string, data []byte, k Known) (*Pack, Problems) {
 	root, problems := readTree(data)
 	r := &reader{
 		decoder: decoder{file: name, problems: problems}, known: k, pack: &Pack{nodes: map[string]*Node{}},
-		vars: map[string]bool{App: true, Language: true}, inputs: map[string]bool{},
+		vars: map[string]bool{App: true, Language: true}, inputs: map[string]bool{}, numbers: map[string]bool{},
 	}
 	for _, v := range k.Vars {
 		r.vars[v] = true
@@ -92,13 +92,15 @@ func (p *Pack) finish() error {
 // only when all is read waits in later.
 type reader struct {
 	decoder
-	known   Known
-	pack    *Pack
-	vars    map[string]bool // variables that something sets
-	inputs  map[string]bool // input → whether it is secret
-	later   []func()
-	foreign bool // not all languages could be read: texts may have others
-	mute    bool // nor could the default
+	known      Known
+	pack       *Pack
+	vars       map[string]bool // variables that something sets
+	inputs     map[string]bool // input → whether it is secret
+	numbers    map[string]bool // inputs whose answers are whole numbers wherever they are asked for
+	later      []func()
+	conditions []located
+	foreign    bool // not all languages could be read: texts may have others
+	mute       bool // nor could the default
 }
 
 // settle runs the checks that had to wait.
@@ -106,6 +108,7 @@ func (r *reader) settle() {
 	for _, check := range r.later {
 		check()
 	}
+	r.compile()
 }
 
 func (r *reader) read(root *value) {

@@ -16,9 +16,10 @@ var (
 	limitFields      = []string{"gsm7", "ucs2"}
 	navigationFields = []string{"back", "exit", "more", "goodbye", "invalid", "notKept"}
 	nodeFields       = []string{
-		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft",
+		"state", "text", "options", "any", "input", "do", "with", "results", "clear", "to", "back", "keys", "exit", "end", "draft", "cases", "else",
 	}
-	optionFields = []string{"key", "text", "if", "set", "to"}
+	optionFields = []string{"key", "text", "if", "when", "set", "to"}
+	caseFields   = []string{"when", "to", "say"}
 	inputFields  = []string{"name", "check", "secret", "error", "skip"}
 	skipFields   = []string{"key", "text"}
 	targetFields = []string{"to", "say"}
@@ -30,6 +31,7 @@ var kindFields = map[Kind][]string{
 	KindInput: {"state", "text", "input", "to", "back", "keys", "exit", "draft"},
 	KindDo:    {"state", "do", "with", "results", "clear"},
 	KindEnd:   {"state", "text", "end"},
+	kindCases: {"state", "cases", "else"},
 }
 
 func (r *reader) node(n *Node, m member, path string) {
@@ -52,8 +54,12 @@ func (r *reader) node(n *Node, m member, path string) {
 	if n.State != "" && !stateForm.MatchString(n.State) {
 		r.bad(o.get("state").spot, path+".state", "%s does not have the form %s", strconv.Quote(n.State), stateForm)
 	}
-	if kind == KindDo {
+	switch kind {
+	case KindDo:
 		r.action(n, o, path)
+		return
+	case kindCases:
+		r.cases(n, o, path)
 		return
 	}
 	n.Text = r.text(o.get("text"), path+".text")
@@ -99,6 +105,9 @@ func (r *reader) kind(o object, end bool, path string) Kind {
 	if o["do"] != nil {
 		kinds = append(kinds, KindDo)
 	}
+	if o["cases"] != nil || o["else"] != nil {
+		kinds = append(kinds, kindCases)
+	}
 	if o["input"] != nil {
 		kinds = append(kinds, KindInput)
 	}
@@ -139,6 +148,9 @@ func (r *reader) options(n *Node, v *value, path string) {
 		opt := Option{Key: r.key(o.get("key"), at+".key"), Text: r.line(o.get("text"), at+".text"), To: r.choice(n, o.get("to"), at+".to")}
 		if g := o["if"]; g != nil {
 			opt.If = r.guard(g, at+".if")
+		}
+		if w := o["when"]; w != nil {
+			opt.When = r.condition(w, at+".when")
 		}
 		if s := o["set"]; s != nil {
 			opt.Set = r.set(s, at+".set")
@@ -224,6 +236,9 @@ func (r *reader) input(n *Node, v *value, path string) {
 	}
 	if was, ok := r.inputs[in.Name]; ok && was != in.Secret {
 		r.bad(o["name"].spot, path+".name", "%s is secret in one place and not in another", in.Name)
+	}
+	if was, ok := r.inputs[in.Name]; !ok || r.numbers[in.Name] && was == in.Secret {
+		r.numbers[in.Name] = name == "integer"
 	}
 	r.inputs[in.Name] = in.Secret
 	if name != "" && !slices.Contains(r.known.Checks, name) {
@@ -338,6 +353,11 @@ func (r *reader) result(v *value, path string) Target {
 		r.unread++
 		return Target{}
 	}
+	return r.aim(o, path)
+}
+
+// aim reads the members to and say.
+func (r *reader) aim(o object, path string) Target {
 	t := Target{To: r.target(o.get("to"), path+".to")}
 	if s := o["say"]; s != nil {
 		t.Say = r.text(s, path+".say")

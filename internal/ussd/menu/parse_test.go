@@ -288,3 +288,57 @@ func TestParseImplies(t *testing.T) {
 		t.Errorf("more = %q", got)
 	}
 }
+
+// TestConditions: what is wrong with a condition is said with its place, and
+// which variables there are.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	const option = `{key: "1", text: {en: Ask, sw: Uliza}, to: ask}`
+	for _, tt := range []struct{ name, when, want string }{
+		{"a text", `name == "Amina" || name.startsWith("B")`, ""},
+		{"a number", `age > 17 && age < 100`, ""},
+		{"a missing value", `name == null || answered(age)`, ""},
+		{"flags", `authenticated && !draft && language == "sw"`, ""},
+		{"a text as a number", `number(count) > 2`, ""},
+		{"unknown", `nmae == "x"`, `nothing sets the variable "nmae"; there are authenticated, draft, language, age, count, name`},
+		{"secret", `pin == "12345"`, "pin is secret: no condition sees it"},
+		{"the title", `app == "x"`, `nothing sets the variable "app"`},
+		{"types", `age == "x"`, "(at character"},
+		{"no condition", `age + 1`, "(at character 1)"},
+		{"not CEL", `age >`, "mismatched input"},
+		{"empty", ``, "is empty"},
+		{"too long", strings.Repeat("true || ", 300) + "true", "at most 2000"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			text := changed(t, option, `{key: "1", when: '`+tt.when+`', text: {en: Ask, sw: Uliza}, to: ask}`, "  thanks: {",
+				"  age: {text: Age, input: {name: age, check: integer, error: No.}, to: thanks}\n  thanks: {")
+			_, err := menu.Parse("small.yaml", []byte(text), smallKnown())
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "nodes.home.options[0].when")) {
+				t.Errorf("Parse = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestCases(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, node, want string }{
+		{"good", `{cases: [{when: 'name == "x"', to: home, say: Hello.}, {when: authenticated, to: ask}], else: {to: thanks, say: Bye.}}`, ""},
+		{"no else", `{cases: [{when: authenticated, to: ask}]}`, "nodes.choose.else: is missing"},
+		{"no cases", `{else: ask}`, "nodes.choose.cases: is missing"},
+		{"no condition", `{cases: [{to: ask}], else: ask}`, "nodes.choose.cases[0].when: is missing"},
+		{"nowhere", `{cases: [{when: authenticated, to: gone}], else: ask}`, `no node has the id "gone"`},
+		{"with a text", `{text: x, cases: [{when: authenticated, to: ask}], else: ask}`, "a node of kind cases has no text"},
+		{"and an action", `{do: store, results: {ok: ask, no: ask}, cases: [{when: authenticated, to: ask}], else: ask}`, "is do and cases at once"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			text := changed(t, "      no: home", "      no: choose", "  thanks: {", "  choose: "+tt.node+"\n  thanks: {")
+			_, err := menu.Parse("small.yaml", []byte(text), smallKnown())
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("Parse = %v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -15,6 +15,8 @@ type View struct {
 	Draft         bool
 	Notice        string // shown above the text of the node; made by Fill
 	Page          int    // wraps around
+
+	all bool // conditions on values count as held, for lint
 }
 
 // Shown is one rendered screen.
@@ -39,9 +41,12 @@ type look struct {
 
 // line is an option, or the way round an input, as it is shown.
 type line struct {
-	text string
-	when Guard
+	text   string
+	when   Guard
+	values *Expression
 }
+
+func (l *line) holds(v *View) bool { return l.when.Holds(v) && l.values.Holds(v) }
 
 // flagged is how many combinations of flags there are.
 const flagged = 4
@@ -77,11 +82,14 @@ func (v *View) has(word string) bool {
 	return v.Vars[word] != ""
 }
 
+// Holds reports whether v may choose o.
+func (o *Option) Holds(v *View) bool { return o.If.Holds(v) && o.When.Holds(v) }
+
 // Option finds the option of n with this key that v may choose; nil is none.
 // The option is on some page of the node, not only on the one in view.
 func (n *Node) Option(v *View, key string) *Option {
 	for i := range n.Options {
-		if o := &n.Options[i]; o.Key == key && o.If.Holds(v) {
+		if o := &n.Options[i]; o.Key == key && o.Holds(v) {
 			return o
 		}
 	}
@@ -186,7 +194,7 @@ func (lk *look) one(v *View) Shown {
 	b.Grow(len(v.Notice) + len(lk.body) + 160)
 	lk.head(&b, v)
 	for i := range lk.lines {
-		if l := &lk.lines[i]; l.when.Holds(v) {
+		if l := &lk.lines[i]; l.holds(v) {
 			b.WriteByte('\n')
 			expand(&b, l.text, v)
 		}
@@ -230,8 +238,8 @@ func (lk *look) split(v *View, limits screen.Limits) []Shown {
 // visible are the lines of the options that v may choose.
 func (lk *look) visible(v *View) []string {
 	var lines []string
-	for _, l := range lk.lines {
-		if l.when.Holds(v) {
+	for i := range lk.lines {
+		if l := &lk.lines[i]; l.holds(v) {
 			var b strings.Builder
 			expand(&b, l.text, v)
 			lines = append(lines, b.String())
@@ -300,7 +308,7 @@ func (n *Node) prepare() {
 		lk := &n.looks[i]
 		lk.body = in(n.Text)
 		for _, o := range n.Options {
-			lk.lines = append(lk.lines, line{text: o.Key + ". " + in(o.Text), when: o.If})
+			lk.lines = append(lk.lines, line{text: o.Key + ". " + in(o.Text), when: o.If, values: o.When})
 		}
 		if n.Input != nil && n.Input.Skip != nil {
 			lk.lines = append(lk.lines, line{text: n.Input.Skip.Key + ". " + in(n.Input.Skip.Text)})
@@ -324,7 +332,7 @@ func (lk *look) fixed() bool {
 		return false
 	}
 	for _, l := range lk.lines {
-		if len(names(l.text)) > 0 {
+		if len(names(l.text)) > 0 || l.values != nil {
 			return false
 		}
 		for _, c := range l.when {
