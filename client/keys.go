@@ -52,7 +52,7 @@ func (k IssuedKey) GoString() string { return k.String() }
 // KeyDraft asks for a key. Name is needed, and a Role or Scopes.
 type KeyDraft struct {
 	Name      string    `json:"name"`
-	Role      string    `json:"role,omitempty"`   // owner, manager, collector, verifier, evaluator, auditor or device
+	Role      string    `json:"role,omitempty"`   // owner, manager, collector, supervisor, verifier, evaluator, auditor or device
 	Scopes    []string  `json:"scopes,omitempty"` // such as entities:read; added to those of the role
 	Principal string    `json:"principal,omitempty"`
 	Projects  []string  `json:"projects,omitempty"`

@@ -22,10 +22,18 @@ type ListedHousehold struct {
 	OutcomeAt    time.Time `json:"outcomeAt,omitzero"`
 	Location     *Place    `json:"location,omitzero"`
 	Attributes   Object    `json:"attributes,omitzero"`
-	Masked       bool      `json:"masked,omitzero"` // location and attributes are not shown, and names stand for DIDs
-	Erased       bool      `json:"erased,omitzero"` // what was known of it is gone, and nothing new is taken
+	Contact      *Contact  `json:"contact,omitzero"` // of a household assigned to you, when asked for
+	Masked       bool      `json:"masked,omitzero"`  // location and attributes are not shown, and names stand for DIDs
+	Erased       bool      `json:"erased,omitzero"`  // what was known of it is gone, and nothing new is taken
 	Revision     int64     `json:"revision"`
 	Updated      time.Time `json:"updated"`
+}
+
+// Contact is how a household is reached.
+type Contact struct {
+	Name  string `json:"name,omitzero"`
+	Phone string `json:"phone,omitzero"`
+	Place Object `json:"place,omitzero"` // the location of its twin
 }
 
 // Nouns of package api.
@@ -65,7 +73,8 @@ type ListedQuery struct {
 	Group     string
 	Area      string
 	Outcome   string
-	Collector string // who is to visit it
+	Collector string // who is to visit it; "me" is the caller
+	Contact   bool   // with how to reach it, for Collector "me"
 	Limit     int    // items in one page, 1 to 1000; 50 by default
 	Cursor    string // NextCursor of the page before
 }
@@ -77,6 +86,9 @@ func (q ListedQuery) values() url.Values {
 	set(v, "area", q.Area)
 	set(v, "outcome", q.Outcome)
 	set(v, "collector", q.Collector)
+	if q.Contact {
+		v.Set("contact", "true")
+	}
 	return v
 }
 

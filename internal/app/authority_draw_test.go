@@ -157,7 +157,7 @@ func (d *drawer) whatever() step {
 	who := d.caller()
 	switch n := d.rand.IntN(100); {
 	case n < 16:
-		s := step{Who: who, Do: "key", New: d.fresh("k"), How: one(d, "", "", "owner", "manager", "collector", "verifier", "auditor", "device", "evaluator", "member") + d.limits()}
+		s := step{Who: who, Do: "key", New: d.fresh("k"), How: one(d, "", "", "owner", "manager", "collector", "supervisor", "verifier", "auditor", "device", "evaluator", "member") + d.limits()}
 		if role, _, _ := strings.Cut(s.How, "+"); role == "" {
 			s.List = d.scopes()
 		}

@@ -28,7 +28,6 @@ func probes() map[string]probe {
 		"devices:write":     post("/v1/devices/"+noTwin+"/readings", `{}`),
 		"entities:read":     get("/v1/entities/" + noTwin),
 		"entities:write":    remove("/v1/entities/" + noTwin),
-		"entities:verify":   post("/v1/entities/"+noTwin+"/verification", `{}`),
 		"entities:transfer": post("/v1/entities/"+noTwin+"/transfer", `{}`),
 		"entities:erase":    post("/v1/erasures", `{}`),
 		"events:read":       get("/v1/events/types"),

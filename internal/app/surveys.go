@@ -2,18 +2,24 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hearth-dmrv/hearth/internal/bus"
 	"github.com/hearth-dmrv/hearth/internal/config"
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/erase"
 	"github.com/hearth-dmrv/hearth/internal/entity/relationship"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/job"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
 	"github.com/hearth-dmrv/hearth/internal/survey"
 	"github.com/hearth-dmrv/hearth/internal/survey/export"
+	"github.com/hearth-dmrv/hearth/internal/survey/form"
 	"github.com/hearth-dmrv/hearth/internal/survey/media"
 	"github.com/hearth-dmrv/hearth/internal/survey/offline"
 	"github.com/hearth-dmrv/hearth/internal/survey/quality"
@@ -54,7 +60,7 @@ func (a *App) buildSurveys(ctx context.Context) {
 		Changed: func(ws string) { a.publish(ctx, topicTemplates, ws) },
 	})
 	s.surveys = survey.New(survey.Config{
-		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf,
+		DB: a.DB, Templates: s.templates, Events: a.Events, Idem: a.Idem, Cursors: a.cursors, Vault: s.vault, Project: projectOf, Contact: a.contactOf,
 		StrictRefs: a.cfg.Server.StrictRefs, Changed: func(ws string) { a.publish(ctx, topicSurveys, ws) },
 	})
 	s.rules = quality.NewRulebook(quality.RulebookConfig{DB: a.DB, Events: a.Events, Changed: func(ws string) { a.publish(ctx, topicRules, ws) }})
@@ -108,6 +114,40 @@ func projectOf(ctx context.Context, q db.Querier, ws, did string) (held, isProje
 		return false, false, err
 	}
 	return true, end.DomainType == "project", nil
+}
+
+// contactOf is how a household is reached whose twin the caller may see. Area A is
+// made after area B.
+func (a *App) contactOf(ctx context.Context, q db.Querier, household string) (*survey.Contact, error) {
+	r, err := a.twins.entities.Find(ctx, q, household)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if r.DomainType != "household" {
+		return nil, nil // names and numbers of others are nobody's to call
+	}
+	e, err := r.Entity()
+	if err != nil {
+		return nil, err
+	}
+	var c survey.Contact
+	var held map[string]jsontext.Value
+	if err := json.Unmarshal(e.Properties.Value, &held); err != nil {
+		return nil, fmt.Errorf("read household: %w", err)
+	}
+	for name, to := range map[string]*string{"name": &c.Name, "phone": &c.Phone} {
+		if v := held[name]; v.Kind() == '"' {
+			if err := json.Unmarshal(v, to); err != nil {
+				return nil, fmt.Errorf("read %s of a household: %w", name, err)
+			}
+		}
+	}
+	if v := held["location"]; v.Kind() == '{' {
+		c.Place = form.Object{Value: v}
+	}
+	return &c, nil
 }
 
 // beginOf is when a workspace was made.

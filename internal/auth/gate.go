@@ -41,7 +41,7 @@ func (gt *gate) Admit(answer http.Header, r *http.Request, scope web.Scope) (web
 	if err != nil {
 		return web.Caller{}, err
 	}
-	if scope != web.Signed && !grants(c, string(scope)) {
+	if !scope.Open(func(name string) bool { return grants(c, name) }) {
 		return web.Caller{}, scopeMissing(string(scope))
 	}
 	return c, nil

@@ -113,7 +113,7 @@ func TestReference(t *testing.T) {
 	a := web.NewAPI(web.APIConfig{Name: "keys"})
 	auth.New(auth.Config{}).Routes(a)
 	for _, r := range a.Routes() {
-		if s := string(r.Doc.Scope); s != string(web.Signed) && !auth.KnownScope(s) {
+		if s := r.Doc.Scope; s != web.Signed && slices.ContainsFunc(s.Names(), func(name string) bool { return !auth.KnownScope(name) }) {
 			t.Errorf("%s %s needs the unknown scope %q", r.Method, r.Path, s)
 		}
 	}

@@ -42,10 +42,10 @@ var resources = []resource{
 	{name: "operations", operator: []string{"read", "write"}},
 	{name: "oracle", verbs: []string{"read", "write"}},
 	{name: "protocols", verbs: []string{"read", "write"}},
-	{name: "responses", verbs: []string{"read", "write", "pii", "verify"}},
+	{name: "responses", verbs: []string{"read", "write", "pii", "check", "verify"}},
 	{name: "sampling", verbs: []string{"read", "write"}},
 	{name: "sessions", verbs: []string{"read", "write"}},
-	{name: "surveys", verbs: []string{"read", "write"}},
+	{name: "surveys", verbs: []string{"read", "write", "assign"}},
 	{name: "templates", verbs: []string{"read", "write"}},
 	{name: "ussd", verbs: []string{"read", "write"}},
 	{name: "webhooks", verbs: []string{"read", "write"}},
@@ -70,6 +70,10 @@ var roles = []Role{
 	}},
 	{"collector", []string{
 		"devices:read", "entities:read", "protocols:read", "responses:read", "responses:write", "sampling:read", "surveys:read", "templates:read",
+	}},
+	{"supervisor", []string{
+		"devices:read", "entities:read", "jobs:read", "protocols:read", "responses:check", "responses:read", "sampling:read", "surveys:assign",
+		"surveys:read", "templates:read",
 	}},
 	{"verifier", []string{
 		"audit:read", "claims:read", "devices:read", "entities:read", "entities:verify", "protocols:read", "responses:read", "responses:verify",

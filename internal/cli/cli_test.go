@@ -38,7 +38,7 @@ func TestCommandLine(t *testing.T) {
 		{"help of half a command", "help backup", 0, "backup restore", ""},
 		{"half a command and nonsense", "keys frobnicate", 2, "", "hearth help keys"},
 		{"certificate that is not there", "config check --tls-cert /nope --tls-key /nope", 2, "", "read certificate"},
-		{"roles in help", "help keys create", 0, "owner, manager, collector, verifier, evaluator, auditor, device", ""},
+		{"roles in help", "help keys create", 0, "owner, manager, collector, supervisor, verifier, evaluator, auditor, device", ""},
 		{"flag without its value", "keys rotate key_1 --grace", 2, "", "--grace (flag): has no value"},
 		{"warnings of good settings", "config check --cors-origin *", 0, "warning: CORS_ORIGIN=*", ""},
 		{"unknown flag", "serve --prot 1", 2, "", "did you mean --port"},

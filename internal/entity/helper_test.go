@@ -56,7 +56,7 @@ func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, 
 		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "Send a key.")
 	}
 	c := callerOf(ws, role)
-	if !c.May(string(scope)) {
+	if !scope.Open(c.May) {
 		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "The scope "+string(scope)+" is missing.")
 	}
 	return c, nil

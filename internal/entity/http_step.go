@@ -22,8 +22,8 @@ func (h handlers) stepRoutes(a *web.API) {
 		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "PRINCIPAL_PROTECTED", "STALE_REVISION"},
 	})
 	web.Post(a, "/v1/entities/{did}/verification", h.serveVerify, web.Doc{
-		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify", Tag: tag, Once: true,
-		Description: "A verdict names the revision it is about, by If-Match or revision: a reader may have seen another one than is stored by now. " +
+		Summary: "Say whether an entity is what it claims to be", Scope: "entities:verify or claims:evaluate", Tag: tag, Once: true,
+		Description: "With claims:evaluate alone, of claims only. A verdict names the revision it is about, by If-Match or revision: a reader may have seen another one than is stored by now. " +
 			"It is refused with 412 when the entity says something else since; verdicts of others in between, its owner, controllers and status, the oracles that verify a claim and the credential it becomes change nothing it says. " +
 			"The same verdict again is answered with 200 and stored once. A claim is verified once an oracle verifies it, and stays so as long as an active credential became of it. " +
 			"Who says verified or rejected of a claim, or takes that back, has no part in it: whoever has made it or ever changed it, owns or controls it or what produces it " +
@@ -33,7 +33,7 @@ func (h handlers) stepRoutes(a *web.API) {
 			"One of them is enough to reject it. While somebody vouches for a claim, what produces it does not change; when anything else it says changes it is pending again, and while an active credential rests on it such a change is refused. " +
 			"A claim says what its controllers decide in its record, except who they are, and its relationships; the version of its protocol counts too. Any other verified entity is pending again as well when what its controllers decide in its record changes.",
 		Example: Verdict{Status: "verified", Evidence: "seen on site", Revision: new(int64(1))},
-		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION", "REVISION_UNKNOWN", "PRECONDITION_REQUIRED"},
+		Codes:   []string{"ENTITY_INVALID", "ENTITY_DEACTIVATED", "VERIFIER_IS_CLAIMANT", "VERIFIER_NOT_ORACLE", "CLAIM_TYPE_UNKNOWN", "TOO_MANY_PRODUCERS", "MISSING_RELATIONSHIPS", "ACTIVE_DEPENDANTS", "STALE_REVISION", "REVISION_UNKNOWN", "PRECONDITION_REQUIRED", "SCOPE_MISSING"},
 	})
 }
 

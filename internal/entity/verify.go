@@ -6,6 +6,7 @@ import (
 
 	"github.com/hearth-dmrv/hearth/internal/db"
 	"github.com/hearth-dmrv/hearth/internal/entity/verdict"
+	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -69,7 +70,8 @@ func (vf *verifier) weigh(ctx context.Context, tx *db.Tx, r *Row, v Verdict) (Ve
 // revision it is about, by ifMatch or by itself; other verdicts since are no
 // hindrance. The same verdict again leaves everything as it is. Faults:
 // ENTITY_NOT_FOUND, ENTITY_INVALID, ENTITY_DEACTIVATED, those of web.Judged, and
-// of a claim ACTIVE_DEPENDANTS and those of verdict.Bench.
+// of a claim ACTIVE_DEPENDANTS and those of verdict.Bench. Who has no more than
+// claims:evaluate judges claims: SCOPE_MISSING.
 func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v Verdict) (*Row, error) {
 	if err := verdict.Validate(v); err != nil {
 		return nil, err
@@ -77,6 +79,9 @@ func (s *Service) VerifyTx(ctx context.Context, tx *db.Tx, id, ifMatch string, v
 	r, err := s.inUse(ctx, tx, id, "")
 	if err != nil {
 		return nil, err
+	}
+	if c := web.CallerFrom(ctx); r.DomainType != "claim" && !c.May("entities:verify") {
+		return nil, fault.New(fault.Forbidden, "SCOPE_MISSING", "This entity is no claim: to judge it needs the scope entities:verify.")
 	}
 	judged, err := web.Judged{IfMatch: ifMatch, Revision: v.Revision}.Check(r.stated, r.Revision)
 	if err != nil {

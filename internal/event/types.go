@@ -55,6 +55,7 @@ var types = []Type{
 	{"survey.archived", "A survey was archived."},
 	{"survey.deleted", "A survey was removed."},
 	{"survey.households_changed", "The list of households of a survey was changed."},
+	{"survey.contacts_disclosed", "A collector or back-checker has read how to reach the households assigned to them."},
 	{"survey.outcome_set", "Somebody has noted how an attempt at a household went."},
 	{"survey.quality_rules_updated", "The quality rules of a survey were changed."},
 	{"survey.back_checks_drawn", "Responses were drawn for back-checks."},

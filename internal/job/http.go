@@ -15,7 +15,10 @@ func (s *Service) Routes(a *web.API) {
 		Description: "Follow hasMore: with two filters a page may be short. Results are left out; read the job. " +
 			"Jobs of one kind begin in order of time. Kinds take turns and one kind never has all workers, so that an import does not wait for a queue of exports.",
 	})
-	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{Summary: "Read a job", Tag: "jobs", Scope: "jobs:read", Codes: []string{"JOB_NOT_FOUND"}})
+	web.Get(a, "/v1/jobs/{id}", s.serveGet, web.Doc{
+		Summary: "Read a job", Tag: "jobs", Scope: web.Signed, Codes: []string{"JOB_NOT_FOUND", "SCOPE_MISSING"},
+		Description: "For whoever started it, as long as they have any right in the workspace. The jobs of others need the scope `jobs:read`.",
+	})
 	web.Post(a, "/v1/jobs/{id}/cancel", s.serveCancel, web.Doc{
 		Summary: "Cancel a job", Tag: "jobs", Scope: "jobs:write", Also: []int{202},
 		Description: "A queued job is cancelled at once. A running one is asked to stop: the answer is 202, and the job ends as cancelled or, if it was faster, otherwise.",
@@ -67,7 +70,7 @@ type jobIn struct {
 }
 
 func (s *Service) serveGet(ctx context.Context, in *jobIn) (web.Reply[Job], error) {
-	j, err := s.Get(ctx, in.ID)
+	j, err := s.Show(ctx, in.ID)
 	if err != nil {
 		return web.Reply[Job]{}, err
 	}

@@ -29,14 +29,16 @@ type gate struct{}
 func (gate) Admit(_ http.Header, r *http.Request, scope web.Scope) (web.Caller, error) {
 	c, ok := map[string]web.Caller{
 		"ann": ann, "project": limited,
-		"bob":    {Workspace: "v", DID: "did:x:bob", Scopes: []string{"*"}},
-		"reader": {Workspace: "w", DID: "did:x:ann", Scopes: []string{"jobs:read"}},
-		"none":   {Workspace: "w", DID: "did:x:ann"},
+		"bob":     {Workspace: "v", DID: "did:x:bob", Scopes: []string{"*"}},
+		"reader":  {Workspace: "w", DID: "did:x:ann", Scopes: []string{"jobs:read"}},
+		"starter": {Workspace: "w", DID: "did:x:ann", Scopes: []string{"responses:verify"}},
+		"clerk":   {Workspace: "w", DID: "did:x:clerk", Scopes: []string{"responses:verify"}},
+		"none":    {Workspace: "w", DID: "did:x:ann"},
 	}[r.Header.Get("Authorization")]
 	if !ok {
 		return web.Caller{}, fault.New(fault.Unauthenticated, "KEY_MISSING", "An API key is needed.")
 	}
-	if !c.May(string(scope)) {
+	if !scope.Open(c.May) {
 		return web.Caller{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "No.")
 	}
 	return c, nil

@@ -122,6 +122,20 @@ func (s *Service) Get(ctx context.Context, id string) (Job, error) {
 	return r.job()
 }
 
+// Show is Get for whoever started the job or has the scope jobs:read. Anybody
+// else gets SCOPE_MISSING, which does not say whether there is such a job.
+func (s *Service) Show(ctx context.Context, id string) (Job, error) {
+	c := web.CallerFrom(ctx)
+	j, err := s.Get(ctx, id)
+	if c.May("jobs:read") || err != nil && fault.KindOf(err) != fault.NotFound {
+		return j, err
+	}
+	if err != nil || len(c.Scopes) == 0 || c.DID != j.CreatedBy {
+		return Job{}, fault.New(fault.Forbidden, "SCOPE_MISSING", "To read a job that you did not start needs the scope jobs:read.")
+	}
+	return j, nil
+}
+
 // Filter chooses jobs; empty members choose all.
 type Filter struct {
 	Status Status

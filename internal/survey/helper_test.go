@@ -41,15 +41,17 @@ var (
 )
 
 // callerOf makes a caller of a workspace: "owner" may everything, "reader"
-// reads surveys, "collector" sends responses too, "project" is an owner in one
-// project, "two" in two.
+// reads surveys, "collector" and "mate" send responses too, "supervisor" assigns
+// and checks, "project" is an owner in one project, "two" in two.
 func callerOf(ws, role string) web.Caller {
 	c := web.Caller{Workspace: ws, DID: "did:key:" + role, Key: "key-" + role + "-" + ws, Scopes: []string{"*"}}
 	switch role {
 	case "reader":
 		c.Scopes = []string{"surveys:read"}
-	case "collector":
+	case "collector", "mate":
 		c.Scopes = []string{"surveys:read", "responses:write"}
+	case "supervisor":
+		c.Scopes = []string{"surveys:read", "surveys:assign", "responses:check"}
 	case "project":
 		c.Projects = []string{oneProject}
 	case "two":
@@ -184,4 +186,20 @@ func (v *env) events(t testing.TB, ws string) string {
 		out = append(out, it.Type)
 	}
 	return strings.Join(out, " ")
+}
+
+// must is send as somebody of "ws", for what works.
+func (v *env) must(t testing.TB, who, request, body string, headers ...string) {
+	t.Helper()
+	if w := v.send(t, "ws "+who, request, body, headers...); w.Code >= 300 {
+		t.Fatalf("%s = %d %s", request, w.Code, w.Body)
+	}
+}
+
+// crowdOf are n households without a stratum.
+func crowdOf(n int) (out []campaign.HouseholdDraft) {
+	for i := range n {
+		out = append(out, home(i, "", ""))
+	}
+	return out
 }

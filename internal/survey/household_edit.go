@@ -20,15 +20,19 @@ func (l *lists) GetHousehold(ctx context.Context, id, did string) (web.Reply[*Ho
 	if err != nil {
 		return web.Reply[*Household]{}, err
 	}
-	if !l.sight(ctx, o.Workspace, o.Project).All() { // the answer would tell which name it has
+	x := l.view(ctx, o)
+	if !x.All() { // the answer would tell which name it has
 		return web.Reply[*Household]{}, fault.New(fault.Invalid, "INVALID_PARAMETER", "A parameter is not valid.").
-			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key knows households by their names only. To ask by a DID needs one of the scopes responses:pii, responses:write and surveys:write."})
+			With(fault.Field{Pointer: "path/did", Code: "scope_missing", Detail: "This key knows households by their names only. To ask by a DID needs one of the scopes responses:pii, responses:write, surveys:assign and surveys:write."})
 	}
 	h, err := findListed(ctx, l.db, o.NID, did)
 	if err != nil {
 		return web.Reply[*Household]{}, err
 	}
-	return l.reply(ctx, o, h), nil
+	if x.present(h); !x.sees(h) {
+		return web.Reply[*Household]{}, notListed()
+	}
+	return web.Reply[*Household]{Value: h, ETag: web.ETag(h.Revision)}, nil
 }
 
 // PatchHousehold changes a household of the list by a merge patch. Faults are
@@ -64,6 +68,9 @@ func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, app
 			return err
 		}
 		d, err := h.patched(apply)
+		if err == nil {
+			err = mayMerge(ctx, h, &d)
+		}
 		if err != nil {
 			return err
 		}
@@ -83,17 +90,37 @@ func (l *lists) patchHousehold(ctx context.Context, id, did, ifMatch string, app
 	return reply, err
 }
 
+// mayMerge holds callers who have surveys:assign and not surveys:write to the
+// collector. The fault is SCOPE_MISSING.
+func mayMerge(ctx context.Context, h *Household, d *campaign.HouseholdDraft) error {
+	if web.CallerFrom(ctx).May("surveys:write") {
+		return nil
+	}
+	next, _ := h.merge(d)
+	next.Collector = h.Collector
+	if _, changed := h.merge(next.whole()); changed {
+		return fault.New(fault.Forbidden, "SCOPE_MISSING", "With the scope surveys:assign you may change the collector of a household. Anything else needs surveys:write.")
+	}
+	return nil
+}
+
 // onlyItem takes the place in the list off the pointers of a fault.
 func onlyItem(err error) error {
 	return repoint(repoint(err, "/items/0", ""), "/items", "")
 }
 
+// whole is a draft of all that the household says.
+func (h *Household) whole() *campaign.HouseholdDraft {
+	return &campaign.HouseholdDraft{
+		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
+		Whole: true,
+	}
+}
+
 // patched is the household with a patch applied, as a draft.
 func (h *Household) patched(apply func([]byte) ([]byte, error)) (campaign.HouseholdDraft, error) {
 	var d campaign.HouseholdDraft
-	doc, err := json.Marshal(campaign.HouseholdDraft{
-		HouseholdID: h.HouseholdID, Stratum: &h.Stratum, Group: &h.Group, Area: &h.Area, Collector: &h.Collector, Location: h.Location, Attributes: &h.Attributes,
-	})
+	doc, err := json.Marshal(h.whole())
 	if err != nil {
 		return d, fmt.Errorf("encode household: %w", err)
 	}
@@ -164,6 +191,6 @@ func (l *lists) RemoveHousehold(ctx context.Context, id, did, ifMatch string) (*
 	if err != nil {
 		return nil, err
 	}
-	present(l.sight(ctx, o.Workspace, o.Project), o, h)
+	l.view(ctx, o).present(h)
 	return h, nil
 }

@@ -10,7 +10,8 @@ import (
 // HouseholdFilter narrows a list of households. Empty members do not.
 type HouseholdFilter struct {
 	Stratum, Group, Area, Outcome string
-	Collector                     string // who is to visit it, by name or by the assignments
+	Collector                     string // who is to visit it, by name or by the assignments; "me" is the caller
+	Contact                       bool   // with names and telephone numbers, for the caller's own
 }
 
 func (f HouseholdFilter) check() error {
@@ -32,11 +33,15 @@ type spot struct {
 	After string `json:"a"`
 }
 
+// me stands for the caller in a filter by collector.
+const me = "me"
+
 // maxLooked is how many households one page of a filtered list looks at.
 const maxLooked = 2000
 
 // Households reads a page of the list of a campaign, by DID. A page may be
-// short; next is nil at the end. The fault is SURVEY_NOT_FOUND.
+// short; next is nil at the end. Faults: SURVEY_NOT_FOUND, and those of
+// mayContact.
 func (l *lists) Households(ctx context.Context, id string, f HouseholdFilter, at spot, limit int) (items []*Household, next *spot, err error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -45,7 +50,29 @@ func (l *lists) Households(ctx context.Context, id string, f HouseholdFilter, at
 	if err != nil {
 		return nil, nil, err
 	}
-	x := l.sight(ctx, o.Workspace, o.Project)
+	x := l.view(ctx, o)
+	if f.Collector == me || x.own && f.Collector == "" {
+		f.Collector = x.self
+	}
+	if f.Contact {
+		if err := mayContact(ctx, o, f); err != nil {
+			return nil, nil, err
+		}
+		f.Contact = false
+		if items, next, err = x.page(ctx, l, f, at, min(limit, maxContacts)); err == nil {
+			err = l.addContacts(ctx, o, items)
+		}
+		return items, next, err
+	}
+	return x.page(ctx, l, f, at, limit)
+}
+
+// page is Households as the caller sees them.
+func (x view) page(ctx context.Context, l *lists, f HouseholdFilter, at spot, limit int) (items []*Household, next *spot, err error) {
+	o := x.open
+	if x.own && (f.Collector != x.self || x.self == "") {
+		return nil, nil, nil
+	}
 	if !x.All() { // a cursor can be read
 		at.After = l.vault.Uncover(o.Workspace, at.After)
 		defer func() {
@@ -76,7 +103,7 @@ func (l *lists) Households(ctx context.Context, id string, f HouseholdFilter, at
 			if f.Collector != "" && !named && h.Collector != "" && x.All() {
 				continue // it was in the first part
 			}
-			if present(x, o, h); f.fits(h) {
+			if x.present(h); f.fits(h) {
 				items = append(items, h)
 			}
 		}

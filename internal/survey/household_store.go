@@ -41,6 +41,7 @@ const (
 	removeSome      = `DELETE FROM survey_households WHERE survey = $1 AND household IN
 		(SELECT household FROM survey_households WHERE survey = $1 ORDER BY household LIMIT $2)`
 	selectAny        = `SELECT count(*) FROM (SELECT 1 FROM survey_households WHERE survey = $1 LIMIT 1) AS n`
+	selectAnyNamed   = `SELECT count(*) FROM (SELECT 1 FROM survey_households WHERE survey = $1 AND collector <> '' LIMIT 1) AS n`
 	selectHouseholds = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
 		FROM survey_households WHERE survey = $1 AND household > $2 ORDER BY household LIMIT $3`
 	selectNamed = `SELECT household, stratum, grp, area, collector, outcome, outcome_round, outcome_at, lat, lon, attributes, rev, updated_at
@@ -88,9 +89,13 @@ func findHousehold(ctx context.Context, q db.Querier, survey int64, id string) (
 func findListed(ctx context.Context, q db.Querier, survey int64, id string) (*Household, error) {
 	h, err := findHousehold(ctx, q, survey, id)
 	if err == nil && h == nil {
-		return nil, fault.New(fault.NotFound, "HOUSEHOLD_NOT_LISTED", "The household is not on the list of the survey.")
+		return nil, notListed()
 	}
 	return h, err
+}
+
+func notListed() error {
+	return fault.New(fault.NotFound, "HOUSEHOLD_NOT_LISTED", "The household is not on the list of the survey.")
 }
 
 func scanHouseholds(rows db.Rows, err error) ([]*Household, error) {
@@ -161,6 +166,15 @@ func removeHouseholds(ctx context.Context, tx *db.Tx, survey int64) (int64, erro
 		return 0, fmt.Errorf("remove households: %w", err)
 	}
 	return n, nil
+}
+
+// anyNamed reports whether a household of the list names its collector.
+func anyNamed(ctx context.Context, q db.Querier, survey int64) (bool, error) {
+	var n int
+	if err := q.QueryRow(ctx, selectAnyNamed, survey).Scan(&n); err != nil {
+		return false, fmt.Errorf("look for collectors of households: %w", err)
+	}
+	return n > 0, nil
 }
 
 func anyHousehold(ctx context.Context, q db.Querier, survey int64) (bool, error) {

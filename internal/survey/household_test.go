@@ -384,13 +384,13 @@ func TestListsAndAssignments(t *testing.T) {
 func TestMaskedHouseholds(t *testing.T) {
 	t.Parallel()
 	v := newEnv(t, dbtest.SQLite(t))
-	id := v.create(t, "ws", open)
+	id := v.create(t, "ws", strings.Replace(open, "did:ixo:agent/1", "did:key:collector", 1))
 	if w := v.send(t, "ws owner", "POST /v1/surveys/"+id+"/households", `{"items":[{"householdId":"did:ixo:household/1","location":{"lat":1,"lon":2},"attributes":{"size":4}}]}`); w.Code != 200 {
 		t.Fatalf("upload = %d %s", w.Code, w.Body)
 	}
-	v.send(t, "ws owner", "PUT /v1/surveys/"+id+"/assignments", `{"items":[{"collector":"did:ixo:agent/1","households":["did:ixo:household/1"]}]}`, "If-Match", "*")
+	v.send(t, "ws owner", "PUT /v1/surveys/"+id+"/assignments", `{"items":[{"collector":"did:key:collector","households":["did:ixo:household/1"]}]}`, "If-Match", "*")
 	for _, path := range []string{"", "/assignments", "/households?limit=1", "/history/2"} {
-		for who, shown := range map[string]bool{"ws owner": true, "ws collector": true, "ws reader": false} {
+		for who, shown := range map[string]bool{"ws owner": true, "ws supervisor": true, "ws collector": true, "ws mate": false, "ws reader": false} {
 			w := v.send(t, who, "GET /v1/surveys/"+id+path, "")
 			if got := strings.Contains(w.Body.String(), `"did:ixo:household/1"`); w.Code != 200 || got != shown {
 				t.Errorf("%s by %s = %d %s, want the household: %v", path, who, w.Code, w.Body, shown)
@@ -401,7 +401,7 @@ func TestMaskedHouseholds(t *testing.T) {
 		t.Errorf("a household by its DID = %d %s, want 400", w.Code, w.Body)
 	}
 	for _, path := range []string{"/households"} {
-		for who, shown := range map[string]bool{"ws owner": true, "ws collector": true, "ws reader": false} {
+		for who, shown := range map[string]bool{"ws owner": true, "ws supervisor": true, "ws collector": true, "ws mate": false, "ws reader": false} {
 			w := v.send(t, who, "GET /v1/surveys/"+id+path, "")
 			if got := strings.Contains(w.Body.String(), `"lat"`) && strings.Contains(w.Body.String(), `"size"`); w.Code != 200 || got != shown {
 				t.Errorf("%s by %s = %d %s", path, who, w.Code, w.Body)

@@ -81,6 +81,12 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.H
 	if err := checkStrata(p.store, strata); err != nil {
 		return nil, err
 	}
+	named := false
+	if p.named {
+		if named, err = anyNamed(ctx, tx, r.NID); err != nil {
+			return nil, err
+		}
+	}
 	if err := l.upsert(ctx, tx, r.NID, p.store); err != nil {
 		return nil, err
 	}
@@ -93,6 +99,12 @@ func (l *lists) merge(ctx context.Context, tx *db.Tx, r *Row, items []campaign.H
 	}
 	if before == 0 { // from now on there is a list to look into
 		l.changed(tx, r.Workspace)
+	} else if p.named {
+		if now, err := anyNamed(ctx, tx, r.NID); err != nil {
+			return nil, err
+		} else if now != named { // collectors see less from now on, or more
+			l.changed(tx, r.Workspace)
+		}
 	}
 	return &p.Merged, l.events.Append(ctx, tx, event.Event{
 		Workspace: r.Workspace, Type: "survey.households_changed", Subject: r.SurveyID, Revision: revision,
@@ -105,6 +117,7 @@ type work struct {
 	Merged
 	store  []Household
 	deltas []Delta
+	named  bool // some household names another collector than before
 }
 
 // planned tells what there is to do. gone are those households that were erased:
@@ -133,6 +146,7 @@ func planned(items []campaign.HouseholdDraft, held map[string]*Household, gone m
 			p.Changed++
 		}
 		p.store = append(p.store, h)
+		p.named = p.named || h.Collector != old.Collector
 		if known && h.moved(old) {
 			if status != StatusDraft && status != StatusReady {
 				locked = append(locked, fault.Field{Pointer: fmt.Sprintf("/items/%d", i), Code: "locked", Detail: "The stratum or group of " + id + " cannot change any more: responses may count there."})

@@ -24,16 +24,18 @@ func (h handlers) householdRoutes(a *web.API, read, write web.Scope) {
 		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED"},
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/households", h.serveHouseholds, web.Doc{
-		Summary: "List the households", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"},
-		Description: "By DID; for a collector those that name it come first. A page may be short: follow hasMore. Locations and attributes are shown to keys with responses:write, responses:pii or surveys:write; to others households and collectors have the names of pseudonymised exports, by which collector is asked for then.",
+		Summary: "List the households", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "INVALID_PARAMETER", "SCOPE_MISSING", "SURVEY_NOT_ACTIVE"},
+		Description: "By DID; for a collector those that name it come first. A page may be short: follow hasMore. Keys with responses:pii, surveys:assign or surveys:write see all with locations and attributes; those with responses:write the households assigned to them, " +
+			"or all where the survey assigns none. To others households and collectors have the names of pseudonymised exports, by which collector is asked for then. " +
+			"contact=true with collector=me adds name, telephone number and place to the households assigned to you, for keys with responses:write or responses:check, while the survey is active or paused. Each such call has at most 50 and is in the audit log (survey.contacts_disclosed).",
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/households/{did}", h.serveHousehold, web.Doc{
 		Summary: "Read a household of the list", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "INVALID_PARAMETER"},
-		Description: "For keys with responses:write, responses:pii or surveys:write.",
+		Description: "For keys with responses:pii, surveys:assign or surveys:write; with responses:write as in the list.",
 	})
 	web.Patch(a, "/v1/surveys/{surveyId}/households/{did}", h.servePatchHousehold, web.Doc{
-		Summary: "Change a household of the list", Scope: write, Tag: tag, Patch: true, JSONPatch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},
-		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED"},
+		Summary: "Change a household of the list", Scope: write + " or surveys:assign", Tag: tag, Description: "With surveys:assign alone, its collector only.", Patch: true, JSONPatch: true, Example: map[string]any{"collector": "did:ixo:agent/123"},
+		Codes: []string{"SURVEY_NOT_FOUND", "HOUSEHOLD_NOT_LISTED", "HOUSEHOLDS_INVALID", "HOUSEHOLD_ERASED", "SURVEY_LOCKED", "STALE_REVISION", "PRECONDITION_REQUIRED", "SCOPE_MISSING"},
 	})
 	web.Delete(a, "/v1/surveys/{surveyId}/households/{did}", h.serveRemoveHousehold, web.Doc{
 		Summary: "Take a household off the list", Scope: write, Tag: tag, Description: "While the survey is a draft or ready.",
@@ -78,7 +80,8 @@ func (h handlers) serveHouseholds(ctx context.Context, in *struct {
 	Group     string `query:"group" doc:"Only households of this group." enum:"adopter,comparison"`
 	Area      string `query:"area" doc:"Only households of this area."`
 	Outcome   string `query:"outcome" doc:"Only households with this outcome in the open round." enum:"listed,contacted,completed,refused,unreachable"`
-	Collector string `query:"collector" minLength:"1" doc:"Only households this collector is to visit."`
+	Collector string `query:"collector" minLength:"1" doc:"Only households this collector is to visit; me is you."`
+	Contact   bool   `query:"contact" doc:"With name, telephone number and place, of the households assigned to you."`
 	web.Paging
 },
 ) (web.Reply[web.Page[*Household]], error) {
@@ -88,7 +91,7 @@ func (h handlers) serveHouseholds(ctx context.Context, in *struct {
 	if err != nil {
 		return none, err
 	}
-	f := HouseholdFilter{Stratum: in.Stratum, Group: in.Group, Area: in.Area, Outcome: in.Outcome, Collector: in.Collector}
+	f := HouseholdFilter{Stratum: in.Stratum, Group: in.Group, Area: in.Area, Outcome: in.Outcome, Collector: in.Collector, Contact: in.Contact}
 	items, next, err := h.service.Households(ctx, in.ID, f, at, limit)
 	if err != nil {
 		return none, err

@@ -22,7 +22,7 @@ func (h handlers) partRoutes(a *web.API, read, write web.Scope) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/assignments", h.serveAssignments, web.Doc{Summary: "Read the assignments", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND"}})
 	web.Put(a, "/v1/surveys/{surveyId}/assignments", h.servePutAssignments, web.Doc{
-		Summary: "Replace the assignments", Scope: write, Tag: tag, Codes: changes,
+		Summary: "Replace the assignments", Scope: write + " or surveys:assign", Tag: tag, Codes: changes,
 		Description: "A household goes to the collector it names itself, else to the one whose assignment names it, else to one of those whose strata and areas fit it, always the same, in proportion to their loads. " +
 			"GET /v1/surveys/{surveyId}/households?collector= is the list of one collector.",
 		Example: map[string]any{"items": []any{map[string]any{"collector": "did:ixo:agent/123", "areas": []string{"Kibera"}, "load": 2}}},

@@ -38,6 +38,7 @@ type Open struct {
 	Probability      bool            // a confidence interval may be reported
 	OpenEnrolment    bool            // there may be others than those that are listed
 	Listed           bool            // there is a list of households
+	Assigned         bool            // some of them are somebody's to visit
 	Form             *form.Form
 	Eligibility      *cel.Program // nil: every response counts
 
@@ -129,6 +130,11 @@ func (op *opened) build(ctx context.Context, q db.Querier, r *Row) (*Open, error
 	}
 	if o.Listed, err = anyHousehold(ctx, q, r.NID); err != nil {
 		return nil, err
+	}
+	if o.Assigned = len(v.Assignments) > 0; !o.Assigned {
+		if o.Assigned, err = anyNamed(ctx, q, r.NID); err != nil {
+			return nil, err
+		}
 	}
 	return o, nil
 }

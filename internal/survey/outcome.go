@@ -9,9 +9,7 @@ import (
 	"github.com/hearth-dmrv/hearth/internal/event"
 	"github.com/hearth-dmrv/hearth/internal/fault"
 	"github.com/hearth-dmrv/hearth/internal/once"
-	"github.com/hearth-dmrv/hearth/internal/privacy"
 	"github.com/hearth-dmrv/hearth/internal/privacy/vault"
-	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
 	"github.com/hearth-dmrv/hearth/internal/web"
 )
 
@@ -165,38 +163,6 @@ func (l *lists) noted(ctx context.Context, tx *db.Tx, o *Open, was *Household, o
 
 // reply shows a household.
 func (l *lists) reply(ctx context.Context, o *Open, h *Household) web.Reply[*Household] {
-	present(l.sight(ctx, o.Workspace, o.Project), o, h)
+	l.view(ctx, o).present(h)
 	return web.Reply[*Household]{Value: h, ETag: web.ETag(h.Revision)}
-}
-
-// present fills in what follows from the campaign, and hides where people live
-// and who they are from those who only look at results.
-func present(x privacy.Sight, o *Open, h *Household) {
-	h.Outcome, h.AssignedTo = h.in(o.Round), o.Collector(h)
-	if h.OutcomeRound = h.round; h.Outcome == OutcomeListed {
-		h.OutcomeRound = 0
-	}
-	if !x.All() {
-		h.Masked = h.Location != nil || !h.Attributes.IsZero()
-		h.Location, h.Attributes.Value = nil, nil
-		h.HouseholdID, h.Collector, h.AssignedTo = x.Household(h.HouseholdID), x.Person(h.Collector), x.Person(h.AssignedTo)
-	}
-}
-
-// sight is how a caller sees the households of a campaign: whoever collects or
-// manages must know them.
-func (l *lists) sight(ctx context.Context, ws, project string) privacy.Sight {
-	c := web.CallerFrom(ctx)
-	return privacy.See(c.DID, c.May, l.vault.Pseudonyms(ws, project), "responses:write", "surveys:write")
-}
-
-// veiled is a campaign as the caller sees it.
-func (s *Service) veiled(ctx context.Context, v *Survey) (*Survey, bool) {
-	x := s.sight(ctx, web.CallerFrom(ctx).Workspace, v.ProjectID)
-	if x.All() || len(v.Assignments) == 0 {
-		return v, false
-	}
-	out := *v
-	out.Assignments = campaign.Veiled(v.Assignments, x)
-	return &out, true
 }

@@ -28,6 +28,9 @@ type Config struct {
 	// Project reports whether a DID is held here, and whether it is a project.
 	// Without it nothing is held.
 	Project func(ctx context.Context, q db.Querier, ws, did string) (held, isProject bool, err error)
+	// Contact tells how a household is reached that the caller may see the twin of,
+	// personal properties aside; nil when there is none. Without it nobody knows.
+	Contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
 	// StrictRefs refuses projects that are not held here.
 	StrictRefs bool
 	// Changed is called after a commit that changed a campaign of a workspace,
@@ -47,6 +50,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Project == nil {
 		c.Project = func(context.Context, db.Querier, string, string) (bool, bool, error) { return false, false, nil }
+	}
+	if c.Contact == nil {
+		c.Contact = func(context.Context, db.Querier, string) (*Contact, error) { return nil, nil }
 	}
 	if c.Changed == nil {
 		c.Changed = func(string) {}
@@ -69,6 +75,8 @@ type lists struct {
 	events *event.Log
 	idem   *once.Store
 	vault  *vault.Vault
+	// contact tells how a household is reached, nil when nobody knows
+	contact func(ctx context.Context, q db.Querier, household string) (*Contact, error)
 }
 
 // opened are campaigns as they are asked for, compiled and kept until they
@@ -98,7 +106,7 @@ func New(cfg Config) *Service {
 	if cfg.DB.Dialect() == db.Postgres {
 		c.shards = postgresShards
 	}
-	return &Service{lists: lists{op, c, cfg.Events, cfg.Idem, cfg.Vault}, cfg: cfg, db: cfg.DB, events: cfg.Events}
+	return &Service{lists: lists{op, c, cfg.Events, cfg.Idem, cfg.Vault, cfg.Contact}, cfg: cfg, db: cfg.DB, events: cfg.Events}
 }
 
 // Flush drops all that is cached: what other instances have changed may have

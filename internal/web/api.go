@@ -6,14 +6,24 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hearth-dmrv/hearth/internal/fault"
 )
 
-// Scope says who may call a route: the name of a scope ("entities:read"),
-// Public, Operator, or Signed.
+// Scope says who may call a route: the name of a scope ("entities:read"), several
+// of which one will do ("entities:verify or claims:evaluate"), Public, Operator,
+// or Signed.
 type Scope string
+
+// Names are the scopes of which a caller needs one.
+func (s Scope) Names() []string { return strings.Split(string(s), " or ") }
+
+// Open reports whether a route is open to a caller who may do what may says.
+func (s Scope) Open(may func(scope string) bool) bool {
+	return s == Signed || slices.ContainsFunc(s.Names(), may)
+}
 
 // Scopes that are not names of rights.
 const (

@@ -228,7 +228,7 @@ func describe(d Doc) string {
 	case Signed:
 		text += "\n\nAny valid key."
 	default:
-		text += "\n\nScope: `" + string(d.Scope) + "`."
+		text += "\n\nScope: `" + strings.Join(d.Scope.Names(), "` or `") + "`."
 	}
 	return strings.TrimSpace(text)
 }

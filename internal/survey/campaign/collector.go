@@ -72,10 +72,14 @@ func checkCollectors(c *fault.Checks, at string, list []Collector) {
 }
 
 // Veiled are assignments as a caller sees them: those that name households name
-// them, and who visits them, as the caller may know them.
-func Veiled(list []Assignment, x privacy.Sight) []Assignment {
+// them, and who visits them, as the caller may know them. Those of one collector
+// stay as they are.
+func Veiled(list []Assignment, x privacy.Sight, except string) []Assignment {
 	out := slices.Clone(list)
 	for i := range out {
+		if except != "" && out[i].Collector == except {
+			continue
+		}
 		homes := slices.Clone(out[i].Households)
 		for j := range homes {
 			homes[j] = x.Household(homes[j])

@@ -148,7 +148,12 @@ func (s *Service) GetBackCheck(ctx context.Context, surveyID, id string) (*BackC
 	if err != nil {
 		return nil, err
 	}
-	if b.HouseholdID = r.Household; !r.Knows(ctx) {
+	h, err := s.cfg.Surveys.Household(ctx, s.db, o, r.Household)
+	if err != nil {
+		return nil, err
+	}
+	mine := h != nil && h.AssignedTo != "" && h.AssignedTo == web.CallerFrom(ctx).DID
+	if b.HouseholdID = r.Household; !mine && !r.Knows(ctx) {
 		b.HouseholdID = s.cfg.Responses.Sight(ctx, o).Household(r.Household)
 	}
 	b.veil(s.cfg.Responses.Sight(ctx, o))

@@ -13,7 +13,7 @@ const tag = "quality"
 
 // Routes adds the quality API to a.
 func (s *Service) Routes(a *web.API) {
-	const read, write, verify = "responses:read", "surveys:write", "responses:verify"
+	const read, write, verify = "responses:read", "surveys:write", "responses:verify or responses:check"
 	missing := []string{"SURVEY_NOT_FOUND", "ROUND_NOT_FOUND"}
 	web.Get(a, "/v1/surveys/{surveyId}/quality", s.serveReport, web.Doc{
 		Summary: "Read how good the data of a survey are", Scope: read, Tag: tag, Codes: missing, Description: reporting,
@@ -49,7 +49,7 @@ func (s *Service) Routes(a *web.API) {
 	})
 	web.Get(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveBackCheck, web.Doc{
 		Summary: "Read a back-check and what to ask", Scope: read, Tag: tag, Codes: []string{"SURVEY_NOT_FOUND", "BACK_CHECK_NOT_FOUND"},
-		Description: "householdId says whom to ask, as reads of the response say it: a key without the scope responses:pii has the name of pseudonymised exports.",
+		Description: "householdId says whom to ask, as reads of the response say it: a key without the scope responses:pii has the name of pseudonymised exports, unless the household is assigned to its principal.",
 	})
 	web.Post(a, "/v1/surveys/{surveyId}/back-checks/{backCheckId}", s.serveAnswer, web.Doc{
 		Summary: "Send what was answered when it was asked again", Scope: verify, Tag: tag, Once: true,

@@ -1,0 +1,77 @@
+package survey
+
+import (
+	"context"
+
+	"github.com/hearth-dmrv/hearth/internal/privacy"
+	"github.com/hearth-dmrv/hearth/internal/survey/campaign"
+	"github.com/hearth-dmrv/hearth/internal/web"
+)
+
+// view is how a caller sees the households of a campaign. Whoever manages it must
+// know all of them, a collector those it is to visit.
+type view struct {
+	privacy.Sight
+	self string
+	own  bool // only the households that self is to visit
+	open *Open
+}
+
+func (l *lists) view(ctx context.Context, o *Open) view {
+	x := l.viewOf(ctx, o.Workspace, o.Project, o.Assigned)
+	x.open = o
+	return x
+}
+
+// viewOf is view of a campaign in which households are assigned to somebody, or
+// to nobody at all: then every collector sees the list.
+func (l *lists) viewOf(ctx context.Context, ws, project string, assigned bool) view {
+	c, names := web.CallerFrom(ctx), l.vault.Pseudonyms(ws, project)
+	x := privacy.See(c.DID, c.May, names, "surveys:write", "surveys:assign")
+	if x.All() || !c.May("responses:write") {
+		return view{Sight: x, self: c.DID}
+	}
+	return view{Sight: privacy.See(c.DID, c.May, names, "responses:write"), self: c.DID, own: assigned}
+}
+
+// sees reports whether a household is one the caller sees. Its AssignedTo is set.
+func (x view) sees(h *Household) bool { return !x.own || x.self != "" && h.AssignedTo == x.self }
+
+// present fills in what follows from the campaign, and hides where people live
+// and who they are from those who only look at results, or visit others.
+func (x view) present(h *Household) {
+	o := x.open
+	h.Outcome, h.AssignedTo = h.in(o.Round), o.Collector(h)
+	if h.OutcomeRound = h.round; h.Outcome == OutcomeListed {
+		h.OutcomeRound = 0
+	}
+	if x.All() && x.sees(h) {
+		return
+	}
+	h.Masked = h.Location != nil || !h.Attributes.IsZero()
+	h.Location, h.Attributes.Value = nil, nil
+	if !x.All() {
+		h.HouseholdID, h.Collector, h.AssignedTo = x.Household(h.HouseholdID), x.Person(h.Collector), x.Person(h.AssignedTo)
+	}
+}
+
+// veiled is a campaign as the caller sees it.
+func (s *Service) veiled(ctx context.Context, v *Survey) (*Survey, bool) {
+	if len(v.Assignments) == 0 {
+		return v, false
+	}
+	x := s.viewOf(ctx, web.CallerFrom(ctx).Workspace, v.ProjectID, true)
+	if x.All() && !x.own {
+		return v, false
+	}
+	out := *v
+	if x.own {
+		out.Assignments = campaign.Veiled(v.Assignments, privacy.See(x.self, nobody, x.Names), x.self)
+	} else {
+		out.Assignments = campaign.Veiled(v.Assignments, x.Sight, "")
+	}
+	return &out, true
+}
+
+// nobody may anything.
+func nobody(string) bool { return false }
